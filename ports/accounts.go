@@ -43,10 +43,9 @@ type Users interface {
 	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn,
 		settle func(*account.SignIn) error) (*account.Person, error)
 
-	// Link loads the user of by's org with that e-mail address (account.ErrUserNotFound if there is
-	// none) and the user that the issuer's subject is linked to (nil if there is none). It calls
-	// change, links the subject to the first user only, and saves what both recorded, all in one
-	// transaction.
+	// Link loads the user of by's org with that e-mail address (account.ErrUserNotFound if not found) and the user that
+	// the issuer's subject is linked to (nil if not found). It calls change, links the subject to the first user only,
+	// and saves what both recorded, all in one transaction.
 	Link(ctx context.Context, by identity.Actor, email, issuer, subject string,
 		change func(person, from *account.Person) error) error
 

@@ -10,9 +10,8 @@ import (
 
 // GatewayDetails is the part of a Gateway for what invoices show about a customer.
 type GatewayDetails interface {
-	// UpdateCustomer replaces the name, the e-mail address, the address and the tax ids of a customer by
-	// those of d. Repeating it, even with another key, has no further effect. payment.ErrTaxIDInvalid if a
-	// tax id cannot exist: then none of d is stored. payment.ErrAddressInvalid if d is Taxed, and the
-	// gateway cannot determine the taxes at its address.
+	// UpdateCustomer replaces a customer's name, e-mail address, address and tax ids by the details in d. Repeating it,
+	// even with another key, has no further effect. payment.ErrTaxIDInvalid if a tax id cannot exist: then none of d is
+	// stored. payment.ErrAddressInvalid if d is Taxed, and the gateway cannot determine the taxes at its address.
 	UpdateCustomer(ctx context.Context, key string, c payment.CustomerID, d payment.Details) error
 }

@@ -39,13 +39,12 @@ var ErrJobLost = errors.New("another worker has taken the job over")
 
 // JobQueue hands queued jobs to workers. A worker serves every org.
 type JobQueue interface {
-	// Take returns at most n jobs that are due at now, only of the kinds in leases: other kinds are
-	// left to a worker that knows them. Workspaces take turns: first those with the fewest running
-	// jobs, then those that have started none for the longest time. No workspace has more than
-	// job.PerWorkspace jobs running over all nodes. Within a workspace, urgent jobs come first
-	// (job.Kind.Urgent), then those that have been due longest. After a job is postponed, its workspace
-	// starts only urgent jobs until the postponed job is due. The jobs of an org that have no workspace
-	// count as those of one workspace.
+	// Take returns at most n jobs that are due at now, only of the kinds in leases: other kinds are left to a worker
+	// that knows them. Workspaces take turns: first those with the fewest running jobs, then those that have started
+	// none for the longest time. No workspace has more than job.PerWorkspace jobs running over all nodes. Within a
+	// workspace, urgent jobs come first (job.Kind.Urgent), then those that have been due longest. After a job is
+	// postponed, its workspace starts only urgent jobs until the postponed job is due. An org's jobs that have no
+	// workspace count as the jobs of one workspace.
 	//
 	// No other worker gets the job until its kind's lease has passed. If it has not been settled by the
 	// end of the lease, its worker is considered dead: the attempt has failed (job.Lost), and Take

@@ -30,8 +30,8 @@ type PromptFolders interface {
 	Share(ctx context.Context, by identity.Actor, id prompt.FolderShareID) (*prompt.SharedFolder, prompt.FolderShare,
 		error)
 
-	// Shares lists the shares of a folder and of those above it, by id, expired ones included; the empty path lists
-	// those of the whole workspace.
+	// Shares lists the shares of a folder and of its parents, by id, including expired shares; the empty path lists the
+	// shares of the whole workspace.
 	Shares(ctx context.Context, ws identity.WorkspaceID, path string, q page.Query) (prompt.FolderSharePage, error)
 
 	// Reshares reports whether renaming a template from before to after changes which shares of folders apply to it.

@@ -12,9 +12,9 @@ import (
 
 // ProviderSessions stores what sign-ins at OpenID providers opened, for when they end there.
 type ProviderSessions interface {
-	// End loads the live sessions of by's org that a sign-in opened, user by user, and calls change with those of
-	// each user. It saves the sessions that change ended, and removes the sign-in codes, all in one transaction. Only
-	// the fields of from that are not empty select; its Issuer is never empty.
+	// End loads the live sessions of by's org that a sign-in opened, user by user, and calls change with the sessions
+	// of each user. It saves the sessions that change ended, and removes the sign-in codes, all in one transaction.
+	// Only the fields of from that are not empty select; its Issuer is never empty.
 	End(ctx context.Context, by identity.Actor, from account.ProviderSession,
 		change func(p *account.Person, live []*account.Session) error) error
 

@@ -43,7 +43,7 @@ type Sessions interface {
 		change func(u *account.User, mails account.LinkMails) (*account.SignInLink, error)) error
 
 	// TakeLink returns a link of org and removes it, so that only one of several concurrent calls gets it. With a
-	// mailed link, all mailed links of its user are removed. account.ErrLinkInvalid if there is none, or if it has
-	// expired at now.
+	// mailed link, all mailed links of its user are removed. Returns account.ErrLinkInvalid if the link does not exist,
+	// or has expired at now.
 	TakeLink(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.SignInLink, error)
 }

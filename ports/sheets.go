@@ -41,8 +41,8 @@ type SheetTarget struct {
 	Location source.SheetLocation
 	Egress   identity.Egress // of the caller's org
 
-	// Account is the workspace's own credential of the location's AccountKind; zero if it has none. It is sent to no
-	// host other than those of the service.
+	// Account is the workspace's own credential of the location's AccountKind; zero if it has none. It is sent only to
+	// the service's hosts.
 	Account connection.Credential
 	Offer   SheetOffer
 	Within  time.Duration // how long Rows may take

@@ -15,18 +15,18 @@ type Tickets interface {
 	// Add stores a ticket.
 	Add(ctx context.Context, t account.Ticket) error
 
-	// Take returns a ticket of org and marks it as used, so that only one of several concurrent calls gets
-	// it. identity.ErrUnauthenticated if there is none, or if it has expired at now.
+	// Take returns a ticket of org and marks it as used, so that only one of several concurrent calls gets it. Returns
+	// identity.ErrUnauthenticated if the ticket does not exist, or has expired at now.
 	Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error)
 
-	// Resume returns a ticket of org that Take returned, any number of times until account.ResumeWithin after the
-	// last call of either. identity.ErrUnauthenticated if there is none, or if that time is over at now.
+	// Resume returns a ticket of org that Take returned, any number of times until account.ResumeWithin after the last
+	// call of either. Returns identity.ErrUnauthenticated if the ticket does not exist, or if that time is over at now.
 	Resume(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error)
 
 	// Proven returns the principal behind each proof in org, in order. For a key, revoked and expired
 	// ones included, it is the key's user with its membership. For a sign-in, it has no key. If the proof names a
 	// workspace, the membership is the present one there; it is empty if the user is no member, or the workspace was
-	// deleted. The principal is nil if there is none. The caller must check whether the proof is still valid. The
+	// deleted. The principal is nil if not found. The caller must check whether the proof is still valid. The
 	// result is never older than the call, which runs a few statements however many proofs there are.
 	Proven(ctx context.Context, org identity.OrgID, proofs []account.Proof) ([]*account.Principal, error)
 }

@@ -57,7 +57,7 @@ type WebhookQueue interface {
 	Renew(ctx context.Context, e *webhook.Endpoint, lease time.Duration) (end time.Time, err error)
 
 	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is no longer
-	// that of e, or another node has leased the endpoint.
+	// e's, or another node has leased the endpoint.
 	Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error
 
 	// Pending counts the pending deliveries of an endpoint, without those that wait for an earlier one about the same

@@ -239,7 +239,7 @@ func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity
 }
 
 // settle gives a user the roles that follow from the groups. The user is read again: the account may have been erased
-// meanwhile, and must not come back.
+// in the meantime, and must not come back.
 func (s *Directory) settle(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID, rules string,
 ) error {

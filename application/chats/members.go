@@ -158,8 +158,8 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 	})
 }
 
-// ChangeMembers adds, changes and removes several members in one transaction. Addresses are those of
-// members of the workspace. The invitations of invited members who are removed end, as in RemoveMember.
+// ChangeMembers adds, changes and removes several members in one transaction. Addresses must belong to members of the
+// workspace. It withdraws the invitations of invited members who are removed, as RemoveMember does.
 func (s *Service) ChangeMembers(
 	ctx context.Context, by identity.Actor, id chat.ID, grants []chat.Grant,
 ) (changes []chat.MemberChanged, err error) {

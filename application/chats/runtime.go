@@ -56,7 +56,7 @@ func (s *Service) Effective(
 
 // instructions returns the effective instructions of a template: its own, with a nil version, or the instructions of
 // its prompt's version. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone
-// if there is none.
+// if that version does not exist.
 func (s *Service) instructions(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (*prompt.Version, chat.Effective, error) {

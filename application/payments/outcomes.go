@@ -111,7 +111,7 @@ func (s *Service) outcome(
 }
 
 // subscriptions reads the subscriptions after a call that may have taken effect. The response to a repeated call may be
-// that of the first one, since when the payer may have paid, and no response names other live subscriptions.
+// the first call's, since when the payer may have paid, and no response names other live subscriptions.
 func (s *Service) subscriptions(
 	callCtx context.Context, t Terms, c *payment.Customer,
 ) ([]payment.GatewaySubscription, error) {

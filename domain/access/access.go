@@ -62,11 +62,11 @@ type Grant struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Grants are the grants of an object that were loaded with it: at least that of the user it was loaded for. Only the
-// rules of this package read them.
+// Grants are the grants of an object that were loaded with it: at least the grant of the user it was loaded for. Only
+// the rules of this package read them.
 type Grants []Grant
 
-// highest returns the grant that gives by the highest role; one with the role None if there is none.
+// highest returns the grant that gives by the highest role; a grant with the role None if no grant applies.
 func (g Grants) highest(by identity.Actor) (highest Grant) {
 	for _, one := range g {
 		isLive := one.ExpiresAt.IsZero() || by.At.Before(one.ExpiresAt)

@@ -185,7 +185,7 @@ func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changes map[
 const maxUserEvents = 20
 
 // recordInWorkspaces records an event in the trails of the newest workspaces that u is in, at most maxUserEvents, or,
-// if there is none, in the trail of no workspace. in is sorted, oldest first. data never contains a name or an address.
+// without one, in the trail of no workspace. in is sorted, oldest first. data never contains a name or an address.
 func (u *User) recordInWorkspaces(by identity.Actor, in []identity.WorkspaceID, kind string, data map[string]any) {
 	if len(in) == 0 {
 		in = []identity.WorkspaceID{""}
@@ -226,7 +226,7 @@ func memberOf(m []Membership, ws identity.WorkspaceID) bool {
 	return false
 }
 
-// VisibleMemberships returns those of a caller's memberships that its credential can use.
+// VisibleMemberships returns the caller's memberships that its credential can use.
 func VisibleMemberships(by identity.Actor, all []Membership) []Membership {
 	if by.Key == "" {
 		return all

@@ -32,7 +32,7 @@ type Claims struct {
 }
 
 // EmailFor returns the address that the claims prove to org: the issuer calls it verified, and org
-// believes the issuer that (identity.Issuer.VouchesFor). Empty if there is none, or if a new account
+// believes the issuer that (identity.Issuer.VouchesFor). Empty without such an address, or if a new account
 // could not have the address (emailFaults).
 func (c Claims) EmailFor(org *identity.Org) string {
 	issuer, ok := org.Issuer(c.Issuer)

@@ -207,7 +207,7 @@ func (g *DirectoryGroup) Change(by identity.Actor, name, external string, people
 	return nil
 }
 
-// DirectoryQuery selects users or groups of a directory: those of which every field that is set is equal.
+// DirectoryQuery selects users or groups of a directory that equal every field that is set.
 type DirectoryQuery struct {
 	ID, Name, ExternalID string
 	Email                string // of users

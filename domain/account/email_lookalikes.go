@@ -31,9 +31,9 @@ func deceptive(email string) bool {
 // distinct are the Latin letters without marks outside of ASCII that look like no other letter.
 const distinct = "ÆæÐðØøÞþẞßĐđĦħŁłŊŋŒœŦŧƏə"
 
-// lookalike reports whether r is refused in addresses. Latin letters are those of ASCII with or without marks, and
+// lookalike reports whether r is refused in addresses. Latin letters are ASCII letters with or without marks, and
 // the distinct ones, so that neither the dotless i nor phonetic letters can stand for others. Marks of several
-// scripts have a composed letter or none that people write. Punctuation is that of ASCII, and Japanese.
+// scripts have a composed letter or none that people write. Punctuation is ASCII or Japanese.
 func lookalike(r rune) bool {
 	const japanese = "・ー"
 	switch {

@@ -13,7 +13,7 @@ import (
 // issuer's entry.
 type Granted map[string]identity.Role
 
-// byGroups returns the entries of groups; nil if there are none.
+// byGroups returns the entries of groups, or nil.
 func (g Granted) byGroups() Granted {
 	var grants Granted
 	for key, role := range g {

@@ -196,8 +196,8 @@ func (i *Invitation) withdraw(by identity.Actor) {
 	i.record(by, "invitation.withdrawn", nil)
 }
 
-// vouched reports whether the user who created i could still create it. An invitation ends as soon as
-// its creator loses the right to invite, and that of a service key as soon as its keys end or are suspended.
+// vouched reports whether the user who created i could still create it. An invitation ends as soon as its creator loses
+// the right to invite, and an invitation by a service key as soon as its keys are revoked or suspended.
 func (w *Workspace) vouched(i *Invitation) bool {
 	return !w.Retired[i.InvitedBy] && i.vouchedBy(w.Members[i.InvitedBy].Role)
 }

@@ -96,9 +96,9 @@ type KeyPage = page.Of[Key]
 // KeyDraft is the caller's request for a new key.
 type KeyDraft struct {
 	Name     string
-	Ceiling  identity.Role     // NoRole: the caller's own role, but at least that of a member
-	Scopes   identity.Scopes   // empty: those of the caller's own credential
-	Networks identity.Networks // empty: those of the caller's own credential
+	Ceiling  identity.Role     // NoRole: the caller's own role, but at least the member role
+	Scopes   identity.Scopes   // empty: the scopes of the caller's own credential
+	Networks identity.Networks // empty: the networks of the caller's own credential
 	// zero: when the caller's own credential ends, or as late as the org's policy allows for such keys
 	ExpiresAt time.Time
 }
@@ -300,7 +300,7 @@ func (w *Workspace) RotateKey(
 	return next, token, nil
 }
 
-// Access reports whether by may see and revoke k: a user their own keys, an admin those of the whole
+// Access reports whether by may see and revoke k: a user their own keys, an admin the keys of the whole
 // workspace.
 func (k *Key) Access(by identity.Actor) bool {
 	return by.Workspace == k.Workspace && by.Role != identity.NoRole && (by.User == k.User || by.Role >= identity.Admin)
@@ -349,7 +349,7 @@ var errKeepsOwn = identity.ErrForbidden.Because(
 		"Ask another admin to do it and keep them.",
 )
 
-// endAll revokes those of keys that have not ended.
+// endAll revokes the keys that are still live.
 func endAll(by identity.Actor, keys []*Key) {
 	for _, k := range keys {
 		if !k.ended(by.At) {

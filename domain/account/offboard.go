@@ -134,7 +134,7 @@ func containsControl(s string) bool {
 	return slices.ContainsFunc([]rune(s), unicode.IsControl)
 }
 
-// record adds an event to the trail of each workspace of the person, or, if there is none, to the trail
+// record adds an event to the trail of each workspace of the person, or, without one, to the trail
 // of no workspace.
 func (a *Access) record(by identity.Actor, kind, reason string, extend func(identity.WorkspaceID, map[string]any)) {
 	a.User.Revision++

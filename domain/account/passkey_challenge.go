@@ -68,7 +68,7 @@ func ChallengeEnd(content []byte, now time.Time) (time.Time, error) {
 	return end, nil
 }
 
-// AnsweredChallenge returns the challenge in the client data of a response. ErrPasskeyInvalid if there is none.
+// AnsweredChallenge returns the challenge in the client data of a response. Returns ErrPasskeyInvalid if it has none.
 func AnsweredChallenge(clientData []byte) ([]byte, error) {
 	var in struct {
 		Challenge string `json:"challenge"`

@@ -113,7 +113,7 @@ func (p *Person) EndSessionsBecause(by identity.Actor, reason SessionEnd, live [
 }
 
 // Logout is what a logout token says (OpenID Connect Back-Channel Logout 1.0): all sessions of a subject have ended at
-// its issuer, or those of one of the provider's sessions. One of Subject and ID is empty at most.
+// its issuer, or the sessions of one of the provider's sessions. One of Subject and ID is empty at most.
 type Logout struct {
 	ProviderSession
 	TokenID string // jti: unique at the issuer

@@ -147,7 +147,7 @@ func (p *Person) ConfirmSession(by identity.Actor, live []*Session, passkey Pass
 	return nil, ErrSessionNotFound
 }
 
-// EndSession ends one of live, p's live sessions. ErrSessionNotFound if there is none that by can see.
+// EndSession ends one of live, p's live sessions. Returns ErrSessionNotFound if by can see no such session.
 func (p *Person) EndSession(by identity.Actor, live []*Session, id identity.SessionID) error {
 	for _, s := range live {
 		if s.ID == id && s.Access(by) {

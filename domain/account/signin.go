@@ -43,7 +43,7 @@ type SignIn struct {
 	Org    *identity.Org
 
 	Linked      *User                                      // the account of this issuer and subject, if there is one
-	ByEmail     *User                                      // has the address of Claims (Email); nil if there is none
+	ByEmail     *User                                      // has the address of Claims (Email); nil if not found
 	IssuedAt    time.Time                                  // of the newest token that was settled for Linked
 	ErasedAt    time.Time                                  // when this issuer's person was erased; zero: never
 	HasSubject  bool                                       // ByEmail signs in here as another subject
@@ -59,7 +59,7 @@ type SignIn struct {
 	NotJoined         *User      // ByEmail, if User was created separately although its address is verified too
 }
 
-// Email returns the address that the claims prove to the org; empty if there is none.
+// Email returns the address that the claims prove to the org, or "".
 func (s *SignIn) Email() string { return s.Claims.EmailFor(s.Org) }
 
 // Settle finds or creates the account of the claims, and updates it from them. by is the system. Every
@@ -213,7 +213,7 @@ func (u *User) setEmailFrom(c Claims, org *identity.Org, changes map[string]any)
 	}
 }
 
-// grant gives the rights that the rules grant and removes those that they no longer grant, also if the
+// grant gives the rights that the rules grant and removes the rights that they no longer grant, even if the
 // rule itself was removed. It keeps rights that were granted by hand or by the rules of other issuers.
 // It adds changes of the user to changed.
 func (s *SignIn) grant(by identity.Actor, changes map[string]any) {

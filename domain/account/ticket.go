@@ -31,7 +31,7 @@ type Proof struct {
 }
 
 // Valid reports whether p is still valid in org, and its bearer still a member of its workspace. principal is its
-// current one; nil if there is none.
+// current one, or nil.
 func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) bool {
 	switch {
 	case principal == nil || !principal.User.Enabled():

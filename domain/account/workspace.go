@@ -153,7 +153,7 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 // WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
 type WorkspaceChanges struct{ Slug, Name *string }
 
-// Change applies changes. Requires the admin role. org is that of w; nil has no rules (reservedByRules).
+// Change applies changes. Requires the admin role. org is the org of w; nil has no rules (reservedByRules).
 func (w *Workspace) Change(by identity.Actor, match revision.Match, org *identity.Org, c WorkspaceChanges) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err

@@ -7,13 +7,13 @@ import (
 
 // Copying is the caller's request for a copy of a template.
 type Copying struct {
-	Name       string            // empty: that of the template, with " copy"
+	Name       string            // empty: the template's name, with " copy"
 	Visibility access.Visibility // empty: private
 }
 
-// Copy creates a draft like that of t, which by owns. It has no members, no embed tokens and no versions. Requires the
-// editor role on t and the member role in the workspace. Items are not checked against the registry again, but by must
-// be able to use the prompt and the connection.
+// Copy creates a copy of the draft of t, which by owns. It has no members, no embed tokens and no versions. Requires
+// the editor role on t and the member role in the workspace. Items are not checked against the registry again, but by
+// must be able to use the prompt and the connection.
 func (t *Template) Copy(by identity.Actor, c Copying, f Facts) (*Template, error) {
 	if err := t.Allow(by, access.Editor); err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ type Effective struct {
 }
 
 // Effective returns the instructions in a prompt's version: its text, or its messages of the roles system and
-// developer. Its variables have the values of overrides, or else those of r. Errors are those of
+// developer. Its variables have the values of overrides, or else the values of r. Returns the errors of
 // prompt.Content.Render.
 func (r Reply) Effective(c prompt.Content, overrides map[string]any) (Effective, error) {
 	values := map[string]any{}

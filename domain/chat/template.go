@@ -68,7 +68,7 @@ type Content struct {
 	Name         string // 1 to 120 characters
 	Description  string // up to 2000 characters
 	AvatarURL    string // https; empty: none
-	Instructions string // up to 64 KiB; empty if Prompt holds them, or if there are none
+	Instructions string // up to 64 KiB; empty if Prompt holds them, or without instructions
 	Prompt       Prompt
 	Agents       []Selected // up to 10
 	Tools        []Selected // up to 50

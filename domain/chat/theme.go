@@ -45,7 +45,7 @@ func (t Theme) Same(o Theme) bool {
 		(t.Radius == nil) == (o.Radius == nil) && (t.Radius == nil || *t.Radius == *o.Radius)
 }
 
-// WithDefaults returns t with the fields of base where t has none: a token's theme with that of its template.
+// WithDefaults returns t with the fields of base where t has no value: a token's theme with its template's theme.
 func (t Theme) WithDefaults(base Theme) Theme {
 	or := func(field *string, other string) {
 		if *field == "" {

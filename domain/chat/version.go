@@ -140,7 +140,7 @@ func (t *Template) Publish(by identity.Actor, match revision.Match, r Release) e
 	return nil
 }
 
-// publish makes a version the published one: that of r, or else the draft as it is now.
+// publish makes a version the published one: the version of r, or else the draft as it is now.
 func (t *Template) publish(by identity.Actor, r Release) error {
 	version, previous := r.Version, t.Published
 	switch {

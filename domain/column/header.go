@@ -23,7 +23,7 @@ func Window(headerRow int) (skip, rows int) {
 	return headerRow - 1 - count, count + 1 + SampleWindow
 }
 
-// Examine finds the header of a table and describes the rows below it. rows are those of the Window for
+// Examine finds the header of a table and describes the rows below it. rows are the rows of the Window for
 // headerRow. Each may be of any length; cells beyond MaxColumns are ignored.
 func Examine(rows [][]*string, headerRow int) Preview {
 	rows = slices.Clone(rows)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the maximum length of a String in characters. Longer values, and those of several lines,
+// maxLine is the maximum length of a String in characters. Longer values, and values of several lines,
 // are Text.
 const maxLine = 100
 
@@ -72,8 +72,8 @@ func isPlaceholder(text string) bool {
 // calculate. It is invalid in every field, as the error of a formula is.
 const NotCalculated = "#not calculated"
 
-// sheetErrors are what spreadsheet programs show for a formula that failed, in upper case: those of Excel's function
-// ERROR.TYPE, and #ERROR! of Google Sheets.
+// sheetErrors are what spreadsheet programs show for a formula that failed, in upper case: the values of Excel's
+// function ERROR.TYPE, and #ERROR! of Google Sheets.
 var sheetErrors = setOf(strings.ToUpper(NotCalculated), "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!",
 	"#NUM!", "#GETTING_DATA", "#SPILL!",
 	"#CONNECT!", "#BLOCKED!", "#UNKNOWN!", "#FIELD!", "#CALC!", "#BUSY!", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!",

@@ -73,7 +73,8 @@ func dateOf(text string, s Style) (string, Invalid) {
 	return found, ""
 }
 
-// written writes a date that exists. Years of two digits are those of spreadsheets: 30 to 99 are 1930 to 1999.
+// written writes a date that exists. Years of two digits mean what they mean in spreadsheets: 30 to 99 are 1930 to
+// 1999.
 func written(year, month, day string) string {
 	const century, split = 100, 30
 	y, _ := strconv.Atoi(year) // they are digits

@@ -111,7 +111,7 @@ const namesOfItsOwn = 2 // of a field
 type columnName struct {
 	name
 	remembered   string // the name as a Memory has it
-	head         int    // the last word that is neither noise nor generic, the subject; -1 if there is none
+	head         int    // the last word that is neither noise nor generic, the subject; -1 without one
 	alternatives []name // the two names of this/that
 }
 

@@ -64,7 +64,7 @@ func (t Transform) IsZero() bool {
 		t.Decimal == ""
 }
 
-// IsPartial reports whether the values are not those of one column: they are a part of them, or joined with others.
+// IsPartial reports whether the values are not the whole values of one column, but parts of them or joined with others.
 func (t Transform) IsPartial() bool { return t.Join != nil || t.Split != nil }
 
 // Joined returns the columns that t reads in addition.

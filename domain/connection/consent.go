@@ -110,7 +110,7 @@ func (c Credential) IsConsent() bool {
 	return !c.secrets[FieldRefreshToken].IsZero() && isConsent(c.config)
 }
 
-// isConsent reports whether a configuration is that of a consent. A kind with an OAuth client of its own (Snowflake,
+// isConsent reports whether a configuration belongs to a consent. A kind with an OAuth client of its own (Snowflake,
 // Databricks) has no account.
 func isConsent(config map[string]any) bool { return config[FieldGoogleAccount] != nil }
 

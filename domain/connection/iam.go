@@ -74,7 +74,7 @@ func (c Credential) UsesAWSTokens() bool {
 // UsesGoogleTokens reports whether c signs in with tokens that Google gives for a service account's key.
 func (c Credential) UsesGoogleTokens() bool { return !c.secrets[FieldCloudSQLKey].IsZero() }
 
-// TokenPort returns the port of the server that gives tokens or temporary passwords for c; 0 if there is none.
+// TokenPort returns the port of the server that gives tokens or temporary passwords for c, or 0.
 func (c Credential) TokenPort() uint16 {
 	if c.UsesGoogleTokens() || c.UsesTemporaryPasswords() {
 		return tokenPort

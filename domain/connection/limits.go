@@ -124,7 +124,7 @@ func (a *Attempts) wait(limit int, window time.Duration, now time.Time) time.Dur
 // Target identifies what a credential reaches, for the limits of probes.
 type Target [sha256.Size]byte
 
-// Target returns what c reaches for org: its host and port and those of an SSH
+// Target returns what c reaches for org: its host and port and the address of an SSH
 // server, whatever the database, user and workspace;
 // for kinds without a host, the equivalent fields.
 func (c Credential) Target(org identity.OrgID) Target { return target(org, c.kind, c.config) }

@@ -60,7 +60,7 @@ func (e *ServiceError) Error() string { return string(e.Code) + ": " + string(e.
 func (e *ServiceError) Unwrap() error { return e.Code }
 
 // Recognised returns the error of a probe that failed with code at an address where s was recognised. It is
-// NotThisDatabase if s is another service than those of kind k.
+// NotThisDatabase if s is not a service of kind k.
 func (k Kind) Recognised(code Code, s Service) error {
 	switch {
 	case s == "":

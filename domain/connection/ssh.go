@@ -65,8 +65,8 @@ func (c Credential) SSHPort() uint16 {
 	return sshPort
 }
 
-// AllowsPort reports whether Atrium may connect to a port for c: with a tunnel, that of an SSH server; else one that
-// servers of c's kind use; and that of TokenPort.
+// AllowsPort reports whether Atrium may connect to a port for c: with a tunnel, the port of an SSH server; else a port
+// that servers of c's kind use; and TokenPort.
 func (c Credential) AllowsPort(port uint16) bool {
 	if port != 0 && port == c.TokenPort() {
 		return true

@@ -44,7 +44,7 @@ func (r TableRef) Compare(o TableRef) int {
 type Table struct {
 	TableRef
 	Kind        TableKind
-	RowEstimate int64 // from the catalogue's statistics, which may be old; -1 if there are none
+	RowEstimate int64 // from the catalogue's statistics, which may be old; -1 without statistics
 }
 
 // TableQuery asks for a page of tables in the order of TableRef.Compare.

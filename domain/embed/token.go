@@ -93,7 +93,7 @@ type Settings struct {
 	SessionTTL time.Duration // a minute to a day; whole seconds
 	PerMinute  int           // calls of each kind of one visitor, 1 to 600
 
-	Theme chat.Theme // its fields replace those of the template's theme
+	Theme chat.Theme // its fields replace the fields of the template's theme
 
 	RepliesPerDay int // answered messages of all visitors per day in UTC, 0 to a million
 }
@@ -174,7 +174,7 @@ func Change(t *chat.Template, by identity.Actor, match revision.Match, token *To
 	return nil
 }
 
-// Rotate gives a token a new secret. The previous one works for grace; the one before it
+// Rotate gives a token a new secret. The previous secret works for grace; the secret before it
 // stops working. Requires the manager role.
 func Rotate(t *chat.Template, by identity.Actor, match revision.Match, token *Token,
 	grace time.Duration) (secret.Token, error) {

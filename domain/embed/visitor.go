@@ -29,7 +29,8 @@ func SignVisitor(by secret.String, visitor string, end time.Time) string {
 	return seconds + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-// VouchedFor reports whether signature is that of SignVisitor for a visitor, who must have a name, and has not expired.
+// VouchedFor reports whether SignVisitor made the signature for a visitor, who must have a name, and whether it has not
+// expired.
 func VouchedFor(by secret.String, visitor, signature string, now time.Time) bool {
 	text, _, _ := strings.Cut(signature, ".")
 	seconds, err := strconv.ParseInt(text, 10, 64)

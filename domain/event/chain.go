@@ -114,7 +114,7 @@ type Verifier struct {
 }
 
 // NewVerifier returns a verifier for chain, nil if the workspace has none. began is the chain that
-// records when chains began, nil if there is none.
+// records when chains began, or nil.
 func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, start *Chain) *Verifier {
 	v := &Verifier{digest: d, chain: c, report: Report{Org: org, Workspace: ws, Breaks: []Break{}}}
 	switch {

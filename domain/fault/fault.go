@@ -148,7 +148,7 @@ func (e *Error) Because(detail string) *Error {
 // ErrInvalid is returned for a body whose fields break a rule. WithFields names the fields.
 var ErrInvalid = &Error{Kind: Invalid, Code: "invalid_fields", Detail: "Some fields are not valid."}
 
-// InvalidFields returns ErrInvalid with fields, or nil if there are none.
+// InvalidFields returns ErrInvalid with fields, or nil if fields is empty.
 func InvalidFields(fields []Field) error {
 	if len(fields) == 0 {
 		return nil

@@ -32,7 +32,7 @@ const (
 	GroupPrefix     = "grp" // of the UserID of a group
 )
 
-// IsGroup reports whether id is that of a group of people. It can have shares as a user can, and cannot sign in, own
+// IsGroup reports whether id belongs to a group of people. It can have shares as a user can, and cannot sign in, own
 // anything or be a member of a workspace.
 func (id UserID) IsGroup() bool { return strings.HasPrefix(string(id), GroupPrefix+"_") }
 
@@ -141,7 +141,7 @@ func System(org OrgID, ws WorkspaceID, purpose string, now time.Time) Actor {
 }
 
 // Deputy returns the actor for work that user asked for earlier and that is done now, in a request of by or in a job.
-// It has no role until the caller sets the one that user has now. ceiling and key are those of the earlier request.
+// It has no role until the caller sets the role that user has now. ceiling and key belong to the earlier request.
 func Deputy(by Actor, user UserID, key KeyID, ceiling Role) Actor {
 	return Actor{Org: by.Org, User: user, Workspace: by.Workspace, Ceiling: ceiling, Key: key, At: by.At,
 		Request: Request{ID: by.Request.ID}}

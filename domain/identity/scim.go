@@ -11,7 +11,7 @@ import (
 // verifier of an address.
 const SCIMIssuer = "scim"
 
-// SCIM is how a directory, such as that of an identity provider, manages an org's people (RFC 7644).
+// SCIM is how a directory, such as an identity provider's, manages an org's people (RFC 7644).
 type SCIM struct {
 	Tokens       []secret.String // the directory's bearer tokens: two while one replaces the other
 	EmailDomains []string        // of the addresses of its people, in lower case; empty: any

@@ -10,16 +10,16 @@ type Difference struct {
 	Items []ItemChange
 
 	AtRenewal bool // Items changes when the period ends, by Phases
-	Restarts  bool // a new period begins at once, because that of the price is another one
+	Restarts  bool // a new period begins at once, because the price has another period
 
 	// End sets whether the subscription ends with its period. Nil leaves that.
 	End *bool
 
 	Release bool    // the schedule ends, and the subscription goes on as it is
-	Phases  []Phase // replace those of the schedule, which is created if there is none; nil leaves them
+	Phases  []Phase // replace the schedule's phases, and create a schedule if needed; nil leaves them
 	Ends    bool    // Schedule.Ends, with Phases
 
-	// Discount says that the discount of the amendment is that of all later phases, too.
+	// Discount reports that the amendment's discount applies to all later phases, too.
 	Discount bool
 }
 
@@ -105,7 +105,7 @@ func (h *GatewaySubscription) resell(item *Item, a Amendment, d *Difference) err
 }
 
 // later sets what is sent for a change at the end of the period: the phases of the schedule, with the new terms from
-// then on. A schedule of Atrium's own is replaced, that of someone else keeps all the rest and its end.
+// then on. Atrium's own schedule is replaced; someone else's schedule keeps everything else and its end.
 func (h *GatewaySubscription) later(item *Item, a Amendment, d *Difference) error {
 	s := h.Schedule
 	foreign := s != nil && !s.Own
@@ -149,7 +149,7 @@ func (h *GatewaySubscription) allPhases(item *Item) []Phase {
 	return phases
 }
 
-// split divides the phase in which the period of item ends, and adds one that begins then if there is none.
+// split divides the phase in which the period of item ends, and adds a phase that begins then if none does.
 func split(phases []Phase, item *Item, a Amendment) []Phase {
 	renewal, out := item.PeriodEnd, []Phase(nil)
 	for _, p := range phases {
@@ -210,7 +210,7 @@ func (a *Amendment) apply(i *Item) {
 	}
 }
 
-// meterItems returns items with the metered price of a's plan in place of that of the plan before it.
+// meterItems returns items with the metered price of a's plan in place of the previous plan's.
 func (a *Amendment) meterItems(items []Item) []Item {
 	price := ""
 	if m := a.Plan.Metered; m != nil {
@@ -231,7 +231,7 @@ func (a *Amendment) meterItems(items []Item) []Item {
 	return items
 }
 
-// itemChanges returns the changes of the items of h: of the plan's item, and of that of its metered price. All others
+// itemChanges returns the changes of the items of h: of the plan's item, and of its metered price's item. All others
 // are named as they are.
 func (h *GatewaySubscription) itemChanges(item *Item, a Amendment) []ItemChange {
 	change := ItemChange{ID: item.ID}

@@ -59,7 +59,7 @@ func (p Plans) Reportable() map[string]bool {
 	return names
 }
 
-// Entitlements returns what a workspace may use. c is its customer, nil for none. limits are those of
+// Entitlements returns what a workspace may use. c is its customer, or nil. limits are the limits of
 // Limits, used is what Atrium counts, and reported what the application has reported in the period of each feature.
 func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, limits quota.Limits,
 	usage quota.Amounts, reports map[string]int64) *Entitlements {
@@ -86,7 +86,7 @@ func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, lim
 	return e
 }
 
-// LiveSubscription returns the live subscription; nil if there is none, or no customer.
+// LiveSubscription returns the live subscription; nil without a subscription or a customer.
 func (c *Customer) LiveSubscription() *Subscription {
 	if c == nil {
 		return nil

@@ -48,7 +48,7 @@ type SetupIntent struct {
 // Wallet holds a customer's payment methods at the gateway.
 type Wallet struct {
 	Methods []Method
-	Default MethodID // "" if there is none
+	Default MethodID // "" without one
 
 	// Credit is deducted from the next invoices. Its amount is never negative.
 	Credit Money
@@ -60,7 +60,7 @@ type Order struct {
 	Quantity  int
 	Method    MethodID // becomes the default; "" for a trial without a method
 	TrialDays int
-	Promotion *Promotion // nil if there is none
+	Promotion *Promotion // nil without one
 
 	AutomaticTax bool // the gateway determines the taxes of each invoice
 }
@@ -89,7 +89,7 @@ type Amendment struct {
 	Pause     *bool
 	PaidUntil time.Time
 
-	// ProrateAt is the time, in the current period, for which an immediate change is prorated: that of its preview.
+	// ProrateAt is the time, in the current period, for which an immediate change is prorated: the time of its preview.
 	// The zero time is now.
 	ProrateAt time.Time
 
@@ -132,12 +132,12 @@ type GatewaySubscription struct {
 	ID       SubscriptionID
 	Customer CustomerID
 	Items    []Item
-	Schedule *Schedule // nil if there is none
+	Schedule *Schedule // nil without one
 	Plan     PlanID    // as stored with the subscription when it was sold, until Resolve
 	Status   Status
 	CancelAt time.Time // when it is set to end; zero if it is not, or if CancelAtPeriodEnd says so
 
-	// Set by Resolve. Item and what follows of it is that of the plan; "" if no item clearly is.
+	// Set by Resolve. Item and the fields below describe the plan's item; "" if no item clearly is it.
 	Item     ItemID
 	Rate     Rate
 	Quantity int
@@ -150,7 +150,7 @@ type GatewaySubscription struct {
 	Method   MethodID // that is charged for this subscription only; "" if the customer's default is
 
 	PeriodStart, PeriodEnd time.Time // of the plan's item, set by Resolve
-	TrialEnd               time.Time // zero if there is none
+	TrialEnd               time.Time // zero without a trial
 	CancelAtPeriodEnd      bool
 	Cancellation           Cancellation
 	Paused                 bool

@@ -177,11 +177,11 @@ func (c *Customer) EndCheckoutTrial(by identity.Actor, key string, isRefused boo
 // SandboxPage is the current state of a page of the sandbox.
 type SandboxPage struct {
 	Portal       bool // shows the customer's subscription; otherwise starts one
-	Plan         Plan // of the order, or of the subscription; the zero Plan if there is none
+	Plan         Plan // of the order, or of the subscription; the zero Plan without both
 	Quantity     int
 	TrialDays    int
 	Methods      []Method
-	Subscription *GatewaySubscription // of a portal; nil if there is none
+	Subscription *GatewaySubscription // of a portal; nil without one
 	Done         bool                 // the checkout is complete
 	Return       string               // where the payer goes back to without a change
 	Success      string               // where the payer goes after a checkout

@@ -32,8 +32,8 @@ type Invoice struct {
 	AmountPaid int64
 
 	PeriodStart, PeriodEnd time.Time
-	DueAt, PaidAt          time.Time // zero if there is none
-	HostedURL, PDFURL      string    // "" if there is none
+	DueAt, PaidAt          time.Time // zero if not due, or not paid
+	HostedURL, PDFURL      string    // "" before the invoice is final
 	BilledTo               *Details  // as the invoice shows them; nil if unknown
 	CreatedAt              time.Time
 

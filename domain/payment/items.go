@@ -142,7 +142,7 @@ func (p Plans) soldAt(ref string, planID PlanID) *Plan {
 	return p.ByPrice(ref)
 }
 
-// planItem returns the item of the plan: the one whose price is that of a configured plan, else the one whose price was
+// planItem returns the item of the plan: the item with the price of a configured plan, else the item whose price was
 // stored last, else the only one that is not metered, if the subscription was sold as a plan. Nil if that is none, or
 // not only one.
 func (h *GatewaySubscription) planItem(plans Plans, storedRef string) *Item {
@@ -180,7 +180,7 @@ func (h *GatewaySubscription) licensed(match func(*Item) bool) (items []*Item) {
 	return items
 }
 
-// item returns an item of h; nil if there is none. "" stands for the only one that is not metered.
+// item returns an item of h, or nil. "" stands for the only one that is not metered.
 func (h *GatewaySubscription) item(id ItemID) *Item {
 	items := h.licensed(func(i *Item) bool { return id == "" || i.ID == id })
 	if len(items) != 1 {
@@ -189,7 +189,7 @@ func (h *GatewaySubscription) item(id ItemID) *Item {
 	return items[0]
 }
 
-// endsAt returns when h is set to end; the zero time if it goes on. item is that of its plan.
+// endsAt returns when h is set to end; the zero time if it goes on. item is its plan's item.
 func (h *GatewaySubscription) endsAt(item *Item) time.Time {
 	switch s := h.Schedule; {
 	case !h.CancelAt.IsZero():
@@ -225,7 +225,7 @@ func (h *GatewaySubscription) EndsBy(renewal time.Time, a Amendment) bool {
 }
 
 // planItem returns the index of the plan's item in a phase: that with the price of the item that it is now, else the
-// only one that is neither metered nor another item of the subscription. -1 if there is none.
+// only one that is neither metered nor another item of the subscription, or -1.
 func (p *Phase) planItem(h *GatewaySubscription, item *Item) int {
 	found := -1
 	for n := range p.Items {

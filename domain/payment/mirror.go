@@ -97,7 +97,7 @@ func (c *Customer) applyWallet(by identity.Actor, w Wallet) {
 }
 
 // Differences returns how the mirror and what a look has seen differ, as the events that would report it. It changes
-// nothing. current is that of Mirror.
+// nothing. current is the subscription of Mirror.
 func (c *Customer) Differences(
 	by identity.Actor, look Look, seen Seen, plans Plans,
 ) (different []event.Event, current bool) {

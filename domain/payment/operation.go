@@ -188,7 +188,7 @@ type Changes struct {
 	Comment  *string   // likewise
 
 	Preview   string     // the signature of the preview with the price that the caller has agreed to; "" for none
-	Offer     *Offer     // of Preview; nil if there is none
+	Offer     *Offer     // of Preview; nil without one
 	Code      string     // a promotion code; "" for none
 	Promotion *Promotion // that the gateway has for Code, if ChangeUsesCode
 }

@@ -19,7 +19,7 @@ func (o *Operation) Amendment(p Plan) Amendment {
 		Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
 }
 
-// price decides when a change of plan or quantity takes effect, and which price it sends: that of another plan. As
+// price decides when a change of plan or quantity takes effect, and which price it sends: another plan's. As
 // long as the plan stays, so does the price that is paid.
 func (c *Customer) price(op *Operation, plans Plans) error {
 	s := c.Subscription
@@ -55,8 +55,8 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 // remeters reports whether a change of the current plan, nil if it is no longer configured, ends the metered price at
 // which the subscription is billed. Stripe bills no usage before such a change
 // (https://docs.stripe.com/billing/subscriptions/usage-based/manage-billing-setup), so that it waits for the renewal.
-// Another period than that of rate, which is paid now, does, too: it would begin at once, and the usage before it would
-// not be billed.
+// Another period than the period of rate, which is paid now, does, too: it would begin at once, and the usage before it
+// would not be billed.
 func (o *Operation) remeters(current *Plan, rate Rate) bool {
 	// A gateway without a catalog of prices has no references to them.
 	isConfigured := current != nil && current.Metered != nil && current.Metered.PriceRef == o.Meter

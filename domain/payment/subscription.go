@@ -35,11 +35,11 @@ type Subscription struct {
 	Quantity          int
 	Status            Status
 	Key               string // of the call that created it
-	Code              string // the promotion code that was used last; "" if there is none
+	Code              string // the promotion code that was used last, or ""
 	Discount          *Discount
 	PeriodStart       time.Time
 	PeriodEnd         time.Time
-	TrialEnd          time.Time // zero if there is none
+	TrialEnd          time.Time // zero without a trial
 	CancelAtPeriodEnd bool
 	EndsAt            time.Time    // when it is set to end, at the end of this period or later; zero if it goes on
 	Cancellation      Cancellation // why it is, or was, cancelled
@@ -50,7 +50,7 @@ type Subscription struct {
 	CreatedAt         time.Time
 	EndedAt           time.Time // when Atrium noticed the end; zero while it is live
 
-	// PastDueSince is when the first unpaid renewal failed; zero if there is none.
+	// PastDueSince is when the first unpaid renewal failed; zero if every renewal is paid.
 	PastDueSince time.Time
 }
 
@@ -63,7 +63,7 @@ type SoldItem struct {
 	// none.
 	Meter string `json:"meter,omitempty"`
 
-	// Unrecognized says that no item is clearly that of a plan, so that the subscription cannot be changed.
+	// Unrecognized reports that no item clearly belongs to a plan, so that the subscription cannot be changed.
 	Unrecognized bool `json:"unrecognized,omitempty"`
 }
 
@@ -107,7 +107,7 @@ func (s *Subscription) setUnpaidSince(previous *Subscription) {
 	}
 }
 
-// Asks reports whether the payer may have to act: to make the first payment or that of a change or a renewal, or to
+// Asks reports whether the payer may have to act: to pay for the first time, for a change or for a renewal, or to
 // add a method before the trial ends.
 func (s *Subscription) Asks() bool {
 	return s.Status == Incomplete || s.Status == Trialing || s.Status == PastDue || s.Confirming

@@ -56,7 +56,7 @@ func (c *Customer) BeginsTrial(key string) bool {
 	return c.Pending != nil && c.Pending.Kind == Subscribe && c.Pending.Key == key && c.Pending.TrialDays > 0
 }
 
-// Fingerprint returns that of the method with which the operation in progress is paid; "" if there is none.
+// Fingerprint returns the fingerprint of the method that pays for the operation in progress, or "".
 func (c *Customer) Fingerprint() string {
 	if c.Pending == nil {
 		return ""

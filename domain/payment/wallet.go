@@ -48,8 +48,7 @@ func newestFirst(a, b Method) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// DefaultMethod returns the default at the gateway, the only method that it charges automatically. Nil
-// if there is none.
+// DefaultMethod returns the default at the gateway, the only method that it charges automatically, or nil.
 func (c *Customer) DefaultMethod() *Method { return c.method(c.Default) }
 
 // MissingDefault returns the method to make the default if the gateway has none: the newest valid one.
@@ -71,7 +70,7 @@ func (c *Customer) newestValid(now time.Time, but MethodID) *Method {
 	return nil
 }
 
-// method returns a method that is not leaving; nil if there is none.
+// method returns a method that is not being removed, or nil.
 func (c *Customer) method(id MethodID) *Method {
 	for i := range c.Methods {
 		if m := &c.Methods[i]; m.ID == id && id != "" && !m.Detaching {

@@ -33,7 +33,7 @@ func (r *Record) Access(by identity.Actor, shareWorkspace bool) Access {
 	return None
 }
 
-// Together returns those of users who share a workspace with by; if by uses an API key, the key's
+// Together returns the users among users who share a workspace with by; if by uses an API key, the key's
 // workspace. in holds the workspaces of each of them and of by.
 func Together(by identity.Actor, users []identity.UserID,
 	in map[identity.UserID][]identity.WorkspaceID) []identity.UserID {

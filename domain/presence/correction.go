@@ -27,10 +27,9 @@ func shift(t time.Time, d time.Duration, now time.Time) time.Time {
 	return earlier(t.Add(d), now)
 }
 
-// Rectify replaces the times of heartbeats that are later than now by more than MaxSkew: with those of current, which
-// is the same record elsewhere or nil, or else with now. Devices that a node with a wrong clock recorded would
-// otherwise
-// stay live for as long as the clock was wrong.
+// Rectify replaces the times of heartbeats that are later than now by more than MaxSkew: with the times of current,
+// which is the same record elsewhere or nil, or else with now. Devices that a node with a wrong clock recorded would
+// otherwise stay live for as long as the clock was wrong.
 func (r *Record) Rectify(current *Record, now time.Time) {
 	latest := now.Add(MaxSkew)
 	rectify := func(t *time.Time, newest time.Time) {

@@ -157,7 +157,7 @@ func (r *Record) Claim(now time.Time) Claim {
 	return r.Default
 }
 
-// TemporaryUntil returns when the temporary claim ends; zero if there is none.
+// TemporaryUntil returns when the temporary claim expires; zero without one.
 func (r *Record) TemporaryUntil() time.Time {
 	if r.Temporary == nil {
 		return time.Time{}
@@ -186,7 +186,7 @@ func (r *Record) live(now time.Time) []Device {
 }
 
 // Actual returns the status at a time, as its owner sees it: offline without a live device, else the
-// claimed status, else that of the devices. Being invisible changes the status only for others.
+// claimed status, else the devices' status. Being invisible changes the status only for others.
 func (r *Record) Actual(now time.Time) (s Status, manual bool) {
 	isOnline, isActive := false, false
 	for i := range r.Devices {
@@ -289,7 +289,7 @@ func (r *Record) Copy() *Record {
 }
 
 // Revive returns how r continues after a deletion that r did not know of: its next generation, with the
-// devices that sent heartbeats after the deletion; nil if there are none.
+// devices that sent heartbeats after the deletion, or nil.
 func (r *Record) Revive(tombstone *Record, now time.Time) *Record {
 	if !tombstone.Deleted || r.Deleted || r.Generation != tombstone.Generation || tombstone.Since.IsZero() {
 		return nil

@@ -88,7 +88,7 @@ func (t *Template) Reading() *Reading {
 		DeletedAt: t.DeletedAt, Floating: t.IncludeMode == Floating}
 }
 
-// Allow returns nil if by may read v, the version of r that ref names; v is nil if there is none. It
+// Allow returns nil if by may read v, the version of r that ref names; v is nil if not found. It
 // returns ErrNotFound if by may not see the template, and otherwise ErrVersionNotFound.
 func (r *Reading) Allow(by identity.Actor, ref Ref, v *Version) error {
 	switch {

@@ -11,8 +11,8 @@ import (
 
 // Copying is the caller's request for a copy of a template.
 type Copying struct {
-	Name       string               // empty: that of the template, with " copy" in the same workspace
-	Workspace  identity.WorkspaceID // empty: that of the template
+	Name       string               // empty: the template's name, with " copy" in the same workspace
+	Workspace  identity.WorkspaceID // empty: the template's workspace
 	Visibility access.Visibility
 	Latest     bool // copy only the active version, or the latest one if none is active
 }

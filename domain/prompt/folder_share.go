@@ -51,9 +51,9 @@ func (f *SharedFolder) Allow(by identity.Actor) error {
 	return f.Require(by, &folderKind, access.Manager)
 }
 
-// Share gives a user a role. recipient is the member that the grant resolves to, empty if there is none; existing is
+// Share gives a user a role. recipient is the member that the grant resolves to, or empty; existing is
 // their share of
-// the same folder, nil if there is none.
+// the same folder, or nil.
 func (f *SharedFolder) Share(by identity.Actor, recipient Recipient, existing *FolderShare, g Grant) (FolderShare,
 	error) {
 	if err := f.Allow(by); err != nil {

@@ -87,7 +87,7 @@ type Included struct {
 type Expansion struct {
 	Content  Content
 	Hash     string     // of Content
-	Declared []Variable // those of Content that were declared; the others are inferred from its texts
+	Declared []Variable // the variables of Content that were declared; the others are inferred from its text
 	Includes []Included // of the content itself
 	Closure  []ID       // the templates of all texts in it
 	Depth    int        // levels of includes

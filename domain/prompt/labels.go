@@ -66,7 +66,7 @@ func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, labels 
 	return nil
 }
 
-// RemoveLabel removes a label from v, the version that has it; nil if there is none.
+// RemoveLabel removes a label from v, the version that has it, or nil.
 func (t *Template) RemoveLabel(by identity.Actor, match revision.Match, v *Version, m LabelMove, labels Labels) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err

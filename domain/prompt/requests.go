@@ -308,7 +308,7 @@ func (t *Template) Look(
 	return r, ""
 }
 
-// Keep saves the needs of r if they differ from those of before. It records no event, because the change that caused
+// Keep saves the needs of r if they differ from the previous needs. It records no event, because the change that caused
 // the difference has one.
 func (t *Template) Keep(by identity.Actor, previous, r ActivationRequest) {
 	if previous.Approvals != r.Approvals || !slices.Equal(previous.Missing, r.Missing) {

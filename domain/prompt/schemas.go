@@ -84,7 +84,7 @@ func valuesOf(schema map[string]any) map[string]bool {
 	return forms(schema["enum"])
 }
 
-// forms returns the items of a list, or the only value, in their canonical form; empty if there is none.
+// forms returns the items of a list, or the only value, in their canonical form, or nothing.
 func forms(value any) map[string]bool {
 	list, ok := value.([]any)
 	if !ok && value != nil {

@@ -71,7 +71,7 @@ func (g Grant) share(by identity.Actor, recipient Recipient) Share {
 		GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
 }
 
-// Share gives a user a role. recipient is the member that the grant resolves to, empty if there is none.
+// Share gives a user a role. recipient is the member that the grant resolves to, or empty.
 func (t *Template) Share(by identity.Actor, recipient Recipient, g Grant) (Share, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err

@@ -20,7 +20,7 @@ const (
 	ShareUnchanged ShareAction = "unchanged"
 )
 
-// ShareChanged is the outcome of one grant. The share has only its user if there is none afterwards.
+// ShareChanged is the outcome of one grant. The share has only its user if it no longer exists.
 type ShareChanged struct {
 	Share  Share
 	Action ShareAction

@@ -79,7 +79,7 @@ type Active struct {
 // Summary counts versions and names the newest.
 type Summary struct {
 	Count        int
-	Latest       VersionID // empty if there is none
+	Latest       VersionID // empty without a version
 	LatestNumber int
 }
 
@@ -102,7 +102,7 @@ type Activation struct {
 	At         time.Time
 	Reason     string
 	Request    RequestID // the request that this activation fulfils; empty: none
-	Weights    []Weight  // of a rollout that started or changed; the first is that of To
+	Weights    []Weight  // of a rollout that started or changed; the first is the weight of To
 }
 
 // Versions returns the summary of the versions that by may see.
@@ -113,7 +113,7 @@ func (t *Template) Versions(by identity.Actor) Summary {
 	return t.FrozenVersions
 }
 
-// LatestFor returns the version that ref, which is a latest one, names for by; empty if there is none.
+// LatestFor returns the version that ref, which is a latest one, names for by, or empty.
 func (t *Template) LatestFor(by identity.Actor, ref Ref) VersionID {
 	if ref.Frozen {
 		return t.FrozenVersions.Latest

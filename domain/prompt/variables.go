@@ -59,7 +59,7 @@ func (v Variable) checkPlaceholder(pointer string, errs *fault.Fields) {
 	}
 }
 
-// defaultValue returns the decoded default; nil if there is none.
+// defaultValue returns the decoded default, or nil.
 func (v Variable) defaultValue() (any, error) {
 	if v.Default == nil {
 		return nil, nil
@@ -155,7 +155,7 @@ func (c Content) parse() ([]part, error) {
 	return parts, nil
 }
 
-// variables returns the declared variables of c, and those of its placeholders: arrays that need no
+// variables returns the declared variables of c, and the variables of its placeholders: arrays that need no
 // declaration, and are required if either the declaration or the placeholder says so.
 func (c Content) variables() []Variable {
 	all := slices.Clone(c.Variables)

@@ -240,7 +240,7 @@ func (t *Template) ChangeVersion(by identity.Actor, match revision.Match, v *Ver
 	changes := map[string]any{}
 	content, err := c.apply(t.Type, v.Content)
 	message := v.CommitMessage
-	var labels []string // those of v may be from before one was reserved
+	var labels []string // the labels of v may be from before one was reserved
 	if relabels {
 		labels = *c.Labels // in the order of the request, which errors point into
 	}

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Prompt is what a file holds of a prompt template and its version. Its JSON is that of the API.
+// Prompt is what a file holds of a prompt template and its version. Its JSON is the API's.
 type Prompt struct {
 	Name        string // empty if it follows from the path of the file
 	Type        string

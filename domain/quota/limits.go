@@ -23,7 +23,7 @@ var (
 type Limits struct {
 	Amounts
 
-	// Plan is the plan that the workspace is entitled to; the zero Offer if there is none. Limited
+	// Plan is the plan that the workspace is entitled to; the zero Offer without a plan. Limited
 	// holds the kinds that this plan limits. The organisation's configuration limits the others.
 	Plan    Offer
 	Limited map[Kind]bool

@@ -11,7 +11,7 @@ type Kind string
 // The kinds.
 const (
 	PromptTemplates Kind = "prompt_templates" // without deleted ones
-	PromptVersions  Kind = "prompt_versions"  // including those of deleted templates, until they are purged
+	PromptVersions  Kind = "prompt_versions"  // including versions of deleted templates, until they are purged
 	ChatTemplates   Kind = "chat_templates"   // without deleted ones
 
 	// StorageBytes counts the texts of templates, versions and chat templates in UTF-8, plus 1,024

@@ -1,5 +1,5 @@
 // Package schema describes the errors that a JSON Schema finds in a value. It has its own texts,
-// because those of the validator quote the submitted value, which may be a secret in the wrong place.
+// because the validator's messages quote the submitted value, which may be a secret in the wrong place.
 package schema
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// CompareJob is the kind of job that compares the rows of a source with those of the comparison before. Its subject is
+// CompareJob is the kind of job that compares a source's rows with the previous comparison's. Its subject is
 // the source.
 const CompareJob job.Kind = "source.compare"
 

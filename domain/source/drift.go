@@ -10,7 +10,7 @@ import (
 // DriftLevel says how much the columns of a source differ from those that were mapped.
 type DriftLevel string
 
-// The levels, each worse than the one before.
+// The levels, from harmless to worst.
 const (
 	NoDrift  DriftLevel = "none"
 	Additive DriftLevel = "additive" // no mapped column changed: columns were added, or unused ones removed
@@ -150,7 +150,7 @@ func (s *Source) LostHeader(columns []column.Header) bool {
 	return len(s.Mapping) > 0 && s.Location.Backend() == SheetBackend && s.Location.Sheet.HeaderRow != column.NoHeader
 }
 
-// FindHeader returns the row of p, counted from 1, that has the names of all mapped columns of s; 0 if there is none.
+// FindHeader returns the row of p, counted from 1, that has the names of all mapped columns of s, or 0.
 // The row is approximate if it is below the header of p, where p omits empty rows.
 func (s *Source) FindHeader(p column.Preview) int {
 	for i, row := range p.Leading {

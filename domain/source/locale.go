@@ -64,7 +64,7 @@ const DefaultLocale = "en-US"
 // Locales returns the names of the locales that sheets can be read in (BCP 47), sorted.
 func Locales() []string { return slices.Sorted(maps.Keys(localeDates)) }
 
-// DateOf returns how a locale writes dates; that of DefaultLocale if it is empty or unknown.
+// DateOf returns how a locale writes dates; DefaultLocale decides if it is empty or unknown.
 func DateOf(locale string) LocaleDate {
 	if found, ok := localeDates[locale]; ok {
 		return found

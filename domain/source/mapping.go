@@ -213,7 +213,7 @@ func (s *Source) Mapped(r Reading) []map[string]*string {
 	return rows
 }
 
-// field returns the field of t with a key; nil if there is none.
+// field returns the field of t with a key, or nil.
 func (t *Type) field(key string) *column.Field {
 	for i := range t.Fields {
 		if t.Fields[i].Key == key {

@@ -8,7 +8,7 @@ import (
 )
 
 // Previewed returns the note of rows of a customer that by was shown from a location: one for each reader, table or
-// sheet, and hour. id is the source, empty if there is none yet. digest returns a keyed hash of a purpose and
+// sheet, and hour. id is the source, empty before it exists. digest returns a keyed hash of a purpose and
 // parts: the URL of a sheet can hold a secret, and the trail holds its hash instead.
 func Previewed(by identity.Actor, id ID, location Location, digest event.Digest) event.Note {
 	n := event.Note{

@@ -73,7 +73,7 @@ type MappedField struct {
 }
 
 // MappedFields returns the mapped fields of s, in the order of the type. Those that the type no longer has are left
-// out. ErrUnmapped if there are none, ErrPaused while s is paused.
+// out. Returns ErrUnmapped if no field is mapped, and ErrPaused while s is paused.
 func (s *Source) MappedFields(t *Type) ([]MappedField, error) {
 	if s.Paused != "" {
 		return nil, ErrPaused

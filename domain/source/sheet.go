@@ -31,7 +31,7 @@ type SheetLocation struct {
 	Charset   string // name of the WHATWG Encoding Standard, in lower case
 	Delimiter string // comma, semicolon, tab or pipe
 
-	// Of .xlsx, and ignored for other files: one of Locales, in which dates are shown whose format is that of the
+	// Of .xlsx, and ignored for other files: one of Locales, in which dates are shown that have the format of the
 	// reader's system. Empty: the org's.
 	Locale string
 }
@@ -92,7 +92,7 @@ func (l SheetLocation) AccountKind() connection.Kind {
 func TabTitle(s string) string { return column.Clean(s, MaxTabTitle) }
 
 // FindTab returns the tab that a location names, by its id or else its title. Without a name it returns
-// the first tab that is not hidden, or else the first. ErrTabNotFound if there is none.
+// the first tab that is not hidden, or else the first. Returns ErrTabNotFound if not found.
 func FindTab(tabs []Tab, name string) (Tab, error) {
 	if name != "" {
 		for _, match := range []func(Tab) bool{

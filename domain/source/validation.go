@@ -28,7 +28,7 @@ type ValidationState string
 const (
 	ValidationQueued  ValidationState = "queued"
 	ValidationRunning ValidationState = "running"
-	ValidationDone    ValidationState = "succeeded" // also if values are wrong
+	ValidationDone    ValidationState = "succeeded" // even if values are wrong
 	ValidationFailed  ValidationState = "failed"    // the rows could not be read
 )
 

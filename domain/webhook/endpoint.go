@@ -247,7 +247,7 @@ func (e *Endpoint) Delete(by identity.Actor, match revision.Match) error {
 	return nil
 }
 
-// Rotate gives e another secret. The one before signs too for grace, at most MaxGrace. Requires the admin role.
+// Rotate gives e another secret. The previous secret signs too for grace, at most MaxGrace. Requires the admin role.
 func (e *Endpoint) Rotate(by identity.Actor, match revision.Match, grace time.Duration) error {
 	if err := MayManage(by); err != nil {
 		return err
