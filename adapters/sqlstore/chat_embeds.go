@@ -75,13 +75,13 @@ var embedQuery = `SELECT ` + db.ColumnsLike(`t.%`, embedColumns) + ` FROM chat_e
 
 // List implements ports.Embeds.
 func (s *Embeds) List(
-	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
+	ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query,
 ) (embed.TokenPage, error) {
-	where := db.NewConditions(`t.template_id = ? AND t.workspace_id = ?`, of, ws)
-	where.When(q.After != "", `t.id < ?`, q.After)
+	conditions := db.NewConditions(`t.template_id = ? AND t.workspace_id = ?`, template, ws)
+	conditions.When(q.After != "", `t.id < ?`, q.After)
 	var rows []embedRow
-	if err := s.db.List(ctx, &rows, embedQuery+where.SQL()+` ORDER BY t.id DESC LIMIT ?`,
-		where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, embedQuery+conditions.SQL()+` ORDER BY t.id DESC LIMIT ?`,
+		conditions.Args(q.Limit+1)...); err != nil {
 		return embed.TokenPage{}, err
 	}
 	tokens := make([]embed.Token, len(rows))
@@ -119,19 +119,19 @@ func (store *DB) embedToken(ctx context.Context, by identity.Actor, template cha
 }
 
 // Add implements ports.Embeds.
-func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID,
+func (s *Embeds) Add(ctx context.Context, by identity.Actor, template chat.ID,
 	change func(*chat.Template, int) (*embed.Token, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		t, err := tx.lockedChat(ctx, by, of)
+		t, err := tx.lockedChat(ctx, by, template)
 		if err != nil {
 			return err
 		}
-		var have int
-		if _, err := tx.Get(ctx, &have, `SELECT COUNT(*) FROM chat_embed_tokens WHERE template_id = ?`,
-			of); err != nil {
+		var count int
+		if _, err := tx.Get(ctx, &count, `SELECT COUNT(*) FROM chat_embed_tokens WHERE template_id = ?`,
+			template); err != nil {
 			return err
 		}
-		token, err := change(t, have)
+		token, err := change(t, count)
 		if err != nil {
 			return err
 		}
@@ -179,9 +179,9 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID
 		if err != nil {
 			return err
 		}
-		var before embed.Token
+		var previous embed.Token
 		if token != nil {
-			before = *token
+			previous = *token
 		}
 		if err := change(t, token); err != nil {
 			return err
@@ -189,16 +189,16 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID
 		if token == nil || len(token.Recorded()) == 0 {
 			return nil
 		}
-		if token.Deleted || token.Hash != before.Hash {
+		if token.Deleted || token.Hash != previous.Hash {
 			if err := tx.EraseAnswers(ctx, token.Org, string(token.ID)); err != nil {
 				return err
 			}
 		}
-		return tx.saveEmbedToken(ctx, &before, token)
+		return tx.saveEmbedToken(ctx, &previous, token)
 	})
 }
 
-func (store *DB) saveEmbedToken(ctx context.Context, before, t *embed.Token) error {
+func (store *DB) saveEmbedToken(ctx context.Context, previous, t *embed.Token) error {
 	if t.Deleted {
 		if _, err := store.Exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
 			t.Workspace); err != nil {
@@ -226,7 +226,7 @@ func (store *DB) saveEmbedToken(ctx context.Context, before, t *embed.Token) err
 		t.Generation, t.RepliesPerDay, theme, t.ID, t.Workspace); err != nil {
 		return err
 	}
-	if slices.Equal(before.KnownPatterns(), t.KnownPatterns()) {
+	if slices.Equal(previous.KnownPatterns(), t.KnownPatterns()) {
 		return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 	}
 	if _, err := store.Exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org,

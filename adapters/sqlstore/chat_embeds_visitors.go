@@ -54,9 +54,9 @@ func (row *embeddingRow) embedding() (*embed.Embedding, error) {
 		db.FromJSON(row.Starters, &e.Template.Starters))
 }
 
-func (store *DB) embedding(ctx context.Context, where string, args ...any) (*embed.Embedding, error) {
+func (store *DB) embedding(ctx context.Context, condition string, args ...any) (*embed.Embedding, error) {
 	var row embeddingRow
-	found, err := store.Get(ctx, &row, embeddingQuery+where, args...)
+	found, err := store.Get(ctx, &row, embeddingQuery+condition, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +84,10 @@ func (s *Embeds) ByIDs(
 	if len(ids) == 0 {
 		return found, nil
 	}
-	where := &db.Conditions{Values: []any{org}}
-	db.OneOf(where, `t.id`, ids)
+	conditions := &db.Conditions{Values: []any{org}}
+	db.OneOf(conditions, `t.id`, ids)
 	var rows []embeddingRow
-	if err := s.db.List(ctx, &rows, embeddingQuery+where.SQL(), where.Args()...); err != nil {
+	if err := s.db.List(ctx, &rows, embeddingQuery+conditions.SQL(), conditions.Args()...); err != nil {
 		return nil, err
 	}
 	for i := range rows {
@@ -122,10 +122,10 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin embed.
 
 // Used implements ports.Embeds.
 func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin,
-	at time.Time) error {
+	now time.Time) error {
 	_, err := s.db.Exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ? WHERE id = ?
 		AND org_id = ? AND last_used_at < ?`,
-		db.Micros(at), origin, id, org, db.Micros(at.Add(-time.Minute)))
+		db.Micros(now), origin, id, org, db.Micros(now.Add(-time.Minute)))
 	return err
 }
 
@@ -140,18 +140,18 @@ const keptDays = 90
 // Count implements ports.EmbedReplies. The token's row is locked, so that calls for different origins wait for each
 // other.
 func (s *EmbedReplies) Count(
-	ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n, most int,
-) (counted int, err error) {
+	ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n, limit int,
+) (total int, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		var one, today int
-		counted = 0
+		total = 0
 		found, err := tx.Get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
 			tx.Dialect.Lock, id, org)
 		if err != nil || !found {
 			return err
 		}
 		if _, err := tx.Get(ctx, &today, `SELECT CAST(COALESCE(SUM(replies), 0) AS BIGINT) FROM chat_embed_days
-			WHERE token_id = ? AND day = ?`, id, day); err != nil || today >= most {
+			WHERE token_id = ? AND day = ?`, id, day); err != nil || today >= limit {
 			return err
 		}
 		if today == 0 {
@@ -160,13 +160,13 @@ func (s *EmbedReplies) Count(
 				return err
 			}
 		}
-		counted = min(n, most-today)
+		total = min(n, limit-today)
 		_, err = tx.Exec(ctx, `INSERT INTO chat_embed_days (token_id, day, origin, replies) VALUES (?, ?, ?, ?)
 			ON CONFLICT (token_id, day, origin) DO UPDATE SET replies = chat_embed_days.replies + excluded.replies`,
-			id, day, origin, counted)
+			id, day, origin, total)
 		return err
 	})
-	return counted, err
+	return total, err
 }
 
 // Return implements ports.EmbedReplies.

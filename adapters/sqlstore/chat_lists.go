@@ -36,46 +36,46 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	if err != nil {
 		return chat.Page{}, err
 	}
-	where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-	where.PageBounds(`t.id`, q.After, floor)
-	where.When(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+db.LikeEscape(strings.ToLower(f.Query))+"%")
-	where.When(f.Status != "", `t.status = ?`, f.Status)
-	where.When(f.Visibility != "", `t.visibility = ?`, f.Visibility)
-	where.When(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
-	where.When(len(f.Refs) > 0, refsMatch, prompts.RefArgs(f.Refs)...)
+	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+	conditions.PageBounds(`t.id`, q.After, floor)
+	conditions.When(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+db.LikeEscape(strings.ToLower(f.Query))+"%")
+	conditions.When(f.Status != "", `t.status = ?`, f.Status)
+	conditions.When(f.Visibility != "", `t.visibility = ?`, f.Visibility)
+	conditions.When(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
+	conditions.When(len(f.Refs) > 0, refsMatch, prompts.RefArgs(f.Refs)...)
 	if f.Prompt != "" {
-		chatSeenBy(where, by)
+		chatSeenBy(conditions, by)
 	}
 
 	begin, args := chatsFor(by, chatSummaryColumns, prompts.RoleArgs(by.At)...)
-	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?`
+	ids := `SELECT t.id FROM chat_templates t WHERE ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?`
 	if by.Role >= identity.Admin || f.Prompt != "" {
-		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
 	} else {
 		members := db.NewConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
 		members.PageBounds(`c.template_id`, q.After, floor)
-		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.SQL() +
+		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + conditions.SQL() +
 			` ORDER BY t.id DESC LIMIT ?) a
 			UNION
 			SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.visibility = 'workspace'
-			AND ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?) b
+			AND ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM chat_members c JOIN chat_templates t ON t.id = c.template_id
-				WHERE ` + members.SQL() + ` AND NOT c.invited AND ` + where.SQL() + ` ORDER BY c.template_id DESC LIMIT ?) c`
+				WHERE ` + members.SQL() + ` AND NOT c.invited AND ` + conditions.SQL() + ` ORDER BY c.template_id DESC LIMIT ?) c`
 		args = append(args, by.User)
-		args = append(args, where.Args(q.Limit+1)...)
-		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
 		args = append(args, members.Args()...)
-		args = append(args, where.Args(q.Limit+1)...)
+		args = append(args, conditions.Args(q.Limit+1)...)
 		if by.Grouped {
 			members = membersByGroups(by)
 			members.PageBounds(`c.template_id`, q.After, floor)
 			ids += `
 			UNION
 			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupMembers + ` JOIN chat_templates t ON t.id = c.template_id
-				WHERE ` + members.SQL() + ` AND ` + where.SQL() + ` ORDER BY t.id DESC LIMIT ?) d`
+				WHERE ` + members.SQL() + ` AND ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?) d`
 			args = append(args, members.Args()...)
-			args = append(args, where.Args(q.Limit+1)...)
+			args = append(args, conditions.Args(q.Limit+1)...)
 		}
 	}
 	packing := ownChats
@@ -99,19 +99,19 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 // floor returns where a page of templates has to end if no index serves its filter.
 func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
 	branch := func(condition string, values ...any) db.Branch {
-		where := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-		where.When(condition != "", condition, values...)
-		where.PageBounds(`t.id`, q.After, "")
-		return db.Branch{From: `chat_templates t`, ID: `t.id`, Where: where}
+		conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+		conditions.When(condition != "", condition, values...)
+		conditions.PageBounds(`t.id`, q.After, "")
+		return db.Branch{From: `chat_templates t`, ID: `t.id`, Where: conditions}
 	}
 	n, admin := l.db.Scans.Templates, by.Role >= identity.Admin
-	switch indexed := f.Query == "" && len(f.Refs) == 0; {
+	switch isIndexed := f.Query == "" && len(f.Refs) == 0; {
 	case f.Prompt != "":
-		if admin && indexed && f.Status == "" && f.Visibility == "" {
+		if admin && isIndexed && f.Status == "" && f.Visibility == "" {
 			return "", nil
 		}
 		return l.db.PageFloor(ctx, n, branch(`t.prompt_id = ?`, f.Prompt))
-	case indexed && ((f.Status == "" && f.Visibility == "") || (admin && (f.Status == "" || f.Visibility == ""))):
+	case isIndexed && ((f.Status == "" && f.Visibility == "") || (admin && (f.Status == "" || f.Visibility == ""))):
 		return "", nil
 	case !admin:
 		members := db.NewConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
@@ -136,18 +136,18 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 }
 
 // chatSeenBy adds the condition that by sees a template.
-func chatSeenBy(where *db.Conditions, by identity.Actor) {
+func chatSeenBy(conditions *db.Conditions, by identity.Actor) {
 	if by.Role >= identity.Admin {
 		return
 	}
-	isMember, of := `EXISTS (SELECT 1 FROM chat_members m WHERE m.template_id = t.id AND m.user_id = ?
+	isMember, args := `EXISTS (SELECT 1 FROM chat_members m WHERE m.template_id = t.id AND m.user_id = ?
 		AND NOT m.invited)`, []any{by.User, by.User}
 	if by.Grouped {
 		isMember += ` OR EXISTS (SELECT 1 FROM ` + groupMembers + ` WHERE c.template_id = t.id AND p.workspace_id = ?
 			AND p.user_id = ?)`
-		of = append(of, by.Workspace, by.User)
+		args = append(args, by.Workspace, by.User)
 	}
-	where.When(true, `(t.owner_id = ? OR t.visibility = 'workspace' OR `+isMember+`)`, of...)
+	conditions.When(true, `(t.owner_id = ? OR t.visibility = 'workspace' OR `+isMember+`)`, args...)
 }
 
 // groupMembers are the members of chats that are groups, with the people in them.
@@ -185,11 +185,13 @@ func (l *ChatLists) Members(
 // Uses implements ports.ChatLists.
 func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string,
 	limit int) ([]prompt.Use, error) {
-	draft, published := db.NewConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p), db.NewConditions(`v.prompt_id = ?`, p)
+	draft := db.NewConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p)
+	versions := db.NewConditions(`v.prompt_id = ?`, p)
 	draft.When(len(refs) > 0, refsMatch, prompts.RefArgs(refs)...)
-	published.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), prompts.RefArgs(refs)...)
-	kept := db.NewConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
-	kept.When(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1), prompts.RefArgs(refs)...)
+	versions.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), prompts.RefArgs(refs)...)
+	references := db.NewConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
+	references.When(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1),
+		prompts.RefArgs(refs)...)
 	var rows []struct {
 		ID        string          `db:"id"`
 		Name      string          `db:"name"`
@@ -201,13 +203,13 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 		WHERE t.workspace_id = ? AND t.deleted_at = 0 AND t.id IN (
 			SELECT t.id FROM chat_templates t WHERE `+draft.SQL()+`
 			UNION SELECT t.id FROM chat_versions v JOIN chat_templates t ON t.id = v.template_id
-				AND t.published_version_id = v.id WHERE `+published.SQL()+`
+				AND t.published_version_id = v.id WHERE `+versions.SQL()+`
 			UNION SELECT t.id FROM prompt_references r JOIN chat_templates t ON t.id = r.holder_id
-				WHERE `+kept.SQL()+` AND (t.prompt_id = r.prompt_id AND t.prompt_ref = r.ref
+				WHERE `+references.SQL()+` AND (t.prompt_id = r.prompt_id AND t.prompt_ref = r.ref
 				OR EXISTS (SELECT 1 FROM chat_versions v WHERE v.id = t.published_version_id
 				AND v.prompt_id = r.prompt_id AND v.prompt_ref = r.ref)))
 		ORDER BY t.id LIMIT ?`,
-		slices.Concat([]any{ws}, draft.Args(), published.Args(), kept.Args(limit))...)
+		slices.Concat([]any{ws}, draft.Args(), versions.Args(), references.Args(limit))...)
 	uses := make([]prompt.Use, len(rows))
 	for i, row := range rows {
 		uses[i] = prompt.Use(row)

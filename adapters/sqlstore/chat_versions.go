@@ -29,10 +29,10 @@ func (r *chatVersionRow) info() chat.VersionInfo {
 }
 
 // chatVersion reads a version; nil if there is none.
-func (store *DB) chatVersion(ctx context.Context, where string, args ...any) (*chat.Version, error) {
+func (store *DB) chatVersion(ctx context.Context, condition string, args ...any) (*chat.Version, error) {
 	var row chatVersionRow
 	found, err := store.Get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+chatContentColumns+`
-		FROM chat_versions v WHERE `+where, args...)
+		FROM chat_versions v WHERE `+condition, args...)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -46,9 +46,10 @@ func (store *DB) chatVersion(ctx context.Context, where string, args ...any) (*c
 
 // Get implements ports.ChatVersions.
 func (s *ChatVersions) Get(
-	ctx context.Context, ws identity.WorkspaceID, of chat.ID, ref chat.VersionRef,
+	ctx context.Context, ws identity.WorkspaceID, template chat.ID, ref chat.VersionRef,
 ) (*chat.Version, error) {
-	v, err := s.db.chatVersion(ctx, `v.template_id = ? AND v.workspace_id = ? AND (v.id = ? OR v.number = ?)`, of, ws,
+	v, err := s.db.chatVersion(ctx, `v.template_id = ? AND v.workspace_id = ? AND (v.id = ? OR v.number = ?)`,
+		template, ws,
 		ref.ID, ref.Number)
 	if err == nil && v == nil {
 		err = chat.ErrVersionNotFound
@@ -58,15 +59,15 @@ func (s *ChatVersions) Get(
 
 // List implements ports.ChatVersions.
 func (s *ChatVersions) List(
-	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
+	ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query,
 ) (chat.VersionPage, error) {
-	where, err := below(db.NewConditions(`v.template_id = ? AND v.workspace_id = ?`, of, ws), `v.number`, q)
+	conditions, err := below(db.NewConditions(`v.template_id = ? AND v.workspace_id = ?`, template, ws), `v.number`, q)
 	if err != nil {
 		return chat.VersionPage{}, err
 	}
 	var rows []chatVersionRow
 	if err := s.db.List(ctx, &rows, `SELECT v.id, v.number, v.created_by, v.created_at FROM chat_versions v
-		WHERE `+where.SQL()+` ORDER BY v.number DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+		WHERE `+conditions.SQL()+` ORDER BY v.number DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return chat.VersionPage{}, err
 	}
 	found := make([]chat.VersionInfo, len(rows))
@@ -78,9 +79,9 @@ func (s *ChatVersions) List(
 
 // Publications implements ports.ChatVersions.
 func (s *ChatVersions) Publications(
-	ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query,
+	ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query,
 ) (chat.PublicationPage, error) {
-	where, err := below(db.NewConditions(`p.template_id = ? AND t.workspace_id = ?`, of, ws), `p.number`, q)
+	conditions, err := below(db.NewConditions(`p.template_id = ? AND t.workspace_id = ?`, template, ws), `p.number`, q)
 	if err != nil {
 		return chat.PublicationPage{}, err
 	}
@@ -96,7 +97,7 @@ func (s *ChatVersions) Publications(
 	}
 	if err := s.db.List(ctx, &rows, `SELECT p.number, p.from_version_id, p.from_number, p.to_version_id, p.to_number,
 		p.reason, p.published_by, p.published_at FROM chat_publications p JOIN chat_templates t ON t.id = p.template_id
-		WHERE `+where.SQL()+` ORDER BY p.number DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+		WHERE `+conditions.SQL()+` ORDER BY p.number DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return chat.PublicationPage{}, err
 	}
 	found := make([]chat.Publication, len(rows))
@@ -108,16 +109,16 @@ func (s *ChatVersions) Publications(
 }
 
 // below continues a list that is ordered by a number, highest first.
-func below(where *db.Conditions, column string, q page.Query) (*db.Conditions, error) {
+func below(conditions *db.Conditions, column string, q page.Query) (*db.Conditions, error) {
 	if q.After == "" {
-		return where, nil
+		return conditions, nil
 	}
-	after, err := strconv.Atoi(q.After)
+	number, err := strconv.Atoi(q.After)
 	if err != nil {
 		return nil, errors.New("sqlstore: a cursor of our own making is no number")
 	}
-	where.When(true, column+` < ?`, after)
-	return where, nil
+	conditions.When(true, column+` < ?`, number)
+	return conditions, nil
 }
 
 // saveChatVersions writes the version and the publication that a change of a template made.

@@ -180,12 +180,12 @@ func chatContentArgs(c *chat.Content) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := configs.text()
+	text, err := configs.text()
 	if err != nil {
 		return nil, err
 	}
 	theme, err := themeText(c.Theme)
-	return append(args, reply, kept, c.Greeting, string(c.Metadata), theme), err
+	return append(args, reply, text, c.Greeting, string(c.Metadata), theme), err
 }
 
 // chatArgs are the values of what may change in a template, in the order of both statements below.
@@ -195,12 +195,12 @@ func chatArgs(t *chat.Template) ([]any, error) {
 		return nil, err
 	}
 	workflows, err := db.JSONText(t.Workflows, len(t.Workflows) == 0)
-	var published chat.VersionID
+	var version chat.VersionID
 	if t.Published != nil {
-		published = t.Published.ID
+		version = t.Published.ID
 	}
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
-	return append(args, t.Owner, workflows, t.Status, t.Visibility, search, published, t.Versions, t.Revision,
+	return append(args, t.Owner, workflows, t.Status, t.Visibility, search, version, t.Versions, t.Revision,
 		db.Micros(t.UpdatedAt), db.Micros(t.DeletedAt)), err
 }
 
@@ -259,14 +259,14 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 			}
 			parties[i].InWorkspace = present[user]
 		}
-		before := *t
+		previous := *t
 		if err := change(t, parties); err != nil {
 			return err
 		}
 		if len(t.Recorded()) == 0 {
 			return nil
 		}
-		if err := tx.saveChat(ctx, &before, t); err != nil {
+		if err := tx.saveChat(ctx, &previous, t); err != nil {
 			return err
 		}
 		for _, m := range t.ChangedMembers {
@@ -274,7 +274,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 				return err
 			}
 		}
-		if t.Owner == before.Owner && t.Prompt == before.Prompt && t.Publication == nil {
+		if t.Owner == previous.Owner && t.Prompt == previous.Prompt && t.Publication == nil {
 			return nil
 		}
 		return prompts.NewStore(tx.DB).LoadPromptLost(ctx, by, t)
@@ -352,8 +352,8 @@ func (store *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID
 }
 
 // saveChat writes what a locked template recorded, and its values unless they are the same as before.
-func (store *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
-	old, err := chatArgs(before)
+func (store *DB) saveChat(ctx context.Context, previous, t *chat.Template) error {
+	old, err := chatArgs(previous)
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func (store *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
 	if err := store.Run(ctx, writes...); err != nil {
 		return err
 	}
-	if t.Prompt != before.Prompt {
+	if t.Prompt != previous.Prompt {
 		if err := store.saveChatReference(ctx, t); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // calls never wait for each other.
 func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target,
 	admit func(*connection.Counts) error) error {
-	prefix, at := "", hex.EncodeToString(target[:]) // the workspace's probes are counted where older versions do
+	prefix, address := "", hex.EncodeToString(target[:]) // the workspace's probes are counted where older versions do
 	if e != connection.Probing {
 		prefix = string(e) + " "
 	}
@@ -25,10 +25,10 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 	}
 	scopes := []scope{
 		{prefix + "workspace " + string(by.Workspace), &counts.Workspace},
-		{prefix + "workspace " + string(by.Workspace) + " target " + at, &counts.Target},
+		{prefix + "workspace " + string(by.Workspace) + " target " + address, &counts.Target},
 	}
 	if e == connection.Probing {
-		scopes = append(scopes, scope{"failed target " + at, &counts.Failed})
+		scopes = append(scopes, scope{"failed target " + address, &counts.Failed})
 	}
 	return s.db.inTx(ctx, func(tx *DB) error {
 		for _, scope := range scopes {
@@ -42,8 +42,8 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 		}
 		for _, scope := range scopes {
 			times := make([]int64, len(*scope.attempts))
-			for j, at := range *scope.attempts {
-				times[j] = db.Micros(at)
+			for j, attempt := range *scope.attempts {
+				times[j] = db.Micros(attempt)
 			}
 			text, err := json.Marshal(times)
 			if err != nil {
@@ -75,8 +75,8 @@ func (store *DB) lockedAttempts(ctx context.Context, scope string) (connection.A
 		return nil, err
 	}
 	attempts := make(connection.Attempts, len(times))
-	for i, us := range times {
-		attempts[i] = db.FromMicros(us)
+	for i, micros := range times {
+		attempts[i] = db.FromMicros(micros)
 	}
 	return attempts, nil
 }

@@ -39,6 +39,6 @@ func (s *Connections) List(
 			return nil, nil, err
 		}
 	}
-	through, err := db.PackedSourceSummaries.Unpack(texts.Sources)
-	return all, db.SourceSummaries(through), err
+	sources, err := db.PackedSourceSummaries.Unpack(texts.Sources)
+	return all, db.SourceSummaries(sources), err
 }

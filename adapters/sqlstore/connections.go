@@ -155,14 +155,14 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 		if err != nil {
 			return err
 		}
-		before, err := connectionValues(c)
+		previous, err := connectionValues(c)
 		if err != nil {
 			return err
 		}
 		if err := change(c, others); err != nil {
 			return err
 		}
-		if err := tx.saveConnection(ctx, before, c); err != nil {
+		if err := tx.saveConnection(ctx, previous, c); err != nil {
 			return err
 		}
 		if c.Status == connection.Revoked || c.Sealed != nil {
@@ -190,9 +190,9 @@ func connectionValues(c *connection.Connection) ([]any, error) {
 }
 
 // saveConnection writes a connection that is locked, unless its values are the same as before.
-func (store *DB) saveConnection(ctx context.Context, before []any, c *connection.Connection) error {
+func (store *DB) saveConnection(ctx context.Context, previous []any, c *connection.Connection) error {
 	values, err := connectionValues(c)
-	if err != nil || slices.Equal(values, before) {
+	if err != nil || slices.Equal(values, previous) {
 		return err
 	}
 	_, err = store.Exec(ctx, `

@@ -17,9 +17,9 @@ var _ ports.ConsentStates = (*ConsentStates)(nil)
 
 // Use implements ports.ConsentStates.
 func (s *ConsentStates) Use(ctx context.Context, org identity.OrgID, state [32]byte, expires time.Time) error {
-	used, err := s.db.Exec(ctx, `INSERT INTO consent_states (hash, org_id, expires_at) VALUES (?, ?, ?)
+	count, err := s.db.Exec(ctx, `INSERT INTO consent_states (hash, org_id, expires_at) VALUES (?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`, state[:], org, db.Micros(expires))
-	if err == nil && used == 0 {
+	if err == nil && count == 0 {
 		err = connection.ErrConsentInvalid
 	}
 	return err

@@ -51,13 +51,13 @@ func (r *scimUserRow) user() account.DirectoryUser {
 
 // AddUser implements ports.DirectoryUsers.
 func (s *DirectoryUsers) AddUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
-	added, err := s.db.Exec(ctx, `INSERT INTO scim_users (user_id, org_id, subject, user_name, name_key, external_id,
+	count, err := s.db.Exec(ctx, `INSERT INTO scim_users (user_id, org_id, subject, user_name, name_key, external_id,
 		formatted, given_name, family_name, display, email, active, rules, unsettled, created_at, updated_at,
 		removed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
 		u.ID, by.Org, u.Subject, u.UserName, account.DirectoryKey(u.UserName), u.ExternalID, u.Formatted, u.GivenName,
 		u.FamilyName, u.Display, account.EmailKey(u.Email), u.Active, db.Micros(u.CreatedAt), db.Micros(u.UpdatedAt))
-	if err == nil && added == 0 {
+	if err == nil && count == 0 {
 		err = account.ErrDirectoryUserExists
 	}
 	return err
@@ -78,13 +78,13 @@ func (s *DirectoryUsers) UserNamed(
 }
 
 // one returns a user with the groups, locked in a transaction.
-func (s *DirectoryUsers) one(ctx context.Context, where string, args ...any) (*account.DirectoryUser, error) {
+func (s *DirectoryUsers) one(ctx context.Context, condition string, args ...any) (*account.DirectoryUser, error) {
 	var lock string
 	if s.db.IsTransaction() {
 		lock = s.db.Dialect.Lock
 	}
 	var row scimUserRow
-	found, err := s.db.Get(ctx, &row, `SELECT `+scimUserColumns+` FROM scim_users t WHERE `+where+lock, args...)
+	found, err := s.db.Get(ctx, &row, `SELECT `+scimUserColumns+` FROM scim_users t WHERE `+condition+lock, args...)
 	if err == nil && !found {
 		err = account.ErrDirectoryUserNotFound
 	}
@@ -103,22 +103,22 @@ func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.Directo
 	if len(users) == 0 {
 		return nil
 	}
-	ids, at := make([]identity.UserID, len(users)), map[identity.UserID]int{}
+	ids, indexes := make([]identity.UserID, len(users)), map[identity.UserID]int{}
 	for i := range users {
-		ids[i], at[users[i].ID] = users[i].ID, i
+		ids[i], indexes[users[i].ID] = users[i].ID, i
 	}
-	where := db.NewConditions(`m.group_id = t.id`)
-	db.OneOf(where, `m.user_id`, ids)
+	conditions := db.NewConditions(`m.group_id = t.id`)
+	db.OneOf(conditions, `m.user_id`, ids)
 	var rows []struct {
 		scimGroupRow
 		User identity.UserID `db:"user_id"`
 	}
 	if err := s.db.List(ctx, &rows, `SELECT `+scimGroupColumns+`, m.user_id FROM scim_members m, scim_groups t WHERE `+
-		where.SQL()+` ORDER BY t.id`, where.Args()...); err != nil {
+		conditions.SQL()+` ORDER BY t.id`, conditions.Args()...); err != nil {
 		return err
 	}
 	for _, r := range rows {
-		u := &users[at[r.User]]
+		u := &users[indexes[r.User]]
 		u.Groups = append(u.Groups, r.group())
 	}
 	return nil
@@ -128,13 +128,13 @@ func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.Directo
 func (s *DirectoryUsers) Users(
 	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
 ) ([]account.DirectoryUser, int, error) {
-	where := db.NewConditions(`t.org_id = ? AND t.removed_at = 0`, org)
-	where.When(q.ID != "", `t.user_id = ?`, q.ID)
-	where.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
-	where.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
-	where.When(q.Email != "", `t.email = ?`, account.EmailKey(q.Email))
+	conditions := db.NewConditions(`t.org_id = ? AND t.removed_at = 0`, org)
+	conditions.When(q.ID != "", `t.user_id = ?`, q.ID)
+	conditions.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
+	conditions.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
+	conditions.When(q.Email != "", `t.email = ?`, account.EmailKey(q.Email))
 	var rows []scimUserRow
-	total, err := s.db.directoryPage(ctx, &rows, `scim_users`, scimUserColumns, `t.user_id`, where, q)
+	total, err := s.db.directoryPage(ctx, &rows, `scim_users`, scimUserColumns, `t.user_id`, conditions, q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -147,23 +147,23 @@ func (s *DirectoryUsers) Users(
 
 // directoryPage reads a part of the rows of a table into rows, and returns how many there are.
 func (store *DB) directoryPage(
-	ctx context.Context, rows any, table, columns, order string, where *db.Conditions, q account.DirectoryQuery,
+	ctx context.Context, rows any, table, columns, order string, conditions *db.Conditions, q account.DirectoryQuery,
 ) (total int, err error) {
-	if _, err = store.Get(ctx, &total, `SELECT COUNT(*) FROM `+table+` t WHERE `+where.SQL(),
-		where.Args()...); err != nil {
+	if _, err = store.Get(ctx, &total, `SELECT COUNT(*) FROM `+table+` t WHERE `+conditions.SQL(),
+		conditions.Args()...); err != nil {
 		return 0, err
 	}
-	return total, store.List(ctx, rows, `SELECT `+columns+` FROM `+table+` t WHERE `+where.SQL()+` ORDER BY `+order+
-		` LIMIT ? OFFSET ?`, where.Args(q.Limit, q.Skip)...)
+	return total, store.List(ctx, rows, `SELECT `+columns+` FROM `+table+` t WHERE `+conditions.SQL()+` ORDER BY `+order+
+		` LIMIT ? OFFSET ?`, conditions.Args(q.Limit, q.Skip)...)
 }
 
 // SaveUser implements ports.DirectoryUsers.
 func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var other string
-		taken, err := tx.Get(ctx, &other, `SELECT user_id FROM scim_users WHERE org_id = ? AND name_key = ?
+		exists, err := tx.Get(ctx, &other, `SELECT user_id FROM scim_users WHERE org_id = ? AND name_key = ?
 			AND user_id <> ?`, by.Org, account.DirectoryKey(u.UserName), u.ID)
-		if taken {
+		if exists {
 			return account.ErrDirectoryUserExists
 		}
 		if err != nil {
@@ -218,11 +218,11 @@ func (store *DB) markAllUnsettled(ctx context.Context, org identity.OrgID) error
 
 // markUnsettled records that the groups of people have changed.
 func (store *DB) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
-	for some := range slices.Chunk(people, 500) {
-		where := db.NewConditions(`org_id = ?`, org)
-		db.OneOf(where, `user_id`, some)
-		if _, err := store.Exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE `+where.SQL(),
-			where.Args()...); err != nil {
+	for batch := range slices.Chunk(people, 500) {
+		conditions := db.NewConditions(`org_id = ?`, org)
+		db.OneOf(conditions, `user_id`, batch)
+		if _, err := store.Exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE `+conditions.SQL(),
+			conditions.Args()...); err != nil {
 			return err
 		}
 	}

@@ -41,13 +41,13 @@ func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *ac
 		if count >= account.MaxDirectoryGroups {
 			return account.ErrDirectoryFull
 		}
-		added, err := tx.Exec(ctx, `INSERT INTO scim_groups (id, org_id, name, name_key, external_id, created_at,
+		rows, err := tx.Exec(ctx, `INSERT INTO scim_groups (id, org_id, name, name_key, external_id, created_at,
 			updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, g.ID, by.Org, g.Name,
 			account.DirectoryKey(g.Name), g.ExternalID, db.Micros(g.CreatedAt), db.Micros(g.UpdatedAt))
 		if err != nil {
 			return err
 		}
-		if added == 0 {
+		if rows == 0 {
 			return account.ErrDirectoryGroupExists
 		}
 		return tx.joinDirectoryGroup(ctx, g, g.People)
@@ -58,17 +58,17 @@ func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *ac
 func (store *DB) joinDirectoryGroup(
 	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
 ) error {
-	for some := range slices.Chunk(people, 500) {
-		where := db.NewConditions(`org_id = ? AND removed_at = 0`, g.Org)
-		db.OneOf(where, `user_id`, some)
+	for batch := range slices.Chunk(people, 500) {
+		conditions := db.NewConditions(`org_id = ? AND removed_at = 0`, g.Org)
+		db.OneOf(conditions, `user_id`, batch)
 		// locked, so that no one erases one of them meanwhile
-		added, err := store.Exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
-			FROM scim_users t WHERE `+where.SQL()+` ORDER BY user_id`+store.Dialect.Lock,
-			append([]any{g.ID}, where.Args()...)...)
+		count, err := store.Exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
+			FROM scim_users t WHERE `+conditions.SQL()+` ORDER BY user_id`+store.Dialect.Lock,
+			append([]any{g.ID}, conditions.Args()...)...)
 		if err != nil {
 			return err
 		}
-		if int(added) < len(some) {
+		if int(count) < len(batch) {
 			return account.ErrDirectoryUserNotFound
 		}
 	}
@@ -102,12 +102,12 @@ func (store *DB) directoryGroup(
 func (s *DirectoryGroups) Groups(
 	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
 ) ([]account.DirectoryGroup, int, error) {
-	where := db.NewConditions(`t.org_id = ?`, org)
-	where.When(q.ID != "", `t.id = ?`, q.ID)
-	where.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
-	where.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
+	conditions := db.NewConditions(`t.org_id = ?`, org)
+	conditions.When(q.ID != "", `t.id = ?`, q.ID)
+	conditions.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
+	conditions.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
 	var rows []scimGroupRow
-	total, err := s.db.directoryPage(ctx, &rows, `scim_groups`, scimGroupColumns, `t.id`, where, q)
+	total, err := s.db.directoryPage(ctx, &rows, `scim_groups`, scimGroupColumns, `t.id`, conditions, q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -127,14 +127,14 @@ func (s *DirectoryGroups) UpdateGroup(
 		if g, err = tx.directoryGroup(ctx, org, id, tx.Dialect.Lock); err != nil {
 			return err
 		}
-		name, before := g.Name, slices.Clone(g.People)
+		name, previous := g.Name, slices.Clone(g.People)
 		if err := change(g); err != nil {
 			return err
 		}
 		var other string
-		taken, err := tx.Get(ctx, &other, `SELECT id FROM scim_groups WHERE org_id = ? AND name_key = ? AND id <> ?`, org,
-			account.DirectoryKey(g.Name), id)
-		if taken {
+		exists, err := tx.Get(ctx, &other, `SELECT id FROM scim_groups WHERE org_id = ? AND name_key = ? AND id <> ?`,
+			org, account.DirectoryKey(g.Name), id)
+		if exists {
 			return account.ErrDirectoryGroupExists
 		}
 		if err != nil {
@@ -145,17 +145,17 @@ func (s *DirectoryGroups) UpdateGroup(
 			id); err != nil {
 			return err
 		}
-		came, went := difference(g.People, before), difference(before, g.People)
+		joining, unsettled := difference(g.People, previous), difference(previous, g.People)
 		if name != g.Name {
-			went = before
+			unsettled = previous
 		}
-		if err := tx.markUnsettled(ctx, org, went); err != nil {
+		if err := tx.markUnsettled(ctx, org, unsettled); err != nil {
 			return err
 		}
-		if err := tx.leaveDirectoryGroup(ctx, g, difference(before, g.People)); err != nil {
+		if err := tx.leaveDirectoryGroup(ctx, g, difference(previous, g.People)); err != nil {
 			return err
 		}
-		return tx.joinDirectoryGroup(ctx, g, came)
+		return tx.joinDirectoryGroup(ctx, g, joining)
 	})
 	if err != nil {
 		return nil, err
@@ -166,19 +166,20 @@ func (s *DirectoryGroups) UpdateGroup(
 func (store *DB) leaveDirectoryGroup(
 	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
 ) error {
-	for some := range slices.Chunk(people, 500) {
-		where := db.NewConditions(`group_id = ?`, g.ID)
-		db.OneOf(where, `user_id`, some)
-		if _, err := store.Exec(ctx, `DELETE FROM scim_members WHERE `+where.SQL(), where.Args()...); err != nil {
+	for batch := range slices.Chunk(people, 500) {
+		conditions := db.NewConditions(`group_id = ?`, g.ID)
+		db.OneOf(conditions, `user_id`, batch)
+		if _, err := store.Exec(ctx, `DELETE FROM scim_members WHERE `+conditions.SQL(),
+			conditions.Args()...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// difference returns the elements of some that are not in others. Both are sorted.
-func difference(some, others []identity.UserID) (out []identity.UserID) {
-	for _, one := range some {
+// difference returns the people who are not among others. Both lists are sorted.
+func difference(people, others []identity.UserID) (out []identity.UserID) {
+	for _, one := range people {
 		if _, found := slices.BinarySearch(others, one); !found {
 			out = append(out, one)
 		}

@@ -51,7 +51,8 @@ func (store *DB) erasedSignIn(ctx context.Context, org identity.OrgID, issuer, s
 	if digest == nil {
 		return time.Time{}, nil
 	}
-	var at int64
-	_, err := store.Get(ctx, &at, `SELECT erased_at FROM erased_sign_ins WHERE org_id = ? AND digest = ?`, org, digest)
-	return db.FromMicros(at), err
+	var micros int64
+	_, err := store.Get(ctx, &micros, `SELECT erased_at FROM erased_sign_ins WHERE org_id = ? AND digest = ?`, org,
+		digest)
+	return db.FromMicros(micros), err
 }

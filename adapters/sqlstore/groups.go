@@ -67,11 +67,11 @@ func (g groupIDs) list() (ids []identity.UserID) {
 func (s *Groups) List(
 	ctx context.Context, ws identity.WorkspaceID, q page.Query,
 ) (account.GroupPage, error) {
-	where := db.NewConditions(`t.workspace_id = ?`, ws)
-	where.PageBounds(`t.id`, q.After, "")
+	conditions := db.NewConditions(`t.workspace_id = ?`, ws)
+	conditions.PageBounds(`t.id`, q.After, "")
 	var rows []groupRow
-	if err := s.db.List(ctx, &rows, `SELECT `+groupColumns+` FROM user_groups t WHERE `+where.SQL()+
-		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+groupColumns+` FROM user_groups t WHERE `+conditions.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.GroupPage{}, err
 	}
 	found := make([]account.Group, len(rows))
@@ -181,11 +181,11 @@ func (store *DB) groupNameIsFree(ctx context.Context, g *account.Group) error {
 
 // Update implements ports.Groups.
 func (s *Groups) Update(
-	ctx context.Context, by identity.Actor, id identity.UserID, also []identity.UserID,
+	ctx context.Context, by identity.Actor, id identity.UserID, others []identity.UserID,
 	change func(*account.Workspace, *account.Group) error,
 ) (g *account.Group, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		w, err := tx.lockedWorkspace(ctx, by.Org, by.Workspace, append(slices.Clone(also), by.User)...)
+		w, err := tx.lockedWorkspace(ctx, by.Org, by.Workspace, append(slices.Clone(others), by.User)...)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (s *Groups) Update(
 		if err := tx.loadMakersRoles(ctx, w, by.User); err != nil {
 			return err
 		}
-		if err := tx.loadGroupPeople(ctx, w, g, also); err != nil {
+		if err := tx.loadGroupPeople(ctx, w, g, others); err != nil {
 			return err
 		}
 		makers, err := tx.makersAmong(ctx, w.ID, w.Members)
@@ -243,7 +243,7 @@ func (s *Groups) Update(
 // loadGroupPeople reads the people of a group that is about to change, with their memberships, and in how many groups
 // each of the users in also is.
 func (store *DB) loadGroupPeople(
-	ctx context.Context, w *account.Workspace, g *account.Group, also []identity.UserID,
+	ctx context.Context, w *account.Workspace, g *account.Group, others []identity.UserID,
 ) error {
 	var rows []memberRow
 	if err := store.List(ctx, &rows, groupPeople, g.ID, w.ID); err != nil {
@@ -254,7 +254,7 @@ func (store *DB) loadGroupPeople(
 		m := rows[i].member()
 		w.Members[m.User], g.People[m.User] = m, struct{}{}
 	}
-	for _, user := range also {
+	for _, user := range others {
 		m, isMember := w.Members[user]
 		if !isMember {
 			continue
@@ -269,8 +269,8 @@ func (store *DB) loadGroupPeople(
 }
 
 // saveGroup writes a group whose people were before.
-func (store *DB) saveGroup(ctx context.Context, g *account.Group, before map[identity.UserID]struct{}) error {
-	for user := range before {
+func (store *DB) saveGroup(ctx context.Context, g *account.Group, previous map[identity.UserID]struct{}) error {
+	for user := range previous {
 		if _, stays := g.People[user]; !stays {
 			if err := store.leaveGroup(ctx, g, user); err != nil {
 				return err
@@ -278,7 +278,7 @@ func (store *DB) saveGroup(ctx context.Context, g *account.Group, before map[ide
 		}
 	}
 	for user := range g.People {
-		if _, was := before[user]; !was {
+		if _, wasMember := previous[user]; !wasMember {
 			if err := store.joinGroup(ctx, g, user); err != nil {
 				return err
 			}

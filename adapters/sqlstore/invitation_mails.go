@@ -26,8 +26,8 @@ const mailsKept = 24 * time.Hour
 // lockMails reads and locks the times of sent mails. Every other invitation that counts in one of the same scopes
 // waits.
 func (store *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
-	into *account.Sent) error {
-	counts := [3]*[]time.Time{&into.Workspace, &into.User, &into.Address}
+	target *account.Sent) error {
+	counts := [3]*[]time.Time{&target.Workspace, &target.User, &target.Address}
 	for i, scope := range mailScopes(by, ws, email) {
 		times, err := store.lockMailTimes(ctx, scope, by.At)
 		if err != nil {
@@ -39,33 +39,33 @@ func (store *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.W
 }
 
 // lockMailed reads and locks the mails that were sent in a scope.
-func (store *DB) lockMailed(ctx context.Context, scope string, now time.Time, sent any) error {
+func (store *DB) lockMailed(ctx context.Context, scope string, now time.Time, target any) error {
 	var text string
 	if _, err := store.Get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
 		ON CONFLICT (scope) DO UPDATE SET last_at = excluded.last_at
 		RETURNING sent`, scope, db.Micros(now)); err != nil {
 		return err
 	}
-	return json.Unmarshal([]byte(text), sent)
+	return json.Unmarshal([]byte(text), target)
 }
 
 // lockMailTimes reads and locks the times of sent mails in a scope.
 func (store *DB) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
-	var sent []int64
-	if err := store.lockMailed(ctx, scope, now, &sent); err != nil {
+	var micros []int64
+	if err := store.lockMailed(ctx, scope, now, &micros); err != nil {
 		return nil, err
 	}
-	times := make([]time.Time, len(sent))
-	for i, us := range sent {
-		times[i] = db.FromMicros(us)
+	times := make([]time.Time, len(micros))
+	for i, m := range micros {
+		times[i] = db.FromMicros(m)
 	}
 	return times, nil
 }
 
 // saveMails stores the times that lockMails read, with those that an invitation added.
 func (store *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
-	sent account.Sent) error {
-	counts := [3][]time.Time{sent.Workspace, sent.User, sent.Address}
+	mails account.Sent) error {
+	counts := [3][]time.Time{mails.Workspace, mails.User, mails.Address}
 	for i, scope := range mailScopes(by, ws, email) {
 		if err := store.saveMailTimes(ctx, scope, counts[i]); err != nil {
 			return err
@@ -76,16 +76,16 @@ func (store *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.W
 
 // saveMailTimes stores the times of sent mails in a scope that lockMailTimes has locked.
 func (store *DB) saveMailTimes(ctx context.Context, scope string, times []time.Time) error {
-	sent := make([]int64, len(times))
-	for i, at := range times {
-		sent[i] = db.Micros(at)
+	micros := make([]int64, len(times))
+	for i, t := range times {
+		micros[i] = db.Micros(t)
 	}
-	return store.saveMailed(ctx, scope, sent)
+	return store.saveMailed(ctx, scope, micros)
 }
 
 // saveMailed stores the mails of a scope that lockMailed has locked.
-func (store *DB) saveMailed(ctx context.Context, scope string, sent any) error {
-	text, err := json.Marshal(sent)
+func (store *DB) saveMailed(ctx context.Context, scope string, value any) error {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}

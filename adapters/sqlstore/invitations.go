@@ -54,11 +54,11 @@ func (r *invitationRow) invitation() *account.Invitation {
 // List implements ports.Invitations.
 func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID,
 	q page.Query) (account.InvitationPage, error) {
-	where := db.NewConditions(`t.org_id = ? AND t.workspace_id = ? AND t.open`, org, ws)
-	where.When(q.After != "", `t.id < ?`, q.After)
+	conditions := db.NewConditions(`t.org_id = ? AND t.workspace_id = ? AND t.open`, org, ws)
+	conditions.When(q.After != "", `t.id < ?`, q.After)
 	var rows []invitationRow
-	if err := s.db.List(ctx, &rows, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where.SQL()+
-		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+invitationColumns+` FROM invitations t WHERE `+conditions.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.InvitationPage{}, err
 	}
 	found := make([]account.Invitation, len(rows))
@@ -174,12 +174,12 @@ func (store *DB) sent(
 		AND expires_at > ?`, ws, db.Micros(by.At)); err != nil {
 		return account.Sent{}, err
 	}
-	var mailed int64
-	if _, err := store.Get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ?
+	var micros int64
+	if _, err := store.Get(ctx, &micros, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ?
 		AND email_key = ?`, ws, account.EmailKey(email)); err != nil {
 		return account.Sent{}, err
 	}
-	s.MailedAt = db.FromMicros(mailed)
+	s.MailedAt = db.FromMicros(micros)
 	return s, store.lockMails(ctx, by, ws, email, &s)
 }
 
@@ -262,9 +262,9 @@ func (store *DB) pending(ctx context.Context, org identity.OrgID, email string) 
 }
 
 // invitation reads an invitation, nil if there is none.
-func (store *DB) invitation(ctx context.Context, where string, args ...any) (*account.Invitation, error) {
+func (store *DB) invitation(ctx context.Context, condition string, args ...any) (*account.Invitation, error) {
 	var row invitationRow
-	found, err := store.Get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where, args...)
+	found, err := store.Get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+condition, args...)
 	if err != nil || !found {
 		return nil, err
 	}

@@ -48,27 +48,27 @@ func addRequestsOf(n int) string {
 // AddRequests implements ports.KeyRequests.
 func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error {
 	// In the same order on all nodes, to prevent deadlocks.
-	ordered := slices.SortedFunc(maps.Keys(requests), func(a, b account.KeyDay) int {
+	days := slices.SortedFunc(maps.Keys(requests), func(a, b account.KeyDay) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Day, b.Day))
 	})
-	for some := range slices.Chunk(ordered, db.UsesAtOnce) {
+	for batch := range slices.Chunk(days, db.UsesAtOnce) {
 		if err := s.db.inTx(ctx, func(tx *DB) error {
-			for left := some; len(left) > 0; {
-				n := countedAtOnce(len(left))
+			for rest := batch; len(rest) > 0; {
+				n := countedAtOnce(len(rest))
 				args := make([]any, 0, 3*n+1)
-				for _, d := range left[:n] {
+				for _, d := range rest[:n] {
 					args = append(args, d.Key, d.Day, requests[d])
 				}
 				if _, err := tx.Exec(ctx, addRequests[n], append(args, org)...); err != nil {
 					return err
 				}
-				left = left[n:]
+				rest = rest[n:]
 			}
 			return nil
 		}); err != nil {
 			return err
 		}
-		for _, d := range some { // so that a later failure does not count them twice
+		for _, d := range batch { // so that a later failure does not count them twice
 			delete(requests, d)
 		}
 	}

@@ -124,19 +124,19 @@ func (s *Keys) Get(ctx context.Context, ws identity.WorkspaceID, id identity.Key
 // List implements ports.Keys.
 func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time,
 	q page.Query) (account.KeyPage, error) {
-	where := db.NewConditions(`t.workspace_id = ? AND t.revoked_at = 0`, ws)
-	where.When(user != "", `t.user_id = ?`, user)
-	where.PageBounds(`t.id`, q.After, "")
-	floor, err := s.db.PageFloor(ctx, s.db.Scans.Keys, db.Branch{From: `api_keys t`, ID: `t.id`, Where: where})
+	conditions := db.NewConditions(`t.workspace_id = ? AND t.revoked_at = 0`, ws)
+	conditions.When(user != "", `t.user_id = ?`, user)
+	conditions.PageBounds(`t.id`, q.After, "")
+	floor, err := s.db.PageFloor(ctx, s.db.Scans.Keys, db.Branch{From: `api_keys t`, ID: `t.id`, Where: conditions})
 	if err != nil {
 		return account.KeyPage{}, err
 	}
-	where.PageBounds(`t.id`, "", floor)
+	conditions.PageBounds(`t.id`, "", floor)
 	// there may be many that have ended
-	where.When(true, `(t.expires_at = 0 OR t.expires_at > ?)`, db.Micros(now))
+	conditions.When(true, `(t.expires_at = 0 OR t.expires_at > ?)`, db.Micros(now))
 	var rows []keyRow
-	if err := s.db.List(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.SQL()+
-		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+conditions.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.KeyPage{}, err
 	}
 	keys := make([]account.Key, len(rows))
@@ -149,7 +149,7 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 // Update implements ports.Keys.
 func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 	change func(*account.Workspace, *account.Key, []*account.Key) error) (*account.Key, error) {
-	var changed *account.Key
+	var key *account.Key
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		w, k, err := tx.lockedKey(ctx, by, id)
 		if err != nil {
@@ -162,7 +162,7 @@ func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 		if err := change(w, k, children); err != nil {
 			return err
 		}
-		changed = k
+		key = k
 		for _, k := range append(children, k) {
 			if err := tx.saveKey(ctx, k); err != nil {
 				return err
@@ -170,7 +170,7 @@ func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 		}
 		return nil
 	})
-	return changed, err
+	return key, err
 }
 
 // Rotate implements ports.Keys.
@@ -290,20 +290,20 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 		return err
 	}
 	s.db.Principals.Replace(func(p *account.Principal) (*account.Principal, bool) {
-		use, used := uses[p.Key.ID]
-		if used {
+		use, exists := uses[p.Key.ID]
+		if exists {
 			p = new(*p)
 			p.Key.LastUsedAt = use.At
 		}
-		return p, used
+		return p, exists
 	})
 	s.db.Sessions.Replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
-		use, used := uses[p.Key.ID]
-		if used {
+		use, exists := uses[p.Key.ID]
+		if exists {
 			p = new(*p)
 			p.Key.LastUsedAt = use.At
 		}
-		return p, used
+		return p, exists
 	})
 	return nil
 }
@@ -313,9 +313,9 @@ func recordUses[ID ~string, Use any](
 	ctx context.Context, store *DB, uses map[ID]Use, update func(ID, Use) (string, []any),
 ) error {
 	ids := slices.Sorted(maps.Keys(uses)) // in the same order on all nodes, to prevent deadlocks
-	for some := range slices.Chunk(ids, db.UsesAtOnce) {
+	for batch := range slices.Chunk(ids, db.UsesAtOnce) {
 		err := store.inTx(ctx, func(tx *DB) error {
-			for _, id := range some {
+			for _, id := range batch {
 				statement, args := update(id, uses[id])
 				if _, err := tx.Exec(ctx, statement, args...); err != nil {
 					return err

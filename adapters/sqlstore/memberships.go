@@ -31,13 +31,13 @@ func (r *membershipRow) membership() account.Membership {
 func (s *People) Memberships(
 	ctx context.Context, by identity.Actor, q page.Query,
 ) (account.MembershipPage, error) {
-	where := db.NewConditions(`m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0`, by.User, by.Org)
-	where.When(by.Key != "", `m.workspace_id = ?`, by.Workspace)
-	where.PageBounds(`m.workspace_id`, q.After, "")
+	conditions := db.NewConditions(`m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0`, by.User, by.Org)
+	conditions.When(by.Key != "", `m.workspace_id = ?`, by.Workspace)
+	conditions.PageBounds(`m.workspace_id`, q.After, "")
 	var rows []membershipRow
 	if err := s.db.List(ctx, &rows, `
 		SELECT `+membershipColumns+` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
-		WHERE `+where.SQL()+` ORDER BY m.workspace_id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+		WHERE `+conditions.SQL()+` ORDER BY m.workspace_id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.MembershipPage{}, err
 	}
 	found := make([]account.Membership, len(rows))

@@ -60,33 +60,34 @@ func (s *Passkeys) Update(
 			WHERE t.org_id = ? AND t.user_id = ? ORDER BY t.id`, by.Org, user); err != nil {
 			return err
 		}
-		have, before := make([]*account.Passkey, len(rows)), make([]account.Passkey, len(rows))
+		passkeys, previous := make([]*account.Passkey, len(rows)), make([]account.Passkey, len(rows))
 		for i := range rows {
 			one := rows[i].passkey()
-			have[i], before[i] = &one, one
+			passkeys[i], previous[i] = &one, one
 		}
-		added, err := change(&account.Person{User: *u, Memberships: memberships}, have)
+		addition, err := change(&account.Person{User: *u, Memberships: memberships}, passkeys)
 		if err != nil {
 			return err
 		}
-		for i, k := range have {
-			if err := tx.savePasskey(ctx, k, &before[i]); err != nil {
+		for i, k := range passkeys {
+			if err := tx.savePasskey(ctx, k, &previous[i]); err != nil {
 				return err
 			}
 		}
-		if added == nil {
+		if addition == nil {
 			return nil
 		}
-		return tx.addPasskey(ctx, added)
+		return tx.addPasskey(ctx, addition)
 	})
 }
 
 // savePasskey writes a passkey that changed or was removed.
-func (store *DB) savePasskey(ctx context.Context, k, before *account.Passkey) (err error) {
+func (store *DB) savePasskey(ctx context.Context, k, previous *account.Passkey) (err error) {
 	switch {
 	case !k.RemovedAt.IsZero():
 		_, err = store.Exec(ctx, `DELETE FROM passkeys WHERE id = ? AND org_id = ?`, k.ID, k.Org)
-	case k.Revision != before.Revision || k.SignCount != before.SignCount || !k.LastUsedAt.Equal(before.LastUsedAt):
+	case k.Revision != previous.Revision || k.SignCount != previous.SignCount ||
+		!k.LastUsedAt.Equal(previous.LastUsedAt):
 		_, err = store.Exec(ctx, `UPDATE passkeys SET name = ?, sign_count = ?, revision = ?, updated_at = ?,
 			last_used_at = ? WHERE id = ? AND org_id = ?`, k.Name, k.SignCount, k.Revision, db.Micros(k.UpdatedAt),
 			db.Micros(k.LastUsedAt), k.ID, k.Org)
@@ -98,13 +99,13 @@ func (store *DB) savePasskey(ctx context.Context, k, before *account.Passkey) (e
 }
 
 func (store *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
-	added, err := store.Exec(ctx, `
+	count, err := store.Exec(ctx, `
 		INSERT INTO passkeys (id, org_id, user_id, host, credential_id, public_key, sign_count, synced, name, revision,
 			created_at, updated_at, last_used_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, credential_id) DO NOTHING`,
 		k.ID, k.Org, k.User, k.Host, k.Credential, k.PublicKey, k.SignCount, k.Synced, k.Name, k.Revision,
 		db.Micros(k.CreatedAt), db.Micros(k.UpdatedAt), db.Micros(k.LastUsedAt))
-	if err == nil && added == 0 {
+	if err == nil && count == 0 {
 		err = account.ErrPasskeyExists
 	}
 	if err != nil {
@@ -117,11 +118,11 @@ func (store *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
 func (s *Passkeys) List(
 	ctx context.Context, org identity.OrgID, user identity.UserID, q page.Query,
 ) (account.PasskeyPage, error) {
-	where := db.NewConditions(`t.org_id = ? AND t.user_id = ?`, org, user)
-	where.PageBounds(`t.id`, q.After, "")
+	conditions := db.NewConditions(`t.org_id = ? AND t.user_id = ?`, org, user)
+	conditions.PageBounds(`t.id`, q.After, "")
 	var rows []passkeyRow
-	if err := s.db.List(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t WHERE `+where.SQL()+
-		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+passkeyColumns+` FROM passkeys t WHERE `+conditions.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.PasskeyPage{}, err
 	}
 	passkeys := make([]account.Passkey, len(rows))
@@ -150,9 +151,9 @@ func (s *Passkeys) Find(
 
 // UseChallenge implements ports.Passkeys.
 func (s *Passkeys) UseChallenge(ctx context.Context, org identity.OrgID, h account.Hash, expires time.Time) error {
-	used, err := s.db.Exec(ctx, `INSERT INTO passkey_challenges (hash, org_id, expires_at) VALUES (?, ?, ?)
+	count, err := s.db.Exec(ctx, `INSERT INTO passkey_challenges (hash, org_id, expires_at) VALUES (?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`, h[:], org, db.Micros(expires))
-	if err == nil && used == 0 {
+	if err == nil && count == 0 {
 		err = account.ErrPasskeyInvalid
 	}
 	return err

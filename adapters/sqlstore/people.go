@@ -81,24 +81,24 @@ func (s *People) Search(
 			return account.PersonPage{}, err
 		}
 	}
-	where := db.NewConditions(`t.org_id = ? AND NOT t.service`, org)
-	where.When(f.Status == account.PersonActive, `t.disabled_at = 0`)
-	where.When(f.Status == account.PersonDisabled, `t.disabled_at > 0 AND t.erased_at = 0`)
-	where.When(f.Status == account.PersonErased, `t.disabled_at > 0 AND t.erased_at > 0`)
-	where.PageBounds(`t.id`, q.After, "")
+	conditions := db.NewConditions(`t.org_id = ? AND NOT t.service`, org)
+	conditions.When(f.Status == account.PersonActive, `t.disabled_at = 0`)
+	conditions.When(f.Status == account.PersonDisabled, `t.disabled_at > 0 AND t.erased_at = 0`)
+	conditions.When(f.Status == account.PersonErased, `t.disabled_at > 0 AND t.erased_at > 0`)
+	conditions.PageBounds(`t.id`, q.After, "")
 	for _, word := range f.Words {
-		where.When(true, `t.id IN (SELECT w.user_id FROM people_words w WHERE w.org_id = ? AND w.word >= ? AND w.word < ?)`,
+		conditions.When(true, `t.id IN (SELECT w.user_id FROM people_words w WHERE w.org_id = ? AND w.word >= ? AND w.word < ?)`,
 			org, word, word+lastWord)
 	}
-	return s.summaries(ctx, where, now, q)
+	return s.summaries(ctx, conditions, now, q)
 }
 
 // Person implements ports.People.
 func (s *People) Person(
 	ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
 ) (*account.PersonSummary, error) {
-	where := db.NewConditions(`t.org_id = ? AND NOT t.service AND t.id = ?`, org, id)
-	found, err := s.summaries(ctx, where, now, page.Query{Limit: 1})
+	conditions := db.NewConditions(`t.org_id = ? AND NOT t.service AND t.id = ?`, org, id)
+	found, err := s.summaries(ctx, conditions, now, page.Query{Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *People) Person(
 
 // summaries reads one page of people. What is counted is read for the people of the page only.
 func (s *People) summaries(
-	ctx context.Context, where *db.Conditions, now time.Time, q page.Query,
+	ctx context.Context, conditions *db.Conditions, now time.Time, q page.Query,
 ) (account.PersonPage, error) {
 	var rows []struct {
 		userRow
@@ -122,7 +122,7 @@ func (s *People) summaries(
 		TokenAt    int64 `db:"token_at"`
 	}
 	idle := db.Micros(now.Add(-account.SessionIdle))
-	args := append([]any{db.Micros(now), idle, db.Micros(now)}, where.Args(q.Limit+1)...)
+	args := append([]any{db.Micros(now), idle, db.Micros(now)}, conditions.Args(q.Limit+1)...)
 	if err := s.db.List(ctx, &rows, `SELECT `+userColumns+`,
 		(SELECT COUNT(*) FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
 			WHERE m.user_id = t.id AND w.deleted_at = 0) AS workspaces,
@@ -133,7 +133,7 @@ func (s *People) summaries(
 		(SELECT COALESCE(MAX(s.last_seen_at), 0) FROM sessions s WHERE s.user_id = t.id) AS session_at,
 		(SELECT COALESCE(MAX(k.last_used_at), 0) FROM api_keys k WHERE k.user_id = t.id) AS key_at,
 		(SELECT COALESCE(MAX(i.issued_at), 0) FROM sign_ins i WHERE i.user_id = t.id) AS token_at
-		FROM users t WHERE `+where.SQL()+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
+		FROM users t WHERE `+conditions.SQL()+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
 		return account.PersonPage{}, err
 	}
 	people := make([]account.PersonSummary, len(rows))

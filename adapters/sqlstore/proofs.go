@@ -31,19 +31,19 @@ func (s *Tickets) Proven(
 			keys = append(keys, p.Key[:])
 		}
 	}
-	for some := range slices.Chunk(cookies, provenAtOnce) {
-		if err := s.provenBySession(ctx, org, some, bySession); err != nil {
+	for batch := range slices.Chunk(cookies, provenAtOnce) {
+		if err := s.provenBySession(ctx, org, batch, bySession); err != nil {
 			return nil, err
 		}
 	}
-	for some := range slices.Chunk(keys, provenAtOnce) {
-		if err := s.provenByKey(ctx, org, some, byKey); err != nil {
+	for batch := range slices.Chunk(keys, provenAtOnce) {
+		if err := s.provenByKey(ctx, org, batch, byKey); err != nil {
 			return nil, err
 		}
 	}
 	for issuer, all := range subjects {
-		for some := range slices.Chunk(all, provenAtOnce) {
-			if err := s.provenBySignIn(ctx, org, issuer, some, bySubject); err != nil {
+		for batch := range slices.Chunk(all, provenAtOnce) {
+			if err := s.provenBySignIn(ctx, org, issuer, batch, bySubject); err != nil {
 				return nil, err
 			}
 		}
@@ -76,9 +76,9 @@ func (s *Tickets) joinMemberships(
 		if p == nil || proofs[i].Workspace == "" || p.Membership.Workspace.ID == proofs[i].Workspace {
 			continue
 		}
-		own := *p // others can have the same proof in other workspaces
-		own.Membership = account.Membership{}
-		principals[i] = &own
+		principal := *p // others can have the same proof in other workspaces
+		principal.Membership = account.Membership{}
+		principals[i] = &principal
 		key := seat{p.User.ID, proofs[i].Workspace}
 		if lacking[key] == nil {
 			users = append(users, p.User.ID)
@@ -86,21 +86,21 @@ func (s *Tickets) joinMemberships(
 		lacking[key] = append(lacking[key], i)
 	}
 	slices.Sort(users)
-	for some := range slices.Chunk(slices.Compact(users), provenAtOnce) {
-		where := db.NewConditions(`t.org_id = ? AND t.deleted_at = 0`, org)
-		db.OneOf(where, `m.user_id`, some)
+	for batch := range slices.Chunk(slices.Compact(users), provenAtOnce) {
+		conditions := db.NewConditions(`t.org_id = ? AND t.deleted_at = 0`, org)
+		db.OneOf(conditions, `m.user_id`, batch)
 		var rows []struct {
 			User identity.UserID `db:"user_id"`
 			membershipRow
 		}
 		if err := s.db.forCredentials().List(ctx, &rows, `SELECT m.user_id, `+membershipColumns+
-			` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id WHERE `+where.SQL(),
-			where.Args()...); err != nil {
+			` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id WHERE `+conditions.SQL(),
+			conditions.Args()...); err != nil {
 			return err
 		}
 		for i := range rows {
-			for _, at := range lacking[seat{rows[i].User, rows[i].ID}] {
-				principals[at].Membership = rows[i].membership()
+			for _, index := range lacking[seat{rows[i].User, rows[i].ID}] {
+				principals[index].Membership = rows[i].membership()
 			}
 		}
 	}
@@ -109,14 +109,14 @@ func (s *Tickets) joinMemberships(
 
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
 	found map[account.Hash]*account.Principal) error {
-	where := db.NewConditions(`k.org_id = ?`, org)
-	db.OneOf(where, `k.hash`, hashes)
+	conditions := db.NewConditions(`k.org_id = ?`, org)
+	db.OneOf(conditions, `k.hash`, hashes)
 	var rows []struct {
 		Hash []byte `db:"hash"`
 		principalRow
 	}
 	if err := s.db.forCredentials().List(ctx, &rows, `SELECT k.hash, `+principalQuery.Columns+principalTable+
-		principalQuery.Joins+` WHERE `+where.SQL(), where.Args()...); err != nil {
+		principalQuery.Joins+` WHERE `+conditions.SQL(), conditions.Args()...); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -127,14 +127,14 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 
 func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer string, subjects []string,
 	found map[db.SignInKey]*account.Principal) error {
-	where := db.NewConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)
-	db.OneOf(where, `l.subject`, subjects)
+	conditions := db.NewConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)
+	db.OneOf(conditions, `l.subject`, subjects)
 	var rows []struct {
 		Subject string `db:"subject"`
 		userRow
 	}
 	if err := s.db.forCredentials().List(ctx, &rows, `SELECT l.subject, `+userColumns+
-		` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+where.SQL(), where.Args()...); err != nil {
+		` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+conditions.SQL(), conditions.Args()...); err != nil {
 		return err
 	}
 	for i := range rows {

@@ -22,22 +22,23 @@ func (s *ProviderSessions) End(
 	change func(*account.Person, []*account.Session) error,
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		opened := db.NewConditions(`t.org_id = ? AND t.issuer = ?`, by.Org, from.Issuer)
-		opened.When(from.Subject != "", `t.subject = ?`, from.Subject)
-		opened.When(from.ID != "", `t.provider_session = ?`, from.ID)
-		if _, err := tx.Exec(ctx, `DELETE FROM sign_in_links AS t WHERE `+opened.SQL(), opened.Args()...); err != nil {
+		conditions := db.NewConditions(`t.org_id = ? AND t.issuer = ?`, by.Org, from.Issuer)
+		conditions.When(from.Subject != "", `t.subject = ?`, from.Subject)
+		conditions.When(from.ID != "", `t.provider_session = ?`, from.ID)
+		if _, err := tx.Exec(ctx, `DELETE FROM sign_in_links AS t WHERE `+conditions.SQL(),
+			conditions.Args()...); err != nil {
 			return err
 		}
-		opened.When(true, `t.ended_at = 0`)
+		conditions.When(true, `t.ended_at = 0`)
 		var users []identity.UserID
-		if err := tx.List(ctx, &users, `SELECT DISTINCT t.user_id FROM sessions t WHERE `+opened.SQL()+
-			` ORDER BY t.user_id`, opened.Args()...); err != nil {
+		if err := tx.List(ctx, &users, `SELECT DISTINCT t.user_id FROM sessions t WHERE `+conditions.SQL()+
+			` ORDER BY t.user_id`, conditions.Args()...); err != nil {
 			return err
 		}
 		for _, user := range users {
-			where := liveSessions(by.Org, user, by.At)
-			where.When(true, opened.SQL(), opened.Args()...)
-			if _, err := tx.changeSessions(ctx, by.Org, user, where,
+			sessions := liveSessions(by.Org, user, by.At)
+			sessions.When(true, conditions.SQL(), conditions.Args()...)
+			if _, err := tx.changeSessions(ctx, by.Org, user, sessions,
 				func(p *account.Person, live []*account.Session) (*account.Session, error) {
 					return nil, change(p, live)
 				}); err != nil {
@@ -50,11 +51,11 @@ func (s *ProviderSessions) End(
 
 // Receive implements ports.ProviderSessions.
 func (s *ProviderSessions) Receive(
-	ctx context.Context, org identity.OrgID, token account.Hash, until time.Time,
+	ctx context.Context, org identity.OrgID, token account.Hash, expires time.Time,
 ) error {
-	noted, err := s.db.Exec(ctx, `INSERT INTO logout_tokens (org_id, hash, expires_at) VALUES (?, ?, ?)
-		ON CONFLICT (org_id, hash) DO NOTHING`, org, token[:], db.Micros(until))
-	if err == nil && noted == 0 {
+	count, err := s.db.Exec(ctx, `INSERT INTO logout_tokens (org_id, hash, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (org_id, hash) DO NOTHING`, org, token[:], db.Micros(expires))
+	if err == nil && count == 0 {
 		err = account.ErrLogoutToken
 	}
 	return err
@@ -68,9 +69,9 @@ var _ ports.Captures = (*Captures)(nil)
 // Capture implements ports.Captures.
 func (s *Captures) Capture(
 	ctx context.Context, by identity.Actor, slug string, user identity.UserID, change func(*account.Workspace) error,
-) (captured bool, err error) {
+) (isCaptured bool, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
-		captured = false
+		isCaptured = false
 		w, err := tx.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+tx.Dialect.Lock, by.Org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			return nil
@@ -78,9 +79,9 @@ func (s *Captures) Capture(
 		if err != nil {
 			return err
 		}
-		noted, err := tx.Exec(ctx, `INSERT INTO captured_members (workspace_id, user_id, created_at) VALUES (?, ?, ?)
+		count, err := tx.Exec(ctx, `INSERT INTO captured_members (workspace_id, user_id, created_at) VALUES (?, ?, ?)
 			ON CONFLICT (workspace_id, user_id) DO NOTHING`, w.ID, user, db.Micros(by.At))
-		if err != nil || noted == 0 {
+		if err != nil || count == 0 {
 			return err
 		}
 		if err := tx.loadMembers(ctx, w, user); err != nil {
@@ -89,10 +90,10 @@ func (s *Captures) Capture(
 		if err := change(w); err != nil {
 			return err
 		}
-		captured = true
+		isCaptured = true
 		return tx.saveWorkspace(ctx, w)
 	})
-	return captured && err == nil, err
+	return isCaptured && err == nil, err
 }
 
 // sweepSessions ends expired sessions, so that the trail records it. Their last use may be up to a minute out of date.
@@ -109,22 +110,22 @@ func (store *DB) sweepSessions(ctx context.Context, now time.Time) error {
 			db.Micros(now), db.Micros(idle), sweptUsers); err != nil || len(owners) == 0 {
 			return err
 		}
-		var failed []error
+		var errs []error
 		for _, o := range owners {
 			by := identity.System(o.Org, "", "sweep", now)
-			where := db.NewConditions(`t.user_id = ? AND `+over, o.User, db.Micros(now), db.Micros(idle))
+			conditions := db.NewConditions(`t.user_id = ? AND `+over, o.User, db.Micros(now), db.Micros(idle))
 			if err := store.inTx(ctx, func(tx *DB) error {
-				_, err := tx.changeSessions(ctx, o.Org, o.User, where,
-					func(p *account.Person, over []*account.Session) (*account.Session, error) {
-						return nil, p.EndSessionsBecause(by, account.EndedByTime, over)
+				_, err := tx.changeSessions(ctx, o.Org, o.User, conditions,
+					func(p *account.Person, sessions []*account.Session) (*account.Session, error) {
+						return nil, p.EndSessionsBecause(by, account.EndedByTime, sessions)
 					})
 				return err
 			}); err != nil {
-				failed = append(failed, err)
+				errs = append(errs, err)
 			}
 		}
-		if len(failed) == len(owners) { // those that fail are found again
-			return errors.Join(failed...)
+		if len(errs) == len(owners) { // those that fail are found again
+			return errors.Join(errs...)
 		}
 	}
 }

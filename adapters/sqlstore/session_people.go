@@ -128,10 +128,11 @@ func sessionPerson(rows []sessionPersonRow) *account.SessionPerson {
 func (s *Tickets) provenBySession(
 	ctx context.Context, org identity.OrgID, cookies [][]byte, found map[account.Hash]*account.Principal,
 ) error {
-	where := db.NewConditions(`s.org_id = ?`, org)
-	db.OneOf(where, `s.cookie_hash`, cookies)
+	conditions := db.NewConditions(`s.org_id = ?`, org)
+	db.OneOf(conditions, `s.cookie_hash`, cookies)
 	var rows []sessionPersonRow
-	if err := s.db.forCredentials().List(ctx, &rows, personsProven+` WHERE `+where.SQL(), where.Args()...); err != nil {
+	if err := s.db.forCredentials().List(ctx, &rows, personsProven+` WHERE `+conditions.SQL(),
+		conditions.Args()...); err != nil {
 		return err
 	}
 	for i := range rows {

@@ -71,18 +71,18 @@ func (s *Sessions) Update(
 	change func(*account.Person, []*account.Session) (*account.Session, error),
 ) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		opened, err := tx.changeSessions(ctx, by.Org, user, liveSessions(by.Org, user, by.At), change)
-		if err != nil || opened == nil {
+		session, err := tx.changeSessions(ctx, by.Org, user, liveSessions(by.Org, user, by.At), change)
+		if err != nil || session == nil {
 			return err
 		}
-		return tx.addSession(ctx, opened)
+		return tx.addSession(ctx, session)
 	})
 }
 
 // changeSessions locks a user, calls change with the sessions that meet a condition, oldest first, and saves those that
 // change ended or confirmed. It returns the session that change opened, which is not stored yet.
 func (store *DB) changeSessions(
-	ctx context.Context, org identity.OrgID, user identity.UserID, where *db.Conditions,
+	ctx context.Context, org identity.OrgID, user identity.UserID, conditions *db.Conditions,
 	change func(*account.Person, []*account.Session) (*account.Session, error),
 ) (*account.Session, error) {
 	u, memberships, err := store.user(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, user)
@@ -90,8 +90,8 @@ func (store *DB) changeSessions(
 		return nil, err
 	}
 	var rows []sessionRow
-	if err := store.List(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.SQL()+
-		` ORDER BY t.id`, where.Args()...); err != nil {
+	if err := store.List(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+conditions.SQL()+
+		` ORDER BY t.id`, conditions.Args()...); err != nil {
 		return nil, err
 	}
 	live := make([]*account.Session, len(rows))
@@ -99,7 +99,7 @@ func (store *DB) changeSessions(
 		one := rows[i].session()
 		live[i] = &one
 	}
-	opened, err := change(&account.Person{User: *u, Memberships: memberships}, live)
+	session, err := change(&account.Person{User: *u, Memberships: memberships}, live)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (store *DB) changeSessions(
 			return nil, err
 		}
 	}
-	return opened, nil
+	return session, nil
 }
 
 // saveSession writes a session that ended or was confirmed.
@@ -141,12 +141,12 @@ func (store *DB) addSession(ctx context.Context, s *account.Session) error {
 func (s *Sessions) List(
 	ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time, q page.Query,
 ) (account.SessionPage, error) {
-	where := liveSessions(org, user, now)
-	where.When(key != "", `t.key_id = ?`, key)
-	where.PageBounds(`t.id`, q.After, "")
+	conditions := liveSessions(org, user, now)
+	conditions.When(key != "", `t.key_id = ?`, key)
+	conditions.PageBounds(`t.id`, q.After, "")
 	var rows []sessionRow
-	if err := s.db.List(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+where.SQL()+
-		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+conditions.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.SessionPage{}, err
 	}
 	sessions := make([]account.Session, len(rows))
@@ -158,20 +158,20 @@ func (s *Sessions) List(
 
 // Used implements ports.Sessions. The cache of callers stays, as in Keys.Used.
 func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identity.SessionID]time.Time) error {
-	err := recordUses(ctx, s.db, uses, func(id identity.SessionID, at time.Time) (string, []any) {
+	err := recordUses(ctx, s.db, uses, func(id identity.SessionID, lastUse time.Time) (string, []any) {
 		return `UPDATE sessions SET last_seen_at = ? WHERE id = ? AND org_id = ? AND last_seen_at < ?`,
-			[]any{db.Micros(at), id, org, db.Micros(at.Add(-time.Minute))}
+			[]any{db.Micros(lastUse), id, org, db.Micros(lastUse.Add(-time.Minute))}
 	})
 	if err != nil || len(uses) == 0 {
 		return err
 	}
 	s.db.Sessions.Replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
-		at, used := uses[p.Session.ID]
-		if used {
+		lastSeen, exists := uses[p.Session.ID]
+		if exists {
 			p = new(*p)
-			p.Session.LastSeenAt = at
+			p.Session.LastSeenAt = lastSeen
 		}
-		return p, used
+		return p, exists
 	})
 	return nil
 }

@@ -86,15 +86,15 @@ func (s *Sessions) MailLink(
 			return err
 		}
 		mails = slices.DeleteFunc(mails, func(m linkMail) bool { return by.At.Sub(db.FromMicros(m.At)) >= mailsKept })
-		var mailed account.LinkMails
+		var previous account.LinkMails
 		for _, m := range mails {
-			mailed.Sent = append(mailed.Sent, account.LinkMail{At: db.FromMicros(m.At), From: m.From})
+			previous.Sent = append(previous.Sent, account.LinkMail{At: db.FromMicros(m.At), From: m.From})
 		}
-		if _, err := tx.Get(ctx, &mailed.Usable, `SELECT EXISTS (SELECT 1 FROM sign_in_links
+		if _, err := tx.Get(ctx, &previous.Usable, `SELECT EXISTS (SELECT 1 FROM sign_in_links
 			WHERE user_id = ? AND mailed AND expires_at > ?)`, u.ID, db.Micros(by.At)); err != nil {
 			return err
 		}
-		l, err := change(u, mailed)
+		l, err := change(u, previous)
 		if err != nil || l == nil {
 			return err
 		}

@@ -14,17 +14,18 @@ import (
 // these workspaces to named. It looks at the workspaces of the accounts that the claims match, and at those of named,
 // which the person may join by a rule.
 func (store *DB) followingGroups(
-	ctx context.Context, org identity.OrgID, s *account.SignIn, named map[string]bool,
+	ctx context.Context, org identity.OrgID, s *account.SignIn, names map[string]bool,
 ) (map[identity.WorkspaceID][]identity.UserID, error) {
-	listed, ok := s.Claims.Groups(s.Org)
+	groups, ok := s.Claims.Groups(s.Org)
 	if !ok {
 		return nil, nil
 	}
 	var workspaces []identity.WorkspaceID
-	if len(named) > 0 {
-		where := db.NewConditions(`org_id = ? AND deleted_at = 0`, org)
-		db.OneOf(where, `slug`, slices.Sorted(maps.Keys(named)))
-		if err := store.List(ctx, &workspaces, `SELECT id FROM workspaces WHERE `+where.SQL(), where.Args()...); err != nil {
+	if len(names) > 0 {
+		conditions := db.NewConditions(`org_id = ? AND deleted_at = 0`, org)
+		db.OneOf(conditions, `slug`, slices.Sorted(maps.Keys(names)))
+		if err := store.List(ctx, &workspaces, `SELECT id FROM workspaces WHERE `+conditions.SQL(),
+			conditions.Args()...); err != nil {
 			return nil, err
 		}
 	}
@@ -40,7 +41,7 @@ func (store *DB) followingGroups(
 	}
 	following := map[identity.WorkspaceID][]identity.UserID{}
 	slices.Sort(workspaces)
-	for some := range slices.Chunk(slices.Compact(workspaces), 500) {
+	for batch := range slices.Chunk(slices.Compact(workspaces), 500) {
 		var rows []struct {
 			ID        identity.UserID      `db:"id"`
 			Workspace identity.WorkspaceID `db:"workspace_id"`
@@ -48,20 +49,20 @@ func (store *DB) followingGroups(
 			External  string               `db:"external_id"`
 			IsIn      bool                 `db:"is_in"`
 		}
-		where := db.NewConditions(`t.external_id <> '' AND w.deleted_at = 0`)
-		db.OneOf(where, `t.workspace_id`, some)
+		conditions := db.NewConditions(`t.external_id <> '' AND w.deleted_at = 0`)
+		db.OneOf(conditions, `t.workspace_id`, batch)
 		if err := store.List(ctx, &rows, `SELECT t.id, t.workspace_id, w.slug, t.external_id, EXISTS (SELECT 1
 			FROM group_people p WHERE p.group_id = t.id AND p.user_id = ?) AS is_in FROM user_groups t
-			JOIN workspaces w ON w.id = t.workspace_id WHERE `+where.SQL()+` ORDER BY t.id`,
-			append([]any{user}, where.Args()...)...); err != nil {
+			JOIN workspaces w ON w.id = t.workspace_id WHERE `+conditions.SQL()+` ORDER BY t.id`,
+			append([]any{user}, conditions.Args()...)...); err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
-			_, isListed := slices.BinarySearch(listed, r.External)
+			_, isListed := slices.BinarySearch(groups, r.External)
 			// Only a linked account is certain to be the one that signs in.
 			if (s.Linked != nil && isListed != r.IsIn) || (s.Linked == nil && (isListed || r.IsIn)) {
 				following[r.Workspace] = append(following[r.Workspace], r.ID)
-				named[r.Slug] = true
+				names[r.Slug] = true
 			}
 		}
 	}
@@ -74,7 +75,7 @@ func (store *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 		if len(g.Recorded()) == 0 {
 			continue
 		}
-		before := maps.Clone(g.People)
+		previous := maps.Clone(g.People)
 		for _, w := range s.Workspaces {
 			if w.ID != g.Workspace {
 				continue
@@ -86,11 +87,11 @@ func (store *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
 			}
 		}
 		if _, isIn := g.People[s.User.ID]; isIn {
-			delete(before, s.User.ID)
+			delete(previous, s.User.ID)
 		} else {
-			before[s.User.ID] = struct{}{}
+			previous[s.User.ID] = struct{}{}
 		}
-		if err := store.saveGroup(ctx, g, before); err != nil {
+		if err := store.saveGroup(ctx, g, previous); err != nil {
 			return err
 		}
 		if err := store.Record(ctx, g.RecordedAt(g.Revision, string(g.ID))); err != nil {

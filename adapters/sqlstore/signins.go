@@ -22,11 +22,11 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 }
 
 func (store *DB) signedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
-	who, issuedAt, err := store.linked(ctx, org, issuer, subject, "")
+	user, issuedAt, err := store.linked(ctx, org, issuer, subject, "")
 	if err != nil {
 		return nil, err
 	}
-	u, memberships, err := store.user(ctx, `t.org_id = ? AND t.id = ?`, org, who)
+	u, memberships, err := store.user(ctx, `t.org_id = ? AND t.id = ?`, org, user)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	settle func(*account.SignIn) error) (*account.Person, error) {
 	cacheKey := db.SignInKey{Org: org, Issuer: in.Claims.Issuer, Subject: in.Claims.Subject}
 	_, _, era := s.db.SignIns.Recall(cacheKey)
-	begun := time.Now()
+	start := time.Now()
 	var p *account.Person
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		try := in
@@ -77,24 +77,24 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		return nil
 	})
 	if err == nil && !s.db.IsTransaction() {
-		settled := *p
-		settled.LastSettled = &in.Claims
+		person := *p
+		person.LastSettled = &in.Claims
 		// It is ignored if the sign-in changed anything: that starts a new era.
-		s.db.SignIns.Remember(cacheKey, &settled, era, begun)
+		s.db.SignIns.Remember(cacheKey, &person, era, start)
 	}
 	return p, err
 }
 
 func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	s.MemberOf = map[identity.UserID][]identity.WorkspaceID{}
-	named := map[string]bool{}
+	names := map[string]bool{}
 	for _, r := range s.Org.ClaimRules {
-		named[r.Workspace] = true
+		names[r.Workspace] = true
 	}
-	who, issuedAt, err := store.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, store.Dialect.Lock)
+	user, issuedAt, err := store.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, store.Dialect.Lock)
 	if err == nil {
 		s.IssuedAt = issuedAt
-		s.Linked, err = store.matchingUser(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
+		s.Linked, err = store.matchingUser(ctx, s, names, `t.org_id = ? AND t.id = ?`, org, user)
 	}
 	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 		return err
@@ -105,7 +105,7 @@ func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.
 		}
 	}
 	if email := s.Email(); email != "" {
-		if s.ByEmail, err = store.matchingUser(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org,
+		if s.ByEmail, err = store.matchingUser(ctx, s, names, `t.org_id = ? AND t.email_key = ?`, org,
 			account.EmailKey(email)); err != nil {
 			return err
 		}
@@ -123,13 +123,13 @@ func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.
 			return err
 		}
 	}
-	following, err := store.followingGroups(ctx, org, s, named)
+	following, err := store.followingGroups(ctx, org, s, names)
 	if err != nil {
 		return err
 	}
 	users := slices.Sorted(maps.Keys(s.MemberOf))
 	s.Workspaces = map[string]*account.Workspace{}
-	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
+	for _, slug := range slices.Sorted(maps.Keys(names)) { // locks are taken in one order
 		w, err := store.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+store.Dialect.Lock, org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			continue
@@ -160,9 +160,9 @@ func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.
 
 // matchingUser reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled
 // the slugs of workspaces where a rule has raised its role.
-func (store *DB) matchingUser(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string,
+func (store *DB) matchingUser(ctx context.Context, s *account.SignIn, names map[string]bool, condition string,
 	args ...any) (*account.User, error) {
-	u, memberships, err := store.user(ctx, where+store.Dialect.Lock, args...)
+	u, memberships, err := store.user(ctx, condition+store.Dialect.Lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
 	}
@@ -173,7 +173,7 @@ func (store *DB) matchingUser(ctx context.Context, s *account.SignIn, ruled map[
 	for _, m := range memberships {
 		s.MemberOf[u.ID] = append(s.MemberOf[u.ID], m.Workspace.ID)
 		if m.Role > m.ByHand {
-			ruled[m.Workspace.Slug] = true
+			names[m.Workspace.Slug] = true
 		}
 	}
 	return u, nil
@@ -191,13 +191,13 @@ func (store *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.
 		return err
 	}
 	if s.Link {
-		linked, err := store.Exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at)
+		count, err := store.Exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at)
 			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
 			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, db.Micros(s.IssuedAt), db.Micros(s.User.UpdatedAt))
 		if err != nil {
 			return err
 		}
-		if linked == 0 {
+		if count == 0 {
 			return db.ErrRaced
 		}
 	} else if _, err := store.Exec(ctx,
@@ -224,9 +224,9 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 	change func(to, from *account.Person) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var from *account.Person
-		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.Dialect.Lock)
+		user, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.Dialect.Lock)
 		if err == nil {
-			from, err = tx.person(ctx, `t.org_id = ? AND t.id = ?`, by.Org, who)
+			from, err = tx.person(ctx, `t.org_id = ? AND t.id = ?`, by.Org, user)
 		}
 		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 			return err
@@ -255,8 +255,8 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 }
 
 // person reads the person that is about to change.
-func (store *DB) person(ctx context.Context, where string, args ...any) (*account.Person, error) {
-	u, memberships, err := store.user(ctx, where+store.Dialect.Lock, args...)
+func (store *DB) person(ctx context.Context, condition string, args ...any) (*account.Person, error) {
+	u, memberships, err := store.user(ctx, condition+store.Dialect.Lock, args...)
 	if err != nil {
 		return nil, err
 	}

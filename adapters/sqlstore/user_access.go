@@ -54,16 +54,16 @@ func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identit
 // access reads and locks a user, the operators of the org, and what the user made in each workspace.
 func (store *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
 	a := &account.Access{Powers: map[identity.WorkspaceID]account.Powers{}}
-	var locked []struct {
+	var rows []struct {
 		ID       identity.UserID `db:"id"`
 		Operates bool            `db:"operates"`
 	}
-	if err := store.List(ctx, &locked, `
+	if err := store.List(ctx, &rows, `
 		SELECT t.id, t.operator AND NOT t.service AND t.disabled_at = 0 AS operates FROM users t
 		WHERE t.org_id = ? AND (t.id = ? OR t.operator) ORDER BY t.id`+store.Dialect.Lock, org, id); err != nil {
 		return nil, err
 	}
-	for _, u := range locked {
+	for _, u := range rows {
 		if u.Operates {
 			a.Operators = append(a.Operators, u.ID)
 		}

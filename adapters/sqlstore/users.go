@@ -124,13 +124,13 @@ func (s *Users) FindByEmail(
 func (s *Users) Member(
 	ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string,
 ) (identity.UserID, error) {
-	where, arg := `u.id = ?`, any(id)
+	condition, arg := `u.id = ?`, any(id)
 	if id == "" {
-		where, arg = `u.email_key = ? AND u.email_key <> ''`, account.EmailKey(email)
+		condition, arg = `u.email_key = ? AND u.email_key <> ''`, account.EmailKey(email)
 	}
 	var found identity.UserID
 	_, err := s.db.Get(ctx, &found, `SELECT u.id FROM memberships m JOIN users u ON u.id = m.user_id
-		WHERE m.workspace_id = ? AND `+where, ws, arg)
+		WHERE m.workspace_id = ? AND `+condition, ws, arg)
 	return found, err
 }
 
@@ -155,9 +155,9 @@ func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.User
 	return u, nil
 }
 
-func (store *DB) user(ctx context.Context, where string, args ...any) (*account.User, []account.Membership, error) {
+func (store *DB) user(ctx context.Context, condition string, args ...any) (*account.User, []account.Membership, error) {
 	var row userRow
-	found, err := store.Get(ctx, &row, `SELECT `+userColumns+` FROM users t WHERE `+where, args...)
+	found, err := store.Get(ctx, &row, `SELECT `+userColumns+` FROM users t WHERE `+condition, args...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -151,14 +151,14 @@ func (s *Workspaces) Lock(ctx context.Context, org identity.OrgID, id identity.W
 }
 
 // Update implements ports.Workspaces.
-func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID,
+func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, others []identity.UserID,
 	change func(*account.Workspace) error) (*account.Workspace, error) {
 	var w *account.Workspace
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		if w, err = tx.lockedWorkspace(ctx, by.Org, id, append(also, by.User)...); err != nil {
+		if w, err = tx.lockedWorkspace(ctx, by.Org, id, append(others, by.User)...); err != nil {
 			return err
 		}
-		if err := tx.loadPowers(ctx, w, also...); err != nil {
+		if err := tx.loadPowers(ctx, w, others...); err != nil {
 			return err
 		}
 		if err := tx.loadOwningPrograms(ctx, w); err != nil {
@@ -175,9 +175,9 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 	return w, nil
 }
 
-func (store *DB) workspace(ctx context.Context, where string, args ...any) (*account.Workspace, error) {
+func (store *DB) workspace(ctx context.Context, condition string, args ...any) (*account.Workspace, error) {
 	var row workspaceRow
-	found, err := store.Get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces t WHERE `+where, args...)
+	found, err := store.Get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces t WHERE `+condition, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -255,10 +255,10 @@ func (store *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) err
 		w.CreatedBy); err != nil {
 		return err
 	}
-	var made int
-	_, err := store.Get(ctx, &made, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`,
+	var count int
+	_, err := store.Get(ctx, &count, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`,
 		w.CreatedBy)
-	if err == nil && made >= account.MaxWorkspaces {
+	if err == nil && count >= account.MaxWorkspaces {
 		err = account.ErrTooManyWorkspaces
 	}
 	return err
