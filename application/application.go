@@ -81,49 +81,57 @@ type Bind func(ports.Stores) Services
 func NewBind(pool ports.Stores, e External) Bind {
 	embedUsage := embeds.NewUsage(pool.EmbedUses)
 	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys, pool.KeyRequests), accounts.NewSessionUsage(pool.Sessions)
-	payDeps := payments.Deps{Mailer: e.Mails.Mailer, Digester: e.Digester, Terms: e.Terms, Quotas: e.Quotas}
-	quotas := payments.NewService(pool, payDeps).Quotas
+	payService := func(s ports.Stores) *payments.Service {
+		return payments.NewService(s.Atomic, s.PaymentStores, payments.Deps{
+			Workspaces: s.Workspaces, Jobs: s.Jobs,
+			Mailer: e.Mails.Mailer, Digester: e.Digester, Terms: e.Terms, Quotas: e.Quotas,
+		})
+	}
 	reads := prompts.NewReadCounter(pool.PromptReads)
-	seats := presences.NewSeats(pool.StreamSeats, quotas)
+	seats := presences.NewSeats(pool.StreamSeats, payService(pool).Quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
 	egress := func(org identity.OrgID) identity.Egress { return e.ConnectionOffers(org).Egress }
 	hookKeys := webhooks.NewKeys(e.Credentials)
 	deliverer := webhooks.NewDeliverer(e.WebhookQueue, pool.Events, hookKeys, e.Webhooks, egress)
 	gatewayAccount := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
-		pay := payments.NewService(s, payDeps)
-		connect := connections.NewService(s, connections.Deps{
+		pay := payService(s)
+		connect := connections.NewService(s.Atomic, s.ConnectionStores, connections.Deps{
 			Sealer:      e.Credentials,
 			Warehouses:  e.Warehouses,
 			Offers:      e.ConnectionOffers,
 			ProbeLimits: e.ProbeLimits,
 			Quotas:      pay.Quotas,
 		})
-		chat := chats.NewService(s, chats.Deps{
+		chat := chats.NewService(s.Atomic, s.ChatStores, chats.Deps{
+			Users: s.Users, Prompts: s.Prompts,
 			Registries: e.Registries, MailLimits: e.Mails.Limits, MailInvitation: e.Mails.Send, Quotas: pay.Quotas,
 			Expand: prompts.Expanded,
 		})
-		embed := embeds.NewService(s, e.Passes, embeds.Registries(e.Registries), e.Digester)
+		embed := embeds.NewService(s.EmbedStores, s.Chats, e.Passes, embeds.Registries(e.Registries), e.Digester)
 		return Services{
-			Accounts: accounts.NewService(s, accounts.Deps{
-				Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
+			Accounts: accounts.NewService(s.Atomic, s.AccountStores, accounts.Deps{
+				Events: s.Events, Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
 				EndCheckouts: pay.EndCheckouts,
 			}),
-			Sessions:     accounts.NewSessions(s, e.Mails.Mailer),
-			Passkeys:     accounts.NewPasskeys(s, e.Challenges, e.Authenticators, e.Mails.Mailer),
+			Sessions:     accounts.NewSessions(s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer),
+			Passkeys:     accounts.NewPasskeys(s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer),
 			Tickets:      accounts.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),
-			Directory:    accounts.NewDirectory(s),
+			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryStores),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
-			Prompts:      prompts.NewService(s, pay.Quotas),
+			Prompts:      prompts.NewService(s.Atomic, s.PromptStores, s.Users, pay.Quotas),
 			PromptReads:  reads,
 			Chats:        chat,
 			Embeds:       embed,
-			Replies:      embeds.NewReplies(s, embed, chat.Effective, connect.Use, e.Repliers),
+			Replies:      embeds.NewReplies(s.Replies, embed, chat.Effective, connect.Use, e.Repliers),
 			EmbedUsage:   embedUsage,
 			Connections:  connect,
-			Sources: sources.NewService(s, sources.Deps{
+			Sources: sources.NewService(s.Atomic, s.SourceStores, sources.Deps{
+				Connections:    s.Connections,
+				Workspaces:     s.Workspaces,
+				Jobs:           s.Jobs,
 				Sheets:         e.Sheets,
 				WithCredential: connect.Use,
 				Offers:         e.SourceOffers,
@@ -135,7 +143,8 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Payments:  pay,
 			Presences: presence,
 			Seats:     seats,
-			Webhooks: webhooks.NewService(s, webhooks.Deps{
+			Webhooks: webhooks.NewService(s.Webhooks, webhooks.Deps{
+				Events: s.Events, Workspaces: s.Workspaces,
 				Keys: hookKeys, Sender: e.Webhooks, Egress: egress, Mailer: e.Mails.Mailer,
 			}),
 			Deliverer: deliverer,

@@ -42,9 +42,10 @@ func TestRandomIncludesNeverCycleOrLeak(t *testing.T) {
 		team := fixture.NewTeam(t, s, orgs["one"])
 		g := &graph{t: t, random: rand.New(rand.NewPCG(proof.Seed(t), 1)), pinned: map[prompt.ID]map[string]string{},
 			members: []identity.Actor{team.Member, team.Peer}}
-		g.Service = prompts.NewService(s, func(context.Context, identity.Actor) (quota.Limits, error) {
-			return quota.Limits{Amounts: quota.Default()}, nil
-		})
+		g.Service = prompts.NewService(s.Atomic, s.PromptStores, s.Users,
+			func(context.Context, identity.Actor) (quota.Limits, error) {
+				return quota.Limits{Amounts: quota.Default()}, nil
+			})
 		for i := range 8 {
 			made := fixture.Template(t, s, g.members[i%2], prompt.Draft{Name: fmt.Sprintf("p%d", i),
 				Visibility:  []access.Visibility{access.Private, access.Workspace}[i/2%2],

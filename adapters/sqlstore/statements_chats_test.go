@@ -39,7 +39,8 @@ func TestAChangeOfAChatTakesFewStatements(t *testing.T) {
 		s := db.Stores()
 		by := fixture.NewTeam(t, s, orgs["one"]).Member
 		registry := fixture.Registry(t)
-		service := chats.NewService(s, chats.Deps{
+		service := chats.NewService(s.Atomic, s.ChatStores, chats.Deps{
+			Users: s.Users, Prompts: s.Prompts,
 			Registries: func(identity.OrgID) *chat.Registry { return registry },
 			Quotas: func(context.Context, identity.Actor) (quota.Limits, error) {
 				return quota.Limits{Amounts: quota.Default()}, nil

@@ -27,9 +27,10 @@ func TestAnActivationTakesFewStatements(t *testing.T) {
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, orgs["one"])
 		by := team.Member
-		service := prompts.NewService(s, func(context.Context, identity.Actor) (quota.Limits, error) {
-			return quota.Limits{Amounts: quota.Default()}, nil
-		})
+		service := prompts.NewService(s.Atomic, s.PromptStores, s.Users,
+			func(context.Context, identity.Actor) (quota.Limits, error) {
+				return quota.Limits{Amounts: quota.Default()}, nil
+			})
 		made := fixture.Template(t, s, by, prompt.Draft{})
 		one := fixture.Version(t, s, by, made.ID, "one", "live", "stable")
 		fixture.Version(t, s, by, made.ID, "two")

@@ -22,12 +22,12 @@ type Service struct {
 	workspaces  ports.Workspaces
 	invitations ports.Invitations
 	keys        ports.Keys
-	events      ports.Events
 	deps        Deps
 }
 
-// Deps are the dependencies of a Service other than its stores.
+// Deps are the dependencies of a Service other than the stores of its area.
 type Deps struct {
+	Events         ports.Events
 	Notes          ports.Notes
 	GatewayAccount GatewayAccountOf
 	Mails          *InvitationMailer
@@ -42,10 +42,10 @@ type Deps struct {
 type GatewayAccountOf func(identity.OrgID) string
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, d Deps) *Service {
+func NewService(atomic ports.Atomic, s ports.AccountStores, d Deps) *Service {
 	return &Service{
-		atomic: s.Atomic, users: s.Users, people: s.People, erasures: s.Erasures, workspaces: s.Workspaces,
-		invitations: s.Invitations, keys: s.Keys, events: s.Events, deps: d,
+		atomic: atomic, users: s.Users, people: s.People, erasures: s.Erasures, workspaces: s.Workspaces,
+		invitations: s.Invitations, keys: s.Keys, deps: d,
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *Service) Events(ctx context.Context, by identity.Actor, f event.Filter,
 		return event.Page{}, err
 	}
 	f.Reader = event.Reader(by)
-	found, err := s.events.List(ctx, by.Workspace, f, q)
+	found, err := s.deps.Events.List(ctx, by.Workspace, f, q)
 	for i := range found.Items {
 		found.Items[i].ShownTo(by)
 	}
@@ -191,7 +191,7 @@ func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.Feed
 		return event.Feed{}, err
 	}
 	q.Reader = event.Reader(by)
-	found, err := s.events.Feed(ctx, by.Org, by.Workspace, q)
+	found, err := s.deps.Events.Feed(ctx, by.Org, by.Workspace, q)
 	for i := range found.Items {
 		found.Items[i].ShownTo(by)
 	}
@@ -206,7 +206,7 @@ func (s *Service) VerifyEvents(ctx context.Context, by identity.Actor, cursor in
 	if err := event.MayRead(by); err != nil {
 		return event.Part{}, err
 	}
-	return s.events.Verify(ctx, by.Org, by.Workspace, cursor, eventsVerified)
+	return s.deps.Events.Verify(ctx, by.Org, by.Workspace, cursor, eventsVerified)
 }
 
 // FollowEvents returns a channel that receives when there may be new events in the feed, until stop is called.
@@ -214,7 +214,7 @@ func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop fu
 	if err := event.MayFollow(by); err != nil {
 		return nil, nil, err
 	}
-	news, stop = s.events.Follow(by.Workspace)
+	news, stop = s.deps.Events.Follow(by.Workspace)
 	return news, stop, nil
 }
 

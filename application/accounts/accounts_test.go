@@ -91,15 +91,13 @@ func newEnv(t *testing.T) *env {
 	}
 	s.limits = &mails.Limits
 	s.Service = accounts.NewService(
-		ports.Stores{
-			Atomic: s.atomic,
-			AccountStores: ports.AccountStores{
-				Users: s.users, People: s.people, Erasures: s.erasures, Workspaces: s.workspaces,
-				Invitations: s.invitations, Keys: s.keys,
-			},
-			Events: s.events,
+		s.atomic,
+		ports.AccountStores{
+			Users: s.users, People: s.people, Erasures: s.erasures, Workspaces: s.workspaces,
+			Invitations: s.invitations, Keys: s.keys,
 		},
 		accounts.Deps{
+			Events:         s.events,
 			Notes:          notes,
 			GatewayAccount: func(identity.OrgID) string { return "sandbox" },
 			Mails:          mails,

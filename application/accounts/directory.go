@@ -17,8 +17,8 @@ type Directory struct {
 }
 
 // NewDirectory returns the use cases on these stores.
-func NewDirectory(s ports.Stores) *Directory {
-	return &Directory{atomic: s.Atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups}
+func NewDirectory(atomic ports.Atomic, s ports.DirectoryStores) *Directory {
+	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups}
 }
 
 // settledAtOnce is how many people the change of a group settles in one round.

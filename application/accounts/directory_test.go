@@ -79,11 +79,8 @@ func newDirecting(t *testing.T) *directing {
 				AccountStores:   ports.AccountStores{Users: users, People: people},
 			})
 		})
-	s.Directory = accounts.NewDirectory(ports.Stores{
-		Atomic: atomic,
-		DirectoryStores: ports.DirectoryStores{
-			DirectoryUsers: s.store, DirectoryGroups: mocks.NewMockDirectoryGroups(c),
-		},
+	s.Directory = accounts.NewDirectory(atomic, ports.DirectoryStores{
+		DirectoryUsers: s.store, DirectoryGroups: mocks.NewMockDirectoryGroups(c),
 	})
 	return s
 }

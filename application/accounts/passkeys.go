@@ -22,9 +22,11 @@ type Passkeys struct {
 	mailer         ports.Mailer
 }
 
-// NewPasskeys returns the use cases on these stores. challenges seals the challenges of browsers.
-func NewPasskeys(s ports.Stores, challenges ports.Sealer, a ports.Authenticators, m ports.Mailer) *Passkeys {
-	return &Passkeys{atomic: s.Atomic, passkeys: s.Passkeys, sealer: challenges, authenticators: a, mailer: m}
+// NewPasskeys returns the use cases on these passkeys. challenges seals the challenges of browsers.
+func NewPasskeys(
+	atomic ports.Atomic, passkeys ports.Passkeys, challenges ports.Sealer, a ports.Authenticators, m ports.Mailer,
+) *Passkeys {
+	return &Passkeys{atomic: atomic, passkeys: passkeys, sealer: challenges, authenticators: a, mailer: m}
 }
 
 // PasskeyOptions is what a browser needs to ask an authenticator for a response.

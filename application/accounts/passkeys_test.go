@@ -83,10 +83,7 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 			return account.PasskeyPage{Items: []account.Passkey{*s.passkey, {ID: "psk_2", Host: "other.example.com"}}},
 				nil
 		}).AnyTimes()
-	s.Passkeys = accounts.NewPasskeys(ports.Stores{
-		Atomic:        atomic,
-		SessionStores: ports.SessionStores{Passkeys: s.store},
-	}, sealer, s.auth, s.mailer)
+	s.Passkeys = accounts.NewPasskeys(atomic, s.store, sealer, s.auth, s.mailer)
 	return s
 }
 

@@ -22,8 +22,10 @@ type Sessions struct {
 }
 
 // NewSessions returns the use cases on these stores.
-func NewSessions(s ports.Stores, mailer ports.Mailer) *Sessions {
-	return &Sessions{atomic: s.Atomic, sessions: s.Sessions, keys: s.Keys, users: s.Users, mailer: mailer}
+func NewSessions(
+	atomic ports.Atomic, sessions ports.Sessions, keys ports.Keys, users ports.Users, m ports.Mailer,
+) *Sessions {
+	return &Sessions{atomic: atomic, sessions: sessions, keys: keys, users: users, mailer: m}
 }
 
 // Authenticate returns the person of a session of org, of which a request shows the cookie and the proof. Every

@@ -43,14 +43,7 @@ func newSigningIn(t *testing.T) *signingIn {
 				SessionStores: ports.SessionStores{Sessions: s.sessions, ProviderSessions: s.provided},
 			})
 		}).AnyTimes()
-	s.Sessions = accounts.NewSessions(
-		ports.Stores{
-			Atomic:        atomic,
-			SessionStores: ports.SessionStores{Sessions: s.sessions},
-			AccountStores: ports.AccountStores{Keys: s.keys, Users: s.users},
-		},
-		s.mailer,
-	)
+	s.Sessions = accounts.NewSessions(atomic, s.sessions, s.keys, s.users, s.mailer)
 	return s
 }
 

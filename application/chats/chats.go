@@ -29,13 +29,13 @@ type Service struct {
 	chats    ports.Chats
 	lists    ports.ChatLists
 	versions ports.ChatVersions
-	users    ports.Users
-	prompts  ports.PromptVersions
 	deps     Deps
 }
 
-// Deps are the dependencies of a Service other than its stores.
+// Deps are the dependencies of a Service other than the stores of its area.
 type Deps struct {
+	Users          ports.Users
+	Prompts        ports.PromptVersions
 	Registries     Registries
 	MailLimits     account.MailLimits
 	MailInvitation MailInvitation
@@ -44,11 +44,8 @@ type Deps struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, d Deps) *Service {
-	return &Service{
-		atomic: s.Atomic, chats: s.Chats, lists: s.ChatLists, versions: s.ChatVersions, users: s.Users,
-		prompts: s.Prompts, deps: d,
-	}
+func NewService(atomic ports.Atomic, s ports.ChatStores, d Deps) *Service {
+	return &Service{atomic: atomic, chats: s.Chats, lists: s.ChatLists, versions: s.ChatVersions, deps: d}
 }
 
 // Registry returns what by's org offers to chats.

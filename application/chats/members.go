@@ -40,7 +40,7 @@ func (s *Service) AddMember(
 ) (_ *Added, err error) {
 	user := g.User
 	if g.User == "" && g.Email != "" {
-		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
+		if user, err = s.deps.Users.Member(ctx, by.Workspace, "", g.Email); err != nil {
 			return nil, err
 		}
 		if user == "" {
@@ -54,7 +54,7 @@ func (s *Service) AddMember(
 	}); err != nil {
 		return nil, err
 	}
-	u, _, err := s.users.Get(ctx, by.Org, user)
+	u, _, err := s.deps.Users.Get(ctx, by.Org, user)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		})
 		return m, err
 	}
-	member, err := s.users.Member(ctx, by.Workspace, user, "")
+	member, err := s.deps.Users.Member(ctx, by.Workspace, user, "")
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *Service) named(ctx context.Context, by identity.Actor, grants []chat.Gr
 			continue
 		}
 		var err error
-		if users[i], err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
+		if users[i], err = s.deps.Users.Member(ctx, by.Workspace, "", g.Email); err != nil {
 			return nil, err
 		}
 		if users[i] == "" {

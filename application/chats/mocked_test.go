@@ -90,13 +90,11 @@ func newMocked(t *testing.T) *mockedService {
 		return s.expand(v)
 	}
 	s.Service = chats.NewService(
-		ports.Stores{
-			Atomic:        s.atomic,
-			ChatStores:    ports.ChatStores{Chats: s.chats, ChatLists: s.lists, ChatVersions: s.versions},
-			AccountStores: ports.AccountStores{Users: s.users},
-			PromptStores:  ports.PromptStores{Prompts: s.prompts},
-		},
+		s.atomic,
+		ports.ChatStores{Chats: s.chats, ChatLists: s.lists, ChatVersions: s.versions},
 		chats.Deps{
+			Users:          s.users,
+			Prompts:        s.prompts,
 			Registries:     registry,
 			MailLimits:     account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
 			MailInvitation: mail,

@@ -63,14 +63,14 @@ func (s *Service) instructions(
 	if t.Prompt == (chat.Prompt{}) {
 		return nil, chat.Effective{Instructions: t.Instructions}, nil
 	}
-	found, v, _, err := s.prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
+	found, v, _, err := s.deps.Prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
 	if errors.Is(err, prompt.ErrNotFound) || (err == nil && (v == nil || !found.DeletedAt.IsZero())) {
 		return nil, chat.Effective{}, chat.ErrPromptGone
 	}
 	if err != nil {
 		return nil, chat.Effective{}, err
 	}
-	expanded, err := s.deps.Expand(ctx, s.prompts, by, found, v)
+	expanded, err := s.deps.Expand(ctx, s.deps.Prompts, by, found, v)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // an include of a draft is gone
 		return nil, chat.Effective{}, chat.ErrPromptGone
 	}

@@ -51,8 +51,8 @@ type Deps struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, d Deps) *Service {
-	return &Service{atomic: s.Atomic, connections: s.Connections, states: s.ConsentStates, deps: d}
+func NewService(atomic ports.Atomic, s ports.ConnectionStores, d Deps) *Service {
+	return &Service{atomic: atomic, connections: s.Connections, states: s.ConsentStates, deps: d}
 }
 
 // Listing is what List returns.

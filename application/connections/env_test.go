@@ -90,10 +90,8 @@ func newEnv(t *testing.T) *env {
 		return quota.Limits{Amounts: quota.Amounts{Connections: 1}}, nil
 	}
 	s.Service = connections.NewService(
-		ports.Stores{
-			Atomic:           s.atomic,
-			ConnectionStores: ports.ConnectionStores{Connections: s.connections, ConsentStates: s.states},
-		},
+		s.atomic,
+		ports.ConnectionStores{Connections: s.connections, ConsentStates: s.states},
 		connections.Deps{
 			Sealer:      s.sealer,
 			Warehouses:  s.warehouses,

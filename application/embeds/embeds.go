@@ -37,8 +37,10 @@ type PassSealers struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, p PassSealers, r Registries, d ports.Digester) *Service {
-	return &Service{embeds: s.Embeds, chats: s.Chats, uses: s.EmbedUses, passes: p, registries: r, digester: d}
+func NewService(
+	s ports.EmbedStores, chats ports.Chats, p PassSealers, r Registries, d ports.Digester,
+) *Service {
+	return &Service{embeds: s.Embeds, chats: chats, uses: s.EmbedUses, passes: p, registries: r, digester: d}
 }
 
 // sealerFor returns the sealer for passes with a prefix.

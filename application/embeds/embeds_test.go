@@ -47,10 +47,7 @@ func newEmbedService(t *testing.T) *embedService {
 	s := &embedService{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c),
 		uses: mocks.NewMockEmbedUses(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
-	s.Service = embeds.NewService(ports.Stores{
-		EmbedStores: ports.EmbedStores{Embeds: s.embeds, EmbedUses: s.uses},
-		ChatStores:  ports.ChatStores{Chats: s.chats},
-	},
+	s.Service = embeds.NewService(ports.EmbedStores{Embeds: s.embeds, EmbedUses: s.uses}, s.chats,
 		embeds.PassSealers{Sessions: s.sealer, Tickets: s.sealer},
 		func(identity.OrgID) *chat.Registry { return registry }, fixture.Digester{})
 	name, origins := "Shop", []string{embedSite}

@@ -26,7 +26,6 @@ type Repliers map[connection.Kind]ports.Replier
 type Replies struct {
 	embeds    *Service
 	counts    *replyCounts
-	chats     ports.Chats
 	effective Effective
 	use       UseConnection
 	repliers  Repliers
@@ -38,11 +37,11 @@ type Effective func(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (chat.Effective, error)
 
-// NewReplies returns the use cases on these stores, and on embeds, which are on the same stores.
-func NewReplies(s ports.Stores, embeds *Service, e Effective, u UseConnection, r Repliers) *Replies {
+// NewReplies returns the use cases on embeds. It counts replies in counts, which are in the same database.
+func NewReplies(counts ports.EmbedReplies, embeds *Service, e Effective, u UseConnection, r Repliers) *Replies {
 	return &Replies{
-		embeds: embeds, counts: &replyCounts{store: s.Replies, reserved: map[countedFor]*counted{}}, chats: s.Chats,
-		effective: e, use: u, repliers: r,
+		embeds: embeds, counts: &replyCounts{store: counts, reserved: map[countedFor]*counted{}}, effective: e, use: u,
+		repliers: r,
 	}
 }
 
@@ -70,7 +69,7 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 		return nil, embed.ErrNoReplies
 	}
 	by := identity.System(v.Org, e.Template.Workspace, "embedded chat", v.At)
-	t, err := s.chats.Get(ctx, by, e.Template.ID)
+	t, err := s.embeds.chats.Get(ctx, by, e.Template.ID)
 	if err != nil {
 		return nil, err
 	}

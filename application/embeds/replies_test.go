@@ -52,11 +52,8 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 	) (chat.Effective, error) {
 		return chat.Effective{Instructions: t.Instructions + " in " + string(by.Workspace)}, s.failure
 	}
-	s.Replies = embeds.NewReplies(ports.Stores{
-		EmbedStores: ports.EmbedStores{Replies: s.counts},
-		ChatStores:  ports.ChatStores{Chats: s.chats},
-	},
-		s.Service, effective, use, embeds.Repliers{connection.OpenAICompatible: s.replier})
+	s.Replies = embeds.NewReplies(s.counts, s.Service, effective, use,
+		embeds.Repliers{connection.OpenAICompatible: s.replier})
 	return s
 }
 

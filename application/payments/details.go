@@ -145,11 +145,11 @@ func queueDetails(ctx context.Context, jobs ports.Jobs, by identity.Actor, due t
 func (s *Service) describe(
 	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer,
 ) (payment.Details, error) {
-	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))
+	w, err := s.deps.Workspaces.Find(ctx, by.Org, string(by.Workspace))
 	if err != nil {
 		return payment.Details{}, err
 	}
-	owners, err := ownersAddresses(ctx, s.workspaces, by)
+	owners, err := ownersAddresses(ctx, s.deps.Workspaces, by)
 	if err != nil {
 		return payment.Details{}, err
 	}

@@ -128,16 +128,13 @@ func newMocked(t *testing.T) *mockedService {
 		})
 	s.gateway.MockGatewaySubscriptions.EXPECT().Prices(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, p payment.Plans) (payment.Plans, error) { return p, s.priced })
-	s.Service = payments.NewService(ports.Stores{
-		Atomic: atomic,
-		PaymentStores: ports.PaymentStores{
-			Payments: s.payments, Inbox: s.inbox, Usage: s.usage, Meters: s.meters, Trials: s.trials,
-		},
-		Jobs:          s.jobs,
-		AccountStores: ports.AccountStores{Workspaces: s.workspaces},
+	s.Service = payments.NewService(atomic, ports.PaymentStores{
+		Payments: s.payments, Inbox: s.inbox, Usage: s.usage, Meters: s.meters, Trials: s.trials,
 	}, payments.Deps{
-		Mailer:   s.mailer,
-		Digester: fixture.Digester{},
+		Workspaces: s.workspaces,
+		Jobs:       s.jobs,
+		Mailer:     s.mailer,
+		Digester:   fixture.Digester{},
 		Terms: func(org identity.OrgID) payments.Terms {
 			if org != "org" {
 				t.Errorf("the terms of org %q were asked for", org)

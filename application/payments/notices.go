@@ -93,14 +93,14 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject str
 	if n == nil {
 		return nil
 	}
-	m, err := s.workspaces.Member(ctx, by.Org, by.Workspace, user)
+	m, err := s.deps.Workspaces.Member(ctx, by.Org, by.Workspace, user)
 	if errors.Is(err, account.ErrMemberNotFound) || (err == nil && (m.Role != identity.Owner || m.Email == "")) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))
+	w, err := s.deps.Workspaces.Find(ctx, by.Org, string(by.Workspace))
 	if err != nil {
 		return ignoring(err)
 	}

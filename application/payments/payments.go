@@ -49,33 +49,33 @@ type TermsOf func(identity.OrgID) Terms
 
 // Service holds the use cases, one method each.
 type Service struct {
-	atomic     ports.Atomic
-	payments   ports.Payments
-	inbox      ports.Inbox
-	jobs       ports.Jobs
-	workspaces ports.Workspaces
-	usage      ports.Usage
-	meters     ports.Meters
-	trials     ports.Trials
-	deps       Deps
+	atomic   ports.Atomic
+	payments ports.Payments
+	inbox    ports.Inbox
+	usage    ports.Usage
+	meters   ports.Meters
+	trials   ports.Trials
+	deps     Deps
 }
 
-// Deps are the dependencies of a Service other than its stores.
+// Deps are the dependencies of a Service other than the stores of its area.
 type Deps struct {
-	Mailer   ports.Mailer
-	Digester ports.Digester
-	Terms    TermsOf
-	Quotas   Configured
+	Workspaces ports.Workspaces
+	Jobs       ports.Jobs
+	Mailer     ports.Mailer
+	Digester   ports.Digester
+	Terms      TermsOf
+	Quotas     Configured
 }
 
 // Configured returns the limits of an org's workspaces that have no plan.
 type Configured func(identity.OrgID) quota.Amounts
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, d Deps) *Service {
+func NewService(atomic ports.Atomic, s ports.PaymentStores, d Deps) *Service {
 	return &Service{
-		atomic: s.Atomic, payments: s.Payments, inbox: s.Inbox, jobs: s.Jobs, workspaces: s.Workspaces,
-		usage: s.Usage, meters: s.Meters, trials: s.Trials, deps: d,
+		atomic: atomic, payments: s.Payments, inbox: s.Inbox, usage: s.Usage, meters: s.Meters, trials: s.Trials,
+		deps: d,
 	}
 }
 

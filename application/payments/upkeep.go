@@ -68,13 +68,14 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if err != nil || c.ID == "" {
 		return err
 	}
-	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first: a permanent failure must not end the series
+	if err := auditLater(ctx, s.deps.Jobs, by, c); err != nil { // first: a permanent failure must not end the series
 		return err
 	}
-	if err := watch(ctx, s.jobs, by, c); err != nil { // the job gives up if the gateway is gone for longer than a day
+	// The job gives up if the gateway is gone for longer than a day.
+	if err := watch(ctx, s.deps.Jobs, by, c); err != nil {
 		return err
 	}
-	if err := queueDetails(ctx, s.jobs, by, by.At); err != nil {
+	if err := queueDetails(ctx, s.deps.Jobs, by, by.At); err != nil {
 		return err
 	}
 	if err := s.releaseTrial(ctx, by, t, c); err != nil {

@@ -58,11 +58,12 @@ func newMocked(t *testing.T) *mockedService {
 		chats:   mocks.NewMockChatLists(c),
 		folders: mocks.NewMockPromptFolders(c), users: mocks.NewMockUsers(c), keys: mocks.NewMockKeys(c),
 		jobs: mocks.NewMockJobs(c)}
+	stores := ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		fn func(ports.Stores) error) error {
 		return fn(ports.Stores{
-			PromptStores:  ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders},
+			PromptStores:  stores,
 			ChatStores:    ports.ChatStores{ChatLists: s.chats},
 			PaymentStores: ports.PaymentStores{Usage: usage},
 			AccountStores: ports.AccountStores{Users: s.users, Keys: s.keys},
@@ -74,12 +75,9 @@ func newMocked(t *testing.T) *mockedService {
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.lists.EXPECT().Includers(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes()
-	stores := ports.Stores{
-		Atomic:        atomic,
-		PromptStores:  ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders},
-		AccountStores: ports.AccountStores{Users: s.users},
-	}
-	s.Service = prompts.NewService(stores, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+	s.Service = prompts.NewService(atomic, stores, s.users, func(
+		_ context.Context, by identity.Actor,
+	) (quota.Limits, error) {
 		if by.Workspace != "acme" && by.Workspace != s.elsewhere {
 			t.Errorf("the quotas of %s were asked for", by.Workspace)
 		}

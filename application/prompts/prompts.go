@@ -27,9 +27,9 @@ type Service struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, q ports.Quotas) *Service {
+func NewService(atomic ports.Atomic, s ports.PromptStores, u ports.Users, q ports.Quotas) *Service {
 	return &Service{
-		atomic: s.Atomic, prompts: s.Prompts, lists: s.PromptLists, folders: s.PromptFolders, users: s.Users, quotas: q,
+		atomic: atomic, prompts: s.Prompts, lists: s.PromptLists, folders: s.PromptFolders, users: u, quotas: q,
 	}
 }
 

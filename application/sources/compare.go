@@ -76,7 +76,7 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 	if err != nil {
 		return err
 	}
-	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
+	if w, err := s.deps.Workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
 		return err
 	}
 	current, err := s.hashes(ctx, by, src)

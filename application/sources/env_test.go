@@ -133,16 +133,12 @@ func newEnv(t *testing.T) *env {
 		return quota.Limits{Amounts: quota.Amounts{Sources: 1}}, nil
 	}
 	s.Service = sources.NewService(
-		ports.Stores{
-			Atomic: s.atomic,
-			SourceStores: ports.SourceStores{
-				Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
-			},
-			ConnectionStores: ports.ConnectionStores{Connections: s.connections},
-			AccountStores:    ports.AccountStores{Workspaces: s.workspaces},
-			Jobs:             s.jobs,
-		},
+		s.atomic,
+		ports.SourceStores{Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes},
 		sources.Deps{
+			Connections:    s.connections,
+			Workspaces:     s.workspaces,
+			Jobs:           s.jobs,
 			Sheets:         s.sheets,
 			WithCredential: withCredential,
 			Offers:         offers,

@@ -81,7 +81,7 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 		return nil
 	}
 	target = s.deps.Digester.Digest("preview target", target[:]) // stored targets must not be guessable
-	return s.connections.Attempt(ctx, by, connection.Previewing, target, func(c *connection.Counts) error {
+	return s.deps.Connections.Attempt(ctx, by, connection.Previewing, target, func(c *connection.Counts) error {
 		return s.deps.Limits.Previews.Admit(c, by.At)
 	})
 }
@@ -178,7 +178,7 @@ func (s *Service) account(ctx context.Context, by identity.Actor, location sourc
 	if location.Connection != "" || kind == "" {
 		return location.Connection, nil
 	}
-	all, _, err := s.connections.List(ctx, by.Workspace)
+	all, _, err := s.deps.Connections.List(ctx, by.Workspace)
 	if err != nil {
 		return "", err
 	}

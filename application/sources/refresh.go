@@ -56,7 +56,7 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 	if err != nil {
 		return err
 	}
-	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
+	if w, err := s.deps.Workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
 		return err // the workspace may be restored; until then nothing in it is read
 	}
 	o := source.Outcome{Of: src.Revision}
@@ -120,7 +120,7 @@ func (s *Service) failed(
 	}
 	kind := connection.Kind("")
 	if id := src.Location.Connection; id != "" {
-		if c, err := s.connections.Get(ctx, by.Workspace, id); err == nil {
+		if c, err := s.deps.Connections.Get(ctx, by.Workspace, id); err == nil {
 			kind = c.Kind
 		}
 	}

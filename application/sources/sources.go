@@ -39,14 +39,14 @@ type Service struct {
 	sources     ports.Sources
 	validations ports.SourceValidations
 	changes     ports.SourceChanges
-	connections ports.Connections
-	workspaces  ports.Workspaces
-	jobs        ports.Jobs
 	deps        Deps
 }
 
-// Deps are the dependencies of a Service other than its stores.
+// Deps are the dependencies of a Service other than the stores of its area.
 type Deps struct {
+	Connections    ports.Connections
+	Workspaces     ports.Workspaces
+	Jobs           ports.Jobs
 	Sheets         ports.Sheets
 	WithCredential WithCredential
 	Offers         Offers
@@ -63,10 +63,9 @@ type Limits struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(s ports.Stores, d Deps) *Service {
+func NewService(atomic ports.Atomic, s ports.SourceStores, d Deps) *Service {
 	return &Service{
-		atomic: s.Atomic, sources: s.Sources, validations: s.SourceValidations, changes: s.SourceChanges,
-		connections: s.Connections, workspaces: s.Workspaces, jobs: s.Jobs, deps: d,
+		atomic: atomic, sources: s.Sources, validations: s.SourceValidations, changes: s.SourceChanges, deps: d,
 	}
 }
 
@@ -146,7 +145,7 @@ func (s *Service) Jobs(ctx context.Context, by identity.Actor, id source.ID, q p
 	if _, err := s.get(ctx, by, id, source.See); err != nil {
 		return page.Of[job.Entry]{}, err
 	}
-	return s.jobs.History(ctx, by.Workspace, string(id), q)
+	return s.deps.Jobs.History(ctx, by.Workspace, string(id), q)
 }
 
 // Read reads the table of a new source. Nothing is stored. It returns source.ErrHeaderUncertain if a sheet's header is

@@ -77,7 +77,7 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	if err != nil {
 		return err
 	}
-	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
+	if w, err := s.deps.Workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
 		return err
 	}
 	c := &rowChecker{Service: s, by: by, id: id, requested: v.RequestedAt, startedAt: time.Now()}
@@ -88,7 +88,7 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	case errors.Is(err, errValidationReplaced), errors.Is(err, source.ErrNotFound):
 		return nil
 	case errors.Is(err, errOvertaken): // it was mapped again: what was counted no longer counts
-		return s.jobs.Enqueue(ctx, job.New(by, source.ValidateJob, string(id), c.now().At))
+		return s.deps.Jobs.Enqueue(ctx, job.New(by, source.ValidateJob, string(id), c.now().At))
 	case context.Cause(ctx) != nil:
 		return cause
 	}

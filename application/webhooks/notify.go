@@ -32,14 +32,14 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, endpoint we
 	default:
 		return nil // it has recovered, or a user disabled it
 	}
-	m, err := s.workspaces.Member(ctx, e.Org, e.Workspace, e.Owner)
+	m, err := s.deps.Workspaces.Member(ctx, e.Org, e.Workspace, e.Owner)
 	if errors.Is(err, account.ErrMemberNotFound) || (err == nil && (m.Role < identity.Admin || m.Email == "")) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	w, err := s.workspaces.Find(ctx, e.Org, string(e.Workspace))
+	w, err := s.deps.Workspaces.Find(ctx, e.Org, string(e.Workspace))
 	if err != nil {
 		return err
 	}

@@ -24,23 +24,23 @@ type EgressOf func(identity.OrgID) identity.Egress
 
 // Service holds the use cases of the people who manage webhooks.
 type Service struct {
-	webhooks   ports.Webhooks
-	events     ports.Events
-	workspaces ports.Workspaces
-	deps       Deps
+	webhooks ports.Webhooks
+	deps     Deps
 }
 
-// Deps are the dependencies of a Service other than its stores.
+// Deps are the dependencies of a Service other than its store.
 type Deps struct {
-	Keys   Keys
-	Sender ports.WebhookSender
-	Egress EgressOf
-	Mailer ports.Mailer // to the creators of endpoints that fail
+	Events     ports.Events
+	Workspaces ports.Workspaces
+	Keys       Keys
+	Sender     ports.WebhookSender
+	Egress     EgressOf
+	Mailer     ports.Mailer // to the creators of endpoints that fail
 }
 
-// NewService returns the use cases on these stores.
-func NewService(s ports.Stores, d Deps) *Service {
-	return &Service{webhooks: s.Webhooks, events: s.Events, workspaces: s.Workspaces, deps: d}
+// NewService returns the use cases on the endpoints of w.
+func NewService(w ports.Webhooks, d Deps) *Service {
+	return &Service{webhooks: w, deps: d}
 }
 
 // Keys seals the headers of endpoints, and derives their signing keys: no secret is stored.
@@ -246,7 +246,7 @@ func (s *Service) Replay(ctx context.Context, by identity.Actor, endpoint webhoo
 	if err != nil {
 		return 0, 0, err
 	}
-	feed, err := s.events.Feed(ctx, by.Org, by.Workspace, event.FeedQuery{After: from - 1, Limit: maxReplayed})
+	feed, err := s.deps.Events.Feed(ctx, by.Org, by.Workspace, event.FeedQuery{After: from - 1, Limit: maxReplayed})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -54,14 +54,10 @@ func newMocked(t *testing.T) *mockedService {
 		}).AnyTimes()
 	keys := webhooks.NewKeys(s.sealer)
 	egress := func(identity.OrgID) identity.Egress { return identity.Egress{} }
-	s.service = webhooks.NewService(
-		ports.Stores{
-			Webhooks:      s.store,
-			Events:        s.events,
-			AccountStores: ports.AccountStores{Workspaces: s.people},
-		},
-		webhooks.Deps{Keys: keys, Sender: s.sender, Egress: egress, Mailer: s.mailer},
-	)
+	s.service = webhooks.NewService(s.store, webhooks.Deps{
+		Events: s.events, Workspaces: s.people,
+		Keys: keys, Sender: s.sender, Egress: egress, Mailer: s.mailer,
+	})
 	s.deliver = webhooks.NewDeliverer(s.queue, s.events, keys, s.sender, egress)
 	return s
 }

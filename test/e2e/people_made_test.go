@@ -129,7 +129,7 @@ func (d *deployment) provisions(ctx context.Context, org string,
 }
 
 func accountsOf(s ports.Stores) *accounts.Service {
-	return accounts.NewService(s, accounts.Deps{})
+	return accounts.NewService(s.Atomic, s.AccountStores, accounts.Deps{Events: s.Events})
 }
 
 // signsEvents makes db sign events as the program does: others are not told of events without a signature.

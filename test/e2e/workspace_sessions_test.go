@@ -25,7 +25,7 @@ func (d *deployment) link(t *testing.T, email string, flags ...string) (token st
 	err := d.provisions(ctx, grantOf(t, "console", flags).org, func(
 		s ports.Stores, by identity.Actor, _ *identity.Org,
 	) error {
-		sessions := accounts.NewSessions(s, nil)
+		sessions := accounts.NewSessions(s.Atomic, s.Sessions, s.Keys, s.Users, nil)
 		made, _, err := sessions.LinkFor(ctx, by, email)
 		token = made.Reveal()
 		return err

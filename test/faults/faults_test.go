@@ -91,8 +91,9 @@ func newEnv(t *testing.T, s ports.Stores, id identity.OrgID) *env {
 		stores: s, org: &identity.Org{ID: id, SignUp: identity.SignUpOpen,
 			Issuers: []identity.Issuer{{URL: "https://issuer.example"}}},
 		system:  identity.System(id, "", "faults", fixture.At),
-		prompts: prompts.NewService(s, noQuotas),
-		chats: chats.NewService(s, chats.Deps{
+		prompts: prompts.NewService(s.Atomic, s.PromptStores, s.Users, noQuotas),
+		chats: chats.NewService(s.Atomic, s.ChatStores, chats.Deps{
+			Users: s.Users, Prompts: s.Prompts,
 			Registries: func(identity.OrgID) *chat.Registry { return registry },
 			MailLimits: mails.Limits,
 			MailInvitation: func(context.Context, *account.Invitation, *account.Workspace, string) bool {
@@ -100,8 +101,9 @@ func newEnv(t *testing.T, s ports.Stores, id identity.OrgID) *env {
 			},
 			Quotas: noQuotas,
 		}),
-		accounts: accounts.NewService(s, accounts.Deps{
-			Notes: noNotes{}, GatewayAccount: func(identity.OrgID) string { return "" }, Mails: mails, Quotas: noQuotas,
+		accounts: accounts.NewService(s.Atomic, s.AccountStores, accounts.Deps{
+			Events: s.Events, Notes: noNotes{},
+			GatewayAccount: func(identity.OrgID) string { return "" }, Mails: mails, Quotas: noQuotas,
 		}),
 	}
 }

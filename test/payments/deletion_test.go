@@ -23,7 +23,8 @@ func TestNoOnePaysForADeletedWorkspace(t *testing.T) {
 						Returns: payment.ReturnPolicy{Loopback: true},
 					}
 				})
-				people := accounts.NewService(w.stores, accounts.Deps{
+				people := accounts.NewService(w.stores.Atomic, w.stores.AccountStores, accounts.Deps{
+					Events:         w.stores.Events,
 					GatewayAccount: func(identity.OrgID) string { return stripeAccount },
 					EndCheckouts:   pay.EndCheckouts,
 				})

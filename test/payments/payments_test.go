@@ -119,8 +119,10 @@ func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Ser
 
 // newService returns the payments service, which sends no mail and has the default quotas.
 func newService(s ports.Stores, terms payments.TermsOf) *payments.Service {
-	return payments.NewService(s, payments.Deps{Digester: fixture.Digester{}, Terms: terms,
-		Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() }})
+	return payments.NewService(s.Atomic, s.PaymentStores, payments.Deps{
+		Workspaces: s.Workspaces, Jobs: s.Jobs, Digester: fixture.Digester{}, Terms: terms,
+		Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
+	})
 }
 
 func at(by identity.Actor) identity.Actor {

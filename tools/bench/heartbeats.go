@@ -185,7 +185,8 @@ func authenticate(ctx context.Context, addr, databaseURL string) error {
 	if err := errors.Join(plain.GetContext(ctx, &org, `SELECT id FROM orgs`), plain.Close()); err != nil {
 		return err
 	}
-	service := accounts.NewService(db.Stores(), accounts.Deps{})
+	stores := db.Stores()
+	service := accounts.NewService(stores.Atomic, stores.AccountStores, accounts.Deps{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ready", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST "+presencePath, func(w http.ResponseWriter, r *http.Request) {

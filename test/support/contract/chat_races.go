@@ -19,6 +19,13 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
+// chatService returns the use cases on stores, without mail and quotas.
+func chatService(s ports.Stores, r chats.Registries) *chats.Service {
+	return chats.NewService(s.Atomic, s.ChatStores, chats.Deps{
+		Users: s.Users, Prompts: s.Prompts, Registries: r, Quotas: noQuotas,
+	})
+}
+
 // chatRaces changes one template concurrently. The domain may refuse changes, but the store must not fail.
 func chatRaces(t *testing.T, a Adapter) {
 	ctx := t.Context()
@@ -157,8 +164,8 @@ func chatRaces(t *testing.T, a Adapter) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
 		registries := func(identity.OrgID) *chat.Registry { return registry }
-		using := chats.NewService(a.Stores, chats.Deps{Registries: registries, Quotas: noQuotas})
-		deleting := prompts.NewService(a.Stores, noQuotas)
+		using := chatService(a.Stores, registries)
+		deleting := prompts.NewService(a.Atomic, a.PromptStores, a.Users, noQuotas)
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
 			fixture.Version(t, a.Stores, by, p.ID, "one", "live")
@@ -193,8 +200,8 @@ func chatRaces(t *testing.T, a Adapter) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
 		registries := func(identity.OrgID) *chat.Registry { return registry }
-		using := chats.NewService(a.Stores, chats.Deps{Registries: registries, Quotas: noQuotas})
-		deleting := prompts.NewService(a.Stores, noQuotas)
+		using := chatService(a.Stores, registries)
+		deleting := prompts.NewService(a.Atomic, a.PromptStores, a.Users, noQuotas)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
 		draft := chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: "live"}}}
@@ -214,14 +221,14 @@ func chatRaces(t *testing.T, a Adapter) {
 			return <-waiting
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
-			_, err := chats.NewService(tx, chats.Deps{Registries: registries, Quotas: noQuotas}).Create(ctx, by, draft)
+			_, err := chatService(tx, registries).Create(ctx, by, draft)
 			return err
 		}, func() error { return deleting.Delete(ctx, by, p.ID, nil, false) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
 		wantErr(t, both(func(tx ports.Stores) error {
-			return prompts.NewService(tx, noQuotas).Delete(ctx,
+			return prompts.NewService(tx.Atomic, tx.PromptStores, tx.Users, noQuotas).Delete(ctx,
 				by, p.ID, nil, false)
 		}, use), chat.ErrPromptUnavailable)
 	})

@@ -23,12 +23,13 @@ func noMail(context.Context, *account.Invitation, *account.Workspace, string) bo
 func guests(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	registry := fixture.Registry(t)
-	using := chats.NewService(a.Stores, chats.Deps{
+	using := chats.NewService(a.Atomic, a.ChatStores, chats.Deps{
+		Users: a.Users, Prompts: a.Prompts,
 		Registries: func(identity.OrgID) *chat.Registry { return registry },
 		MailLimits: mailLimits, MailInvitation: noMail, Quotas: noQuotas,
 	})
-	people := accounts.NewService(a.Stores, accounts.Deps{
-		Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
+	people := accounts.NewService(a.Atomic, a.AccountStores, accounts.Deps{
+		Events: a.Events, Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
 		Mails: &accounts.InvitationMailer{Limits: mailLimits}, Quotas: noQuotas,
 	})
 	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }

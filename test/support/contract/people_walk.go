@@ -30,10 +30,10 @@ func PeopleWalk(t *testing.T, open Opener) {
 	a := open(t)
 	w := &peopleWalk{T: t, a: a, at: time.Now().UTC().Truncate(time.Microsecond), people: map[string]*walkedPerson{}}
 	w.org = &identity.Org{ID: a.Orgs[0], AcceptURL: "https://app.example/{token}", SCIM: &identity.SCIM{}}
-	w.directory = accounts.NewDirectory(a.Stores)
+	w.directory = accounts.NewDirectory(a.Atomic, a.DirectoryStores)
 	w.groups = accounts.NewGroups(a.Groups)
-	w.service = accounts.NewService(a.Stores, accounts.Deps{
-		Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
+	w.service = accounts.NewService(a.Atomic, a.AccountStores, accounts.Deps{
+		Events: a.Events, Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
 		Mails: &accounts.InvitationMailer{}, Quotas: noQuotas,
 	})
 	w.system = identity.System(w.org.ID, "", "walk", w.at)

@@ -31,7 +31,7 @@ func newRequesting(t *testing.T, a Adapter, d prompt.Draft, versions int) *reque
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	d.Protected, d.Approvals = true, 1
 	r := &requesting{Adapter: a, T: t, team: team, id: fixture.Template(t, a.Stores, team.Member, d).ID,
-		service: prompts.NewService(a.Stores, noQuotas)}
+		service: prompts.NewService(a.Atomic, a.PromptStores, a.Users, noQuotas)}
 	fixture.Share(t, a.Stores, team.Member, r.id, prompt.Grant{User: team.Peer.User, Role: access.Editor})
 	fixture.Share(t, a.Stores, team.Member, r.id, prompt.Grant{User: team.Viewer.User, Role: access.Editor})
 	for i := range versions {

@@ -34,7 +34,7 @@ func usageCounts(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws, by := team.Workspace.ID, team.Member
-	service := prompts.NewService(a.Stores, noQuotas)
+	service := prompts.NewService(a.Atomic, a.PromptStores, a.Users, noQuotas)
 	used := func(t *testing.T) quota.Amounts {
 		t.Helper()
 		got, err := a.Usage.Amounts(ctx, ws, fixture.At)
@@ -125,7 +125,7 @@ func usageRaces(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
 	limits := quota.Limits{Amounts: quota.Default()}
-	service := prompts.NewService(a.Stores,
+	service := prompts.NewService(a.Atomic, a.PromptStores, a.Users,
 		func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil })
 	var ids []prompt.ID
 	for i := range room - 1 {

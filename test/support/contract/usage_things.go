@@ -76,8 +76,8 @@ func membersRace(t *testing.T, a Adapter) {
 	must(t, err)
 	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
 	limits.Members = used.Members + 2
-	people := accounts.NewService(a.Stores, accounts.Deps{
-		Notes: a.Notes(), Mails: &accounts.InvitationMailer{},
+	people := accounts.NewService(a.Atomic, a.AccountStores, accounts.Deps{
+		Events: a.Events, Notes: a.Notes(), Mails: &accounts.InvitationMailer{},
 		Quotas: func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
 	})
 	same(t, "invited", got(t, atOnce(16, func(i int) error {
