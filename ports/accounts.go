@@ -166,9 +166,9 @@ type Invitations interface {
 		ctx context.Context, org identity.OrgID, h account.Hash,
 	) (*account.Invitation, *account.InvitationPreview, error)
 
-	// Invite stores the invitation that change returns for an address. The workspace is loaded with the
-	// mails that it has sent, as of by's time. member is the member with that address, empty if there
-	// is none. pending is the open invitation to that address, or nil.
+	// Invite stores the invitation that change returns for an address. The workspace is loaded with the mails that it
+	// has sent, as of by's time. member is the member with that address, or empty. pending is the open invitation to
+	// that address, or nil.
 	Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 		change func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
 			error)) error

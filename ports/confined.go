@@ -9,11 +9,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Confined runs a job in a child process with its own limits, within a time. The job reads in and its
-// result is decoded into out, both as JSON. Adapters that parse a tenant's bytes use it. The job counts
-// against the slots of ws's tenant, so that no tenant can occupy all slots. A job that finds no free
-// slot waits for one, unless ctx comes from WithoutWaiting. It returns one of the errors below or that
-// of ctx; in either case the child process has ended.
+// Confined runs a job in a child process with its own limits, within a time. The job reads in and its result is decoded
+// into out, both as JSON. Adapters that parse a tenant's bytes use it. The job counts against the slots of ws's tenant,
+// so that no tenant can occupy all slots. A job that finds no free slot waits for one, unless ctx comes from
+// WithoutWaiting. It returns one of the errors below or the error of ctx; in either case the child process has ended.
 type Confined func(ctx context.Context, ws identity.WorkspaceID, job string, timeout time.Duration, in, out any) error
 
 // Errors of confined jobs.

@@ -23,8 +23,8 @@ type Passkeys interface {
 	// List lists a user's passkeys, newest first.
 	List(ctx context.Context, org identity.OrgID, user identity.UserID, q page.Query) (account.PasskeyPage, error)
 
-	// Find returns the passkey of org with a credential, which is bound to host. account.ErrPasskeyInvalid if there is
-	// none.
+	// Find returns the passkey of org with a credential, which is bound to host. Returns account.ErrPasskeyInvalid if
+	// not found.
 	Find(ctx context.Context, org identity.OrgID, host string, credential []byte) (*account.Passkey, error)
 
 	// UseChallenge records that a challenge of org was used, which ends at expires. account.ErrPasskeyInvalid if it was

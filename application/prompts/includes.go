@@ -182,8 +182,8 @@ func included(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Ve
 }
 
 // include finds what v, a version of the template of that was saved in this transaction, includes, and pins that if v
-// is released. It does nothing for a version that never had an include. bind is set if its text changed. room is that
-// of the transaction.
+// is released. It does nothing for a version that never had an include. bind is set if its text changed. room is the
+// transaction's.
 func include(ctx context.Context, tx ports.Stores, by identity.Actor, template prompt.ID, v *prompt.Version,
 	bind bool, room *includeRoom) error {
 	tags := v.Content.IncludeTags()

@@ -72,8 +72,8 @@ func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, 
 	return err
 }
 
-// ChangeShares gives several users roles on a template, or ends their shares, in one transaction. Addresses are those
-// of members of the workspace. If grants are refused, none takes effect: the error names all that are.
+// ChangeShares gives several users roles on a template, or ends their shares, in one transaction. Addresses must belong
+// to members of the workspace. If any grant is refused, none takes effect: the error names all refused grants.
 func (s *Service) ChangeShares(ctx context.Context, by identity.Actor, id prompt.ID, grants []prompt.Grant) (
 	changes []prompt.ShareChanged, err error) {
 	t, err := s.prompts.Get(ctx, by, id)

@@ -177,8 +177,8 @@ func (s *Session) end(by identity.Actor, p *Person, reason string) {
 	s.record(by, p, "session.ended", map[string]any{"reason": reason})
 }
 
-// record adds an event to the trail of the workspace that s is bound to, or of those that p joined last. If there is
-// none, the event is in the trail of no workspace.
+// record adds an event to the trail of the workspace that s is bound to, or of the workspaces that p joined last.
+// Without one, the event is in the trail of no workspace.
 func (s *Session) record(by identity.Actor, p *Person, kind string, data map[string]any) {
 	in := p.latestWorkspaces()
 	switch {

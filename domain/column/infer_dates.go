@@ -64,8 +64,7 @@ func isDay(year, month, day string) bool {
 	return int(t.Month()) == m && t.Day() == d
 }
 
-// monthByName returns the month with an English name, in full or cut to three letters, or Sept; 0 if
-// there is none.
+// monthByName returns the month with an English name, in full or cut to three letters, or Sept; 0 if not found.
 func monthByName(s string) int {
 	s = strings.ToLower(s)
 	for m := time.January; m <= time.December; m++ {

@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// The kinds of jobs. The subject of an EventsJob and an AuditJob is the customer at the gateway, that
-// of a ReconcileJob the workspace, and the subject of a NoticeJob is Notice.Subject.
+// The kinds of jobs. The subject of an EventsJob and an AuditJob is the customer at the gateway, the subject of a
+// ReconcileJob is the workspace, and the subject of a NoticeJob is Notice.Subject.
 const (
 	EventsJob    job.Kind = "payment.events"    // applies the gateway's events to the mirror
 	ReconcileJob job.Kind = "payment.reconcile" // finds out the outcome of calls that got no response

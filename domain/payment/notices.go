@@ -42,8 +42,7 @@ func (n *Notice) Subject(user identity.UserID) string {
 	return string(n.Kind) + " " + n.Key + " " + string(user)
 }
 
-// ParseNoticeSubject is the inverse of Subject: it returns the notice of the customer, nil if there is
-// none, and the user.
+// ParseNoticeSubject is the inverse of Subject: it returns the customer's notice, or nil, and the user.
 func (c *Customer) ParseNoticeSubject(subject string) (*Notice, identity.UserID) {
 	parts := strings.Split(subject, " ")
 	if len(parts) != 3 {

@@ -59,8 +59,8 @@ type SoldItem struct {
 	ID   ItemID `json:"id"`
 	Rate Rate   `json:"rate"` // that is paid, which may no longer be the plan's
 
-	// Meter is the metered price by which the subscription is billed, which may no longer be the plan's; "" if there is
-	// none.
+	// Meter is the metered price by which the subscription is billed, which may no longer be the plan's; "" without
+	// one.
 	Meter string `json:"meter,omitempty"`
 
 	// Unrecognized reports that no item clearly belongs to a plan, so that the subscription cannot be changed.

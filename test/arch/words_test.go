@@ -19,6 +19,46 @@ var privateEnglish = regexp.MustCompile(
 var partsOfPrivateEnglish = []string{"anew", "whom", "whoever", "see to", "sees to", "by then", "stand there",
 	"stands there", "takes a", "answers "}
 
+// detours matches phrases for which a reader has to look back; docs/style.md has what to write instead.
+var detours = regexp.MustCompile(`(?i)\b(that|those)\s+of\b|\bif\s+there\s+(is|are)\s+none\b|\bmeanwhile\b|` +
+	`\balso\s+(if|when)\b|\bthe\s+ones?\s+before\b`)
+
+// TestDocumentsAndInnerLayersTakeNoDetours reads the documents, and the comments in the domain, the ports and the use
+// cases.
+func TestDocumentsAndInnerLayersTakeNoDetours(t *testing.T) {
+	check := func(name, text string, line int) {
+		for _, span := range detours.FindAllStringIndex(text, -1) {
+			t.Errorf("%s:%d: %q; see docs/style.md", name, line+strings.Count(text[:span[0]], "\n"), text[span[0]:span[1]])
+		}
+	}
+	for _, s := range sources(t) {
+		layer, _, _ := strings.Cut(s.path, "/")
+		if s.test() || s.generated() || !slices.Contains([]string{"domain", "ports", "application"}, layer) {
+			continue
+		}
+		for _, comment := range s.file.Comments {
+			check(s.path, comment.Text(), s.line(comment.Pos()))
+		}
+	}
+	root := filepath.Join("..", "..")
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "clients/*/*.md", "examples/*/*.md"} {
+		paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name = filepath.ToSlash(name)
+			if !slices.Contains([]string{"docs/style.md", "docs/licenses.md", "CHANGELOG.md"}, name) {
+				check(name, readDocument(t, name), 1)
+			}
+		}
+	}
+}
+
 // TestTextsUseThePlainWordsOfTheStyleGuide reads every text of the repository. What customers read has none of these
 // words; Go code, tests included, has fewer than one in a thousand lines.
 func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
