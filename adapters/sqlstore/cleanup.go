@@ -28,7 +28,7 @@ func (store *DB) Sweep(ctx context.Context, now time.Time, retention time.Durati
 			failed = append(failed, fmt.Errorf("%s: %w", what, err))
 		}
 	}
-	note("secrets of responses", store.inBatches(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE scope IN
+	note("secrets of responses", store.InBatches(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE scope IN
 		(SELECT scope FROM idempotency_keys WHERE erase_at > 0 AND erase_at < ? LIMIT ?)`, []byte{}, db.Micros(now)))
 	note("ends of sessions", store.sweepSessions(ctx, now))
 	for _, e := range []struct {

@@ -96,7 +96,8 @@ func saveChain(d event.Digest, c *event.Chain) db.Write {
 // rest still verifies from its new beginning.
 func (store *DB) sweepEvents(ctx context.Context, before time.Time) error {
 	failed := []error{
-		store.remove(ctx, owned{"events", "id", "", nil}, "created_at < ? AND chain_seq = 0", db.Micros(before)),
+		store.InBatches(ctx, `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ?
+			AND chain_seq = 0 LIMIT ?)`, db.Micros(before)),
 	}
 	d := store.Digester()
 	if d == nil {
@@ -121,7 +122,7 @@ func (store *DB) sweepEvents(ctx context.Context, before time.Time) error {
 	return errors.Join(failed...)
 }
 
-// cutChain removes up to sweepBatch of the first links of a chain that are older than before.
+// cutChain removes up to db.SweepBatch of the first links of a chain that are older than before.
 func (store *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64,
 	err error) {
 	err = store.inTx(ctx, func(tx *DB) error {
@@ -130,7 +131,7 @@ func (store *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, bef
 		if err != nil {
 			return err
 		}
-		end := min(c.Seq, c.BaseSeq+sweepBatch) + 1
+		end := min(c.Seq, c.BaseSeq+db.SweepBatch) + 1
 		stays := end
 		if _, err := tx.Get(ctx, &stays, `
 			SELECT COALESCE(MIN(chain_seq), ?) FROM events

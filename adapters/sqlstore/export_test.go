@@ -38,7 +38,7 @@ func NoteLost(ctx context.Context, store *DB, by identity.Actor, r prompt.Refere
 }
 
 // SweepBatch is the most rows that one transaction of the sweep removes.
-const SweepBatch = sweepBatch
+const SweepBatch = db.SweepBatch
 
 // RemovedFirst returns the tables whose rows the sweep removes before those of a table that they refer to.
 func RemovedFirst() map[string][]string {

@@ -12,10 +12,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// sweepBatch is the most rows that one statement of the sweep removes or changes, and each such statement is its own
-// transaction: SQLite's writer waits for some milliseconds, and statement_timeout is far away.
-const sweepBatch = 200
-
 // owned is a table whose rows are removed together with the row that they belong to. The database would do that in one
 // statement (ON DELETE CASCADE), however many there are.
 type owned struct {
@@ -99,27 +95,17 @@ var peopleRows = []owned{
 	{"memberships", "workspace_id, user_id", "workspace_id", nil},
 }
 
-// inBatches runs a statement until it changes nothing. The last argument of the statement is the most rows that it
-// changes.
-func (store *DB) inBatches(ctx context.Context, query string, args ...any) error {
-	for {
-		if changed, err := store.Exec(ctx, query, append(args, sweepBatch)...); changed == 0 || err != nil {
-			return err
-		}
-	}
-}
-
 // remove removes the rows of o.table that meet a condition, in batches, and before each of them the rows that belong to
 // it. It ignores o.owner.
 func (store *DB) remove(ctx context.Context, o owned, condition string, args ...any) error {
 	if len(o.rows) == 0 {
-		return store.inBatches(ctx, `DELETE FROM `+o.table+` WHERE (`+o.key+`) IN (SELECT `+o.key+` FROM `+o.table+
+		return store.InBatches(ctx, `DELETE FROM `+o.table+` WHERE (`+o.key+`) IN (SELECT `+o.key+` FROM `+o.table+
 			` WHERE `+condition+` LIMIT ?)`, args...)
 	}
 	for {
 		var ids []string
 		if err := store.List(ctx, &ids, `SELECT `+o.key+` FROM `+o.table+` WHERE `+condition+` LIMIT ?`,
-			append(args, sweepBatch)...); err != nil || len(ids) == 0 {
+			append(args, db.SweepBatch)...); err != nil || len(ids) == 0 {
 			return err
 		}
 		for _, rows := range o.rows {

@@ -159,13 +159,13 @@ func wakeNext(endpoint webhook.ID, subject string, now time.Time) db.Write {
 // wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
 // and deliveries are removed when they are older than webhook.KeptFor.
 func (store *DB) wakeWaiting(ctx context.Context, now time.Time) error {
-	if err := store.inBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
+	if err := store.InBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
 		FROM webhooks w CROSS JOIN webhook_deliveries t
 		WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ? AND `+isFirst+` LIMIT ?)`, db.Micros(now),
 		int64(never)); err != nil {
 		return err
 	}
-	return store.inBatches(ctx, `UPDATE webhooks SET due_at = ? WHERE id IN (SELECT w.id FROM webhooks w WHERE w.enabled
+	return store.InBatches(ctx, `UPDATE webhooks SET due_at = ? WHERE id IN (SELECT w.id FROM webhooks w WHERE w.enabled
 		AND w.due_at > ? AND EXISTS (SELECT 1 FROM webhook_deliveries t WHERE t.webhook_id = w.id
 		AND t.state = 'pending' AND t.due_at = ?) LIMIT ?)`, db.Micros(now), db.Micros(now), db.Micros(now))
 }
