@@ -70,7 +70,7 @@ func (store *DB) Sweep(ctx context.Context, now time.Time, retention time.Durati
 	note("version_reads", store.remove(ctx, owned{"version_reads", "template_id, day, version_id", "", nil}, "day < ?",
 		prompt.DayOf(now.Add(-prompt.ReadsKept))))
 	note("key_requests", store.remove(ctx, keyRows[0], "day <= ?", account.DayOf(now)-account.RequestDays))
-	note("events", store.sweepEvents(ctx, now.Add(-retention)))
+	note("events", store.Events().Sweep(ctx, now.Add(-retention)))
 	note("webhook deliveries that wait", store.wakeWaiting(ctx, now))
 	note("workspaces", store.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin-restoreMargin)))
 	return errors.Join(failed...)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -128,7 +129,7 @@ func adapterBy(t *testing.T, url string, open opener) contract.Adapter {
 	a := contract.Adapter{
 		Stores: db.Stores(), Idempotency: sqlstore.NewIdempotency(db),
 		Second: func() ports.Stores { return open(t, url, sealer).Stores() },
-		Notes:  func() ports.Notes { return sqlstore.NewNotes(open(t, url, sealer)) },
+		Notes:  func() ports.Notes { return events.NewNotes(open(t, url, sealer).DB) },
 		Queue:  func() ports.JobQueue { return jobs.NewQueue(open(t, url, sealer).DB) },
 		WebhookQueue: func() ports.WebhookQueue {
 			return sqlstore.NewWebhookQueue(open(t, url, sealer))

@@ -53,10 +53,5 @@ func (store *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 	return store.InTx(ctx, func(tx *db.DB) error { return fn(&DB{tx}) })
 }
 
-// snapshot calls f with a consistent snapshot of the database.
-func (store *DB) snapshot(ctx context.Context, f func(*DB) error) error {
-	return store.Snapshot(ctx, func(tx *db.DB) error { return f(&DB{tx}) })
-}
-
 // forCredentials returns store with the connections that are reserved for looking up credentials.
 func (store *DB) forCredentials() *DB { return &DB{store.ForCredentials()} }

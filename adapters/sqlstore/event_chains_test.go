@@ -12,6 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -59,7 +60,7 @@ func rename(ctx context.Context, db *sqlstore.DB, by identity.Actor, ws identity
 
 func link(t *testing.T, db *sqlstore.DB) {
 	t.Helper()
-	if err := db.LinkEvents(t.Context(), time.Now()); err != nil {
+	if err := db.Events().Link(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,7 +69,7 @@ func link(t *testing.T, db *sqlstore.DB) {
 func verified(t *testing.T, db *sqlstore.DB, ws identity.WorkspaceID) (out event.Report) {
 	t.Helper()
 	found := 0
-	if err := db.VerifyEvents(t.Context(), ws,
+	if err := db.Events().VerifyChains(t.Context(), ws,
 		func(r event.Report) error { out = r; found++; return nil }); err != nil || found != 1 {
 		t.Fatalf("%d chains were verified: %v", found, err)
 	}
@@ -115,7 +116,7 @@ func TestEventChains(t *testing.T) {
 			db, by, tamper := signing(t, at)
 			t.Run("an event waits until it is linked", func(t *testing.T) {
 				ws := happen(t, db, by, "waits", 3)
-				if err := db.LinkEvents(t.Context(), by.At); err != nil { // which begins the chains
+				if err := db.Events().Link(t.Context(), by.At); err != nil { // which begins the chains
 					t.Fatal(err)
 				}
 				holds(t, verified(t, db, ws), 3, 0, 0)
@@ -145,7 +146,7 @@ func TestEventChains(t *testing.T) {
 						for i := range each {
 							err := rename(t.Context(), node, by, ws, i)
 							if i%5 == 0 {
-								err = errors.Join(err, node.LinkEvents(t.Context(), time.Now()))
+								err = errors.Join(err, node.Events().Link(t.Context(), time.Now()))
 							}
 							if err != nil {
 								t.Error(err)
@@ -285,7 +286,7 @@ func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sql
 				t.Fatal(err)
 			}
 		}
-		if err := db.LinkEvents(t.Context(), time.Now()); !errors.Is(err, sqlstore.ErrChainChanged) {
+		if err := db.Events().Link(t.Context(), time.Now()); !errors.Is(err, events.ErrChainChanged) {
 			t.Errorf("error = %v", err)
 		}
 		holds(t, verified(t, db, other), 2, 0, 0)
@@ -296,7 +297,7 @@ func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sql
 	})
 	t.Run("without the key nothing verifies", func(t *testing.T) {
 		ws := happen(t, db, by, "foreign", 2)
-		_ = db.LinkEvents(t.Context(), time.Now()) // which fails for the chain that was changed
+		_ = db.Events().Link(t.Context(), time.Now()) // which fails for the chain that was changed
 		db.SignEvents(databases.Digester("another key"))
 		defer db.SignEvents(databases.Digester("key"))
 		if r := verified(t, db, ws); r.Verified != 0 || r.Broken == 0 {

@@ -148,7 +148,7 @@ func followsAll(t *testing.T, db, other *sqlstore.DB, by identity.Actor) {
 					t.Error(err)
 					return
 				}
-				if err := nodes[w%2].LinkEvents(t.Context(), time.Now()); err != nil {
+				if err := nodes[w%2].Events().Link(t.Context(), time.Now()); err != nil {
 					t.Error(err)
 					return
 				}

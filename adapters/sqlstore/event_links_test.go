@@ -8,7 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -85,7 +85,7 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range 2 {
-					if err := db.LinkEvents(t.Context(), time.Now()); !errors.Is(err, sqlstore.ErrChainChanged) {
+					if err := db.Events().Link(t.Context(), time.Now()); !errors.Is(err, events.ErrChainChanged) {
 						t.Errorf("error = %v", err)
 					}
 				}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
@@ -24,7 +24,7 @@ func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
 			n.By.At = at
 			return n
 		}
-		tamper, notes := databases.Unguarded(t, url), sqlstore.NewNotes(db)
+		tamper, notes := databases.Unguarded(t, url), events.NewNotes(db.DB)
 		var failed []error
 		notes.Report(func(err error) { failed = append(failed, err) })
 		rename := func(from, to string) {

@@ -66,14 +66,14 @@ func TestEventsAreLinkedInFewStatementsOnPostgres(t *testing.T) {
 	}
 	s := db.Stores()
 	by := fixture.NewTeam(t, s, orgs["one"]).Member
-	if err := db.LinkEvents(t.Context(), time.Now()); err != nil {
+	if err := db.Events().Link(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 80 {
 		fixture.Chat(t, s, by, chat.Draft{Content: chat.Content{Name: fmt.Sprint("linked ", i)}})
 	}
 	sent.Take()
-	if err := db.LinkEvents(t.Context(), time.Now()); err != nil {
+	if err := db.Events().Link(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	atMost(t, sent, 12)

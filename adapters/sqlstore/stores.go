@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
@@ -15,7 +16,7 @@ import (
 // Stores returns every store on db.
 func (store *DB) Stores() ports.Stores {
 	s := ports.Stores{
-		Atomic: store, Events: &Events{store}, Webhooks: &Webhooks{store},
+		Atomic: store, Webhooks: &Webhooks{store},
 	}
 	s.AccountStores = ports.AccountStores{
 		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store}, Workspaces: &Workspaces{store},
@@ -38,6 +39,7 @@ func (store *DB) Stores() ports.Stores {
 	s.ConnectionStores = ports.ConnectionStores{
 		Connections: &Connections{store}, ConsentStates: &ConsentStates{store},
 	}
+	events.AddStores(&s, store.Events())
 	jobs.AddStores(&s, jobs.NewStore(store.DB))
 	prompts.AddStores(&s, prompts.NewStore(store.DB))
 	payments.AddStores(&s, payments.NewStore(store.DB))
@@ -45,6 +47,18 @@ func (store *DB) Stores() ports.Stores {
 	presences.AddStores(&s, presences.NewStore(store.DB))
 	return s
 }
+
+// eventHooks are what the audit trail needs of other areas.
+var eventHooks = &events.Hooks{
+	Wake: wakeWebhooks,
+	Templates: []events.Templates{
+		events.NewTemplates("prompt_template", "prompt_templates", prompts.SeenBy),
+		events.NewTemplates("chat_template", "chat_templates", chatSeenBy),
+	},
+}
+
+// Events returns the audit trail.
+func (store *DB) Events() *events.Store { return events.NewStore(store.DB, eventHooks) }
 
 // Atomically implements ports.Atomic.
 func (store *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {

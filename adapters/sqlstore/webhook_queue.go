@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
+	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
@@ -139,9 +140,8 @@ func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n
 			found[i].EventRemoved = true
 			continue
 		}
-		found[i].Event = (&eventRow{ID: r.deliveryRow.Event, Org: *r.Org, Workspace: r.Workspace, Type: r.Type,
-			Actor: r.Actor, Subject: r.Subject, At: r.At, Seq: r.Seq,
-			Revision: r.Revision}).event()
+		found[i].Event = event.Event{ID: r.deliveryRow.Event, Org: *r.Org, Workspace: r.Workspace, Type: r.Type,
+			Actor: r.Actor, Subject: r.Subject, At: db.FromMicros(r.At), Seq: r.Seq, Revision: r.Revision}
 		if err := json.Unmarshal(r.Data, &found[i].Event.Data); err != nil {
 			return nil, err
 		}

@@ -125,7 +125,7 @@ func (store *DB) webhook(ctx context.Context, condition string, args ...any) (*w
 
 // lastPlace returns the place of the last event of a workspace.
 func (store *DB) lastPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (int64, error) {
-	_, last, err := (&Events{store}).ends(ctx, org, ws)
+	_, last, err := store.ChainEnds(ctx, org, ws)
 	return last, err
 }
 

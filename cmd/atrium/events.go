@@ -53,7 +53,7 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 			ws = found.ID
 		}
 		broken, reports, rows := 0, []event.Report{}, [][]string{}
-		err := app.DB.VerifyEvents(p.ctx, ws, func(r event.Report) error {
+		err := app.DB.Events().VerifyChains(p.ctx, ws, func(r event.Report) error {
 			if r.Broken > 0 {
 				broken++
 			}

@@ -106,7 +106,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				db.SignEvents(databases.Digester("key"))
 				fixture.Template(t, s, by, prompt.Draft{Name: "Signed"})
 				generation, _ := db.Generation(by.Workspace)
-				err := db.LinkEvents(t.Context(), time.Now())
+				err := db.Events().Link(t.Context(), time.Now())
 				if linked, _ := db.Generation(by.Workspace); linked == generation {
 					t.Error("linking events is no change")
 				}

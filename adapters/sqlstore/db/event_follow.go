@@ -45,7 +45,7 @@ func (db *DB) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()
 }
 
 // Recorded returns a channel that receives after this process has stored a change while someone follows events, so that
-// LinkEvents can run at once.
+// events.Store.Link can run at once.
 func (db *DB) Recorded() <-chan struct{} { return db.followers.recorded }
 
 // stored notifies Recorded's channel that a change was stored.
@@ -57,7 +57,7 @@ func (f *followers) stored() {
 	}
 }
 
-// Followed reports whether someone follows events. Then LinkEvents should run more often, since other nodes do not
+// Followed reports whether someone follows events. Then events.Store.Link should run more often, since other nodes do not
 // announce their changes.
 func (db *DB) Followed() bool { return len(db.followers.workspaces()) > 0 }
 
@@ -66,6 +66,18 @@ func (f *followers) workspaces() []identity.WorkspaceID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(maps.Keys(f.all))
+}
+
+// ChainEnds returns the last removed and the last given place of a workspace's chain of events; 0 without one.
+func (db *DB) ChainEnds(
+	ctx context.Context, org identity.OrgID, ws identity.WorkspaceID,
+) (base, last int64, err error) {
+	var row struct {
+		Base int64 `db:"base_seq"`
+		Last int64 `db:"seq"`
+	}
+	_, err = db.Get(ctx, &row, `SELECT base_seq, seq FROM event_chains WHERE workspace_id = ? AND org_id = ?`, ws, org)
+	return row.Base, row.Last, err
 }
 
 // TellFollowers wakes those who follow workspaces that have new events, on this node or another.

@@ -191,7 +191,7 @@ func (n *Node) linkEvents(ctx context.Context) {
 	last := ""
 	for {
 		current := ""
-		if err := n.DB.LinkEvents(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		if err := n.DB.Events().Link(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			if current = err.Error(); current != last {
 				n.Log.Warn("events were not linked into their chains; retrying", "error", err)
 			}
@@ -203,7 +203,7 @@ func (n *Node) linkEvents(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			flush(ctx, func(ctx context.Context) error { return n.DB.LinkEvents(ctx, time.Now()) }, func(err error) {
+			flush(ctx, func(ctx context.Context) error { return n.DB.Events().Link(ctx, time.Now()) }, func(err error) {
 				n.Log.Warn("events were not linked into their chains; the next start links them", "error", err)
 			})
 			return

@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
 	"github.com/atrium-hq/atrium/adapters/sheet/microsoft"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/webauthn"
 	"github.com/atrium-hq/atrium/application"
@@ -41,7 +42,7 @@ import (
 type External struct {
 	application.External
 	Envelope *seal.Envelope
-	Notes    *sqlstore.Notes
+	Notes    *events.Notes
 	Children []prometheus.Collector
 	Gateways *Gateways
 }
@@ -64,7 +65,7 @@ func NewExternal(
 	if err != nil {
 		return External{}, nil, err
 	}
-	notes := sqlstore.NewNotes(db)
+	notes := events.NewNotes(db.DB)
 	return External{
 		External: application.External{
 			Notes:       notes,

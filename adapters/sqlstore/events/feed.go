@@ -1,4 +1,4 @@
-package sqlstore
+package events
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Feed implements ports.Events. The places in the chain of a workspace are the order: LinkEvents gives them to events
+// Feed implements ports.Events. The places in the chain of a workspace are the order: events.Store.Link gives them to events
 // that are committed, one after the other and without gaps, so that no reader passes an event that appears later. A
 // filter needs no index, since one part examines a bounded number of places.
 func (s *Events) Feed(
 	ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery,
 ) (event.Feed, error) {
 	// The end is read before the events: those that are linked in between belong to the next part.
-	base, end, err := s.ends(ctx, org, ws)
+	base, end, err := s.db.ChainEnds(ctx, org, ws)
 	if err != nil || end <= q.After {
 		return event.Feed{First: base + 1, Last: end}, err
 	}
@@ -29,7 +29,7 @@ func (s *Events) Feed(
 	where.When(q.Request != "", `request_id = ?`, q.Request)
 	where.When(!q.CreatedAfter.IsZero(), `created_at > ?`, db.Micros(q.CreatedAfter))
 	where.When(!q.CreatedBefore.IsZero(), `created_at < ?`, db.Micros(q.CreatedBefore))
-	readableBy(where, q.Reader)
+	s.db.readableBy(where, q.Reader)
 	rows, err := packedEvents.List(ctx, s.db.DB, `chain_seq`, `SELECT `+eventColumns+` FROM events WHERE `+where.SQL()+`
 		ORDER BY chain_seq LIMIT ?`, where.Args(q.Limit+1)...)
 	if err != nil {
@@ -40,18 +40,8 @@ func (s *Events) Feed(
 		last = rows[q.Limit-1].Seq
 	}
 	// The beginning is read after the events, which retention can have removed meanwhile.
-	if base, _, err = s.ends(ctx, org, ws); err != nil {
+	if base, _, err = s.db.ChainEnds(ctx, org, ws); err != nil {
 		return event.Feed{}, err
 	}
 	return event.Feed{Items: eventsOf(rows), First: base + 1, Last: last, More: last < end}, nil
-}
-
-// ends returns the last removed and the last given place of a workspace's chain; 0 without one.
-func (s *Events) ends(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (base, last int64, err error) {
-	var row struct {
-		Base int64 `db:"base_seq"`
-		Last int64 `db:"seq"`
-	}
-	_, err = s.db.Get(ctx, &row, `SELECT base_seq, seq FROM event_chains WHERE workspace_id = ? AND org_id = ?`, ws, org)
-	return row.Base, row.Last, err
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package events
 
 import (
 	"context"
@@ -16,10 +16,10 @@ const (
 	linksJoined  = 20  // in one statement, where the engine can join them
 )
 
-// LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in the order of
+// Link links the events that are signed and not linked yet, each to the chain of its workspace, in the order of
 // their ids, and moves them to the table that has the indexes. Several nodes may do so at once. No writer of events
 // waits for the lock of a chain. Followers in this process are notified of the events that any node has linked.
-func (store *DB) LinkEvents(ctx context.Context, now time.Time) error {
+func (store *Store) Link(ctx context.Context, now time.Time) error {
 	if store.Digester() == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (store *DB) LinkEvents(ctx context.Context, now time.Time) error {
 }
 
 // linkAll links and moves all new events. Those of chains that were changed are only moved: changed says which.
-func (store *DB) linkAll(ctx context.Context, now time.Time) (changed, err error) {
+func (store *Store) linkAll(ctx context.Context, now time.Time) (changed, err error) {
 	d := store.Digester()
 	if d == nil {
 		return nil, nil
@@ -70,8 +70,8 @@ type unlinkedRow struct {
 	Moved     bool   `db:"moved"` // it is in the table events: a release before 0147 wrote it, or its chain was changed
 }
 
-func (store *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
-	err = store.inTx(ctx, func(tx *DB) error {
+func (store *Store) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
+	err = store.inTx(ctx, func(tx *Store) error {
 		c, err := tx.lockedChain(ctx, d, key, now)
 		if err != nil {
 			return err
@@ -101,13 +101,13 @@ func (store *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now
 			}
 			rows = rows[len(some):]
 		}
-		return tx.Run(ctx, saveChain(d, c), wakeWebhooks(key.Workspace, now))
+		return tx.Run(ctx, saveChain(d, c), tx.hooks.Wake(key.Workspace, now))
 	})
 	return linked, err
 }
 
 // link gives rows, which are all in the same table, the next places of a chain.
-func (store *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows []unlinkedRow) error {
+func (store *Store) link(ctx context.Context, d event.Digest, c *event.Chain, rows []unlinkedRow) error {
 	before := c.Seq
 	ids, hashes := make([]string, len(rows)), make([][]byte, len(rows))
 	for i, r := range rows {
@@ -126,7 +126,7 @@ func (store *DB) link(ctx context.Context, d event.Digest, c *event.Chain, rows 
 
 // moveWrites returns the writes that move new events to the table events, where they get the places after seq in the
 // order of their ids, with their hashes, which all have the same length; without hashes they get no place.
-func (store *DB) moveWrites(ids []string, seq int64, hashes []byte) []db.Write {
+func (store *Store) moveWrites(ids []string, seq int64, hashes []byte) []db.Write {
 	which := db.NewConditions(`TRUE`)
 	db.OneOf(which, `id`, ids)
 	place, args := `0, NULL`, []any(nil)
@@ -147,7 +147,7 @@ func (store *DB) moveWrites(ids []string, seq int64, hashes []byte) []db.Write {
 
 // saveLinks writes links in few statements. A remainder is written one by one, because each number of joined links is
 // another statement to prepare.
-func (store *DB) saveLinks(ctx context.Context, links []db.Write) error {
+func (store *Store) saveLinks(ctx context.Context, links []db.Write) error {
 	for ; len(links) >= linksJoined; links = links[linksJoined:] {
 		if err := store.Run(ctx, links[:linksJoined]...); err != nil {
 			return err
@@ -162,8 +162,8 @@ func (store *DB) saveLinks(ctx context.Context, links []db.Write) error {
 }
 
 // moveUnlinked moves new events of a chain that is not continued, so that few events are in the table without indexes.
-func (store *DB) moveUnlinked(ctx context.Context, key chainKey) (moved int, err error) {
-	err = store.inTx(ctx, func(tx *DB) error {
+func (store *Store) moveUnlinked(ctx context.Context, key chainKey) (moved int, err error) {
+	err = store.inTx(ctx, func(tx *Store) error {
 		var ids []string
 		if err := tx.List(ctx, &ids, `SELECT t.id FROM new_events t WHERE t.workspace_id = ? AND t.org_id = ?
 			ORDER BY t.id LIMIT ?`+tx.Dialect.Lock, key.Workspace, key.Org, linksAtOnce); err != nil || len(ids) == 0 {

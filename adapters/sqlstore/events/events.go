@@ -1,4 +1,4 @@
-package sqlstore
+package events
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Events reads the audit trail.
-type Events struct{ db *DB }
+type Events struct{ db *Store }
 
 var _ ports.Events = (*Events)(nil)
 
@@ -86,7 +86,7 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	for _, by := range filters[min(1, len(filters)):] {
 		where.When(true, by.condition, by.value)
 	}
-	readableBy(where, f.Reader)
+	s.db.readableBy(where, f.Reader)
 	// the + prevents the use of the index of all workspaces
 	where.When(!f.CreatedAfter.IsZero(), `+created_at > ?`, db.Micros(f.CreatedAfter))
 	where.When(!f.CreatedBefore.IsZero(), `+created_at < ?`, db.Micros(f.CreatedBefore))

@@ -1,4 +1,4 @@
-package sqlstore
+package events
 
 import (
 	"context"
@@ -42,7 +42,7 @@ type chainKey struct {
 }
 
 // beginChains records when chains began, unless that is already recorded.
-func (store *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) error {
+func (store *Store) beginChains(ctx context.Context, d event.Digest, now time.Time) error {
 	if store.HaveChainsBegun() {
 		return nil
 	}
@@ -65,7 +65,7 @@ func chainArgs(c *event.Chain) []any {
 }
 
 // lockedChain reads and locks a chain, which begins now if there is none.
-func (store *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now time.Time) (*event.Chain, error) {
+func (store *Store) lockedChain(ctx context.Context, d event.Digest, key chainKey, now time.Time) (*event.Chain, error) {
 	fresh := &event.Chain{Org: key.Org, Workspace: key.Workspace, Since: now.UTC().Truncate(time.Microsecond)}
 	fresh.Seal(d)
 	if _, err := store.Exec(ctx, insertChain, chainArgs(fresh)...); err != nil {
@@ -92,9 +92,9 @@ func saveChain(d event.Digest, c *event.Chain) db.Write {
 		Args: []any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
 }
 
-// sweepEvents removes events that are older than before. Of a chain it removes only the first links, so that the
+// Sweep removes events that are older than before. Of a chain it removes only the first links, so that the
 // rest still verifies from its new beginning.
-func (store *DB) sweepEvents(ctx context.Context, before time.Time) error {
+func (store *Store) Sweep(ctx context.Context, before time.Time) error {
 	failed := []error{
 		store.InBatches(ctx, `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ?
 			AND chain_seq = 0 LIMIT ?)`, db.Micros(before)),
@@ -123,9 +123,9 @@ func (store *DB) sweepEvents(ctx context.Context, before time.Time) error {
 }
 
 // cutChain removes up to db.SweepBatch of the first links of a chain that are older than before.
-func (store *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64,
+func (store *Store) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64,
 	err error) {
-	err = store.inTx(ctx, func(tx *DB) error {
+	err = store.inTx(ctx, func(tx *Store) error {
 		removed = 0
 		c, err := tx.lockedChain(ctx, d, key, before)
 		if err != nil {

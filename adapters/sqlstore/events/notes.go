@@ -1,4 +1,4 @@
-package sqlstore
+package events
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const (
 
 // Notes writes notes into the audit trail.
 type Notes struct {
-	db     *DB
+	db     *db.DB
 	report func(error)
 
 	mu    sync.Mutex
@@ -29,9 +29,9 @@ type Notes struct {
 
 var _ ports.Notes = (*Notes)(nil)
 
-// NewNotes returns the notes of db. Failures are discarded without Report.
-func NewNotes(store *DB) *Notes {
-	return &Notes{db: store, report: func(error) {}, known: map[[sha256.Size]byte]time.Time{}}
+// NewNotes returns the notes of a database. Failures are discarded without Report.
+func NewNotes(d *db.DB) *Notes {
+	return &Notes{db: d, report: func(error) {}, known: map[[sha256.Size]byte]time.Time{}}
 }
 
 // Report sets the function that gets failures. It must be called before Note.
@@ -75,7 +75,7 @@ func (s *Notes) postpone(key [sha256.Size]byte, until time.Time) {
 }
 
 func (s *Notes) write(ctx context.Context, key [sha256.Size]byte, n *event.Note) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.InTx(ctx, func(tx *db.DB) error {
 		written, err := tx.Exec(ctx, `
 			INSERT INTO event_marks (mark, until) VALUES (?, ?)
 			ON CONFLICT (mark) DO UPDATE SET until = excluded.until WHERE event_marks.until < excluded.until`,

@@ -1,4 +1,4 @@
-package sqlstore
+package events
 
 import (
 	"cmp"
@@ -12,12 +12,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ErrNotSigning is returned by VerifyEvents if SignEvents was not called.
+// ErrNotSigning is returned by VerifyChains if SignEvents was not called.
 var ErrNotSigning = errors.New("the key of the chains is not known")
 
-// VerifyEvents checks the chain of one workspace, or of all if ws is empty, and calls report with each result.
+// VerifyChains checks the chain of one workspace, or of all if ws is empty, and calls report with each result.
 // It reads each chain in one snapshot, and changes nothing.
-func (store *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error) error {
+func (store *Store) VerifyChains(ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error) error {
 	d := store.Digester()
 	if d == nil {
 		return ErrNotSigning
@@ -56,7 +56,7 @@ func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.Wor
 	if d == nil {
 		return part, ErrNotSigning
 	}
-	err = s.db.snapshot(ctx, func(snapshot *DB) error {
+	err = s.db.snapshot(ctx, func(snapshot *Store) error {
 		part, err = snapshot.verifyPart(ctx, d, chainKey{Org: org, Workspace: ws}, after, most)
 		return err
 	})
@@ -64,9 +64,9 @@ func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.Wor
 }
 
 // verifyChain checks one chain, in one snapshot of the database.
-func (store *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
+func (store *Store) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
 	var whole event.Part
-	err := store.snapshot(ctx, func(snapshot *DB) (err error) {
+	err := store.snapshot(ctx, func(snapshot *Store) (err error) {
 		whole, err = snapshot.verifyPart(ctx, d, key, 0, math.MaxInt)
 		return err
 	})
@@ -74,7 +74,7 @@ func (store *DB) verifyChain(ctx context.Context, d event.Digest, key chainKey) 
 }
 
 // verifyPart checks at most so many links after a place; after the last link also the events that are not linked.
-func (store *DB) verifyPart(
+func (store *Store) verifyPart(
 	ctx context.Context, d event.Digest, key chainKey, after int64, most int,
 ) (event.Part, error) {
 	began, err := store.storedChain(ctx, chainKey{})
@@ -109,7 +109,7 @@ func (store *DB) verifyPart(
 }
 
 // storedChain reads a chain; nil if there is none.
-func (store *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, error) {
+func (store *Store) storedChain(ctx context.Context, key chainKey) (*event.Chain, error) {
 	var row chainRow
 	found, err := store.Get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
 		AND t.org_id = ?`, key.Workspace, key.Org)
@@ -121,7 +121,7 @@ func (store *DB) storedChain(ctx context.Context, key chainKey) (*event.Chain, e
 
 // eachLink calls f for the events of a workspace in a table that fit its condition, in the order of the chain: about as
 // many as most, from place seq on. It reports whether there are more.
-func (store *DB) eachLink(
+func (store *Store) eachLink(
 	ctx context.Context, key chainKey, table string, seq int64, most int, f func(*event.Link),
 ) (more bool, err error) {
 	const atOnce = 1000
