@@ -45,7 +45,7 @@ func (db *DB) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()
 }
 
 // Recorded returns a channel that receives after this process has stored a change while someone follows events, so that
-// events.Store.Link can run at once.
+// Link of package events can run at once.
 func (db *DB) Recorded() <-chan struct{} { return db.followers.recorded }
 
 // stored notifies Recorded's channel that a change was stored.
@@ -57,8 +57,8 @@ func (f *followers) stored() {
 	}
 }
 
-// Followed reports whether someone follows events. Then events.Store.Link should run more often, since other nodes do not
-// announce their changes.
+// Followed reports whether someone follows events. Then Link of package events should run more often, since other nodes
+// do not announce their changes.
 func (db *DB) Followed() bool { return len(db.followers.workspaces()) > 0 }
 
 // workspaces returns the workspaces that someone follows, sorted.

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Record writes what an aggregate recorded, in the transaction that saves the aggregate. events.Store.Link makes
+// Record writes what an aggregate recorded, in the transaction that saves the aggregate. Link of package events makes
 // the events part of a chain later.
 func (db *DB) Record(ctx context.Context, events []event.Event) error {
 	writes, err := db.EventWrites(events)
@@ -27,7 +27,8 @@ func (db *DB) Record(ctx context.Context, events []event.Event) error {
 const RecordedColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
 	request_id, address, signature, revision`
 
-// Signed events are written to a table without indexes, from which events.Store.Link moves them; others get no place.
+// Signed events are written to a table without indexes, from which Link of package events moves them; others get no
+// place.
 const (
 	recordSigned   = `INSERT INTO new_events (` + RecordedColumns + recordedValues
 	recordUnsigned = `INSERT INTO events (` + RecordedColumns + recordedValues

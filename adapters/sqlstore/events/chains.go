@@ -46,9 +46,9 @@ func (store *Store) beginChains(ctx context.Context, d event.Digest, now time.Ti
 	if store.HaveChainsBegun() {
 		return nil
 	}
-	began := &event.Chain{Since: now.UTC().Truncate(time.Microsecond)}
-	began.Seal(d)
-	if _, err := store.Exec(ctx, insertChain, chainArgs(began)...); err != nil {
+	start := &event.Chain{Since: now.UTC().Truncate(time.Microsecond)}
+	start.Seal(d)
+	if _, err := store.Exec(ctx, insertChain, chainArgs(start)...); err != nil {
 		return err
 	}
 	store.NoteChains()
@@ -65,7 +65,9 @@ func chainArgs(c *event.Chain) []any {
 }
 
 // lockedChain reads and locks a chain, which begins now if there is none.
-func (store *Store) lockedChain(ctx context.Context, d event.Digest, key chainKey, now time.Time) (*event.Chain, error) {
+func (store *Store) lockedChain(
+	ctx context.Context, d event.Digest, key chainKey, now time.Time,
+) (*event.Chain, error) {
 	fresh := &event.Chain{Org: key.Org, Workspace: key.Workspace, Since: now.UTC().Truncate(time.Microsecond)}
 	fresh.Seal(d)
 	if _, err := store.Exec(ctx, insertChain, chainArgs(fresh)...); err != nil {
@@ -92,42 +94,42 @@ func saveChain(d event.Digest, c *event.Chain) db.Write {
 		Args: []any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
 }
 
-// Sweep removes events that are older than before. Of a chain it removes only the first links, so that the
+// Sweep removes events that are older than end. Of a chain it removes only the first links, so that the
 // rest still verifies from its new beginning.
-func (store *Store) Sweep(ctx context.Context, before time.Time) error {
-	failed := []error{
+func (store *Store) Sweep(ctx context.Context, end time.Time) error {
+	failures := []error{
 		store.InBatches(ctx, `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ?
-			AND chain_seq = 0 LIMIT ?)`, db.Micros(before)),
+			AND chain_seq = 0 LIMIT ?)`, db.Micros(end)),
 	}
 	d := store.Digester()
 	if d == nil {
-		return errors.Join(failed...)
+		return errors.Join(failures...)
 	}
 	var chains []chainKey
 	if err := store.List(ctx, &chains, `SELECT DISTINCT org_id, workspace_id FROM events WHERE created_at < ?
-		AND chain_seq > 0`, db.Micros(before)); err != nil {
-		return errors.Join(append(failed, err)...)
+		AND chain_seq > 0`, db.Micros(end)); err != nil {
+		return errors.Join(append(failures, err)...)
 	}
 	for _, key := range chains {
 		for {
-			removed, err := store.cutChain(ctx, d, key, before)
+			count, err := store.cutChain(ctx, d, key, end)
 			if err != nil {
-				failed = append(failed, err)
+				failures = append(failures, err)
 			}
-			if err != nil || removed == 0 {
+			if err != nil || count == 0 {
 				break
 			}
 		}
 	}
-	return errors.Join(failed...)
+	return errors.Join(failures...)
 }
 
-// cutChain removes up to db.SweepBatch of the first links of a chain that are older than before.
-func (store *Store) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64,
+// cutChain removes up to db.SweepBatch of the first links of a chain that are older than limit.
+func (store *Store) cutChain(ctx context.Context, d event.Digest, key chainKey, limit time.Time) (count int64,
 	err error) {
 	err = store.inTx(ctx, func(tx *Store) error {
-		removed = 0
-		c, err := tx.lockedChain(ctx, d, key, before)
+		count = 0
+		c, err := tx.lockedChain(ctx, d, key, limit)
 		if err != nil {
 			return err
 		}
@@ -136,7 +138,7 @@ func (store *Store) cutChain(ctx context.Context, d event.Digest, key chainKey, 
 		if _, err := tx.Get(ctx, &stays, `
 			SELECT COALESCE(MIN(chain_seq), ?) FROM events
 			WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq < ?
-			AND created_at >= ?`, end, key.Workspace, key.Org, end, db.Micros(before)); err != nil {
+			AND created_at >= ?`, end, key.Workspace, key.Org, end, db.Micros(limit)); err != nil {
 			return err
 		}
 		last := stays - 1
@@ -151,12 +153,12 @@ func (store *Store) cutChain(ctx context.Context, d event.Digest, key chainKey, 
 			return err
 		}
 		c.BaseSeq, c.BaseHash = last, hash
-		if removed, err = tx.Exec(ctx, `
+		if count, err = tx.Exec(ctx, `
 			DELETE FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
 			AND chain_seq <= ?`, key.Workspace, key.Org, last); err != nil {
 			return err
 		}
 		return tx.Run(ctx, saveChain(d, c))
 	})
-	return removed, err
+	return count, err
 }

@@ -63,36 +63,37 @@ func (r *eventRow) event() event.Event {
 // List implements ports.Events. An index serves one filter, the most selective of several; the number of rows that the
 // others filter out is bounded.
 func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
-	eventID, where := s.db.Dialect.EventID, db.NewConditions(`workspace_id = ?`, ws)
-	where.PageBounds(eventID, q.After, "")
-	where.When(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
-	where.When(!f.CreatedBefore.IsZero(), eventID+` < ?`, id.Floor(event.Prefix, f.CreatedBefore.Add(idLag)))
+	eventID, conditions := s.db.Dialect.EventID, db.NewConditions(`workspace_id = ?`, ws)
+	conditions.PageBounds(eventID, q.After, "")
+	conditions.When(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
+	conditions.When(!f.CreatedBefore.IsZero(), eventID+` < ?`, id.Floor(event.Prefix, f.CreatedBefore.Add(idLag)))
 	type filter struct{ condition, value string }
 	filters := slices.DeleteFunc([]filter{{`request_id = ?`, f.Request}, {`subject = ?`, f.Subject},
 		{`actor_id = ?`, string(f.Actor)}, {`type = ?`, f.Type}},
 		func(by filter) bool { return by.value == "" })
 	if len(filters) > 0 {
-		where.When(true, filters[0].condition, filters[0].value)
+		conditions.When(true, filters[0].condition, filters[0].value)
 	}
 	floor := ""
 	if len(filters) > 1 || f.Reader != nil {
-		branch := db.Branch{From: `recorded_events`, ID: eventID, Where: where}
+		branch := db.Branch{From: `recorded_events`, ID: eventID, Where: conditions}
 		var err error
 		if floor, err = s.db.PageFloor(ctx, s.db.Scans.Events, branch); err != nil {
 			return event.Page{}, err
 		}
-		where.PageBounds(eventID, "", floor)
+		conditions.PageBounds(eventID, "", floor)
 	}
 	for _, by := range filters[min(1, len(filters)):] {
-		where.When(true, by.condition, by.value)
+		conditions.When(true, by.condition, by.value)
 	}
-	s.db.readableBy(where, f.Reader)
+	s.db.readableBy(conditions, f.Reader)
 	// the + prevents the use of the index of all workspaces
-	where.When(!f.CreatedAfter.IsZero(), `+created_at > ?`, db.Micros(f.CreatedAfter))
-	where.When(!f.CreatedBefore.IsZero(), `+created_at < ?`, db.Micros(f.CreatedBefore))
+	conditions.When(!f.CreatedAfter.IsZero(), `+created_at > ?`, db.Micros(f.CreatedAfter))
+	conditions.When(!f.CreatedBefore.IsZero(), `+created_at < ?`, db.Micros(f.CreatedBefore))
 	rows, err := packedEvents.List(ctx, s.db.DB, eventID+` DESC`, `
 		SELECT `+eventColumns+`
-		FROM recorded_events AS events WHERE `+where.SQL()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.Args(q.Limit+1)...)
+		FROM recorded_events AS events WHERE `+conditions.SQL()+` ORDER BY `+eventID+` DESC LIMIT ?`,
+		conditions.Args(q.Limit+1)...)
 	if err != nil {
 		return event.Page{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Feed implements ports.Events. The places in the chain of a workspace are the order: events.Store.Link gives them to events
+// Feed implements ports.Events. The places in the chain of a workspace are the order: Store.Link gives them to events
 // that are committed, one after the other and without gaps, so that no reader passes an event that appears later. A
 // filter needs no index, since one part examines a bounded number of places.
 func (s *Events) Feed(
@@ -20,18 +20,19 @@ func (s *Events) Feed(
 		return event.Feed{First: base + 1, Last: end}, err
 	}
 	last := min(end, q.After+int64(s.db.Scans.Events))
-	where := db.NewConditions(`workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq > ? AND chain_seq <= ?`,
-		ws, org, q.After, last)
-	where.When(q.Type != "", `type = ?`, q.Type)
-	db.OneOf(where, `type`, q.Types)
-	where.When(q.Actor != "", `actor_id = ?`, q.Actor)
-	where.When(q.Subject != "", `subject = ?`, q.Subject)
-	where.When(q.Request != "", `request_id = ?`, q.Request)
-	where.When(!q.CreatedAfter.IsZero(), `created_at > ?`, db.Micros(q.CreatedAfter))
-	where.When(!q.CreatedBefore.IsZero(), `created_at < ?`, db.Micros(q.CreatedBefore))
-	s.db.readableBy(where, q.Reader)
-	rows, err := packedEvents.List(ctx, s.db.DB, `chain_seq`, `SELECT `+eventColumns+` FROM events WHERE `+where.SQL()+`
-		ORDER BY chain_seq LIMIT ?`, where.Args(q.Limit+1)...)
+	conditions := db.NewConditions(`workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq > ?
+		AND chain_seq <= ?`, ws, org, q.After, last)
+	conditions.When(q.Type != "", `type = ?`, q.Type)
+	db.OneOf(conditions, `type`, q.Types)
+	conditions.When(q.Actor != "", `actor_id = ?`, q.Actor)
+	conditions.When(q.Subject != "", `subject = ?`, q.Subject)
+	conditions.When(q.Request != "", `request_id = ?`, q.Request)
+	conditions.When(!q.CreatedAfter.IsZero(), `created_at > ?`, db.Micros(q.CreatedAfter))
+	conditions.When(!q.CreatedBefore.IsZero(), `created_at < ?`, db.Micros(q.CreatedBefore))
+	s.db.readableBy(conditions, q.Reader)
+	rows, err := packedEvents.List(ctx, s.db.DB, `chain_seq`, `
+		SELECT `+eventColumns+`
+		FROM events WHERE `+conditions.SQL()+` ORDER BY chain_seq LIMIT ?`, conditions.Args(q.Limit+1)...)
 	if err != nil {
 		return event.Feed{}, err
 	}

@@ -23,12 +23,12 @@ func (store *Store) Link(ctx context.Context, now time.Time) error {
 	if store.Digester() == nil {
 		return nil
 	}
-	changed, err := store.linkAll(ctx, now)
-	return errors.Join(changed, err, store.TellFollowers(ctx))
+	tampering, err := store.linkAll(ctx, now)
+	return errors.Join(tampering, err, store.TellFollowers(ctx))
 }
 
-// linkAll links and moves all new events. Those of chains that were changed are only moved: changed says which.
-func (store *Store) linkAll(ctx context.Context, now time.Time) (changed, err error) {
+// linkAll links and moves all new events. Those of chains that were changed are only moved: tampering has their errors.
+func (store *Store) linkAll(ctx context.Context, now time.Time) (tampering, err error) {
 	d := store.Digester()
 	if d == nil {
 		return nil, nil
@@ -44,21 +44,21 @@ func (store *Store) linkAll(ctx context.Context, now time.Time) (changed, err er
 			ORDER BY workspace_id, org_id LIMIT ?`, chainsAtOnce); err != nil {
 			return nil, err
 		}
-		linked := 0
-		var broken, failed []error
+		count := 0
+		var broken, failures []error
 		for _, key := range chains {
 			n, err := store.linkSome(ctx, d, key, now)
 			if errors.Is(err, ErrChainChanged) {
 				broken = append(broken, err)
 				n, err = store.moveUnlinked(ctx, key)
 			}
-			if linked += n; err != nil {
-				failed = append(failed, err)
+			if count += n; err != nil {
+				failures = append(failures, err)
 			}
 		}
-		changed = errors.Join(broken...)
-		if err := errors.Join(failed...); err != nil || linked == 0 {
-			return changed, err
+		tampering = errors.Join(broken...)
+		if err := errors.Join(failures...); err != nil || count == 0 {
+			return tampering, err
 		}
 	}
 }
@@ -70,7 +70,7 @@ type unlinkedRow struct {
 	Moved     bool   `db:"moved"` // it is in the table events: a release before 0147 wrote it, or its chain was changed
 }
 
-func (store *Store) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
+func (store *Store) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (count int, err error) {
 	err = store.inTx(ctx, func(tx *Store) error {
 		c, err := tx.lockedChain(ctx, d, key, now)
 		if err != nil {
@@ -85,41 +85,41 @@ func (store *Store) linkSome(ctx context.Context, d event.Digest, key chainKey, 
 			ORDER BY id LIMIT ?`, key.Workspace, key.Org, key.Workspace, key.Org, linksAtOnce); err != nil {
 			return err
 		}
-		linked = len(rows)
-		if linked == 0 { // another node was faster
+		count = len(rows)
+		if count == 0 { // another node was faster
 			return nil
 		}
 		tx.DeclareChange(key.Workspace) // the events get their places
 		tx.Tx.Links = true
 		for len(rows) > 0 {
-			some := rows
+			batch := rows
 			if i := slices.IndexFunc(rows, func(r unlinkedRow) bool { return r.Moved != rows[0].Moved }); i > 0 {
-				some = rows[:i]
+				batch = rows[:i]
 			}
-			if err := tx.link(ctx, d, c, some); err != nil {
+			if err := tx.link(ctx, d, c, batch); err != nil {
 				return err
 			}
-			rows = rows[len(some):]
+			rows = rows[len(batch):]
 		}
 		return tx.Run(ctx, saveChain(d, c), tx.hooks.Wake(key.Workspace, now))
 	})
-	return linked, err
+	return count, err
 }
 
 // link gives rows, which are all in the same table, the next places of a chain.
 func (store *Store) link(ctx context.Context, d event.Digest, c *event.Chain, rows []unlinkedRow) error {
-	before := c.Seq
+	last := c.Seq
 	ids, hashes := make([]string, len(rows)), make([][]byte, len(rows))
 	for i, r := range rows {
 		ids[i], hashes[i] = r.ID, c.Append(d, r.Signature)
 	}
 	if !rows[0].Moved {
-		return store.Run(ctx, store.moveWrites(ids, before, slices.Concat(hashes...))...)
+		return store.Run(ctx, store.moveWrites(ids, last, slices.Concat(hashes...))...)
 	}
 	links := make([]db.Write, len(rows))
 	for i := range rows {
 		links[i] = db.Write{Query: `UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`,
-			Args: []any{before + int64(i) + 1, hashes[i], ids[i]}}
+			Args: []any{last + int64(i) + 1, hashes[i], ids[i]}}
 	}
 	return store.saveLinks(ctx, links)
 }
@@ -127,8 +127,8 @@ func (store *Store) link(ctx context.Context, d event.Digest, c *event.Chain, ro
 // moveWrites returns the writes that move new events to the table events, where they get the places after seq in the
 // order of their ids, with their hashes, which all have the same length; without hashes they get no place.
 func (store *Store) moveWrites(ids []string, seq int64, hashes []byte) []db.Write {
-	which := db.NewConditions(`TRUE`)
-	db.OneOf(which, `id`, ids)
+	conditions := db.NewConditions(`TRUE`)
+	db.OneOf(conditions, `id`, ids)
 	place, args := `0, NULL`, []any(nil)
 	if len(hashes) > 0 {
 		number := `row_number() OVER (ORDER BY ` + store.Dialect.EventID + `)`
@@ -139,9 +139,9 @@ func (store *Store) moveWrites(ids []string, seq int64, hashes []byte) []db.Writ
 	}
 	return []db.Write{
 		{Query: `INSERT INTO events (` + db.RecordedColumns + `, chain_seq, chain_hash)
-			SELECT ` + db.RecordedColumns + `, ` + place + ` FROM new_events WHERE ` + which.SQL(),
-			Args: append(args, which.Args()...)},
-		{Query: `DELETE FROM new_events WHERE ` + which.SQL(), Args: which.Args()},
+			SELECT ` + db.RecordedColumns + `, ` + place + ` FROM new_events WHERE ` + conditions.SQL(),
+			Args: append(args, conditions.Args()...)},
+		{Query: `DELETE FROM new_events WHERE ` + conditions.SQL(), Args: conditions.Args()},
 	}
 }
 
@@ -162,15 +162,15 @@ func (store *Store) saveLinks(ctx context.Context, links []db.Write) error {
 }
 
 // moveUnlinked moves new events of a chain that is not continued, so that few events are in the table without indexes.
-func (store *Store) moveUnlinked(ctx context.Context, key chainKey) (moved int, err error) {
+func (store *Store) moveUnlinked(ctx context.Context, key chainKey) (count int, err error) {
 	err = store.inTx(ctx, func(tx *Store) error {
 		var ids []string
 		if err := tx.List(ctx, &ids, `SELECT t.id FROM new_events t WHERE t.workspace_id = ? AND t.org_id = ?
 			ORDER BY t.id LIMIT ?`+tx.Dialect.Lock, key.Workspace, key.Org, linksAtOnce); err != nil || len(ids) == 0 {
 			return err
 		}
-		moved = len(ids)
+		count = len(ids)
 		return tx.Run(ctx, tx.moveWrites(ids, 0, nil)...)
 	})
-	return moved, err
+	return count, err
 }

@@ -55,32 +55,32 @@ func (s *Notes) Note(ctx context.Context, n event.Note) {
 }
 
 // claim reports whether a note is to be written, and remembers until when no equal one is.
-func (s *Notes) claim(key [sha256.Size]byte, at, until time.Time) bool {
+func (s *Notes) claim(key [sha256.Size]byte, now, expiry time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at.Before(s.known[key]) {
+	if now.Before(s.known[key]) {
 		return false
 	}
 	if len(s.known) >= maxNotesKept {
 		clear(s.known) // the database still has them
 	}
-	s.known[key] = until
+	s.known[key] = expiry
 	return true
 }
 
-func (s *Notes) postpone(key [sha256.Size]byte, until time.Time) {
+func (s *Notes) postpone(key [sha256.Size]byte, expiry time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[key] = until
+	s.known[key] = expiry
 }
 
 func (s *Notes) write(ctx context.Context, key [sha256.Size]byte, n *event.Note) error {
 	return s.db.InTx(ctx, func(tx *db.DB) error {
-		written, err := tx.Exec(ctx, `
+		count, err := tx.Exec(ctx, `
 			INSERT INTO event_marks (mark, until) VALUES (?, ?)
 			ON CONFLICT (mark) DO UPDATE SET until = excluded.until WHERE event_marks.until < excluded.until`,
 			key[:], db.Micros(n.Until))
-		if err != nil || written == 0 {
+		if err != nil || count == 0 {
 			return err
 		}
 		return tx.Record(ctx, n.Events())

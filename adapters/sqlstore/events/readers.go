@@ -39,12 +39,12 @@ func (store *Store) readableBy(conditions *db.Conditions, by *identity.Actor) {
 	text := `(actor_id = ? OR subject = ? OR type IN (` + forEveryone + `)`
 	args := []any{by.User, string(by.User)}
 	for _, templates := range store.hooks.Templates {
-		seen := db.NewConditions(`TRUE`)
-		templates.seenBy(seen, *by)
+		visible := db.NewConditions(`TRUE`)
+		templates.seenBy(visible, *by)
 		text += ` OR type IN (` + templates.types + `) AND EXISTS (SELECT 1 FROM ` +
 			templates.table + ` t WHERE t.id = events.subject AND t.workspace_id = events.workspace_id
-			AND t.deleted_at = 0 AND ` + seen.SQL() + `)`
-		args = append(args, seen.Args()...)
+			AND t.deleted_at = 0 AND ` + visible.SQL() + `)`
+		args = append(args, visible.Args()...)
 	}
 	conditions.When(true, text+`)`, args...)
 }

@@ -16,22 +16,30 @@ const redactedAtOnce = 500
 // before: only those that were moved are redacted.
 func (store *Store) Redact(
 	ctx context.Context, org identity.OrgID, r *event.Redactor, now time.Time,
-) (changed int, err error) {
+) (count int, err error) {
 	if _, err := store.linkAll(ctx, now); err != nil {
 		return 0, err
 	}
-	for after, more := "", true; more; {
-		var last string
-		var n int
-		if err = store.inTx(ctx, func(tx *Store) error {
-			last, n, more, err = tx.redactSome(ctx, org, r, after)
+	for cursor := ""; ; {
+		var part redactedPart
+		if err := store.inTx(ctx, func(tx *Store) (err error) {
+			part, err = tx.redactSome(ctx, org, r, cursor)
 			return err
 		}); err != nil {
-			return changed, err
+			return count, err
 		}
-		after, changed = last, changed+n
+		if count += part.count; !part.hasMore {
+			return count, nil
+		}
+		cursor = part.last
 	}
-	return changed, nil
+}
+
+// redactedPart is what one transaction of a redaction has done.
+type redactedPart struct {
+	last    string // the id of the last event that was read
+	count   int    // of the events that were changed
+	hasMore bool
 }
 
 type redactedRow struct {
@@ -40,47 +48,49 @@ type redactedRow struct {
 	Redaction []byte `db:"redaction"`
 }
 
+// redactSome redacts the events of an org among the next events of all orgs.
 func (store *Store) redactSome(
-	ctx context.Context, org identity.OrgID, r *event.Redactor, after string,
-) (last string, changed int, more bool, err error) {
+	ctx context.Context, org identity.OrgID, r *event.Redactor, cursor string,
+) (part redactedPart, err error) {
 	var rows []redactedRow
 	if err := store.List(ctx, &rows, `
 		SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
 			address, signature, redaction
-		FROM events WHERE id > ? ORDER BY id LIMIT ?`, after, redactedAtOnce); err != nil {
-		return "", 0, false, err
+		FROM events WHERE id > ? ORDER BY id LIMIT ?`, cursor, redactedAtOnce); err != nil {
+		return part, err
 	}
+	part.hasMore = len(rows) == redactedAtOnce
 	for i := range rows {
-		last = rows[i].ID
+		part.last = rows[i].ID
 		if rows[i].Org != org {
 			continue
 		}
-		done, err := store.redact(ctx, r, &rows[i])
+		isChanged, err := store.redact(ctx, r, &rows[i])
 		if err != nil {
-			return "", 0, false, err
+			return part, err
 		}
-		if done {
-			changed++
+		if isChanged {
+			part.count++
 		}
 	}
-	return last, changed, len(rows) == redactedAtOnce, nil
+	return part, nil
 }
 
 // redact redacts one event. An event that was tampered with gets no new signature: it still fails the verification.
-func (store *Store) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (changed bool, err error) {
+func (store *Store) redact(ctx context.Context, r *event.Redactor, row *redactedRow) (isChanged bool, err error) {
 	e := row.event()
-	data, changed, err := r.Redact(&e, row.Data)
-	if err != nil || !changed {
+	data, isChanged, err := r.Redact(&e, row.Data)
+	if err != nil || !isChanged {
 		return false, err
 	}
 	redaction := row.Redaction
 	if d := store.Digester(); d != nil && len(row.Signature) > 0 {
-		before := row.event()
-		stored, want := row.Signature, event.Sign(d, &before, row.Data)
+		previous := row.event()
+		signature, want := row.Signature, event.Sign(d, &previous, row.Data)
 		if len(redaction) > 0 {
-			stored, want = redaction, event.SignRedaction(d, &before, row.Data, row.Signature)
+			signature, want = redaction, event.SignRedaction(d, &previous, row.Data, row.Signature)
 		}
-		if hmac.Equal(stored, want) {
+		if hmac.Equal(signature, want) {
 			redaction = event.SignRedaction(d, &e, data, row.Signature)
 		}
 	}

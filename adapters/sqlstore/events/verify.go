@@ -17,23 +17,25 @@ var ErrNotSigning = errors.New("the key of the chains is not known")
 
 // VerifyChains checks the chain of one workspace, or of all if ws is empty, and calls report with each result.
 // It reads each chain in one snapshot, and changes nothing.
-func (store *Store) VerifyChains(ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error) error {
+func (store *Store) VerifyChains(
+	ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error,
+) error {
 	d := store.Digester()
 	if d == nil {
 		return ErrNotSigning
 	}
-	where := db.NewConditions(`TRUE`)
-	where.When(ws != "", `workspace_id = ?`, ws)
-	var all, linked []chainKey
-	if err := store.List(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM recorded_events WHERE `+where.SQL(),
-		where.Args()...); err != nil {
+	conditions := db.NewConditions(`TRUE`)
+	conditions.When(ws != "", `workspace_id = ?`, ws)
+	var all, chains []chainKey
+	if err := store.List(ctx, &all, `SELECT DISTINCT org_id, workspace_id FROM recorded_events WHERE `+conditions.SQL(),
+		conditions.Args()...); err != nil {
 		return err
 	}
-	if err := store.List(ctx, &linked, `SELECT org_id, workspace_id FROM event_chains WHERE `+where.SQL()+
-		` AND org_id <> ''`, where.Args()...); err != nil {
+	if err := store.List(ctx, &chains, `SELECT org_id, workspace_id FROM event_chains WHERE `+conditions.SQL()+
+		` AND org_id <> ''`, conditions.Args()...); err != nil {
 		return err
 	}
-	all = append(all, linked...)
+	all = append(all, chains...)
 	slices.SortFunc(all, func(a, b chainKey) int {
 		return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Workspace, b.Workspace))
 	})
@@ -50,14 +52,14 @@ func (store *Store) VerifyChains(ctx context.Context, ws identity.WorkspaceID, r
 }
 
 // Verify implements ports.Events.
-func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, after int64,
-	most int) (part event.Part, err error) {
+func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, cursor int64,
+	limit int) (part event.Part, err error) {
 	d := s.db.Digester()
 	if d == nil {
 		return part, ErrNotSigning
 	}
-	err = s.db.snapshot(ctx, func(snapshot *Store) error {
-		part, err = snapshot.verifyPart(ctx, d, chainKey{Org: org, Workspace: ws}, after, most)
+	err = s.db.snapshot(ctx, func(snapshot *Store) (err error) {
+		part, err = snapshot.verifyPart(ctx, d, chainKey{Org: org, Workspace: ws}, cursor, limit)
 		return err
 	})
 	return part, err
@@ -65,19 +67,19 @@ func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.Wor
 
 // verifyChain checks one chain, in one snapshot of the database.
 func (store *Store) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
-	var whole event.Part
+	var all event.Part
 	err := store.snapshot(ctx, func(snapshot *Store) (err error) {
-		whole, err = snapshot.verifyPart(ctx, d, key, 0, math.MaxInt)
+		all, err = snapshot.verifyPart(ctx, d, key, 0, math.MaxInt)
 		return err
 	})
-	return whole.Report, err
+	return all.Report, err
 }
 
 // verifyPart checks at most so many links after a place; after the last link also the events that are not linked.
 func (store *Store) verifyPart(
-	ctx context.Context, d event.Digest, key chainKey, after int64, most int,
+	ctx context.Context, d event.Digest, key chainKey, cursor int64, limit int,
 ) (event.Part, error) {
-	began, err := store.storedChain(ctx, chainKey{})
+	start, err := store.storedChain(ctx, chainKey{})
 	if err != nil {
 		return event.Part{}, err
 	}
@@ -85,20 +87,20 @@ func (store *Store) verifyPart(
 	if err != nil {
 		return event.Part{}, err
 	}
-	v := event.NewVerifier(d, key.Org, key.Workspace, c, began)
-	if after > 0 {
+	v := event.NewVerifier(d, key.Org, key.Workspace, c, start)
+	if cursor > 0 {
 		var hash []byte
 		if _, err := store.Get(ctx, &hash, `SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ?
-			AND chain_seq = ?`, key.Workspace, key.Org, after); err != nil {
+			AND chain_seq = ?`, key.Workspace, key.Org, cursor); err != nil {
 			return event.Part{}, err
 		}
-		v.Resume(after, hash)
+		v.Resume(cursor, hash)
 	}
-	more, err := store.eachLink(ctx, key, `events WHERE chain_seq > 0`, after+1, most, v.Linked)
+	hasMore, err := store.eachLink(ctx, key, `events WHERE chain_seq > 0`, cursor+1, limit, v.Linked)
 	if err != nil {
 		return event.Part{}, err
 	}
-	if more {
+	if hasMore {
 		return v.Part(), nil
 	}
 	if _, err := store.eachLink(ctx, key, `recorded_events WHERE chain_seq <= 0`, math.MinInt64, math.MaxInt,
@@ -122,10 +124,10 @@ func (store *Store) storedChain(ctx context.Context, key chainKey) (*event.Chain
 // eachLink calls f for the events of a workspace in a table that fit its condition, in the order of the chain: about as
 // many as most, from place seq on. It reports whether there are more.
 func (store *Store) eachLink(
-	ctx context.Context, key chainKey, table string, seq int64, most int, f func(*event.Link),
-) (more bool, err error) {
+	ctx context.Context, key chainKey, table string, seq int64, limit int, f func(*event.Link),
+) (hasMore bool, err error) {
 	const atOnce = 1000
-	for id, known := "", 0; ; {
+	for id, count := "", 0; ; {
 		var rows []struct {
 			eventRow
 			Signature []byte `db:"signature"`
@@ -142,7 +144,7 @@ func (store *Store) eachLink(
 		}
 		for i := range rows {
 			r := &rows[i]
-			if known++; known > most && r.Seq != seq { // two events in one place are in one part
+			if count++; count > limit && r.Seq != seq { // two events in one place are in one part
 				return true, nil
 			}
 			f(&event.Link{
