@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
@@ -12,6 +13,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
+
+// areas are all areas. An area is after those whose rows its rows refer to.
+var areas = []db.Area{
+	jobs.Area, events.Area(eventHooks), presences.Area, sources.Area, prompts.Area, payments.Area,
+}
 
 // Stores returns every store on db.
 func (store *DB) Stores() ports.Stores {
@@ -39,12 +45,9 @@ func (store *DB) Stores() ports.Stores {
 	s.ConnectionStores = ports.ConnectionStores{
 		Connections: &Connections{store}, ConsentStates: &ConsentStates{store},
 	}
-	events.AddStores(&s, store.Events())
-	jobs.AddStores(&s, jobs.NewStore(store.DB))
-	prompts.AddStores(&s, prompts.NewStore(store.DB))
-	payments.AddStores(&s, payments.NewStore(store.DB))
-	sources.AddStores(&s, sources.NewStore(store.DB))
-	presences.AddStores(&s, presences.NewStore(store.DB))
+	for _, area := range areas {
+		area.AddStores(&s, store.DB)
+	}
 	return s
 }
 

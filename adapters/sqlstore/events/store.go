@@ -7,7 +7,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // Store is a database, or one transaction on it, with the statements of the audit trail.
@@ -34,9 +33,6 @@ type Templates struct {
 
 // NewStore returns the statements of the audit trail on a database or transaction.
 func NewStore(d *db.DB, hooks *Hooks) *Store { return &Store{d, hooks} }
-
-// AddStores adds the stores of the audit trail.
-func AddStores(s *ports.Stores, store *Store) { s.Events = &Events{store} }
 
 // inTx runs fn in a transaction, and commits if fn succeeds; see db.DB.InTx.
 func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {

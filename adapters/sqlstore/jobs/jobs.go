@@ -64,6 +64,3 @@ func (s *Jobs) History(
 	}
 	return page.Cut(entries, q.Limit, func(e job.Entry) string { return string(e.ID) }), nil
 }
-
-// AddStores adds the stores of jobs.
-func AddStores(s *ports.Stores, store *Store) { s.Jobs = &Jobs{store} }

@@ -292,13 +292,3 @@ func (s *Payments) Customers(ctx context.Context, org identity.OrgID, account st
 		org, account, q.After, q.Limit+1)
 	return page.Cut(ids, q.Limit, func(id identity.WorkspaceID) string { return string(id) }), err
 }
-
-// AddStores adds the stores of payments.
-func AddStores(s *ports.Stores, store *Store) {
-	s.Payments = &Payments{store}
-	s.Inbox = &Inbox{store}
-	s.Usage = &Usage{store}
-	s.Meters = &Meters{store}
-	s.Trials = &Trials{store}
-	s.StreamSeats = &StreamSeats{store}
-}

@@ -211,8 +211,3 @@ func (store *Store) savePresence(ctx context.Context, r *presence.Record) error 
 		mask.Seq, mask.Text, mask.Emoji, db.Micros(mask.ActiveAt), db.Micros(mask.SeenAt))
 	return err
 }
-
-// AddStores adds the stores of presences.
-func AddStores(s *ports.Stores, store *Store) {
-	s.Presences = &Presences{store}
-}

@@ -265,11 +265,3 @@ var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).R
 func searchText(t *prompt.Template) string {
 	return prompt.NameKey(t.Name + "\n" + t.Description + "\n" + strings.Join(t.Tags, "\n"))
 }
-
-// AddStores adds the stores of prompts.
-func AddStores(s *ports.Stores, store *Store) {
-	s.Prompts = &Prompts{store}
-	s.PromptLists = &PromptLists{store}
-	s.PromptReads = &PromptReads{store}
-	s.PromptFolders = &PromptFolders{store}
-}

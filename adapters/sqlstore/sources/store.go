@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // Store is a database, or one transaction on it, with the statements of data sources.
@@ -17,11 +16,4 @@ func NewStore(d *db.DB) *Store { return &Store{d} }
 // inTx runs fn in a transaction, and commits if fn succeeds; see db.DB.InTx.
 func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
 	return store.InTx(ctx, func(tx *db.DB) error { return fn(NewStore(tx)) })
-}
-
-// AddStores adds the stores of data sources.
-func AddStores(s *ports.Stores, store *Store) {
-	s.SourceStores = ports.SourceStores{
-		Sources: &Sources{store}, SourceValidations: &Validations{store}, SourceChanges: &Changes{store},
-	}
 }

@@ -1,0 +1,14 @@
+package jobs
+
+import (
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Area is what jobs add to what concerns all areas.
+var Area = db.Area{AddStores: addStores}
+
+func addStores(s *ports.Stores, d *db.DB) {
+	store := NewStore(d)
+	s.Jobs = &Jobs{store}
+}
