@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse/aws"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -46,7 +47,7 @@ func (a RedshiftAPI) SignIn(ctx context.Context, n Network, c connection.Credent
 	for name, value := range headers {
 		r.Header.Set(name, value)
 	}
-	awsKeyOf(c, database.Region).authorize(r, service, body, time.Now())
+	awsKeyOf(c, database.Region).Authorize(r, service, aws.Hash([]byte(body)), time.Now())
 	r.Header.Set("User-Agent", "atrium")
 	web, err := OpenWeb(ctx, n, cmp.Or(a.Host, host), cmp.Or(a.Port, httpsPort),
 		&tls.Config{ServerName: host, RootCAs: a.Roots, MinVersion: tls.VersionTLS12}, nil)

@@ -11,10 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
 	atrium "github.com/atrium-hq/atrium/clients/go"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/bucket"
 )
 
 const (
@@ -25,8 +23,7 @@ const (
 // exportBucket is an export to a bucket: objects named <prefix>/<workspace>/<first seq>-<last seq>.ndjson. Each is
 // written at once, so that there is never a part of one.
 type exportBucket struct {
-	client *minio.Client
-	bucket string
+	bucket *bucket.Bucket
 	prefix string
 
 	body        bytes.Buffer // the next object
@@ -34,36 +31,42 @@ type exportBucket struct {
 	first, last int64
 }
 
+var errLocation = usageError{errors.New("name s3://bucket/prefix, and for --endpoint a URL with https")}
+
 // bucket returns the export to bucket/prefix.
 func (c *eventsExportCommand) bucket(location, workspace string) (*exportBucket, error) {
-	bucket, prefix, _ := strings.Cut(location, "/")
-	endpoint, err := url.Parse(c.Endpoint)
-	if c.Endpoint == "" {
-		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
+	name, prefix, _ := strings.Cut(location, "/")
+	var endpoint *url.URL
+	if c.Endpoint != "" {
+		u, err := url.Parse(c.Endpoint)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+			return nil, errLocation
+		}
+		endpoint = u
 	}
-	if bucket == "" || err != nil || endpoint.Host == "" || (endpoint.Scheme != "https" && endpoint.Scheme != "http") {
-		return nil, usageError{errors.New("name s3://bucket/prefix, and for --endpoint a URL with https")}
+	if name == "" {
+		return nil, errLocation
 	}
-	client, err := minio.New(endpoint.Host, &minio.Options{
-		Secure: endpoint.Scheme == "https",
-		Region: c.Region,
-		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
-			&credentials.FileAWSCredentials{}}),
-	})
-	return &exportBucket{client: client, bucket: bucket, prefix: path.Join(prefix, workspace) + "/"}, err
+	credentials, err := bucket.FindCredentials()
+	if err != nil {
+		return nil, err
+	}
+	return &exportBucket{bucket: bucket.Open(name, endpoint, c.Region, credentials),
+		prefix: path.Join(prefix, workspace) + "/"}, nil
 }
 
 func (b *exportBucket) resume(ctx context.Context) (cursor int64, err error) {
-	for o := range b.client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix}) {
-		if o.Err != nil {
-			return 0, bucketError(o.Err)
-		}
-		_, last, _ := strings.Cut(strings.TrimSuffix(path.Base(o.Key), ".ndjson"), "-")
+	keys, err := b.bucket.Keys(ctx, b.prefix)
+	if err != nil {
+		return 0, fmt.Errorf("the bucket: %w", err)
+	}
+	for _, key := range keys {
+		_, last, _ := strings.Cut(strings.TrimSuffix(path.Base(key), ".ndjson"), "-")
 		if seq, err := strconv.ParseInt(last, 10, 64); err == nil {
 			cursor = max(cursor, seq)
 		}
 	}
-	return cursor, ctx.Err()
+	return cursor, nil
 }
 
 func (b *exportBucket) write(ctx context.Context, events []atrium.Event) error {
@@ -92,24 +95,15 @@ func (b *exportBucket) put(ctx context.Context) error {
 	if b.events == 0 {
 		return nil
 	}
-	options := minio.PutObjectOptions{ContentType: "application/x-ndjson", DisableMultipart: true}
-	options.SetMatchETagExcept("*")
 	name := fmt.Sprintf("%s%016d-%016d.ndjson", b.prefix, b.first, b.last)
-	_, err := b.client.PutObject(ctx, b.bucket, name, bytes.NewReader(b.body.Bytes()), int64(b.body.Len()), options)
+	err := b.bucket.Put(ctx, name, "application/x-ndjson", b.body.Bytes())
 	b.body.Reset()
 	b.events = 0
-	return bucketError(err)
-}
-
-// bucketError returns an error that says what the server refused.
-func bucketError(err error) error {
-	switch answer := minio.ToErrorResponse(err); {
-	case err == nil:
-		return nil
-	case answer.Code == minio.PreconditionFailed:
+	switch {
+	case errors.Is(err, bucket.ErrExists):
 		return errors.New("another export is writing to the bucket: run one at a time")
-	case answer.Code != "":
-		return fmt.Errorf("the bucket: %s: %s", answer.Code, answer.Message)
+	case err != nil:
+		return fmt.Errorf("the bucket: %w", err)
 	}
-	return fmt.Errorf("the bucket: %w", err)
+	return nil
 }

@@ -167,14 +167,16 @@ func TestUploadsAreRetriedAsTheProtocolSays(t *testing.T) {
 		failure     string
 		left        int
 	}{
-		"a success":             {answers{answer(200, "", "")}, 0, 0, "", 0},
-		"a server that is busy": {answers{answer(503, "", ""), answer(200, "", "")}, 2 * time.Second, 8 * time.Second, "", 0},
+		"a success": {answers{answer(200, "", "")}, 0, 0, "", 0},
+		"a server that is busy": {answers{answer(503, "", ""), answer(200, "", "")}, 2 * time.Second, 8 * time.Second,
+			"", 0},
 		"a server that says when": {answers{answer(429, "Retry-After: 40", ""), answer(200, "", "")}, 40 * time.Second,
 			40 * time.Second, "", 0},
 		"a connection that breaks": {answers{broken, answer(200, "", "")}, 2 * time.Second, 8 * time.Second, "", 0},
 		"a server that says when, too late": {answers{answer(429, "Retry-After: 61", ""), broken}, 0, 0,
 			"the collector at collector:4318 returned 429", 1},
-		"a refusal":           {answers{answer(400, "", "no"), broken}, 0, 0, "the collector at collector:4318 returned 400", 1},
+		"a refusal": {answers{answer(400, "", "no"), broken}, 0, 0,
+			"the collector at collector:4318 returned 400", 1},
 		"another place":       {answers{answer(307, "Location: http://other/", ""), broken}, 0, 0, "returned 307", 1},
 		"a partial success":   {answers{answer(200, partial, "\n\x06\x08\x01\x12\x02no"), broken}, 0, 0, "rejected spans", 1},
 		"a page of a gateway": {answers{answer(200, "Content-Type: text/html", "<html>"), broken}, 0, 0, "", 1},
