@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
@@ -16,7 +17,7 @@ import (
 
 // areas are all areas. An area is after those whose rows its rows refer to.
 var areas = []db.Area{
-	jobs.Area, events.Area(eventHooks), presences.Area, sources.Area, prompts.Area, payments.Area,
+	jobs.Area, events.Area(eventHooks), presences.Area, sources.Area, connections.Area, prompts.Area, payments.Area,
 }
 
 // Stores returns every store on db.
@@ -41,9 +42,6 @@ func (store *DB) Stores() ports.Stores {
 	}
 	s.EmbedStores = ports.EmbedStores{
 		Embeds: &Embeds{store}, EmbedUses: &EmbedUses{store}, Replies: &EmbedReplies{store},
-	}
-	s.ConnectionStores = ports.ConnectionStores{
-		Connections: &Connections{store}, ConsentStates: &ConsentStates{store},
 	}
 	for _, area := range areas {
 		area.AddStores(&s, store.DB)

@@ -1,4 +1,4 @@
-package sqlstore
+package connections
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // ConsentStates stores which states of consents were used.
-type ConsentStates struct{ db *DB }
+type ConsentStates struct{ db *Store }
 
 var _ ports.ConsentStates = (*ConsentStates)(nil)
 

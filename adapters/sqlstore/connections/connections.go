@@ -1,4 +1,4 @@
-package sqlstore
+package connections
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 )
 
 // Connections stores connections to warehouses.
-type Connections struct{ db *DB }
+type Connections struct{ db *Store }
 
 var _ ports.Connections = (*Connections)(nil)
 
 // Add implements ports.Connections.
 func (s *Connections) Add(ctx context.Context, by identity.Actor,
 	make func(others int) (*connection.Connection, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
@@ -53,14 +53,14 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 }
 
 // liveConnections counts a workspace's live connections except for one.
-func (store *DB) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
+func (store *Store) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
 	_, err = store.Get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`,
 		ws, but)
 	return n, err
 }
 
 // keepCredential stores the new credential of c, erases that of a revoked connection, and records c's events.
-func (store *DB) keepCredential(ctx context.Context, c *connection.Connection) error {
+func (store *Store) keepCredential(ctx context.Context, c *connection.Connection) error {
 	if c.Status == connection.Revoked {
 		if _, err := store.Exec(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Connections) Get(
 	return s.db.connection(ctx, ws, id, "")
 }
 
-func (store *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
+func (store *Store) connection(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
 	lock string) (*connection.Connection, error) {
 	var row connectionRow
 	found, err := store.Get(ctx, &row, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ?
@@ -141,7 +141,7 @@ func (s *Connections) Lock(
 func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID,
 	change func(*connection.Connection, int) error) (*connection.Connection, error) {
 	var c *connection.Connection
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+	err := s.db.inTx(ctx, func(tx *Store) (err error) {
 		tx.DeclareChange(ws)
 		if c, err = tx.connection(ctx, ws, id, tx.Dialect.Lock); err != nil {
 			return err
@@ -190,7 +190,7 @@ func connectionValues(c *connection.Connection) ([]any, error) {
 }
 
 // saveConnection writes a connection that is locked, unless its values are the same as before.
-func (store *DB) saveConnection(ctx context.Context, previous []any, c *connection.Connection) error {
+func (store *Store) saveConnection(ctx context.Context, previous []any, c *connection.Connection) error {
 	values, err := connectionValues(c)
 	if err != nil || slices.Equal(values, previous) {
 		return err

@@ -1,4 +1,4 @@
-package sqlstore
+package connections
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package sqlstore
+package connections
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 	if e == connection.Probing {
 		scopes = append(scopes, scope{"failed target " + address, &counts.Failed})
 	}
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		for _, scope := range scopes {
 			var err error
 			if *scope.attempts, err = tx.lockedAttempts(ctx, scope.name); err != nil {
@@ -60,7 +60,7 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 
 // lockedAttempts reads the attempts of a scope that are about to change. If there is no row, it is created first, so
 // that it can be locked.
-func (store *DB) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
+func (store *Store) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
 	if _, err := store.Exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0)
 		ON CONFLICT (scope) DO NOTHING`, scope); err != nil {
 		return nil, err
