@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"mime"
@@ -18,8 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/andybalholm/brotli"
 )
 
 // Prefix is the path prefix of everything that belongs to the console.
@@ -45,11 +42,14 @@ type file struct {
 	packed      []packing // the shortest first
 }
 
-// packing is a compressed form of a file, which is created when the first browser requests it.
+// packing is a compressed form of a file.
 type packing struct {
 	encoding string
 	body     func() []byte // nil if it would not be shorter
 }
+
+// brotliSuffix follows the name of a file in the name of its form in Brotli, which the build makes.
+const brotliSuffix = ".br"
 
 // New returns the handler of a built console: index.html, and assets.
 func New(dist fs.FS) *Handler {
@@ -66,10 +66,15 @@ func readBuild(dist fs.FS) (*build, error) {
 		if err != nil {
 			return err
 		}
-		b.files[name] = &file{plain, mime.TypeByExtension(path.Ext(name)), []packing{
-			{"br", sync.OnceValue(func() []byte { return packed(plain, brotliWriter) })},
-			{"gzip", sync.OnceValue(func() []byte { return packed(plain, gzipWriter) })},
-		}}
+		if strings.HasSuffix(name, brotliSuffix) {
+			return nil
+		}
+		f := &file{plain: plain, contentType: mime.TypeByExtension(path.Ext(name))}
+		if short, err := fs.ReadFile(dist, name+brotliSuffix); err == nil {
+			f.packed = append(f.packed, packing{"br", func() []byte { return short }})
+		}
+		f.packed = append(f.packed, packing{"gzip", sync.OnceValue(func() []byte { return zip(plain) })})
+		b.files[name] = f
 		return nil
 	})
 	if err != nil {
@@ -90,20 +95,10 @@ func readBuild(dist fs.FS) (*build, error) {
 	return b, nil
 }
 
-// brotliLevel compresses the largest file in a tenth of a second. The highest level needs more than a second.
-const brotliLevel = 9
-
-func brotliWriter(w io.Writer) (io.WriteCloser, error) {
-	return brotli.NewWriterLevel(w, brotliLevel), nil
-}
-
-func gzipWriter(w io.Writer) (io.WriteCloser, error) {
-	return gzip.NewWriterLevel(w, gzip.BestCompression)
-}
-
-func packed(plain []byte, writer func(io.Writer) (io.WriteCloser, error)) []byte {
+// zip returns plain in gzip, or nil if that is not shorter.
+func zip(plain []byte) []byte {
 	var out bytes.Buffer
-	w, err := writer(&out)
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err == nil {
 		_, err = w.Write(plain)
 	}

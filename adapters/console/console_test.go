@@ -31,10 +31,15 @@ func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest
 }
 
 func built(script string) http.Handler {
+	var short bytes.Buffer
+	w := brotli.NewWriter(&short)
+	_, _ = w.Write([]byte(script)) // a buffer takes everything
+	_ = w.Close()
 	return console.New(fstest.MapFS{
 		"index.html": {Data: []byte(`<base href="/console/" /><meta content="__NONCE__">
 			<script src="./assets/index.js">`)},
-		"assets/index.js": {Data: []byte(script)}, "favicon.svg": {Data: []byte("<svg/>")},
+		"assets/index.js": {Data: []byte(script)}, "assets/index.js.br": {Data: short.Bytes()},
+		"assets/new.js": {Data: []byte(script)}, "favicon.svg": {Data: []byte("<svg/>")},
 	})
 }
 
@@ -89,9 +94,14 @@ func TestAssetsAreKeptForAVersionAndGoneInTheNext(t *testing.T) {
 	if w := get(t, h, "/console/"+at[1]); w.Body.String() != script {
 		t.Errorf("without compression: %d %v", w.Code, w.Header())
 	}
+	w := get(t, h, "/console/"+strings.Replace(at[1], "index", "new", 1), "Accept-Encoding", "gzip, br")
+	if w.Code != 200 || w.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("a file without a form in Brotli: %d %v", w.Code, w.Header())
+	}
 	for name, gone := range map[string]*httptest.ResponseRecorder{
 		"another version": get(t, next, "/console/"+at[1]), "no version": get(t, h, "/console/assets/index.js"),
-		"no such file": get(t, h, strings.Replace("/console/"+at[1], "index", "other", 1)),
+		"no such file":                  get(t, h, strings.Replace("/console/"+at[1], "index", "other", 1)),
+		"a compressed form by its name": get(t, h, "/console/"+at[1]+".br"),
 	} {
 		if gone.Code != 404 {
 			t.Errorf("%s: %d", name, gone.Code)

@@ -1,9 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
 )
 
 func TestTheCommittedConsoleIsBuiltFromItsSources(t *testing.T) {
@@ -18,4 +24,46 @@ func TestTheCommittedConsoleIsBuiltFromItsSources(t *testing.T) {
 	if strings.TrimSpace(string(got)) != want {
 		t.Error("web/dist is out of date: run .ci/run web")
 	}
+}
+
+func TestTheCommittedCompressedFilesAreThoseBesideThem(t *testing.T) {
+	compressed := 0
+	err := filepath.WalkDir("../../"+distFolder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		base, isCompressed := strings.CutSuffix(name, ".br")
+		if !isCompressed {
+			if _, err := os.Stat(name + ".br"); err != nil && filepath.Ext(name) == ".js" && size(t, name) >= leastBytes {
+				t.Errorf("%s: %v", name, err)
+			}
+			return nil
+		}
+		compressed++
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		text, err := io.ReadAll(brotli.NewReader(file))
+		if err != nil {
+			return err
+		}
+		if plain, err := os.ReadFile(base); err != nil || !bytes.Equal(plain, text) {
+			t.Errorf("%s is not %s, compressed: %v", name, base, err)
+		}
+		return nil
+	})
+	if err != nil || compressed == 0 {
+		t.Errorf("%d files, %v", compressed, err)
+	}
+}
+
+func size(t *testing.T, name string) int64 {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }

@@ -11,8 +11,11 @@ import (
 	"strings"
 )
 
-// sourcesFile has the fingerprint of the sources that the committed console was built from.
-const sourcesFile = "web/dist/sources.txt"
+// distFolder is the committed console.
+const distFolder = "web/dist"
+
+// sourcesFile has the fingerprint of the sources that it was built from.
+const sourcesFile = distFolder + "/sources.txt"
 
 // fingerprint returns a hash of everything that the console is built from. root is the folder of the repository.
 func fingerprint(root string) (string, error) {
