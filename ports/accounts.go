@@ -12,7 +12,7 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Users stores the people of an org and the workspaces that they belong to.
+// Users stores an org's people and the workspaces that they belong to.
 type Users interface {
 	// Add stores a user without memberships. It returns account.ErrEmailTaken, and stores nothing, if a user of the org
 	// has the same e-mail address.
@@ -75,10 +75,9 @@ type People interface {
 		ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
 	) (*account.PersonSummary, error)
 
-	// ChangeAccess loads the account of a person of by's org as account.Access. It locks out other such
-	// changes in the org, so that two operators cannot disable each other at once. It calls change, and
-	// saves what the user and the keys recorded, all in one transaction. account.ErrUserNotFound if the
-	// org has no such user.
+	// ChangeAccess loads the account of a person in by's org as account.Access. It locks out other such changes in the
+	// org, so that two operators cannot disable each other at once. It calls change, and saves what the user and the
+	// keys recorded, all in one transaction. account.ErrUserNotFound if the org has no such user.
 	ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Access) error) error
 }
 
@@ -91,14 +90,14 @@ type Erasures interface {
 		ctx context.Context, org identity.OrgID, id identity.UserID, emit func(account.ExportSection) error,
 	) error
 
-	// Erase loads the account of a person of by's org as account.Leaver, locked as in ChangeAccess. It calls change,
-	// saves what the user, the workspaces and the keys recorded, stores the erasure, and removes the person's
-	// sessions, sign-ins, links, tickets, shares and invitations, which it counts in the erasure's report, all in one
+	// Erase loads the account of a person in by's org as account.Leaver, locked as in ChangeAccess. It calls change,
+	// saves what the user, the workspaces and the keys recorded, stores the erasure, and removes the person's sessions,
+	// sign-ins, links, tickets, shares and invitations, which it counts in the erasure's report, all in one
 	// transaction. account.ErrUserNotFound if the org has no such user.
 	Erase(ctx context.Context, by identity.Actor, id identity.UserID,
 		change func(*account.Leaver) (*account.Erasure, error)) error
 
-	// Erasure returns the erasure of a person, or account.ErrErasureNotFound.
+	// Erasure returns a person's erasure, or account.ErrErasureNotFound.
 	Erasure(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Erasure, error)
 
 	// CompleteErasure redacts the events of the org, and removes the stored responses, that name the erased person. It

@@ -31,11 +31,11 @@ type Chats interface {
 	UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, users []identity.UserID,
 		change func(*chat.Template, []chat.Party) error) (*chat.Template, error)
 
-	// Invited returns the templates of a workspace, deleted ones included, that have user as an invited
-	// member, ordered by id. user is a reserved id (account.InvitationID.Reserved).
+	// Invited returns a workspace's templates, deleted ones included, that have user as an invited member, ordered by
+	// id. user is a reserved id (account.InvitationID.Reserved).
 	Invited(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) ([]chat.ID, error)
 
-	// Waiting returns the invited members of a template, ordered by id.
+	// Waiting returns a template's invited members, ordered by id.
 	Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID) ([]identity.UserID, error)
 }
 

@@ -79,6 +79,6 @@ type EmbedUses interface {
 	// does not have are dropped.
 	Add(ctx context.Context, org identity.OrgID, id embed.TokenID, uses []embed.Use) error
 
-	// List returns the uses of a token from one day to another, both included, latest day first and then by origin.
+	// List returns a token's uses from one day to another, both included, latest day first and then by origin.
 	List(ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day) ([]embed.Use, error)
 }

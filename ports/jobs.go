@@ -34,7 +34,7 @@ type Jobs interface {
 	History(ctx context.Context, ws identity.WorkspaceID, subject string, q page.Query) (page.Of[job.Entry], error)
 }
 
-// ErrJobLost is returned to a worker that no longer holds the lease of a job.
+// ErrJobLost is returned to a worker that no longer holds a job's lease.
 var ErrJobLost = errors.New("another worker has taken the job over")
 
 // JobQueue hands queued jobs to workers. A worker serves every org.

@@ -39,7 +39,7 @@ type Authenticators interface {
 	// account.ErrPasskeyInvalid if it is no response.
 	Read(response []byte) (credential, clientData []byte, err error)
 
-	// Created verifies the response to the creation of a credential for user: challenge, origin, relying party, user
+	// Created verifies the response to a credential's creation for user: challenge, origin, relying party, user
 	// presence and user verification. It accepts every attestation, and trusts none. account.ErrPasskeyInvalid if the
 	// response does not verify.
 	Created(

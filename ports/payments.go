@@ -27,8 +27,8 @@ type Payments interface {
 	Update(ctx context.Context, by identity.Actor, account string,
 		change func(*payment.Customer) error) (*payment.Customer, error)
 
-	// Invoices lists the invoices of a workspace at an account, newest first, only invoices with one status if
-	// status is not empty.
+	// Invoices lists a workspace's invoices at an account, newest first, only invoices with one status if status is not
+	// empty.
 	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,
 		q page.Query) (payment.InvoicePage, error)
 

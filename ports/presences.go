@@ -11,14 +11,13 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Presences stores the presences of an org. The stored records may lag behind what a node knows, but
-// only in how recently devices were heard from.
+// Presences stores an org's presences. The stored records may lag behind what a node knows, but only in how recently
+// devices were heard from.
 type Presences interface {
 	// Get returns a record, deleted ones included; presence.ErrNotFound if org never had it.
 	Get(ctx context.Context, org identity.OrgID, id presence.ID) (*presence.Record, error)
 
-	// ByUser returns the record of a user of org, deleted ones included; presence.ErrNotFound if there
-	// never was one.
+	// ByUser returns the record of a user of org, deleted ones included; presence.ErrNotFound if there never was one.
 	ByUser(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error)
 
 	// Update loads the records of users of org, calls change for each, and saves those that it changed

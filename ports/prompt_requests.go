@@ -21,7 +21,7 @@ type PromptRequests interface {
 	// OpenRequests returns the requests of a template that wait, oldest first.
 	OpenRequests(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.ActivationRequest, error)
 
-	// Requests lists the requests of a template, newest first; only those in a state, unless that is empty.
+	// Requests lists a template's requests, newest first; only those in a state, unless that is empty.
 	Requests(
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, state prompt.RequestState, q page.Query,
 	) (prompt.RequestPage, error)

@@ -43,7 +43,7 @@ type Prompts interface {
 	PromptVersions
 }
 
-// PromptVersions is the part of Prompts for the versions of a template.
+// PromptVersions is the part of Prompts for a template's versions.
 type PromptVersions interface {
 	// GetVersion returns a nil version if ref names none. If by may not see the template, it returns no
 	// version and does not look for one: the response time must not reveal that there is such a
@@ -64,7 +64,7 @@ type PromptVersions interface {
 		ctx context.Context, by identity.Actor, r prompt.Reference,
 	) (reading *prompt.Reading, v *prompt.Version, lost bool, err error)
 
-	// Rollouts returns the running rollouts of a template, by label; none if by's workspace has no such template.
+	// Rollouts returns a template's running rollouts, by label; none if by's workspace has no such template.
 	Rollouts(ctx context.Context, by identity.Actor, id prompt.ID) ([]prompt.Rollout, error)
 
 	// UpdateVersion changes a template and one of its versions, nil if ref names none. It reads and
@@ -117,7 +117,7 @@ type PromptLists interface {
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, firstDay prompt.Day, limit int,
 	) ([]prompt.Reads, error)
 
-	// Activations lists the moves of a label, or the activations if label is empty, latest first.
+	// Activations lists a label's moves, or the activations if label is empty, latest first.
 	Activations(
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string, q page.Query,
 	) (page.Of[prompt.Activation], error)

@@ -12,11 +12,11 @@ import (
 // SourceValidations stores the last validation of each source. Methods return source.ErrNotFound if the workspace has
 // no source with that id.
 type SourceValidations interface {
-	// Validation returns the last validation of a source, or a zero Validation.
+	// Validation returns a source's last validation, or a zero Validation.
 	Validation(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Validation, error)
 
-	// UpdateValidation changes the last validation of a source, or a zero Validation, and saves it with the
-	// events that change recorded. Changes of one source run one after another.
+	// UpdateValidation changes a source's last validation, or a zero Validation, and saves it with the events that
+	// change recorded. Changes of one source run one after another.
 	UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 		change func(*source.Validation) error) (*source.Validation, error)
 }

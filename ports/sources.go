@@ -26,7 +26,7 @@ type Sources interface {
 	// Get returns a source. Learnt is nil in all sources that are read.
 	Get(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error)
 
-	// List lists the sources of a workspace, newest first.
+	// List lists a workspace's sources, newest first.
 	List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error)
 
 	// ListThrough lists the sources that read through a connection, newest first.

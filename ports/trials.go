@@ -9,7 +9,7 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Trials records which cards and customers the workspaces of an org have used to start trials, for each account at a
+// Trials records which cards and customers an org's workspaces have used to start trials, for each account at a
 // gateway.
 type Trials interface {
 	// Claim stores the marks of a trial of by's workspace, and returns those that another workspace has claimed

@@ -16,7 +16,7 @@ type UsageOutbox interface {
 	// was not tried yet and happened at since or later, it adds the quantity to that event instead.
 	QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, start time.Time) error
 
-	// QueuedUsage returns the oldest events of a workspace for an account, at most n.
+	// QueuedUsage returns a workspace's oldest events for an account, at most n.
 	QueuedUsage(ctx context.Context, ws identity.WorkspaceID, account string, n int) ([]payment.UsageEvent, error)
 
 	// TryUsage stores that an event is tried at a time, and returns its quantity. tried is false if it was tried

@@ -14,10 +14,9 @@ import (
 // decides only whether a token is genuine, meant for Atrium and valid now. It does not decide what the
 // bearer may do.
 type Verifier interface {
-	// Verify returns the claims of a token if its iss is the URL of one of issuers, that issuer's
-	// current keys verify its signature, its aud names one of that issuer's audiences (and so does its
-	// azp if aud names several), it has an exp and a sub that account.Claims permits, and now lies
-	// between nbf, iat and exp, with one minute of tolerance.
+	// Verify returns a token's claims if its iss is the URL of one of issuers, that issuer's current keys verify its
+	// signature, its aud names one of that issuer's audiences (and so does its azp if aud names several), it has an exp
+	// and a sub that account.Claims permits, and now lies between nbf, iat and exp, with one minute of tolerance.
 	//
 	// For any other token, even one that is not a JWT, the error is identity.ErrUnauthenticated, and
 	// its text gives no details. The network is reached only for issuers, never for an address in a

@@ -34,9 +34,9 @@ type Warehouse interface {
 	// unknown, and no error.
 	Preview(ctx context.Context, target Target, q connection.PreviewQuery) (connection.Preview, error)
 
-	// Rows calls yield with the rows of a table, in batches of one snapshot. The first batch names the requested
-	// columns that the table does not have; if there are any, no rows follow. If yield returns an error, the call ends
-	// with it. Rows returns connection.RowsUnsupported if the kind cannot stream rows, else errors as Preview does.
+	// Rows calls yield with a table's rows, in batches of one snapshot. The first batch names the requested columns
+	// that the table does not have; if there are any, no rows follow. If yield returns an error, the call ends with it.
+	// Rows returns connection.RowsUnsupported if the kind cannot stream rows, else errors as Preview does.
 	Rows(ctx context.Context, target Target, q connection.RowsQuery, yield func(column.Batch) error) error
 }
 

@@ -60,7 +60,7 @@ type WebhookQueue interface {
 	// e's, or another node has leased the endpoint.
 	Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error
 
-	// Pending counts the pending deliveries of an endpoint, without those that wait for an earlier one about the same
+	// Pending counts an endpoint's pending deliveries, without those that wait for an earlier one about the same
 	// subject.
 	Pending(ctx context.Context, endpoint webhook.ID) (int, error)
 

@@ -49,8 +49,7 @@ func NewService(atomic ports.Atomic, s ports.AccountStores, d Deps) *Service {
 	}
 }
 
-// Authenticate returns the principal of a token of org. Every problem with the token is
-// identity.ErrUnauthenticated.
+// Authenticate returns the principal of an org's token. Every problem with the token is identity.ErrUnauthenticated.
 func (s *Service) Authenticate(
 	ctx context.Context, org *identity.Org, token string, now time.Time,
 ) (*account.Principal, error) {

@@ -93,7 +93,7 @@ func (s *Directory) ChangeUser(
 	return u, err
 }
 
-// RemoveUser disables the account of a user, who is no longer in the directory.
+// RemoveUser disables a user's account, who is no longer in the directory.
 func (s *Directory) RemoveUser(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID,
 ) error {

@@ -64,7 +64,7 @@ func erasePresence(ctx context.Context, p ports.Presences, by identity.Actor, id
 	return err
 }
 
-// Erasure returns the erasure of a person of by's org, with its report. by is an operator or the system.
+// Erasure returns the erasure of a person in by's org, with its report. by is an operator or the system.
 func (s *Service) Erasure(
 	ctx context.Context, by identity.Actor, id identity.UserID,
 ) (*account.Erasure, error) {

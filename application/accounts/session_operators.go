@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// ListOf lists the live sessions of a person of by's org. by is an operator or the system.
+// ListOf lists the live sessions of a person in by's org. by is an operator or the system.
 func (s *Sessions) ListOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, q page.Query,
 ) (account.SessionPage, error) {

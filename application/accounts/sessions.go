@@ -28,8 +28,8 @@ func NewSessions(
 	return &Sessions{atomic: atomic, sessions: sessions, keys: keys, users: users, mailer: m}
 }
 
-// Authenticate returns the person of a session of org, of which a request shows the cookie and the proof. Every
-// problem with them is identity.ErrUnauthenticated.
+// Authenticate returns the person of an org's session, of which a request shows the cookie and the proof. Every problem
+// with them is identity.ErrUnauthenticated.
 func (s *Sessions) Authenticate(
 	ctx context.Context, org *identity.Org, cookie, proof string, now time.Time,
 ) (*account.SessionPerson, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Registries returns the current registry of an org. A reload of the configuration creates a new one.
+// Registries returns an org's current registry. A reload of the configuration creates a new one.
 type Registries func(identity.OrgID) *chat.Registry
 
 // MailInvitation mails the link of a committed invitation, and returns whether a mail server accepted it.

@@ -62,8 +62,8 @@ func (s *Service) AddMember(
 	return out, nil
 }
 
-// invite invites a person to the workspace because of a template. The workspace is locked before the
-// template, as when an invitation is accepted. The link is mailed after the commit.
+// invite invites a person to the workspace because of a template. The workspace is locked before the template, as when
+// an invitation is accepted. The link is mailed after the commit.
 func (s *Service) invite(
 	ctx context.Context, by identity.Actor, org *identity.Org, id chat.ID, g chat.Grant,
 ) (*Added, error) {

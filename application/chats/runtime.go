@@ -45,8 +45,8 @@ func (s *Service) Runtime(
 	return out, err
 }
 
-// Effective returns the effective instructions of a template, as the owner of the template may read them, with values
-// for variables of its prompt. Returns chat.ErrPromptGone if the prompt or its version no longer exists.
+// Effective returns a template's effective instructions, as the owner of the template may read them, with values for
+// variables of its prompt. Returns chat.ErrPromptGone if the prompt or its version no longer exists.
 func (s *Service) Effective(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (chat.Effective, error) {
@@ -54,9 +54,9 @@ func (s *Service) Effective(
 	return e, err
 }
 
-// instructions returns the effective instructions of a template: its own, with a nil version, or the instructions of
-// its prompt's version. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone
-// if that version does not exist.
+// instructions returns a template's effective instructions: its own, with a nil version, or the instructions of its
+// prompt's version. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone if
+// that version does not exist.
 func (s *Service) instructions(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (*prompt.Version, chat.Effective, error) {

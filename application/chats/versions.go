@@ -23,7 +23,7 @@ func (s *Service) Inside(ctx context.Context, by identity.Actor, id chat.ID) (*c
 	return t, t.Allow(by, access.Editor)
 }
 
-// Versions lists the versions of a template. Requires the editor role, as all reads of versions do.
+// Versions lists a template's versions. Requires the editor role, as all reads of versions do.
 func (s *Service) Versions(ctx context.Context, by identity.Actor, id chat.ID, q page.Query) (chat.VersionPage, error) {
 	if _, err := s.Inside(ctx, by, id); err != nil {
 		return chat.VersionPage{}, err

@@ -30,7 +30,7 @@ type Offer struct {
 	Timeouts connection.Timeouts
 }
 
-// Offers returns the current offer of an org; zero if the org is not configured.
+// Offers returns an org's current offer; zero if the org is not configured.
 type Offers func(identity.OrgID) Offer
 
 // Service holds the use cases, one method each.
@@ -241,7 +241,7 @@ func (s *Service) sealed(
 	return t, err
 }
 
-// checkLater queues the next check of a connection.
+// checkLater queues a connection's next check.
 func checkLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *connection.Connection) error {
 	due := c.NextCheck(by.At, rand.Float64()) //nolint:gosec // jitter needs no secrecy
 	if c.NextCheckAt.IsZero() || due.Before(c.NextCheckAt) {

@@ -25,8 +25,8 @@ type ConsentRequest struct {
 	ExpiresAt time.Time
 }
 
-// RequestConsent begins the consent of a person to connections of a kind. The browser brings back a
-// connection.Consent, which works once, in the same session and workspace. Nothing is stored until then.
+// RequestConsent begins a person's consent to connections of a kind. The browser brings back a connection.Consent,
+// which works once, in the same session and workspace. Nothing is stored until then.
 func (s *Service) RequestConsent(
 	ctx context.Context, by identity.Actor, kind connection.Kind,
 ) (ConsentRequest, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Registries returns the current registry of an org. A reload of the configuration creates a new one.
+// Registries returns an org's current registry. A reload of the configuration creates a new one.
 type Registries func(identity.OrgID) *chat.Registry
 
 // Service holds the use cases of embed tokens and their sessions, one method each.

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Preview opens a session in which Atrium's own page shows the draft of a template. Requires the viewer role. It lasts
+// Preview opens a session in which Atrium's own page shows a template's draft. Requires the viewer role. It lasts
 // embed.PreviewLifetime, and ends with by's credential, which proof identifies, and by's access to the template.
 func (s *Service) Preview(
 	ctx context.Context, by identity.Actor, proof account.Proof, template chat.ID,

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// UseConnection calls do with the readable credential of a connection, whose kind it also checks against what the org
+// UseConnection calls do with a connection's readable credential, whose kind it also checks against what the org
 // offers. The context of do ends when the credential is replaced or revoked.
 type UseConnection func(ctx context.Context, by identity.Actor, id connection.ID,
 	call func(context.Context, ports.Warehouse, ports.Target) error) error
@@ -31,7 +31,7 @@ type Replies struct {
 	repliers  Repliers
 }
 
-// Effective returns the effective instructions of a template, with values for variables of its prompt. Returns
+// Effective returns a template's effective instructions, with values for variables of its prompt. Returns
 // chat.ErrPromptGone if the prompt or its version no longer exists.
 type Effective func(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,

@@ -35,7 +35,7 @@ type Visit struct {
 	Caller func(account.Proof) (identity.Actor, error)
 }
 
-// Limit counts a call against the limits of a token. It returns an error if one of them is reached.
+// Limit counts a call against a token's limits. It returns an error if one of them is reached.
 type Limit func(t *embed.Token, count embed.Counted) error
 
 // SessionRequest is what a page sends to open a session.
@@ -146,8 +146,8 @@ func (s *Service) embedding(ctx context.Context, v Visit, token string) (*embed.
 	return e, by, err
 }
 
-// Resume returns the content of a session. It checks the session against its token's current state: if
-// the token has ended, or its origin was removed from the list, the session has ended.
+// Resume returns a session's content. It checks the session against its token's current state: if the token has ended,
+// or its origin was removed from the list, the session has ended.
 func (s *Service) Resume(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
 	pass, e, err := s.resume(ctx, v, session, limit)
 	if err != nil {

@@ -17,7 +17,7 @@ const repeatable = 23 * time.Hour
 // unanswered call may still be running at the gateway.
 const settledAfter = 2 * time.Minute
 
-// result is the outcome of an operation at the gateway.
+// result is an operation's outcome at the gateway.
 type result struct {
 	subscriptions []payment.GatewaySubscription
 	paid          payment.InvoicePayment // of a Pay
@@ -137,8 +137,8 @@ func (s *Service) restoreDefault(callCtx context.Context, t Terms, c *payment.Cu
 	return decline
 }
 
-// lookUpOutcome determines the outcome of an operation from the gateway's current state. refusal is set if the
-// operation had no effect. While that is uncertain, the error is one with an unknown outcome.
+// lookUpOutcome determines an operation's outcome from the gateway's current state. refusal is set if the operation had
+// no effect. While that is uncertain, the error is one with an unknown outcome.
 func (s *Service) lookUpOutcome(
 	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, op *payment.Operation, refusal error,
 ) (result, error) {

@@ -37,14 +37,14 @@ type Terms struct {
 	AutomaticTax   bool                 // the gateway determines the taxes of new subscriptions
 	Reads          *Reads               // of the account; nil if reads wait as long as the gateway takes
 	Returns        payment.ReturnPolicy // to which addresses payers return from pages of the gateway
-	MailedNotices  []payment.NoticeKind // the notices that are mailed to the owners of a workspace
+	MailedNotices  []payment.NoticeKind // the notices that are mailed to a workspace's owners
 
 	// Clock returns the time at the gateway; nil if it is the local time. The sandbox's clock can be
 	// advanced.
 	Clock func(context.Context) (time.Time, error)
 }
 
-// TermsOf returns the current terms of an org.
+// TermsOf returns an org's current terms.
 type TermsOf func(identity.OrgID) Terms
 
 // Service holds the use cases, one method each.
@@ -79,7 +79,7 @@ func NewService(atomic ports.Atomic, s ports.PaymentStores, d Deps) *Service {
 	}
 }
 
-// GatewayOf returns the gateway of an org; empty if the org takes no payments.
+// GatewayOf returns an org's gateway; empty if the org takes no payments.
 func (s *Service) GatewayOf(org identity.OrgID) payment.GatewayKind { return s.deps.Terms(org).Kind }
 
 // termsForManager returns the terms if by manages payments.

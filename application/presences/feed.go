@@ -55,7 +55,7 @@ func newFeed() *feed {
 	return &feed{wake: make(chan struct{}, 1), orgs: map[identity.OrgID]*orgFeed{}, dirty: map[identity.OrgID]bool{}}
 }
 
-// orgFeed returns the state of an org. The caller must hold the lock.
+// orgFeed returns an org's state. The caller must hold the lock.
 func (f *feed) orgFeed(org identity.OrgID) *orgFeed {
 	o := f.orgs[org]
 	if o == nil {

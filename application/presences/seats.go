@@ -30,7 +30,7 @@ type Seats struct {
 	keptAt time.Time
 }
 
-// NewSeats returns the seats of a node.
+// NewSeats returns a node's seats.
 func NewSeats(s ports.StreamSeats, q ports.Quotas) *Seats {
 	return &Seats{store: s, quotas: q, node: id.New("node")}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// FolderShares lists the shares of a folder and of its parents. The empty path lists the shares of the whole workspace,
+// FolderShares lists the shares of a folder and its parents. The empty path lists the shares of the whole workspace,
 // which requires the admin role.
 func (s *Service) FolderShares(ctx context.Context, by identity.Actor, path string,
 	q page.Query) (prompt.FolderSharePage, error) {

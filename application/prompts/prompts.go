@@ -158,7 +158,7 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 	return reading, v, err
 }
 
-// addVersion stores the next version of a template with what it includes, and returns both.
+// addVersion stores a template's next version with what it includes, and returns both.
 func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
 	d prompt.VersionDraft, room *includeRoom) (t *prompt.Template, v *prompt.Version, err error) {
 	add := func(current *prompt.Template, labels prompt.Labels) (*prompt.Version, error) {

@@ -18,8 +18,8 @@ import (
 // has lost access to the workspace.
 const lookEvery = 5 * time.Minute
 
-// Requests lists the activation requests of a template, newest first; only those in a state, unless that is empty.
-// Requires the editor role.
+// Requests lists a template's activation requests, newest first; only those in a state, unless that is empty. Requires
+// the editor role.
 func (s *Service) Requests(ctx context.Context, by identity.Actor, id prompt.ID, state prompt.RequestState,
 	q page.Query) (prompt.RequestPage, error) {
 	if err := s.mayEdit(ctx, by, id); err != nil {
@@ -46,8 +46,8 @@ func (s *Service) mayEdit(ctx context.Context, by identity.Actor, id prompt.ID) 
 	return t.Allow(by, access.Editor)
 }
 
-// RequestDiff compares the version of a request with its base. It returns no versions if one was deleted, or there was
-// no active version.
+// RequestDiff compares a request's version with its base. It returns no versions if one was deleted, or there was no
+// active version.
 func (s *Service) RequestDiff(
 	ctx context.Context, by identity.Actor, r *prompt.ActivationRequest,
 ) (from, to *prompt.Version, d prompt.Difference, err error) {
@@ -225,8 +225,8 @@ func settleOne(
 	return nil, err
 }
 
-// authorOf returns the author of a request as they may act now, with no role if they, or the key that they used, may
-// not act any more.
+// authorOf returns a request's author as they may act now, with no role if they, or the key that they used, may not act
+// any more.
 func authorOf(
 	ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest,
 ) (identity.Actor, error) {

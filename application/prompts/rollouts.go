@@ -55,7 +55,7 @@ func (s *Service) RollOut(
 	return rollout, err
 }
 
-// firstOf returns the version that gets the label of a rollout; the zero Ref without a rollout.
+// firstOf returns the version that gets a rollout's label; the zero Ref without a rollout.
 func firstOf(d prompt.RolloutDraft) prompt.Ref {
 	if len(d.Versions) == 0 {
 		return prompt.Ref{}

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Shares lists the shares of a template.
+// Shares lists a template's shares.
 func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q page.Query) (prompt.SharePage, error) {
 	t, err := s.prompts.Get(ctx, by, id)
 	if err != nil {

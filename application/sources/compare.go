@@ -20,14 +20,14 @@ const (
 	rowPurpose = "source row"
 )
 
-// rowHasher computes what is kept of the rows of a source.
+// rowHasher computes what is kept of a source's rows.
 type rowHasher struct {
 	*Service
 	id  source.ID
 	key int // place of the key in the fields
 }
 
-// hash returns the hashes of a row; ok is false if it has no key. Values that fail count with their texts.
+// hash returns a row's hashes; ok is false if it has no key. Values that fail count with their texts.
 func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash source.RowHash, ok bool) {
 	values := make([]any, len(r.Values))
 	for i, v := range r.Values {
@@ -52,7 +52,7 @@ func (h rowHasher) hash(fields []column.Field, r Row) (key source.KeyHash, hash 
 	return key, hash, true
 }
 
-// keyHash returns the hash of a key; ok is false without a key.
+// keyHash returns a key's hash; ok is false without a key.
 func (s *Service) keyHash(id source.ID, key column.Value) (hash source.KeyHash, ok bool) {
 	text, err := json.Marshal(key)
 	if err != nil || key.IsNull() {
@@ -108,7 +108,7 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 	return err
 }
 
-// hashes reads the rows of a source, and returns the hashes of those with a key of their own: the first of each key.
+// hashes reads a source's rows, and returns the hashes of those with a key of their own: the first of each key.
 func (s *Service) hashes(
 	ctx context.Context, by identity.Actor, src *source.Source,
 ) (map[source.KeyHash]source.RowHash, error) {

@@ -11,16 +11,15 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// SheetPreview holds the first rows of a sheet, and suggestions of which fields of a type its columns
-// belong to.
+// SheetPreview holds a sheet's first rows, and suggestions of which fields of a type its columns belong to.
 type SheetPreview struct {
 	source.Sheet
 	Suggestions []column.Suggestion
 }
 
-// PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
-// tab, header row, charset, delimiter and locale at may replace. Suggestions are for the type with key; if key is
-// empty, for the source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
+// PreviewSheet reads a sheet's first rows: at a location, or of a source that by may use, whose tab, header row,
+// charset, delimiter and locale at may replace. Suggestions are for the type with key; if key is empty, for the
+// source's own type; if there is neither, there are none. rows is the most rows below the header: 1 to
 // column.MaxShownRows.
 func (s *Service) PreviewSheet(
 	ctx context.Context, by identity.Actor, id source.ID, sheetLocation source.SheetLocation, rows int,
@@ -67,8 +66,7 @@ func (s *Service) PreviewSheet(
 	return SheetPreview{Sheet: sheet, Suggestions: suggestions}, err
 }
 
-// TablePreview holds the first rows of a table, and suggestions of which fields of a type its columns
-// belong to.
+// TablePreview holds a table's first rows, and suggestions of which fields of a type its columns belong to.
 type TablePreview struct {
 	connection.Preview
 	Headers     []column.Header // of its columns

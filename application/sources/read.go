@@ -86,7 +86,7 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 	})
 }
 
-// read reads the first rows of a table. For a warehouse, q says what else: a row estimate, and columns beyond the first
+// read reads a table's first rows. For a warehouse, q says what else: a row estimate, and columns beyond the first
 // ones. Its error may be a connection.Code.
 func (s *Service) read(
 	ctx context.Context, by identity.Actor, location source.Location, q connection.PreviewQuery,
@@ -111,7 +111,7 @@ func (s *Service) read(
 	return r, nil
 }
 
-// columnsQuery returns a query for the columns of a mapping.
+// columnsQuery returns a query for a mapping's columns.
 func columnsQuery(pairs []source.Pair) connection.PreviewQuery {
 	var q connection.PreviewQuery
 	for _, p := range pairs {
@@ -120,7 +120,7 @@ func columnsQuery(pairs []source.Pair) connection.PreviewQuery {
 	return q
 }
 
-// readSheet reads the first rows of a sheet as a reading.
+// readSheet reads a sheet's first rows as a reading.
 func (s *Service) readSheet(ctx context.Context, by identity.Actor, location source.Location) (source.Reading, error) {
 	sheet, connection, err := s.showSheet(ctx, by, location)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Service) readSheet(ctx context.Context, by identity.Actor, location sou
 	return ofSheet(location, sheet), nil
 }
 
-// showSheet reads the first rows of a sheet. For sheets of Google and Microsoft it uses the workspace's own credential,
-// if there is one, and returns its connection; otherwise "".
+// showSheet reads a sheet's first rows. For sheets of Google and Microsoft it uses the workspace's own credential, if
+// there is one, and returns its connection; otherwise "".
 func (s *Service) showSheet(
 	ctx context.Context, by identity.Actor, location source.Location,
 ) (sheet source.Sheet, accountID connection.ID, err error) {

@@ -224,7 +224,7 @@ func (r *rowReader) exact() []bool {
 	return out
 }
 
-// text returns the text of a field in a row, after its transformation.
+// text returns a field's text in a row, after its transformation.
 func (r *rowReader) text(field int, cells []*string) *string {
 	columns, transform := r.columnsOf[field], &r.fields[field].Transform
 	if r.query.Raw || transform.IsZero() {

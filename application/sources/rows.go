@@ -24,7 +24,7 @@ const (
 	OnlyInvalid OnInvalid = "only"
 )
 
-// RowsQuery asks for the mapped rows of a source.
+// RowsQuery asks for a source's mapped rows.
 type RowsQuery struct {
 	Limit     int    // the most rows; 0: as many as the org allows
 	Pages     bool   // whether another part may follow, for which a table's rows need an order

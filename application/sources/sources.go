@@ -26,7 +26,7 @@ type Offer struct {
 	Rows   source.RowLimits
 }
 
-// Offers returns the current offer of an org; zero if the org is not configured.
+// Offers returns an org's current offer; zero if the org is not configured.
 type Offers func(identity.OrgID) Offer
 
 // WithCredential calls do with what a connection reaches and its credential, as connections.Service.Use does.

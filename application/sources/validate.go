@@ -47,8 +47,8 @@ func (s *Service) Validate(ctx context.Context, by identity.Actor, id source.ID)
 	return out, nil
 }
 
-// Validation returns the last validation of a source, zero if not found, and the source's revision. It holds no
-// values, so that viewers may read it.
+// Validation returns a source's last validation, zero if not found, and the source's revision. It holds no values, so
+// that viewers may read it.
 func (s *Service) Validation(
 	ctx context.Context, by identity.Actor, id source.ID,
 ) (v source.Validation, revision int64, err error) {

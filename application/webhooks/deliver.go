@@ -118,7 +118,7 @@ func (d *Deliverer) count(org identity.OrgID, n int) {
 	}
 }
 
-// Work delivers the due deliveries of an endpoint, for at most a turn or until stop ends, and ends its lease.
+// Work delivers an endpoint's due deliveries, for at most a turn or until stop ends, and ends its lease.
 func (d *Deliverer) Work(stop context.Context, e *webhook.Endpoint) (err error) {
 	ctx := context.WithoutCancel(stop) // a delivery that has begun is settled
 	var next time.Time

@@ -201,7 +201,7 @@ func (s *Service) Test(ctx context.Context, by identity.Actor, endpoint webhook.
 	return s.deps.Sender.Send(ctx, target, &d, by.At), nil
 }
 
-// Deliveries lists the deliveries of an endpoint, newest first.
+// Deliveries lists an endpoint's deliveries, newest first.
 func (s *Service) Deliveries(ctx context.Context, by identity.Actor, endpoint webhook.ID, f webhook.DeliveryFilter,
 	q page.Query) (webhook.DeliveryPage, error) {
 	if _, err := s.Get(ctx, by, endpoint); err != nil {

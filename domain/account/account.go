@@ -1,5 +1,4 @@
-// Package account holds the people of an org, their workspaces, and the API keys that people and
-// programs use.
+// Package account holds an org's people, their workspaces, and the API keys that people and programs use.
 package account
 
 import (
@@ -88,8 +87,8 @@ func (u *User) Enabled() bool { return u.DisabledAt.IsZero() }
 // Erased reports whether u's data was erased. An erased person is disabled permanently.
 func (u *User) Erased() bool { return !u.ErasedAt.IsZero() }
 
-// Select returns the workspace of a request, which is the key's own. identity.ErrWorkspaceMismatch if
-// the request names another, whether that workspace exists or not.
+// Select returns a request's workspace, which is the key's own. identity.ErrWorkspaceMismatch if the request names
+// another, whether that workspace exists or not.
 func (p *Principal) Select(id string) (Membership, error) {
 	if ws := p.Membership.Workspace; id != "" && id != string(ws.ID) && id != ws.Slug {
 		return Membership{}, identity.ErrWorkspaceMismatch

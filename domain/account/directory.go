@@ -17,7 +17,7 @@ import (
 
 // Limits of what a directory stores by SCIM.
 const (
-	MaxDirectoryText   = 255    // bytes of a user name, of an id in the directory, and of the name of a group
+	MaxDirectoryText   = 255    // bytes of a user name, of an id in the directory, and of a group's name
 	MaxDirectoryPeople = 10_000 // in one group
 	MaxDirectoryGroups = 1_000  // in an org, and of one person
 )

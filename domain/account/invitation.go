@@ -71,8 +71,7 @@ type Invitation struct {
 // Expired reports whether i can no longer be accepted: at ExpiresAt and later.
 func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresAt) }
 
-// AcceptURL returns the link of an invitation to a workspace of org: at its configured address, never one from a
-// request.
+// AcceptURL returns an invitation's link to a workspace of org: at its configured address, never one from a request.
 func AcceptURL(org *identity.Org, t Token) string {
 	template := org.AcceptURL
 	if template == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// MailPause is the minimum time between two mails of a workspace to the address of an invitation.
+// MailPause is the minimum time between two mails of a workspace to an invitation's address.
 const MailPause = 10 * time.Minute
 
 // MailLimits bound the mails about invitations. An invitation beyond the limits is still created and

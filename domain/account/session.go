@@ -223,7 +223,7 @@ func (s *SessionPerson) Principal() *Principal {
 	return p
 }
 
-// Select returns the workspace of a request, as Principal.Select or Person.Select does.
+// Select returns a request's workspace, as Principal.Select or Person.Select does.
 func (s *SessionPerson) Select(id string, safe bool) (Membership, error) {
 	if s.Session.Key != "" {
 		return s.Principal().Select(id)

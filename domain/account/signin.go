@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// SignIn holds the claims of a token, the stored data that they refer to, and the result.
+// SignIn holds a token's claims, the stored data that they refer to, and the result.
 type SignIn struct {
 	Claims Claims
 	Org    *identity.Org

@@ -8,8 +8,8 @@ import (
 )
 
 // followGroups makes User one of the people of the groups that the claims list, and takes User out of those that the
-// claims do not list and that have an external id. A group that is full, and a group beyond the limit of a person, is
-// left out: a sign-in does not fail for it.
+// claims do not list and that have an external id. A group that is full, and a group beyond a person's limit, is left
+// out: a sign-in does not fail for it.
 func (s *SignIn) followGroups(by identity.Actor) error {
 	names, ok := s.Claims.Groups(s.Org)
 	if !ok {
@@ -33,7 +33,7 @@ func (s *SignIn) followGroups(by identity.Actor) error {
 	return nil
 }
 
-// workspaceOf returns the workspace of a group if User is a member of it; nil otherwise.
+// workspaceOf returns a group's workspace if User is a member of it; nil otherwise.
 func (s *SignIn) workspaceOf(g *Group) *Workspace {
 	for _, w := range s.Workspaces {
 		if w.ID == g.Workspace && w.DeletedAt.IsZero() && w.Members[s.User.ID].Role != identity.NoRole {

@@ -26,7 +26,7 @@ func NewToken() Token { return secret.NewToken(KeyTokenPrefix) }
 // look-up.
 func ParseToken(s string) (Token, bool) { return secret.ParseToken(KeyTokenPrefix, s) }
 
-// ParseInvitationToken does the same for the token of an invitation.
+// ParseInvitationToken does the same for an invitation's token.
 func ParseInvitationToken(s string) (Token, bool) {
 	return secret.ParseToken(invitationTokenPrefix, s)
 }
@@ -43,8 +43,8 @@ func NewBrowserSecret() Token { return secret.NewToken(browserPrefix) }
 // ParseBrowserSecret checks the form of such a secret.
 func ParseBrowserSecret(s string) (Token, bool) { return secret.ParseToken(browserPrefix, s) }
 
-// ParseSessionCookie does the same for the cookie of a session.
+// ParseSessionCookie does the same for a session's cookie.
 func ParseSessionCookie(s string) (Token, bool) { return secret.ParseToken(sessionPrefix, s) }
 
-// ParseSessionProof does the same for the proof of a session.
+// ParseSessionProof does the same for a session's proof.
 func ParseSessionProof(s string) (Token, bool) { return secret.ParseToken(sessionProofPrefix, s) }

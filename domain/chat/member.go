@@ -177,7 +177,7 @@ func (t *Template) Remove(by identity.Actor, match revision.Match, party Party) 
 	return m, nil
 }
 
-// remove ends the membership of a member.
+// remove ends a member's membership.
 func (t *Template) remove(by identity.Actor, party Party) {
 	m := party.Member
 	t.leave(party)

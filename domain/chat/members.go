@@ -74,7 +74,7 @@ func CheckGrants(grants []Grant) error {
 	return fault.Join(errs...)
 }
 
-// UnknownMember is the error of a grant, the i-th of several, whose address no member of the workspace has.
+// UnknownMember is the error of the i-th grant, whose address no member of the workspace has.
 func UnknownMember(i int) error {
 	return fault.InField(changeAt(i)+"/email", ErrUserNotInWorkspace.Code,
 		"No member of this workspace has this address. Invite people from outside one at a time.")

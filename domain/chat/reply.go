@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// ReplyKind is the kind of endpoint that replies to the visitors of a template.
+// ReplyKind is the kind of endpoint that replies to a template's visitors.
 type ReplyKind string
 
 // The kinds of replies. The zero ReplyKind is NoReply too.
@@ -26,7 +26,7 @@ const (
 	maxVariables = 16 << 10 // bytes
 )
 
-// Reply is the endpoint that replies to the visitors of a template. Atrium relays, and keeps no conversation.
+// Reply is the endpoint that replies to a template's visitors. Atrium relays, and keeps no conversation.
 type Reply struct {
 	Kind       ReplyKind       `json:"kind"`
 	Connection connection.ID   `json:"connection_id,omitempty"`
@@ -34,7 +34,7 @@ type Reply struct {
 	Variables  json.RawMessage `json:"variables,omitempty"` // of the prompt: a JSON object, up to 16 KiB; nil: none
 }
 
-// Errors about what replies to the messages of a chat.
+// Errors about what replies to a chat's messages.
 var (
 	ErrReplyConnection = &fault.Error{Kind: fault.Invalid, Code: "reply_connection_unavailable",
 		Detail: "The connection does not exist, is of another kind, or you cannot use it."}

@@ -1,4 +1,4 @@
-// Package column examines the columns of a table. It finds the header row, infers the type of each column's values, and
+// Package column examines a table's columns. It finds the header row, infers the type of each column's values, and
 // suggests which field of a schema each column belongs to. Its functions are pure.
 package column
 
@@ -12,8 +12,8 @@ const (
 	MaxShownRows = 20  // of these, the most that are shown
 	LeadingRows  = 20  // rows directly above a header that are shown
 
-	// MaxExtra is the most characters in leading rows and in rows after the first ShownRows together. Further rows
-	// are omitted, so that a preview fits into the answer of a child process.
+	// MaxExtra is the most characters in leading rows and in rows after the first ShownRows together. Further rows are
+	// omitted, so that a preview fits into a child process's answer.
 	MaxExtra = 128 << 10
 )
 
@@ -45,7 +45,7 @@ type Header struct {
 	Unordered bool // rows of a table cannot be in the order of its values
 }
 
-// Preview holds the first rows of a table.
+// Preview holds a table's first rows.
 type Preview struct {
 	HeaderRow  int     // from 1; 0 if the table is empty; NoHeader if that was given
 	Confidence float64 // probability from 0 to 1 that this is the header; 1 if it was given

@@ -23,8 +23,8 @@ func Window(headerRow int) (skip, rows int) {
 	return headerRow - 1 - count, count + 1 + SampleWindow
 }
 
-// Examine finds the header of a table and describes the rows below it. rows are the rows of the Window for
-// headerRow. Each may be of any length; cells beyond MaxColumns are ignored.
+// Examine finds a table's header and describes the rows below it. rows are the rows of the Window for headerRow. Each
+// may be of any length; cells beyond MaxColumns are ignored.
 func Examine(rows [][]*string, headerRow int) Preview {
 	rows = slices.Clone(rows)
 	for i, row := range rows {
@@ -101,7 +101,7 @@ func leading(rows [][]*string, budget *int) [][]*string {
 	return out
 }
 
-// fits reports whether the cells of a row have at most left characters, and reduces left by them.
+// fits reports whether a row's cells have at most left characters, and reduces left by them.
 func fits(row []*string, budget *int) bool {
 	for _, c := range row {
 		if c != nil {
@@ -117,7 +117,7 @@ func distinct(header []*string, width int) []string {
 	names, uniqueNames := make([]string, width), map[string]bool{}
 	for _, c := range header {
 		if c != nil {
-			uniqueNames[oneLine(*c)] = true // so that no number produces the name of another column
+			uniqueNames[oneLine(*c)] = true // so that no number produces another column's name
 		}
 	}
 	uses := map[string]bool{}

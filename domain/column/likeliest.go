@@ -159,10 +159,10 @@ func evidence(rows [][]*string, header int) float64 {
 	return sum
 }
 
-// maxName is how many characters the name of a column has at most, as a rule.
+// maxName is how many characters a column's name has at most, as a rule.
 const maxName = 40
 
-// isName reports whether a cell can be the name of a column: words, rather than a number, a code, a date or an address.
+// isName reports whether a cell can be a column's name: words, rather than a number, a code, a date or an address.
 func isName(cell string) bool {
 	letters, digits := 0, 0
 	for _, r := range cell {

@@ -195,7 +195,7 @@ func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 	return m
 }
 
-// column returns the name of a column. Words in brackets, such as units, count only if a field has them.
+// column returns a column's name. Words in brackets, such as units, count only if a field has them.
 func (m *matcher) column(header string, fieldWords map[string]int) columnName {
 	outer, inner := unbracketed(header)
 	for _, w := range inner {

@@ -2,7 +2,7 @@ package column
 
 import "strings"
 
-// noise are words that name the owner of a value, or say that it is the usual one, also in other languages.
+// noise are words that name a value's owner, or say that it is the usual one, also in other languages.
 var noise = setOf("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer",
 	"requester", "subscriber", "member", "lead", "billing", "bill", "1", "value", "eur", "usd", "gbp", "our",
 	"associated", "related", "guest", "invitee", "attendee", "user", "flag", "editable", "non",

@@ -177,7 +177,7 @@ func (c *Connection) keep(n *NewCredential, now time.Time) {
 	c.CredentialRevision++
 }
 
-// note records the findings of a probe.
+// note records a probe's findings.
 func (c *Connection) note(t Trial) {
 	c.Checks = t.Report.Checks
 	if code := t.Report.Failure(); code != "" {
@@ -240,7 +240,7 @@ func (c Credential) RevealSecrets() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// title names the target of a credential, for people.
+// title names a credential's target, for people.
 func (c Credential) title() string {
 	d, _ := Describe(c.kind)
 	title := d.Title

@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// tidyHost corrects the host of a credential, which people paste from elsewhere: it removes spaces, a scheme and a
-// slash at the end, and moves a port to its field. It returns what is wrong with a host that means something else; a
-// zero Field if the kind's schema can check the host.
+// tidyHost corrects a credential's host, which people paste from elsewhere: it removes spaces, a scheme and a slash at
+// the end, and moves a port to its field. It returns what is wrong with a host that means something else; a zero Field
+// if the kind's schema can check the host.
 func tidyHost(d *Descriptor, fields map[string]any) fault.Field {
 	text, ok := fields[FieldHost].(string)
 	if !ok || !slices.Contains(d.fields[network], FieldHost) {

@@ -14,7 +14,7 @@ import (
 // "iam". Redshift has them for temporary passwords.
 const (
 	FieldAWSAccessKeyID     = "aws_access_key_id"
-	FieldAWSSecretAccessKey = "aws_secret_access_key" //nolint:gosec // the name of a field
+	FieldAWSSecretAccessKey = "aws_secret_access_key" //nolint:gosec // a field's name
 	FieldAWSRegion          = "aws_region"
 )
 
@@ -47,7 +47,7 @@ const googleTokenHint = "Google gives no token for the service account's key, or
 	".gserviceaccount.com in PostgreSQL, and without @ and all behind it in MySQL. The clock of Atrium's machine " +
 	"must be right."
 
-// withProperties adds properties, a JSON object, to the schema of a credential.
+// withProperties adds properties, a JSON object, to a credential's schema.
 func withProperties(schema json.RawMessage, additions []byte) (json.RawMessage, error) {
 	var object, properties map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &object); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Counts are what the limits of a workspace at a target depend on. What other workspaces do does not use up the calls
-// of this one: they share only the failed sign-ins.
+// Counts are what a workspace's limits at a target depend on. What other workspaces do does not use up the calls of
+// this one: they share only the failed sign-ins.
 type Counts struct {
 	Workspace Attempts // of the workspace, at all targets
 	Target    Attempts // of the workspace, at the target
@@ -65,7 +65,7 @@ type Effort string
 // The efforts.
 const (
 	Probing    Effort = "probe" // of a new credential
-	Testing    Effort = "test"  // of the stored credential of a connection
+	Testing    Effort = "test"  // of a connection's stored credential
 	Previewing Effort = "preview"
 )
 
@@ -132,8 +132,7 @@ func (c Credential) Target(org identity.OrgID) Target { return target(org, c.kin
 // Target returns what c reaches, as Credential.Target does.
 func (c *Connection) Target() Target { return target(c.Org, c.Kind, c.fields()) }
 
-// HostTarget returns the Target of a host that org reads without a connection, such as the host of a
-// sheet.
+// HostTarget returns the Target of a host that org reads without a connection, such as a sheet's host.
 func HostTarget(org identity.OrgID, host string) Target {
 	return digest(org, "host", strings.TrimSuffix(strings.ToLower(host), "."))
 }

@@ -79,8 +79,8 @@ func (r Report) Warnings() []Code {
 	return codes
 }
 
-// FailedAt returns the report of a probe in which step failed before any other ran. The steps before it
-// are skipped too, because their results are unknown.
+// FailedAt returns a probe's report in which step failed before any other ran. The steps before it are skipped too,
+// because their results are unknown.
 func FailedAt(step Step, code Code) Report {
 	var r Report
 	for _, s := range Steps() {

@@ -6,7 +6,7 @@ const (
 	KeyUnsupported  Code = "key_unsupported"  // the type of RowsQuery.Key has no order, or no exact text
 )
 
-// RowsQuery asks for the rows of a table, one after another.
+// RowsQuery asks for a table's rows, one after another.
 type RowsQuery struct {
 	Table   TableRef
 	Columns []string // in the order in which their values are returned

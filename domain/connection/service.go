@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Service is a protocol that a probe recognised at the address of a connection. It is stable and snake_case.
+// Service is a protocol that a probe recognised at a connection's address. It is stable and snake_case.
 type Service string
 
 // The services. "" means that none was recognised.

@@ -40,7 +40,7 @@ func (r TableRef) Compare(o TableRef) int {
 	return strings.Compare(r.Name, o.Name)
 }
 
-// Table is a table that the user of a connection can read.
+// Table is a table that a connection's user can read.
 type Table struct {
 	TableRef
 	Kind        TableKind
@@ -54,7 +54,7 @@ type TableQuery struct {
 	Match string   // only tables whose name contains this text, in upper or lower case; "" for all
 }
 
-// PreviewQuery asks for the first rows of a table.
+// PreviewQuery asks for a table's first rows.
 type PreviewQuery struct {
 	Table    TableRef
 	Rows     int      // 0 to MaxSampleRows
@@ -116,8 +116,8 @@ type Column struct {
 	Unordered    bool // it cannot be RowsQuery.Key: its type has no order, or no text that loses nothing
 }
 
-// Preview shows the first rows of a table. Values are texts as the database writes them, cut to MaxCell
-// characters; nil for NULL.
+// Preview shows a table's first rows. Values are texts as the database writes them, cut to MaxCell characters; nil for
+// NULL.
 type Preview struct {
 	Columns     []Column
 	Total       int  // columns of the table, at most MaxListed

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Origin is the origin of a page as a browser sends it (RFC 6454, section 7): scheme://host, with :port
-// unless it is the scheme's default, in lower case and without a final dot. Origins that are equal to a
-// browser are equal as texts.
+// Origin is a page's origin as a browser sends it (RFC 6454, section 7): scheme://host, with :port unless it is the
+// scheme's default, in lower case and without a final dot. Origins that are equal to a browser are equal as texts.
 type Origin string
 
 // Values other than an origin.

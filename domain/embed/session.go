@@ -74,8 +74,8 @@ type Pass struct {
 	Proof     account.Proof        `json:"c,omitzero"`
 }
 
-// Counted identifies the visitor for the limits of a token: a visitor that the site's backend signed, or a session. If
-// both are empty, only the address of a call is known.
+// Counted identifies the visitor for a token's limits: a visitor that the site's backend signed, or a session. If both
+// are empty, only the address of a call is known.
 type Counted struct{ Visitor, Session string }
 
 // Counted returns who the calls of p count for.

@@ -321,7 +321,7 @@ func orNil(t time.Time) any {
 	return t
 }
 
-// perAddress is the ratio of the limits of an address and of one visitor: many people can share an address.
+// perAddress is the ratio of an address's limits to a visitor's: many people can share an address.
 const perAddress = 6
 
 // PerAddress returns how many calls of each kind one address may make per minute, for all of its visitors that are not

@@ -37,7 +37,7 @@ type Counts struct {
 	Refusals int64 // of pages, sessions and messages whose token is known
 }
 
-// Use is how often a token was used on a day from the pages of an origin, which its list may not have.
+// Use is how often a token was used on a day from an origin's pages, which its list may not have.
 type Use struct {
 	Day    Day
 	Origin Origin // NoOrigin for pages without one

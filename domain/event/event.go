@@ -70,7 +70,7 @@ func SetQuietly[T comparable](field, value *T, name string, changes map[string]a
 	}
 }
 
-// Time returns a time as the data of an event: nil for the zero time.
+// Time returns a time as an event's data: nil for the zero time.
 func Time(now time.Time) any {
 	if now.IsZero() {
 		return nil

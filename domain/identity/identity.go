@@ -147,8 +147,8 @@ func Deputy(by Actor, user UserID, key KeyID, ceiling Role) Actor {
 		Request: Request{ID: by.Request.ID}}
 }
 
-// StepUpWithin is how recently the user of a session must have signed in, or used a passkey, for operations that cannot
-// be undone.
+// StepUpWithin is how recently a session's user must have signed in, or used a passkey, for operations that cannot be
+// undone.
 const StepUpWithin = 10 * time.Minute
 
 // ErrStepUpRequired is returned for operations that cannot be undone, to a session whose user last signed in, or used a

@@ -54,7 +54,7 @@ func (i Issuer) VouchesFor(email string) bool {
 	return inDomains(email, i.EmailDomains)
 }
 
-// inDomains reports whether the domain of an address is one of domains.
+// inDomains reports whether an address's domain is one of domains.
 func inDomains(email string, domains []string) bool {
 	_, domain, _ := strings.Cut(email, "@")
 	return slices.Contains(domains, strings.Map(func(r rune) rune {

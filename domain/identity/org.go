@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Org is one customer of a deployment, or its only one. Orgs are configured, and selected by the host
-// of a request.
+// Org is one customer of a deployment, or its only one. Orgs are configured, and selected by a request's host.
 type Org struct {
 	ID        OrgID
 	Slug      string
@@ -59,7 +58,7 @@ func (o *Org) Provider(name string) (Issuer, bool) {
 	return Issuer{}, false
 }
 
-// Directory finds the org of a host. It is immutable: a reload creates a new one.
+// Directory finds a host's org. It is immutable: a reload creates a new one.
 type Directory struct {
 	byHost map[string]*Org
 	bySlug map[string]*Org

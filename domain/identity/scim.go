@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// SCIMIssuer represents an org's directory wherever other issuers are named by their URLs: in claim rules, and as the
-// verifier of an address.
+// SCIMIssuer represents an org's directory wherever other issuers are named by their URLs: in claim rules, and as an
+// address's verifier.
 const SCIMIssuer = "scim"
 
 // SCIM is how a directory, such as an identity provider's, manages an org's people (RFC 7644).

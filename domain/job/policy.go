@@ -19,7 +19,7 @@ type Policy struct {
 	Lease time.Duration
 }
 
-// State is the state of a job.
+// State is a job's state.
 type State string
 
 // The states. A succeeded or failed job is listed for one week. A cancelled job is deleted.

@@ -50,8 +50,8 @@ func Deceptive(s string) bool {
 	return false
 }
 
-// Strip returns s in its composed form, without the characters for which Deceptive refuses it. It is for names
-// that come from elsewhere, such as the claims of an issuer.
+// Strip returns s in its composed form, without the characters for which Deceptive refuses it. It is for names that
+// come from elsewhere, such as an issuer's claims.
 func Strip(s string) string {
 	s = Normal(s)
 	if !Deceptive(s) {

@@ -22,7 +22,7 @@ const (
 	declinesWithin = 24 * time.Hour
 )
 
-// CardAttempts are the recent attempts of a workspace to add and to charge cards.
+// CardAttempts are a workspace's recent attempts to add and to charge cards.
 type CardAttempts struct {
 	Intents  []IntentAttempt `json:"intents,omitempty"`  // of the last hour, oldest first
 	Declines []time.Time     `json:"declines,omitempty"` // of the last 24 hours, oldest first

@@ -57,9 +57,9 @@ func (ch Changes) request() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Settle ends the operation of a key, and updates the mirror with the gateway's state after it, which is as old as a
-// look. It returns false, and changes nothing, if the mirror has changed since: then the subscriptions must be read
-// again. If the operation is settled already, it changes nothing either.
+// Settle ends a key's operation, and updates the mirror with the gateway's state after it, which is as old as a look.
+// It returns false, and changes nothing, if the mirror has changed since: then the subscriptions must be read again. If
+// the operation is settled already, it changes nothing either.
 func (c *Customer) Settle(by identity.Actor, key string, from Look, subscriptions []GatewaySubscription,
 	plans Plans) bool {
 	if c.Pending == nil || c.Pending.Key != key {

@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// Entitlements are the limits and the usage of a workspace at a moment.
+// Entitlements are a workspace's limits and usage at a moment.
 type Entitlements struct {
 	Plan     *Plan // nil if the workspace is entitled to none
 	Status   Status

@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// InvoiceStatus is the status of an invoice.
+// InvoiceStatus is an invoice's status.
 type InvoiceStatus string
 
 // The statuses.

@@ -90,7 +90,7 @@ func (o *Operation) Why() Cancellation {
 	return *o.Cancellation
 }
 
-// note adds c to the data of an event. Its comment may contain personal data, which the audit trail does not keep.
+// note adds c to an event's data. Its comment may contain personal data, which the audit trail does not keep.
 func (c Cancellation) note(data map[string]any) map[string]any {
 	if c.Feedback != "" {
 		data["cancellation_feedback"] = c.Feedback

@@ -60,7 +60,7 @@ func (i Interval) Advance(t time.Time, n, anchor int) time.Time {
 	return t.AddDate(0, 0, n)
 }
 
-// PlanID is the key of a plan in the org's configuration.
+// PlanID is a plan's key in the org's configuration.
 type PlanID string
 
 // Plan is a product that an org sells by subscription.

@@ -40,7 +40,7 @@ const (
 	DiscountForever   DiscountDuration = "forever"
 )
 
-// Discount reduces the invoices of a subscription, either by a percentage or by an amount.
+// Discount reduces a subscription's invoices, either by a percentage or by an amount.
 type Discount struct {
 	ID       string           `json:"id,omitempty"` // at the gateway; empty before it is used
 	Name     string           `json:"name,omitempty"`
@@ -186,7 +186,7 @@ func (o *Operation) promote(s *Subscription, ch Changes) error {
 	return nil
 }
 
-// note adds p to the data of an event.
+// note adds p to an event's data.
 func (p *Promotion) note(data map[string]any) map[string]any {
 	if p != nil {
 		data["promotion_id"] = p.ID

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Status is the status of a subscription.
+// Status is a subscription's status.
 type Status string
 
 // The statuses. Canceled and IncompleteExpired subscriptions have ended; all others are live.

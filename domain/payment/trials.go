@@ -20,7 +20,7 @@ type TrialMarkKind string
 // The kinds.
 const (
 	EmailMark TrialMarkKind = "email" // the address of an owner
-	CardMark  TrialMarkKind = "card"  // the fingerprint of a payment method
+	CardMark  TrialMarkKind = "card"  // a payment method's fingerprint
 )
 
 // TrialMark is a digest of an address or a card with which a workspace has begun a trial.

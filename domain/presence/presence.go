@@ -113,7 +113,7 @@ type Record struct {
 	Devices   []Device   // by id
 	Mask      *Mask      // what others see while the user is invisible; nil: visible. Never changed in place
 
-	ActiveAt time.Time // the latest heartbeat of a device in use
+	ActiveAt time.Time // a device's latest heartbeat in use
 	SeenAt   time.Time // the latest heartbeat
 
 	Shown Status    // the status that others saw when the record was settled

@@ -39,7 +39,7 @@ const (
 	Verbatim Format = "none"     // the text is used as it is
 )
 
-// Content is the prompt of a version. It is a value: a frozen version keeps its own.
+// Content is a version's prompt. It is a value: a frozen version keeps its own.
 type Content struct {
 	Text           string    // for type text, up to 256 KiB
 	Messages       []Message // for type chat, 1 to 200

@@ -125,7 +125,7 @@ func (f *SharedFolder) Shows(by identity.Actor, s FolderShare) bool {
 	return s.User == by.User || f.Access(by) >= access.Manager
 }
 
-// FolderPath returns the path of a folder as it is stored: without a slash at the end, and with the normal form of its
+// FolderPath returns a folder's path as it is stored: without a slash at the end, and with the normal form of its
 // letters.
 func FolderPath(path string) string { return strings.TrimSuffix(naming.Normal(path), "/") }
 

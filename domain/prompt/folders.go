@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/naming"
 )
 
-// Entry is a template in the outline of a workspace.
+// Entry is a template in a workspace's outline.
 type Entry struct {
 	ID   ID
 	Name string

@@ -30,7 +30,7 @@ const (
 // Include names a version of another prompt whose text replaces it: {{> folder/name@label}}.
 type Include struct {
 	Name     string `json:"name"`     // of the template, as it was written
-	Ref      string `json:"ref"`      // active, a label, the id of a version, or a number such as v3
+	Ref      string `json:"ref"`      // active, a label, a version's id, or a number such as v3
 	Template ID     `json:"template"` // that had the name when the including version was saved
 }
 
@@ -101,7 +101,7 @@ type Source struct {
 
 // Expand replaces the includes of c, a content of the template of. It returns ErrIncludeCycle if of is in the text of
 // an include, ErrIncludeTooDeep beyond MaxIncludeDepth, and ErrIncludeTooLarge if the texts or the variables together
-// exceed the limits of a version. A tag without a source is ErrIncludeNotFound.
+// exceed a version's limits. A tag without a source is ErrIncludeNotFound.
 func (c Content) Expand(template ID, sources []Source) (Expansion, error) {
 	e := Expansion{Content: c, Closure: []ID{template}}
 	parts, err := c.parse()

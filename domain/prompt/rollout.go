@@ -23,8 +23,8 @@ const (
 	slotCount     = 100
 )
 
-// Rollout divides the readers of a label among versions by a key of theirs, such as the id of a user. The first part
-// has the label: callers without a key, chat templates and includes read it.
+// Rollout divides the readers of a label among versions by a key of theirs, such as a user's id. The first part has the
+// label: callers without a key, chat templates and includes read it.
 type Rollout struct {
 	Label string
 	Seed  string        // differs between rollouts, so that it is not always the same readers who go first

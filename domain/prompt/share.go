@@ -177,7 +177,7 @@ func checkExpiry(by identity.Actor, expires time.Time) error {
 	return nil
 }
 
-// orNil returns a time as the data of an event has it: nil for never.
+// orNil returns a time as an event's data has it: nil for never.
 func orNil(t time.Time) any {
 	if t.IsZero() {
 		return nil

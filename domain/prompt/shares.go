@@ -26,8 +26,8 @@ type ShareChanged struct {
 	Action ShareAction
 }
 
-// SetShare gives a user the role of a grant, or ends the share if that is None. A share that exists keeps its end if
-// the grant has none. Requires the manager role, also of those who only end their own.
+// SetShare gives a user a grant's role, or ends the share if that is None. A share that exists keeps its end if the
+// grant has none. Requires the manager role, also of those who only end their own.
 func (t *Template) SetShare(by identity.Actor, recipient Recipient, g Grant) (ShareChanged, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return ShareChanged{}, err

@@ -26,7 +26,7 @@ type Prompt struct {
 	Content     Content
 }
 
-// Content is the content of a version.
+// Content is a version's content.
 type Content struct {
 	Text           *string         `json:"text,omitempty"`
 	Messages       []Message       `json:"messages,omitempty"`

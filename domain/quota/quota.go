@@ -32,7 +32,7 @@ func Kinds() []Kind {
 	return []Kind{PromptTemplates, PromptVersions, ChatTemplates, StorageBytes, Members, Connections, Sources, Streams}
 }
 
-// Amounts holds a number for each kind: the limits of a workspace, or its usage.
+// Amounts holds a number for each kind: a workspace's limits, or its usage.
 type Amounts struct {
 	PromptTemplates int64
 	PromptVersions  int64
@@ -86,7 +86,7 @@ func (a Amounts) Get(k Kind) int64 {
 	return 0
 }
 
-// WithPlan returns a with the limits of a plan, for the kinds that the plan limits.
+// WithPlan returns a with a plan's limits, for the kinds that the plan limits.
 func (a Amounts) WithPlan(plan map[string]int64) Amounts {
 	for _, k := range Kinds() {
 		if limit, ok := plan[string(k)]; ok {

@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// KeyHash is a keyed digest of the key of a row.
+// KeyHash is a keyed digest of a row's key.
 type KeyHash [12]byte
 
 // ID returns k as callers see it: base64url, 16 characters.
@@ -63,7 +63,7 @@ type TrackedRow struct {
 	Changed uint32 // Changes.Number of the comparison that found it new or changed
 }
 
-// Tracked is what is kept of the rows of a source: hashes.
+// Tracked is what is kept of a source's rows: hashes.
 type Tracked struct {
 	Of     string // how they were mapped; a comparison with rows of another mapping says nothing
 	Number uint32 // of the last comparison that found a change; 0 if there was none
@@ -76,7 +76,7 @@ type Tracked struct {
 
 // Changes is what a comparison found.
 type Changes struct {
-	Number  uint32 // from 1, in the order of the comparisons of a source; a cursor
+	Number  uint32 // from 1, in the order of a source's comparisons; a cursor
 	At      time.Time
 	First   bool // of a mapping: it counts no changes
 	Rows    int  // with a key, of which there is no other

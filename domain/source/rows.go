@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// RowsQuery asks for the rows of a sheet, below its header.
+// RowsQuery asks for a sheet's rows, below its header.
 type RowsQuery struct {
 	Columns []string // in the order in which their values are returned
 	Exact   []bool   // the columns to return as they are stored and not as they are shown: numbers and dates
@@ -49,7 +49,7 @@ type RowsQuery struct {
 	Limit   int      // the most rows
 }
 
-// RowLimits bound one request for the rows of a source.
+// RowLimits bound one request for a source's rows.
 type RowLimits struct {
 	Rows    int           // that are read, including those that a filter leaves out
 	Bytes   int           // that a warehouse or a file's host sends

@@ -18,7 +18,7 @@ const (
 	MaxSheetBytes = 64 << 20 // of a file
 )
 
-// FileScheme begins the location of a file in the data directory's folder "sheets": file:contacts.csv.
+// FileScheme begins a file's location in the data directory's folder "sheets": file:contacts.csv.
 const FileScheme = "file:"
 
 // SheetLocation says where a table is: the sheet, the tab and the header row.

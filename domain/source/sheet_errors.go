@@ -44,7 +44,7 @@ var (
 		Code:   "file_too_large",
 		Detail: "The file, its unpacked content or one of its lines is too large.",
 	}
-	// ErrOutOfMemory is also the error of a table: a read of rows needs the same memory however many there are.
+	// ErrOutOfMemory is also a table's error: a read of rows needs the same memory however many there are.
 	ErrOutOfMemory = &fault.Error{
 		Kind: fault.TooLarge,
 		Code: string(connection.OutOfMemory),

@@ -75,8 +75,7 @@ var (
 	}
 )
 
-// Location says where the rows of a source are, in a sheet or in a table of a warehouse, and which
-// connection reads them.
+// Location says where a source's rows are, in a sheet or in a table of a warehouse, and which connection reads them.
 type Location struct {
 	Sheet SheetLocation       // zero for a table
 	Table connection.TableRef // zero for a sheet
@@ -146,7 +145,7 @@ func (d Draft) Check(t Type) error {
 	return errs.Err()
 }
 
-// Status is the status of a source. It follows from its pause, failure, mapping and drift.
+// Status is a source's status. It follows from its pause, failure, mapping and drift.
 type Status string
 
 // The statuses. A source has the first that applies, in this order.

@@ -27,9 +27,9 @@ type TypeProblem struct {
 	Reason string // without the value
 }
 
-// CheckTypes returns all errors in the types of an org. Keys have 1 to 63 characters of lower
-// snake_case and are unique. Titles and synonyms have 1 to 120 characters. A type accepts at least one
-// backend and has 1 to 200 fields. An Enum, and no other type, has values.
+// CheckTypes returns all errors in an org's types. Keys have 1 to 63 characters of lower snake_case and are unique.
+// Titles and synonyms have 1 to 120 characters. A type accepts at least one backend and has 1 to 200 fields. An Enum,
+// and no other type, has values.
 func CheckTypes(types []Type) []*TypeProblem {
 	c := &typeCheck{}
 	c.count("", "types", len(types), 0, maxTypes)

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// ValidateJob is the kind of job that checks the rows of a source. Its subject is the source.
+// ValidateJob is the kind of job that checks a source's rows. Its subject is the source.
 const ValidateJob job.Kind = "source.validate"
 
 // Limits of a validation.
@@ -21,7 +21,7 @@ const (
 	staleAfter = 15 * time.Minute
 )
 
-// ValidationState is the state of a validation.
+// ValidationState is a validation's state.
 type ValidationState string
 
 // The states; empty if none was requested.
@@ -49,7 +49,7 @@ type Validation struct {
 	Fields      []FieldReport
 }
 
-// FieldReport counts the values of a field.
+// FieldReport counts a field's values.
 type FieldReport struct {
 	Field   string
 	Empty   int

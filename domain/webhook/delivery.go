@@ -23,7 +23,7 @@ const (
 // DeliveryID identifies a delivery.
 type DeliveryID string
 
-// State is the state of a delivery.
+// State is a delivery's state.
 type State string
 
 // The states.
@@ -70,7 +70,7 @@ type Outcome struct {
 // Delivered reports whether the endpoint confirmed the delivery: any status of 2xx.
 func (o Outcome) Delivered() bool { return o.Status >= 200 && o.Status < 300 }
 
-// NewDelivery returns the delivery of an event to e, due at once.
+// NewDelivery returns an event's delivery to e, due at once.
 func (e *Endpoint) NewDelivery(ev event.Event, now time.Time) Delivery {
 	return Delivery{ID: DeliveryID(id.New(DeliveryPrefix)), Endpoint: e.ID, Event: ev, State: Pending, Due: now,
 		CreatedAt: now}

@@ -1,4 +1,4 @@
-// Package webhook holds the endpoints to which the events of a workspace are sent, and their deliveries.
+// Package webhook holds the endpoints to which a workspace's events are sent, and their deliveries.
 package webhook
 
 import (
@@ -77,7 +77,7 @@ const (
 	Expired Reason = "failing" // no delivery has succeeded for five days
 )
 
-// Endpoint is a URL that gets the events of a workspace.
+// Endpoint is a URL that gets a workspace's events.
 type Endpoint struct {
 	event.Log
 	ID          ID
