@@ -67,7 +67,7 @@ func (r *embedRow) token() (embed.Token, error) {
 	copy(t.Hash[:], r.Hash)
 	copy(t.Previous[:], r.PreviousHash)
 	var err error
-	t.Theme, err = readTheme(r.Theme)
+	t.Theme, err = db.ReadTheme(r.Theme)
 	return t, errors.Join(err, db.FromJSON(r.Origins, &t.Origins))
 }
 
@@ -144,7 +144,7 @@ func (store *DB) addEmbedToken(ctx context.Context, t *embed.Token) error {
 	if err != nil {
 		return err
 	}
-	theme, err := themeText(t.Theme)
+	theme, err := db.ThemeText(t.Theme)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (store *DB) saveEmbedToken(ctx context.Context, previous, t *embed.Token) e
 	if err != nil {
 		return err
 	}
-	theme, err := themeText(t.Theme)
+	theme, err := db.ThemeText(t.Theme)
 	if err != nil {
 		return err
 	}

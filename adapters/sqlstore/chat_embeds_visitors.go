@@ -45,7 +45,7 @@ func (row *embeddingRow) embedding() (*embed.Embedding, error) {
 	if e.Token, err = row.Token.token(); err != nil {
 		return nil, err
 	}
-	theme, err := readTheme(row.Theme)
+	theme, err := db.ReadTheme(row.Theme)
 	if err != nil {
 		return nil, err
 	}

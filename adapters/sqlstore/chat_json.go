@@ -2,8 +2,8 @@ package sqlstore
 
 import (
 	"encoding/json"
-	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
 )
 
@@ -13,44 +13,20 @@ type chatConfigs struct {
 	Tools  []json.RawMessage `json:"tools"`
 }
 
-// text returns the JSON that fromJSON reads. Configurations stay as they were sent, except for the space between
+// text returns the JSON that db.FromJSON reads. Configurations stay as they were sent, except for the space between
 // their tokens.
 func (c chatConfigs) text() (string, error) {
 	if len(c.Agents)+len(c.Tools) == 0 {
 		return "", nil
 	}
-	return unescaped(c)
-}
-
-// unescaped returns the JSON of v, in which raw JSON stays as it was sent.
-func unescaped(v any) (string, error) {
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return out.String(), err
+	return db.UnescapedJSON(c)
 }
 
 func replyText(r chat.Reply) (string, error) {
 	if !r.Answers() {
 		return "", nil
 	}
-	return unescaped(r)
-}
-
-// themeText returns the JSON that readTheme reads; empty for the zero theme.
-func themeText(t chat.Theme) (string, error) {
-	if t.Same(chat.Theme{}) {
-		return "", nil
-	}
-	return unescaped(t)
-}
-
-func readTheme(text string) (t chat.Theme, err error) {
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &t)
-	}
-	return t, err
+	return db.UnescapedJSON(r)
 }
 
 func selected(ids []string, configs []json.RawMessage) []chat.Selected {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
-	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -42,12 +41,12 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	conditions.When(f.Status != "", `t.status = ?`, f.Status)
 	conditions.When(f.Visibility != "", `t.visibility = ?`, f.Visibility)
 	conditions.When(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
-	conditions.When(len(f.Refs) > 0, refsMatch, prompts.RefArgs(f.Refs)...)
+	conditions.When(len(f.Refs) > 0, refsMatch, db.RefArgs(f.Refs)...)
 	if f.Prompt != "" {
 		chatSeenBy(conditions, by)
 	}
 
-	begin, args := chatsFor(by, chatSummaryColumns, prompts.RoleArgs(by.At)...)
+	begin, args := chatsFor(by, chatSummaryColumns, db.RoleOnPromptArgs(by.At)...)
 	ids := `SELECT t.id FROM chat_templates t WHERE ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?`
 	if by.Role >= identity.Admin || f.Prompt != "" {
 		args = append(args, conditions.Args(q.Limit+1)...)
@@ -187,11 +186,11 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 	limit int) ([]prompt.Use, error) {
 	draft := db.NewConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p)
 	versions := db.NewConditions(`v.prompt_id = ?`, p)
-	draft.When(len(refs) > 0, refsMatch, prompts.RefArgs(refs)...)
-	versions.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), prompts.RefArgs(refs)...)
+	draft.When(len(refs) > 0, refsMatch, db.RefArgs(refs)...)
+	versions.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), db.RefArgs(refs)...)
 	references := db.NewConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
 	references.When(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1),
-		prompts.RefArgs(refs)...)
+		db.RefArgs(refs)...)
 	var rows []struct {
 		ID        string          `db:"id"`
 		Name      string          `db:"name"`
@@ -217,5 +216,5 @@ func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.
 	return uses, err
 }
 
-// refsMatch has a placeholder for each way to refer to a version: its id, its number, ten labels, previous and latest.
-const refsMatch = `t.prompt_ref IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+// refsMatch has a placeholder for each way to refer to a version.
+var refsMatch = `t.prompt_ref IN (` + db.Placeholders(db.MaxRefs) + `)`

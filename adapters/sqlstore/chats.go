@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
-	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -28,10 +27,10 @@ var (
 		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
 		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at, t.published_version_id,
 		COALESCE((SELECT pv.number FROM chat_versions pv WHERE pv.id = t.published_version_id), 0) AS published_number,
-		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + prompts.OwnerLeftColumn + `,
-		(t.prompt_id <> '' AND COALESCE((SELECT ` + prompts.Referred(`t.prompt_ref`) + ` FROM prompt_templates p
+		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + db.OwnerLeftColumn + `,
+		(t.prompt_id <> '' AND COALESCE((SELECT ` + db.ReferredVersion(`t.prompt_ref`) + ` FROM prompt_templates p
 			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone`
-	chatSummaryColumns = chatCommonColumns + `, ` + prompts.PromptLostColumn
+	chatSummaryColumns = chatCommonColumns + `, ` + promptLostColumn
 	chatColumns        = chatCommonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs,
 		t.model_config, t.reply, t.theme, t.version_count`
 	chatTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
@@ -138,7 +137,7 @@ func (r *chatRow) content(s *chat.Summary) (chat.Content, error) {
 	var configs chatConfigs
 	var model *prompt.ModelConfig
 	var reply chat.Reply
-	theme, err := readTheme(r.Theme)
+	theme, err := db.ReadTheme(r.Theme)
 	err = errors.Join(err, db.FromJSON(r.Configs, &configs), db.FromJSON(r.ModelConfig, &model), db.FromJSON(r.Reply,
 		&reply))
 	return chat.Content{
@@ -184,7 +183,7 @@ func chatContentArgs(c *chat.Content) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	theme, err := themeText(c.Theme)
+	theme, err := db.ThemeText(c.Theme)
 	return append(args, reply, text, c.Greeting, string(c.Metadata), theme), err
 }
 
@@ -245,7 +244,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 	change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 	var t *chat.Template
 	err := s.db.inTx(ctx, func(tx *DB) error {
-		present, err := prompts.NewStore(tx.DB).MembersOf(ctx, by.Workspace, users)
+		present, err := tx.MembersOf(ctx, by.Workspace, users)
 		if err != nil {
 			return err
 		}
@@ -277,7 +276,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 		if t.Owner == previous.Owner && t.Prompt == previous.Prompt && t.Publication == nil {
 			return nil
 		}
-		return prompts.NewStore(tx.DB).LoadPromptLost(ctx, by, t)
+		return tx.loadPromptLost(ctx, by, t)
 	})
 	if err != nil {
 		return nil, err
@@ -316,7 +315,7 @@ func (store *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID
 		t.Published, err = store.chatVersion(ctx, `v.id = ?`, row.PublishedID)
 	}
 	if err == nil {
-		err = prompts.NewStore(store.DB).LoadPromptLost(ctx, by, t)
+		err = store.loadPromptLost(ctx, by, t)
 	}
 	return t, err
 }
@@ -391,5 +390,5 @@ func (store *DB) saveChatReference(ctx context.Context, t *chat.Template) error 
 	if t.Prompt == (chat.Prompt{}) {
 		return nil
 	}
-	return store.Run(ctx, prompts.ReferenceWrite(t.Workspace, t.Prompt.Reference(t.ID)))
+	return store.Run(ctx, db.ReferenceWrite(t.Workspace, t.Prompt.Reference(t.ID)))
 }

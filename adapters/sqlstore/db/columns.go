@@ -3,6 +3,8 @@ package db
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/atrium-hq/atrium/domain/chat"
 )
 
 // ColumnsLike returns a list of columns by a pattern, in which % stands for each name.
@@ -31,6 +33,31 @@ func JSONText(v any, empty bool) (string, error) {
 	}
 	b, err := json.Marshal(v)
 	return string(b), err
+}
+
+// UnescapedJSON returns the JSON of v, in which raw JSON stays as it was sent.
+func UnescapedJSON(v any) (string, error) {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return out.String(), err
+}
+
+// ThemeText encodes the theme of a chat as a column; the zero theme as an empty text.
+func ThemeText(t chat.Theme) (string, error) {
+	if t.Same(chat.Theme{}) {
+		return "", nil
+	}
+	return UnescapedJSON(t)
+}
+
+// ReadTheme decodes text that ThemeText wrote.
+func ReadTheme(text string) (t chat.Theme, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &t)
+	}
+	return t, err
 }
 
 // EncodeList encodes items as a JSON array, each as its stored row.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-
-	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // Write is a statement that changes rows, with its arguments.
@@ -46,17 +44,6 @@ func joined(writes []Write) Write {
 		args = append(args, w.Args...)
 	}
 	return Write{query.String(), args}
-}
-
-// LockLiveWorkspace locks the workspace, so that no other transaction changes its number of live objects.
-func (db *DB) LockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
-	var id identity.WorkspaceID
-	found, err := db.Get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+
-		db.Dialect.Lock, org, ws)
-	if err == nil && !found {
-		return identity.ErrWorkspaceNotFound
-	}
-	return err
 }
 
 // UsesAtOnce is how many uses of credentials are recorded in one transaction, so that other writers do not wait for

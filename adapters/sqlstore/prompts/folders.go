@@ -26,15 +26,11 @@ func folderArgs(by identity.Actor) []any {
 	return []any{by.Workspace, by.User, by.Workspace, by.User, db.Micros(by.At)}
 }
 
-// reaches is the condition that the share f of a folder reaches a template whose name key is name.
-func reaches(name string) string {
-	return `substr(` + name + `, 1, length(f.folder_key) + 1) = f.folder_key || '/'`
-}
-
 // bestFolder is the highest role by shares of folders, as a digit, followed by the lowest of the folders that give it:
 // a folder sorts after those above it. Its arguments are those of folderArgs.
 func bestFolder(name string) string {
-	return `COALESCE((SELECT MAX(f.access || f.folder) FROM ` + folderSharesOfCaller + ` AND ` + reaches(name) + `), '')`
+	return `COALESCE((SELECT MAX(f.access || f.folder) FROM ` + folderSharesOfCaller + ` AND ` +
+		db.FolderShareReaches(name) + `), '')`
 }
 
 // folderGrant reads what bestFolder returned.
@@ -102,7 +98,7 @@ func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path stri
 func (s *PromptFolders) UpdateShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
 	change func(*prompt.SharedFolder, prompt.FolderShare) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		if err := tx.lockWorkspace(ctx, by.Workspace); err != nil {
+		if err := tx.LockWorkspace(ctx, by.Workspace); err != nil {
 			return err
 		}
 		f, share, err := (&PromptFolders{tx}).Share(ctx, by, id)
@@ -147,8 +143,8 @@ func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, pat
 func (s *PromptFolders) Reshares(ctx context.Context, by identity.Actor, previous, next string) (bool, error) {
 	var one int
 	return s.db.Get(ctx, &one, `SELECT 1 FROM prompt_folder_shares f WHERE f.workspace_id = ?
-		AND (f.expires_at = 0 OR f.expires_at > ?) AND (`+reaches(`CAST(? AS TEXT)`)+`) <> (`+
-		reaches(`CAST(? AS TEXT)`)+`) LIMIT 1`,
+		AND (f.expires_at = 0 OR f.expires_at > ?) AND (`+db.FolderShareReaches(`CAST(? AS TEXT)`)+`) <> (`+
+		db.FolderShareReaches(`CAST(? AS TEXT)`)+`) LIMIT 1`,
 		by.Workspace, db.Micros(by.At), prompt.NameKey(previous), prompt.NameKey(next))
 }
 
@@ -212,11 +208,5 @@ func (store *Store) Ungroup(ctx context.Context, ws identity.WorkspaceID, user i
 		(SELECT 1 FROM group_people p WHERE p.workspace_id = memberships.workspace_id
 		AND p.user_id = memberships.user_id) AND NOT EXISTS (SELECT 1 FROM prompt_folder_shares f
 		WHERE f.workspace_id = memberships.workspace_id AND f.user_id = memberships.user_id)`, ws, user)
-	return err
-}
-
-func (store *Store) lockWorkspace(ctx context.Context, ws identity.WorkspaceID) error {
-	var one int
-	_, err := store.Get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+store.Dialect.Lock, ws)
 	return err
 }

@@ -44,7 +44,7 @@ func sharesOfGroups(by identity.Actor) *db.Conditions {
 
 // isInFolder is the condition that t is in a folder that a caller or a group of the caller has a share of. Its
 // arguments are those of folderArgs.
-var isInFolder = `EXISTS (SELECT 1 FROM ` + folderSharesOfCaller + ` AND ` + reaches(`t.name_key`) + `)`
+var isInFolder = `EXISTS (SELECT 1 FROM ` + folderSharesOfCaller + ` AND ` + db.FolderShareReaches(`t.name_key`) + `)`
 
 // hasFolders reports whether by has a share of a folder.
 func (store *Store) hasFolders(ctx context.Context, by identity.Actor) (bool, error) {

@@ -2,7 +2,6 @@ package prompts
 
 import (
 	"context"
-	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -31,7 +30,7 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 		writes = append(writes, db.Write{Query: `INSERT INTO prompt_includes (version_id, template_id, target_id, ref)
 			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, Args: []any{v.ID, v.Template, i.Template, i.Ref}})
 		if v.Frozen {
-			writes = append(writes, ReferenceWrite(by.Workspace,
+			writes = append(writes, db.ReferenceWrite(by.Workspace,
 				prompt.Reference{Holder: string(v.Template), Template: i.Template, Ref: i.Ref}))
 		}
 	}
@@ -77,8 +76,8 @@ func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id promp
 	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 	condition, args := `i.target_id = ?`, []any{id}
 	if len(refs) > 0 {
-		condition += ` AND i.ref IN (` + strings.TrimSuffix(strings.Repeat(`?, `, maxRefs), `, `) + `)`
-		args = append(args, RefArgs(refs)...)
+		condition += ` AND i.ref IN (` + db.Placeholders(db.MaxRefs) + `)`
+		args = append(args, db.RefArgs(refs)...)
 	}
 	conditions.When(true, `t.id IN (SELECT i.template_id FROM prompt_includes i
 		JOIN prompt_templates o ON o.id = i.template_id

@@ -17,15 +17,9 @@ type Prompts struct{ db *Store }
 
 var _ ports.Prompts = (*Prompts)(nil)
 
-// OwnerLeftColumn selects whether the owner of t is no longer a member. It counts because PostgreSQL may turn NOT
-// EXISTS into a hash of all memberships, which costs 1.5 ms with 4,000 of them; a count is an index look-up for each
-// row.
-const OwnerLeftColumn = `, (SELECT COUNT(*) FROM memberships m WHERE m.workspace_id = t.workspace_id
-	AND m.user_id = t.owner_id) = 0 AS owner_left`
-
 // A template is read together with the share of the caller that the first ? names.
 var (
-	templateColumns = db.ColumnList(readingColumns) + OwnerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
+	templateColumns = db.ColumnList(readingColumns) + db.OwnerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
 		t.compatibility, t.approvals, t.required_checks, t.open_requests,
 		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
@@ -173,34 +167,6 @@ func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID
 		return nil, err
 	}
 	return t, nil
-}
-
-// MembersOf returns which of users are members of a workspace, or groups in it. It locks the workspace, as every
-// change of a membership does, so that memberships do not change until the transaction ends.
-func (store *Store) MembersOf(ctx context.Context, ws identity.WorkspaceID,
-	users []identity.UserID) (map[identity.UserID]bool, error) {
-	members := map[identity.UserID]bool{}
-	if len(users) == 0 {
-		return members, nil
-	}
-	if err := store.lockWorkspace(ctx, ws); err != nil {
-		return nil, err
-	}
-	var one int
-	for _, user := range users {
-		query := `SELECT 1 FROM memberships WHERE workspace_id = ? AND user_id = ?`
-		if user.IsGroup() {
-			query = `SELECT 1 FROM user_groups WHERE workspace_id = ? AND id = ?`
-		}
-		found, err := store.Get(ctx, &one, query, ws, user)
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			members[user] = true
-		}
-	}
-	return members, nil
 }
 
 // template reads one template.
