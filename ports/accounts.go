@@ -110,11 +110,11 @@ type Erasures interface {
 // identity.ErrWorkspaceNotFound if the org never had such a workspace. A deleted workspace is found.
 type Workspaces interface {
 	// Add stores a new workspace with its initial members. account.ErrSlugTaken if another workspace of
-	// the org, deleted ones included, has its slug. account.ErrTooManyWorkspaces if its creator has
+	// the org, including deleted ones, has its slug. account.ErrTooManyWorkspaces if its creator has
 	// created account.MaxWorkspaces already; concurrent calls cannot exceed the limit.
 	Add(ctx context.Context, w *account.Workspace) error
 
-	// List lists the workspaces of org by slug, deleted ones included, without members.
+	// List lists the workspaces of org by slug, including deleted ones, without members.
 	List(ctx context.Context, org identity.OrgID, q page.Query) (account.WorkspacePage, error)
 
 	// Find returns the workspace of org with that id or slug, without members.
@@ -147,7 +147,7 @@ type Workspaces interface {
 
 // Invitations stores invitations into workspaces. It calls change functions as Workspaces.Update does.
 type Invitations interface {
-	// List lists a workspace's open invitations, expired ones included, newest first.
+	// List lists a workspace's open invitations, including expired ones, newest first.
 	List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error)
 
 	// Get returns one invitation, or account.ErrInvitationNotFound.

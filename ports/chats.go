@@ -31,7 +31,7 @@ type Chats interface {
 	UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, users []identity.UserID,
 		change func(*chat.Template, []chat.Party) error) (*chat.Template, error)
 
-	// Invited returns a workspace's templates, deleted ones included, that have user as an invited member, ordered by
+	// Invited returns a workspace's templates, including deleted ones, that have user as an invited member, ordered by
 	// id. user is a reserved id (account.InvitationID.Reserved).
 	Invited(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) ([]chat.ID, error)
 
@@ -39,7 +39,7 @@ type Chats interface {
 	Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID) ([]identity.UserID, error)
 }
 
-// ChatVersions reads the versions of chat templates, also of deleted ones. Chats saves them. The lists are empty, and
+// ChatVersions reads the versions of chat templates, including deleted ones. Chats saves them. The lists are empty, and
 // Get returns chat.ErrVersionNotFound, if the workspace never had the template.
 type ChatVersions interface {
 	// List lists a template's versions, latest first.

@@ -23,7 +23,7 @@ type Connections interface {
 	// Get returns a connection. Its Sealed is empty, as it is in List and Update.
 	Get(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error)
 
-	// List returns all connections, revoked ones included, newest first, and the sources that read through them in the
+	// List returns all connections, including revoked ones, newest first, and the sources that read through them in the
 	// same order of connections, the newest source of each first.
 	List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, []source.Summary, error)
 

@@ -12,7 +12,7 @@ import (
 // DirectoryUsers stores the users that the directories of orgs manage by SCIM.
 type DirectoryUsers interface {
 	// AddUser stores a user whose account exists. account.ErrDirectoryUserExists if another user of the org has that
-	// name or account, removed ones included.
+	// name or account, including removed ones.
 	AddUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error
 
 	// User returns a user with the groups. account.ErrDirectoryUserNotFound if org has none with that id, or the

@@ -25,7 +25,7 @@ type Embeds interface {
 		ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	) (*chat.Template, *embed.Token, error)
 
-	// Add stores the token that change returns for a template. count is how many tokens the template has. The
+	// Add stores the token that change returns for a template. count is the number of the template's tokens. The
 	// template is locked, so that concurrent calls cannot exceed the limit that change enforces.
 	Add(ctx context.Context, by identity.Actor, template chat.ID, change func(t *chat.Template,
 		count int) (*embed.Token,

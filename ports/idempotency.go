@@ -35,7 +35,7 @@ type IdempotencyKey struct {
 	// stored, and store plain digests as long as its nodes may run.
 	Plain PlainDigests
 
-	// Secret says that the body may hold a secret: its plain digest is never stored.
+	// Secret reports that the body may hold a secret: its plain digest is never stored.
 	Secret bool
 }
 

@@ -23,7 +23,7 @@ type OpenIDClient interface {
 	// account.ErrSignInState if the response names another issuer (RFC 9207).
 	Finish(ctx context.Context, issuer identity.Issuer, r AuthorizationResponse, now time.Time) (*account.Claims, error)
 
-	// Logout returns what a logout token says (OpenID Connect Back-Channel Logout 1.0, section 2.6) that one of
+	// Logout returns the content of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6) that one of
 	// issuers signed for its Client at most 5 minutes ago. account.ErrLogoutToken for any other token, and
 	// ErrUnavailable as Verifier.Verify.
 	Logout(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*account.Logout, error)

@@ -11,7 +11,7 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// ErrUnavailable says that a system that Atrium depends on cannot be reached at the moment. An error
+// ErrUnavailable reports that a system that Atrium depends on cannot be reached at the moment. An error
 // that wraps it has details that are only for the log.
 var ErrUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "unavailable",
 	Detail: "Atrium cannot serve this request at the moment. Try again soon."}

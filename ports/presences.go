@@ -14,10 +14,10 @@ import (
 // Presences stores an org's presences. The stored records may lag behind what a node knows, but only in how recently
 // devices were heard from.
 type Presences interface {
-	// Get returns a record, deleted ones included; presence.ErrNotFound if org never had it.
+	// Get returns a record, even a deleted one; presence.ErrNotFound if org never had it.
 	Get(ctx context.Context, org identity.OrgID, id presence.ID) (*presence.Record, error)
 
-	// ByUser returns the record of a user of org, deleted ones included; presence.ErrNotFound if there never was one.
+	// ByUser returns the record of a user of org, even a deleted one; presence.ErrNotFound if there never was one.
 	ByUser(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error)
 
 	// Update loads the records of users of org, calls change for each, and saves those that it changed
@@ -57,7 +57,7 @@ type Presences interface {
 }
 
 // PresenceSignals sends signals between nodes that share a store. A signal may be lost or arrive twice:
-// it only says that it is time to read the store.
+// it only means that it is time to read the store.
 type PresenceSignals interface {
 	// Announce informs the listening nodes that presences of org have changed.
 	Announce(ctx context.Context, org identity.OrgID) error

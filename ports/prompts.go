@@ -105,7 +105,7 @@ type PromptLists interface {
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query,
 	) (prompt.VersionPage, error)
 
-	// Shares lists a template's shares by user id, expired ones included.
+	// Shares lists a template's shares by user id, including expired ones.
 	Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error)
 
 	// Share returns one share, or prompt.ErrShareNotFound.

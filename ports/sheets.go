@@ -36,7 +36,7 @@ type Sheets interface {
 		yield func(column.Batch) error) error
 }
 
-// SheetTarget says which sheet to read, and with which limits and credentials.
+// SheetTarget is a sheet to read, with limits and credentials.
 type SheetTarget struct {
 	Location source.SheetLocation
 	Egress   identity.Egress // of the caller's org

@@ -17,7 +17,7 @@ type SourceChanges interface {
 	Tracked(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Tracked, error)
 
 	// SaveChanges stores what a comparison found: change gets the source, locked, and what is kept of its rows. It
-	// returns the changes, nil for none: then nothing is stored. The events that change records on the source are
+	// returns the changes, or nil: then nothing is stored. The events that change records on the source are
 	// saved with them. Of each source the latest 100 changes are kept.
 	SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 		change func(*source.Source, *source.Tracked) (*source.Changes, error)) error

@@ -58,7 +58,7 @@ type StreamSeats interface {
 	// Free counts one stream less. It never counts below zero.
 	Free(ctx context.Context, ws identity.WorkspaceID, node string) error
 
-	// Keep says that a node is alive until a time, and deletes the counts of nodes that were not alive
+	// Keep records that a node is alive until a time, and deletes the counts of nodes that were not alive
 	// at the time at. The streams of a node count only while it is alive.
 	Keep(ctx context.Context, node string, now, end time.Time) error
 }

@@ -40,7 +40,7 @@ type Warehouse interface {
 	Rows(ctx context.Context, target Target, q connection.RowsQuery, yield func(column.Batch) error) error
 }
 
-// Target says what a Warehouse must reach, and with which limits.
+// Target is what a Warehouse must reach, with limits.
 type Target struct {
 	Workspace  identity.WorkspaceID // the caller's workspace
 	Credential connection.Credential

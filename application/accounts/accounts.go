@@ -197,7 +197,7 @@ func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.Feed
 	return found, err
 }
 
-// eventsVerified is how many events one call verifies, so that it takes less than about a second.
+// eventsVerified is the number of events that one call verifies, so that it takes less than about a second.
 const eventsVerified = 10_000
 
 // VerifyEvents verifies the next part of the workspace's chain of events, those with a higher Seq than after.
@@ -217,8 +217,9 @@ func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop fu
 	return news, stop, nil
 }
 
-// NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused says so.
-// deletes says whether the operation deletes something. It must be called outside of the transaction that was undone.
+// NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused returns such an
+// event. deletes reports whether the operation deletes something. It must be called outside of the transaction that was
+// undone.
 func (s *Service) NoteRefusal(ctx context.Context, by identity.Actor, operation string, deletes bool, err error) {
 	s.deps.Notes.Note(ctx, event.Refused(by, operation, deletes, err))
 }

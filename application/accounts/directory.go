@@ -21,7 +21,7 @@ func NewDirectory(atomic ports.Atomic, s ports.DirectoryStores) *Directory {
 	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups}
 }
 
-// settledAtOnce is how many people the change of a group settles in one round.
+// settledAtOnce is the number of people that the change of a group settles in one round.
 const settledAtOnce = 100
 
 // User returns a user with the groups, or account.ErrDirectoryUserNotFound.

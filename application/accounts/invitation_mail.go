@@ -42,7 +42,7 @@ func invitationMail(i *account.Invitation, ws *account.Workspace, url string) po
 	}
 }
 
-// maxMailedName is how many characters of a name are in a mail.
+// maxMailedName is the maximum number of a name's characters in a mail.
 const maxMailedName = 40
 
 // harmless returns a name without anything that programs turn into links, without telephone numbers and exclamation

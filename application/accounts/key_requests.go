@@ -15,8 +15,8 @@ import (
 // not counted.
 const maxKeyDays = 100_000
 
-// requestsFlushed is how long only this node knows a request. Its count is lost if the node is killed in this time. A
-// shorter time would cost the database a transaction each time, even when all responses come from memory.
+// requestsFlushed is the time for which only this node knows a request. Its count is lost if the node is killed in this
+// time. A shorter time would cost the database a transaction each time, even when all responses come from memory.
 const requestsFlushed = 10 * time.Second
 
 // requestCounter counts requests with keys by day, in memory until they are flushed.

@@ -39,7 +39,7 @@ func (s *Service) Person(ctx context.Context, by identity.Actor, id identity.Use
 	return s.people.Person(ctx, by.Org, id, by.At)
 }
 
-// OrgWorkspaces lists the workspaces of by's org, deleted ones included. by is an operator or the system.
+// OrgWorkspaces lists the workspaces of by's org, including deleted ones. by is an operator or the system.
 func (s *Service) OrgWorkspaces(ctx context.Context, by identity.Actor, q page.Query) (account.WorkspacePage, error) {
 	if err := account.MayChangeAccess(by); err != nil {
 		return account.WorkspacePage{}, err

@@ -75,7 +75,7 @@ func newUsage[ID ~string, Use any](store func(context.Context, identity.OrgID, m
 	return usage[ID, Use]{store: store, pending: map[identity.OrgID]map[ID]Use{}}
 }
 
-// flushInterval is how long only this node knows a use. The use is lost if the node is killed in this
+// flushInterval is the time for which only this node knows a use. The use is lost if the node is killed in this
 // time.
 const flushInterval = time.Second
 

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ExpandPrompt returns a version as its readers get it, with the texts of its includes.
+// ExpandPrompt returns a version as its readers get it, with the text of its includes.
 type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error)
 

@@ -21,7 +21,7 @@ import (
 // Warehouses are the kinds of warehouse that this program can reach.
 type Warehouses map[connection.Kind]ports.Warehouse
 
-// Offer says what an org's workspaces can connect to.
+// Offer lists what an org's workspaces can connect to.
 type Offer struct {
 	Kinds  []connection.Kind
 	Egress identity.Egress

@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// withdrawWithin is how long a revocation waits for the service that ends a consent.
+// withdrawWithin is the maximum time that a revocation waits for the service that ends a consent.
 const withdrawWithin = 5 * time.Second
 
 // ConsentRequest is where a person gives consent.

@@ -19,8 +19,8 @@ type Revocation struct {
 	Paused        []source.Summary // sources that wait until the connection is reactivated, newest first
 	CancelledJobs int
 
-	// Withdrawn says whether the service has ended the consent that was the credential; nil if the credential was none.
-	// If false, the connection is revoked all the same, and the person can end the consent at the service.
+	// Withdrawn reports whether the service has ended the consent that was the credential; nil if the credential was
+	// none. If false, the connection is revoked all the same, and the person can end the consent at the service.
 	Withdrawn *bool
 }
 

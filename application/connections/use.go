@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// pollInterval is how often a user of a credential checks whether it is still valid. This interval and
+	// pollInterval is the interval at which a user of a credential checks whether it is still valid. This interval and
 	// the time to close a connection keep a revocation within two seconds.
 	pollInterval = 250 * time.Millisecond
 
-	// revokeGrace is how long a revocation waits before it returns: a caller who read the credential before
+	// revokeGrace is the time that a revocation waits before it returns: a caller who read the credential before
 	// its erasure, and has not dialled yet, has checked again within this time.
 	revokeGrace = 3 * pollInterval
 )

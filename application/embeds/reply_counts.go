@@ -35,9 +35,9 @@ type replyTo struct {
 	visitor, address string
 }
 
-// maxOwnReplies is how many replies one visitor, or one group of addresses, gets of the second half of a token's day:
-// only as long as it has had fewer than a tenth of the day, or than this. So a stranger cannot use up the day of
-// others.
+// maxOwnReplies is the maximum number of replies that one visitor, or one group of addresses, gets of the second half
+// of a token's day: only as long as it has had fewer than a tenth of the day, or than this. So a stranger cannot use up
+// the day of others.
 const maxOwnReplies = 10
 
 type countedFor struct {

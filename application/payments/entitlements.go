@@ -69,7 +69,7 @@ type Reported struct {
 	Repeated bool // the report had been counted before
 }
 
-// ReportUsage adds what an application says that by's workspace has used. Usage beyond the limit counts,
+// ReportUsage adds what an application reports that by's workspace has used. Usage beyond the limit counts,
 // too: the application decides what to refuse. A report with a key counts once.
 func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature string, quantity int64,
 	key string) (*Reported, error) {

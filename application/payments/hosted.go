@@ -59,7 +59,7 @@ type CheckoutRequest struct {
 }
 
 // Checkout returns a page where the payer starts a subscription. Earlier pages of the workspace end, so that a payer
-// does not start two. Each call creates a page under a key of its own: a key of the caller would return the page that
+// does not start two. Each call creates a page under its own key: a key of the caller would return the page that
 // an earlier call created and this one has ended. The subscription is mirrored when the gateway reports it.
 // payment.ErrSubscriptionExists, payment.ErrPending, payment.ErrTrialUsed.
 func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutRequest) (*HostedPage, error) {

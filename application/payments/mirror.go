@@ -127,7 +127,7 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*paym
 	return s.notify(ctx, by, t, c)
 }
 
-// errMoved says that a customer changes more often than it can be read. It asks the caller to repeat the call.
+// errMoved reports that a customer changes more often than it can be read. It asks the caller to repeat the call.
 var errMoved = payment.ErrPending.WithRetryAfter(time.Second)
 
 // reread reads parts from the gateway, and stores them. If the customer changes in the meantime, it reads again. If the

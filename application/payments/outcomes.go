@@ -10,10 +10,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// repeatable is how long a call is repeated under its key: gateways forget keys after a day.
+// repeatable is the time for which a call is repeated under its key: gateways forget keys after a day.
 const repeatable = 23 * time.Hour
 
-// settledAfter is how old an operation must be before a look-up that finds no effect of it counts: an
+// settledAfter is the minimum age of an operation before a look-up that finds no effect of it counts: an
 // unanswered call may still be running at the gateway.
 const settledAfter = 2 * time.Minute
 

@@ -21,7 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Terms says what an org sells, and through which gateway. The zero Terms sell nothing.
+// Terms are what an org sells, and through which gateway. The zero Terms sell nothing.
 type Terms struct {
 	Kind           payment.GatewayKind
 	Account        string             // identifies the account at the gateway, among all that the org has ever had

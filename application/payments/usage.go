@@ -56,7 +56,7 @@ func (s *Service) flushUsage(ctx context.Context, by identity.Actor, t Terms) er
 	return nil
 }
 
-// usageBatch is how many usage events are read at a time.
+// usageBatch is the number of usage events that are read at a time.
 const usageBatch = 100
 
 // SendUsage sends the queued usage events of by's workspace to the gateway. An event that the gateway refuses stays

@@ -14,7 +14,7 @@ type changes struct {
 	newest *presence.Record // the newest that became known and that no entry holds; may be nil
 }
 
-// expect says that the records of users are about to be changed in the store, until done is called.
+// expect announces that the records of users are about to be changed in the store, until done is called.
 func (g *registry) expect(org identity.OrgID, users []identity.UserID) (release func()) {
 	for _, user := range users {
 		k := key{org, user}

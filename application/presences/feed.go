@@ -17,7 +17,7 @@ const (
 )
 
 // feed follows the store's changes, in order. Only the store decides what is sent: a signal, from this
-// node or another, only says that it is time to read, so that a lost signal costs one second.
+// node or another, only means that it is time to read, so that a lost signal costs one second.
 type feed struct {
 	wake chan struct{}
 
@@ -26,7 +26,7 @@ type feed struct {
 	dirty map[identity.OrgID]bool // orgs to read; true if other nodes must be notified
 }
 
-// orgFeed is how far an org has been followed, and its watches.
+// orgFeed is the position up to which an org has been followed, and its watches.
 type orgFeed struct {
 	last    int64 // the highest Seq up to which all changes were sent
 	known   bool  // whether last is known
@@ -66,7 +66,7 @@ func (f *feed) orgFeed(org identity.OrgID) *orgFeed {
 	return o
 }
 
-// changed says that records of an org have changed, on this node or another. An empty org means all
+// changed announces that records of an org have changed, on this node or another. An empty org means all
 // orgs.
 func (f *feed) changed(org identity.OrgID, isLocal bool) {
 	f.mu.Lock()

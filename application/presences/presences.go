@@ -37,7 +37,7 @@ func NewService(store ports.Presences, now Clock, signals ports.PresenceSignals)
 		feed: newFeed()}
 }
 
-// Beat applies a heartbeat of by. created says that it started the presence. Claims and all other
+// Beat applies a heartbeat of by. created reports that it started the presence. Claims and all other
 // visible changes are durable when it returns.
 func (s *Service) Beat(
 	ctx context.Context, by identity.Actor, h presence.Heartbeat,
@@ -90,7 +90,7 @@ func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, 
 	return err
 }
 
-// StreamEvery is how often an open stream calls Attend: two calls may fail.
+// StreamEvery is the interval at which an open stream calls Attend: two calls may fail.
 const StreamEvery = presence.DefaultTTL / 3
 
 // Mine returns by's own presence.

@@ -2,7 +2,7 @@ package presences
 
 import "time"
 
-// slots is how many seconds one turn of a wheel takes: more than a device's lifetime, so that hardly
+// slots is the number of seconds that one turn of a wheel takes: more than a device's lifetime, so that hardly
 // any entry is passed twice.
 const slots = 512
 

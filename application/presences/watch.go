@@ -52,14 +52,14 @@ type Batch struct {
 	Gone  []presence.ID // records that were deleted
 	Seq   int64         // the reader knows everything up to this
 
-	// Snapshot says that the batch is part of the current state, and not a change. Last says that the
+	// Snapshot reports that the batch is part of the current state, and not a change. Last says that the
 	// current state is complete.
 	Snapshot, Last bool
 }
 
 // Watch starts to follow, for by, the presences of users and by's own. Users who share no workspace
 // with by are left out. newest is the Seq of the last Batch that the reader has received for the same
-// users; 0 for none. reset says that this Seq is not valid, and that the reader starts from the
+// users; 0 for none. reset reports that this Seq is not valid, and that the reader starts from the
 // beginning. The watch must be closed.
 func (s *Service) Watch(
 	ctx context.Context, by identity.Actor, users []identity.UserID, newest int64,
@@ -116,7 +116,7 @@ func (w *Watch) visible(ctx context.Context) ([]identity.UserID, error) {
 // Close ends the watch.
 func (w *Watch) Close() { w.service.feed.leave(w) }
 
-// Recheck reads which users now share a workspace with by. changed says that this set has changed; then
+// Recheck reads which users now share a workspace with by. changed reports that this set has changed; then
 // the watch starts from the beginning. After an error, Regrouped signals again.
 func (w *Watch) Recheck(ctx context.Context) (isChanged bool, err error) {
 	f := w.service.feed

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// MaxOutlined is how many templates Folders and Tags read.
+	// MaxOutlined is the maximum number of templates that Folders and Tags read.
 	MaxOutlined = 10_000
-	// MaxMoved is how many templates one MoveFolder moves.
+	// MaxMoved is the maximum number of templates that one MoveFolder moves.
 	MaxMoved = 200
 )
 

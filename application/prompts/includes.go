@@ -72,9 +72,9 @@ func system(by identity.Actor) identity.Actor {
 	return identity.System(by.Org, by.Workspace, "prompt includes", by.At)
 }
 
-// includeRoom is how many bytes the versions that a transaction saves can still have with the texts of their includes.
-// On SQLite no one else can write until the transaction ends, and a megabyte takes a quarter of a second: without a
-// limit, an import of 100 KB, whose prompts include 256 KiB each, takes half a minute.
+// includeRoom is the number of bytes that the versions in a transaction can still have, including the text of their
+// includes. On SQLite no one else can write until the transaction ends, and a megabyte takes a quarter of a second:
+// without a limit, an import of 100 KB, whose prompts include 256 KiB each, takes half a minute.
 type includeRoom int
 
 const (
@@ -94,7 +94,7 @@ func (r *includeRoom) holds(e prompt.Expansion, count int) bool {
 	return *r >= 0
 }
 
-// isIncludeError reports whether err says that an include has no text.
+// isIncludeError reports whether err means that an include has no text.
 func isIncludeError(err error) bool {
 	return slices.ContainsFunc([]error{prompt.ErrIncludeNotFound, prompt.ErrIncludeNotText, prompt.ErrIncludeCycle,
 		prompt.ErrIncludeTooDeep, prompt.ErrIncludeTooLarge}, func(e error) bool { return errors.Is(err, e) })

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// readsFlushed is how long only this node knows a read. The read is lost if the node is killed in this time.
-	// Each node that is read from stores counts this often, so a shorter time would be most of what reads from memory
-	// cost the database.
+	// readsFlushed is the time for which only this node knows a read. The read is lost if the node is killed in this
+	// time. Each node that is read from stores counts this often, so a shorter time would be most of what reads from
+	// memory cost the database.
 	readsFlushed = 10 * time.Second
 
 	// maxReads bounds the versions of which reads wait to be stored, while the database is away. Others are not

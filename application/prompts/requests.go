@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// lookEvery is how often a waiting request is evaluated: at the latest after this time it is cancelled if its author
-// has lost access to the workspace.
+// lookEvery is the interval at which a waiting request is evaluated: at the latest after this time it is cancelled if
+// its author has lost access to the workspace.
 const lookEvery = 5 * time.Minute
 
 // Requests lists a template's activation requests, newest first; only those in a state, unless that is empty. Requires

@@ -108,7 +108,7 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 	return err
 }
 
-// hashes reads a source's rows, and returns the hashes of those with a key of their own: the first of each key.
+// hashes reads a source's rows, and returns the hashes of the first row with each key.
 func (s *Service) hashes(
 	ctx context.Context, by identity.Actor, src *source.Source,
 ) (map[source.KeyHash]source.RowHash, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// distinct finds values that were there before, by hashes of 64 bits under a key of its own. It compares at most
+// distinct finds values that were there before, by hashes of 64 bits under its own key. It compares at most
 // source.MaxDistinct values.
 type distinct struct {
 	seed      maphash.Seed

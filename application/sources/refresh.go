@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// pollInterval is how often a refresh checks whether its source is unchanged.
+// pollInterval is the interval at which a refresh checks whether its source is unchanged.
 const pollInterval = 500 * time.Millisecond
 
 // errOvertaken ends a refresh whose source was removed, paused or mapped again.

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// OnInvalid says what happens with values that are not valid for their field.
+// OnInvalid determines what happens with values that are not valid for their field.
 type OnInvalid string
 
 // The choices.
@@ -20,7 +20,7 @@ const (
 	SkipInvalid   OnInvalid = "skip"   // their rows are left out
 	ReportInvalid OnInvalid = "report" // they are null, and Row.Invalid names them
 
-	// OnlyInvalid leaves out all rows without such a value. Values are texts as the source has them.
+	// OnlyInvalid leaves out all rows without such a value. Values are strings as the source has them.
 	OnlyInvalid OnInvalid = "only"
 )
 
@@ -32,7 +32,7 @@ type RowsQuery struct {
 	Fields    []string
 	Filter    map[string]string // values by field that rows must have; empty: no value
 	OnInvalid OnInvalid
-	Raw       bool   // values are texts as the source has them
+	Raw       bool   // values are strings as the source has them
 	Since     string // Changes.Cursor: only rows that were added or changed then and later; empty: all
 	Removed   bool   // RowsStart.Removed, too, unless After is given; requires Since
 	IDs       bool   // each row has its id as the last value, null without a key; not with Raw

@@ -18,7 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Offer says which types of data and which places an org's workspaces can use.
+// Offer lists the types of data and the places that an org's workspaces can use.
 type Offer struct {
 	Types  []source.Type
 	Egress identity.Egress

@@ -231,7 +231,7 @@ func (s *Service) enabled(ctx context.Context, by identity.Actor, endpoint webho
 	return err
 }
 
-// maxReplayed is how many events one Replay examines.
+// maxReplayed is the maximum number of events that one Replay examines.
 const maxReplayed = 1000
 
 // Replay delivers the events from one Seq to another again, at most 1,000 of them. A zero to is the newest event. With

@@ -37,7 +37,7 @@ func Parse(s string) Role {
 	return None
 }
 
-// Visibility says who can view an object without a role on it.
+// Visibility determines who can view an object without a role on it.
 type Visibility string
 
 // The visibilities.

@@ -7,7 +7,7 @@ type Source int
 const (
 	ByShare      Source = iota // the zero value: shared with the user
 	ByGroup                    // shared with a group of the user
-	ByFolder                   // the object's folder, or one above it, is shared with the user or a group of theirs
+	ByFolder                   // the object's folder, or one above it, is shared with the user or one of their groups
 	ByOwnership                // the user owns the object
 	ByWorkspace                // the user's role in the workspace
 	ByVisibility               // everyone in the workspace sees the object

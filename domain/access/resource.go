@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// RestoreWithin is how long a deleted resource can be restored.
+// RestoreWithin is the time within which a deleted resource can be restored.
 const RestoreWithin = 30 * 24 * time.Hour
 
 // Resource is what all objects that users share have in common: access, ownership and deletion.
@@ -24,7 +24,7 @@ type Resource struct {
 	DeletedAt time.Time // zero: live
 }
 
-// Kind holds the texts of a kind of resource.
+// Kind holds the errors and names of a kind of resource.
 type Kind struct {
 	Noun      string       // for people: prompt template
 	NotFound  *fault.Error // for those who may not see a resource, too

@@ -8,13 +8,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// maxListedGroups is how many groups of a token count. Providers list fewer: Entra ID lists 200, Okta 100.
+// maxListedGroups is the maximum number of a token's groups that count. Providers list fewer: Entra ID lists 200, Okta
+// 100.
 const maxListedGroups = 1_000
 
-// ClockSkew is how much the clock of an issuer of tokens may differ from Atrium's.
+// ClockSkew is the maximum difference between the clocks of a token's issuer and of Atrium.
 const ClockSkew = time.Minute
 
-// Claims holds what a verified token of an OpenID provider says about its bearer. Issuer and Subject
+// Claims holds the claims of a verified token of an OpenID provider about its bearer. Issuer and Subject
 // together identify the bearer; a name or an e-mail address does not (OpenID Connect Core, section
 // 5.7).
 type Claims struct {

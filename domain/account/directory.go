@@ -42,7 +42,7 @@ var (
 		Detail: "The directory has as many groups as an organisation can have."}
 )
 
-// DirectoryPerson is what a directory says about a person (RFC 7643, section 4.1).
+// DirectoryPerson is a directory's data about a person (RFC 7643, section 4.1).
 type DirectoryPerson struct {
 	UserName   string // 1 to MaxDirectoryText bytes, unique in the org without regard to case
 	ExternalID string // the person's id in the directory; empty: none

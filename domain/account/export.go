@@ -2,7 +2,7 @@ package account
 
 import "github.com/atrium-hq/atrium/domain/identity"
 
-// MaxExported is how many rows a section of an export has at most.
+// MaxExported is the maximum number of rows in a section of an export.
 const MaxExported = 10_000
 
 // ExportSection is a part of what Atrium stores about a person.

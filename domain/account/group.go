@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// MaxGroups is how many groups a workspace can have.
+	// MaxGroups is the maximum number of groups in a workspace.
 	MaxGroups = 200
-	// MaxGroupPeople is how many people can be in one group.
+	// MaxGroupPeople is the maximum number of people in one group.
 	MaxGroupPeople = 500
-	// MaxGroupsOfPerson is how many groups of a workspace a person can be in.
+	// MaxGroupsOfPerson is the maximum number of groups of a workspace that a person can be in.
 	MaxGroupsOfPerson = 50
 )
 

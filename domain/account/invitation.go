@@ -18,10 +18,10 @@ import (
 const InvitationPrefix = "inv"
 
 const (
-	// InvitationLasts is how long an invitation can be accepted.
+	// InvitationLasts is the time within which an invitation can be accepted.
 	InvitationLasts = 7 * 24 * time.Hour
 
-	// MaxInvitations is how many open, unexpired invitations a workspace can have.
+	// MaxInvitations is the maximum number of a workspace's open, unexpired invitations.
 	MaxInvitations = 200
 )
 

@@ -21,7 +21,7 @@ var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found
 var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive",
 	Detail: "The API key was revoked or has expired. Create a new one."}
 
-// MaxKeys is how many live API keys a person can have in a workspace, and how many service keys a
+// MaxKeys is the maximum number of live API keys of a person in a workspace, and of service keys that a
 // workspace can have.
 const MaxKeys = 100
 

@@ -6,7 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// RequestDays is how many days the counts of a key's requests cover, today included. Older counts are removed.
+// RequestDays is the number of days that the counts of a key's requests cover, including today. Older counts are
+// removed.
 const RequestDays = 30
 
 // KeyDay is an API key on a day.
@@ -18,7 +19,7 @@ type KeyDay struct {
 // DayOf returns the day of a time, as KeyDay has it.
 func DayOf(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
-// KeyRequests is how many requests were made with keys, by day.
+// KeyRequests is the number of requests that were made with keys, by day.
 type KeyRequests map[KeyDay]int64
 
 // Last returns the requests with a key on each of the last RequestDays days, oldest first.

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// KeepServiceKeys says that the service keys that a person created outlive the role that the person loses, or the
+// KeepServiceKeys means that the service keys that a person created outlive the role that the person loses, or the
 // person's account while it is disabled.
 type KeepServiceKeys bool
 

@@ -21,7 +21,7 @@ type Access struct {
 	User      *User
 	Operators []identity.UserID // people of the org who are operators and not disabled
 
-	// MemberOf names the workspaces that the person is a member of, deleted ones included. Powers holds what the
+	// MemberOf names the workspaces that the person is a member of, including deleted ones. Powers holds what the
 	// person made in each, and Lost what became of it.
 	MemberOf []identity.WorkspaceID
 	Powers   map[identity.WorkspaceID]Powers

@@ -20,7 +20,7 @@ type PasskeyID string
 // PasskeyPrefix is the prefix of a PasskeyID.
 const PasskeyPrefix = "psk"
 
-// MaxPasskeys is how many passkeys a person can have.
+// MaxPasskeys is the maximum number of a person's passkeys.
 const MaxPasskeys = 20
 
 // Errors about passkeys.

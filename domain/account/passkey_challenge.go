@@ -11,17 +11,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ChallengeLife is how long a challenge for a passkey can be answered.
+// ChallengeLife is the lifetime of a challenge for a passkey.
 const ChallengeLife = 5 * time.Minute
 
-// RelyingParty is what a passkey is bound to (WebAuthn Level 2, section 4).
+// RelyingParty is the host and the origin that a passkey is bound to (WebAuthn Level 2, section 4).
 type RelyingParty struct {
 	Host   string // the host name, without a port
 	Name   string // of the org
 	Origin string // of the pages: scheme, host and port
 }
 
-// ChallengePurpose says what a challenge is for.
+// ChallengePurpose is the purpose of a challenge.
 type ChallengePurpose string
 
 // The values of ChallengePurpose.

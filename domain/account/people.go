@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// PersonStatus says whether a person's account can be used.
+// PersonStatus reports whether a person's account can be used.
 type PersonStatus string
 
 // The values of PersonStatus.
@@ -50,7 +50,7 @@ type PersonSummary struct {
 // PersonPage is one page of people.
 type PersonPage = page.Of[PersonSummary]
 
-// maxWords is how many words of a text are used to find a person: a name has at most 120 characters.
+// maxWords is the maximum number of words that are used to find a person: a name has at most 120 characters.
 const maxWords = 64
 
 // SearchWords returns the words of texts, folded so that accents and case do not matter, without repetitions.

@@ -13,12 +13,12 @@ const (
 	// ProviderSessionLife is the maximum lifetime of a session that an OpenID provider opened. Then the person signs in
 	// at the provider again, whose claims may have changed.
 	ProviderSessionLife = 24 * time.Hour
-	// SignInWithin is how long a person can take to sign in at a provider.
+	// SignInWithin is the maximum time that a person can take to sign in at a provider.
 	SignInWithin = 10 * time.Minute
-	// CodeLife is how long the code of a sign-in at a provider works.
+	// CodeLife is the lifetime of the code of a sign-in at a provider.
 	CodeLife = time.Minute
 
-	// logoutKept is how long a logout token is remembered: longer than it is accepted.
+	// logoutKept is the time for which a logout token is remembered: longer than it is accepted.
 	logoutKept = 15 * time.Minute
 )
 

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// SessionIdle is how long a session lasts without a request.
+	// SessionIdle is the time without a request after which a session expires.
 	SessionIdle = 12 * time.Hour
-	// SessionLife is how long a session lasts at most.
+	// SessionLife is the maximum lifetime of a session.
 	SessionLife = 7 * 24 * time.Hour
-	// MaxSessions is how many live sessions a user can have. Another one ends the session that was not used for the
-	// longest time.
+	// MaxSessions is the maximum number of a user's live sessions. Another one ends the session that was not used for
+	// the longest time.
 	MaxSessions = 50
 )
 
@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// SessionSource says what opened a session.
+// SessionSource is what opened a session.
 type SessionSource string
 
 // The values of SessionSource.
@@ -192,7 +192,7 @@ func (s *Session) record(by identity.Actor, p *Person, kind string, data map[str
 	}
 }
 
-// maxAgent is how many characters of a User-Agent are kept.
+// maxAgent is the maximum number of characters that are kept of a User-Agent.
 const maxAgent = 200
 
 // cleanAgent returns the printable ASCII characters of a User-Agent, cut to maxAgent.

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// LinkLife is how long a sign-in link works.
+// LinkLife is the lifetime of a sign-in link.
 const LinkLife = 15 * time.Minute
 
 // ErrLinkInvalid is returned for a token that opens no session, whatever the reason.

@@ -15,7 +15,7 @@ const (
 	ticketPrefix = "atp_"
 	TicketLife   = time.Minute
 
-	// ResumeWithin is how long after it opened or resumed its stream a ticket can resume it.
+	// ResumeWithin is the time within which a ticket can resume the stream that it last opened or resumed.
 	ResumeWithin = 24 * time.Hour
 )
 
@@ -48,7 +48,7 @@ func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) boo
 		func(i identity.Issuer) bool { return i.URL == p.Issuer })
 }
 
-// Ticket is a ticket as it is stored.
+// Ticket is a stored ticket.
 type Ticket struct {
 	Org       identity.OrgID
 	Hash      Hash

@@ -16,7 +16,7 @@ const (
 // Hash is the stored form of a token.
 type Hash = secret.Hash
 
-// Token is the secret text of an API key or an invitation.
+// Token is the secret string of an API key or an invitation.
 type Token = secret.Token
 
 // NewToken returns a new token for an API key.

@@ -17,11 +17,11 @@ import (
 // noRole is the error for a request that grants no role.
 var noRole = fault.Field{Pointer: "/role", Code: "not_allowed_value", Detail: "Must be viewer, member, admin or owner."}
 
-// MaxWorkspaces is how many workspaces one user can create. Deleted ones count until they can no longer
-// be restored.
+// MaxWorkspaces is the maximum number of workspaces that one user can create. Deleted ones count until they can no
+// longer be restored.
 const MaxWorkspaces = 20
 
-// RestoreWithin is how long a deleted workspace can be restored.
+// RestoreWithin is the time within which a deleted workspace can be restored.
 const RestoreWithin = 30 * 24 * time.Hour
 
 // Errors about workspaces and their members.

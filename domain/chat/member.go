@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// MaxMembers is how many members one template can have in addition to its owner.
+// MaxMembers is the maximum number of a template's members in addition to its owner.
 const MaxMembers = 200
 
 // Member is a user's role on one template.

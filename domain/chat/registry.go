@@ -38,7 +38,7 @@ type Item struct {
 	schema *jsonschema.Schema
 }
 
-// ItemStatus says whether an item can be selected.
+// ItemStatus reports whether an item can be selected.
 type ItemStatus string
 
 // The statuses of items.
@@ -48,7 +48,7 @@ const (
 	ItemDisabled   ItemStatus = "disabled"   // cannot be selected; templates that have it are degraded
 )
 
-// Effects says what using an item can do.
+// Effects are what using an item can do.
 type Effects string
 
 // The effects, from none upwards.

@@ -47,7 +47,7 @@ var ErrPromptGone = &fault.Error{Kind: fault.Conflict, Code: "chat_prompt_gone",
 // Answers reports whether messages of visitors are answered.
 func (r Reply) Answers() bool { return r.Kind == HTTPReply || r.Kind == CompatibleReply }
 
-// Needs returns the kind of connection that r needs; "" for none.
+// Needs returns the kind of connection that r needs, or "".
 func (r Reply) Needs() connection.Kind {
 	switch r.Kind {
 	case HTTPReply:

@@ -25,7 +25,7 @@ type ID string
 // Page is one page of templates.
 type Page = page.Of[Summary]
 
-// Status says whether a template serves chats.
+// Status reports whether a template serves chats.
 type Status string
 
 // The statuses.
@@ -44,10 +44,10 @@ type Template struct {
 	Status    Status
 	Workflows []Workflow // oldest first
 
-	// PromptGone says that Prompt names a prompt template or version that no longer exists.
+	// PromptGone reports that Prompt names a prompt template or version that no longer exists.
 	PromptGone bool
 
-	// PromptLost says that the owner may no longer read the prompt of the draft or of the published version, which
+	// PromptLost reports that the owner may no longer read the prompt of the draft or of the published version, which
 	// therefore stay at the version that they had.
 	PromptLost bool
 

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// MaxWorkflows is how many workflows one template can have.
+// MaxWorkflows is the maximum number of a template's workflows.
 const MaxWorkflows = 50
 
 // Workflow is a workflow of the registry that chats of a template may start.

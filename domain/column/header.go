@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// NoHeader instead of a header row says that a table has no header. Its columns are named by their letters.
+// NoHeader instead of a header row means that a table has no header. Its columns are named by their letters.
 const NoHeader = -1
 
 // Window returns which rows of a table Examine needs: how many to skip, and how many to read after those. headerRow is

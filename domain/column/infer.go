@@ -59,10 +59,10 @@ func Infer(cells []*string) Type {
 	return String
 }
 
-// placeholders are texts that mean no value, in lower case.
+// placeholders are strings that mean no value, in lower case.
 var placeholders = setOf("", "-", "--", "–", "—", "n/a", "na", "null", "nil", "none", "(none)", "(empty)", "?")
 
-// isPlaceholder reports whether a text means that there is no value.
+// isPlaceholder reports whether a string means that there is no value.
 func isPlaceholder(text string) bool {
 	const longest = len("(empty)")
 	return len(text) <= longest && placeholders[strings.ToLower(text)]
@@ -79,7 +79,7 @@ var sheetErrors = setOf(strings.ToUpper(NotCalculated), "#N/A", "#REF!", "#VALUE
 	"#CONNECT!", "#BLOCKED!", "#UNKNOWN!", "#FIELD!", "#CALC!", "#BUSY!", "#EXTERNAL!", "#PYTHON!", "#TIMEOUT!",
 	"#ERROR!")
 
-// isSheetError reports whether a text is the error of a formula. LibreOffice writes some as Err:502.
+// isSheetError reports whether a string is a formula's error. LibreOffice writes some as Err:502.
 func isSheetError(text string) bool {
 	switch {
 	case strings.HasPrefix(text, "#"):

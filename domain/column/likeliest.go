@@ -38,7 +38,7 @@ const (
 // SureHeader is the confidence from which a header that was found needs no confirmation by a person.
 const SureHeader = 0.8
 
-// maxCandidates is how many rows are offered if no row is the header with certainty.
+// maxCandidates is the maximum number of rows that are offered if no row is the header with certainty.
 const maxCandidates = 3
 
 // likeliestHeader returns which of the first HeaderWindow rows are most like a header, the most likely first, and the
@@ -159,7 +159,7 @@ func evidence(rows [][]*string, header int) float64 {
 	return sum
 }
 
-// maxName is how many characters a column's name has at most, as a rule.
+// maxName is the usual maximum number of characters in a column's name.
 const maxName = 40
 
 // isName reports whether a cell can be a column's name: words, rather than a number, a code, a date or an address.

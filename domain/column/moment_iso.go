@@ -2,8 +2,9 @@ package column
 
 import "strings"
 
-// isoMoment is moment for texts as databases write them, such as 2026-03-14 10:00:00.5+01: without regular expressions,
-// which would take most of the time of a long stream. ok is false for all other texts, also wrong ones.
+// isoMoment is moment for strings as databases write them, such as 2026-03-14 10:00:00.5+01: without regular
+// expressions, which would take most of the time of a long stream. ok is false for all other strings, including invalid
+// ones.
 func isoMoment(text string, withTime bool) (out string, ok bool) {
 	if len(text) < len("2026-03-14") || !hasForm(text[:10], "1000-00-00") {
 		return "", false
@@ -58,7 +59,7 @@ func isoZone(zone string) (string, bool) {
 	return zone, hasForm(zone[1:], "00:00")
 }
 
-// hasForm reports whether a text has digits where form has them, and is like form elsewhere.
+// hasForm reports whether a string has digits where form has them, and is like form elsewhere.
 func hasForm(text, form string) bool {
 	if len(text) != len(form) {
 		return false

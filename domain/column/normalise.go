@@ -63,7 +63,7 @@ func split(name string) []string {
 	return all[:min(len(all), maxWords)]
 }
 
-// maxWords is how many words of a name are used.
+// maxWords is the maximum number of a name's words that are used.
 const maxWords = 12
 
 // compounds are words that people write as one word, as two, or with a hyphen.

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// Rows are rows of texts in one piece of memory, as a child process passes them on. All rows have as many cells. The
+// Rows are rows of strings in one piece of memory, as a child process passes them on. All rows have as many cells. The
 // zero value has none.
 type Rows struct {
 	packed []byte // for each cell, its length and 1 as an uvarint, and its text; only 0 for nil
@@ -39,7 +39,7 @@ func (r *Rows) Add(row []*string) {
 	}
 }
 
-// AddBytes is Add for texts that are bytes. It keeps a copy of them.
+// AddBytes is Add for strings that are bytes. It keeps a copy of them.
 func (r *Rows) AddBytes(row [][]byte) {
 	r.count, r.width = r.count+1, len(row)
 	for _, c := range row {
@@ -58,11 +58,11 @@ func (r *Rows) Grow(bytes int) {
 	}
 }
 
-// All returns the rows in their order. The cells of a row are valid until the next one: copy the texts that are kept.
+// All returns the rows in their order. The cells of a row are valid until the next one: copy the strings that are kept.
 func (r *Rows) All() iter.Seq[[]*string] {
 	return func(yield func([]*string) bool) {
 		texts, cells := make([]string, r.width), make([]*string, r.width)
-		all, offset := string(r.packed), 0 // which the texts share
+		all, offset := string(r.packed), 0 // which the strings share
 		for range r.count {
 			for i := range cells {
 				n, size := binary.Uvarint(r.packed[offset:])

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Suggestion says that a column probably belongs to a field.
+// Suggestion means that a column probably belongs to a field.
 type Suggestion struct {
 	Field  string  // the field's key
 	Column string  // a Header's name

@@ -10,22 +10,22 @@ import (
 const (
 	MaxJoined    = 4   // columns that a Join adds
 	MaxSeparator = 10  // characters
-	MaxReplaced  = 200 // texts that Values names
+	MaxReplaced  = 200 // strings that Values names
 )
 
-// Transform changes the texts of a column before they become values of a field: first Join, then Split, Trim, Values
-// and Case. Dates and Decimal say how to read them. The zero value changes nothing.
+// Transform changes the strings of a column before they become values of a field: first Join, then Split, Trim, Values
+// and Case. Dates and Decimal determine how to read them. The zero value changes nothing.
 type Transform struct {
 	Join    *Join
 	Split   *Split
 	Trim    bool              // whether spaces at both ends are removed
-	Values  map[string]string // the value of an Enum for a text, in upper or lower case and without spaces around it
+	Values  map[string]string // the value of an Enum for a string, in upper or lower case and without spaces around it
 	Case    Case
 	Dates   DateOrder // the order of all dates, instead of the one that the column's first values show
 	Decimal string    // "." or ",": the decimal sign of all numbers, instead of the one that they show
 }
 
-// Case says how letters are written; empty: as they are.
+// Case determines how letters are written; empty: unchanged.
 type Case string
 
 // The cases.
@@ -35,19 +35,19 @@ const (
 	TitleWords Case = "title" // the first letter of each word is upper case, the others lower; hyphens separate words
 )
 
-// Join adds the texts of other columns, each after a separator. Empty texts are left out, with their separator.
+// Join adds the strings of other columns, each after a separator. Empty strings are left out, with their separator.
 type Join struct {
 	Columns   []string
 	Separator string
 }
 
-// Split reads a part of a text. A Separator of spaces, or an empty one, means any white space.
+// Split reads a part of a string. A Separator of spaces, or an empty one, means any white space.
 type Split struct {
 	Separator string
 	Part      Part
 }
 
-// Part is a part of a text that has separators. A text without one has only First and Last.
+// Part is a part of a string that has separators. A string without a separator has only First and Last.
 type Part string
 
 // The parts. First and Rest make the whole, and so do BeforeLast and Last.
@@ -75,7 +75,7 @@ func (t Transform) Joined() []string {
 	return t.Join.Columns
 }
 
-// Text returns a text after the transformation, nil if it is empty. joined are the texts of the Joined columns, in
+// Text returns a string after the transformation, nil if it is empty. joined are the strings of the Joined columns, in
 // their order.
 func (t Transform) Text(cell *string, others []*string) *string {
 	if t.IsZero() {
@@ -111,7 +111,7 @@ func (t Transform) Text(cell *string, others []*string) *string {
 	return &text
 }
 
-// Style returns s with what t says about it.
+// Style returns s with what t determines about it.
 func (t Transform) Style(s Style) Style {
 	if t.Dates != "" {
 		s.Dates = t.Dates
@@ -137,7 +137,7 @@ func (j Join) text(first string, others []*string) string {
 	return cut(out.String())
 }
 
-// cut returns at most MaxValue characters of a text, as for values that are read.
+// cut returns at most MaxValue characters of a string, as for values that are read.
 func cut(text string) string {
 	if len(text) <= MaxValue || utf8.RuneCountInString(text) <= MaxValue {
 		return text

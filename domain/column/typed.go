@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// ValueKind is what a Value is in JSON.
+// ValueKind is the JSON type of a Value.
 type ValueKind uint8
 
 // The kinds.
 const (
 	Null         ValueKind = iota
-	Plain                  // a text. Dates and times are texts as RFC 3339 writes them
-	Numeral                // a number, which JSON writes as its text
-	Truth                  // the text is true or false
+	Plain                  // a string. Dates and times are strings as RFC 3339 writes them
+	Numeral                // a number, which JSON writes as its digits
+	Truth                  // the string is true or false
 	JSONDocument           // any JSON
 )
 
@@ -21,10 +21,10 @@ const (
 // no interface, so that the values of a long stream of rows need no memory of their own.
 type Value struct {
 	Kind ValueKind
-	Text string // as the kind says; empty for Null
+	Text string // as the kind determines; empty for Null
 }
 
-// TextValue returns a text as a value.
+// TextValue returns a string as a value.
 func TextValue(text string) Value { return Value{Plain, text} }
 
 // IsNull reports whether v is Null.
@@ -56,7 +56,7 @@ func (v Value) AppendJSON(buffer []byte) []byte {
 // MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
 
-// unescaped are the bytes that a text in JSON has as they are.
+// unescaped are the bytes that a JSON string has unchanged.
 var unescaped = func() (table [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		table[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
@@ -64,7 +64,7 @@ var unescaped = func() (table [256]bool) {
 	return table
 }()
 
-// isUnescaped reports whether a text is the same in JSON, as json.Marshal writes it.
+// isUnescaped reports whether a string is the same in JSON, as json.Marshal writes it.
 func isUnescaped(text string) bool {
 	for i := range len(text) {
 		if !unescaped[text[i]] {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Invalid says why a text is not a value of a field.
+// Invalid is the reason why a string is not a value of a field.
 type Invalid string
 
 // The reasons.
@@ -30,11 +30,11 @@ const (
 	MonthFirst DateOrder = "mdy"
 )
 
-// Style says how the dates and numbers of a column are written.
+// Style is how the dates and numbers of a column are written.
 type Style struct {
 	Dates    DateOrder
 	Decimal  string // "." or ","; empty if it is unknown
-	Database bool   // whether texts are values of a database, where #REF! is no error of a formula, and n/a a value
+	Database bool   // whether strings are values of a database, where #REF! is no formula error, and n/a a value
 }
 
 // Warehouse is the style of databases.
@@ -98,9 +98,9 @@ func decimalOf(bare string) string {
 	return ""
 }
 
-// Value returns a text as a value of a field, Null if it is empty or, in a file, a placeholder for no value. The value
-// of an Enum is the one of the field that equals the text, whatever its case. A text that is none has a reason. No
-// other function decides this, and no other text becomes Null without a reason.
+// Value returns a string as a value of a field, Null if it is empty or, in a file, a placeholder for no value. The
+// value of an Enum is the field's value that equals the string, whatever its case. A string that is no value has a
+// reason. No other function decides this, and no other string becomes Null without a reason.
 func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	if cell == nil || *cell == "" {
 		return Value{}, ""
@@ -178,8 +178,8 @@ func boolean(text string) (Value, Invalid) {
 	return Value{}, WrongType
 }
 
-// amount strips a text to the sign, digits and separators of its number, and says whether it is a percentage. ok is
-// false for a code, such as 007.
+// amount strips a string to the sign, digits and separators of its number, and reports whether it is a percentage. ok
+// is false for a code, such as 007.
 func amount(v string) (bare string, percent, ok bool) {
 	negative := false
 	if strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")") {

@@ -17,7 +17,7 @@ import (
 // Prefix begins a connection's identifier.
 const Prefix = "con"
 
-// MaxLive is how many live connections a workspace can have. Revoked ones do not count.
+// MaxLive is the maximum number of a workspace's live connections. Revoked connections do not count.
 const MaxLive = 50
 
 // ID identifies a connection. The empty one identifies none.
@@ -205,7 +205,7 @@ func Seal(org identity.OrgID, ws identity.WorkspaceID, c ID, k Kind) []byte {
 		"\x00" + string(k))
 }
 
-// Stored is a sealed credential as it is stored.
+// Stored is a stored, sealed credential.
 type Stored struct {
 	Sealed   []byte
 	Revision int64 // Connection.CredentialRevision

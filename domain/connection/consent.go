@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// ConsentWithin is how long a person can take to give consent.
+// ConsentWithin is the maximum time that a person can take to give consent.
 const ConsentWithin = 10 * time.Minute
 
 // MaxConsentCode is the maximum length of an authorization code in bytes (Google's limit is 256).
@@ -110,7 +110,7 @@ func (c Credential) IsConsent() bool {
 	return !c.secrets[FieldRefreshToken].IsZero() && isConsent(c.config)
 }
 
-// isConsent reports whether a configuration belongs to a consent. A kind with an OAuth client of its own (Snowflake,
+// isConsent reports whether a configuration belongs to a consent. A kind with its own OAuth client (Snowflake,
 // Databricks) has no account.
 func isConsent(config map[string]any) bool { return config[FieldGoogleAccount] != nil }
 

@@ -76,7 +76,7 @@ type Attempts []time.Time
 const failedKept = 3
 
 // Admit records a probe at now in c, or returns ErrProbeRateLimited with the time to wait and records nothing. It drops
-// attempts that are older than the limit's window. Tests of stored credentials have counts of their own, without failed
+// attempts that are older than the limit's window. Tests of stored credentials have their own counts, without failed
 // sign-ins.
 func (l ProbeLimits) Admit(c *Counts, now time.Time) error {
 	wait := max(c.Workspace.wait(l.WorkspacePerMinute, time.Minute, now),

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// PreviewLifetime is how long a preview shows a template's draft.
+// PreviewLifetime is the time for which a preview shows a template's draft.
 const PreviewLifetime = 10 * time.Minute
 
 const previewPerMinute = 10 // sixth of the calls of each kind from an address, which is all that is known

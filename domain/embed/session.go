@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// TicketLifetime is how long the page in a frame can take to open its session.
+// TicketLifetime is the maximum time that the page in a frame can take to open its session.
 const TicketLifetime = time.Minute
 
 // Errors for a visitor's page that may not show a chat.

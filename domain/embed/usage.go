@@ -13,7 +13,7 @@ const (
 	// OtherOrigins represents the origins of a day beyond the first MaxUsageOrigins of a token.
 	OtherOrigins Origin = "other"
 
-	// MaxUsageOrigins is how many origins of a token are counted separately each day.
+	// MaxUsageOrigins is the maximum number of a token's origins that are counted separately each day.
 	MaxUsageOrigins = 100
 )
 
@@ -37,7 +37,7 @@ type Counts struct {
 	Refusals int64 // of pages, sessions and messages whose token is known
 }
 
-// Use is how often a token was used on a day from an origin's pages, which its list may not have.
+// Use counts the uses of a token on one day from the pages of one origin, which the token's list may not have.
 type Use struct {
 	Day    Day
 	Origin Origin // NoOrigin for pages without one

@@ -26,8 +26,8 @@ func Sign(d Digest, e *Event, data []byte) []byte {
 	return sum[:]
 }
 
-// UpgradeWindow is how long after the first chain began an older release, which writes no chains, may
-// run beside this one. Later events without a signature are breaks.
+// UpgradeWindow is the time after the beginning of the first chain within which an older release, which writes no
+// chains, may run beside this one. Later events without a signature are breaks.
 const UpgradeWindow = 24 * time.Hour
 
 // Chain is the state of one workspace's chain: its two ends. Links that retention removed are before
@@ -68,7 +68,7 @@ func (c *Chain) mac(d Digest) []byte {
 
 func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) } //nolint:gosec // bits, not a quantity
 
-// Link is an event as it is stored, with its place in a chain.
+// Link is a stored event with its place in a chain.
 type Link struct {
 	Event
 	Encoded   []byte // Data as it is stored
@@ -85,7 +85,7 @@ type Break struct {
 	Reason string `json:"reason"`
 }
 
-// maxBreaks is how many breaks a report lists. Further breaks are only counted.
+// maxBreaks is the maximum number of breaks that a report lists. Further breaks are only counted.
 const maxBreaks = 20
 
 // Report is the result of verifying a chain.

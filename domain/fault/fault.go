@@ -42,7 +42,7 @@ type Error struct {
 	Owners []Use   // the owners of these objects, as far as the caller may see members
 	Breaks []Break // incompatibilities of the change for others; only for Conflict
 
-	// RetryAfter is how long to wait before a retry makes sense; 0 if unknown.
+	// RetryAfter is the time to wait before a retry makes sense; 0 if unknown.
 	RetryAfter time.Duration
 }
 

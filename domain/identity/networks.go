@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// MaxNetworks is how many networks an API key can be limited to.
+// MaxNetworks is the maximum number of networks that an API key can be limited to.
 const MaxNetworks = 50
 
 // ErrAddressNotAllowed is returned to an API key that is used from an address outside of its networks.

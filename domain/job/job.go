@@ -18,7 +18,7 @@ type ID string
 // Kind names what a job does, as noun.verb: connection.check. Each area declares its own.
 type Kind string
 
-// PerWorkspace is how many jobs of one workspace run at the same time, over all nodes.
+// PerWorkspace is the maximum number of one workspace's jobs that run at the same time, over all nodes.
 const PerWorkspace = 2
 
 // Urgent reports whether jobs of kind k run before others of their workspace and have slots of their

@@ -11,11 +11,11 @@ type Policy struct {
 	// attempt has failed.
 	Limit time.Duration
 
-	// Attempts is how many attempts may fail before the job fails permanently.
+	// Attempts is the number of attempts that may fail before the job fails permanently.
 	Attempts int
 
-	// Lease is how long an attempt belongs to its worker, which extends it while the attempt runs. After it, the
-	// worker counts as dead. 0: an attempt belongs to its worker for Limit and some time more, and is not extended.
+	// Lease is the time for which an attempt belongs to its worker, which extends it while the attempt runs. After it,
+	// the worker counts as dead. 0: an attempt belongs to its worker for Limit and some time more, and is not extended.
 	Lease time.Duration
 }
 

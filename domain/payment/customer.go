@@ -23,13 +23,13 @@ const DetailsSubject = "details"
 
 // Times of the mirror.
 const (
-	// Fresh is how long data read from the gateway is served without reading it again.
+	// Fresh is the time for which data from the gateway is served without reading it again.
 	Fresh = time.Minute
 
-	// ReconcileAfter is how long a call may be in progress before a job looks up its outcome.
+	// ReconcileAfter is the time that a call may be in progress before a job looks up its outcome.
 	ReconcileAfter = 30 * time.Second
 
-	// AuditEvery is how often a mirror is compared with the gateway.
+	// AuditEvery is the interval at which a mirror is compared with the gateway.
 	AuditEvery = 24 * time.Hour
 )
 

@@ -41,7 +41,7 @@ type TaxID struct {
 	Value string `json:"value"`
 }
 
-// MaxTaxIDs is how many tax ids a customer can have.
+// MaxTaxIDs is the maximum number of a customer's tax ids.
 const MaxTaxIDs = 5
 
 // Matches reports whether the gateway stores the same for d and o.

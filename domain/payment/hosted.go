@@ -16,7 +16,7 @@ var ErrPageNotFound = &fault.Error{
 	Kind: fault.NotFound, Code: "page_not_found", Detail: "This page does not exist, or is no longer valid.",
 }
 
-// CheckoutLasts is how long a payer can use a checkout page, as at Stripe.
+// CheckoutLasts is the lifetime of a checkout page, as at Stripe.
 const CheckoutLasts = 24 * time.Hour
 
 // CheckoutOrder is a request to the gateway for a page where the payer starts a subscription.
@@ -55,7 +55,8 @@ func (p ReturnPolicy) Check(errs *fault.Fields, pointer, address string) {
 // CheckoutAgain is the suffix of the key of a checkout whose first key is used up.
 const CheckoutAgain = "_again"
 
-// checkoutCreation is how long a call may take to create a checkout page. Until then, no other page is created.
+// checkoutCreation is the maximum time that a call may take to create a checkout page. Until then, no other page is
+// created.
 const checkoutCreation = 15 * time.Second
 
 // CheckoutRequest is a caller's request for a page where the payer starts a subscription.

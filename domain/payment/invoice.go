@@ -47,6 +47,6 @@ func (i *Invoice) Money(amount int64) Money { return Money{Amount: amount, Curre
 // InvoicePage is one page of invoices.
 type InvoicePage = page.Of[Invoice]
 
-// MirroredInvoices is how many of the newest invoices each read of the mirror updates. Older ones no
+// MirroredInvoices is the number of the newest invoices that each read of the mirror updates. Older ones no
 // longer change, and stay as stored.
 const MirroredInvoices = 100

@@ -72,7 +72,7 @@ type Phase struct {
 	// taxes and discounts.
 	Of int
 
-	// Lasts is how long a phase without an End lasts: one period.
+	// Lasts is the duration of a phase without an End: one period.
 	Lasts Rate
 }
 

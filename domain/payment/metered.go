@@ -45,10 +45,10 @@ const UsageJob job.Kind = "payment.usage"
 
 // Times of usage events.
 const (
-	// usageLasts is how old usage can be when the gateway gets it.
+	// usageLasts is the maximum age of usage when the gateway gets it.
 	usageLasts = 34 * 24 * time.Hour
 
-	// usageRepeatable is how long an event can be sent again after a call with an unknown outcome: after
+	// usageRepeatable is the time within which an event can be sent again after a call with an unknown outcome: after
 	// that the gateway may count it twice.
 	usageRepeatable = 23 * time.Hour
 )

@@ -84,7 +84,7 @@ type SubscribeRequest struct {
 	Trials  TrialRules // of the org
 }
 
-// settling is how long a ReconcileJob takes, and the time between two of its attempts, as callers are
+// settling is the duration of a ReconcileJob, and the time between two of its attempts, as callers are
 // told.
 const settling = 5 * time.Second
 

@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// previewValid is how long a preview can be used for a change.
+// previewValid is the lifetime of a preview.
 const previewValid = 15 * time.Minute
 
 // Preview is what a change of the subscription costs, as the gateway computes it.
@@ -32,7 +32,7 @@ type Preview struct {
 	NextAt time.Time `json:"next_at"` // when the next period begins; zero if the subscription ends before
 	Credit Money     `json:"credit"`  // of the customer after the change, before the next period
 
-	// Metered says that Next includes what was used so far, which changes with each report.
+	// Metered reports that Next includes what was used so far, which changes with each report.
 	Metered bool `json:"metered,omitempty"`
 }
 

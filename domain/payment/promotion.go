@@ -30,7 +30,7 @@ type Promotion struct {
 	Discount Discount    `json:"discount"`
 }
 
-// DiscountDuration says which invoices a discount reduces.
+// DiscountDuration determines which invoices a discount reduces.
 type DiscountDuration string
 
 // The durations.
@@ -101,7 +101,7 @@ func sameCode(a, b string) bool { return strings.EqualFold(a, b) }
 // sameDiscount compares two discounts, either of which may be nil.
 func sameDiscount(a, b *Discount) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
-// promotionsWithin is how long an invalid promotion code counts.
+// promotionsWithin is the time for which an invalid promotion code counts.
 const promotionsWithin = time.Hour
 
 // BeginPromotion counts a promotion code that is looked up. It counts before the look-up, so that

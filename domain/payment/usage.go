@@ -16,7 +16,7 @@ const (
 	// at it.
 	MaxUsageSum = 1<<53 - 1
 
-	// UsageKeyLasts is how long the key of a report is remembered.
+	// UsageKeyLasts is the time for which a report's key is remembered.
 	UsageKeyLasts = 35 * 24 * time.Hour
 )
 
@@ -28,7 +28,7 @@ var (
 		Detail: "The idempotency_key was used for another feature or another quantity."}
 )
 
-// UsageReport is what an application says that a workspace has used.
+// UsageReport is what an application reports that a workspace has used.
 type UsageReport struct {
 	Feature  string
 	Quantity int64

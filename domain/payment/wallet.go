@@ -22,7 +22,7 @@ type Method struct {
 
 	Country string // ISO 3166-1 alpha-2, of the issuer; "" if unknown
 
-	// Detaching says that the gateway is about to remove it; it no longer counts as a method.
+	// Detaching reports that the gateway is about to remove it; it no longer counts as a method.
 	Detaching bool
 
 	CreatedAt time.Time

@@ -24,7 +24,7 @@ const (
 	Dead     EventState = "dead"    // given up; an operator must look at it, and can replay it
 )
 
-// MaxEventAttempts is how many attempts may fail before an event is dead.
+// MaxEventAttempts is the number of attempts that may fail before an event is dead.
 const MaxEventAttempts = 8
 
 // Event is an event of a gateway without its content, which a job reads again from the gateway: the

@@ -18,7 +18,7 @@ const (
 	Own           // also while invisible
 )
 
-// Access returns what by sees of r. together says whether they share a workspace.
+// Access returns what by sees of r. together reports whether they share a workspace.
 func (r *Record) Access(by identity.Actor, shareWorkspace bool) Access {
 	switch {
 	case by.Org != r.Org || by.User == "":

@@ -2,8 +2,8 @@ package presence
 
 import "time"
 
-// MaxSkew is how far the clocks of two nodes may differ. A heartbeat that is later than now by more was recorded by a
-// clock that was wrong.
+// MaxSkew is the maximum difference between the clocks of two nodes. A heartbeat that is later than now by more was
+// recorded by a clock that was wrong.
 const MaxSkew = 5 * time.Second
 
 // Shift moves the heartbeats of live devices by d, because the clock of the node that recorded them was corrected by d.

@@ -17,7 +17,7 @@ type Heartbeat struct {
 	Idle   bool
 	TTL    time.Duration
 
-	// KeepActivity says that the device's activity is unknown: a known device keeps its state.
+	// KeepActivity means that the device's activity is unknown: a known device keeps its state.
 	KeepActivity bool
 
 	Status *Manual

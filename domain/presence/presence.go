@@ -60,7 +60,7 @@ const (
 	ManualInvisible Manual = "invisible"
 )
 
-// Claim is what a person says about themselves.
+// Claim is the status that a person has set.
 type Claim struct {
 	Status Manual
 	Text   string // at most 140 characters
@@ -134,7 +134,7 @@ type Filter struct {
 // Page is one page of records.
 type Page = page.Of[Record]
 
-// DueEntry says when a user's record is due.
+// DueEntry is the time when a user's record is due.
 type DueEntry struct {
 	User identity.UserID
 	Due  time.Time

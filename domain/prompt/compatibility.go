@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// Compatibility says what an activation may change of the contract between a template and the applications that use
-// it: the variables that they send, the tools that they offer, and the format of the answers that they read.
+// Compatibility determines what an activation may change of the contract between a template and the applications that
+// use it: the variables that they send, the tools that they offer, and the format of the answers that they read.
 type Compatibility string
 
 // The compatibilities.

@@ -21,7 +21,7 @@ const (
 	MaxVariables      = 200
 )
 
-// Type says what a template's versions consist of. It never changes.
+// Type is what a template's versions consist of. It never changes.
 type Type string
 
 // The types.

@@ -13,7 +13,7 @@ type Difference struct {
 	Changed []string // the fields that differ, in the order of the contract
 }
 
-// maxDiffLines is how many lines two texts can have together to be compared line by line. Prompts of
+// maxDiffLines is the maximum number of lines of both texts together to be compared line by line. Prompts of
 // 256 KiB have about a third of it. Texts of only line feeds would take 160 MB to compare.
 const maxDiffLines = 40_000
 

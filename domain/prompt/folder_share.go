@@ -16,7 +16,7 @@ import (
 // FolderSharePrefix begins the ids of shares of folders.
 const FolderSharePrefix = "pfsh"
 
-// MaxFolderShares is how many shares of folders a workspace can have. Each read of a template examines all that the
+// MaxFolderShares is the maximum number of a workspace's folder shares. Each read of a template examines all that the
 // reader has.
 const MaxFolderShares = 500
 

@@ -60,7 +60,7 @@ func decodeJSON(text []byte) (any, error) {
 	return v, err
 }
 
-// maxNumber is how many characters a number can be written with: a float64 or an int64 needs less than
+// maxNumber is the maximum number of characters in a number: a float64 or an int64 needs less than
 // half. Without a limit, 1.000… could make each step slow that handles a number.
 const maxNumber = 64
 

@@ -2,7 +2,7 @@ package prompt
 
 import "slices"
 
-// MaxImported is how many templates one call imports.
+// MaxImported is the maximum number of templates that one call imports.
 const MaxImported = 500
 
 // Imported is a template that is imported, with its versions, oldest first.
@@ -22,7 +22,7 @@ const (
 	Unchanged Outcome = "unchanged" // its latest version is the imported one
 )
 
-// ImportResult says what an import did with a template.
+// ImportResult is what an import did with a template.
 type ImportResult struct {
 	Name    string
 	ID      ID

@@ -16,7 +16,7 @@ const (
 	MaxIncluded     = 50 // versions that a version includes, directly and through others
 )
 
-// IncludeMode says which versions a released version includes.
+// IncludeMode determines which versions a released version includes.
 type IncludeMode string
 
 // The modes.

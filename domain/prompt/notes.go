@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// maxLabels is how many labels a version can have.
+// maxLabels is the maximum number of a version's labels.
 const maxLabels = 10
 
 // checkReason returns the error in the reason of an activation.

@@ -2,7 +2,7 @@ package prompt
 
 import "time"
 
-// ReadsKept is how long reads are kept.
+// ReadsKept is the time for which reads are kept.
 const ReadsKept = 400 * 24 * time.Hour
 
 // ReadsListed is the period over which lists of versions count reads.
@@ -35,7 +35,7 @@ type Read struct {
 	Day     Day
 }
 
-// Reads is how often applications read one version on one day.
+// Reads is the number of times that applications read one version on one day.
 type Reads struct {
 	Read
 	Number int // of the version

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
-// Mode says how a render handles a required variable without a value.
+// Mode determines how a render handles a required variable without a value.
 type Mode string
 
 // The modes.

@@ -23,8 +23,8 @@ const (
 	slotCount     = 100
 )
 
-// Rollout divides the readers of a label among versions by a key of theirs, such as a user's id. The first part has the
-// label: callers without a key, chat templates and includes read it.
+// Rollout divides the readers of a label among versions by the reader's key, such as a user's id. The first part has
+// the label: callers without a key, chat templates and includes read it.
 type Rollout struct {
 	Label string
 	Seed  string        // differs between rollouts, so that it is not always the same readers who go first
@@ -41,7 +41,7 @@ type RolloutPart struct {
 // Weight returns the percentage of all keys for which the version is chosen.
 func (p RolloutPart) Weight() int { return len(p.Slots) }
 
-// Choice says by which rollout a version was chosen for a reader.
+// Choice is the rollout by which a version was chosen for a reader.
 type Choice struct {
 	Rollout *Rollout
 	Weight  int // of the version, in percent

@@ -2,7 +2,7 @@ package prompt
 
 import "strings"
 
-// maxSearched is how many bytes of a version's text a search finds.
+// maxSearched is the number of bytes of a version's text that a search finds.
 const maxSearched = 16 << 10
 
 // Searched returns the text of c that a search finds, as NameKey writes it: the first 16 KiB of the text or of the

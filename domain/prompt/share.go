@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// MaxShares is how many users one template can be shared with.
+// MaxShares is the maximum number of users that one template can be shared with.
 const MaxShares = 200
 
 // Share is one user's role on one template.

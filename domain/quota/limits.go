@@ -9,11 +9,11 @@ import (
 
 // Errors of Check.
 var (
-	// ErrExceeded says that a limit of the configuration is reached. Check names it.
+	// ErrExceeded reports that a limit of the configuration is reached. Check names it.
 	ErrExceeded = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
 		Detail: "A quota of the workspace is used up."}
 
-	// ErrPlanLimit says that a limit of the workspace's plan is reached. Check names it, and the plan
+	// ErrPlanLimit reports that a limit of the workspace's plan is reached. Check names it, and the plan
 	// that allows more.
 	ErrPlanLimit = &fault.Error{Kind: fault.Conflict, Code: "plan_limit_reached",
 		Detail: "A limit of the workspace's plan is reached."}

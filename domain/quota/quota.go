@@ -14,7 +14,7 @@ const (
 	PromptVersions  Kind = "prompt_versions"  // including versions of deleted templates, until they are purged
 	ChatTemplates   Kind = "chat_templates"   // without deleted ones
 
-	// StorageBytes counts the texts of templates, versions and chat templates in UTF-8, plus 1,024
+	// StorageBytes counts the text of templates, versions and chat templates in UTF-8, plus 1,024
 	// bytes for each; including deleted ones, until they are purged.
 	StorageBytes Kind = "storage_bytes"
 

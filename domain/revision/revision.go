@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// ErrMismatch says that the object has changed in the meantime.
+// ErrMismatch reports that the object has changed in the meantime.
 var ErrMismatch = &fault.Error{Kind: fault.PreconditionFailed, Code: "revision_mismatch",
 	Detail: "The resource has changed since you read it. Read it again, then repeat your change."}
 

@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// maxName is how many characters of a submitted name are repeated.
+// maxName is the maximum number of a submitted name's characters that are repeated.
 const maxName = 64
 
 // Wrong returns all errors in a value, which is at pointer, by pointer and code.

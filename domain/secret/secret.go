@@ -10,12 +10,12 @@ import (
 
 const redacted = "[redacted]"
 
-// String is a secret text. It prints as [redacted] under every verb, in JSON, YAML, slog and text
+// String is a secret string. It prints as [redacted] under every verb, in JSON, YAML, slog and text
 // encodings. Only Reveal returns it, so that a search for Reveal finds every use. The zero String holds
 // no secret.
 type String struct{ reveal func() string }
 
-// New wraps s. The text is in a closure, where reflection cannot reach it.
+// New wraps s. The string is in a closure, where reflection cannot reach it.
 func New(s string) String {
 	if s == "" {
 		return String{}
@@ -23,7 +23,7 @@ func New(s string) String {
 	return String{reveal: func() string { return s }}
 }
 
-// Reveal returns the text itself.
+// Reveal returns the secret itself.
 func (s String) Reveal() string {
 	if s.reveal == nil {
 		return ""

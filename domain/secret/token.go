@@ -35,7 +35,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Token is a secret text that Atrium issued and later receives as proof.
+// Token is a secret string that Atrium issued and later receives as proof.
 type Token struct{ String }
 
 // NewToken returns a new token. The prefix names its purpose, and lets scanners of source code find it.

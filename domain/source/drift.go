@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 )
 
-// DriftLevel says how much the columns of a source differ from those that were mapped.
+// DriftLevel is how much the columns of a source differ from the mapped columns.
 type DriftLevel string
 
 // The levels, from harmless to worst.
@@ -18,7 +18,7 @@ const (
 	Breaking DriftLevel = "breaking" // a mapped column is missing, or has values of another type
 )
 
-// ColumnChange says how a column changed.
+// ColumnChange is how a column changed.
 type ColumnChange string
 
 // The changes.

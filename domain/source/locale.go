@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// LocaleDate says how a place writes a date and a time in numbers, in the letters of Excel's number formats.
+// LocaleDate is how a place writes a date and a time in numbers, in the letters of Excel's number formats.
 type LocaleDate struct {
 	Date string
 	Time string // without seconds, of 24 hours

@@ -24,7 +24,7 @@ type Pair struct {
 	Field  string // the field's key
 	Column string // a Header's name
 
-	Transform column.Transform // of the column's texts
+	Transform column.Transform // of the column's strings
 }
 
 // MayMap returns nil if by may change the mapping of s now. While its connection is revoked no one can,
@@ -149,7 +149,7 @@ const (
 	FieldMissing  WarningCode = "field_missing"  // the type no longer has the field
 )
 
-// MappingReport says how well the columns of a source fill the fields of its type.
+// MappingReport is how well the columns of a source fill the fields of its type.
 type MappingReport struct {
 	Matched          int      // fields that have a column
 	UnmappedRequired []string // keys of required fields without a column
@@ -198,8 +198,8 @@ func (s *Source) Report(t *Type) MappingReport {
 	return r
 }
 
-// Mapped returns the rows of a reading according to the mapping of s: texts by field key, after their transformation.
-// The text is nil if its column was not read.
+// Mapped returns the rows of a reading according to the mapping of s: strings by field key, after their transformation.
+// The string is nil if its column was not read.
 func (s *Source) Mapped(r Reading) []map[string]*string {
 	rows := make([]map[string]*string, 0, column.ShownRows)
 	for _, cells := range r.Rows[:min(len(r.Rows), column.ShownRows)] {

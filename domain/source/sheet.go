@@ -21,7 +21,7 @@ const (
 // FileScheme begins a file's location in the data directory's folder "sheets": file:contacts.csv.
 const FileScheme = "file:"
 
-// SheetLocation says where a table is: the sheet, the tab and the header row.
+// SheetLocation is where a table is: the sheet, the tab and the header row.
 type SheetLocation struct {
 	URL       string // https, or FileScheme and a bare file name
 	Tab       string // id or title; empty: the one that the URL names (#gid=…), else the first that is not hidden

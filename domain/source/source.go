@@ -22,7 +22,7 @@ import (
 // Prefix begins a source's identifier.
 const Prefix = "src"
 
-// MaxSources is how many sources a workspace can have.
+// MaxSources is the maximum number of a workspace's sources.
 const MaxSources = 500
 
 // maxName is the maximum length of a source's name in characters.
@@ -75,7 +75,7 @@ var (
 	}
 )
 
-// Location says where a source's rows are, in a sheet or in a table of a warehouse, and which connection reads them.
+// Location is where a source's rows are, in a sheet or in a table of a warehouse, and which connection reads them.
 type Location struct {
 	Sheet SheetLocation       // zero for a table
 	Table connection.TableRef // zero for a sheet
@@ -93,7 +93,7 @@ func (l Location) Backend() Backend {
 	return SheetBackend
 }
 
-// Key returns the same text for all locations of the same table, whatever its header row, and whichever
+// Key returns the same string for all locations of the same table, whatever its header row, and whichever
 // account reads a sheet.
 func (l Location) Key() string {
 	if l.Backend() == SheetBackend {
@@ -150,14 +150,14 @@ type Status string
 
 // The statuses. A source has the first that applies, in this order.
 const (
-	Paused   Status = "paused"   // it is not read until a person acts; Source.Paused says why
-	Failing  Status = "failing"  // it cannot be read; Source.Failure says why
+	Paused   Status = "paused"   // it is not read until a person acts; Source.Paused is the reason
+	Failing  Status = "failing"  // it cannot be read; Source.Failure is the reason
 	Unmapped Status = "unmapped" // no column is mapped to a field
 	Drifted  Status = "drifted"  // its columns differ from those that were mapped
 	Active   Status = "active"
 )
 
-// PauseReason says why a source is not read; "" if it is.
+// PauseReason is the reason why a source is not read; "" if it is.
 type PauseReason string
 
 // The reasons.
@@ -197,7 +197,7 @@ type Source struct {
 	LastRefreshedAt time.Time
 	NextRefreshAt   time.Time // zero while it is paused
 
-	// Detached says that the source was detached: a store removes it.
+	// Detached reports that the source was detached: a store removes it.
 	Detached bool
 
 	Owner     identity.UserID

@@ -53,7 +53,7 @@ func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(p
 			seen[key] = true
 			continue
 		}
-		break // the same error for hundreds of texts helps no one
+		break // the same error for hundreds of values helps no one
 	}
 	if len(t.Values) > column.MaxReplaced {
 		add("/transform/values", "too_many_items", "Must have at most 200 texts.")
@@ -84,7 +84,7 @@ func (p Pair) Columns() []string { return append([]string{p.Column}, p.Transform
 // Transformed is a value of a field before and after the transformation of its column.
 type Transformed struct {
 	Field  string
-	Before []*string    // the texts of Pair.Columns
+	Before []*string    // the strings of Pair.Columns
 	After  column.Value // as column.Field.Value returns it
 	Code   column.Invalid
 }

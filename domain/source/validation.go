@@ -107,8 +107,8 @@ type ValidationResult struct {
 	Fields        []FieldReport
 }
 
-// End ends v with a result: complete says whether all rows were read, failure why they could not be. source is the one
-// that was checked. It is Progress otherwise.
+// End ends v with a result: complete reports whether all rows were read, failure why they could not be. source is the
+// one that was checked. It is Progress otherwise.
 func (v *Validation) End(
 	by identity.Actor, source *Source, requestedAt time.Time, r ValidationResult, complete bool, failure string,
 ) bool {

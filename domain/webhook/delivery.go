@@ -12,9 +12,9 @@ import (
 const DeliveryPrefix = "whd"
 
 const (
-	// KeptFor is how long deliveries are kept.
+	// KeptFor is the time for which deliveries are kept.
 	KeptFor = 30 * 24 * time.Hour
-	// MaxAnswer is how many bytes of an endpoint's answer are kept.
+	// MaxAnswer is the maximum number of bytes that are kept of an endpoint's response.
 	MaxAnswer = 512
 
 	gone = 410 // the status with which an endpoint asks for no more deliveries

@@ -24,16 +24,16 @@ import (
 const Prefix = "whk"
 
 const (
-	// MaxEndpoints is how many endpoints a workspace can have.
+	// MaxEndpoints is the maximum number of a workspace's endpoints.
 	MaxEndpoints = 20
-	// MaxGrace is how long a replaced secret can sign beside the new one.
+	// MaxGrace is the maximum time for which a replaced secret can sign beside the new one.
 	MaxGrace = 24 * time.Hour
 
-	// failingAfter is how long an endpoint fails before an event says so.
+	// failingAfter is the time for which an endpoint fails before an event reports it.
 	failingAfter = time.Hour
-	// disabledAfter is how long an endpoint fails before it is disabled.
+	// disabledAfter is the time for which an endpoint fails before it is disabled.
 	disabledAfter = 5 * 24 * time.Hour
-	// SoloFailures is how many deliveries fail in a row before an endpoint gets one at a time.
+	// SoloFailures is the number of deliveries that fail in a row before an endpoint gets one at a time.
 	SoloFailures = 5
 )
 
