@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/webhooks"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -71,7 +72,7 @@ func (store *DB) Sweep(ctx context.Context, now time.Time, retention time.Durati
 		prompt.DayOf(now.Add(-prompt.ReadsKept))))
 	note("key_requests", store.remove(ctx, keyRows[0], "day <= ?", account.DayOf(now)-account.RequestDays))
 	note("events", store.Events().Sweep(ctx, now.Add(-retention)))
-	note("webhook deliveries that wait", store.wakeWaiting(ctx, now))
+	note("webhook deliveries that wait", webhooks.NewStore(store.DB).WakeWaiting(ctx, now))
 	note("workspaces", store.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin-restoreMargin)))
 	return errors.Join(failed...)
 }

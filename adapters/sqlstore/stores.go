@@ -11,20 +11,26 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/sources"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/webhooks"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // areas are all areas. An area is after those whose rows its rows refer to.
 var areas = []db.Area{
-	jobs.Area, events.Area(eventHooks), presences.Area, sources.Area, connections.Area, prompts.Area, payments.Area,
+	jobs.Area,
+	events.Area(eventHooks),
+	presences.Area,
+	webhooks.Area,
+	connections.Area,
+	sources.Area,
+	prompts.Area,
+	payments.Area,
 }
 
 // Stores returns every store on db.
 func (store *DB) Stores() ports.Stores {
-	s := ports.Stores{
-		Atomic: store, Webhooks: &Webhooks{store},
-	}
+	s := ports.Stores{Atomic: store}
 	s.AccountStores = ports.AccountStores{
 		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store}, Workspaces: &Workspaces{store},
 		Invitations: &Invitations{store}, Captures: &Captures{store}, Groups: &Groups{store},
@@ -51,7 +57,7 @@ func (store *DB) Stores() ports.Stores {
 
 // eventHooks are what the audit trail needs of other areas.
 var eventHooks = &events.Hooks{
-	Wake: wakeWebhooks,
+	Wake: webhooks.Wake,
 	Templates: []events.Templates{
 		events.NewTemplates("prompt_template", "prompt_templates", prompts.SeenBy),
 		events.NewTemplates("chat_template", "chat_templates", chatSeenBy),
@@ -65,6 +71,9 @@ func (store *DB) Events() *events.Store { return events.NewStore(store.DB, event
 func (store *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
 	return store.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
 }
+
+// NewWebhookQueue returns the queue of webhooks, which queues jobs too.
+func NewWebhookQueue(store *DB) *webhooks.Queue { return webhooks.NewQueue(store.DB, jobs.Enqueue) }
 
 // NewSandboxAccounts returns the accounts of the payment sandbox in a database.
 func NewSandboxAccounts(store *DB) *payments.SandboxAccounts {

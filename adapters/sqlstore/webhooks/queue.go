@@ -1,4 +1,4 @@
-package sqlstore
+package webhooks
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
-	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -16,17 +15,23 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// WebhookQueue hands webhook endpoints to nodes.
-type WebhookQueue struct{ db *DB }
+// Queue hands webhook endpoints to nodes.
+type Queue struct {
+	db      *Store
+	enqueue Enqueue
+}
 
-var _ ports.WebhookQueue = (*WebhookQueue)(nil)
+// Enqueue queues a job in a transaction; see ports.Jobs.Enqueue.
+type Enqueue func(ctx context.Context, tx *db.DB, j job.Job) error
 
-// NewWebhookQueue returns the queue of a pool.
-func NewWebhookQueue(store *DB) *WebhookQueue { return &WebhookQueue{store} }
+var _ ports.WebhookQueue = (*Queue)(nil)
+
+// NewQueue returns the queue of a database.
+func NewQueue(d *db.DB, enqueue Enqueue) *Queue { return &Queue{NewStore(d), enqueue} }
 
 // Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed. While an
 // endpoint is leased, due_at is the end of the lease, unless something has made it due.
-func (s *WebhookQueue) Take(ctx context.Context, now time.Time, lease time.Duration, n int,
+func (s *Queue) Take(ctx context.Context, now time.Time, lease time.Duration, n int,
 	without []identity.OrgID) (taken []webhook.Endpoint, err error) {
 	free := `enabled AND due_at <= ? AND leased_until < ` + s.db.Dialect.Now
 	where := db.NewConditions(free, db.Micros(now))
@@ -65,9 +70,9 @@ func (s *WebhookQueue) Take(ctx context.Context, now time.Time, lease time.Durat
 }
 
 // Renew implements ports.WebhookQueue.
-func (s *WebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint,
+func (s *Queue) Renew(ctx context.Context, e *webhook.Endpoint,
 	lease time.Duration) (until time.Time, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		end := tx.Dialect.Now + ` + ?`
 		count, err := tx.Exec(ctx, `UPDATE webhooks SET leased_until = `+end+`,
 			due_at = CASE WHEN due_at = leased_until THEN `+end+` ELSE due_at END
@@ -87,8 +92,8 @@ func (s *WebhookQueue) Renew(ctx context.Context, e *webhook.Endpoint,
 }
 
 // Queue implements ports.WebhookQueue.
-func (s *WebhookQueue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+func (s *Queue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		moved, err := tx.Exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?
 			AND leased_until = ?`, place, e.ID, e.Place, db.Micros(e.LeasedUntil))
 		if err != nil || moved == 0 { // leased by another node, or enabled again meanwhile, which has set the place
@@ -104,7 +109,7 @@ func (s *WebhookQueue) Queue(ctx context.Context, e *webhook.Endpoint, all []web
 }
 
 // Pending implements ports.WebhookQueue.
-func (s *WebhookQueue) Pending(ctx context.Context, of webhook.ID) (n int, err error) {
+func (s *Queue) Pending(ctx context.Context, of webhook.ID) (n int, err error) {
 	_, err = s.db.Get(ctx, &n, `SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'
 		AND due_at < ?`, of, int64(never))
 	return n, err
@@ -115,7 +120,7 @@ const isFirst = `NOT EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_
 	AND o.subject = t.subject AND o.state = 'pending' AND o.seq < t.seq)`
 
 // Next implements ports.WebhookQueue.
-func (s *WebhookQueue) Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
+func (s *Queue) Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
 	var rows []struct {
 		deliveryRow
 		Org       *identity.OrgID      `db:"org_id"` // nil: retention has removed the event
@@ -156,9 +161,9 @@ func wakeNext(endpoint webhook.ID, subject string, now time.Time) db.Write {
 		ORDER BY o.seq LIMIT 1)`, Args: []any{db.Micros(now), int64(never), endpoint, subject}}
 }
 
-// wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
+// WakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
 // and deliveries are removed when they are older than webhook.KeptFor.
-func (store *DB) wakeWaiting(ctx context.Context, now time.Time) error {
+func (store *Store) WakeWaiting(ctx context.Context, now time.Time) error {
 	if err := store.InBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
 		FROM webhooks w CROSS JOIN webhook_deliveries t
 		WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ? AND `+isFirst+` LIMIT ?)`, db.Micros(now),
@@ -171,9 +176,9 @@ func (store *DB) wakeWaiting(ctx context.Context, now time.Time) error {
 }
 
 // Settle implements ports.WebhookQueue.
-func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint,
+func (s *Queue) Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint,
 	attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.Dialect.Lock, of.ID, by.Org); err != nil {
 			return err
 		}
@@ -192,7 +197,7 @@ func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhoo
 			}
 		}
 		for _, j := range change(e) {
-			if err := jobs.Enqueue(ctx, tx.DB, j); err != nil {
+			if err := s.enqueue(ctx, tx.DB, j); err != nil {
 				return err
 			}
 		}
@@ -202,8 +207,8 @@ func (s *WebhookQueue) Settle(ctx context.Context, by identity.Actor, of *webhoo
 }
 
 // Release implements ports.WebhookQueue. An event that was linked meanwhile has made the endpoint due earlier.
-func (s *WebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due time.Time) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+func (s *Queue) Release(ctx context.Context, e *webhook.Endpoint, due time.Time) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		var row struct {
 			Due   int64 `db:"due_at"`
 			Lease int64 `db:"leased_until"`
@@ -230,9 +235,9 @@ func (s *WebhookQueue) Release(ctx context.Context, e *webhook.Endpoint, due tim
 	})
 }
 
-// wakeWebhooks returns the write that makes the endpoints of a workspace due that can get its new events. Failing
+// Wake returns the write that makes the endpoints of a workspace due that can get its new events. Failing
 // endpoints are tried at their scheduled time, if they have one.
-func wakeWebhooks(ws identity.WorkspaceID, now time.Time) db.Write {
+func Wake(ws identity.WorkspaceID, now time.Time) db.Write {
 	return db.Write{Query: `UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled
 		AND (due_at > ? OR due_at = leased_until) AND (failures < ? OR due_at = ?)`,
 		Args: []any{db.Micros(now), ws, db.Micros(now), webhook.SoloFailures, int64(never)}}

@@ -1,4 +1,4 @@
-package sqlstore
+package webhooks
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Webhooks stores webhook endpoints and lists their deliveries.
-type Webhooks struct{ db *DB }
+type Webhooks struct{ db *Store }
 
 var _ ports.Webhooks = (*Webhooks)(nil)
 
@@ -111,7 +111,7 @@ func (s *Webhooks) Get(ctx context.Context, ws identity.WorkspaceID, id webhook.
 	return s.db.webhook(ctx, `t.id = ? AND t.workspace_id = ?`, id, ws)
 }
 
-func (store *DB) webhook(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
+func (store *Store) webhook(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
 	var row webhookRow
 	found, err := store.Get(ctx, &row, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+condition, args...)
 	if err == nil && !found {
@@ -123,18 +123,12 @@ func (store *DB) webhook(ctx context.Context, condition string, args ...any) (*w
 	return row.endpoint()
 }
 
-// lastPlace returns the place of the last event of a workspace.
-func (store *DB) lastPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (int64, error) {
-	_, last, err := store.ChainEnds(ctx, org, ws)
-	return last, err
-}
-
 // Add implements ports.Webhooks.
 func (s *Webhooks) Add(
 	ctx context.Context, by identity.Actor, change func(count int, place int64) (*webhook.Endpoint, error),
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.lockedWorkspace(ctx, by.Org, by.Workspace); err != nil {
+	return s.db.inTx(ctx, func(tx *Store) error {
+		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
 		var count int
@@ -142,7 +136,7 @@ func (s *Webhooks) Add(
 			by.Workspace); err != nil {
 			return err
 		}
-		place, err := tx.lastPlace(ctx, by.Org, by.Workspace)
+		_, place, err := tx.ChainEnds(ctx, by.Org, by.Workspace)
 		if err != nil {
 			return err
 		}
@@ -168,11 +162,11 @@ func (s *Webhooks) Add(
 // Update implements ports.Webhooks.
 func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 	change func(e *webhook.Endpoint, place int64) error) (e *webhook.Endpoint, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		if e, err = tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, id, by.Workspace); err != nil {
 			return err
 		}
-		place, err := tx.lastPlace(ctx, by.Org, by.Workspace)
+		_, place, err := tx.ChainEnds(ctx, by.Org, by.Workspace)
 		if err != nil {
 			return err
 		}
@@ -196,7 +190,7 @@ func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 	return e, err
 }
 
-func (store *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
+func (store *Store) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 	args, err := webhookArgs(e)
 	if err != nil {
 		return err
@@ -211,7 +205,7 @@ func (store *DB) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
 }
 
 // makeDue makes an endpoint due at a time, unless it is already due earlier.
-func (store *DB) makeDue(ctx context.Context, id webhook.ID, moment time.Time) error {
+func (store *Store) makeDue(ctx context.Context, id webhook.ID, moment time.Time) error {
 	_, err := store.Exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND (due_at > ? OR due_at = leased_until)`,
 		db.Micros(moment), id, db.Micros(moment))
 	return err
@@ -280,7 +274,7 @@ func (s *Webhooks) Deliveries(
 func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, id webhook.DeliveryID,
 	change func(*webhook.Delivery) error) (*webhook.Delivery, error) {
 	var d webhook.Delivery
-	err := s.db.inTx(ctx, func(tx *DB) error {
+	err := s.db.inTx(ctx, func(tx *Store) error {
 		var row deliveryRow
 		found, err := tx.Get(ctx, &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries t
 			WHERE t.id = ? AND t.webhook_id = ? AND `+ofWorkspace+tx.Dialect.Lock, id, of, ws)
@@ -302,7 +296,7 @@ func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhoo
 	return &d, err
 }
 
-func (store *DB) saveDelivery(ctx context.Context, d *webhook.Delivery) error {
+func (store *Store) saveDelivery(ctx context.Context, d *webhook.Delivery) error {
 	_, err := store.Exec(ctx, `UPDATE webhook_deliveries SET state = ?, attempts = ?, due_at = ?, status = ?, failure = ?,
 		answer = ?, took = ?, attempted_at = ? WHERE id = ?`, d.State, d.Attempts, db.Micros(d.Due), d.Last.Status,
 		d.Last.Failure, d.Last.Answer, d.Last.Took.Microseconds(), db.Micros(d.AttemptedAt), d.ID)
@@ -312,7 +306,7 @@ func (store *DB) saveDelivery(ctx context.Context, d *webhook.Delivery) error {
 // Replay implements ports.Webhooks.
 func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, all []webhook.Delivery,
 	onlyFailed bool, now time.Time) (queued int, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		queued = 0
 		if _, err := tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, of, ws); err != nil {
 			return err
@@ -338,8 +332,8 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webho
 
 // insertDelivery returns the write of a delivery, which waits while there is an earlier one about the same subject.
 func insertDelivery(endpoint webhook.ID, d *webhook.Delivery, conflict string) db.Write {
-	return db.Write{Query: `INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts, due_at,
-		status, failure, answer, took, created_at, attempted_at)
+	return db.Write{Query: `INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts,
+		due_at, status, failure, answer, took, created_at, attempted_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, CASE WHEN EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_id = ?
 			AND o.subject = ? AND o.state = 'pending' AND o.seq < ?) THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 			0, '', '', 0, ?, 0) ON CONFLICT (webhook_id, event_id)` + conflict,
