@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -32,29 +31,25 @@ func NewQueue(d *db.DB, enqueue Enqueue) *Queue { return &Queue{NewStore(d), enq
 // Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed. While an
 // endpoint is leased, due_at is the end of the lease, unless something has made it due.
 func (s *Queue) Take(ctx context.Context, now time.Time, lease time.Duration, n int,
-	without []identity.OrgID) (taken []webhook.Endpoint, err error) {
+	exceptions []identity.OrgID) (endpoints []webhook.Endpoint, err error) {
 	free := `enabled AND due_at <= ? AND leased_until < ` + s.db.Dialect.Now
-	where := db.NewConditions(free, db.Micros(now))
-	if len(without) > 0 {
-		args := make([]any, len(without))
-		for i, org := range without {
-			args[i] = org
-		}
-		where.When(true, `t.org_id NOT IN (?`+strings.Repeat(`, ?`, len(without)-1)+`)`, args...)
+	conditions := db.NewConditions(free, db.Micros(now))
+	if len(exceptions) > 0 {
+		conditions.When(true, `t.org_id NOT IN (`+db.Placeholders(len(exceptions))+`)`, db.AppendAll(nil, exceptions)...)
 	}
 	var ids []webhook.ID
-	if err := s.db.List(ctx, &ids, `SELECT t.id FROM webhooks t WHERE `+where.SQL()+` ORDER BY t.due_at LIMIT ?`,
-		where.Args(n)...); err != nil {
+	if err := s.db.List(ctx, &ids, `SELECT t.id FROM webhooks t WHERE `+conditions.SQL()+` ORDER BY t.due_at LIMIT ?`,
+		conditions.Args(n)...); err != nil {
 		return nil, err
 	}
-	until := s.db.Dialect.Now + ` + ?`
+	end := s.db.Dialect.Now + ` + ?`
 	for _, id := range ids {
-		leased, err := s.db.Exec(ctx, `UPDATE webhooks SET leased_until = `+until+`, due_at = `+until+`
+		count, err := s.db.Exec(ctx, `UPDATE webhooks SET leased_until = `+end+`, due_at = `+end+`
 			WHERE id = ? AND `+free, lease.Microseconds(), lease.Microseconds(), id, db.Micros(now))
 		if err != nil {
-			return taken, err
+			return endpoints, err
 		}
-		if leased == 0 {
+		if count == 0 {
 			continue // another node was faster
 		}
 		e, err := s.db.webhook(ctx, `t.id = ?`, id)
@@ -62,16 +57,16 @@ func (s *Queue) Take(ctx context.Context, now time.Time, lease time.Duration, n 
 			continue
 		}
 		if err != nil {
-			return taken, err
+			return endpoints, err
 		}
-		taken = append(taken, *e)
+		endpoints = append(endpoints, *e)
 	}
-	return taken, nil
+	return endpoints, nil
 }
 
 // Renew implements ports.WebhookQueue.
 func (s *Queue) Renew(ctx context.Context, e *webhook.Endpoint,
-	lease time.Duration) (until time.Time, err error) {
+	lease time.Duration) (expiry time.Time, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) error {
 		end := tx.Dialect.Now + ` + ?`
 		count, err := tx.Exec(ctx, `UPDATE webhooks SET leased_until = `+end+`,
@@ -83,20 +78,20 @@ func (s *Queue) Renew(ctx context.Context, e *webhook.Endpoint,
 		if count == 0 {
 			return webhook.ErrLeaseLost
 		}
-		var us int64
-		_, err = tx.Get(ctx, &us, `SELECT leased_until FROM webhooks WHERE id = ?`, e.ID)
-		until = db.FromMicros(us)
+		var micros int64
+		_, err = tx.Get(ctx, &micros, `SELECT leased_until FROM webhooks WHERE id = ?`, e.ID)
+		expiry = db.FromMicros(micros)
 		return err
 	})
-	return until, err
+	return expiry, err
 }
 
 // Queue implements ports.WebhookQueue.
 func (s *Queue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.Delivery, place int64) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		moved, err := tx.Exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?
+		count, err := tx.Exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?
 			AND leased_until = ?`, place, e.ID, e.Place, db.Micros(e.LeasedUntil))
-		if err != nil || moved == 0 { // leased by another node, or enabled again meanwhile, which has set the place
+		if err != nil || count == 0 { // leased by another node, or enabled again meanwhile, which has set the place
 			return err
 		}
 		for i := range all {
@@ -109,9 +104,9 @@ func (s *Queue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.De
 }
 
 // Pending implements ports.WebhookQueue.
-func (s *Queue) Pending(ctx context.Context, of webhook.ID) (n int, err error) {
+func (s *Queue) Pending(ctx context.Context, endpoint webhook.ID) (n int, err error) {
 	_, err = s.db.Get(ctx, &n, `SELECT COUNT(*) FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'
-		AND due_at < ?`, of, int64(never))
+		AND due_at < ?`, endpoint, int64(never))
 	return n, err
 }
 
@@ -120,7 +115,7 @@ const isFirst = `NOT EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_
 	AND o.subject = t.subject AND o.state = 'pending' AND o.seq < t.seq)`
 
 // Next implements ports.WebhookQueue.
-func (s *Queue) Next(ctx context.Context, of webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
+func (s *Queue) Next(ctx context.Context, endpoint webhook.ID, now time.Time, n int) ([]webhook.Delivery, error) {
 	var rows []struct {
 		deliveryRow
 		Org       *identity.OrgID      `db:"org_id"` // nil: retention has removed the event
@@ -135,7 +130,7 @@ func (s *Queue) Next(ctx context.Context, of webhook.ID, now time.Time, n int) (
 			COALESCE(e.revision, 0) AS event_revision
 		FROM webhook_deliveries t LEFT JOIN events e ON e.id = t.event_id
 		WHERE t.webhook_id = ? AND t.state = 'pending' AND t.due_at <= ? AND `+isFirst+` ORDER BY t.seq LIMIT ?`,
-		of, db.Micros(now), n); err != nil {
+		endpoint, db.Micros(now), n); err != nil {
 		return nil, err
 	}
 	found := make([]webhook.Delivery, len(rows))
@@ -176,23 +171,23 @@ func (store *Store) WakeWaiting(ctx context.Context, now time.Time) error {
 }
 
 // Settle implements ports.WebhookQueue.
-func (s *Queue) Settle(ctx context.Context, by identity.Actor, of *webhook.Endpoint,
-	attempted []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
-	err = s.db.inTx(ctx, func(tx *Store) error {
-		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.Dialect.Lock, of.ID, by.Org); err != nil {
+func (s *Queue) Settle(ctx context.Context, by identity.Actor, lease *webhook.Endpoint,
+	attempts []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
+	err = s.db.inTx(ctx, func(tx *Store) (err error) {
+		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.Dialect.Lock, lease.ID, by.Org); err != nil {
 			return err
 		}
-		if !e.LeasedUntil.Equal(of.LeasedUntil) {
+		if !e.LeasedUntil.Equal(lease.LeasedUntil) {
 			return webhook.ErrLeaseLost
 		}
-		for i := range attempted {
-			if err := tx.saveDelivery(ctx, &attempted[i]); err != nil {
+		for i := range attempts {
+			if err := tx.saveDelivery(ctx, &attempts[i]); err != nil {
 				return err
 			}
-			if attempted[i].State == webhook.Pending {
+			if attempts[i].State == webhook.Pending {
 				continue
 			}
-			if err := tx.Run(ctx, wakeNext(of.ID, attempted[i].Event.Subject, by.At)); err != nil {
+			if err := tx.Run(ctx, wakeNext(lease.ID, attempts[i].Event.Subject, by.At)); err != nil {
 				return err
 			}
 		}

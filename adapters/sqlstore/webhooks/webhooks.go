@@ -162,7 +162,7 @@ func (s *Webhooks) Add(
 // Update implements ports.Webhooks.
 func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 	change func(e *webhook.Endpoint, place int64) error) (e *webhook.Endpoint, err error) {
-	err = s.db.inTx(ctx, func(tx *Store) error {
+	err = s.db.inTx(ctx, func(tx *Store) (err error) {
 		if e, err = tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, id, by.Workspace); err != nil {
 			return err
 		}
@@ -251,16 +251,16 @@ const ofWorkspace = `EXISTS (SELECT 1 FROM webhooks w WHERE w.id = t.webhook_id 
 
 // Deliveries implements ports.Webhooks.
 func (s *Webhooks) Deliveries(
-	ctx context.Context, ws identity.WorkspaceID, of webhook.ID, f webhook.DeliveryFilter, q page.Query,
+	ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, f webhook.DeliveryFilter, q page.Query,
 ) (webhook.DeliveryPage, error) {
 	// Deliveries are at most those of 30 days of one endpoint: filters need no index.
-	where := db.NewConditions(`t.webhook_id = ? AND `+ofWorkspace, of, ws)
-	where.PageBounds(`t.id`, q.After, "")
-	where.When(f.State != "", `t.state = ?`, f.State)
-	where.When(f.Type != "", `t.type = ?`, f.Type)
+	conditions := db.NewConditions(`t.webhook_id = ? AND `+ofWorkspace, endpoint, ws)
+	conditions.PageBounds(`t.id`, q.After, "")
+	conditions.When(f.State != "", `t.state = ?`, f.State)
+	conditions.When(f.Type != "", `t.type = ?`, f.Type)
 	var rows []deliveryRow
-	if err := s.db.List(ctx, &rows, `SELECT `+deliveryColumns+` FROM webhook_deliveries t WHERE `+where.SQL()+
-		` ORDER BY t.id DESC LIMIT ?`, where.Args(q.Limit+1)...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+deliveryColumns+` FROM webhook_deliveries t WHERE `+conditions.SQL()+
+		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return webhook.DeliveryPage{}, err
 	}
 	found := make([]webhook.Delivery, len(rows))
@@ -271,13 +271,13 @@ func (s *Webhooks) Deliveries(
 }
 
 // Retry implements ports.Webhooks.
-func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, id webhook.DeliveryID,
+func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, id webhook.DeliveryID,
 	change func(*webhook.Delivery) error) (*webhook.Delivery, error) {
 	var d webhook.Delivery
 	err := s.db.inTx(ctx, func(tx *Store) error {
 		var row deliveryRow
 		found, err := tx.Get(ctx, &row, `SELECT `+deliveryColumns+` FROM webhook_deliveries t
-			WHERE t.id = ? AND t.webhook_id = ? AND `+ofWorkspace+tx.Dialect.Lock, id, of, ws)
+			WHERE t.id = ? AND t.webhook_id = ? AND `+ofWorkspace+tx.Dialect.Lock, id, endpoint, ws)
 		if err == nil && !found {
 			err = webhook.ErrDeliveryNotFound
 		}
@@ -291,7 +291,7 @@ func (s *Webhooks) Retry(ctx context.Context, ws identity.WorkspaceID, of webhoo
 		if err := tx.saveDelivery(ctx, &d); err != nil {
 			return err
 		}
-		return tx.makeDue(ctx, of, d.Due)
+		return tx.makeDue(ctx, endpoint, d.Due)
 	})
 	return &d, err
 }
@@ -304,30 +304,30 @@ func (store *Store) saveDelivery(ctx context.Context, d *webhook.Delivery) error
 }
 
 // Replay implements ports.Webhooks.
-func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, of webhook.ID, all []webhook.Delivery,
-	onlyFailed bool, now time.Time) (queued int, err error) {
+func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, all []webhook.Delivery,
+	onlyFailed bool, now time.Time) (count int, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) error {
-		queued = 0
-		if _, err := tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, of, ws); err != nil {
+		count = 0
+		if _, err := tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, endpoint, ws); err != nil {
 			return err
 		}
 		for i := range all {
-			w := insertDelivery(of, &all[i], ` DO UPDATE SET state = 'pending', attempts = 0, due_at = excluded.due_at,
+			w := insertDelivery(endpoint, &all[i], ` DO UPDATE SET state = 'pending', attempts = 0, due_at = excluded.due_at,
 				created_at = excluded.created_at WHERE webhook_deliveries.state <> 'pending'`)
 			if onlyFailed {
 				w = db.Write{Query: `UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?,
 					created_at = ? WHERE webhook_id = ? AND event_id = ? AND state = 'failed'`,
-					Args: []any{db.Micros(now), db.Micros(now), of, all[i].Event.ID}}
+					Args: []any{db.Micros(now), db.Micros(now), endpoint, all[i].Event.ID}}
 			}
 			n, err := tx.Exec(ctx, w.Query, w.Args...)
 			if err != nil {
 				return err
 			}
-			queued += int(n)
+			count += int(n)
 		}
-		return tx.makeDue(ctx, of, now)
+		return tx.makeDue(ctx, endpoint, now)
 	})
-	return queued, err
+	return count, err
 }
 
 // insertDelivery returns the write of a delivery, which waits while there is an earlier one about the same subject.
