@@ -43,8 +43,14 @@ func part[T any](
 }
 
 // see reads parts from the gateway.
-func see(callCtx context.Context, t Terms, c *payment.Customer, parts ...mirrorPart) (payment.Seen, error) {
-	var seen payment.Seen
+func see(
+	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, parts ...mirrorPart,
+) (payment.Seen, error) {
+	at, err := t.now(callCtx, by)
+	if err != nil {
+		return payment.Seen{}, err
+	}
+	seen := payment.Seen{At: at}
 	for _, p := range parts {
 		read := func(ctx context.Context) error { return p.read(ctx, t.Gateway, c.ID, &seen) }
 		if err := call(callCtx, read); err != nil {
@@ -139,7 +145,7 @@ func (s *Service) reread(
 	for range maxTries {
 		look := c.Look()
 		var err error
-		seen, err = see(callCtx, t, c, parts...)
+		seen, err = see(callCtx, by, t, c, parts...)
 		if errors.Is(err, payment.ErrCustomerGone) {
 			c, err = s.recordDeletion(ctx, by, t, c.ID)
 			return reading{customer: c}, err

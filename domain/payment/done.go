@@ -78,7 +78,7 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 	if op.Kind == Cancel && op.Cancellation != nil && c.Subscription != nil {
 		c.Subscription.Cancellation = *op.Cancellation
 	}
-	c.applySubscriptions(by, subscriptions, plans)
+	c.applySubscriptions(by, by.At, subscriptions, plans)
 	c.countUsage(nil)
 	return true
 }

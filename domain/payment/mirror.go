@@ -3,6 +3,7 @@ package payment
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -21,6 +22,7 @@ func (c *Customer) Look() Look {
 
 // Seen is what a look at the gateway has found. A part that was not read is nil.
 type Seen struct {
+	At            time.Time // at the gateway, when it was read; zero if that is the local time
 	Wallet        *Wallet
 	Subscriptions *[]GatewaySubscription // as GatewaySubscriptions.Subscriptions returns them
 	Invoices      *[]Invoice             // the newest MirroredInvoices
@@ -37,7 +39,11 @@ func (c *Customer) Mirror(by identity.Actor, look Look, seen Seen, plans Plans) 
 		c.applyWallet(by, *seen.Wallet)
 	}
 	if seen.Subscriptions != nil {
-		c.applySubscriptions(by, *seen.Subscriptions, plans)
+		at := seen.At
+		if at.IsZero() {
+			at = by.At
+		}
+		c.applySubscriptions(by, at, *seen.Subscriptions, plans)
 	}
 	if seen.Invoices != nil {
 		c.Invoices, c.AllDrafts = *seen.Invoices, true // other drafts were deleted at the gateway

@@ -95,15 +95,16 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	return false
 }
 
-// setUnpaidSince sets since when s is unpaid, given its previous state.
-func (s *Subscription) setUnpaidSince(previous *Subscription) {
+// setUnpaidSince sets since when s is unpaid, given its previous state. at is the time at the gateway: no one can act on
+// a failure before it is seen, which for a direct debit is days after the period began.
+func (s *Subscription) setUnpaidSince(previous *Subscription, at time.Time) {
 	switch {
 	case s.Status != PastDue && s.Status != Unpaid:
 		s.PastDueSince = time.Time{}
 	case previous != nil && previous.ID == s.ID && !previous.PastDueSince.IsZero():
 		s.PastDueSince = previous.PastDueSince
-	default: // a renewal fails when its period starts
-		s.PastDueSince = s.PeriodStart
+	default:
+		s.PastDueSince = latest(s.PeriodStart, at) // by a clock that is behind the gateway's, at is earlier
 	}
 }
 
@@ -143,16 +144,19 @@ func (h GatewaySubscription) subscription(plans Plans, previous *Subscription) *
 	}
 }
 
-// applySubscriptions updates the mirror with the gateway's subscriptions. If several are live, which Atrium never
-// causes, the oldest one counts, the others are Surplus, and an event records them.
-func (c *Customer) applySubscriptions(by identity.Actor, subscriptions []GatewaySubscription, plans Plans) {
+// applySubscriptions updates the mirror with the gateway's subscriptions, as they were at a time at the gateway. If
+// several are live, which Atrium never causes, the first by precedence counts, the others are Surplus, and an event
+// records them.
+func (c *Customer) applySubscriptions(
+	by identity.Actor, at time.Time, subscriptions []GatewaySubscription, plans Plans,
+) {
 	c.SubscriptionAt = by.At
 	var current *Subscription
 	var live []SubscriptionID
-	for _, h := range slices.SortedFunc(slices.Values(subscriptions), oldestFirst) {
+	for _, h := range slices.SortedFunc(slices.Values(subscriptions), precedence) {
 		if h.Status.Live() {
 			live = append(live, h.ID)
-			if current == nil || (current.Status == Incomplete && h.Status != Incomplete) {
+			if current == nil {
 				current = h.subscription(plans, c.Subscription)
 			}
 		}
@@ -161,7 +165,7 @@ func (c *Customer) applySubscriptions(by identity.Actor, subscriptions []Gateway
 	c.applySurplus(by, current, live)
 	previous := c.Subscription
 	if current != nil {
-		current.setUnpaidSince(previous)
+		current.setUnpaidSince(previous, at)
 		current.pause(previous)
 	}
 	switch {
@@ -178,7 +182,7 @@ func (c *Customer) applySubscriptions(by identity.Actor, subscriptions []Gateway
 		c.Subscription = current
 		c.Record(by, "subscription.changed", string(current.ID), current.difference(previous))
 	default:
-		if previous != nil {
+		if previous != nil && !slices.Contains(c.Surplus, previous.ID) {
 			previous.Cancellation = c.cancelledFor(subscriptions)
 			c.end(by)
 		}
@@ -193,8 +197,13 @@ func (c *Customer) applySubscriptions(by identity.Actor, subscriptions []Gateway
 	c.touch(by)
 }
 
-func oldestFirst(a, b GatewaySubscription) int {
-	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+// precedence sorts the subscriptions of a customer: what entitles counts before what may become paid again, what was
+// given up, and what waits for its first payment; of these, the oldest.
+func precedence(a, b GatewaySubscription) int {
+	rank := func(s Status) int {
+		return slices.Index([]Status{PastDue, Unpaid, Paused, Incomplete}, s) // -1 for what entitles
+	}
+	return cmp.Or(cmp.Compare(rank(a.Status), rank(b.Status)), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
 // applySurplus updates which subscriptions are live in addition to the one that counts.

@@ -31,6 +31,12 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	ended := older
 	ended.Status = payment.Canceled
 	changed := held(payment.PastDue)
+	newer := held(payment.Active)
+	newer.ID, newer.CreatedAt = "sub_2", now
+	with := func(s payment.GatewaySubscription, status payment.Status) payment.GatewaySubscription {
+		s.Status = status
+		return s
+	}
 	soldNoMore := held(payment.Active)
 	soldNoMore.Plan = "old"
 	for name, tt := range map[string]struct {
@@ -54,6 +60,18 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		"but one that is paid for": {customer(),
 			[]payment.GatewaySubscription{held(payment.Active), {ID: "sub_0", Status: payment.Incomplete}}, "sub_1",
 			"subscription.duplicated subscription.started "},
+		"one that entitles before an older one that is unpaid": {customer(),
+			[]payment.GatewaySubscription{with(older, payment.Unpaid), held(payment.Active)}, "sub_1",
+			"subscription.duplicated subscription.started "},
+		"a trial before an older one that is paused at the gateway": {customer(),
+			[]payment.GatewaySubscription{with(older, payment.Paused), held(payment.Trialing)}, "sub_1",
+			"subscription.duplicated subscription.started "},
+		"one that may be paid yet before an older one that is not": {customer(),
+			[]payment.GatewaySubscription{with(older, payment.Unpaid), held(payment.PastDue)}, "sub_1",
+			"subscription.duplicated subscription.started "},
+		"one that entitles instead of the known one, which has not ended": {subscribed("basic", payment.Unpaid),
+			[]payment.GatewaySubscription{held(payment.Unpaid), newer}, "sub_2",
+			"subscription.duplicated subscription.started "},
 		"a plan that is sold no more": {customer(), []payment.GatewaySubscription{soldNoMore}, "sub_1",
 			"subscription.started "},
 	} {
@@ -68,6 +86,28 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 			}
 		})
 	}
+	for name, age := range map[string]int{"a renewal": 0, "a direct debit that was returned on day 8": 8,
+		"an invoice of day 20 for more seats": 20} {
+		t.Run("grace counts from when the failure of "+name+" was seen", func(t *testing.T) {
+			c := subscribed("basic", payment.Active)
+			h := held(payment.PastDue)
+			h.PeriodStart = now.AddDate(0, 0, -age)
+			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
+			if since := c.Subscription.PastDueSince; since != now {
+				t.Errorf("it counts from %s", since)
+			}
+		})
+	}
+	t.Run("grace counts in the gateway's time", func(t *testing.T) {
+		c := subscribed("basic", payment.Active)
+		ahead := now.AddDate(1, 0, 5)
+		h := held(payment.PastDue)
+		h.PeriodStart = now.AddDate(1, 0, 0)
+		c.Mirror(owner, c.Look(), payment.Seen{Subscriptions: &[]payment.GatewaySubscription{h}, At: ahead}, plans)
+		if since := c.Subscription.PastDueSince; since != ahead {
+			t.Errorf("it counts from %s", since)
+		}
+	})
 	t.Run("grace counts from the first failure, once", func(t *testing.T) {
 		c := subscribed("basic", payment.Active)
 		see := func(status payment.Status, begins time.Time) *payment.Subscription {

@@ -203,7 +203,7 @@ func (m *modelWalk) check(t *testing.T, when string) {
 	}
 	m.checkUsage(t, when)
 	held := m.api.Subscriptions(m.customer)
-	m.model.see(held)
+	m.model.see(held, m.now().At)
 	m.checkCharges(t, when)
 	live := m.api.Live(m.customer)
 	if len(live) > 1 {

@@ -83,8 +83,8 @@ func (m *money) rest(h payment.GatewaySubscription) {
 	}
 }
 
-// see takes in the live subscriptions of the gateway.
-func (m *money) see(subscriptions []payment.GatewaySubscription) {
+// see takes in the live subscriptions of the gateway. Grace counts from when a failure can be seen, which is now.
+func (m *money) see(subscriptions []payment.GatewaySubscription, now time.Time) {
 	for _, h := range subscriptions {
 		if !h.TrialEnd.IsZero() {
 			m.trials[h.ID] = h.TrialEnd
@@ -104,7 +104,7 @@ func (m *money) see(subscriptions []payment.GatewaySubscription) {
 		case !owed:
 			delete(m.since, h.ID)
 		case m.since[h.ID].IsZero():
-			m.since[h.ID] = h.PeriodStart
+			m.since[h.ID] = now
 		}
 	}
 }
