@@ -2686,10 +2686,14 @@ type MeteredPrice struct {
 
 // Money is a type of the API.
 type Money struct {
-	// The amount in the smallest unit of the currency, such as cents for `usd` or yen for `jpy`.
+	// The amount in the gateway's smallest unit of the currency, such as cents for `usd` or yen for `jpy`. Divide by
+	// 10 to the power of `exponent`.
 	Amount int64 `json:"amount"`
 	// ISO 4217 currency code, in lower case.
 	Currency string `json:"currency"`
+	// How many decimals of the currency `amount` contains. It is the gateway's number, which for some currencies,
+	// such as `huf` and `isk`, differs from how people write them.
+	Exponent int `json:"exponent"`
 }
 
 // NumbersByLabel is a type of the API. The numbers of the versions that had the labels before.

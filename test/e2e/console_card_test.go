@@ -86,7 +86,11 @@ orgs:
       gateway: stripe
       webhook_secrets: ['env:TEST_WEBHOOK_SECRET']
       stripe: {secret_key: 'env:TEST_STRIPE_KEY', publishable_key: pk_test_1, base_url: %q}
-      plans: [{id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_1}]
+      plans:
+        - {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_1}
+        - {id: forint, name: Forint, price: {amount: 490000, currency: huf}, interval: month, gateway_price: price_2}
+        - {id: yen, name: Yen, price: {amount: 500, currency: jpy}, interval: month, gateway_price: price_3}
+        - {id: dinar, name: Dinar, price: {amount: 5120, currency: kwd}, interval: month, gateway_price: price_4}
 `, mock)), knowsWebhookKey, func(d *deployment) { d.env = append(d.env, "TEST_STRIPE_KEY=sk_test_c4n4ry") })
 	ann := s.user(t, "owner")
 	ctx, console := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, ann.email))
@@ -95,6 +99,9 @@ orgs:
 	reads(ctx, t, "There are no prompts yet.")
 	asked := standsIn(ctx, t)
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+ann.workspace+"/billing"))
+	for _, price := range []string{"$9", "HUF\u00a04,900", "¥500", "KWD\u00a05.120"} {
+		reads(ctx, t, price)
+	}
 	presses(ctx, t, "Add a payment method")
 	reads(ctx, t, "The form of Stripe")
 	keep(ctx, t, "console-card")

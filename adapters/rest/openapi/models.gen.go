@@ -3044,11 +3044,14 @@ type MeteredPrice struct {
 
 // Money defines model for Money.
 type Money struct {
-	// Amount The amount in the smallest unit of the currency, such as cents for `usd` or yen for `jpy`.
+	// Amount The amount in the gateway's smallest unit of the currency, such as cents for `usd` or yen for `jpy`. Divide by 10 to the power of `exponent`.
 	Amount int64 `json:"amount"`
 
 	// Currency ISO 4217 currency code, in lower case.
 	Currency string `json:"currency"`
+
+	// Exponent How many decimals of the currency `amount` contains. It is the gateway's number, which for some currencies, such as `huf` and `isk`, differs from how people write them.
+	Exponent int `json:"exponent"`
 }
 
 // NumbersByLabel The numbers of the versions that had the labels before.

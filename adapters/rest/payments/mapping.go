@@ -11,7 +11,7 @@ import (
 )
 
 func toMoney(m payment.Money) openapi.Money {
-	return openapi.Money{Amount: m.Amount, Currency: m.Currency}
+	return openapi.Money{Amount: m.Amount, Currency: m.Currency, Exponent: m.Exponent()}
 }
 
 func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/currency"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/payments"
@@ -180,17 +178,13 @@ func (a *handlers) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *p
 
 // formatMoney returns an amount as people read it, such as 29.00 USD.
 func formatMoney(m payment.Money) string {
-	unit, err := currency.ParseISO(m.Currency)
-	if err != nil {
-		return fmt.Sprintf("%d %s", m.Amount, strings.ToUpper(m.Currency))
-	}
-	scale, _ := currency.Standard.Rounding(unit)
+	scale := m.Exponent()
 	digits := fmt.Sprintf("%0*d", scale+1, m.Amount)
 	integer, part := digits[:len(digits)-scale], digits[len(digits)-scale:]
 	if scale > 0 {
 		integer += "." + part
 	}
-	return integer + " " + unit.String()
+	return integer + " " + strings.ToUpper(m.Currency)
 }
 
 func formatInterval(p payment.Plan) string {

@@ -3609,10 +3609,17 @@ class Money(TypedDict):
     """A type of the API."""
 
     amount: int
-    """The amount in the smallest unit of the currency, such as cents for `usd` or yen for `jpy`."""
+    """The amount in the gateway's smallest unit of the currency, such as cents for `usd` or yen for `jpy`.
+    Divide by 10 to the power of `exponent`.
+    """
 
     currency: str
     """ISO 4217 currency code, in lower case."""
+
+    exponent: int
+    """How many decimals of the currency `amount` contains. It is the gateway's number, which for some
+    currencies, such as `huf` and `isk`, differs from how people write them.
+    """
 
 # The numbers of the versions that had the labels before.
 NumbersByLabel = Dict[str, int]

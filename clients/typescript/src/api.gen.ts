@@ -2939,10 +2939,18 @@ export type MeteredPrice = {
 
 /**  */
 export type Money = {
-  /** The amount in the smallest unit of the currency, such as cents for `usd` or yen for `jpy`. */
+  /**
+   * The amount in the gateway's smallest unit of the currency, such as cents for `usd` or yen for `jpy`. Divide
+   * by 10 to the power of `exponent`.
+   */
   amount: number
   /** ISO 4217 currency code, in lower case. */
   currency: string
+  /**
+   * How many decimals of the currency `amount` contains. It is the gateway's number, which for some currencies,
+   * such as `huf` and `isk`, differs from how people write them.
+   */
+  exponent: number
 }
 
 /** The numbers of the versions that had the labels before. */

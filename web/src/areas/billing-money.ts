@@ -1,7 +1,14 @@
 import { type Money } from '@atrium-hq/client'
 
-/** An amount in the smallest unit of its currency, as people write it. */
-export function money({ amount, currency }: Money): string {
-  const format = new Intl.NumberFormat(undefined, { style: 'currency', currency })
-  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
+/**
+ * An amount as people write it. Its exponent, not the browser, says how many decimals it contains. A whole amount of a
+ * currency that people write without decimals is shown without them.
+ */
+export function money({ amount, currency, exponent }: Money): string {
+  const usual = new Intl.NumberFormat(undefined, { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
+  const isWhole = amount % 10 ** exponent === 0
+  const digits = isWhole ? Math.min(usual, exponent) : exponent
+  return new Intl.NumberFormat(undefined, {
+    style: 'currency', currency, minimumFractionDigits: digits, maximumFractionDigits: digits,
+  }).format(amount / 10 ** exponent)
 }
