@@ -94,10 +94,7 @@ func (r SecretRef) Resolve() (secret.String, error) {
 
 const maxPlanID = 64 // bytes
 
-var (
-	planForm     = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$`)
-	currencyForm = regexp.MustCompile(`^[a-z]{3}$`)
-)
+var planForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$`)
 
 // Terms returns the plans, for billing.
 func (p Payments) Terms() (plans payment.Plans, grace time.Duration) {
@@ -195,11 +192,14 @@ func (p Payments) validate(found *problems, key string) {
 		found.add(key+".stripe.base_url",
 			"must be an https URL; http is only for loopback, since the key is sent there")
 	}
-	ids := map[string]string{}
+	ids, prices := map[string]string{}, map[string]string{}
 	for i, plan := range p.Plans {
 		key := fmt.Sprintf("%s.plans[%d]", key, i)
 		plan.validate(found, key, p.Gateway)
 		noteTaken(found, ids, plan.ID, key+".id")
+		if plan.GatewayPrice != "" { // what is sold at a price is a plan
+			noteTaken(found, prices, plan.GatewayPrice, key+".gateway_price")
+		}
 	}
 }
 
@@ -216,8 +216,8 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	}
 	inRange(found, key+".price.amount", p.Price.Amount, 0, 99_999_999,
 		"0 to 99999999, in the minor unit of the currency")
-	if !currencyForm.MatchString(p.Price.Currency) {
-		found.add(key+".price.currency", "must be three lower-case letters, such as usd")
+	if !payment.KnowsCurrency(p.Price.Currency) {
+		found.add(key+".price.currency", "must be a currency of Stripe in lower case, such as usd")
 	}
 	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
 	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")

@@ -54,10 +54,15 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 			"base_url: must be an https URL"},
 		"a plan twice": {
 			`{plans: [{id: a, name: A, price: {currency: usd}, interval: day}, {id: a, name: A, price: {currency: usd}, interval: day}]}`, "plans[1].id: is the same as"},
+		"two plans with one price": {`{plans: [{id: a, name: A, price: {currency: usd}, interval: day, gateway_price: p},` +
+			`{id: b, name: B, price: {currency: usd}, interval: day, gateway_price: p}]}`,
+			"plans[1].gateway_price: is the same as orgs[0].payments.plans[0].gateway_price"},
+		"a currency that no gateway has": {strings.Replace("{"+plan+"}", "currency: usd", "currency: xyz", 1),
+			"currency: must be a currency of Stripe"},
 		"a plan with an id of 65 bytes": {strings.Replace("{"+plan+"}", "team", strings.Repeat("a", 65), 1),
 			"id: must be 1 to 64"},
 		"a plan without a currency": {strings.Replace("{"+plan+"}", "currency: usd", "currency: US", 1),
-			"currency: must be three"},
+			"currency: must be a currency of Stripe"},
 		"a plan by the hour":           {strings.Replace("{"+plan+"}", "month", "hour", 1), "interval: must be day"},
 		"a plan for less than nothing": {strings.Replace("{"+plan+"}", "900", "-1", 1), "price.amount: must be 0"},
 		"limits that are no numbers": {strings.Replace("{"+plan+"}", "interval:", "limits: {a: b}, interval:", 1),
