@@ -46,11 +46,11 @@ func part[T any](
 func see(
 	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, parts ...mirrorPart,
 ) (payment.Seen, error) {
-	at, err := t.now(callCtx, by)
+	moment, err := t.now(callCtx, by)
 	if err != nil {
 		return payment.Seen{}, err
 	}
-	seen := payment.Seen{At: at}
+	seen := payment.Seen{At: moment}
 	for _, p := range parts {
 		read := func(ctx context.Context) error { return p.read(ctx, t.Gateway, c.ID, &seen) }
 		if err := call(callCtx, read); err != nil {

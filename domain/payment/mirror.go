@@ -39,11 +39,11 @@ func (c *Customer) Mirror(by identity.Actor, look Look, seen Seen, plans Plans) 
 		c.applyWallet(by, *seen.Wallet)
 	}
 	if seen.Subscriptions != nil {
-		at := seen.At
-		if at.IsZero() {
-			at = by.At
+		moment := seen.At
+		if moment.IsZero() {
+			moment = by.At
 		}
-		c.applySubscriptions(by, at, *seen.Subscriptions, plans)
+		c.applySubscriptions(by, moment, *seen.Subscriptions, plans)
 	}
 	if seen.Invoices != nil {
 		c.Invoices, c.AllDrafts = *seen.Invoices, true // other drafts were deleted at the gateway

@@ -95,16 +95,16 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	return false
 }
 
-// setUnpaidSince sets since when s is unpaid, given its previous state. at is the time at the gateway: no one can act on
+// setUnpaidSince sets since when s is unpaid, given its previous state. moment is the time at the gateway: no one can act on
 // a failure before it is seen, which for a direct debit is days after the period began.
-func (s *Subscription) setUnpaidSince(previous *Subscription, at time.Time) {
+func (s *Subscription) setUnpaidSince(previous *Subscription, moment time.Time) {
 	switch {
 	case s.Status != PastDue && s.Status != Unpaid:
 		s.PastDueSince = time.Time{}
 	case previous != nil && previous.ID == s.ID && !previous.PastDueSince.IsZero():
 		s.PastDueSince = previous.PastDueSince
 	default:
-		s.PastDueSince = latest(s.PeriodStart, at) // by a clock that is behind the gateway's, at is earlier
+		s.PastDueSince = latest(s.PeriodStart, moment) // a clock behind the gateway's gives an earlier one
 	}
 }
 
@@ -148,7 +148,7 @@ func (h GatewaySubscription) subscription(plans Plans, previous *Subscription) *
 // several are live, which Atrium never causes, the first by precedence counts, the others are Surplus, and an event
 // records them.
 func (c *Customer) applySubscriptions(
-	by identity.Actor, at time.Time, subscriptions []GatewaySubscription, plans Plans,
+	by identity.Actor, moment time.Time, subscriptions []GatewaySubscription, plans Plans,
 ) {
 	c.SubscriptionAt = by.At
 	var current *Subscription
@@ -165,7 +165,7 @@ func (c *Customer) applySubscriptions(
 	c.applySurplus(by, current, live)
 	previous := c.Subscription
 	if current != nil {
-		current.setUnpaidSince(previous, at)
+		current.setUnpaidSince(previous, moment)
 		current.pause(previous)
 	}
 	switch {

@@ -60,7 +60,7 @@ type Node struct {
 type PartialTag struct {
 	Body      string     // what follows the >, without the blanks around it
 	Alone     bool       // on its line
-	Indent    string     // of a tag that is alone: that of each line of the text that replaces it
+	Indent    string     // of a tag on a line of its own: the indent of each line that replaces it
 	LineBreak string     // after a tag that is alone
 	In        Delimiters // those in force
 }
