@@ -28,3 +28,17 @@ type Atomic interface {
 	// sending mail. effect must not use these stores.
 	AfterCommit(effect func())
 }
+
+// InTransaction runs fn as Atomic.Atomically does, and returns its result; the zero value with an error.
+func InTransaction[T any](ctx context.Context, a Atomic, fn func(Stores) (T, error)) (T, error) {
+	var result T
+	err := a.Atomically(ctx, func(tx Stores) (err error) {
+		result, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return result, nil
+}

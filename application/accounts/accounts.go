@@ -123,34 +123,43 @@ func (s *Service) CreateKey(ctx context.Context, by identity.Actor, org *identit
 func addKey(
 	ctx context.Context, keys ports.Keys, by identity.Actor, org *identity.Org, user identity.UserID,
 	d account.KeyDraft,
-) (k *account.Key, token account.Token, err error) {
-	err = keys.Add(ctx, by, user, func(w *account.Workspace) (*account.User, *account.Key, error) {
-		k, token, err = w.NewKey(by, org.Keys, user, d)
-		return nil, k, err
+) (*account.Key, account.Token, error) {
+	var issued issuedKey
+	err := keys.Add(ctx, by, user, func(w *account.Workspace) (_ *account.User, _ *account.Key, err error) {
+		issued.key, issued.token, err = w.NewKey(by, org.Keys, user, d)
+		return nil, issued.key, err
 	})
-	return k, token, err
+	return issued.key, issued.token, err
+}
+
+// issuedKey is a new key with its token.
+type issuedKey struct {
+	key   *account.Key
+	token account.Token
 }
 
 // CreateServiceKey creates an API key for a program, with its own user.
 func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *identity.Org,
-	d account.KeyDraft) (k *account.Key, token account.Token, err error) {
-	err = s.keys.Add(ctx, by, "", func(w *account.Workspace) (bearer *account.User, _ *account.Key, err error) {
-		bearer, k, token, err = w.NewServiceKey(by, org.Keys, d)
-		return bearer, k, err
+	d account.KeyDraft) (*account.Key, account.Token, error) {
+	var issued issuedKey
+	err := s.keys.Add(ctx, by, "", func(w *account.Workspace) (bearer *account.User, _ *account.Key, err error) {
+		bearer, issued.key, issued.token, err = w.NewServiceKey(by, org.Keys, d)
+		return bearer, issued.key, err
 	})
-	return k, token, err
+	return issued.key, issued.token, err
 }
 
 // RotateKey creates a key's successor. The key continues to work for grace.
 func (s *Service) RotateKey(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.KeyID, match revision.Match,
 	grace time.Duration,
-) (next *account.Key, token account.Token, err error) {
-	err = s.keys.Rotate(ctx, by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
-		next, token, err = w.RotateKey(by, org.Keys, match, k, grace)
-		return next, err
+) (*account.Key, account.Token, error) {
+	var next issuedKey
+	err := s.keys.Rotate(ctx, by, id, func(w *account.Workspace, k *account.Key) (_ *account.Key, err error) {
+		next.key, next.token, err = w.RotateKey(by, org.Keys, match, k, grace)
+		return next.key, err
 	})
-	return next, token, err
+	return next.key, next.token, err
 }
 
 // RevokeKey ends an API key at once, and the keys that were created with it.

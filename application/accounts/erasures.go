@@ -15,37 +15,28 @@ import (
 // names the person. by is an operator or the system.
 func (s *Service) ErasePerson(
 	ctx context.Context, by identity.Actor, id identity.UserID,
-) (e *account.Erasure, err error) {
+) (*account.Erasure, error) {
 	if err := account.MayChangeAccess(by); err != nil {
 		return nil, err
 	}
 	by.Workspace = ""
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		var ownWorkspaces []identity.WorkspaceID
-		if err := tx.Erasures.Erase(ctx, by, id, func(l *account.Leaver) (*account.Erasure, error) {
-			ownWorkspaces = ownWorkspaces[:0]
-			for _, w := range l.Workspaces {
-				if w.Members[id].Role == identity.Owner {
-					ownWorkspaces = append(ownWorkspaces, w.ID)
-				}
-			}
-			var err error
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (e *account.Erasure, err error) {
+		if err := tx.Erasures.Erase(ctx, by, id, func(l *account.Leaver) (_ *account.Erasure, err error) {
 			e, err = l.Erase(by)
 			return e, err
 		}); err != nil {
-			return err
+			return nil, err
 		}
-		for _, ws := range ownWorkspaces {
+		for _, ws := range e.Owned {
 			if err := s.followDetails(ctx, tx.Jobs, by, ws); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := erasePresence(ctx, tx.Presences, by, id); err != nil {
-			return err
+			return nil, err
 		}
-		return tx.Jobs.Enqueue(ctx, job.New(by, account.EraseJob, string(id), by.At))
+		return e, tx.Jobs.Enqueue(ctx, job.New(by, account.EraseJob, string(id), by.At))
 	})
-	return e, err
 }
 
 // erasePresence clears a person's presence, if there is one.

@@ -41,7 +41,7 @@ func (s *Groups) People(
 func (s *Groups) Create(
 	ctx context.Context, by identity.Actor, d account.GroupDraft,
 ) (g *account.Group, err error) {
-	err = s.groups.Add(ctx, by, func(w *account.Workspace, count int) (*account.Group, error) {
+	err = s.groups.Add(ctx, by, func(w *account.Workspace, count int) (_ *account.Group, err error) {
 		g, err = w.NewGroup(by, count, d)
 		return g, err
 	})

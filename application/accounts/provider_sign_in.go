@@ -26,30 +26,30 @@ func (s *Sessions) CodeFor(
 // the browser that sent the code. by is the system. Every problem is account.ErrLinkInvalid.
 func (s *Sessions) OpenByCode(
 	ctx context.Context, by identity.Actor, org *identity.Org, code, browser, agent string,
-) (out OpenedSession, err error) {
+) (OpenedSession, error) {
 	t, isCode := account.ParseSignInCode(code)
 	secret, isBound := account.ParseBrowserSecret(browser)
 	if !isCode {
 		return OpenedSession{}, account.ErrLinkInvalid
 	}
-	var isStolen bool
 	// In one transaction: a logout at the provider finds either the code or the session.
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+	out, err := ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (out OpenedSession, err error) {
 		link, err := tx.Sessions.TakeLink(ctx, org.ID, t.Hash(), by.At)
 		if err != nil {
-			return err
+			return out, err
 		}
-		if isStolen = !isBound || link.Bound != secret.Hash(); isStolen {
-			return nil // the code is used up
+		if !isBound || link.Bound != secret.Hash() {
+			return out, nil // another browser has the code, which is used up
 		}
-		return tx.Sessions.Update(
+		return out, tx.Sessions.Update(
 			ctx, by, link.User, func(p *account.Person, live []*account.Session) (*account.Session, error) {
 				session, secrets, err := p.OpenProviderSession(by, link.From, agent, live)
 				out = OpenedSession{Session: session, Secrets: secrets, User: p.User}
 				return session, err
 			})
 	})
-	if isStolen || errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
+	if (err == nil && out.Session == nil) || errors.Is(err, identity.ErrUnauthenticated) ||
+		errors.Is(err, account.ErrUserNotFound) {
 		err = account.ErrLinkInvalid
 	}
 	return out, err
@@ -94,19 +94,18 @@ func (s *Service) capture(
 // captureIn makes a user a member of a workspace, unless they were captured before.
 func (s *Service) captureIn(
 	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, rule identity.Capture, user identity.UserID,
-) (isCaptured bool, err error) {
+) (bool, error) {
 	by.Workspace = ws
 	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return false, err
 	}
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (isCaptured bool, err error) {
 		isCaptured, err = tx.Captures.Capture(ctx, by, rule.Workspace, user,
 			func(w *account.Workspace) error { return w.Capture(by, user, rule) })
 		if err != nil || !isCaptured {
-			return err
+			return false, err
 		}
-		return tx.CheckUsage(ctx, by, limits, quota.Members)
+		return true, tx.CheckUsage(ctx, by, limits, quota.Members)
 	})
-	return isCaptured && err == nil, err
 }

@@ -33,26 +33,23 @@ func (s *Sessions) MailsLinks() bool { return s.mailer.Delivers() }
 // MailLink mails a sign-in link to the person of org with an e-mail address, unless account.NewMailedLink decides that
 // nothing is mailed. by is the system. The caller must not show whether a link was mailed, or how long that took.
 func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identity.Org, email string) error {
-	var address string
-	var token account.Token
-	var link *account.SignInLink
-	err := s.sessions.MailLink(
-		ctx,
-		by,
-		email,
-		func(u *account.User, mails account.LinkMails) (*account.SignInLink, error) {
-			var err error
-			address = u.Email
-			token, link, err = account.NewMailedLink(by, u, mails)
-			return link, err
-		},
-	)
-	if err != nil || link == nil {
+	var mailed struct {
+		to    *account.User
+		link  *account.SignInLink
+		token account.Token
+	}
+	err := s.sessions.MailLink(ctx, by, email,
+		func(u *account.User, mails account.LinkMails) (_ *account.SignInLink, err error) {
+			mailed.to = u
+			mailed.token, mailed.link, err = account.NewMailedLink(by, u, mails)
+			return mailed.link, err
+		})
+	if err != nil || mailed.link == nil {
 		return err
 	}
 	return s.mailer.Send(ctx, ports.Mail{
-		To: address, Subject: "Your sign-in link",
-		Text: "Sign in to " + harmless(org.Name) + " within 15 minutes:\n" + link.URL(org, token) +
+		To: mailed.to.Email, Subject: "Your sign-in link",
+		Text: "Sign in to " + harmless(org.Name) + " within 15 minutes:\n" + mailed.link.URL(org, mailed.token) +
 			"\n\nThe link works once. If you did not ask for it, ignore it.\n",
 	})
 }

@@ -33,27 +33,22 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 	case err != nil && !errors.Is(err, account.ErrUserNotFound):
 		return nil, nil, err
 	}
-	in := account.SignIn{Claims: c, Org: org}
-	isMoved := false
-	p, err = s.users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
-		oldID := ""
-		if in.Linked != nil {
-			oldID = in.Linked.Email
-		}
-		err := in.Settle(by)
-		unlinked, isMoved = in.NotJoined, err == nil && oldID != "" && oldID != in.User.Email
-		return err
+	settled := &account.SignIn{Claims: c, Org: org}
+	p, err = s.users.SignIn(ctx, by.Org, *settled, func(in *account.SignIn) error {
+		settled = in
+		return in.Settle(by)
 	})
-	if err == nil {
-		var hasJoined bool
-		if hasJoined, err = s.capture(ctx, by, org, p, c); hasJoined && err == nil {
-			p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
-		}
+	if err != nil {
+		return nil, nil, err
 	}
-	if err == nil && isMoved { // if the node dies before, the daily audit of payments does the same
+	hasJoined, err := s.capture(ctx, by, org, p, c)
+	if hasJoined && err == nil {
+		p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
+	}
+	if err == nil && settled.HasMoved { // if the node dies before, the daily audit of payments does the same
 		err = s.followOwner(ctx, by, p)
 	}
-	return p, unlinked, err
+	return p, settled.NotJoined, err
 }
 
 // Linked is the result of linking a sign-in: To has it now, and From had it before; From is empty if no

@@ -16,24 +16,23 @@ func (s *Service) TransferWorkspace(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, match revision.Match, user identity.UserID,
 	keep account.KeepServiceKeys,
 ) (m account.Member, lost account.Loss, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+	lost, err = ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (account.Loss, error) {
 		w, err := tx.Workspaces.Update(ctx, by, id, []identity.UserID{user, by.User},
 			func(w *account.Workspace) (err error) {
 				m, err = w.Transfer(by, match, user, keep)
 				return err
 			})
 		if err != nil {
-			return err
+			return account.Loss{}, err
 		}
-		lost = w.Lost
 		u, _, err := tx.Users.Get(ctx, by.Org, user)
 		if err == nil && !u.Enabled() {
 			err = account.ErrTransferRefused
 		}
 		if err != nil {
-			return err
+			return account.Loss{}, err
 		}
-		return s.followDetails(ctx, tx.Jobs, by, id)
+		return w.Lost, s.followDetails(ctx, tx.Jobs, by, id)
 	})
 	return m, lost, err
 }

@@ -308,44 +308,45 @@ func (s *Service) AcceptInvitation(
 	if err != nil {
 		return nil, err
 	}
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		ws, err = acceptIn(ctx, tx, by, member.Workspace, t, limits)
-		return err
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*account.Workspace, error) {
+		return acceptIn(ctx, tx, by, member.Workspace, t, limits)
 	})
-	return ws, err
 }
 
 // acceptIn accepts the invitation to a workspace that a token is for, in a transaction.
 func acceptIn(
 	ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, t account.Token,
 	limits quota.Limits,
-) (entered *account.Workspace, err error) {
+) (*account.Workspace, error) {
 	member := by
 	member.Workspace = ws
-	var invitation *account.Invitation
-	var grown []quota.Kind
-	err = tx.Invitations.Accept(ctx, by, t.Hash(),
+	var accepted struct {
+		workspace  *account.Workspace
+		invitation *account.Invitation
+		grown      []quota.Kind
+	}
+	err := tx.Invitations.Accept(ctx, by, t.Hash(),
 		func(u *account.User, w *account.Workspace, i *account.Invitation) error {
-			entered, invitation, grown = w, i, []quota.Kind{quota.Members}
+			accepted.workspace, accepted.invitation, accepted.grown = w, i, []quota.Kind{quota.Members}
 			if _, member := w.Members[by.User]; member { // a guest who has entered in the meantime
-				grown = nil
+				accepted.grown = nil
 			}
 			return w.Accept(by, u, i)
 		})
 	if err == nil {
-		err = tx.CheckUsage(ctx, member, limits, grown...)
+		err = tx.CheckUsage(ctx, member, limits, accepted.grown...)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range invitation.Groups {
+	for _, id := range accepted.invitation.Groups {
 		_, err := tx.Groups.Update(ctx, member, id, []identity.UserID{by.User},
-			func(w *account.Workspace, g *account.Group) error { return w.JoinInvited(by, g, invitation) })
+			func(w *account.Workspace, g *account.Group) error { return w.JoinInvited(by, g, accepted.invitation) })
 		if err != nil && !errors.Is(err, account.ErrGroupNotFound) {
 			return nil, err
 		}
 	}
-	return entered, invitedChats(ctx, tx, by, entered.ID, invitation.ID,
+	return accepted.workspace, invitedChats(ctx, tx, by, ws, accepted.invitation.ID,
 		func(t *chat.Template, invitee, caller chat.Party) { t.Accept(by, invitee, caller) })
 }
 

@@ -57,18 +57,19 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q 
 }
 
 // Create creates a template that by owns.
-func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
-	err = s.withPromptLocked(ctx, by, d.Prompt, func(tx ports.Stores, isSeen bool) ([]quota.Kind, error) {
+func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (*chat.Template, error) {
+	return s.withPromptLocked(ctx, by, d.Prompt, func(tx ports.Stores, isSeen bool) (
+		t *chat.Template, grown []quota.Kind, err error,
+	) {
 		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: isSeen}
 		if facts.ReplyUsable, err = usableReply(ctx, tx, by, d.Reply); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if t, err = chat.New(by, d, facts); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, t)
+		return t, []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, t)
 	})
-	return t, err
 }
 
 // Imported is a draft with the workflows that it had where it was exported.
@@ -78,42 +79,38 @@ type Imported struct {
 }
 
 // Import creates a template that by owns, and attaches its workflows.
-func (s *Service) Import(ctx context.Context, by identity.Actor, in Imported) (t *chat.Template, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+func (s *Service) Import(ctx context.Context, by identity.Actor, in Imported) (*chat.Template, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*chat.Template, error) {
 		bound := *s
 		bound.atomic, bound.chats = tx.Atomic, tx.Chats
-		if t, err = bound.Create(ctx, by, in.Draft); err != nil {
-			return err
+		t, err := bound.Create(ctx, by, in.Draft)
+		for i := 0; i < len(in.Workflows) && err == nil; i++ {
+			t, _, _, err = bound.AttachWorkflow(ctx, by, t.ID, in.Workflows[i])
 		}
-		for _, w := range in.Workflows {
-			if t, _, _, err = bound.AttachWorkflow(ctx, by, t.ID, w); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t, err
 	})
-	return t, err
 }
 
 // Copy creates a copy of a template's draft in the same workspace. by owns it.
 func (s *Service) Copy(
 	ctx context.Context, by identity.Actor, id chat.ID, c chat.Copying,
-) (duplicate *chat.Template, err error) {
+) (*chat.Template, error) {
 	from, err := s.Inside(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
-	err = s.withPromptLocked(ctx, by, from.Prompt, func(tx ports.Stores, isSeen bool) ([]quota.Kind, error) {
+	return s.withPromptLocked(ctx, by, from.Prompt, func(tx ports.Stores, isSeen bool) (
+		duplicate *chat.Template, grown []quota.Kind, err error,
+	) {
 		facts := chat.Facts{Registry: s.deps.Registries(by.Org), PromptSeen: isSeen}
 		if facts.ReplyUsable, err = usableReply(ctx, tx, by, from.Reply); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if duplicate, err = from.Copy(by, c, facts); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, duplicate)
+		return duplicate, []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, duplicate)
 	})
-	return duplicate, err
 }
 
 // Get returns a template.
@@ -127,53 +124,55 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat
 
 // Change changes a template's own fields, or transfers it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, match revision.Match,
-	c chat.Changes) (t *chat.Template, err error) {
+	c chat.Changes) (*chat.Template, error) {
 	facts := chat.Facts{Registry: s.deps.Registries(by.Org)}
 	var ref chat.Prompt
 	if c.Prompt != nil {
 		ref = *c.Prompt
 	}
-	err = s.withPromptLocked(ctx, by, ref, func(tx ports.Stores, isSeen bool) (kinds []quota.Kind, err error) {
+	return s.withPromptLocked(ctx, by, ref, func(tx ports.Stores, isSeen bool) (
+		updated *chat.Template, grown []quota.Kind, err error,
+	) {
 		facts.PromptSeen = isSeen
 		if c.Reply != nil {
 			if facts.ReplyUsable, err = usableReply(ctx, tx, by, *c.Reply); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		change := func(t *chat.Template) error {
 			size := t.Content.Size()
 			err := t.Change(by, match, c, facts)
-			kinds = nil
+			grown = nil
 			// A workspace above its quota can still change what it has.
 			if t.Content.Size() > size || t.NewVersion != nil {
-				kinds = []quota.Kind{quota.StorageBytes}
+				grown = []quota.Kind{quota.StorageBytes}
 			}
 			return err
 		}
 		if c.Owner == nil {
-			t, err = tx.Chats.Update(ctx, by, id, change)
-			return kinds, err
+			updated, err = tx.Chats.Update(ctx, by, id, change)
+			return updated, grown, err
 		}
-		t, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{*c.Owner},
+		updated, err = tx.Chats.UpdateFor(ctx, by, id, []identity.UserID{*c.Owner},
 			func(t *chat.Template, p []chat.Party) error {
 				facts.Owner = p[0]
 				return change(t)
 			})
-		return kinds, err
+		return updated, grown, err
 	})
-	return t, err
 }
 
-// withPromptLocked runs do in one transaction, and passes it whether by may see the prompt. The prompt is locked: a
-// concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds that do returns is
-// exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before the transaction starts.
+// withPromptLocked runs act in one transaction, and passes it whether by may see the prompt. The prompt is locked: a
+// concurrent deletion waits, and then finds that the prompt is in use. It returns the template that act returns. If a
+// quota of the kinds that act returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are
+// read before the transaction starts.
 func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt,
-	act func(tx ports.Stores, isSeen bool) ([]quota.Kind, error)) error {
+	act func(tx ports.Stores, isSeen bool) (*chat.Template, []quota.Kind, error)) (*chat.Template, error) {
 	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*chat.Template, error) {
 		isSeen := false
 		if ref := p.Version(); ref != (prompt.Ref{}) {
 			t, v, err := tx.Prompts.Lock(ctx, by, p.Template, ref)
@@ -181,14 +180,14 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 			case err == nil:
 				isSeen = t.Allow(by, access.Viewer) == nil && t.Has(by, v)
 			case !errors.Is(err, prompt.ErrNotFound):
-				return err
+				return nil, err
 			}
 		}
-		kinds, err := act(tx, isSeen)
+		t, kinds, err := act(tx, isSeen)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return tx.CheckUsage(ctx, by, limits, kinds...)
+		return t, tx.CheckUsage(ctx, by, limits, kinds...)
 	})
 }
 
@@ -226,26 +225,27 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, mat
 
 // Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	var template *chat.Template
-	err := s.withPromptLocked(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (_ []quota.Kind, err error) {
-		template, err = tx.Chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Restore(by) })
-		return []quota.Kind{quota.ChatTemplates}, err
+	return s.withPromptLocked(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (
+		*chat.Template, []quota.Kind, error,
+	) {
+		t, err := tx.Chats.Update(ctx, by, id, func(t *chat.Template) error { return t.Restore(by) })
+		return t, []quota.Kind{quota.ChatTemplates}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return template, nil
 }
 
-// AttachWorkflow attaches a workflow of the registry. attached is false if it was attached already.
+// AttachWorkflow attaches a workflow of the registry. isAttached is false if it was attached already.
 func (s *Service) AttachWorkflow(
 	ctx context.Context, by identity.Actor, id chat.ID, workflow string,
 ) (t *chat.Template, w chat.Workflow, isAttached bool, err error) {
-	t, err = s.chats.Update(ctx, by, id, func(t *chat.Template) error {
-		w, isAttached, err = t.Attach(by, workflow, s.deps.Registries(by.Org))
+	var out struct {
+		chat.Workflow
+		isNew bool
+	}
+	t, err = s.chats.Update(ctx, by, id, func(t *chat.Template) (err error) {
+		out.Workflow, out.isNew, err = t.Attach(by, workflow, s.deps.Registries(by.Org))
 		return err
 	})
-	return t, w, isAttached, err
+	return t, out.Workflow, out.isNew, err
 }
 
 // DetachWorkflow removes a workflow.

@@ -82,8 +82,8 @@ func (s *Service) invite(
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		var grown []quota.Kind
 		if err := tx.Invitations.Invite(ctx, by, by.Workspace, g.Email,
-			func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
-				error) {
+			func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (_ *account.Invitation,
+				err error) {
 				out.Workspace = w
 				grown = pending.Seats(by.At)
 				if out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending); err != nil {
@@ -119,10 +119,11 @@ func (s *Service) invite(
 // ChangeMember changes a member's role.
 func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID,
 	match revision.Match, role access.Role) (m chat.Member, err error) {
-	_, err = s.chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
-		m, err = t.ChangeMember(by, match, p[0], role)
-		return err
-	})
+	_, err = s.chats.UpdateFor(ctx, by, id, []identity.UserID{user},
+		func(t *chat.Template, p []chat.Party) (err error) {
+			m, err = t.ChangeMember(by, match, p[0], role)
+			return err
+		})
 	return m, err
 }
 
@@ -131,10 +132,11 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.I
 func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID,
 	match revision.Match) error {
 	remove := func(chats ports.Chats) (m chat.Member, err error) {
-		_, err = chats.UpdateFor(ctx, by, id, []identity.UserID{user}, func(t *chat.Template, p []chat.Party) error {
-			m, err = t.Remove(by, match, p[0])
-			return err
-		})
+		_, err = chats.UpdateFor(ctx, by, id, []identity.UserID{user},
+			func(t *chat.Template, p []chat.Party) (err error) {
+				m, err = t.Remove(by, match, p[0])
+				return err
+			})
 		return m, err
 	}
 	member, err := s.deps.Users.Member(ctx, by.Workspace, user, "")

@@ -130,24 +130,23 @@ func (s *Service) Probe(
 // it.
 func (s *Service) Create(
 	ctx context.Context, by identity.Actor, t connection.Trial,
-) (c *connection.Connection, err error) {
+) (*connection.Connection, error) {
 	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := tx.Connections.Add(ctx, by, func(others int) (*connection.Connection, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (c *connection.Connection, err error) {
+		if err := tx.Connections.Add(ctx, by, func(others int) (_ *connection.Connection, err error) {
 			c, err = connection.New(by, t, others)
 			return c, err
 		}); err != nil {
-			return err
+			return nil, err
 		}
 		if err := tx.CheckUsage(ctx, by, limits, quota.Connections); err != nil {
-			return err
+			return nil, err
 		}
-		return checkLater(ctx, tx.Jobs, by, c)
+		return c, checkLater(ctx, tx.Jobs, by, c)
 	})
-	return c, err
 }
 
 // offered returns connection.ErrKindNotOffered unless org offers kind and this program supports it.

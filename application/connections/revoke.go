@@ -30,10 +30,9 @@ type Revocation struct {
 // with the credential any more. Then it ends a consent at the service that it was given at.
 func (s *Service) Revoke(
 	ctx context.Context, by identity.Actor, id connection.ID, match revision.Match,
-) (out Revocation, err error) {
+) (Revocation, error) {
 	var grant consent
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		out = Revocation{}
+	out, err := ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (out Revocation, err error) {
 		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id,
 			func(c *connection.Connection, _ int) error {
 				previous := *c
@@ -43,14 +42,14 @@ func (s *Service) Revoke(
 				grant = s.consent(ctx, tx.Connections, by, &previous) // which is erased after this
 				return nil
 			}); err != nil {
-			return err
+			return out, err
 		}
-		if err = tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {
+		if err := tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {
 			src.Pause(by, source.ConnectionRevoked)
 			out.Paused = append(out.Paused, src.Summary())
 			return nil
 		}); err != nil {
-			return err
+			return out, err
 		}
 		slices.Reverse(out.Paused)
 		subjects := []string{string(id)}
@@ -60,11 +59,11 @@ func (s *Service) Revoke(
 		for _, subject := range subjects {
 			n, err := tx.Jobs.Cancel(ctx, by.Workspace, subject)
 			if err != nil {
-				return err
+				return out, err
 			}
 			out.CancelledJobs += n
 		}
-		return nil
+		return out, nil
 	})
 	if err != nil {
 		return Revocation{}, err

@@ -57,36 +57,32 @@ func (s *Service) Reprobe(
 // sources, each with a refresh. If it has another target, they wait for their owners.
 func (s *Service) Verify(
 	ctx context.Context, by identity.Actor, t connection.Trial,
-) (c *connection.Connection, err error) {
+) (*connection.Connection, error) {
 	limits, err := s.deps.Quotas(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		elsewhere, grown := false, []quota.Kind(nil)
-		if c, err = tx.Connections.Update(ctx, by.Workspace, t.ID, func(c *connection.Connection, others int) error {
-			if grown = nil; c.Status == connection.Revoked {
-				grown = []quota.Kind{quota.Connections}
-			}
-			elsewhere = t.New != nil && !c.LeadsTo(t.New.Credential)
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*connection.Connection, error) {
+		var previous connection.Connection
+		c, err := tx.Connections.Update(ctx, by.Workspace, t.ID, func(c *connection.Connection, others int) error {
+			previous = *c
 			return c.Verify(by, t, others)
-		}); err != nil {
-			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-		if err := tx.CheckUsage(ctx, by, limits, grown...); err != nil {
-			return err
+		if previous.Status == connection.Revoked {
+			if err := tx.CheckUsage(ctx, by, limits, quota.Connections); err != nil {
+				return nil, err
+			}
 		}
 		if t.New != nil {
-			if err := reconnect(ctx, tx, by, t.ID, elsewhere); err != nil {
-				return err
+			if err := reconnect(ctx, tx, by, t.ID, !previous.LeadsTo(t.New.Credential)); err != nil {
+				return nil, err
 			}
 		}
-		return checkLater(ctx, tx.Jobs, by, c) // a reactivated connection has no queued check
+		return c, checkLater(ctx, tx.Jobs, by, c) // a reactivated connection has no queued check
 	})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // Check probes a connection in the background and queues its next check. by is the system. It returns
@@ -129,17 +125,17 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 // revocation either comes first (connection.ErrRevoked) or finds the job to cancel.
 func (s *Service) beginCheck(
 	ctx context.Context, by identity.Actor, id connection.ID,
-) (c *connection.Connection, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if c, err = tx.Connections.Lock(ctx, by.Workspace, id); err != nil {
-			return err
+) (*connection.Connection, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*connection.Connection, error) {
+		c, err := tx.Connections.Lock(ctx, by.Workspace, id)
+		if err != nil {
+			return nil, err
 		}
 		if err := c.MayTry(by, false); err != nil {
-			return err
+			return nil, err
 		}
-		return checkLater(ctx, tx.Jobs, by, c)
+		return c, checkLater(ctx, tx.Jobs, by, c)
 	})
-	return c, err
 }
 
 // tryStored probes the stored credential.

@@ -101,14 +101,13 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*pay
 	if err != nil {
 		return nil, err
 	}
-	var c *payment.Customer
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if c, err = tx.Payments.Reserve(ctx, by, draft); err != nil {
-			return err
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*payment.Customer, error) {
+		c, err := tx.Payments.Reserve(ctx, by, draft)
+		if err != nil {
+			return nil, err
 		}
-		return watch(ctx, tx.Jobs, by, c)
+		return c, watch(ctx, tx.Jobs, by, c)
 	})
-	return c, err
 }
 
 // createCustomer creates a reserved customer at the gateway.

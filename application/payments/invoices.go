@@ -37,7 +37,7 @@ func (s *Service) PayInvoice(
 	}
 	isDone := false
 	begin := func() (*payment.Customer, error) {
-		return s.update(ctx, by, t, func(c *payment.Customer) error {
+		return s.update(ctx, by, t, func(c *payment.Customer) (err error) {
 			isDone, err = c.PayInvoice(by, now, key, invoice)
 			return err
 		})

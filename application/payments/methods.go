@@ -96,7 +96,7 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 		return err
 	}
 	var next payment.MethodID
-	c, err := s.update(ctx, by, t, func(c *payment.Customer) error {
+	c, err := s.update(ctx, by, t, func(c *payment.Customer) (err error) {
 		next, err = c.Remove(by, now, m, replacement)
 		return err
 	})

@@ -35,25 +35,22 @@ func (s *Service) settle(
 	if payment.OutcomeUnknown(err) || (err != nil && ctx.Err() != nil) {
 		return nil, result{}, err
 	}
+	if err != nil {
+		current, err := s.abandon(ctx, callCtx, by, t, op, err)
+		return current, out, err
+	}
 	var current *payment.Customer
-	isAbandoned := false
 	for isSettled := false; ; {
-		var storeErr error
-		current, storeErr = s.update(ctx, by, t, func(c *payment.Customer) error {
-			isAbandoned = err != nil && c.Pending != nil && c.Pending.Key == op.Key
-			switch {
-			case err != nil:
-				isSettled = true
-				c.Abandon(by, op.Key, code(err))
-			case op.Kind == payment.Pay:
+		current, err = s.update(ctx, by, t, func(c *payment.Customer) error {
+			if op.Kind == payment.Pay {
 				isSettled = c.SettlePayment(by, op.Key, look, out.paid, out.subscriptions, t.Plans)
-			default:
+			} else {
 				isSettled = c.Settle(by, op.Key, look, out.subscriptions, t.Plans)
 			}
 			return nil
 		})
-		if storeErr != nil {
-			return nil, result{}, errors.Join(err, storeErr)
+		if err != nil {
+			return nil, result{}, err
 		}
 		if isSettled {
 			break
@@ -66,19 +63,34 @@ func (s *Service) settle(
 		}
 		out.subscriptions = all
 	}
-	if isAbandoned && op.TrialDays > 0 && !current.HadTrial { // otherwise only this workspace could use the trial
-		_ = s.trials.Release(ctx, by, t.Account)
-	}
-	if err != nil && op.Kind == payment.Subscribe && op.Subscription != "" { // the replaced subscription has ended
-		_, _ = s.refresh(ctx, callCtx, by, t, current, subscriptions)
-	}
-	if err == nil && op.Kind == payment.Subscribe && current.BeganAgain() {
+	if op.Kind == payment.Subscribe && current.BeganAgain() {
 		// if its invoice is paid, a period of usage begins
 		if r, unread := s.refresh(ctx, callCtx, by, t, current, invoices); unread == nil {
 			current = r.customer
 		}
 	}
-	return current, out, err
+	return current, out, nil
+}
+
+// abandon records that an operation failed because of cause, which it returns.
+func (s *Service) abandon(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, op *payment.Operation, cause error,
+) (*payment.Customer, error) {
+	isAbandoned := false
+	current, err := s.update(ctx, by, t, func(c *payment.Customer) error {
+		isAbandoned = c.Abandon(by, op.Key, code(cause))
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	if isAbandoned && op.TrialDays > 0 && !current.HadTrial { // otherwise only this workspace could use the trial
+		_ = s.trials.Release(ctx, by, t.Account)
+	}
+	if op.Kind == payment.Subscribe && op.Subscription != "" { // the replaced subscription has ended
+		_, _ = s.refresh(ctx, callCtx, by, t, current, subscriptions)
+	}
+	return current, cause
 }
 
 // outcome performs an operation, or looks up its outcome if the operation is too old to be repeated or

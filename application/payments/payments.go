@@ -137,31 +137,33 @@ func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error
 	waits := &gatewayBackOff{ExponentialBackOff: backoff.ExponentialBackOff{
 		InitialInterval: firstWait, RandomizationFactor: 0.25, Multiplier: 2, MaxInterval: budget,
 	}}
-	var out T
-	var err error
+	var last struct {
+		out T
+		err error
+	}
 	open := false                                        // whether an earlier try may have taken effect
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides the gateway's error when ctx ends
-		out, err = callOnce(ctx, f)
-		if rejection, isRejection := errors.AsType[*payment.Rejection](err); isRejection && open {
-			err = &payment.UnsettledError{Refusal: rejection.Reason}
-			return struct{}{}, backoff.Permanent(err)
+		last.out, last.err = callOnce(ctx, f)
+		if rejection, isRejection := errors.AsType[*payment.Rejection](last.err); isRejection && open {
+			last.err = &payment.UnsettledError{Refusal: rejection.Reason}
+			return struct{}{}, backoff.Permanent(last.err)
 		}
-		isLimited := payment.NoEffect(err)
-		_, wasKept := errors.AsType[*payment.KeptFailure](err)
-		if wasKept || (err != nil && !isLimited && !payment.OutcomeUnknown(err)) {
-			return struct{}{}, backoff.Permanent(err)
+		isLimited := payment.NoEffect(last.err)
+		_, wasKept := errors.AsType[*payment.KeptFailure](last.err)
+		if wasKept || (last.err != nil && !isLimited && !payment.OutcomeUnknown(last.err)) {
+			return struct{}{}, backoff.Permanent(last.err)
 		}
 		waits.least = 0
-		if failure, ok := errors.AsType[*fault.Error](err); ok {
+		if failure, ok := errors.AsType[*fault.Error](last.err); ok {
 			waits.least = failure.RetryAfter
 		}
 		if isLimited && open {
-			err = &payment.UnsettledError{Refusal: err.Error()}
+			last.err = &payment.UnsettledError{Refusal: last.err.Error()}
 		}
-		open = open || (err != nil && !isLimited)
-		return struct{}{}, err
+		open = open || (last.err != nil && !isLimited)
+		return struct{}{}, last.err
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(timeLeft(ctx)))
-	return out, err
+	return last.out, last.err
 }
 
 // gatewayBackOff is an exponential backoff that waits at least as long as the gateway asked for.
@@ -210,17 +212,14 @@ func mirrorActor(by identity.Actor) identity.Actor {
 // update changes the customer of by's workspace, and queues a job that resolves its open outcomes if no
 // one else does.
 func (s *Service) update(ctx context.Context, by identity.Actor, t Terms,
-	change func(*payment.Customer) error) (c *payment.Customer, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if c, err = tx.Payments.Update(ctx, by, t.Account, change); err != nil {
-			return err
+	change func(*payment.Customer) error) (*payment.Customer, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*payment.Customer, error) {
+		c, err := tx.Payments.Update(ctx, by, t.Account, change)
+		if err != nil {
+			return nil, err
 		}
-		return watch(ctx, tx.Jobs, by, c)
+		return c, watch(ctx, tx.Jobs, by, c)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // watch queues the job that resolves unknown outcomes of c, or cancels it if every outcome is known.

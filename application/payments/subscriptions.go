@@ -181,7 +181,7 @@ func (s *Service) Subscribe(
 	}
 	isRepetition := false
 	begin := func() (*payment.Customer, error) {
-		return s.beginSubscribe(ctx, by, t, key, func(c *payment.Customer) error {
+		return s.beginSubscribe(ctx, by, t, key, func(c *payment.Customer) (err error) {
 			if !isChecked && c.Pending == nil && c.LiveSubscription() == nil { // the other operation has just ended
 				return payment.ErrPending.WithRetryAfter(time.Second)
 			}
@@ -317,19 +317,19 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 			return nil, err
 		}
 	}
-	nothing, read := false, c
-	c, err = s.update(ctx, by, t, func(c *payment.Customer) error {
+	isDone, read := false, c
+	c, err = s.update(ctx, by, t, func(c *payment.Customer) (err error) {
 		mustCheck := c.Pending == nil && (!isChecked || !c.SoldAs(read)) // an operation has just ended
 		if mustCheck && !c.HasDone(by.At, key, ch) {
 			return payment.ErrPending.WithRetryAfter(time.Second)
 		}
-		nothing, err = c.ChangeSubscription(by, key, match, ch, plans)
+		isDone, err = c.ChangeSubscription(by, key, match, ch, plans)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if nothing {
+	if isDone {
 		return s.view(ctx, by, t, c)
 	}
 	v, err := s.execute(ctx, callCtx, by, t, c)

@@ -137,7 +137,7 @@ func (s *Service) Resume(ctx context.Context, by identity.Actor) (isResumed bool
 	if err != nil {
 		return false, err
 	}
-	_, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) error {
+	_, err = s.payments.Update(ctx, by, t.Account, func(c *payment.Customer) (err error) {
 		isResumed, err = c.Resume(by)
 		return err
 	})

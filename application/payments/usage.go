@@ -21,8 +21,12 @@ func (s *Service) addUsage(
 	if price == nil {
 		return s.meters.Add(ctx, by, r)
 	}
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if sum, isRepetition, err = tx.Meters.Add(ctx, by, r); err != nil || isRepetition {
+	var added struct {
+		sum          int64
+		isRepetition bool
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+		if added.sum, added.isRepetition, err = tx.Meters.Add(ctx, by, r); err != nil || added.isRepetition {
 			return err
 		}
 		e := payment.UsageEvent{
@@ -34,7 +38,7 @@ func (s *Service) addUsage(
 		}
 		return tx.Jobs.Enqueue(ctx, job.New(by, payment.UsageJob, string(c.ID), by.At))
 	})
-	return sum, isRepetition, err
+	return added.sum, added.isRepetition, err
 }
 
 // isMetered reports whether the subscription of c is billed by usage.

@@ -15,82 +15,85 @@ import (
 // prompt.ErrContractBreak if the template is checked for that, the version breaks the contract of the active one, and a
 // does not acknowledge it.
 func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	match revision.Match, a prompt.Activating) (t *prompt.Template, request *prompt.ActivationRequest, err error) {
-	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+	match revision.Match, a prompt.Activating) (*prompt.Template, *prompt.ActivationRequest, error) {
+	out, err := addWithinQuotas(ctx, s, by, func(tx ports.Stores) (out activation, _ []quota.Kind, err error) {
 		var v *prompt.VersionInfo
-		waits := false
-		t, err = tx.Prompts.UpdateVersion(ctx, by, id, ref,
-			func(current *prompt.Template, info *prompt.VersionInfo) error {
+		out.template, err = tx.Prompts.UpdateVersion(ctx, by, id, ref,
+			func(t *prompt.Template, info *prompt.VersionInfo) error {
 				v = info
-				if waits = current.Waits(by, a); waits {
-					return current.MayRequest(by, match, info, a)
+				if t.Waits(by, a) {
+					return t.MayRequest(by, match, info, a)
 				}
-				return current.Activate(by, match, info, a.Expected, a.Reason)
+				return t.Activate(by, match, info, a.Expected, a.Reason)
 			})
-		if err == nil && waits {
-			t, request, err = activateLater(ctx, tx, by, t, v, a)
-			return nil, err
+		if err == nil && out.template.Waits(by, a) {
+			out, err = activateOrRequest(ctx, tx, by, out.template, v, a)
 		}
-		if err == nil {
-			kinds, err = pin(ctx, tx, by, id, v)
+		if err != nil || out.request != nil {
+			return out, nil, err
 		}
-		if err == nil {
-			err = activated(ctx, tx, by, t, a.Acknowledged)
+		kinds, err := pin(ctx, tx, by, id, v)
+		if err != nil {
+			return out, nil, err
 		}
-		return kinds, err
+		return out, kinds, activated(ctx, tx, by, out.template, a.Acknowledged)
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return t, request, nil
+	return out.template, out.request, err
 }
 
-// activateLater records a request for the activation of v, unless that has to wait for nothing.
-func activateLater(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, v *prompt.VersionInfo,
-	a prompt.Activating) (*prompt.Template, *prompt.ActivationRequest, error) {
+// activation is the result of ActivateVersion. request is nil if the version is active.
+type activation struct {
+	template *prompt.Template
+	request  *prompt.ActivationRequest
+}
+
+// activateOrRequest activates v if that has to wait for nothing, and records a request otherwise. MayRequest has allowed
+// it.
+func activateOrRequest(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template,
+	v *prompt.VersionInfo, a prompt.Activating) (activation, error) {
 	if t.Active.Version == v.ID {
-		return t, nil, nil
+		return activation{template: t}, nil
 	}
 	checks, err := tx.PromptLists.Checks(ctx, by.Workspace, t.ID, v.ID)
 	if err != nil {
-		return nil, nil, err
+		return activation{}, err
 	}
 	plan := t.Plan(by, v, a, checks)
-	if plan.IsReady(by.At) {
-		t, err = tx.Prompts.UpdateVersion(ctx, by, t.ID, prompt.Ref{ID: v.ID},
-			func(t *prompt.Template, v *prompt.VersionInfo) error {
-				t.ActivateReady(by, v, plan)
-				return nil
-			})
-		if err == nil {
-			_, err = pin(ctx, tx, by, t.ID, v)
-		}
-		if err == nil {
-			err = activated(ctx, tx, by, t, a.Acknowledged)
-		}
-		return t, nil, err
+	if !plan.IsReady(by.At) {
+		return request(ctx, tx, by, t, v, plan)
 	}
+	t, err = tx.Prompts.UpdateVersion(ctx, by, t.ID, prompt.Ref{ID: v.ID},
+		func(t *prompt.Template, v *prompt.VersionInfo) error {
+			t.ActivateReady(by, v, plan)
+			return nil
+		})
+	return activation{template: t}, err
+}
+
+// request records plan, a request for the activation of v.
+func request(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, v *prompt.VersionInfo,
+	plan prompt.ActivationRequest) (activation, error) {
 	if err := includable(ctx, tx, by, t, v); err != nil {
-		return nil, nil, err
+		return activation{}, err
 	}
-	if !a.Acknowledged {
+	if !plan.Acknowledged {
 		if err := keepsContract(ctx, tx, by, t, t.Active.Version, v.ID); err != nil {
-			return nil, nil, err
+			return activation{}, err
 		}
 	}
 	open, err := tx.PromptLists.OpenRequests(ctx, by.Workspace, t.ID)
 	if err != nil {
-		return nil, nil, err
+		return activation{}, err
 	}
-	var request prompt.ActivationRequest
+	var recorded prompt.ActivationRequest
 	t, err = tx.Prompts.Update(ctx, by, t.ID, func(t *prompt.Template) (err error) {
-		request, err = t.Request(by, plan, open)
+		recorded, err = t.Request(by, plan, open)
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return activation{}, err
 	}
-	return t, &request, lookLater(ctx, tx, by, request)
+	return activation{template: t, request: &recorded}, lookLater(ctx, tx, by, recorded)
 }
 
 // activated checks what follows from the activation that t, just saved, has recorded. It returns

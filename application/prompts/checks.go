@@ -23,27 +23,26 @@ func (s *Service) Checks(
 // Report records a check of a version. If a request to activate the version waited only for it, the version is
 // activated.
 func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	c prompt.Check) (result prompt.Check, info *prompt.VersionInfo, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+	c prompt.Check) (prompt.Check, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (result prompt.Check, err error) {
 		_, v, err := tx.Prompts.Lock(ctx, by, id, ref)
 		if err != nil {
-			return err
+			return result, err
 		}
 		var previous []prompt.Check
 		if v != nil {
 			if previous, err = tx.PromptLists.Checks(ctx, by.Workspace, id, v.ID); err != nil {
-				return err
+				return result, err
 			}
 		}
-		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
-			info = v
-			result, err = t.Report(by, v, c, previous)
-			return err
-		})
+		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref,
+			func(t *prompt.Template, v *prompt.VersionInfo) (err error) {
+				result, err = t.Report(by, v, c, previous)
+				return err
+			})
 		if err != nil {
-			return err
+			return result, err
 		}
-		return settle(ctx, tx, by, t)
+		return result, settle(ctx, tx, by, t)
 	})
-	return result, info, err
 }

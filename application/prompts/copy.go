@@ -50,10 +50,9 @@ func (s *Service) Copy(ctx context.Context, by identity.Actor, id prompt.ID,
 	for i := range drafts {
 		drafts[i].Check(duplicate.Type)
 	}
-	var current *prompt.Template
-	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
-		current, err = addWith(ctx, tx, by, duplicate, drafts, newIncludeRoom())
-		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, err
+	current, err := addWithinQuotas(ctx, s, by, func(tx ports.Stores) (*prompt.Template, []quota.Kind, error) {
+		t, err := addWith(ctx, tx, by, duplicate, drafts, newIncludeRoom())
+		return t, []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, err
 	})
 	return by, current, err
 }
@@ -65,10 +64,11 @@ func addWith(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.
 		return nil, err
 	}
 	for _, d := range drafts {
-		var err error
-		if t, _, err = addVersion(ctx, tx, by, t.ID, d, room); err != nil {
+		added, err := addVersion(ctx, tx, by, t.ID, d, room)
+		if err != nil {
 			return nil, err
 		}
+		t = added.template
 	}
 	return t, nil
 }

@@ -43,18 +43,18 @@ func (s *Service) outline(ctx context.Context, by identity.Actor, folder string)
 
 // MoveFolder renames every template in a folder that by sees, all or none, and returns how many. Requires the editor
 // role on each, and the manager role if the folders are shared with different people.
-func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to string) (count int, err error) {
-	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to string) (int, error) {
+	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) (int, []quota.Kind, error) {
 		entries, err := tx.PromptLists.Outline(ctx, by, strings.TrimSuffix(from, "/"), MaxMoved+1)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		if len(entries) > MaxMoved {
-			return nil, ErrFolderTooLarge
+			return 0, nil, ErrFolderTooLarge
 		}
 		moves, err := prompt.Moves(entries, from, to)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		for _, e := range moves {
 			var folder string
@@ -66,11 +66,9 @@ func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to st
 				err = mayMove(ctx, tx, by, folder, t)
 			}
 			if err != nil {
-				return nil, err
+				return 0, nil, err
 			}
 		}
-		count = len(moves)
-		return []quota.Kind{quota.StorageBytes}, nil
+		return len(moves), []quota.Kind{quota.StorageBytes}, nil
 	})
-	return count, err
 }

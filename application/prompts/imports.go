@@ -48,23 +48,22 @@ func (s *Service) Export(ctx context.Context, by identity.Actor, folder string, 
 func (s *Service) Import(
 	ctx context.Context, by identity.Actor, all []prompt.Imported,
 ) ([]prompt.ImportResult, error) {
-	results, order := make([]prompt.ImportResult, len(all)), prompt.InOrder(all)
+	order := prompt.InOrder(all)
 	for _, p := range all {
 		for i := range p.Versions {
 			p.Versions[i].Check(p.Draft.Type)
 		}
 	}
-	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		room := newIncludeRoom()
+	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) ([]prompt.ImportResult, []quota.Kind, error) {
+		results, room := make([]prompt.ImportResult, len(all)), newIncludeRoom()
 		for _, i := range order {
 			var err error
 			if results[i], err = importOne(ctx, tx, by, all[i], room); err != nil {
-				return nil, prefixPointer(all[i].Pointer, err)
+				return nil, nil, prefixPointer(all[i].Pointer, err)
 			}
 		}
-		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, nil
+		return results, []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, nil
 	})
-	return results, err
 }
 
 // prefixPointer returns err with pointer before its pointers, or before the detail if the error is not about fields.
@@ -126,15 +125,14 @@ func importInto(ctx context.Context, tx ports.Stores, by identity.Actor, id prom
 	}
 	for _, d := range p.Versions {
 		d.Copied = nil // the numbers of the template continue
-		if t, _, err = addVersion(ctx, tx, by, id, d, room); err != nil {
-			return prompt.ImportResult{}, err
-		}
-		if d.Activate {
-			err = activated(ctx, tx, by, t, false)
+		added, err := addVersion(ctx, tx, by, id, d, room)
+		if err == nil && d.Activate {
+			err = activated(ctx, tx, by, added.template, false)
 		}
 		if err != nil {
 			return prompt.ImportResult{}, err
 		}
+		t = added.template
 	}
 	return imported(t, prompt.Updated), nil
 }

@@ -67,6 +67,27 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		s.prompts.EXPECT().SetIncludes(s.ctx, owner, gomock.Any())
 		wantErr(t, activate(s), quota.ErrExceeded)
 	})
+	t.Run("it counts as storage if the required checks have passed before", func(t *testing.T) {
+		s := newMocked(t)
+		s.used = quota.Amounts{StorageBytes: 2}
+		frozen := including()
+		frozen.Frozen = true
+		s.prompts.EXPECT().UpdateVersion(s.ctx, owner, prompt.ID("tpl"), gomock.Any(), gomock.Any()).Times(2).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
+				change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
+				t := template()
+				t.RequiredChecks = []string{"evals"}
+				return t, change(t, &including().VersionInfo)
+			})
+		s.lists.EXPECT().Checks(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), frozen.ID).Return(
+			[]prompt.Check{{Name: "evals", Conclusion: prompt.Success, ContentHash: frozen.ContentHash}}, nil)
+		s.expectGetVersion(owner, prompt.Ref{ID: frozen.ID}, frozen)
+		reading, v := rules("Be kind.")
+		s.expectIncluded(gomock.Eq(owner), reading, v, nil)
+		s.prompts.EXPECT().SetIncludes(s.ctx, owner, gomock.Any())
+		_, _, err := s.ActivateVersion(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, nil, prompt.Activating{})
+		wantErr(t, err, quota.ErrExceeded)
+	})
 	t.Run("a version that includes nothing is activated beyond the quota", func(t *testing.T) {
 		s := newMocked(t)
 		s.used = quota.Amounts{StorageBytes: 2}

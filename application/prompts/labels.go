@@ -12,18 +12,19 @@ import (
 
 // MoveLabel gives a label to the version that to names. Another version that has it loses it.
 func (s *Service) MoveLabel(ctx context.Context, by identity.Actor, id prompt.ID, target prompt.Ref,
-	m prompt.LabelMove) (reading *prompt.Reading, version *prompt.Version, err error) {
-	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+	m prompt.LabelMove) (*prompt.Reading, *prompt.Version, error) {
+	var version *prompt.Version
+	reading, err := addWithinQuotas(ctx, s, by, func(tx ports.Stores) (*prompt.Reading, []quota.Kind, error) {
 		t, err := tx.Prompts.EditVersion(ctx, by, id, target,
 			func(t *prompt.Template, v *prompt.Version, labels prompt.Labels) error {
 				version = v
 				return t.MoveLabel(by, v, m, labels)
 			})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		reading = t.Reading()
-		return pin(ctx, tx, by, id, &version.VersionInfo)
+		kinds, err := pin(ctx, tx, by, id, &version.VersionInfo)
+		return t.Reading(), kinds, err
 	})
 	if err != nil {
 		return nil, nil, err

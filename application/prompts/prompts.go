@@ -51,19 +51,14 @@ func (s *Service) Create(
 		return nil, fault.InField("/version/base_version_id", "not_allowed_value",
 			"A new prompt template has no version to base this one on.")
 	}
-	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) (*prompt.Template, []quota.Kind, error) {
 		if err := tx.Prompts.Add(ctx, t); err != nil || first == nil {
-			return []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, err
+			return t, []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, err
 		}
-		var err error
-		t, _, err = addVersion(ctx, tx, by, t.ID, *first, newIncludeRoom())
-		return []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes},
+		added, err := addVersion(ctx, tx, by, t.ID, *first, newIncludeRoom())
+		return added.template, []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes},
 			fault.PrefixPointers("/version", err)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // Get returns a template.
@@ -78,15 +73,14 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 // Change changes a template's own fields, or transfers it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, match revision.Match,
 	c prompt.Changes) (*prompt.Template, error) {
-	var updated *prompt.Template
-	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
-		var name string
+	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) (updated *prompt.Template, _ []quota.Kind, err error) {
+		var previous struct {
+			name string
+			size int
+		}
 		change := func(t *prompt.Template, owner prompt.Recipient) error {
-			size := t.Size()
-			name = t.Name
-			err := t.Change(by, match, c, owner)
-			kinds = quotasOfGrowth(size, t.Size())
-			return err
+			previous.name, previous.size = t.Name, t.Size()
+			return t.Change(by, match, c, owner)
 		}
 		if c.Owner != nil {
 			updated, err = tx.Prompts.UpdateFor(ctx, by, id, *c.Owner, change)
@@ -95,30 +89,24 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, m
 				func(t *prompt.Template) error { return change(t, prompt.Recipient{}) })
 		}
 		if err == nil {
-			err = mayMove(ctx, tx, by, name, updated)
+			err = mayMove(ctx, tx, by, previous.name, updated)
 		}
 		if err == nil {
 			err = settle(ctx, tx, by, updated)
 		}
-		return kinds, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return updated, quotasOfGrowth(previous.size, updated.Size()), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return updated, nil
 }
 
 // Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	var updated *prompt.Template
-	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
-		updated, err = tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Restore(by) })
-		return []quota.Kind{quota.PromptTemplates}, err
+	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) (*prompt.Template, []quota.Kind, error) {
+		t, err := tx.Prompts.Update(ctx, by, id, func(t *prompt.Template) error { return t.Restore(by) })
+		return t, []quota.Kind{quota.PromptTemplates}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return updated, nil
 }
 
 // Versions lists the versions that by may see.
@@ -138,38 +126,43 @@ func (s *Service) Versions(
 
 // AddVersion creates the next version.
 func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
-	d prompt.VersionDraft) (reading *prompt.Reading, v *prompt.Version, err error) {
+	d prompt.VersionDraft) (*prompt.Reading, *prompt.Version, error) {
 	if d.Base != "" { // AddVersion below checks that it is the latest; this checks that it exists
 		if err := s.mayBase(ctx, by, id, d.Base); err != nil {
 			return nil, nil, err
 		}
 	}
-	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		var t *prompt.Template
-		t, v, err = addVersion(ctx, tx, by, id, d, newIncludeRoom())
-		if err == nil {
-			reading = t.Reading()
-		}
+	added, err := addWithinQuotas(ctx, s, by, func(tx ports.Stores) (addedVersion, []quota.Kind, error) {
+		added, err := addVersion(ctx, tx, by, id, d, newIncludeRoom())
 		if err == nil && d.Activate {
-			err = activated(ctx, tx, by, t, d.Acknowledged)
+			err = activated(ctx, tx, by, added.template, d.Acknowledged)
 		}
-		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, err
+		return added, []quota.Kind{quota.PromptVersions, quota.StorageBytes}, err
 	})
-	return reading, v, err
-}
-
-// addVersion stores a template's next version with what it includes, and returns both.
-func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
-	d prompt.VersionDraft, room *includeRoom) (t *prompt.Template, v *prompt.Version, err error) {
-	add := func(current *prompt.Template, labels prompt.Labels) (*prompt.Version, error) {
-		t = current
-		v, err = current.AddVersion(by, d, labels)
-		return v, err
-	}
-	if err = tx.Prompts.AddVersion(ctx, by, id, add); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
-	return t, v, include(ctx, tx, by, id, v, true, room)
+	return added.template.Reading(), added.version, nil
+}
+
+// addedVersion is a version that was stored in a transaction, and its template.
+type addedVersion struct {
+	template *prompt.Template
+	version  *prompt.Version
+}
+
+// addVersion stores a template's next version with what it includes.
+func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
+	d prompt.VersionDraft, room *includeRoom) (out addedVersion, err error) {
+	add := func(t *prompt.Template, labels prompt.Labels) (_ *prompt.Version, err error) {
+		out.template = t
+		out.version, err = t.AddVersion(by, d, labels)
+		return out.version, err
+	}
+	if err := tx.Prompts.AddVersion(ctx, by, id, add); err != nil {
+		return addedVersion{}, err
+	}
+	return out, include(ctx, tx, by, id, out.version, true, room)
 }
 
 // mayBase returns nil if by may add a version to a template, and the version base exists.
@@ -211,46 +204,48 @@ func readable(
 // resolved.
 func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	match revision.Match,
-	c prompt.VersionChanges) (reading *prompt.Reading, version *prompt.Version, err error) {
-	err = s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
-		var lost []string
+	c prompt.VersionChanges) (*prompt.Reading, *prompt.Version, error) {
+	var edited struct {
+		version        *prompt.Version
+		previousSize   int
+		previousLabels []string
+	}
+	reading, err := addWithinQuotas(ctx, s, by, func(tx ports.Stores) (*prompt.Reading, []quota.Kind, error) {
 		t, err := tx.Prompts.EditVersion(ctx, by, id, ref,
 			func(t *prompt.Template, v *prompt.Version, allLabels prompt.Labels) error {
-				version = v
-				size := v.Size()
-				var labels []string
+				edited.version, edited.previousSize = v, v.Size()
 				if v != nil {
-					labels = v.Labels
+					edited.previousLabels = v.Labels
 				}
-				if err := t.ChangeVersion(by, match, v, c, allLabels); err != nil {
-					return err
-				}
-				kinds, lost = quotasOfGrowth(size, v.Size()), prompt.RemovedLabels(labels, v.Labels)
-				return nil
+				return t.ChangeVersion(by, match, v, c, allLabels)
 			})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		reading = t.Reading()
+		kinds := quotasOfGrowth(edited.previousSize, edited.version.Size())
 		if c.Content != nil {
-			err = include(ctx, tx, by, id, version, true, newIncludeRoom())
+			err = include(ctx, tx, by, id, edited.version, true, newIncludeRoom())
 		} else {
 			var fullKinds []quota.Kind
-			fullKinds, err = pin(ctx, tx, by, id, &version.VersionInfo)
+			fullKinds, err = pin(ctx, tx, by, id, &edited.version.VersionInfo)
 			kinds = append(kinds, fullKinds...)
 		}
 		if err == nil {
 			err = settle(ctx, tx, by, t)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if len(lost) == 0 { // unused treats no references as all
-			return kinds, nil
+		lost := prompt.RemovedLabels(edited.previousLabels, edited.version.Labels)
+		if len(lost) > 0 { // unused treats no references as all
+			err = unused(ctx, tx, by, id, lost)
 		}
-		return kinds, unused(ctx, tx, by, id, lost)
+		return t.Reading(), kinds, err
 	})
-	return reading, version, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return reading, edited.version, nil
 }
 
 // DeleteVersion removes a version that is not active and that no chat template and no other prompt names.

@@ -8,21 +8,22 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// addWithinQuotas runs a change that adds to a workspace in one transaction. If a quota of the kinds that add
-// returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before
+// addWithinQuotas runs a change that adds to a workspace in one transaction, and returns its result. If a quota of the
+// kinds that add returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before
 // the transaction starts.
-func (s *Service) addWithinQuotas(ctx context.Context, by identity.Actor,
-	add func(tx ports.Stores) ([]quota.Kind, error)) error {
+func addWithinQuotas[T any](ctx context.Context, s *Service, by identity.Actor,
+	add func(tx ports.Stores) (T, []quota.Kind, error)) (T, error) {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
-		return err
+		var zero T
+		return zero, err
 	}
-	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		kinds, err := add(tx)
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (T, error) {
+		result, kinds, err := add(tx)
 		if err != nil {
-			return err
+			return result, err
 		}
-		return tx.CheckUsage(ctx, by, limits, kinds...)
+		return result, tx.CheckUsage(ctx, by, limits, kinds...)
 	})
 }
 

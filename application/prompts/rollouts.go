@@ -14,8 +14,8 @@ import (
 func (s *Service) RollOut(
 	ctx context.Context, by identity.Actor, id prompt.ID, d prompt.RolloutDraft,
 ) (*prompt.Rollout, error) {
-	var rollout *prompt.Rollout
-	err := s.addWithinQuotas(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) (*prompt.Rollout, []quota.Kind, error) {
+		var kinds []quota.Kind
 		var others []*prompt.VersionInfo
 		for i := range d.Versions {
 			if i == 0 {
@@ -27,11 +27,11 @@ func (s *Service) RollOut(
 					member = v
 					return t.Join(by, v)
 				}); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			pinned, err := pin(ctx, tx, by, id, member)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			kinds = append(kinds, pinned...)
 			others = append(others, member)
@@ -42,17 +42,15 @@ func (s *Service) RollOut(
 			first = v
 			return t.RollOut(by, v, others, d, labels)
 		}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		pinned, err := pin(ctx, tx, by, id, &first.VersionInfo)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rollouts, err := tx.Prompts.Rollouts(ctx, by, id)
-		rollout = rolloutOf(rollouts, d.Label)
-		return append(kinds, pinned...), err
+		return rolloutOf(rollouts, d.Label), append(kinds, pinned...), err
 	})
-	return rollout, err
 }
 
 // firstOf returns the version that gets a rollout's label; the zero Ref without a rollout.

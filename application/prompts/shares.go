@@ -151,16 +151,16 @@ func (s *Service) named(ctx context.Context, by identity.Actor, grants []prompt.
 }
 
 func (s *Service) changeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID,
-	change func(*prompt.Template, prompt.Recipient) (prompt.Share, error)) (share prompt.Share, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		t, err := tx.Prompts.UpdateFor(ctx, by, id, user, func(t *prompt.Template, recipient prompt.Recipient) error {
-			share, err = change(t, recipient)
-			return err
-		})
+	change func(*prompt.Template, prompt.Recipient) (prompt.Share, error)) (prompt.Share, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (share prompt.Share, err error) {
+		t, err := tx.Prompts.UpdateFor(ctx, by, id, user,
+			func(t *prompt.Template, recipient prompt.Recipient) (err error) {
+				share, err = change(t, recipient)
+				return err
+			})
 		if err != nil {
-			return err
+			return share, err
 		}
-		return settle(ctx, tx, by, t)
+		return share, settle(ctx, tx, by, t)
 	})
-	return share, err
 }

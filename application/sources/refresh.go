@@ -92,17 +92,17 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 // detachment either comes first (source.ErrPaused or source.ErrNotFound) or finds the job to cancel.
 func (s *Service) begin(
 	ctx context.Context, by identity.Actor, id source.ID, chance float64,
-) (src *source.Source, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if src, err = tx.Sources.Lock(ctx, by.Workspace, id); err != nil {
-			return err
+) (*source.Source, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*source.Source, error) {
+		src, err := tx.Sources.Lock(ctx, by.Workspace, id)
+		if err != nil {
+			return nil, err
 		}
 		if src.Paused != "" {
-			return source.ErrPaused
+			return nil, source.ErrPaused
 		}
-		return tx.Jobs.Enqueue(ctx, job.New(by, source.RefreshJob, string(id), by.At.Add(refreshLater(chance))))
+		return src, tx.Jobs.Enqueue(ctx, job.New(by, source.RefreshJob, string(id), by.At.Add(refreshLater(chance))))
 	})
-	return src, err
 }
 
 // refreshLater returns when a source is read again if this refresh does not complete.

@@ -251,10 +251,10 @@ func (s *Service) Reread(
 // rows are the first ones with the mapping applied: values by field.
 func (s *Service) Map(
 	ctx context.Context, by identity.Actor, id source.ID, match revision.Match, pairs []source.Pair, r source.Reading,
-) (out Seen, rows []map[string]*string, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+) (Seen, []map[string]*string, error) {
+	src, err := ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (*source.Source, error) {
 		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
-			return err
+			return nil, err
 		}
 		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
 			t := s.typeOf(by.Org, src.Type)
@@ -264,15 +264,14 @@ func (s *Service) Map(
 			return src.Map(by, match, *t, pairs, r)
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		out, rows = s.seen(src), src.Mapped(r)
-		return tx.Jobs.Enqueue(ctx, refreshOf(src, by))
+		return src, tx.Jobs.Enqueue(ctx, refreshOf(src, by))
 	})
 	if err != nil {
 		return Seen{}, nil, err
 	}
-	return out, rows, nil
+	return s.seen(src), src.Mapped(r), nil
 }
 
 // Patch is a change of a source; nil leaves a value as it is.

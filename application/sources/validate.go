@@ -31,7 +31,7 @@ func (s *Service) Validate(ctx context.Context, by identity.Actor, id source.ID)
 			return err
 		}
 		var due time.Time
-		v, err := tx.SourceValidations.UpdateValidation(ctx, by.Workspace, id, func(v *source.Validation) error {
+		v, err := tx.SourceValidations.UpdateValidation(ctx, by.Workspace, id, func(v *source.Validation) (err error) {
 			due, err = v.Request(by, src, s.typeOf(by.Org, src.Type), s.deps.Limits.Refresh)
 			return err
 		})

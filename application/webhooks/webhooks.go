@@ -124,7 +124,7 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, d webhook.Draft
 	if d.Headers, d.Sealed, err = s.deps.Keys.seal(by, headers); err != nil {
 		return nil, nil, err
 	}
-	err = s.webhooks.Add(ctx, by, func(count int, place int64) (*webhook.Endpoint, error) {
+	err = s.webhooks.Add(ctx, by, func(count int, place int64) (_ *webhook.Endpoint, err error) {
 		e, err = webhook.New(by, count, place, d)
 		return e, err
 	})

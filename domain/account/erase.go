@@ -42,6 +42,8 @@ type Erasure struct {
 	Report      ErasureReport
 	CreatedAt   time.Time
 	EndedAt     time.Time // zero: the job has not ended
+
+	Owned []identity.WorkspaceID // the workspaces that User owned; not stored
 }
 
 // ErasureReport counts what an erasure removed or changed.
@@ -94,6 +96,9 @@ func (l *Leaver) Erase(by identity.Actor) (*Erasure, error) {
 		}
 		w.forgetMaker(by, u)
 		if m, member := w.Members[u.ID]; member {
+			if m.Role == identity.Owner {
+				e.Owned = append(e.Owned, w.ID)
+			}
 			w.endMembership(by, m, false)
 			e.Report.Memberships++
 		}

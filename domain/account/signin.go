@@ -57,6 +57,7 @@ type SignIn struct {
 	IsNew             bool       // User is new
 	Link              bool       // User is to be linked to issuer and subject
 	NotJoined         *User      // ByEmail, if User was created separately although its address is verified too
+	HasMoved          bool       // Linked had another address
 }
 
 // Email returns the address that the claims prove to the org, or "".
@@ -90,10 +91,12 @@ func (s *SignIn) Settle(by identity.Actor) error {
 		return identity.ErrUnauthenticated
 	}
 	s.IssuedAt = s.Claims.IssuedAt
+	email := s.User.Email
 	changes := s.User.updateFrom(s.Claims, s.Org)
 	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an account never loses its address to another
 		s.User.setEmailFrom(s.Claims, s.Org, changes)
 	}
+	s.HasMoved = s.Linked != nil && email != "" && email != s.User.Email
 	s.grant(by, changes)
 	if err := s.followGroups(by); err != nil {
 		return err

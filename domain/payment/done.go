@@ -85,11 +85,12 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 
 // Abandon ends the operation of a key that had no effect at the gateway. The subscriptions must be read again: a look
 // during the operation may have seen what was undone.
-func (c *Customer) Abandon(by identity.Actor, key string, reason string) {
+func (c *Customer) Abandon(by identity.Actor, key string, reason string) (isAbandoned bool) {
 	if c.Pending == nil || c.Pending.Key != key {
-		return
+		return false
 	}
 	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": reason})
 	c.Pending, c.SubscriptionAt = nil, time.Time{}
 	c.touch(by)
+	return true
 }

@@ -106,14 +106,14 @@ func reportVersionCheck(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	c, v, err := r.Prompts.Report(r.Context(), r.By, promptID(r), versionRef(r), prompt.Check{
+	c, err := r.Prompts.Report(r.Context(), r.By, promptID(r), versionRef(r), prompt.Check{
 		Name: server.PathVar(r.Request, "name"), Conclusion: prompt.Conclusion(in.Conclusion), URL: in.URL,
 		Summary: in.Summary,
 	})
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(toVersionCheck(&c, v.ContentHash)), nil
+	return server.OK(toVersionCheck(&c, c.ContentHash)), nil
 }
 
 func toVersionCheck(c *prompt.Check, contentHash string) openapi.VersionCheck {
