@@ -17,6 +17,17 @@ type example struct {
 	answers int // the status for permitted callers, if no request of the test can succeed
 }
 
+// level is what a caller may do with a template.
+type level int
+
+const (
+	none level = iota
+	viewing
+	editing
+	managing
+	owning
+)
+
 // target is a request's path parameters, query, headers and body.
 type target struct {
 	ids     []string // for the path's parameters

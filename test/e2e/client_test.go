@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -299,4 +300,20 @@ func (a *answer) wrong() []string {
 		out = append(out, a.at(fmt.Sprintf("errors.%d.pointer", i))+" "+a.at(fmt.Sprintf("errors.%d.code", i)))
 	}
 	return out
+}
+
+// same expects that two responses are indistinguishable.
+func same(t *testing.T, what string, a, b *answer) {
+	t.Helper()
+	if a.status < 400 || a.status != b.status || a.text != b.text {
+		t.Errorf("%s: not the same:\n%s\n%s", what, a, b)
+	}
+	for _, h := range []http.Header{a.header, b.header} {
+		for _, changing := range []string{"Date", "Ratelimit"} {
+			h.Del(changing)
+		}
+	}
+	if !maps.EqualFunc(a.header, b.header, func(x, y []string) bool { return fmt.Sprint(x) == fmt.Sprint(y) }) {
+		t.Errorf("%s: the headers are not the same:\n%v\n%v", what, a.header, b.header)
+	}
 }
