@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // silence is a host that accepts connections and sends nothing, and counts the open ones.
@@ -98,71 +96,19 @@ func besiege(t *testing.T, n int, ask func(i int)) (stop func()) {
 	return sync.OnceFunc(func() { close(done); asking.Wait() })
 }
 
-// unhurried removes the limits of requests, concurrent requests, probes and previews.
-func unhurried(d *deployment) {
-	for _, key := range []string{"rate_limit.per_minute", "rate_limit.burst", "concurrency.per_caller",
-		"concurrency.per_workspace"} {
-		set("server."+key, "100000")(d)
-	}
+// unlimitedReads raises the limits of probes and previews.
+func unlimitedReads(d *deployment) {
 	for _, key := range []string{"workspace_per_minute", "target_per_hour"} {
 		set("connections.probe_limits."+key, "10000")(d)
 		set("connections.preview_limits."+key, "100000")(d)
 	}
 }
 
-// TestOnePersonDoesNotTakeTheChildrenOfOthers has a user with 20 workspaces preview sheets of a silent host, while
-// users of the same org and of another one preview theirs.
-func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
-	onEach(t, func(t *testing.T, engine string) {
-		issuer, host := fixture.NewIssuer(t, "ES256"), newSilence(t)
-		s := start(t, engine, unhurried, configured(fmt.Sprintf(`orgs:
-  - {slug: red, hosts: [red.example.com], sign_up: open, personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
-  - {slug: blue, hosts: [blue.example.com], sign_up: open, personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
-`, issuer.URL, issuer.URL)))
-		r := &realm{s, issuer}
-		const onRed, onBlue = "Host: red.example.com", "Host: blue.example.com"
-		mallory, peer, victim := r.bearer(r.token("mallory")), r.bearer(r.token("peer")), r.bearer(r.token("victim"))
-		workspaces := []string{mallory.get(t, "/api/me", onRed).at("memberships.0.workspace_id")}
-		for len(workspaces) < 20 {
-			workspaces = append(workspaces,
-				mallory.create(t, "/api/workspaces", object{"name": fmt.Sprint("Mine ", len(workspaces))},
-					onRed).at("id"))
-		}
-		refused := make(chan *answer, 100_000)
-		stop := besiege(t, 40, func(i int) {
-			a, err := mallory.try(t, http.MethodGet, host.sheet(), nil, onRed, "Workspace-Id: "+workspaces[i%20])
-			if err == nil && a.status == http.StatusTooManyRequests {
-				refused <- a
-			}
-		})
-		defer stop()
-		defer host.hangUp()
-		<-host.accepted
-		<-host.accepted
-		(<-refused).problem(t, 429, "too_many_reads")
-		if a := <-refused; a.header.Get("Retry-After") != "5" {
-			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
-		}
-		// Nothing listens there, so a served request gets that error.
-		closed := fmt.Sprintf("%s/sheet-preview?url=https%%3A%%2F%%2F127.0.0.1%%3A%d%%2Fa.csv", sources,
-			fixture.ClosedPort(t))
-		for range 3 {
-			victim.do(t, http.MethodGet, closed, nil, onBlue).problem(t, 502, "upstream_failed")
-			peer.do(t, http.MethodGet, closed, nil, onRed).problem(t, 502, "upstream_failed")
-		}
-		host.hangUp()
-		stop()
-		if host.most > 2 { // of four
-			t.Errorf("%d previews of one person's ran at the same time", host.most)
-		}
-	})
-}
-
 // TestTooManyReads gets, from each operation that reads a tenant's servers, the refusals for too many waiting reads of
 // the workspace and for too many requests.
 func TestTooManyReads(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite, unhurried, configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]"))
+	s := start(t, sqlite, unlimitedReads, configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]"))
 	ann, shop := s.user(t, "admin"), newShop(t)
 	put(t, s, "people.csv", "Mail,Age\nada@example.com,36\n")
 	attach := object{"type": "contacts", "location": object{"url": "file:people.csv"},

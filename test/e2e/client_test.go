@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +26,7 @@ var people atomic.Int64
 // client is a user, or a program, with an API key.
 type client struct {
 	server    *server
+	host      string // of the org, if it has one; else that of the server
 	token     string
 	cookie    string // of a session, with its name
 	proof     string // of a session
@@ -54,8 +57,7 @@ func (c *client) do(t *testing.T, method, path string, body any, headers ...stri
 }
 
 // request returns the request of do.
-func (c *client) request(t *testing.T, method, path string, body any, headers ...string) (*http.Request, error) {
-	t.Helper()
+func (c *client) request(ctx context.Context, method, path string, body any, headers ...string) (*http.Request, error) {
 	var content io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -68,10 +70,11 @@ func (c *client) request(t *testing.T, method, path string, body any, headers ..
 		}
 		content = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, c.server.url+path, content)
+	req, err := http.NewRequestWithContext(ctx, method, c.server.url+path, content)
 	if err != nil {
 		return nil, err
 	}
+	req.Host = cmp.Or(c.host, req.Host)
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -106,11 +109,11 @@ func (c *client) request(t *testing.T, method, path string, body any, headers ..
 // try is do for calls that may find no server, and for goroutines other than the test's.
 func (c *client) try(t *testing.T, method, path string, body any, headers ...string) (*answer, error) {
 	t.Helper()
-	req, err := c.request(t, method, path, body, headers...)
+	req, err := c.request(t.Context(), method, path, body, headers...)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := (&http.Client{
+	return send(&http.Client{
 		Transport: conformance.ValidatingTransport(t),
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 			if strings.HasPrefix(via[0].URL.Path, "/api/auth/oidc/") {
@@ -118,7 +121,12 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 			}
 			return nil
 		},
-	}).Do(req)
+	}, req)
+}
+
+// send returns the answer to a request.
+func send(over *http.Client, req *http.Request) (*answer, error) {
+	resp, err := over.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +135,8 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 	if err != nil {
 		return nil, err
 	}
-	return &answer{call: method + " " + path, status: resp.StatusCode, header: resp.Header, text: string(text),
-		closes: resp.Close}, nil
+	return &answer{call: req.Method + " " + req.URL.RequestURI(), status: resp.StatusCode, header: resp.Header,
+		text: string(text), closes: resp.Close}, nil
 }
 
 // create sends a POST and expects 201.

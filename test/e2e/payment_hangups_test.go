@@ -35,11 +35,11 @@ func TestAClientThatHangsUpDuringAPayment(t *testing.T) {
 			return stripeapi.None, wait
 		})
 		defer api.Provoke(nil)
-		request, err := ann.request(t, method, path, body, headers...)
+		request, err := ann.request(ctx, method, path, body, headers...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.DefaultTransport.RoundTrip(request.WithContext(ctx))
+		resp, err := http.DefaultTransport.RoundTrip(request)
 		if err == nil {
 			resp.Body.Close()
 			t.Fatalf("it got a response: %s", resp.Status)

@@ -322,7 +322,7 @@ func (s *streamStage) begin(
 	} else if c.cookie != "" {
 		headers = append(headers, "Workspace-Id: "+c.workspace, "Origin: "+c.server.url)
 	}
-	request := must(sender.request(t, one.method, one.path, one.body, headers...))
+	request := must(sender.request(t.Context(), one.method, one.path, one.body, headers...))
 	own := &http.Transport{DialContext: (&net.Dialer{Control: smallBuffers}).DialContext, DisableCompression: true}
 	response, err := own.RoundTrip(request)
 	if err != nil {

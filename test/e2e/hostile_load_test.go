@@ -1,4 +1,4 @@
-package hostile
+package e2e
 
 import (
 	"context"
@@ -22,15 +22,15 @@ var samples = proof.Sample(30, 400)
 const pace = 25 * time.Millisecond
 
 func TestFilteredListsOfALongTrailDelayNoOtherTenant(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database)
-		w.seedEvents(t, proof.Sample(20_000, 1_500_000))
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine)
+		w.seedEvents(t, "org", w.attacker.workspace, w.attacker.id, proof.Sample(20_000, 1_500_000))
 		statuses := w.underUntil(http.StatusTooManyRequests, 24, func(ctx context.Context, caller int) int {
 			path := []string{
 				"/api/events?type=nothing.at_all", "/api/events?actor=" + id.New("usr"),
 				"/api/events?subject=" + id.New("con"), "/api/prompt-templates?q=nothing",
 				"/api/chat-templates?q=nothing",
-				"/api/events?type=nothing.at_all&created_after=2020-01-01T00:00:00Z",
+				"/api/events?type=nothing.at_all&actor=" + w.attacker.id + "&created_after=2020-01-01T00:00:00Z",
 			}[caller%6]
 			return w.attacker.status(ctx, "GET", path, nil)
 		}, samples, pace, w.reads)
@@ -43,51 +43,33 @@ func TestFilteredListsOfALongTrailDelayNoOtherTenant(t *testing.T) {
 	})
 }
 
-// seedEvents gives the attacker's workspace a trail of n events, as years of use would.
-func (w *world) seedEvents(t *testing.T, n int) {
+// seedEvents gives a workspace so many events: half of them by one user, of four types.
+func (s *server) seedEvents(t *testing.T, org, workspace, user string, events int) {
 	t.Helper()
-	db := w.Open(t)
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	now := time.Now().UnixMicro()
-	const rows = 500
-	for i := 0; i < n; i += rows {
-		var values strings.Builder
-		for j := range rows {
-			if j > 0 {
-				values.WriteByte(',')
-			}
-			fmt.Fprintf(&values, `('%s','','%s','prompt_version.activated','usr_%026d','','ptpl_%026d','{}',%d,'','')`,
-				id.New("evt"), w.attacker.workspace, j, j, now)
-		}
-		_, err := tx.ExecContext(t.Context(), `INSERT INTO events
-			(id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address)
-			VALUES `+values.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	s.sql(t, fmt.Sprintf(`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data,
+		created_at, request_id, address)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		SELECT 'evt_00' || CAST(1000000000 + i AS TEXT), '%s', '%s',
+			CASE i %% 4 WHEN 0 THEN 'prompt_template.deleted' WHEN 1 THEN 'prompt_template.restored'
+				WHEN 2 THEN 'chat_template.deleted' ELSE 'chat_template.restored' END,
+			CASE WHEN i %% 2 = 0 THEN '%s' ELSE '' END, '', 'subject_' || CAST(i AS TEXT), '{"name":"x"}', i, '',
+			'192.0.2.1' FROM n`, events, org, workspace, user))
+	s.sql(t, `ANALYZE`)
 }
 
 func TestManyKeysOfOnePersonShareOneLimit(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database)
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine)
 		var keys []*client
 		for i := range proof.Sample(20, 40) {
 			a := w.attacker.do(t, "POST", "/api/api-keys", object{"name": "key " + strconv.Itoa(i)}).is(t, 201)
 			key := *w.attacker
-			key.token, key.workspace = a.at(t, "token"), ""
+			key.token = a.at("token")
 			keys = append(keys, &key)
 		}
 		begun := time.Now()
 		statuses := w.under(len(keys), func(ctx context.Context, caller int) int {
-			return keys[caller].status(ctx, "GET", "/api/prompt-templates", nil)
+			return keys[caller].status(ctx, "GET", templates, nil)
 		}, samples, pace, w.reads)
 		// One person may send a sustained 1,200 requests a minute with bursts of 200.
 		if most := 400 + int(20*time.Since(begun).Seconds()); statuses[http.StatusOK] > most {
@@ -97,15 +79,15 @@ func TestManyKeysOfOnePersonShareOneLimit(t *testing.T) {
 }
 
 func TestOnePersonsProgramsShareOneLimitOfStreams(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database)
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine)
 		quiet := w.measure(samples, pace, w.reads)
 		statuses := map[int]int{}
 		for i := range proof.Sample(12, 50) {
 			program := object{"name": "program " + strconv.Itoa(i), "kind": "service", "role_ceiling": "member"}
 			made := w.attacker.patient(t, "POST", "/api/api-keys", program).is(t, 201)
 			for range 20 {
-				conn, status := w.stream(t, made.at(t, "token"))
+				conn, status := w.stream(t, made.at("token"))
 				t.Cleanup(func() { conn.Close() })
 				statuses[status]++
 			}
@@ -120,14 +102,14 @@ func TestOnePersonsProgramsShareOneLimitOfStreams(t *testing.T) {
 }
 
 func TestGuessesOfCredentialsDelayNoKnownCaller(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database)
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine)
 		stranger := *w.attacker
-		stranger.token, stranger.workspace = "", ""
+		stranger.token = ""
 		statuses := w.underUntil(http.StatusTooManyRequests, 8, func(ctx context.Context, _ int) int {
 			guess := stranger
 			guess.token = account.NewToken().Reveal()
-			return guess.status(ctx, "GET", "/api/prompt-templates", nil)
+			return guess.status(ctx, "GET", templates, nil)
 		}, samples, pace, w.reads) // from the same address
 		if statuses[http.StatusOK] > 0 || statuses[http.StatusTooManyRequests] == 0 {
 			t.Errorf("guesses were answered %v", statuses)
@@ -136,10 +118,10 @@ func TestGuessesOfCredentialsDelayNoKnownCaller(t *testing.T) {
 }
 
 func TestAnonymousDownloadsDelayNoOne(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database)
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine)
 		stranger := *w.attacker
-		stranger.token, stranger.workspace = "", ""
+		stranger.token = ""
 		statuses := w.underUntil(http.StatusTooManyRequests, 8, func(ctx context.Context, caller int) int {
 			return stranger.status(ctx, "GET",
 				[]string{"/api/openapi.json", "/api/docs/swagger-ui-bundle.js"}[caller%2], nil)
@@ -153,7 +135,7 @@ func TestAnonymousDownloadsDelayNoOne(t *testing.T) {
 // stream opens a presence stream and returns its connection and status.
 func (w *world) stream(t *testing.T, token string) (net.Conn, int) {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}

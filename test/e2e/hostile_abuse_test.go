@@ -1,4 +1,4 @@
-package hostile
+package e2e
 
 import (
 	"context"
@@ -9,13 +9,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/atrium-hq/atrium/test/internal/program"
 )
 
 func TestInvitationsAreNoMailCannon(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database)
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine)
 		loud := "URGENT call 1 900 555 0100 https://evil.example now!!"
 		a := w.attacker.do(t, "PATCH", "/api/workspaces/"+w.attacker.workspace, object{"name": loud})
 		if a.status != http.StatusOK && a.status != http.StatusUnprocessableEntity {
@@ -41,7 +39,7 @@ func TestInvitationsAreNoMailCannon(t *testing.T) {
 			}
 			return a.status
 		}, samples, pace, w.reads)
-		for late := time.Now().Add(program.Patience); len(w.smtp.Letters()) < int(sent.Load()); pause(t.Context(),
+		for late := time.Now().Add(patience); len(w.smtp.Letters()) < int(sent.Load()); pause(t.Context(),
 			10*time.Millisecond) {
 			if time.Now().After(late) { // mails leave after the answer
 				t.Fatalf("%d of %d mails have left", len(w.smtp.Letters()), sent.Load())
@@ -69,11 +67,10 @@ func TestInvitationsAreNoMailCannon(t *testing.T) {
 }
 
 func TestAWorkspaceCannotFillTheDisk(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newWorld(t, database, arena+"\n    quotas: {prompt_versions: 20}")
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newWorld(t, engine, openArena+"\n    quotas: {prompt_versions: 20}")
 		attacker := w.stranger("mallory")
-		template := attacker.do(t, "POST", "/api/prompt-templates", object{"name": "big"}).is(t, 201).at(t, "id")
-		path := "/api/prompt-templates/" + template + "/versions"
+		path := attacker.template(t, "big") + "/versions"
 		text := strings.Repeat("x", 200<<10)
 		statuses := w.under(4, func(ctx context.Context, _ int) int {
 			return attacker.status(ctx, "POST", path, object{"text": text})
@@ -84,13 +81,13 @@ func TestAWorkspaceCannotFillTheDisk(t *testing.T) {
 		for range 20 - statuses[http.StatusCreated] { // a busy machine may not have got that far
 			attacker.patient(t, "POST", path, object{"text": "another"})
 		}
-		attacker.patient(t, "POST", path, object{"text": "one more"}).refused(t, 409, "quota_exceeded")
+		attacker.patient(t, "POST", path, object{"text": "one more"}).problem(t, 409, "quota_exceeded")
 	})
 }
 
 func TestCardsCannotBeTriedInBulk(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database)
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine)
 		type intent struct{ id, secret string }
 		var mu sync.Mutex
 		var intents []intent
@@ -103,7 +100,7 @@ func TestCardsCannotBeTriedInBulk(t *testing.T) {
 			a := w.attacker.ask(ctx, "POST", "/api/payments/setup-intent", object{})
 			mu.Lock()
 			if a.status == http.StatusCreated {
-				intents = append(intents, intent{a.at(t, "id"), a.at(t, "client_secret")})
+				intents = append(intents, intent{a.at("id"), a.at("client_secret")})
 			}
 			open := intents
 			mu.Unlock()
@@ -127,6 +124,6 @@ func TestCardsCannotBeTriedInBulk(t *testing.T) {
 		if tried > 14 { // ten, and those that were under way
 			t.Errorf("%d cards were tried", tried)
 		}
-		w.attacker.patient(t, "POST", "/api/payments/setup-intent", object{}).refused(t, 409, "payments_paused")
+		w.attacker.patient(t, "POST", "/api/payments/setup-intent", object{}).problem(t, 409, "payments_paused")
 	})
 }

@@ -1,14 +1,11 @@
-package hostile
+package e2e
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,103 +13,145 @@ import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/fixture"
-	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
-// world is a node with two orgs. In arena every user of the issuer can sign in and gets a workspace. The people of shop
-// are the victims. All limits have their defaults, except those that a test sets.
+// world is a server with two orgs. In arena every user of the issuer can sign in and gets a workspace. The people of
+// shop are the victims. One self-made account of arena attacks, and the tests measure what the victims notice. make test
+// takes few samples and prints durations; make prove takes many, and asserts that the victims' 99th percentile stays at
+// or below 5 times their quiet one plus 50 ms. All limits have their defaults, except those that a test sets.
 type world struct {
-	*program.Node
+	*realm
 	t        *testing.T
-	issuer   *fixture.Issuer
 	smtp     *fixture.SMTP
-	http     *http.Client
 	attacker *client
 	victims  []*client // owners of one workspace each
+}
+
+// underAttack is onEach for attacks: when proving, one test runs after the other, because they would disturb each
+// other's measurements.
+func underAttack(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Helper()
+	if !proof.Running() {
+		onEach(t, test)
+		return
+	}
+	for _, engine := range []string{sqlite, postgres} {
+		t.Run("on "+engine, func(t *testing.T) { test(t, engine) })
+	}
 }
 
 // victimCount is how many victims there are: their own rate limits must not slow down the measurement.
 const victimCount = 4
 
-// arena is how the attacker's org lets people in, unless a test says otherwise: everyone may sign up.
-const arena = "sign_up: open\n    issuers: [{url: ISSUER, audiences: [atrium]}]"
+// openArena is how the attacker's org lets people in, unless a test says otherwise: everyone may sign up.
+const openArena = "sign_up: open\n    issuers: [{url: ISSUER, audiences: [atrium]}]"
 
-// newWorld starts a node. rules are the lines of YAML that say who comes into arena; ISSUER stands for the URL of its
-// issuer. settings are further environment variables.
-func newWorld(t *testing.T, database, rules string, settings ...string) *world {
+// defaultLimits removes the limits that deploy raises.
+func defaultLimits(d *deployment) {
+	d.env = slices.DeleteFunc(d.env, func(variable string) bool {
+		return strings.HasPrefix(variable, "ATRIUM_SERVER_RATE_LIMIT_") ||
+			strings.HasPrefix(variable, "ATRIUM_SERVER_CONCURRENCY_") ||
+			strings.HasPrefix(variable, "ATRIUM_SERVER_STREAMS_") ||
+			strings.HasPrefix(variable, "ATRIUM_PAYMENTS_CARD_LIMITS_")
+	})
+}
+
+// newWorld starts a server. rules are the lines of YAML that say who comes into arena; ISSUER stands for the URL of its
+// issuer.
+func newWorld(t *testing.T, engine, rules string, settings ...option) *world {
 	t.Helper()
-	w, d := deploy(t, database, fmt.Sprintf(`
-orgs:
-  - slug: arena
-    hosts: [arena.example]
-    personal_workspaces: true
-    %s
+	const area = `
     egress: {allow: [127.0.0.0/8]}
     connection_kinds: [postgres]
     payments:
       gateway: sandbox
       plans:
         - {id: team, name: Team, price: {amount: 2900, currency: usd}, interval: month}
-  - slug: shop
-    hosts: [shop.example]
-    egress: {allow: [127.0.0.0/8]}
-    connection_kinds: [postgres]
-    payments:
-      gateway: sandbox
-      plans:
-        - {id: team, name: Team, price: {amount: 2900, currency: usd}, interval: month}
-`, rules), settings...)
-	var keys []string
+`
+	w := startWorld(t, engine, rules+area+"  - slug: shop\n    hosts: [shop.example]"+area, settings...)
 	for i := range victimCount {
-		name := "victim-" + strconv.Itoa(i)
-		keys = append(keys, d.Owner(t, suite.Binary(t), name+"@shop.example", "--org", "shop", "--workspace", name))
-	}
-	w.Node = d.Start(t, suite.Binary(t))
-	for _, key := range keys {
-		w.victims = append(w.victims, &client{url: w.URL, host: "shop.example", token: key, http: w.http})
+		victim := w.user(t, "owner", "--org", "shop", "--workspace", "victim-"+strconv.Itoa(i))
+		victim.host = "shop.example"
+		w.victims = append(w.victims, victim)
 	}
 	return w
 }
 
-// deploy prepares a node with an issuer and a mail server. orgs is YAML, in which ISSUER stands for the URL of the
-// issuer.
-func deploy(t *testing.T, database, orgs string, settings ...string) (*world, *program.Deployment) {
+// startWorld starts a server with an issuer and a mail server. arena is the YAML of that org, and may go on with others.
+func startWorld(t *testing.T, engine, arena string, settings ...option) *world {
 	t.Helper()
-	w := &world{t: t, issuer: fixture.NewIssuer(t, "ES256"), smtp: fixture.NewSMTP(t, "none"), http: newHTTP()}
-	t.Cleanup(w.http.CloseIdleConnections)
-	mail := fmt.Sprintf("mail: {smtp: {addr: %q, from: atrium@example.com, tls: none}}\n", w.smtp.Addr())
-	config := mail + strings.ReplaceAll(orgs, "ISSUER", strconv.Quote(w.issuer.URL))
-	d := program.Deploy(t, database, config, settings...)
-	if database == "" {
-		if err := os.Mkdir(d.Data(), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		migrated.SQLite(t, filepath.Join(d.Data(), "atrium.db"))
-	}
-	return w, d
+	w := &world{t: t, smtp: fixture.NewSMTP(t, "none")}
+	issuer := fixture.NewIssuer(t, "ES256")
+	config := fmt.Sprintf("mail: {smtp: {addr: %q, from: atrium@example.com, tls: none}}\norgs:\n  - slug: arena\n"+
+		"    hosts: [arena.example]\n    personal_workspaces: true\n    %s", w.smtp.Addr(),
+		strings.ReplaceAll(arena, "ISSUER", strconv.Quote(issuer.URL)))
+	w.realm = &realm{start(t, engine, append([]option{defaultLimits, configured(config), set("log.level", "warn")},
+		settings...)...), issuer}
+	return w
 }
 
 // newAttack is a world in which mallory has made an account and owns a workspace.
-func newAttack(t *testing.T, database string, settings ...string) *world {
+func newAttack(t *testing.T, engine string, settings ...option) *world {
 	t.Helper()
-	w := newWorld(t, database, arena, settings...)
+	w := newWorld(t, engine, openArena, settings...)
 	w.attacker = w.stranger("mallory")
-	w.attacker.workspace = w.attacker.do(t, "GET", "/api/me", nil).is(t, 200).at(t, "workspaces.0.id")
+	me := w.attacker.get(t, "/api/me")
+	w.attacker.id, w.attacker.workspace = me.at("user.id"), me.at("workspaces.0.id")
 	return w
 }
 
 // stranger is someone who has an account at arena's issuer, and who may have none at Atrium yet.
 func (w *world) stranger(subject string, claims ...object) *client {
-	c := w.issuer.Claims("atrium", time.Now())
-	c["sub"], c["email"] = subject, subject+"@arena.example"
-	for _, more := range claims {
-		maps.Copy(c, more)
+	return &client{server: w.server, host: "arena.example", token: w.token(subject, claims...)}
+}
+
+// attackers keep enough connections for every attacker.
+var attackers = &http.Client{
+	Timeout:   time.Minute,
+	Transport: &http.Transport{MaxIdleConns: 512, MaxIdleConnsPerHost: 256},
+}
+
+// ask is do for attacks and their victims, from any goroutine: the answer is not compared with openapi.yaml, which would
+// take longer than the call. A call that was cut off has the status 0.
+func (c *client) ask(ctx context.Context, method, path string, body any, headers ...string) *answer {
+	request, err := c.request(ctx, method, path, body, headers...)
+	var a *answer
+	if err == nil {
+		a, err = send(attackers, request)
 	}
-	return &client{url: w.URL, host: "arena.example", token: w.issuer.Token(c), http: w.http}
+	if err != nil {
+		return &answer{call: method + " " + path, text: err.Error()}
+	}
+	return a
+}
+
+// status is the status of ask.
+func (c *client) status(ctx context.Context, method, path string, body any, headers ...string) int {
+	return c.ask(ctx, method, path, body, headers...).status
+}
+
+// served is ask for victims, which expects a status.
+func (c *client) served(ctx context.Context, status int, method, path string, body any) (*answer, error) {
+	a := c.ask(ctx, method, path, body)
+	if a.status != status {
+		return nil, fmt.Errorf("a victim's request: %s", a)
+	}
+	return a, nil
+}
+
+// patient is do for a caller who has used up their own limit of requests: it repeats the call until it is not
+// rate_limited.
+func (c *client) patient(t *testing.T, method, path string, body any) *answer {
+	t.Helper()
+	for late := time.Now().Add(4 * patience); ; pause(t.Context(), 200*time.Millisecond) {
+		a := c.do(t, method, path, body)
+		if a.status != http.StatusTooManyRequests || a.at("code") != "rate_limited" || time.Now().After(late) {
+			return a
+		}
+	}
 }
 
 // warehouse is a credential for a database of the tests' own PostgreSQL with some tables (people_0, people_1, …),
@@ -150,12 +189,8 @@ func (w *world) warehouse(tables int) (credential object, network *fixture.Proxy
 
 // reads is one thing that a victim does all day.
 func (w *world) reads(ctx context.Context, i int) error {
-	v := w.victims[i%len(w.victims)]
-	path := []string{"/api/prompt-templates", "/api/me", "/api/chat-templates", "/api/datasources"}[i/len(w.victims)%4]
-	a, err := v.try(ctx, "GET", path, nil)
-	if err == nil && a.status != http.StatusOK {
-		err = fmt.Errorf("%s returns %d: %s", a.call, a.status, a.text)
-	}
+	path := []string{templates, "/api/me", chats, sources}[i/len(w.victims)%4]
+	_, err := w.victims[i%len(w.victims)].served(ctx, http.StatusOK, "GET", path, nil)
 	return err
 }
 
@@ -186,7 +221,7 @@ func (w *world) under(callers int, attack func(ctx context.Context, caller int) 
 	return w.underUntil(0, callers, attack, n, pace, victim)
 }
 
-// underUntil is under, with an attack that goes on until a status was answered, for program.Patience at most: on a busy
+// underUntil is under, with an attack that goes on until a status was answered, for patience at most: on a busy
 // machine the measurement can end before the attackers have reached a limit. With status 0 it does not go on.
 func (w *world) underUntil(status, callers int, attack func(ctx context.Context, caller int) int, n int,
 	pace time.Duration, victim func(context.Context, int) error,
@@ -217,7 +252,7 @@ func (w *world) underUntil(status, callers int, attack func(ctx context.Context,
 		defer mu.Unlock()
 		return status == 0 || statuses[status] > 0
 	}
-	for end := time.Now().Add(program.Patience); !answered() && time.Now().Before(end); {
+	for end := time.Now().Add(patience); !answered() && time.Now().Before(end); {
 		pause(ctx, 20*time.Millisecond)
 	}
 	cancel()

@@ -1,4 +1,4 @@
-package hostile
+package e2e
 
 import (
 	"bufio"
@@ -17,45 +17,56 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
-// unlimitedReads raises the limits of probes and previews, which would end most attacks on child processes.
-var unlimitedReads = []string{
-	"ATRIUM_CONNECTIONS_PROBE_LIMITS_WORKSPACE_PER_MINUTE=10000",
-	"ATRIUM_CONNECTIONS_PROBE_LIMITS_TARGET_PER_HOUR=10000",
-	"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=100000",
-	"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_TARGET_PER_HOUR=100000",
-}
-
-func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database, unlimitedReads...)
-		silent := fixture.Listener(t, fixture.Silence)
-		var spaces []string
-		for i := range proof.Sample(8, 19) {
-			a := w.attacker.in("").do(t, "POST", "/api/workspaces", object{"name": "Space " + strconv.Itoa(i)}).is(t,
-				201)
-			spaces = append(spaces, a.at(t, "id"))
+// TestOnePersonDoesNotTakeTheChildrenOfOthers has a user with many workspaces preview sheets of a silent host, while
+// users of the same org and of another one preview theirs.
+func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine, unlimitedReads, set("server.concurrency.per_caller", "1000"),
+			set("server.rate_limit.per_minute", "100000"), set("server.rate_limit.burst", "100000"))
+		host := newSilence(t)
+		spaces := make([]string, proof.Sample(8, 19))
+		for i := range spaces {
+			spaces[i] = w.attacker.create(t, "/api/workspaces", object{"name": "Space " + strconv.Itoa(i)}).at("id")
 		}
 		credential, _ := w.warehouse(1)
-		connection := w.victims[0].do(t, "POST", "/api/connections",
-			object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
-		preview := func(ctx context.Context, _ int) error {
-			a, err := w.victims[0].try(ctx, "GET", "/api/datasources/warehouse-preview?connection_id="+connection, nil)
-			if err == nil && a.status != http.StatusOK {
-				err = fmt.Errorf("the victim's preview returns %d: %s", a.status, a.text)
-			}
-			return err
-		}
+		connection := w.victims[0].create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
+		refused := make(chan *answer, 1)
+		var peers sync.Once
 		statuses := w.underUntil(http.StatusTooManyRequests, 2*len(spaces), func(ctx context.Context, caller int) int {
-			path := "/api/datasources/sheet-preview?url=" + fmt.Sprintf("https://127.0.0.1:%d/%d.csv", silent, caller)
-			return w.attacker.in(spaces[caller/2]).status(ctx, "GET", path, nil)
-		}, proof.Sample(20, 60), 100*time.Millisecond, preview)
+			a := w.attacker.ask(ctx, "GET", host.sheet(), nil, "Workspace-Id: "+spaces[caller/2])
+			if a.at("code") == "too_many_reads" {
+				select {
+				case refused <- a:
+				default:
+				}
+			}
+			return a.status
+		}, proof.Sample(20, 60), 100*time.Millisecond, func(ctx context.Context, _ int) error {
+			// Nothing listens there, so a served request gets that error.
+			peers.Do(func() {
+				w.stranger("peer").do(t, "GET", sheetOf(fixture.ClosedPort(t), "a"), nil).problem(t, 502, "upstream_failed")
+			})
+			_, err := w.victims[0].served(ctx, http.StatusOK, "GET", sources+"/warehouse-preview?connection_id="+connection,
+				nil)
+			return err
+		})
 		if statuses[http.StatusTooManyRequests] == 0 {
 			t.Errorf("with %d previews at a time, the attacker was never refused", 2*len(spaces))
+		}
+		select {
+		case a := <-refused:
+			if a.header.Get("Retry-After") != "5" {
+				t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+			}
+		default:
+			t.Error("no preview had too many others before it")
+		}
+		if host.hangUp(); host.most > 2 { // of four
+			t.Errorf("%d previews of one person's ran at the same time", host.most)
 		}
 	})
 }
@@ -69,8 +80,8 @@ func sheetOf(port uint16, name string) string {
 // TestTheChildrenOfAnAttackAreWalled looks at the child processes that serve an attacker. What the wall refuses is
 // listed by TestHostileCodeIsRefusedEverything in adapters/confine, where hostile code runs in a child.
 func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database, unlimitedReads...)
+	underAttack(t, func(t *testing.T, engine string) {
+		w := newAttack(t, engine, unlimitedReads)
 		const busy = 2 // half of the places of a node
 		connected := make(chan struct{}, 10_000)
 		silent := fixture.Listener(t, func(c net.Conn) {
@@ -85,11 +96,11 @@ func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
 		for range busy { // a child connects after it has confined itself
 			select {
 			case <-connected:
-			case <-time.After(program.Patience):
+			case <-time.After(patience):
 				t.Fatal("no child has connected")
 			}
 		}
-		walled := walledChildren(t, w.Pid())
+		walled := walledChildren(t, w.process.Process.Pid)
 		if len(walled) < busy {
 			t.Errorf("%d of %d children have a filter of system calls", len(walled), busy)
 		}
@@ -98,7 +109,7 @@ func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
 		}
 		cancel()
 		previews.Wait()
-		for late := time.Now().Add(program.Patience); len(walledChildren(t, w.Pid())) > 0; pause(t.Context(),
+		for late := time.Now().Add(patience); len(walledChildren(t, w.process.Process.Pid)) > 0; pause(t.Context(),
 			10*time.Millisecond) {
 			if time.Now().After(late) {
 				t.Fatal("children live on after their jobs")
@@ -184,17 +195,8 @@ func (c child) check(t *testing.T) {
 // TestBombsDelayNoOtherReader has an attacker preview files that are small and expensive, and probe a database that
 // answers without end, while others preview a small file or a table.
 func TestBombsDelayNoOtherReader(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w, d := deploy(t, database, `
-orgs:
-  - slug: arena
-    hosts: [arena.example]
-    personal_workspaces: true
-    sign_up: open
-    issuers: [{url: ISSUER, audiences: [atrium]}]
-    egress: {allow: [127.0.0.0/8]}
-`, unlimitedReads...)
-		w.Node = d.Start(t, suite.Binary(t))
+	underAttack(t, func(t *testing.T, engine string) {
+		w := startWorld(t, engine, openArena+"\n    egress: {allow: [127.0.0.0/8]}\n", unlimitedReads)
 		for i := range victimCount {
 			w.victims = append(w.victims, w.stranger("victim-"+strconv.Itoa(i)))
 		}
@@ -214,8 +216,8 @@ orgs:
 		}}
 		preview := func(file string) string { return "/api/datasources/sheet-preview?url=file:" + file }
 		harmless := "/api/datasources"
-		if database == "" { // files are offered only beside SQLite
-			for name := range w.bombFiles() {
+		if engine == sqlite { // files are offered only beside SQLite
+			for _, name := range w.bombFiles() {
 				bombs = append(bombs, func(ctx context.Context) *answer {
 					return w.attacker.ask(ctx, "GET", preview(name), nil)
 				})
@@ -238,16 +240,17 @@ orgs:
 			return bombs[caller%len(bombs)](ctx).status
 		},
 			samples, 4*pace, func(ctx context.Context, i int) error {
-				a, err := w.victims[i%len(w.victims)].try(ctx, "GET", harmless, nil)
+				victim := w.victims[i%len(w.victims)]
+				a := victim.ask(ctx, "GET", harmless, nil)
 				// So may the child of a victim.
-				for late := time.Now().Add(program.Patience); err == nil && a.status == http.StatusGatewayTimeout &&
-					!proof.Running() && time.Now().Before(late); {
-					a, err = w.victims[i%len(w.victims)].try(ctx, "GET", harmless, nil)
+				for late := time.Now().Add(patience); a.status == http.StatusGatewayTimeout && !proof.Running() &&
+					time.Now().Before(late); {
+					a = victim.ask(ctx, "GET", harmless, nil)
 				}
-				if err == nil && a.status != http.StatusOK {
-					err = fmt.Errorf("%s returns %d: %s", a.call, a.status, a.text)
+				if a.status != http.StatusOK {
+					return fmt.Errorf("a victim's request: %s", a)
 				}
-				return err
+				return nil
 			})
 		if statuses[http.StatusOK] > 0 {
 			t.Errorf("bombs were answered %v", statuses)
@@ -255,29 +258,18 @@ orgs:
 	})
 }
 
-// bombFiles writes bombs and one harmless file into the folder of sheets, and returns the names and sizes of the bombs.
-func (w *world) bombFiles() map[string]int {
+// bombFiles writes bombs and one harmless file into the folder of sheets, and returns the names of the bombs.
+func (w *world) bombFiles() (names []string) {
 	w.t.Helper()
-	folder := filepath.Join(w.Data(), "sheets")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	put := func(name string, content []byte) {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	put("people.csv", []byte("email,name\nann@example.com,Ann\n"))
-	sizes := map[string]int{}
+	put(w.t, w.server, "people.csv", "email,name\nann@example.com,Ann\n")
 	for name, content := range map[string]string{
 		"deep.ods":      strings.Repeat("<a>", 3_000_000),
 		"deeper.ods":    strings.Repeat("<a>", 6_000_000),
 		"attribute.ods": `<a a="` + strings.Repeat("a", 60<<20) + `"/>`,
 		"elements.ods":  strings.Repeat("<a/>", 15<<20),
 	} {
-		file := fixture.ODSOf(w.t, content)
-		put(name, file)
-		sizes[name] = len(file)
+		put(w.t, w.server, name, string(fixture.ODSOf(w.t, content)))
+		names = append(names, name)
 	}
-	return sizes
+	return names
 }
