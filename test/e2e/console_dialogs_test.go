@@ -8,6 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // overlay is a dialog, a menu or a list of commands of the console, and how it is opened on its screen: by the texts of
@@ -146,6 +148,7 @@ const (
 // TestDialogsFromRightToLeft opens whatever covers a page, in a wide and in a narrow window, as a language that is
 // written from right to left would have it.
 func TestDialogsFromRightToLeft(t *testing.T) {
+	proof.Only(t)
 	t.Parallel()
 	s, owner, chromium, ctx, _ := demo(t, sqlite)
 	all := joined(overlays(t, owner), prepared(ctx, t, s, owner, chromium))

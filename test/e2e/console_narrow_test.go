@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // belowTitles names the cells of a table that stand below the titles of their columns, which a phone shows in each row.
@@ -18,6 +20,7 @@ const belowTitles = `[...document.querySelectorAll('main td > span[aria-hidden]'
 // runs as a part of TestTheConsole.
 func narrowed(ctx context.Context, t *testing.T, owner *client) {
 	t.Helper()
+	proof.Only(t)
 	wide, narrow := looks{"light", 1280, 800}, looks{"dark", 360, 740}
 	inBoth := func(t *testing.T, name string, check func(t *testing.T, v looks)) {
 		t.Helper()

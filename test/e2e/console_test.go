@@ -108,7 +108,7 @@ func TestTheConsole(t *testing.T) {
 	t.Parallel()
 	s, owner, _, ctx, silent := demo(t, sqlite)
 	walkthrough(t, ctx, s, owner, looks{"light", 1280, 800}, looks{"dark", 360, 740})
-	narrowed(ctx, t, owner)
+	t.Run("on a phone", func(t *testing.T) { narrowed(ctx, t, owner) })
 	linkedTrail(ctx, t, owner)
 	silent()
 	refusedForms(ctx, t, owner) // Chromium says so of every refused request
@@ -338,9 +338,7 @@ func TestChangesInTheConsole(t *testing.T) {
 	})
 	t.Run("a session that ended elsewhere is renewed over the page", func(t *testing.T) { renewed(t, s, chromium) })
 	t.Run("a chat is looked at as visitors see it", func(t *testing.T) { embedded(t, s, owner) })
-	t.Run("nothing typed into the messages of a prompt is lost", func(t *testing.T) { messagesTyped(ctx, t, s, owner) })
-	t.Run("what is typed the moment a page shows something is kept", func(t *testing.T) { typedAtOnce(ctx, t, owner) })
-	t.Run("a prompt of 256 KiB is typed in", func(t *testing.T) { longTyped(ctx, t, s, owner) })
+	t.Run("typing", func(t *testing.T) { typed(ctx, t, s, owner) })
 	t.Run("a table of 10,000 rows scrolls", func(t *testing.T) { long(ctx, t, s, owner) })
 }
 

@@ -73,6 +73,15 @@ const watchesFrames = `(() => {
 	}).observe({type: 'long-animation-frame'})
 })()`
 
+// typed is about the time and the order of typing in editors. It runs as a part of TestChangesInTheConsole.
+func typed(ctx context.Context, t *testing.T, s *server, owner *client) {
+	t.Helper()
+	proof.Only(t)
+	t.Run("nothing typed into the messages of a prompt is lost", func(t *testing.T) { messagesTyped(ctx, t, s, owner) })
+	t.Run("what is typed the moment a page shows something is kept", func(t *testing.T) { typedAtOnce(ctx, t, owner) })
+	t.Run("a prompt of 256 KiB is typed in", func(t *testing.T) { longTyped(ctx, t, s, owner) })
+}
+
 // longTyped types into the longest prompt.
 func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()

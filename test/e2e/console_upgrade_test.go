@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/web"
 )
 
@@ -80,6 +81,7 @@ func laterProgram(t *testing.T) (path string) {
 // TestTheProgramIsReplacedBelowAnOpenPage stops the server of an open page, and starts a later program on the same
 // data.
 func TestTheProgramIsReplacedBelowAnOpenPage(t *testing.T) {
+	proof.Only(t)
 	t.Parallel()
 	port := freePort(t)
 	d := deploy(t, sqlite, asText, set("server.addr", "127.0.0.1:"+port))

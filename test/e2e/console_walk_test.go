@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // screen is one of the console, with a text that it shows when it has loaded.
@@ -151,7 +153,8 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 	if len(checked) > 0 {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 	}
-	for _, at := range append(details(t, owner), screens...) {
+	all := append(details(t, owner), screens...)
+	for _, at := range all {
 		t.Run(at.name(), func(t *testing.T) {
 			if len(checked) > 0 {
 				goes(ctx, t, at.path)
@@ -174,7 +177,14 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 				}
 			}
 			keep(ctx, t, "console-"+at.name())
-			if len(checked) > 0 {
+		})
+	}
+	if len(checked) > 0 {
+		t.Run("from right to left", func(t *testing.T) {
+			proof.Only(t)
+			for _, at := range all {
+				goes(ctx, t, at.path)
+				reads(ctx, t, at.shows)
 				fromRightToLeft(ctx, t, at)
 			}
 		})

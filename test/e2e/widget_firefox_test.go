@@ -5,11 +5,14 @@ import (
 	"io"
 	"net/http"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // TestTheWidgetWorksInFirefox repeats in another browser what every visitor needs; TestAVisitorTalksToTheWidget and
 // TestABrowserShowsAChatOnListedSitesAlone look closer, in Chromium.
 func TestTheWidgetWorksInFirefox(t *testing.T) {
+	proof.Only(t)
 	t.Parallel()
 	goOn := make(chan struct{})
 	s := start(t, sqlite, toShops)

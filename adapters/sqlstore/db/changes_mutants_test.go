@@ -23,9 +23,7 @@ var startsGeneration = regexp.MustCompile(`(?m)^\t+((?:db|tx|t|(?:tx|db)\.\w+)\.
 // conditional, runs them without one statement after the other, and expects that a test fails. That needs a minute,
 // so only make prove does it.
 func TestEachPlaceThatStartsAGenerationIsTested(t *testing.T) {
-	if !proof.Running() {
-		t.Skip("only make prove does this: it runs other tests twenty times")
-	}
+	proof.Only(t)
 	binary, places := withoutEach(t)
 	if len(places) < 18 {
 		t.Errorf("only %d places were found", len(places))

@@ -21,6 +21,14 @@ func Sample[N int | int64 | uint64 | time.Duration](few, all N) N {
 	return few
 }
 
+// Only skips the test in "make test": what it shows changes rarely, and showing it takes long.
+func Only(t testing.TB) {
+	t.Helper()
+	if !Running() {
+		t.Skip("only make prove runs this test")
+	}
+}
+
 // Patience is how long a test waits for something that should happen soon, on a machine that is busy with other tests.
 // Only a test that fails waits that long.
 const Patience = 2 * time.Minute
