@@ -356,14 +356,3 @@ func TestRun(t *testing.T) {
 		}
 	})
 }
-
-// BenchmarkRun measures the cost of a job in a child: one started only for it, and jobs in sequence with a child
-// started ahead.
-func BenchmarkRun(b *testing.B) {
-	r := runner(b, confine.DefaultLimits())
-	for b.Loop() {
-		if err := r.Run(b.Context(), "wsp_1", "pid", time.Hour, 1, new(int)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -115,27 +114,4 @@ func TestUnsupportedSyntax(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
-}
-
-// BenchmarkParsing prints the cost of a byte in a text and in one of eight times its length: a linear
-// parser has the same cost.
-func BenchmarkParsing(b *testing.B) {
-	for name, unit := range map[string]string{
-		"sections": "{{#a}}{{/a}}", "variables": "{{a}}", "blanks": "  \t  ",
-		"blanks before a tag": strings.Repeat(" ", 100) + "{{a}}",
-		"blank lines":         "   {{! }}\n", "braces": "} } }} }}}", "comments": "{{! {{ }}",
-		"newlines": "\n\n\n{{a}}",
-	} {
-		for _, size := range []int{MaxTextBytes / 8, MaxTextBytes} {
-			b.Run(fmt.Sprintf("%s/%d KiB", name, size>>10), func(b *testing.B) {
-				text := strings.Repeat(unit, size/len(unit))
-				b.SetBytes(int64(len(text)))
-				for b.Loop() {
-					if _, err := mustache.Parse(text, checkInclude); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
 }

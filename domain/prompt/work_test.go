@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -104,55 +103,5 @@ func TestAPromptOf1MiBThatAListMakesTakesHalfOfTheWork(t *testing.T) {
 		map[string]any{"l": list(250, map[string]any{"name": "n", "value": json.Number("7")})})
 	if givenUp || work > mustache.MaxWork/2 {
 		t.Errorf("work = %d of %d", work, mustache.MaxWork)
-	}
-}
-
-// BenchmarkWorst renders templates that use up the work in every possible way: none should take more
-// than a small part of a second.
-func BenchmarkWorst(b *testing.B) {
-	nested := func(name, inside string, depth int) string {
-		return strings.Repeat("{{#"+name+"}}", depth) + inside + strings.Repeat("{{/"+name+"}}", depth)
-	}
-	objects := list(6000, map[string]any{})
-	long := strings.Repeat("m", 64)
-	members := map[string]any{}
-	for i := range 3000 {
-		members[fmt.Sprint("k", i)] = i
-	}
-	deep := any("")
-	for range 30 {
-		deep = map[string]any{"a": deep}
-	}
-	for name, tt := range map[string]struct {
-		text   string
-		values map[string]any
-	}{
-		"nothing": {nested("l", "", 30), map[string]any{"l": list(6000, true)}},
-		"empty texts": {nested("l", strings.Repeat("{{x}}", 1000), 2),
-			map[string]any{"l": list(6000, true), "x": ""}},
-		"inverted": {nested("l", strings.Repeat("{{^x}}{{/x}}", 1000), 2),
-			map[string]any{"l": list(6000, true), "x": true}},
-		"far up":         {nested("l", "{{none}}", 30), map[string]any{"l": list(6000, true)}},
-		"far up objects": {nested("l", strings.Repeat("{{none}}", 100), 30), map[string]any{"l": objects}},
-		"large objects":  {nested("l", strings.Repeat("{{none}}", 100), 30), map[string]any{"l": list(6, members)}},
-		"long names": {nested("l", strings.Repeat("{{"+long+"."+long+"."+long+"}}", 500), 3),
-			map[string]any{"l": objects}},
-		"many parts": {nested("l", strings.Repeat("{{a"+strings.Repeat(".b", 120)+"}}", 500), 3),
-			map[string]any{"l": list(6000, true)}},
-		"deep members": {nested("l", strings.Repeat("{{o"+strings.Repeat(".a", 30)+"}}", 500), 3),
-			map[string]any{"l": list(6000, true), "o": deep}},
-		"empty objects": {nested("l", strings.Repeat("{{o}}", 500), 3),
-			map[string]any{"l": list(6000, true), "o": map[string]any{}}},
-		"a large object": {nested("l", "{{o}}", 3), map[string]any{"l": list(6000, true), "o": members}},
-		"small texts": {nested("l", strings.Repeat("{{x}}", 1000), 3),
-			map[string]any{"l": list(6000, true), "x": "y"}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			work := 0
-			for b.Loop() {
-				work, _ = spent(b, written(tt.text), tt.values)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(work), "ns/unit")
-		})
 	}
 }

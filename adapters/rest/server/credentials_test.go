@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"testing"
 	"time"
@@ -93,34 +92,6 @@ func TestTakeAll(t *testing.T) {
 	}
 	if left := key.left("k3", now); left != 3 {
 		t.Errorf("a key has %v tokens after its user was refused, want 3", left)
-	}
-}
-
-// BenchmarkAdmit is what the limits of key, user and workspace, and the memory of tokens cost a request.
-func BenchmarkAdmit(b *testing.B) {
-	a := &API{Now: Now, KnownTokens: newKnownTokens(), Unauthenticated: NewLimiter(60, 60)}
-	a.callers, a.users, a.workspaces = RateLimit{PerMinute: 1_000_000, Burst: 1_000_000}.limiters()
-	by := identity.Actor{User: "usr_01jb4rqnx1e5btz2s1v2j9k3mn", Key: "key_01jb4rqnx1e5btz2s1v2j9k3mn"}
-	obs, token := &Observation{Address: "192.0.2.1"}, "atk_01jb4rqnx1e5btz2s1v2j9k3mn01jb4rqnx1e5btz2s1v2j9k3mn"
-	b.ReportAllocs()
-	for b.Loop() {
-		now, h := Now(), http.Header{}
-		if a.LimitFailedAuth(h, obs, token, now) != nil || a.Admit(h, by, "wsp_01jb4rqnx1e5btz2s1v2j9k3mn",
-			now) != nil {
-			b.Fatal("refused")
-		}
-		a.KnownTokens.Remember(token, now)
-	}
-}
-
-// BenchmarkOneLimit is what one limit costs, for comparison.
-func BenchmarkOneLimit(b *testing.B) {
-	l, w := NewLimiter(1_000_000, 1_000_000), httptest.NewRecorder()
-	b.ReportAllocs()
-	for b.Loop() {
-		if !l.Allow(w, "key_01jb4rqnx1e5btz2s1v2j9k3mn", Now()) {
-			b.Fatal("refused")
-		}
 	}
 }
 

@@ -173,15 +173,3 @@ func TestStreamCounts(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkGates(b *testing.B) {
-	g := newGates(Concurrency{PerCaller: 4, PerWorkspace: 6, Wait: time.Second}, 1)
-	by := identity.Actor{User: "usr_01jb4rqnx1e5btz2s1v2j9k3mn", Workspace: "wsp_01jb4rqnx1e5btz2s1v2j9k3mn"}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := g.Enter(b.Context(), by); err != nil {
-			b.Fatal(err)
-		}
-		g.Leave(by)
-	}
-}

@@ -2,16 +2,8 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 )
-
-// Bound returns what gives queries the placeholders of PostgreSQL. It has no connection.
-func Bound() func(query string) string {
-	return (&DB{shared: &shared{reader: sqlx.NewDb(new(sql.DB), "postgres")}}).bound
-}
 
 // CommitTogetherFor sets how old a group of transactions may be that others join.
 func CommitTogetherFor(db *DB, age time.Duration) { db.groups.maxAge = age }

@@ -283,13 +283,6 @@ func gone(t *testing.T, folder string, pid int) {
 	}
 }
 
-func BenchmarkPostgres(b *testing.B) {
-	services.Postgres(b) // starts the server, which is not measured
-	for b.Loop() {
-		services.Postgres(b)
-	}
-}
-
 func TestADumpHoldsWhatIsStored(t *testing.T) {
 	url := services.Postgres(t)
 	db, err := sql.Open("postgres", url)
