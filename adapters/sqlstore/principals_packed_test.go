@@ -8,30 +8,19 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
-	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
 // watchedKey is a key of a member, whose statements are logged.
 type watchedKey struct {
-	*fixture.Team
-	db   *sqlstore.DB
-	sent *statements.Log
-	s    ports.Stores
-	key  *account.Key
+	*watchedTeam
+	key *account.Key
 }
 
 func newWatchedKey(t *testing.T, url string) *watchedKey {
 	t.Helper()
-	db, sent := databases.Watched(t, url)
-	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &watchedKey{db: db, sent: sent, s: db.Stores()}
-	f.Team = fixture.NewTeam(t, f.s, orgs["one"])
+	f := &watchedKey{watchedTeam: newWatchedTeam(t, url)}
 	f.key, _ = fixture.Key(t, f.s, f.Member, account.KeyDraft{Name: "k"})
 	return f
 }
