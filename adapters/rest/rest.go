@@ -5,7 +5,6 @@ package rest
 import (
 	"cmp"
 	"net/http"
-	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/accounts"
 	"github.com/atrium-hq/atrium/adapters/rest/chats"
@@ -59,12 +58,4 @@ func areas(api *server.API, d Deps) []server.Area {
 		console.Area(api, d.Console),
 		docs.Area(api),
 	}
-}
-
-// Traceable reports whether a request may be traced. Spans contain the path, and the path of a page for frames contains
-// an embed token, that of a page of the sandbox its secret. Streams are not traced either, since they may last for
-// days.
-func Traceable(r *http.Request) bool {
-	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
-		r.URL.Path != presences.StreamPath && r.URL.Path != events.StreamPath
 }

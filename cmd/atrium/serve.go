@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -101,7 +101,7 @@ func (s *serveCommand) Run(p *process) error {
 		}
 		var handler http.Handler = api
 		if otlp.Configured() {
-			handler = otelhttp.NewHandler(handler, "http", otelhttp.WithFilter(rest.Traceable))
+			handler = rest.Traced(handler, otel.Tracer("github.com/atrium-hq/atrium/adapters/rest"))
 		}
 		// Loops that requests depend on run until the last request. Jobs end at once: other nodes take them.
 		loops, stopLoops := context.WithCancel(context.WithoutCancel(ctx))

@@ -8,18 +8,23 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
+// unmatched is the route of a request that has none.
+const unmatched = "unmatched"
+
 // observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
 // logs and measures every response.
 func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	o := &Observation{
-		ID: requestID(r.Header.Get("Request-Id")), Address: a.address(r), Route: "unmatched", begun: time.Now(),
+		ID: requestID(r.Header.Get("Request-Id")), Address: a.address(r), Route: unmatched, begun: time.Now(),
 		trace: traceID(r),
 	}
 	rec := &recorder{ResponseWriter: w, obs: o}
@@ -100,7 +105,7 @@ func (a *API) logRequest(r *http.Request, o *Observation) {
 		a.Measures.problems.WithLabelValues(o.Code).Inc()
 	}
 	if span := trace.SpanFromContext(r.Context()); span.IsRecording() {
-		span.SetName(r.Method + " " + o.Route)
+		describe(span, r.Method, o)
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", o.ID),
@@ -130,6 +135,24 @@ func (a *API) logRequest(r *http.Request, o *Observation) {
 		attrs = append(attrs, slog.String("trace_id", o.trace))
 	}
 	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+// describe adds to the span of a request what is known after its response.
+func describe(span trace.Span, method string, o *Observation) {
+	span.SetName(method + " " + o.Route)
+	if label := methodLabel(method); label == method {
+		span.SetAttributes(semconv.HTTPRequestMethodKey.String(method))
+	} else {
+		span.SetAttributes(semconv.HTTPRequestMethodOther, semconv.HTTPRequestMethodOriginal(method))
+	}
+	if o.Route != unmatched {
+		span.SetAttributes(semconv.HTTPRoute(o.Route))
+	}
+	span.SetAttributes(semconv.ClientAddress(o.Address), semconv.HTTPResponseStatusCode(o.status),
+		semconv.HTTPResponseBodySize(o.bytes))
+	if o.status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, "")
+	}
 }
 
 // traceID returns the id of the trace that a request belongs to: of the server's span, or, if the server sends no
