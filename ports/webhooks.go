@@ -68,7 +68,7 @@ type WebhookQueue interface {
 	// whose subject has an earlier pending delivery. Those whose event retention has removed are EventRemoved.
 	Next(ctx context.Context, endpoint webhook.ID, now time.Time, n int) ([]webhook.Delivery, error)
 
-	// Settle saves attempted deliveries of an endpoint, and what change does to the endpoint, and queues the jobs that
+	// Settle saves an endpoint's attempted deliveries, and what change does to the endpoint, and queues the jobs that
 	// change returns. After a delivery that is no longer pending, the next one about its subject is due. It returns the
 	// endpoint as it is then, webhook.ErrNotFound, or webhook.ErrLeaseLost if another node has leased it.
 	Settle(ctx context.Context, by identity.Actor, endpoint *webhook.Endpoint, deliveries []webhook.Delivery,

@@ -217,7 +217,7 @@ func (s *Directory) RemoveGroup(
 }
 
 // Settle updates the roles of everyone whose groups have changed, and of everyone if the claim rules have changed. It
-// also completes the work of an interrupted call.
+// also completes an interrupted call's work.
 func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity.Org) error {
 	rules := account.DirectoryRules(org)
 	for {

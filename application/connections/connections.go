@@ -41,7 +41,7 @@ type Service struct {
 	deps        Deps
 }
 
-// Deps are the dependencies of a Service other than its stores.
+// Deps are a Service's dependencies other than its stores.
 type Deps struct {
 	Sealer      ports.CredentialSealer
 	Warehouses  Warehouses

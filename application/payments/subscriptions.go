@@ -265,8 +265,8 @@ func (s *Service) verifiedChange(
 	return s.verified(callCtx, t, *plan)
 }
 
-// checkChange asks the gateway for what a change needs: whether the plan is sold at its price, the promotion of a code,
-// and whether the change still costs what its preview says.
+// checkChange asks the gateway for what a change needs: whether the plan is sold at its price, a code's promotion, and
+// whether the change still costs what its preview says.
 func (s *Service) checkChange(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
 ) (payment.Changes, payment.Plans, error) {

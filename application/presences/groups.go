@@ -41,8 +41,8 @@ func (s *Service) regroup(ctx context.Context, last groups) error {
 	return failure
 }
 
-// watchedUsers holds the users that the watches of an org depend on, and the watches that are due for a
-// reason other than a changed membership.
+// watchedUsers holds the users that an org's watches depend on, and the watches that are due for a reason other than a
+// changed membership.
 type watchedUsers struct {
 	users []identity.UserID
 	due   []*Watch

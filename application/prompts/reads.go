@@ -126,8 +126,8 @@ func (s *Service) countReads(
 	return nil
 }
 
-// Reads returns how often applications read the versions of a template within the last days, the latest day first.
-// complete is false if there were more than limit lines.
+// Reads returns how often applications read a template's versions within the last days, the latest day first. complete
+// is false if there were more than limit lines.
 func (s *Service) Reads(
 	ctx context.Context, by identity.Actor, id prompt.ID, days, limit int,
 ) (reads []prompt.Reads, complete bool, err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// RollOut divides the readers of a label among versions. It freezes those that are drafts.
+// RollOut divides a label's readers among versions. It freezes those that are drafts.
 func (s *Service) RollOut(
 	ctx context.Context, by identity.Actor, id prompt.ID, d prompt.RolloutDraft,
 ) (*prompt.Rollout, error) {

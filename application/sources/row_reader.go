@@ -341,7 +341,7 @@ func (r *rowReader) emit(number int, cells []*string) error {
 	return r.each(Row{r.row.Number, r.values(), r.row.Invalid})
 }
 
-// value returns the value of a text for a field.
+// value returns a text's value for a field.
 func (r *rowReader) value(field int, text *string) (column.Value, column.Invalid) {
 	f := &r.fields[field]
 	if r.query.Raw {

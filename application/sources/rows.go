@@ -74,8 +74,8 @@ type RowsEnd struct {
 // errEnough ends a read when no more rows are wanted.
 var errEnough = errors.New("enough rows")
 
-// ReadRows reads the mapped rows of a source now, and stores none of them. It calls begin once, before the first row
-// and only if the source can be read, then each for each row. The context of begin ends with the read, even when its
+// ReadRows reads a source's mapped rows now, and stores none of them. It calls begin once, before the first row and
+// only if the source can be read, then each for each row. The context of begin ends with the read, even when its
 // connection is revoked. An error of each ends the read. Requires the member role. Rows come from one snapshot, within
 // the limits of the org.
 func (s *Service) ReadRows(

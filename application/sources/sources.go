@@ -42,7 +42,7 @@ type Service struct {
 	deps        Deps
 }
 
-// Deps are the dependencies of a Service other than the stores of its area.
+// Deps are a Service's dependencies other than the stores of its area.
 type Deps struct {
 	Connections    ports.Connections
 	Workspaces     ports.Workspaces

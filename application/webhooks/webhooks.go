@@ -28,7 +28,7 @@ type Service struct {
 	deps     Deps
 }
 
-// Deps are the dependencies of a Service other than its store.
+// Deps are a Service's dependencies other than its store.
 type Deps struct {
 	Events     ports.Events
 	Workspaces ports.Workspaces
@@ -72,7 +72,7 @@ func (k Keys) seal(by identity.Actor, headers map[string]string) (names []string
 	return slices.Sorted(maps.Keys(headers)), ciphertext, err
 }
 
-// target returns where the deliveries of an endpoint go at a time.
+// target returns where an endpoint's deliveries go at a time.
 func (k Keys) target(e *webhook.Endpoint, egress EgressOf, now time.Time) (ports.WebhookTarget, error) {
 	target := ports.WebhookTarget{URL: e.URL, Egress: egress(e.Org)}
 	for _, number := range e.Secrets(now) {

@@ -56,7 +56,7 @@ func emailFaults(email string) []fault.Field {
 	}
 }
 
-// public reports whether mail to an address can leave the operator's machines. An address literal or the name of a host
+// public reports whether mail to an address can leave the operator's machines. An address literal or a host's name
 // cannot (RFC 5321, section 2.3.5: mail goes to fully qualified names). All top-level domains begin with a letter.
 func public(email string) bool {
 	_, domain, _ := strings.Cut(email, "@")

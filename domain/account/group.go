@@ -41,8 +41,8 @@ var (
 		Detail: "This person is already in 50 groups of the workspace."}
 )
 
-// Group is a named set of people of a workspace. Where a user can be given access, the id of a group gives it to all
-// of its people. What people have by their groups ends when they leave the group or the workspace.
+// Group is a named set of people of a workspace. Where a user can be given access, a group's id gives it to all of its
+// people. What people have by their groups ends when they leave the group or the workspace.
 type Group struct {
 	event.Log
 	ID        identity.UserID // with identity.GroupPrefix

@@ -141,7 +141,7 @@ func (l Loss) plus(o Loss) Loss {
 // IsZero reports whether nothing was lost but the role.
 func (l Loss) IsZero() bool { return len(l.Ended)+len(l.Kept)+len(l.Suspended)+len(l.Ownerless) == 0 }
 
-// describe adds to the data of an event what was lost.
+// describe adds to an event's data what was lost.
 func (l Loss) describe(data map[string]any) {
 	for name, keys := range map[string][]*Key{
 		"service_keys_ended": l.Ended, "service_keys_kept": l.Kept, "service_keys_suspended": l.Suspended,

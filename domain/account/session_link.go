@@ -65,7 +65,7 @@ const (
 )
 
 // Waits reports whether no link is mailed at a time although a caller asks for one. Anyone may ask for the links of
-// anyone, so the pauses of a caller follow from what was mailed for the same group of addresses. What others asked for
+// anyone, so a caller's pauses follow from what was mailed for the same group of addresses. What others asked for
 // delays a mail only after linksPerHour, and only while the mailbox has a link that works for some minutes more: its
 // reader always gets one.
 func (m LinkMails) Waits(from string, now time.Time) bool {

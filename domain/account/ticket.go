@@ -25,7 +25,7 @@ type Proof struct {
 	Key             Hash // zero for a session, and for a person who signed in at an issuer
 	Session         Hash // of the session's cookie; zero for another credential
 	Issuer, Subject string
-	Until           time.Time // when the token of a sign-in ends; a key has its own end
+	Until           time.Time // when a sign-in's token ends; a key has its own end
 
 	Workspace identity.WorkspaceID // where the caller acts; empty: nowhere, or where the key does
 }

@@ -17,7 +17,7 @@ const MaxMembers = 200
 // Member is a user's role on one template.
 type Member struct {
 	User      identity.UserID // while Invited, a reserved id that belongs to no user yet
-	Email     string          // the invited address, or the account's; empty for the bearer of a service key
+	Email     string          // the invited address, or the account's; empty for a service key's bearer
 	Name      string
 	Role      access.Role // None removes the member when it is saved; Owner only in lists
 	Invited   bool        // has not accepted, and has no access yet

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
-// checkConfig adds the errors of a configuration, located at pointer, against the item's schema.
+// checkConfig adds a configuration's errors, located at pointer, against the item's schema.
 func (i *Item) checkConfig(pointer string, config json.RawMessage, errs *fault.Fields) {
 	if i.schema == nil {
 		return

@@ -42,7 +42,7 @@ type Header struct {
 	Type   Type   // of the values below
 	Empty  bool   // there are rows below, and none has a value
 
-	Unordered bool // rows of a table cannot be in the order of its values
+	Unordered bool // a table's rows cannot be in the order of its values
 }
 
 // Preview holds a table's first rows.
@@ -70,6 +70,6 @@ type Field struct {
 	Required bool     // a mapping must name a column for it
 	Unique   bool     // no two rows have the same value
 	Synonyms []string // other names that columns have for it, the likeliest first
-	Enum     []string // the values of an Enum; empty for other types
+	Enum     []string // an Enum's values; empty for other types
 	Example  string
 }

@@ -161,7 +161,7 @@ func filled(row []*string) (n int) {
 	return n
 }
 
-// extent returns the width of a row up to its last cell.
+// extent returns a row's width up to its last cell.
 func extent(row []*string) int {
 	for i := len(row); i > 0; i-- {
 		if row[i-1] != nil {

@@ -69,7 +69,7 @@ func isPlaceholder(text string) bool {
 }
 
 // NotCalculated stands for the value of a formula that a file has without its result, as programs write it that do not
-// calculate. It is invalid in every field, as the error of a formula is.
+// calculate. It is invalid in every field, as a formula's error is.
 const NotCalculated = "#not calculated"
 
 // sheetErrors are what spreadsheet programs show for a formula that failed, in upper case: the values of Excel's

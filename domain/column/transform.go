@@ -13,13 +13,13 @@ const (
 	MaxReplaced  = 200 // strings that Values names
 )
 
-// Transform changes the strings of a column before they become values of a field: first Join, then Split, Trim, Values
-// and Case. Dates and Decimal determine how to read them. The zero value changes nothing.
+// Transform changes a column's strings before they become values of a field: first Join, then Split, Trim, Values and
+// Case. Dates and Decimal determine how to read them. The zero value changes nothing.
 type Transform struct {
 	Join    *Join
 	Split   *Split
 	Trim    bool              // whether spaces at both ends are removed
-	Values  map[string]string // the value of an Enum for a string, in upper or lower case and without spaces around it
+	Values  map[string]string // an Enum's value for a string, in upper or lower case and without spaces around it
 	Case    Case
 	Dates   DateOrder // the order of all dates, instead of the one that the column's first values show
 	Decimal string    // "." or ",": the decimal sign of all numbers, instead of the one that they show

@@ -81,8 +81,8 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 	return c, fault.InvalidFields(c.check())
 }
 
-// RestoreCredential reads what Reveal wrote, without the checks that the credential has passed before: to compile the
-// schema of a kind takes longer than everything else.
+// RestoreCredential reads what Reveal wrote, without the checks that the credential has passed before: to compile a
+// kind's schema takes longer than everything else.
 func RestoreCredential(k Kind, text []byte) (Credential, error) {
 	d, ok := Describe(k)
 	if !ok {

@@ -65,7 +65,7 @@ var kinds = sync.OnceValue(func() []*Descriptor { return mustLoad(files) })
 // Kinds returns the descriptors of all kinds, sorted by kind.
 func Kinds() []*Descriptor { return slices.Clone(kinds()) }
 
-// Describe returns the descriptor of a kind.
+// Describe returns a kind's descriptor.
 func Describe(k Kind) (*Descriptor, bool) {
 	all := kinds()
 	i, ok := slices.BinarySearchFunc(all, k,

@@ -37,7 +37,7 @@ type Counts struct {
 	Refusals int64 // of pages, sessions and messages whose token is known
 }
 
-// Use counts the uses of a token on one day from the pages of one origin, which the token's list may not have.
+// Use counts a token's uses on one day from the pages of one origin, which the token's list may not have.
 type Use struct {
 	Day    Day
 	Origin Origin // NoOrigin for pages without one

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Audience is who may read the events of a type, beside the admins of the workspace, the user who made the change, and
-// the user that it is about.
+// Audience is who may read a type's events, beside the admins of the workspace, the user who made the change, and the
+// user that it is about.
 type Audience int
 
 // The audiences.

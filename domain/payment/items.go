@@ -72,7 +72,7 @@ type Phase struct {
 	// taxes and discounts.
 	Of int
 
-	// Lasts is the duration of a phase without an End: one period.
+	// Lasts is a phase's duration without an End: one period.
 	Lasts Rate
 }
 

@@ -5,7 +5,7 @@ import "github.com/atrium-hq/atrium/domain/identity"
 // TrialRules are an org's conditions for trials, in addition to one trial per workspace.
 type TrialRules struct {
 	CardRequired bool // a trial needs a valid payment method
-	OncePerEmail bool // the address of an owner can have one trial
+	OncePerEmail bool // an owner's address can have one trial
 	OncePerCard  bool // a card, or another payment method, can have one trial
 }
 
@@ -19,7 +19,7 @@ type TrialMarkKind string
 
 // The kinds.
 const (
-	EmailMark TrialMarkKind = "email" // the address of an owner
+	EmailMark TrialMarkKind = "email" // an owner's address
 	CardMark  TrialMarkKind = "card"  // a payment method's fingerprint
 )
 

@@ -23,8 +23,8 @@ const (
 	slotCount     = 100
 )
 
-// Rollout divides the readers of a label among versions by the reader's key, such as a user's id. The first part has
-// the label: callers without a key, chat templates and includes read it.
+// Rollout divides a label's readers among versions by the reader's key, such as a user's id. The first part has the
+// label: callers without a key, chat templates and includes read it.
 type Rollout struct {
 	Label string
 	Seed  string        // differs between rollouts, so that it is not always the same readers who go first
@@ -85,7 +85,7 @@ type WeightedRef struct {
 	Weight int // percent
 }
 
-// RolloutDraft is the caller's request to divide the readers of a label among versions.
+// RolloutDraft is the caller's request to divide a label's readers among versions.
 type RolloutDraft struct {
 	LabelMove
 	Versions []WeightedRef // the first gets the label; the weights add up to 100
@@ -114,8 +114,8 @@ func (t *Template) mayLabel(by identity.Actor, v *VersionInfo) error {
 	return t.mayRelease(by)
 }
 
-// RollOut divides the readers of a label among first, which gets the label, and others, which have joined. A rollout of
-// the label that runs already is changed. used are the labels of t. Repeating it changes nothing.
+// RollOut divides a label's readers among first, which gets the label, and others, which have joined. A rollout of the
+// label that runs already is changed. used are the labels of t. Repeating it changes nothing.
 func (t *Template) RollOut(
 	by identity.Actor, first *Version, others []*VersionInfo, d RolloutDraft, labels Labels,
 ) error {

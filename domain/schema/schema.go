@@ -194,7 +194,7 @@ func typeNames(types []string) string {
 	return strings.Join(names, " or ")
 }
 
-// listed returns the values of an enum: words as they are, anything else as JSON.
+// listed returns an enum's values: words as they are, anything else as JSON.
 func listed(values []any) string {
 	texts := make([]string, len(values))
 	for i, v := range values {

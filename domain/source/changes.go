@@ -65,7 +65,7 @@ type TrackedRow struct {
 
 // Tracked is what is kept of a source's rows: hashes.
 type Tracked struct {
-	Of     string // how they were mapped; a comparison with rows of another mapping says nothing
+	Of     string // how they were mapped; a comparison with another mapping's rows says nothing
 	Number uint32 // of the last comparison that found a change; 0 if there was none
 	Since  uint32 // the first comparison of this mapping, which has no one before
 	Rows   map[KeyHash]TrackedRow

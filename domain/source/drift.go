@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 )
 
-// DriftLevel is how much the columns of a source differ from the mapped columns.
+// DriftLevel is how much a source's columns differ from the mapped columns.
 type DriftLevel string
 
 // The levels, from harmless to worst.

@@ -149,7 +149,7 @@ const (
 	FieldMissing  WarningCode = "field_missing"  // the type no longer has the field
 )
 
-// MappingReport is how well the columns of a source fill the fields of its type.
+// MappingReport is how well a source's columns fill the fields of its type.
 type MappingReport struct {
 	Matched          int      // fields that have a column
 	UnmappedRequired []string // keys of required fields without a column

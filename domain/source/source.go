@@ -168,7 +168,7 @@ const (
 	BreakingDrift     PauseReason = "breaking_drift" // a mapped column is missing: until it is mapped again
 )
 
-// Source is a table of a sheet or a warehouse whose columns are mapped to the fields of a type.
+// Source is a table of a sheet or a warehouse whose columns are mapped to a type's fields.
 type Source struct {
 	event.Log
 	ID        ID

@@ -1,5 +1,5 @@
-// Package source holds sources of data: tables of spreadsheets and warehouses whose columns are mapped
-// to the fields of a type.
+// Package source holds sources of data: tables of spreadsheets and warehouses whose columns are mapped to a type's
+// fields.
 package source
 
 import "github.com/atrium-hq/atrium/domain/column"
