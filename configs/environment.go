@@ -21,8 +21,8 @@ var secretKeys = []string{"database.url", "keyring.keyset", "mail.smtp.password"
 // or a boolean.
 type argument string
 
-// variableOf returns the name of the variable of a key: ATRIUM_SERVER_RATE_LIMIT_BURST is
-// server.rate_limit.burst. No two keys share one.
+// variableOf returns the name of a key's variable: ATRIUM_SERVER_RATE_LIMIT_BURST is server.rate_limit.burst. No two
+// keys share one.
 func variableOf(key string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }

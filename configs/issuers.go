@@ -30,7 +30,7 @@ type IssuerClient struct {
 	Title      string   // empty: the name
 }
 
-// client returns c with its defaults filled in, for the issuer at a URL; nil if there is none.
+// client returns c with its defaults filled in, for the issuer at a URL, or nil.
 func (c IssuerClient) client(issuer string) *identity.Client {
 	if c.ID == "" {
 		return nil

@@ -21,8 +21,8 @@ type Payments struct {
 	Gateway        string // stripe or sandbox; empty: the org takes no payments
 	GraceDays      int    // for which a subscription that is past due still entitles
 	WebhookSecrets []SecretRef
-	ReturnOrigins  []string             // of pages to which payers return from those of the gateway
-	MailedNotices  []payment.NoticeKind // mailed to the owners of a workspace; all are events
+	ReturnOrigins  []string             // of pages to which payers return from the gateway's pages
+	MailedNotices  []payment.NoticeKind // mailed to a workspace's owners; all are events
 	Trials         payment.TrialRules
 	AutomaticTax   bool // the gateway determines the taxes of new subscriptions
 	Stripe         Stripe
@@ -110,7 +110,7 @@ func (p Payments) Terms() (plans payment.Plans, grace time.Duration) {
 	return plans, time.Duration(p.GraceDays) * day
 }
 
-// price returns the metered price, for billing; nil if there is none.
+// price returns the metered price, for billing, or nil.
 func (m Metered) price() *payment.MeteredPrice {
 	if m.Feature == "" {
 		return nil

@@ -3,7 +3,7 @@ package configs
 import "reflect"
 
 // NeedRestart returns the dotted keys that differ between two configurations and need a restart: all except
-// those of the orgs. It returns only keys, never values, since some are secrets. A reload always reads the
+// the orgs' settings. It returns only keys, never values, since some are secrets. A reload always reads the
 // content of the key file again.
 func NeedRestart(running, read Config) []string {
 	var keys []string

@@ -13,13 +13,13 @@ type SCIM struct {
 	EmailDomains []string
 }
 
-// minSCIMToken is the minimum length of a token, in bytes: that of 24 random bytes in base64.
+// minSCIMToken is a token's minimum length, in bytes: 24 random bytes in base64.
 const minSCIMToken = 32
 
 // maxSCIMTokens is how many tokens work at the same time: two while one replaces the other.
 const maxSCIMTokens = 2
 
-// directory returns s for the domain; nil if there is none.
+// directory returns s for the domain, or nil.
 func (s SCIM) directory() *identity.SCIM {
 	if len(s.Tokens) == 0 {
 		return nil

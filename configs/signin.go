@@ -10,10 +10,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// tokenPlace is the placeholder for the token of an invitation in Org.AcceptURL.
+// tokenPlace is the placeholder for an invitation's token in Org.AcceptURL.
 const tokenPlace = "{token}"
 
-// validateSignIn checks the sign-in settings of an org: issuers, audiences, sign-up and links.
+// validateSignIn checks an org's sign-in settings: issuers, audiences, sign-up and links.
 func (o Org) validateSignIn(found *problems, key string) {
 	o.validateIssuers(found, key)
 	o.SCIM.validate(found, key+".scim")
@@ -39,8 +39,8 @@ func (o Org) validateSignIn(found *problems, key string) {
 	}
 }
 
-// maxRuledWorkspaces is how many workspaces the claim rules of an org can name. A sign-in records an event in each of
-// them that it changes.
+// maxRuledWorkspaces is how many workspaces an org's claim rules can name. A sign-in records an event in each of them
+// that it changes.
 const maxRuledWorkspaces = 100
 
 // boundRules checks that the rules name at most maxRuledWorkspaces workspaces.

@@ -142,8 +142,8 @@ func (r *Runner) Run(
 	return nil
 }
 
-// finish ends the child of a job, if it has not ended, and then calls release. It does so in the background: the end of
-// a process takes a millisecond or two, for which no caller waits.
+// finish ends a job's child, if it has not ended, and then calls release. It does so in the background: the end of a
+// process takes a millisecond or two, for which no caller waits.
 func (r *Runner) finish(process *child, release func()) {
 	r.refill()
 	r.filled.Go(func() {
@@ -246,7 +246,7 @@ type child struct {
 	out io.ReadCloser
 
 	mu     sync.Mutex
-	waited bool // its number may be that of another process
+	waited bool // its number may belong to another process
 }
 
 // errGone says that a child ended before it took its job.

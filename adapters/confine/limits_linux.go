@@ -161,7 +161,7 @@ func sizeIn(status []byte, name string) (int64, error) {
 }
 
 // maxThreads is how many threads the user of this process may have. RLIMIT_NPROC counts all threads of a user on the
-// machine, the server's and those of other programs included, and no thread can be made beyond it. So it is above the
+// machine, including the server's and other programs' threads, and no thread can be made beyond it. So it is above the
 // current number of all threads: it stops a child that creates threads without end.
 func maxThreads() (uint64, bool) {
 	const room = 512

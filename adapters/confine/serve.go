@@ -40,7 +40,7 @@ const maxRequest = 1 << 20
 
 const (
 	gcPercent = 100      // how much garbage a job may have, in percent of what it uses
-	room      = 32 << 20 // bytes between the limit of the collector and that of the kernel
+	room      = 32 << 20 // bytes between the collector's limit and the kernel's
 )
 
 // ack is the first byte that a child writes: it has read its whole request and starts the job. A child that ends

@@ -24,7 +24,7 @@ const Prefix = "/console/"
 
 // Handler serves the files of a built console, and its page at every other path below Prefix: the page itself decides
 // which screen to show. Assets have the hash of all files in their path, so that browsers keep them for a year, and a
-// page never gets those of another version.
+// page never gets another version's assets.
 type Handler struct {
 	read func() (*build, error) // once, for the first browser: most processes serve none
 }
@@ -48,7 +48,7 @@ type packing struct {
 	body     func() []byte // nil if it would not be shorter
 }
 
-// brotliSuffix follows the name of a file in the name of its form in Brotli, which the build makes.
+// brotliSuffix follows a file's name in the name of its form in Brotli, which the build makes.
 const brotliSuffix = ".br"
 
 // New returns the handler of a built console: index.html, and assets.

@@ -26,7 +26,7 @@ type Rules struct {
 	Deadline time.Time              // ends everything, even if later deadlines are set
 	Bytes    int64                  // read on all connections together; then ResponseTooLarge
 
-	// Resolve looks a name up; nil is the DNS. Its answers are checked like those of the DNS.
+	// Resolve looks a name up; nil is the DNS. Its answers are checked like the DNS's.
 	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 }
 
@@ -107,7 +107,7 @@ func (d *Dialer) Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn
 	ctx, cancel := d.withDeadline(ctx)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	first := error(connection.NetworkNotAllowed) // if there is none
+	first := error(connection.NetworkNotAllowed) // without any address
 	for i, a := range addresses {
 		c, err := d.dial(ctx, a, time.Until(end)/time.Duration(len(addresses)-i))
 		if err == nil {

@@ -3,7 +3,7 @@ package egress
 import "net/netip"
 
 // special is every range of addresses that is not the public internet, and why. Go's own predicates (IsPrivate and its
-// like) know about half of them. The first rows are those of the IANA registries of special-purpose addresses (RFC
+// like) know about half of them. The first rows are from the IANA registries of special-purpose addresses (RFC
 // 6890), and the addresses of services inside clouds.
 var special = []struct {
 	prefix netip.Prefix

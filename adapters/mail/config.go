@@ -23,7 +23,7 @@ type SMTP struct {
 	Password secret.String // of User
 	From     string        // the sender of every mail: name <address>, or only the address
 
-	// TLS is starttls (the default, also when empty), which sends nothing to a server that does
+	// TLS is starttls (the default, even when empty), which sends nothing to a server that does
 	// not offer it; implicit, as on port 465 (RFC 8314); or none, only for a relay on loopback.
 	TLS string
 }

@@ -1,4 +1,4 @@
-// Package mail sends mail through an SMTP server, or logs it if there is none.
+// Package mail sends mail through an SMTP server, or logs it without one.
 package mail
 
 import (

@@ -46,7 +46,7 @@ type discovered struct {
 	failed   error
 }
 
-// document returns the discovery document of an issuer, which is at most documentKept old.
+// document returns an issuer's discovery document, which is at most documentKept old.
 func (c *Client) document(ctx context.Context, issuer string) (*document, error) {
 	c.mu.Lock()
 	d, ok := c.documents[issuer]

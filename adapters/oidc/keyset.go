@@ -31,8 +31,8 @@ type key struct {
 	public crypto.PublicKey
 }
 
-// find returns the key that a token names, if the key has the token's algorithm, and nil if there is
-// none. For a token that names no key it returns the only key that fits the algorithm.
+// find returns the key that a token names, if the key has the token's algorithm, and nil if not found. For a token that
+// names no key it returns the only key that fits the algorithm.
 func (s *keySet) find(h header) *key {
 	var found *key
 	for i := range s.keys {

@@ -141,7 +141,7 @@ func validSubject(s string) bool {
 	return s != "" && len(s) <= maxSubject && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// date reads a NumericDate; the zero time if there is none.
+// date reads a NumericDate; the zero time if it is missing.
 func date(raw map[string]any, name string) (time.Time, bool) {
 	v, isSet := raw[name]
 	if !isSet {

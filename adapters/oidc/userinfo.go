@@ -33,7 +33,7 @@ func (c *Client) complete(ctx context.Context, d *document, accessToken string, 
 	if json.Unmarshal(body, &raw) != nil {
 		return errors.New("its response is not a JSON object")
 	}
-	if raw["sub"] != claims.Subject { // section 5.3.2: the response of another person must not be used
+	if raw["sub"] != claims.Subject { // section 5.3.2: another person's response must not be used
 		return errors.New("its response is about another subject than the ID token")
 	}
 	maps.Copy(raw, claims.Raw)

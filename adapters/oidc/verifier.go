@@ -80,7 +80,7 @@ func (v *Verifier) Verify(
 	return candidate, nil
 }
 
-// verifySignature returns the keys of an issuer, one of which signed t.
+// verifySignature returns an issuer's keys, one of which signed t.
 func (v *Verifier) verifySignature(ctx context.Context, issuer string, t token, now time.Time) (*keySet, error) {
 	set, key, err := v.keyring(issuer).find(ctx, t.header, now)
 	if err != nil {

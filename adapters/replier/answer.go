@@ -28,8 +28,8 @@ type piece struct {
 	isLast bool
 }
 
-// reader reads the data of an event, or an answer in one piece. It returns an error if the data has another shape, or
-// if it reports a failure.
+// reader reads an event's data, or an answer in one piece. It returns an error if the data has another shape, or if it
+// reports a failure.
 type reader func(data []byte) (piece, error)
 
 // relay sends a request, and passes the texts of its answer to each.

@@ -26,7 +26,7 @@ func NewCompatible(g Guard, l Limits) *Compatible {
 	return &Compatible{guard: g, pool: newPool(g), limits: l}
 }
 
-// completion is the body of a request.
+// completion is a request's body.
 type completion struct {
 	Model       string   `json:"model"`
 	Stream      bool     `json:"stream"`

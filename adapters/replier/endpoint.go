@@ -32,7 +32,7 @@ func NewEndpoint(g Guard, l Limits) *Endpoint {
 	return &Endpoint{guard: g, pool: newPool(g), limits: l}
 }
 
-// message is the body of a request.
+// message is a request's body.
 type message struct {
 	Type         string              `json:"type"` // chat.message, or ping for a probe
 	ID           string              `json:"id"`
@@ -98,7 +98,7 @@ func readText(isComplete bool) reader {
 	}
 }
 
-// request returns a function that creates the signed request of a message.
+// request returns a function that creates a message's signed request.
 func (e *Endpoint) request(target ports.Target, m message) func(context.Context) (*http.Request, error) {
 	return func(ctx context.Context) (*http.Request, error) {
 		body, err := json.Marshal(m)

@@ -18,7 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Webhooks sends the events of a workspace to its endpoints.
+// Webhooks sends a workspace's events to its endpoints.
 type Webhooks struct{ guard Guard }
 
 var _ ports.WebhookSender = (*Webhooks)(nil)
@@ -33,7 +33,7 @@ const (
 	maxHeader      = 2000      // bytes of the value of an additional header
 )
 
-// payload is the body of a webhook, WebhookPayload of the contract.
+// payload is a webhook's body, WebhookPayload of the contract.
 type payload struct {
 	Type      string `json:"type"`
 	Timestamp string `json:"timestamp"`

@@ -210,12 +210,12 @@ func (s *subscription) held(c payment.CustomerID) payment.GatewaySubscription {
 	return h
 }
 
-// rate returns the rate of a plan.
+// rate returns a plan's rate.
 func rate(p payment.Plan) payment.Rate {
 	return payment.Rate{Ref: priceRef(p), Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
 }
 
-// priceRef returns the id of a plan's price. One without an id, which the sandbox does not need, has that of the plan.
+// priceRef returns the id of a plan's price. A price without an id, which the sandbox does not need, has the plan's id.
 func priceRef(p payment.Plan) string {
 	return cmp.Or(p.PriceRef, string(p.ID))
 }

@@ -135,10 +135,10 @@ func (b *account) paid(i *invoice, now time.Time) {
 	}
 }
 
-// waitsFor reports whether an invoice is that of a change that waits for the payer.
+// waitsFor reports whether an invoice belongs to a change that waits for the payer.
 func (s *subscription) waitsFor(i *invoice) bool { return s.Change != nil && s.Change.Invoice == i.ID }
 
-// open is the newest unpaid invoice of a subscription for a period; nil if there is none.
+// open is the newest unpaid invoice of a subscription for a period, or nil.
 func (b *account) open(id payment.SubscriptionID) *invoice {
 	s := b.subscription(id)
 	for n := len(b.Invoices) - 1; n >= 0; n-- {
@@ -149,7 +149,7 @@ func (b *account) open(id payment.SubscriptionID) *invoice {
 	return nil
 }
 
-// voidAll voids the open invoices of a subscription and cancels its intents that wait for the payer.
+// voidAll voids a subscription's open invoices and cancels its intents that wait for the payer.
 func (b *account) voidAll(id payment.SubscriptionID) {
 	for i := b.open(id); i != nil; i = b.open(id) {
 		b.void(i)

@@ -189,7 +189,7 @@ func (g *Gateway) Page(ctx context.Context, l payment.SandboxLink) (*payment.San
 	return g.page(b, n), nil
 }
 
-// onPage changes the account of a page, as its payer.
+// onPage changes a page's account, as its payer.
 func (g *Gateway) onPage(
 	ctx context.Context, l payment.SandboxLink, act func(b *account, n *session, now time.Time) error,
 ) error {
@@ -231,7 +231,7 @@ func (g *Gateway) page(b *account, n *session) *payment.SandboxPage {
 	return p
 }
 
-// live returns the live subscription of b; nil if there is none.
+// live returns the live subscription of b, or nil.
 func (b *account) live() *subscription {
 	for _, s := range b.Subscriptions {
 		if s.Status.Live() {

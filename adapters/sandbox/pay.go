@@ -60,7 +60,7 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 	return out, nil
 }
 
-// askPayer returns the intent by which the payer authenticates the payment of an invoice.
+// askPayer returns the intent by which the payer authenticates an invoice's payment.
 func (b *account) askPayer(i *invoice, now time.Time) payment.IntentID {
 	for _, n := range b.Intents {
 		if n.Status == wantsAction && (n.Invoice == i.ID || (n.Invoice == "" && n.Subscription == i.Subscription &&

@@ -23,7 +23,7 @@ import (
 // Account is the name of the one account that each org has in the sandbox.
 const Account = "sandbox"
 
-// Deliver carries an event to the webhook of an org.
+// Deliver carries an event to an org's webhook.
 type Deliver func(ctx context.Context, org identity.OrgID, body []byte, signature string) error
 
 // Gateway is an org's sandbox.
@@ -42,7 +42,7 @@ var (
 	_ ports.SandboxPayer = (*Gateway)(nil)
 )
 
-// New returns the sandbox of an org. Secrets are derived with mac, and are not stored.
+// New returns an org's sandbox. Secrets are derived with mac, and are not stored.
 func New(org identity.OrgID, accounts ports.SandboxAccounts, clock func() time.Time, mac func(text string) string,
 	deliver Deliver) *Gateway {
 	return &Gateway{org: org, accounts: accounts, clock: clock, mac: mac, deliver: deliver,

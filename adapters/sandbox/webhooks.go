@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// post lets one goroutine at a time deliver the events of a customer. busy has the customers whose events are
-// being delivered.
+// post lets one goroutine at a time deliver a customer's events. busy has the customers whose events are being
+// delivered.
 type post struct {
 	mu   sync.Mutex
 	busy map[payment.CustomerID]*delivery
@@ -50,9 +50,9 @@ func (p *post) end(c payment.CustomerID) bool {
 	return true
 }
 
-// flush delivers the pending events of a customer, or waits until another call has. Otherwise parallel calls would
-// overtake their events: cards could be tried after the limit of declined cards was reached. Events that cannot be
-// delivered stay pending until the next attempt; the call that caused them does not fail.
+// flush delivers a customer's pending events, or waits until another call has. Otherwise parallel calls would overtake
+// their events: cards could be tried after the limit of declined cards was reached. Events that cannot be delivered
+// stay pending until the next attempt; the call that caused them does not fail.
 func (g *Gateway) flush(ctx context.Context, c payment.CustomerID) {
 	d, deliver := g.post.begin(c)
 	if !deliver {

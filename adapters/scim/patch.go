@@ -156,7 +156,7 @@ func valueOf(item any) string {
 	return text(m, "value")
 }
 
-// applyToItems changes the items of a list that an expression selects. If there is none, add and replace create it.
+// applyToItems changes the items of a list that an expression selects. If it selects none, add and replace create one.
 func applyToItems(parent map[string]any, op, name string, path filter.Path, value any) error {
 	equal, ok := equalities(path.ValueExpression)
 	if !ok {

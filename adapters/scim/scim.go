@@ -1,5 +1,5 @@
 // Package scim serves SCIM 2.0 (RFC 7643, RFC 7644): the directory of an identity provider manages an org's people.
-// The protocol is that of github.com/elimity-com/scim; this package turns its resources into use cases.
+// github.com/elimity-com/scim implements the protocol; this package turns its resources into use cases.
 package scim
 
 import (

@@ -115,8 +115,8 @@ func external(id string) optional.String {
 	return optional.NewString(id)
 }
 
-// attributesOf returns the stored attributes of a person in the library's form. Other attributes that a directory sends
-// are not stored.
+// attributesOf returns a person's stored attributes in the library's form. Other attributes that a directory sends are
+// not stored.
 func attributesOf(p *account.DirectoryPerson) scim.ResourceAttributes {
 	attributes := scim.ResourceAttributes{"userName": p.UserName, "active": p.Active}
 	put(attributes, "externalId", p.ExternalID)

@@ -25,7 +25,7 @@ import (
 type Envelope struct {
 	keys    purposeSealer // of data keys
 	aead    tink.AEAD
-	root    []byte   // the key of Fingerprint; those of Digest are derived from it
+	root    []byte   // the key of Fingerprint; the keys of Digest are derived from it
 	digests sync.Map // purpose → key; to derive one takes six times as long as the digest (BenchmarkDigest)
 }
 
@@ -35,7 +35,7 @@ var _ ports.CredentialSealer = (*Envelope)(nil)
 var fingerprintPurpose = []byte("atrium fingerprint key")
 
 // NewEnvelope returns an Envelope on a keyring. keep receives a fresh sealed fingerprint key,
-// stores it if there is none yet, and returns the stored one.
+// stores it if no key is stored, and returns the stored key.
 func NewEnvelope(ring *Keyring, keep func(fresh []byte) ([]byte, error)) (*Envelope, error) {
 	keys := purposeSealer{ring, DataKeys}
 	e := &Envelope{keys: keys, aead: aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), wrapper{keys})}

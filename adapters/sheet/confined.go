@@ -44,7 +44,7 @@ func NewConfined(run ports.Confined, stream ports.ConfinedStream, limit time.Dur
 // request is a call on its way to the child. It contains the secrets of an account in plain text.
 type request struct {
 	Location source.SheetLocation
-	Kind     connection.Kind // of the account; "" if there is none
+	Kind     connection.Kind // of the account; "" without one
 	Account  json.RawMessage
 	Egress   identity.Egress
 	Files    bool

@@ -52,8 +52,8 @@ type Guard func(egress identity.Egress, allows func(port uint16) bool, limits Li
 
 const httpsPort = 443
 
-// allowsPort returns which ports a file at u may be fetched from: that of https, which redirects may lead to, and that
-// of u, unless it is one that systems reserve.
+// allowsPort returns which ports a file at u may be fetched from: the https port, which redirects may lead to, and u's
+// port, unless systems reserve it.
 func allowsPort(u *url.URL) func(uint16) bool {
 	ownPort := portOf(u)
 	return func(port uint16) bool { return port == httpsPort || (port >= 1024 && port == ownPort) }

@@ -19,7 +19,7 @@ type Router struct {
 }
 
 // NewRouter returns a Router that passes Google Sheets to googleSheets and all other locations to files, among them
-// those of Microsoft.
+// Microsoft's.
 func NewRouter(files, googleSheets ports.Sheets) *Router {
 	return &Router{files: files, google: googleSheets}
 }

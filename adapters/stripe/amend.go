@@ -151,7 +151,7 @@ func (g *Gateway) update(
 	return updated, err
 }
 
-// changeLater changes the schedule of a subscription, and then its end, and returns it as it is then.
+// changeLater changes a subscription's schedule, and then its end, and returns it as it is then.
 func (g *Gateway) changeLater(
 	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 ) (*stripe.Subscription, error) {
@@ -178,7 +178,7 @@ func (g *Gateway) changeLater(
 	return current, afterEffect(translate(err))
 }
 
-// released ends the schedule of a subscription, and returns the subscription, which stays as it is.
+// released ends a subscription's schedule, and returns the subscription, which stays as it is.
 func (g *Gateway) released(ctx context.Context, key string, s *stripe.Subscription) (*stripe.Subscription, error) {
 	_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID,
 		&stripe.SubscriptionScheduleReleaseParams{Params: g.writeParams(key + "_release")})

@@ -39,7 +39,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d payment.Deta
 	return payment.CustomerID(c.ID), nil
 }
 
-// customerOf looks for the customer that a call has created within the last day. It returns "" if there is none.
+// customerOf looks for the customer that a call has created within the last day. It returns "" if not found.
 func (g *Gateway) customerOf(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	p := &stripe.CustomerListParams{ListParams: g.listParams(),
 		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
@@ -125,7 +125,7 @@ func (g *Gateway) customer(ctx context.Context, c payment.CustomerID) (*stripe.C
 	return customer, nil
 }
 
-// defaultOf returns the default method of a customer; "" if there is none.
+// defaultOf returns a customer's default method, or "".
 func defaultOf(c *stripe.Customer) payment.MethodID {
 	if s := c.InvoiceSettings; s != nil && s.DefaultPaymentMethod != nil {
 		return payment.MethodID(s.DefaultPaymentMethod.ID)
@@ -155,7 +155,7 @@ func toMethod(m *stripe.PaymentMethod) payment.Method {
 }
 
 // SetDefault implements ports.GatewayCustomers. Subscriptions that Atrium creates have no default of their own, so the
-// customer's is used. Those of a checkout page have one, which is charged instead, so it is changed, too.
+// customer's is used. Subscriptions from a checkout page have one, which is charged instead, so it is changed, too.
 func (g *Gateway) SetDefault(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error {
 	isOwner, err := g.owns(ctx, c, m)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// mirrorItems returns the items of a subscription.
+// mirrorItems returns a subscription's items.
 func mirrorItems(s *stripe.Subscription) (items []payment.Item) {
 	if s.Items == nil {
 		return nil
@@ -57,7 +57,7 @@ func updateItems(changes []payment.ItemChange) (items []*stripe.SubscriptionUpda
 	return items
 }
 
-// mirrorSchedule returns what a schedule of a subscription changes; nil if there is none.
+// mirrorSchedule returns what a subscription's schedule changes, or nil.
 func mirrorSchedule(c *stripe.SubscriptionSchedule) *payment.Schedule {
 	if c == nil {
 		return nil
@@ -81,7 +81,7 @@ func mirrorSchedule(c *stripe.SubscriptionSchedule) *payment.Schedule {
 	return out
 }
 
-// phasesLeft returns the phases of a schedule from the current one on.
+// phasesLeft returns a schedule's phases from the current one on.
 func phasesLeft(c *stripe.SubscriptionSchedule) []*stripe.SubscriptionSchedulePhase {
 	current := c.CurrentPhase
 	return slices.DeleteFunc(slices.Clone(c.Phases), func(p *stripe.SubscriptionSchedulePhase) bool {

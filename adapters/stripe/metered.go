@@ -65,8 +65,8 @@ func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) 
 	return m.EventName, nil
 }
 
-// sellsMetered reports whether Stripe sells the metered price of a plan: an amount per unit of a meter's sum. It is
-// true if the plan has none.
+// sellsMetered reports whether Stripe sells a plan's metered price: an amount per unit of a meter's sum. It is true if
+// the plan has none.
 func (g *Gateway) sellsMetered(ctx context.Context, p *payment.Plan) (bool, error) {
 	m := p.Metered
 	if m == nil {
@@ -113,7 +113,7 @@ func orderItems(o payment.Order) []*stripe.SubscriptionCreateItemParams {
 	return items
 }
 
-// mirrorLines returns the first lines of an invoice: Stripe includes ten.
+// mirrorLines returns an invoice's first lines: Stripe includes ten.
 func mirrorLines(i *stripe.Invoice) []payment.InvoiceLine {
 	if i.Lines == nil {
 		return nil

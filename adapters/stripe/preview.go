@@ -10,8 +10,8 @@ import (
 )
 
 // Preview implements ports.GatewayPreviews, by invoices that Stripe computes and does not create
-// (https://docs.stripe.com/api/invoices/create_preview): the one that an immediate change would have, and that of the
-// next period.
+// (https://docs.stripe.com/api/invoices/create_preview): the invoice that an immediate change would have, and the
+// invoice of the next period.
 func (g *Gateway) Preview(
 	ctx context.Context, c payment.CustomerID, id payment.SubscriptionID, a payment.Amendment,
 ) (payment.Preview, error) {
@@ -55,9 +55,9 @@ func (g *Gateway) Preview(
 	return p, nil
 }
 
-// previewInvoice returns an invoice with the rest of the current period ("always_invoice"), or that of a whole period
-// ("none"). Stripe has no next invoice for a subscription that is set to end (invoice_upcoming_none), so that an end
-// which is undone is left out.
+// previewInvoice returns an invoice with the rest of the current period ("always_invoice"), or the invoice of a whole
+// period ("none"). Stripe has no next invoice for a subscription that is set to end (invoice_upcoming_none), so that an
+// end which is undone is left out.
 func (g *Gateway) previewInvoice(
 	ctx context.Context, c payment.CustomerID, s *stripe.Subscription, a payment.Amendment, change payment.Difference,
 	proration string,
@@ -104,8 +104,8 @@ func endsWithPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem) bool 
 	return s.CancelAtPeriodEnd || (s.CancelAt != 0 && s.CancelAt <= item.CurrentPeriodEnd)
 }
 
-// previewDiscounts sets the discounts of a previewed invoice, which are otherwise those of the subscription. A discount
-// for one invoice reduces that of an immediate change, and so not the next one.
+// previewDiscounts sets the discounts of a previewed invoice, which are otherwise the subscription's. A discount for
+// one invoice reduces the invoice of an immediate change, and so not the next invoice.
 func previewDiscounts(
 	p *stripe.InvoiceCreatePreviewParams, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 	proration string,

@@ -16,7 +16,7 @@ import (
 
 var _ ports.GatewayPromotions = (*Gateway)(nil)
 
-// codeOf is the metadata key of a subscription for the promotion code that it was bought with.
+// codeOf is a subscription's metadata key for the promotion code that it was bought with.
 const codeOf = "atrium_code"
 
 // couponOf is the expansion of a discount's coupon.

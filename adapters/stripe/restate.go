@@ -87,7 +87,7 @@ func restated(value reflect.Value, param reflect.Type) reflect.Value {
 	return out
 }
 
-// keepOneName leaves a discount one name, because Stripe takes only one: that of the discount which runs, else what
+// keepOneName leaves a discount one name, because Stripe takes only one: the name of the discount that runs, else what
 // begins it.
 func keepOneName(discount reflect.Value) {
 	isNamed := false

@@ -8,12 +8,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// amendedBy is the metadata key of someone else's schedule for the key of the call that changed it last. That of
-// Atrium's own schedules is changedBy.
+// amendedBy is the metadata key of someone else's schedule for the key of the call that changed it last. Atrium's own
+// schedules have changedBy.
 const amendedBy = "atrium_amended"
 
-// schedule replaces the phases of the schedule of a subscription, which it creates if there is none. Stripe takes what
-// a phase does not name as removed, so that each is restated whole
+// schedule replaces the phases of a subscription's schedule, which it creates if needed. Stripe takes what a
+// phase does not name as removed, so that each is restated whole
 // (https://docs.stripe.com/billing/subscriptions/subscription-schedules/use-cases).
 func (g *Gateway) schedule(
 	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
@@ -116,7 +116,7 @@ func source(
 	return replacement
 }
 
-// subscriptionTerms returns the items of a subscription as those of a phase.
+// subscriptionTerms returns a subscription's items as a phase's items.
 func subscriptionTerms(s *stripe.Subscription) (items []*stripe.SubscriptionSchedulePhaseItem) {
 	for _, i := range s.Items.Data {
 		item := &stripe.SubscriptionSchedulePhaseItem{
@@ -139,7 +139,7 @@ func phaseItem(
 	if terms != nil {
 		restateFields(p, terms)
 	}
-	p.Plan, p.Price, p.Quantity = nil, &price, nil // a plan is the old name of a price
+	p.Plan, p.Price, p.Quantity = nil, &price, nil // a plan is a price's old name
 	if quantity != 0 {
 		p.Quantity = &quantity
 	}
@@ -153,7 +153,7 @@ func taxRates(rates []*stripe.TaxRate) (ids []*string) {
 	return ids
 }
 
-// subscriptionDiscounts returns the discounts that a subscription has, as those of a phase.
+// subscriptionDiscounts returns the discounts that a subscription has, as a phase's discounts.
 func subscriptionDiscounts(s *stripe.Subscription) (p []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams) {
 	for _, d := range s.Discounts {
 		p = append(p, &stripe.SubscriptionScheduleUpdatePhaseDiscountParams{Discount: stripe.String(d.ID)})

@@ -246,7 +246,7 @@ func isMissing(err error) bool {
 		(failure.Code == stripe.ErrorCodeResourceMissing || failure.HTTPStatusCode == http.StatusNotFound)
 }
 
-// isKeyReused reports whether Stripe knows the key of a call with other parameters: those of an older Atrium.
+// isKeyReused reports whether Stripe knows the key of a call with other parameters: an older Atrium's.
 func isKeyReused(err error) bool {
 	var failure *stripe.Error
 	return errors.As(err, &failure) && failure.Type == stripe.ErrorTypeIdempotency

@@ -60,7 +60,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 	return mirrorSubscription(s), nil
 }
 
-// subscriptionOf looks for the subscription that a call has created; nil if there is none.
+// subscriptionOf looks for the subscription that a call has created, or nil.
 func (g *Gateway) subscriptionOf(ctx context.Context, c payment.CustomerID, key string) *stripe.Subscription {
 	for s, err := range g.subscriptions(ctx, c) {
 		if err != nil {
@@ -91,7 +91,7 @@ func (g *Gateway) refuseIfDeclined(ctx context.Context, key string, s *stripe.Su
 	return &payment.DeclinedError{DeclineCode: code}
 }
 
-// declineCode returns why the payment of an invoice was declined; "" if it was not.
+// declineCode returns why an invoice's payment was declined; "" if it was not.
 func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (string, error) {
 	if invoice == nil || invoice.Payments == nil {
 		return "", nil
@@ -240,7 +240,7 @@ func (g *Gateway) end(
 	return translate(err)
 }
 
-// subscriptions yields the subscriptions of a customer in any status, newest first.
+// subscriptions yields a customer's subscriptions in any status, newest first.
 func (g *Gateway) subscriptions(ctx context.Context, c payment.CustomerID) stripe.Seq2[*stripe.Subscription, error] {
 	p := &stripe.SubscriptionListParams{ListParams: g.listParams(), Customer: stripe.String(string(c)),
 		Status: stripe.String("all"), Expand: subscriptionExpansions("data.")}

@@ -44,7 +44,7 @@ func Classify(ctx context.Context, err error) error {
 	return connection.Internal
 }
 
-// IsTimeout reports whether an error is that of a deadline, a socket's or a context's.
+// IsTimeout reports whether an error comes from a deadline, a socket's or a context's.
 func IsTimeout(err error) bool {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, syscall.ETIMEDOUT) {

@@ -56,7 +56,7 @@ type answer struct {
 
 // failure is an error on its way from the child.
 type failure struct {
-	Code  connection.Code // "" if there is none
+	Code  connection.Code // "" without a failure
 	State string          // of a connection.UnreadableError
 }
 
@@ -108,7 +108,7 @@ type probePart struct {
 	Report *connection.Report
 }
 
-// probe streams the checks of a probe from the child, which trace follows.
+// probe streams a probe's checks from the child, which trace follows.
 func (c *Confined) probe(ctx context.Context, target ports.Target, trace *Trace) (connection.Report, error) {
 	r, err := requestTo(target, request{Call: callProbe})
 	if err != nil {

@@ -33,7 +33,7 @@ func recognise(ctx context.Context, n Network, target ports.Target, step connect
 	defer cancel()
 	found := service(ctx, n, target)
 	if step == connection.TLS && code == connection.ConnectTimeout && found == connection.ServiceHTTP {
-		// By chance a handshake looks like the start of a request: ClickHouse then waits for the rest.
+		// By chance a handshake looks like a request's start: ClickHouse then waits for the rest.
 		code = connection.TLSUnsupported
 	}
 	return target.Credential.Kind().Recognised(code, found)

@@ -20,10 +20,10 @@ import (
 )
 
 // RedshiftAPI is the address of Amazon's APIs that give temporary passwords for Amazon Redshift. The zero RedshiftAPI
-// is that of the cluster's region.
+// is the cluster's region's.
 type RedshiftAPI struct {
 	Host  string         // to connect to; "" for the host of the API
-	Port  uint16         // 0 for that of HTTPS
+	Port  uint16         // 0 for HTTPS
 	Roots *x509.CertPool // nil for the machine's
 }
 
@@ -103,7 +103,7 @@ func clusterPassword(
 	}
 }
 
-// workgroupPassword returns a request of the JSON protocol 1.1. The user is that of the IAM user.
+// workgroupPassword returns a request of the JSON protocol 1.1. The user follows from the IAM user.
 func workgroupPassword(
 	c connection.Credential, d connection.RedshiftDatabase,
 ) (body string, headers map[string]string, read readPassword) {
@@ -130,8 +130,8 @@ func workgroupPassword(
 	}
 }
 
-// refusedByAWS returns the error for the code of an error of AWS ("Common Errors" of both references, and those of the
-// actions). Everything else is a failure of the API, among it the codes of throttling.
+// refusedByAWS returns the error for the code of an error of AWS ("Common Errors" of both references, and the errors of
+// the actions). Everything else is a failure of the API, among it the codes of throttling.
 func refusedByAWS(code string) connection.Code {
 	switch strings.TrimSuffix(strings.TrimSuffix(code, "Exception"), "Fault") {
 	case "InvalidClientTokenId", "UnrecognizedClient", "MissingAuthenticationToken", "SignatureDoesNotMatch",

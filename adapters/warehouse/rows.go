@@ -13,9 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// RowSession is a Session that can stream the rows of a table.
+// RowSession is a Session that can stream a table's rows.
 type RowSession interface {
-	// Rows passes the rows of a table to out. It keeps only a few of them in memory.
+	// Rows passes a table's rows to out. It keeps only a few of them in memory.
 	Rows(q connection.RowsQuery, out *Batches) error
 }
 
@@ -106,8 +106,8 @@ func WholeFloat(text string, bits int) string {
 	return text
 }
 
-// Place returns the text of a key as the place of its row, for kinds whose texts lose nothing: nil if it was cut or is
-// not what the server has.
+// Place returns a key's text as the place of its row, for kinds whose texts lose nothing: nil if it was cut or is not
+// what the server has.
 func Place(key *string) *string {
 	if key == nil || len(*key) >= MaxValue || strings.ContainsRune(*key, utf8.RuneError) {
 		return nil

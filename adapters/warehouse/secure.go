@@ -44,8 +44,8 @@ func Unverified(name string) *tls.Config {
 	return &tls.Config{ServerName: name, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // as said
 }
 
-// VerifyChain verifies the certificate of a server: that an authority of roots signed it, and that it is for name, if
-// there is one.
+// VerifyChain verifies a server's certificate: that an authority of roots signed it, and that it is for name, if there
+// is one.
 func VerifyChain(s tls.ConnectionState, roots *x509.CertPool, name string) error {
 	intermediates := x509.NewCertPool()
 	for _, c := range s.PeerCertificates[1:] {

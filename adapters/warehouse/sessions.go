@@ -131,8 +131,8 @@ func Chosen(q connection.PreviewQuery, all []connection.Column) connection.Previ
 	return connection.Preview{Columns: choice.Columns, Total: choice.Total, Truncated: choice.Truncated}
 }
 
-// estimate returns the row count of a table from the catalogue; -1 if it is unknown. It asks for the page of tables
-// that follows all shorter names.
+// estimate returns a table's row count from the catalogue; -1 if it is unknown. It asks for the page of tables that
+// follows all shorter names.
 func estimate(s Session, t connection.TableRef) int64 {
 	name := []rune(t.Name)
 	previous := connection.TableRef{Schema: t.Schema, Name: string(name[:max(len(name)-1, 0)])}

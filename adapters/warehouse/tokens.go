@@ -58,7 +58,7 @@ func FetchToken(
 	return tokenFailure(ctx, err)
 }
 
-// tokenFailure returns why there is no token. Failures of the network are not those of the database's host.
+// tokenFailure returns why there is no token. Failures of the network are not failures of the database's host.
 func tokenFailure(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled

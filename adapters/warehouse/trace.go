@@ -1,5 +1,5 @@
-// Package warehouse has the common parts of the kinds of warehouse: the steps of a probe, the recognition of
-// protocols, errors of the network and of TLS, and calls through a child process.
+// Package warehouse has the common parts of the kinds of warehouse: a probe's steps, the recognition of protocols,
+// errors of the network and of TLS, and calls through a child process.
 package warehouse
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Trace follows one call through the steps of a probe.
+// Trace follows one call through a probe's steps.
 type Trace struct {
 	Server connection.Server
 	Watch  func(connection.Check) // is called with each check as soon as its step has passed; may be nil

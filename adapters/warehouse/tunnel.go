@@ -164,7 +164,7 @@ func (t *tunnel) close() {
 }
 
 // channelConn is a connection through a channel. A channel of the library has no deadlines, so a pipe with deadlines
-// is before it. Its errors are those of the connection to the SSH server, if that one failed.
+// is before it. Its errors are the errors of the connection to the SSH server, if that failed.
 type channelConn struct {
 	net.Conn
 	channel net.Conn

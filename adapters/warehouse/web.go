@@ -69,7 +69,7 @@ func (w *Web) SpokeTLS() bool { return bytes.HasPrefix(w.recorder.First(), []byt
 // Silent reports whether the server has sent nothing.
 func (w *Web) Silent() bool { return w.recorder.Count() == 0 }
 
-// Do sends a request and reads the whole response. Its errors are those of Stream.
+// Do sends a request and reads the whole response. It returns the errors of Stream.
 func (w *Web) Do(ctx context.Context, r *http.Request) (answer Answer, err error) {
 	err = w.Stream(ctx, r, func(response *http.Response) error {
 		answer.Status, answer.Header = response.StatusCode, response.Header

@@ -49,7 +49,7 @@ type Worker struct {
 	queue    ports.JobQueue
 	table    Table
 	leases   map[job.Kind]time.Duration // of a job that is taken
-	urgent   map[job.Kind]time.Duration // those of leases that are urgent
+	urgent   map[job.Kind]time.Duration // the lengths of urgent leases
 	log      *slog.Logger
 	measured *measures
 }
@@ -202,7 +202,7 @@ func (w *Worker) run(ctx context.Context, j job.Job, start time.Time) {
 // again.
 func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, end time.Time) error {
 	var err error
-	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the queue when ctx ends
+	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides the queue's error when ctx ends
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
 		defer cancel()
 		if err = w.queue.Settle(try, j, o); errors.Is(err, ports.ErrJobLost) {

@@ -39,7 +39,7 @@ Examples:
 
 // exported is the destination of an export.
 type exported interface {
-	// resume returns the seq of the last exported event; 0 if there is none.
+	// resume returns the seq of the last exported event, or 0.
 	resume(ctx context.Context) (cursor int64, err error)
 
 	// write adds events, and returns when they are stored, or buffered until there are more.

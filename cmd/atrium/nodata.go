@@ -24,7 +24,7 @@ func (p *process) withCore(f func(*node.Core) error) error {
 	return p.open(c, f)
 }
 
-// open runs f on opened data, which it creates if there is none.
+// open runs f on opened data, which it creates if needed.
 func (p *process) open(c configs.Config, f func(*node.Core) error) error {
 	app, closeAll, err := buildCore(p.ctx, c, node.NewLog(p.stderr, c.Log))
 	if err != nil {

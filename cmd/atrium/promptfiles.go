@@ -48,7 +48,7 @@ type promptFiles struct {
 	there  map[string]served
 }
 
-// served is the latest version of a template, as a file.
+// served is a template's latest version, as a file.
 type served struct {
 	id, version string
 	number      int
@@ -60,8 +60,8 @@ func digest(file []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// openPrompts reads the files below dir, and what the server has in a folder. The empty folder is that of the lock
-// file.
+// openPrompts reads the files below dir, and what the server has in a folder. The empty folder is the folder of the
+// lock file.
 func (p *process) openPrompts(f remoteFlags, dir, folder string) (*promptFiles, error) {
 	client, err := p.connect(f)
 	if err != nil {
@@ -137,7 +137,7 @@ func (f *promptFiles) fetch(ctx context.Context) error {
 	return nil
 }
 
-// latest reads the latest version of a template.
+// latest reads a template's latest version.
 func (f *promptFiles) latest(ctx context.Context, t *atrium.PromptTemplate) (served, error) {
 	var v struct {
 		ID     string `json:"id"`

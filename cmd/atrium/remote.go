@@ -231,7 +231,7 @@ func (w *whoamiCommand) Run(p *process) error {
 		[][]string{{nameOf(me), me.Org.Slug, workspace, role}})
 }
 
-// nameOf returns the e-mail address of the caller, or the id if there is none.
+// nameOf returns the caller's e-mail address, or the id without one.
 func nameOf(me *atrium.Me) string {
 	if me.User.Email != nil {
 		return *me.User.Email

@@ -19,7 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// started is how long after the start its work has ended, that of background loops included.
+// started is how long after the start its work has ended, including the background loops' work.
 const started = time.Second
 
 type serveCommand struct {

@@ -23,7 +23,8 @@ var (
 		mail.New, wire.FieldsOf(new(configs.Config), "Mail"),
 	)
 
-	// usecases is every use case on the stores of the pool, and the function that binds them to those of a transaction.
+	// usecases is every use case on the stores of the pool, and the function that binds them to the stores of a
+	// transaction.
 	usecases = wire.NewSet(wire.FieldsOf(new(node.External), "External"), application.NewBind, node.NewServices)
 
 	// serving is the HTTP API on a core.

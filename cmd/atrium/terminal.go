@@ -42,7 +42,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 		if unicode.IsControl(r) && r != '\t' && r != '\n' {
 			return unicode.ReplacementChar
 		}
-		return r // that of an invalid byte is also U+FFFD
+		return r // the rune of an invalid byte is also U+FFFD
 	}, bytes.ReplaceAll(text[:end], []byte("\r\n"), []byte("\n")))
 	if _, err := t.file.Write(printable); err != nil {
 		return 0, err

@@ -65,7 +65,7 @@ func (u *userEnableCommand) Run(p *process) error {
 	})
 }
 
-// withPerson runs f for the person of an org with an e-mail address.
+// withPerson runs f for an org's person with an e-mail address.
 func (p *process) withPerson(org, email string, f func(*node.Core, identity.Actor, identity.UserID) error) error {
 	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, org)

@@ -93,8 +93,8 @@ func marked(sample []byte) string {
 	return ""
 }
 
-// codePages maps the detector's names of encodings that it recognises well to those of the WHATWG Encoding Standard.
-// The national variants are read as the larger sets that contain them.
+// codePages maps the detector's names of encodings that it recognises well to the names in the WHATWG Encoding
+// Standard. The national variants are read as the larger sets that contain them.
 var codePages = map[string]string{
 	"Windows-1251": "windows-1251", "KOI8-R": "koi8-r", "MacCyrillic": "x-mac-cyrillic", "ISO-8859-5": "iso-8859-5",
 	"IBM866": "ibm866", "Windows-1253": "windows-1253", "ISO-8859-7": "windows-1253", "Windows-1255": "windows-1255",
@@ -139,7 +139,7 @@ func codePage(sample []byte) string {
 	return best
 }
 
-// signs are those of every language.
+// signs are the signs of every language.
 const signs = "€£§°–—‘’‚“”„«»…•™©®´\u00a0"
 
 // latin are the code pages of languages with Latin letters, with the non-ASCII letters of each language. If several fit

@@ -20,7 +20,7 @@ const (
 	maxSample = 64 << 10 // bytes that charset and delimiter are guessed from
 )
 
-// Read reads the first rows of a table. The result has one tab, named title.
+// Read reads a table's first rows. The result has one tab, named title.
 //
 // Rows are numbered as programs that show tables do: an empty line is a row. The count of all rows is an estimate:
 // lines within quotes count too. Read returns source.ErrFileTooLarge if a row that it reads is longer than 1 MiB, and
@@ -154,7 +154,7 @@ func (a *allowance) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// lines counts lines, the last one also if nothing ends it.
+// lines counts lines, including a last one that nothing ends.
 func lines(r io.Reader) (n int, err error) {
 	buffer, last := make([]byte, 64<<10), byte('\n')
 	for {
@@ -175,7 +175,7 @@ func lines(r io.Reader) (n int, err error) {
 }
 
 // delimiter guesses the separator of values: the one that gives the most records the same number of values, more than
-// one; in a tie, the one with the most values. It returns a comma if there is none.
+// one; in a tie, the delimiter with the most values. It returns a comma if no delimiter fits.
 func delimiter(sample string, isWhole bool) rune {
 	const enough = 20 // records
 	best, bestShare, bestWidth := ',', 0.0, 1

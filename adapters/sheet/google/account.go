@@ -56,7 +56,7 @@ type accounts struct {
 	all map[key]*account
 }
 
-// forTarget returns the account for a target: the workspace's own, else that of the org's API key.
+// forTarget returns the account for a target: the workspace's own, else the org's API key.
 func (a *accounts) forTarget(target ports.SheetTarget) (*account, error) {
 	var text []byte
 	switch {

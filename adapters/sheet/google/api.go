@@ -25,7 +25,7 @@ const (
 	maskValues = "values"
 )
 
-// book has the title and the tabs of a sheet.
+// book has a sheet's title and tabs.
 type book struct {
 	title string
 	tabs  []source.Tab

@@ -18,7 +18,7 @@ import (
 // sheet (/d/e/…) does not match: it is a file.
 var pathForm = regexp.MustCompile(`^/spreadsheets/(?:u/\d{1,3}/)?d/([A-Za-z0-9_-]+)(?:/.*)?$`)
 
-// How many characters the id of a sheet has; Google documents no limits, and gives 44.
+// How many characters a sheet's id has; Google documents no limits, and gives 44.
 const minSheetID, maxSheetID = 10, 128
 
 var gidForm = regexp.MustCompile(`^\d{1,10}$`)

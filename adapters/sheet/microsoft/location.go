@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// itemForm matches the path of an item in the API. Identifiers of drives begin with b!, those of personal ones do not.
+// itemForm matches the path of an item in the API. Identifiers of drives begin with b!, except for personal drives.
 var itemForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/v1\.0/drives/[A-Za-z0-9!_-]{1,128}/items/[A-Za-z0-9!_-]{1,128}$`)
 })

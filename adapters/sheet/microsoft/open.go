@@ -58,8 +58,8 @@ func (c Config) Open(
 	return upstream.File{Name: source.TabTitle(found.Name), Response: response}, err
 }
 
-// download requests the content of an item. The API answers with the address of another server, which needs no token,
-// and which must not get it ("Download preauthenticated URLs").
+// download requests the content of an item. The API answers with another server's address, which needs no token, and
+// which must not get it ("Download preauthenticated URLs").
 func (c Config) download(
 	ctx context.Context, client, strict *http.Client, token, path string,
 ) (*http.Response, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// The servers of the global cloud. Those of national clouds have other names, and are not supported.
+// The servers of the global cloud. Servers of national clouds have other names, and are not supported.
 const (
 	loginHost = "login.microsoftonline.com"
 	graphHost = "graph.microsoft.com"

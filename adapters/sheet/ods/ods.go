@@ -88,14 +88,14 @@ type document struct {
 	failed error // of what tables and rows were passed to
 }
 
-// cells are those of a row: as they are shown, and those that are stored otherwise.
+// cells are a row's cells: as they are shown, and the values that are stored differently.
 type cells struct {
 	shown, stored []*string
 }
 
 type table struct {
 	source.Tab
-	rows [][]*string // those of a preview
+	rows [][]*string // a preview's rows
 }
 
 // keep keeps a row of a preview if its number, counted from 1 within the window, is one of it.
@@ -207,7 +207,7 @@ func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells)
 	}
 }
 
-// row reads the cells of a row, and how many columns it takes up to its last one that is not empty.
+// row reads a row's cells, and how many columns it takes up to its last one that is not empty.
 func (d *document) row() (row cells, width int, err error) {
 	col := 0
 	for {
@@ -340,7 +340,7 @@ func (d *document) paragraph() (string, error) {
 	return text.String(), nil
 }
 
-// repeated reads a repeat count: 1 to most, 1 if there is none.
+// repeated reads a repeat count: 1 to most, 1 if it is missing.
 func repeated(e xml.StartElement, attribute string, limit int) int {
 	n, err := strconv.Atoi(zipfile.Attribute(e, attribute))
 	if err != nil {

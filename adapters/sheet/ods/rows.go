@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and those of
-// numbers, dates and booleans also as they are stored. It holds one row at a time.
+// Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and numbers,
+// dates and booleans also as they are stored. It holds one row at a time.
 //
 // Which tab a location names can depend on the tabs after it: one that is spelled exactly so goes first, and so does
 // one that is not hidden. If the end of the document shows that the tab is an earlier one, it is read again.

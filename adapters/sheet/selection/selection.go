@@ -1,4 +1,4 @@
-// Package selection chooses the rows and columns of a query from the rows of a sheet, as they are read one by one.
+// Package selection chooses the rows and columns of a query from a sheet's rows, as they are read one by one.
 package selection
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// ErrEnough ends the reading of a sheet when enough rows were read.
+// ErrEnough ends a sheet's reading when enough rows were read.
 var ErrEnough = errors.New("enough rows")
 
 // The size at which a batch is sent.
@@ -41,7 +41,7 @@ type line struct {
 	shown, stored []*string
 }
 
-// New returns a Selection for a tab with its header in a row, from 1, or column.NoHeader. version is that of the file.
+// New returns a Selection for a tab with its header in a row, from 1, or column.NoHeader. version is the file's.
 // It gives batches to each.
 func New(
 	ctx context.Context, headerRow int, version string, q source.RowsQuery, handle func(column.Batch) error,

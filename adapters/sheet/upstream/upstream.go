@@ -44,7 +44,7 @@ func Unreachable(err error) error {
 	return source.ErrSheetFailed
 }
 
-// certificate returns what is wrong with the certificate of a host, "" if nothing.
+// certificate returns what is wrong with a host's certificate, "" if nothing.
 func certificate(err error) string {
 	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	_, otherName := errors.AsType[x509.HostnameError](err)

@@ -134,7 +134,7 @@ func (b *workbook) serial(date string) string {
 }
 
 // codesOf returns the format code of each style of cells; "" for one that is not known. It returns what could be read
-// of broken styles. Dates whose format is that of the system are shown as local does.
+// of broken styles. Dates in the system's format are shown as local does.
 func codesOf(styles []byte, local source.LocaleDate) []string {
 	var sheet struct {
 		NumFmts struct {
@@ -168,7 +168,7 @@ func (b *workbook) from1904() bool { return b.dates == "1" || b.dates == "true" 
 // noStyles is a part that has no styles.
 const noStyles = `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`
 
-// stylesXML returns the part, or noStyles if there is none or it would take too long to read.
+// stylesXML returns the part, or noStyles if it is missing or would take too long to read.
 func (b *workbook) stylesXML() ([]byte, error) {
 	if !b.pack.Has(b.styles) {
 		return []byte(noStyles), nil

@@ -52,11 +52,11 @@ func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 	return rows, area, nil
 }
 
-// errEnough ends the reading of a sheet when enough rows were read.
+// errEnough ends a sheet's reading when enough rows were read.
 var errEnough = errors.New("enough rows")
 
-// each passes the rows of a sheet to do, in the order of the file, each with its number and those cells that are not
-// empty, in order, up to the last column that is shown. It holds one row at a time.
+// each passes a sheet's rows to do, in the order of the file, each with its number and those cells that are not empty,
+// in order, up to the last column that is shown. It holds one row at a time.
 func (b *workbook) each(part string, handle func(number int, cells []cell) error) error {
 	r, err := b.pack.LastPart(part, b.maxSheet)
 	if err != nil {
@@ -115,7 +115,7 @@ func readCell(in *xml.Decoder, e xml.StartElement) (c cell, err error) {
 	return c, err
 }
 
-// values returns the cells of a row as they are shown, and those of numbers and dates also as they are stored.
+// values returns a row's cells as they are shown, and numbers and dates also as they are stored.
 func (b *workbook) values(cells []cell) (shownCells, storedCells []*string, err error) {
 	width := cells[len(cells)-1].col + 1
 	shownCells, storedCells = make([]*string, width), make([]*string, width)
@@ -171,7 +171,7 @@ func value(in *xml.Decoder, isText bool) (content string, pending bool, err erro
 	}
 }
 
-// chars reads the rest of an element and adds its text, not that of elements within.
+// chars reads the rest of an element and adds its text, not the text of elements within.
 func chars(in *xml.Decoder, text *strings.Builder) error {
 	for {
 		token, err := in.Token()

@@ -31,7 +31,7 @@ type texts struct {
 	first  []int // the number of the first text of each block
 	size   int   // of packed
 	open   []byte
-	count  int // of texts, with those of the open block
+	count  int // of texts, including the open block's
 
 	to     *zstd.Encoder
 	from   *zstd.Decoder
@@ -52,7 +52,7 @@ func newTexts(in *xml.Decoder, limit int) (*texts, error) {
 	return &texts{in: in, most: limit, to: encoder, from: decoder}, err
 }
 
-// sharedText returns a text by its number; "" if there is none.
+// sharedText returns a text by its number, or "".
 func (b *workbook) sharedText(number string) (string, error) {
 	i, err := strconv.Atoi(number)
 	if err != nil || i < 0 || !b.pack.Has(b.texts) {
@@ -97,7 +97,7 @@ func (t *texts) next() error {
 	}
 }
 
-// item reads the rest of an item: its text, or those of its runs, without how East Asian text is spoken.
+// item reads the rest of an item: its text, or its runs' text, without how East Asian text is spoken.
 func (t *texts) item() (string, error) {
 	var text strings.Builder
 	for {
@@ -171,7 +171,7 @@ func (t *texts) block(index int) ([]byte, error) {
 		return recent.texts, nil
 	}
 	block, err := t.from.DecodeAll(t.packed[index], nil)
-	if len(block) <= 2*blockSize { // those of long texts would be too much
+	if len(block) <= 2*blockSize { // blocks of long texts would be too much
 		recent.block, recent.texts = index+1, block
 	}
 	return block, err

@@ -15,8 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and those of
-// numbers and dates also as they are stored. It holds one row at a time, and the shared texts of those before:
+// Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and numbers
+// and dates also as they are stored. It holds one row at a time, and the shared texts of the earlier rows:
 // source.ErrOutOfMemory if these are too many. The rows must be in order, as Excel requires.
 func Rows(
 	r io.ReaderAt, size int64, location source.SheetLocation,
@@ -72,7 +72,7 @@ func (b *workbook) stored(c cell, text string) *string {
 	return b.moment(serial)
 }
 
-// moment returns the moment that Excel stores as a number of days, to the millisecond; nil if there is none. Its
+// moment returns the moment that Excel stores as a number of days, to the millisecond, or nil. Its
 // calendar begins with 1 for 1 January 1900, and has 29 February 1900, which did not exist, or it begins with 0 for
 // 1 January 1904 (ECMA-376 part 1, 18.17.4.1).
 func (b *workbook) moment(serial float64) *string {

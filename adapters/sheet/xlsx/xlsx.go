@@ -32,7 +32,7 @@ const (
 type workbook struct {
 	pack   *zipfile.Package
 	sheets []sheet
-	styles string // the part, "" if there is none
+	styles string // the part, or ""
 	texts  string // as styles
 	dates  string // what the workbook says of its dates: 1904's attribute
 	most   int    // characters of a cell

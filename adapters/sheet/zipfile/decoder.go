@@ -46,7 +46,7 @@ func (p *Package) decoder(r io.Reader, weight int64) *xml.Decoder {
 	return xml.NewTokenDecoder(&tokens{in: xml.NewDecoder(r), of: p, weight: weight})
 }
 
-// tokens are those of a part, counted.
+// tokens are a part's tokens, counted.
 type tokens struct {
 	in     *xml.Decoder
 	of     *Package

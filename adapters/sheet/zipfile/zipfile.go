@@ -92,7 +92,7 @@ func (p *Package) Part(name string, limit int64) (io.ReadCloser, error) {
 	return nil, source.ErrUnsupportedFormat
 }
 
-// part is a part behind its own limit and that of its package.
+// part is a part behind its own limit and its package's.
 type part struct {
 	io.ReadCloser
 	of   *Package

@@ -1,5 +1,5 @@
-// Package aws signs requests by AWS Signature Version 4 (IAM User Guide, "Create a signed AWS API request"), for Amazon's
-// services and for servers that are compatible with its S3.
+// Package aws signs requests by AWS Signature Version 4 (IAM User Guide, "Create a signed AWS API request"), for
+// Amazon's services and for servers that are compatible with its S3.
 package aws
 
 import (
@@ -39,7 +39,7 @@ func (k Key) Presign(
 }
 
 // Authorize signs a request whose body has the hash payload, with all headers that it has. The path is signed as it is
-// sent: see Path. The query is that of Query.
+// sent: see Path. The query is Query's.
 func (k Key) Authorize(r *http.Request, service, payload string, now time.Time) {
 	stamp := now.UTC().Format(timeFormat)
 	r.Header.Set("X-Amz-Date", stamp)

@@ -15,7 +15,7 @@ import (
 // pageRows is how many rows of a result are read at a time.
 const pageRows = 500
 
-// Rows implements warehouse.RowSession. The rows are those of one statement, whose result BigQuery keeps: pages of it
+// Rows implements warehouse.RowSession. The rows come from one statement, whose result BigQuery keeps: pages of it
 // are of one snapshot. tabledata.list would cost nothing, but reads what a table has at the time of each page.
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	fields, _, err := s.fields(q.Table)

@@ -42,7 +42,7 @@ func timestampOption(fields []field) (name string, value any) {
 	return "useInt64Timestamp", true
 }
 
-// sqlTypes maps the API's names of types to those of its SQL.
+// sqlTypes maps the API's names of types to the names in its SQL.
 var sqlTypes = map[string]string{"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
 
 var types = map[string]connection.Type{

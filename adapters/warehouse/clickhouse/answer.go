@@ -101,7 +101,7 @@ func (a *answer) failure() error {
 	if a.limited.N <= 0 {
 		return connection.OutOfMemory
 	}
-	// An error of reading is that of the connection, which takes precedence.
+	// An error of reading is the connection's, which takes precedence.
 	rest, _ := io.ReadAll(io.LimitReader(io.MultiReader(a.in.Buffered(), a.limited), maxException))
 	return exception(rest)
 }

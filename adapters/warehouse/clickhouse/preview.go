@@ -90,8 +90,8 @@ func typeOf(name string) (t connection.Type, nullable bool) {
 	return connection.Text, nullable
 }
 
-// isEnum reports whether the values of a column are names, which are selected as they are: toString of version 18 fails
-// for NULL.
+// isEnum reports whether a column's values are names, which are selected as they are: toString of version 18 fails for
+// NULL.
 func isEnum(c connection.Column) bool {
 	return strings.HasPrefix(inside(inside(c.DatabaseType, "LowCardinality"), "Nullable"), "Enum")
 }

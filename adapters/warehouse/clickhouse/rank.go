@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// rank is how rows are in the order of a column: by its type, never by the text of its values.
+// rank is how rows are in a column's order: by its type, never by the text of its values.
 type rank struct {
 	key   string
 	place string              // its value as a text that loses nothing
@@ -14,7 +14,7 @@ type rank struct {
 	float bool                // values may be NaN, which is neither greater nor less than others
 }
 
-// rankOf returns the order of a column: false if its type has none, or no text that says which value it is.
+// rankOf returns a column's order: false if its type has none, or no text that says which value it is.
 func rankOf(c connection.Column) (rank, bool) {
 	key := quote(c.Name)
 	bare := inside(inside(c.DatabaseType, "LowCardinality"), "Nullable")

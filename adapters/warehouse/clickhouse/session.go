@@ -152,7 +152,7 @@ func (s *session) each(sql string, handle func([]*string) error) error {
 		s.end(id)
 	}
 	switch {
-	case errors.Is(err, connection.DatabaseDeniedOrMissing): // that of a view's tables
+	case errors.Is(err, connection.DatabaseDeniedOrMissing): // of a view's tables
 		err = connection.PermissionDenied
 	case errors.Is(err, connection.DatabaseNotFound): // as before
 		err = connection.TableNotFound

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// place has the address of a workspace.
+// place has a workspace's address.
 type place struct {
 	server func(host string) address
 	roots  *x509.CertPool // nil for the machine's

@@ -66,9 +66,9 @@ func refusal(a warehouse.Answer) error {
 // states maps SQLSTATEs ("Error conditions" of Databricks' documentation).
 var states = map[string]connection.Code{
 	"42501": connection.PermissionDenied,
-	"42P01": connection.TableNotFound, // what a view reads, or a table that was dropped meanwhile
+	"42P01": connection.TableNotFound, // what a view reads, or a table that was dropped in the meantime
 	"42704": connection.TableNotFound, // its schema or catalog
-	"42703": connection.TableNotFound, // a column that was dropped meanwhile
+	"42703": connection.TableNotFound, // a column that was dropped in the meantime
 	"42601": connection.UnsupportedVersion,
 	"42883": connection.UnsupportedVersion, // a function that it does not have
 	"57014": connection.QueryTimeout,

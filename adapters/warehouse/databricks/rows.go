@@ -36,7 +36,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, err
 }
 
-// Rows implements warehouse.RowSession. The rows are those of one statement, whose result Databricks keeps: its chunks
+// Rows implements warehouse.RowSession. The rows come from one statement, whose result Databricks keeps: its chunks
 // are of one snapshot. A result above maxResult is connection.ResponseTooLarge.
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	tableColumns, err := s.columns(q.Table)

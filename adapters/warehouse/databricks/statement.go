@@ -19,7 +19,7 @@ const statements = "/api/2.0/sql/statements"
 // fails with an error that only its text tells from others; a result above ours is marked as truncated.
 const maxResult = 24 << 20
 
-// The pauses between requests for the status of a statement. Each is twice as long as the one before.
+// The pauses between requests for the status of a statement. Each is twice as long as the previous one.
 const (
 	minPause = 20 * time.Millisecond
 	maxPause = 500 * time.Millisecond
@@ -28,7 +28,7 @@ const (
 // sending is how long a cancelled call waits for the identifier of a statement that was just sent, to cancel it.
 const sending = 100 * time.Millisecond
 
-// order is the body of a request to run a statement.
+// order is a request's body to run a statement.
 type order struct {
 	Statement   string      `json:"statement"`
 	Warehouse   string      `json:"warehouse_id"`

@@ -36,7 +36,7 @@ func typeOf(databaseType string) connection.Type {
 	return connection.Text
 }
 
-// orders reports whether rows can be in the order of a type, and the text of a value can be cast back to it.
+// orders reports whether rows can be in the order of a type, and a value's text can be cast back to it.
 func orders(databaseType string) bool {
 	switch word(databaseType) {
 	case "tinyint", "smallint", "int", "bigint", "decimal", "boolean", "date", "timestamp", "timestamp_ntz", "string",
@@ -63,7 +63,7 @@ func cell(c connection.Column, limit string) string {
 	return `LEFT(CAST(` + name + ` AS STRING), ` + limit + `)`
 }
 
-// jsonOptions are those of to_json: by default, it leaves out fields without a value, and writes moments with
+// jsonOptions are the options of to_json: by default, it leaves out fields without a value, and writes moments with
 // milliseconds in the time zone of the warehouse.
 const jsonOptions = `map('ignoreNullFields', 'false', 'timeZone', 'UTC', ` +
 	`'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')`

@@ -46,9 +46,9 @@ func (s *session) kill() {
 	}
 }
 
-// wantsTLS reports whether a server that refused a user without TLS accepts the user with TLS: MariaDB's error is that
-// of a wrong password. It signs in on a second connection, whose certificate is not verified. The server gets only what
-// was already sent unencrypted: the response to a challenge that proves the password (mysql_native_password).
+// wantsTLS reports whether a server that refused a user without TLS accepts the user with TLS: MariaDB's error is the
+// same as for a wrong password. It signs in on a second connection, whose certificate is not verified. The server gets
+// only what was already sent unencrypted: the response to a challenge that proves the password (mysql_native_password).
 func wantsTLS(ctx context.Context, n warehouse.Network, target ports.Target) bool {
 	recorder, err := warehouse.Open(ctx, n, target, warehouse.NewTrace())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 const ours = `TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW')`
 
 // readable restricts them to tables of which the user may read at least one column. COLUMNS has the user's privileges,
-// including those of roles.
+// including roles' privileges.
 const readable = `CAST(TABLE_NAME AS BINARY) IN (SELECT CAST(TABLE_NAME AS BINARY) FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = DATABASE() AND FIND_IN_SET('select', PRIVILEGES) > 0)`
 

@@ -71,7 +71,7 @@ func (n number) code() connection.Code {
 }
 
 // inSession returns the error of a statement. Errors that the table or a function of a view causes have one of the
-// standard's SQLSTATE classes, or that of SIGNAL.
+// standard's SQLSTATE classes, or SIGNAL's.
 func inSession(my *mysql.MySQLError) error {
 	code, state := number(my.Number).code(), string(my.SQLState[:])
 	switch class := state[:2]; {
@@ -82,7 +82,8 @@ func inSession(my *mysql.MySQLError) error {
 	return code
 }
 
-// atStart returns the code of an error that prevents a session: in this case a user's quota is that of connections.
+// atStart returns the code of an error that prevents a session: in this case a user's quota is the quota of
+// connections.
 func atStart(n number) connection.Code {
 	if n == 1226 {
 		return connection.TooManyConnections

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// rank is how rows are in the order of a column, never by the text of its values.
+// rank is how rows are in a column's order, never by the text of its values.
 type rank struct {
 	key   string              // the expression that rows are ordered by, by its type and collation
 	place string              // its value as a text that loses nothing, or NULL
@@ -38,7 +38,7 @@ var (
 	wordForm    = regexp.MustCompile(`^[a-z0-9_]+$`)
 )
 
-// rank returns the order of a column: false if its type has none.
+// rank returns a column's order: false if its type has none.
 func (c column) rank() (rank, bool) {
 	key := quote(c.Name)
 	r := rank{key: key, place: `CAST(` + key + ` AS CHAR)`}
@@ -80,7 +80,7 @@ func (c column) rank() (rank, bool) {
 	return r, true
 }
 
-// indexed returns the order of an index of a column that permits each value once: false if it is that of rank.
+// indexed returns the order of an index of a column that permits each value once: false if it is rank's order.
 func (c column) indexed() (rank, bool) {
 	key := quote(c.Name)
 	r := rank{key: key, place: `HEX(` + key + `)`, value: unhex}
@@ -104,7 +104,7 @@ func (r rank) beyond(place string) string {
 // order returns how rows are sorted.
 func (r rank) order() string { return r.key + ` IS NULL, ` + r.key }
 
-// rankOf returns the order of a column of a table: that of an index if the server can read the rows by it.
+// rankOf returns the order of a column of a table: an index's order if the server can read the rows by it.
 func (s *session) rankOf(table string, c column) (rank, error) {
 	r, _ := c.rank()
 	if err := s.run(sortWhole); err != nil {

@@ -71,7 +71,7 @@ func classify(ctx context.Context, err error) error {
 	return err
 }
 
-// classifyRows is classify for statements about the rows of a table.
+// classifyRows is classify for statements about a table's rows.
 func (s *session) classifyRows(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && slices.Contains(s.unreadable, pg.Code) {
 		return unlessCanceled(s.ctx, connection.Unreadable(pg.Code))
@@ -148,7 +148,7 @@ func classifyStart(ctx context.Context, err error, words *reader) error {
 	return connection.NotThisDatabase
 }
 
-// isMessage reports whether the first bytes are those of a message that may come first: a request to
+// isMessage reports whether the first bytes belong to a message that may come first: a request to
 // authenticate, an error, a notice, a word on versions; with a length that such have.
 func isMessage(first []byte) bool {
 	switch first[0] {

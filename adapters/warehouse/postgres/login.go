@@ -61,7 +61,7 @@ func (r *reader) follow(b []byte) {
 }
 
 // poolerTexts are the beginnings of PgBouncer's errors, which mostly have the same SQLSTATE, 08P01. They are not
-// translated. Others are those of a sign-in, or of the server behind it.
+// translated. Others come from a sign-in, or from the server behind it.
 var poolerTexts = []struct {
 	begins string
 	code   connection.Code

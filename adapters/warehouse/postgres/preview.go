@@ -81,7 +81,7 @@ func fromSample(q connection.PreviewQuery) string {
 		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows))
 }
 
-// cells returns rows of some columns as those of a preview.
+// cells returns rows of some columns as a preview's rows.
 func cells(found [][][]byte, columns int) (rows [][]*string, err error) {
 	for _, row := range found {
 		if len(row) != columns {
@@ -107,8 +107,8 @@ func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) 
 }
 
 // fromColumns are the columns a that the user may read of the table t of exactly the name $1.$2, which is the only row
-// if there are none. PostgreSQL would truncate a longer name to one that the catalogue has. So the name is compared
-// twice: as a name, which uses the index, and as text, which is exact.
+// if it has no such column. PostgreSQL would truncate a longer name to one that the catalogue has. So the name is
+// compared twice: as a name, which uses the index, and as text, which is exact.
 var fromColumns = ` FROM (SELECT t.oid, ` + readable + ` AS readable
 		FROM (` + selectOurs + ` AND n.nspname = $1::text::name AND c.relname = $2::text::name OFFSET 0) t
 		WHERE t.schema = $1::text AND t.name = $2::text OFFSET 0) t
@@ -125,8 +125,8 @@ const (
 	nested   = `[]`
 )
 
-// isUnordered is whether rows cannot be in the order of a column: a part of its type has no default operator class of
-// the access method btree, 403, by itself or as a type that its values are without a conversion. The rest of what
+// isUnordered is whether rows cannot be in a column's order: a part of its type has no default operator class of the
+// access method btree, 403, by itself or as a type that its values are without a conversion. The rest of what
 // PostgreSQL accepts ("Index Access Method Operator Classes") has one whatever it is made of.
 const isUnordered = `EXISTS (WITH RECURSIVE part (type) AS (
 		SELECT a.atttypid UNION SELECT inner_type FROM part JOIN pg_type o ON o.oid = part.type, LATERAL (
@@ -139,7 +139,7 @@ const isUnordered = `EXISTS (WITH RECURSIVE part (type) AS (
 		OR EXISTS (SELECT FROM pg_cast f WHERE f.castsource = o.oid AND f.casttarget = c.opcintype
 			AND f.castmethod = 'b' AND f.castcontext = 'i'))))`
 
-// columnsOf lists the columns of a table. A domain has the type that it restricts.
+// columnsOf lists a table's columns. A domain has the type that it restricts.
 func columnsOf(ref connection.TableRef) statement {
 	return statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod),
 		CASE WHEN ` + isNested + ` THEN '` + nested + `' ELSE coalesce(b.typname, y.typname)::text END,

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// redshift is a session with Amazon Redshift: the protocol is that of PostgreSQL 8.0, and the catalogue its own. All
+// redshift is a session with Amazon Redshift: the protocol is PostgreSQL 8.0's, and the catalogue its own. All
 // statements use only what the Amazon Redshift Database Developer Guide documents, and statements about rows no
 // function that only its leader node has.
 type redshift struct{ *session }
@@ -198,8 +198,8 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	return r.stream(list, nil, q, order, floats(columns), out)
 }
 
-// redshiftOrders reports whether rows can be ordered by a column, and the server reads the text of a value as that
-// value, which is not documented of floating-point numbers.
+// redshiftOrders reports whether rows can be ordered by a column, and the server reads a value's text as that value,
+// which is not documented of floating-point numbers.
 func redshiftOrders(c connection.Column) bool {
 	switch c.Type {
 	case connection.Integer, connection.Boolean, connection.Date, connection.DateTime:

@@ -9,8 +9,8 @@ import (
 )
 
 // columns finds a table of exactly this name that the user may use, and lists its columns, in one round trip.
-// SVV_ALL_COLUMNS has those that the user may use, also of shared and external tables. Only SVV_COLUMNS has those of
-// late-binding views.
+// SVV_ALL_COLUMNS has the columns that the user may use, including shared and external tables. Only SVV_COLUMNS has the
+// columns of late-binding views.
 func (r *redshift) columns(ref connection.TableRef) ([]connection.Column, error) {
 	if !isText(ref.Schema) || !isText(ref.Name) {
 		return nil, connection.TableNotFound
@@ -135,8 +135,8 @@ func redshiftText(name, base, limit string) string {
 	return `left(` + text + `, ` + limit + `)`
 }
 
-// floats returns a function that writes the floating-point numbers of a row as texts that lose nothing of them, and no
-// more. The server sends 17 digits, since extra_float_digits is 2, its maximum.
+// floats returns a function that writes a row's floating-point numbers as texts that lose nothing of them, and no more.
+// The server sends 17 digits, since extra_float_digits is 2, its maximum.
 func floats(columns []connection.Column) func(row [][]byte) error {
 	return func(row [][]byte) error {
 		for i, c := range columns {

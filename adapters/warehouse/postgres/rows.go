@@ -68,7 +68,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	return s.stream(list, cut, q, order, wholeFloats(columns), out)
 }
 
-// rank is how the rows of a table t are in the order of a column: by its type. The text only says which value it is.
+// rank is how the rows of a table t are in a column's order: by its type. The text only says which value it is.
 type rank struct {
 	key, text string // the column, and its value as a text that loses nothing
 	value     string // the expression of the value of the text $1
@@ -76,7 +76,7 @@ type rank struct {
 	nullable  bool
 
 	// tie returns what decides between values that are equal and have different texts, such as 1.0 and 1.00. nil if
-	// there are none.
+	// equal values have the same text.
 	tie func(text string) string
 }
 
@@ -109,7 +109,7 @@ func (r *rank) beyond() string {
 
 // stream sends the rows of a table t to out, in an order unless it is nil. list has an expression for each of q's
 // columns, and for the place of a row, and cut one of its result, if there is any: so that each value is computed once.
-// exact changes the values of a row that the server writes in another way; nil if there are none.
+// exact changes the values of a row that the server writes in another way, or nil.
 func (s *session) stream(
 	list, cut []string, q connection.RowsQuery, order *rank, exact func([][]byte) error, out *warehouse.Batches,
 ) error {

@@ -256,8 +256,8 @@ func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
 	return s.send(statements, len(statements))
 }
 
-// askBeforeRows is ask for the last statements before those about the rows of a table, which find names as the role
-// does. The first of those statements can be sent in the same round trip.
+// askBeforeRows is ask for the last statements before those about a table's rows, which find names as the role does.
+// The first of those statements can be sent in the same round trip.
 func (s *session) askBeforeRows(statements []statement, rows ...statement) func() ([][][]byte, error) {
 	all := slices.Concat(statements, []statement{{sql: roleNames}}, rows)
 	next := s.send(all, len(statements)+len(rows))
@@ -295,7 +295,7 @@ func (s *session) send(statements []statement, answers int) func() ([][][]byte, 
 	}
 }
 
-// query runs a statement about the rows of a table and returns them.
+// query runs a statement about a table's rows and returns them.
 func (s *session) query(sql string) ([][][]byte, error) {
 	result := s.conn.ExecParams(s.ctx, sql, nil, nil, nil, nil).Read()
 	return result.Rows, s.classifyRows(result.Err)

@@ -84,7 +84,7 @@ func typeOf(name string) connection.Type {
 	return connection.Text
 }
 
-// orders reports whether rows can be in the order of a type, and Snowflake converts the text of a value to it.
+// orders reports whether rows can be in the order of a type, and Snowflake converts a value's text to it.
 func orders(name string) bool {
 	switch name {
 	case "NUMBER", "BOOLEAN", "DATE", "TIME", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP_TZ", "TEXT", "VARCHAR":
@@ -106,7 +106,7 @@ func compared(c connection.Column, value string) string {
 }
 
 // cell returns the expression for a column's value as text, cut to the most characters, which exact makes a value of.
-// Bytes are written as hexadecimal digits, shapes as WKT. digits are those of the fractions of a second.
+// Bytes are written as hexadecimal digits, shapes as WKT. digits are the digits of a second's fractions.
 func cell(c connection.Column, limit int, digits string) string {
 	name := quote(c.Name)
 	text := `TO_VARCHAR(` + name + `)`

@@ -18,7 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Rows implements warehouse.RowSession. The rows are those of one statement, whose result Snowflake keeps in
+// Rows implements warehouse.RowSession. The rows come from one statement, whose result Snowflake keeps in
 // partitions: all are of one snapshot ("Handling responses" of the SQL API's documentation).
 func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	tableColumns, err := s.existing(q.Table)
@@ -86,8 +86,8 @@ type about struct {
 // pollInterval is how long the session waits before it asks again for the result of a statement.
 const pollInterval = 500 * time.Millisecond
 
-// finished runs a statement, and waits for its result also if it takes longer than the 45 seconds after which the
-// server responds. If the context ends meanwhile, the statement is cancelled.
+// finished runs a statement, and waits for its result even if it takes longer than the 45 seconds after which the
+// server responds. If the context ends in the meantime, the statement is cancelled.
 func (s *session) finished(limit time.Duration, sql string, args ...string) (warehouse.Answer, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, limit+grace)
 	defer cancel()

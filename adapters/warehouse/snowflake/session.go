@@ -122,7 +122,7 @@ func (s *session) query(sql string, args ...string) ([][]*string, error) {
 	return s.queryWithin(s.to.Limits.Statement, sql, args...)
 }
 
-// statement is the body of a request.
+// statement is a request's body.
 type statement struct {
 	SQL        string             `json:"statement"`
 	Timeout    int                `json:"timeout"` // seconds, after which it is cancelled; fractions are not taken

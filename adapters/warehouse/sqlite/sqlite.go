@@ -29,7 +29,7 @@ type Warehouse struct {
 	folder string
 }
 
-// New returns a Warehouse for the files of a folder, which need not exist yet.
+// New returns a Warehouse for a folder's files, which need not exist yet.
 func New(folder string) *Warehouse { return &Warehouse{folder: folder} }
 
 // Probe implements ports.Warehouse.

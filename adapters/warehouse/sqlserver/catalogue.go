@@ -19,7 +19,7 @@ const isTable = ` WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0`
 
 const ours = objects + isTable
 
-// readable restricts them to those of which the user may read at least one column.
+// readable restricts them to tables of which the user may read at least one column.
 const readable = ` AND (HAS_PERMS_BY_NAME(q.name, 'OBJECT', 'SELECT') = 1 OR EXISTS (SELECT 1 FROM sys.columns AS c
 	WHERE c.object_id = o.object_id AND HAS_PERMS_BY_NAME(q.name, 'OBJECT', 'SELECT', c.name, 'COLUMN') = 1))`
 

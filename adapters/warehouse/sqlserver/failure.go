@@ -75,7 +75,7 @@ var numbers = map[int32]connection.Code{
 }
 
 // unreadable maps the numbers of errors that a table, or a function of a view, causes to their SQLSTATE in ODBC; "" if
-// there is none that says more.
+// no SQLSTATE says more.
 var unreadable = map[int32]string{
 	220:  "22003", // out of range
 	232:  "22003", // as before
@@ -178,7 +178,7 @@ func (h *handshake) common(err error) error {
 	return nil
 }
 
-// classify returns the code of an error in a session. ctx is that of the statement.
+// classify returns the code of an error in a session. ctx is the statement's.
 func (s *session) classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

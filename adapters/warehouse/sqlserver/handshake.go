@@ -20,7 +20,7 @@ const fieldEncrypt = "encrypt"
 
 // handshake opens the connections of one sign-in for the driver, and remembers what the driver's errors hide.
 type handshake struct {
-	ctx     context.Context // that of the sign-in
+	ctx     context.Context // the sign-in's
 	network warehouse.Network
 	to      ports.Target
 	name    string // of the server, for its certificate

@@ -8,10 +8,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// maxKey is the maximum length of a key, in bytes, and in units of UTF-16 twice.
+// maxKey is a key's maximum length, in bytes, and in units of UTF-16 twice.
 const maxKey = 8000
 
-// rank is how rows are in the order of a column: by its type and collation, never by the text of its values.
+// rank is how rows are in a column's order: by its type and collation, never by the text of its values.
 type rank struct {
 	column
 	key   string                    // the column
@@ -21,8 +21,8 @@ type rank struct {
 
 var wordForm = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
-// rank returns the order of a column: false if its type has none. The value of a place has the column's type: one of
-// another type would keep the server from using an index.
+// rank returns a column's order: false if its type has none. The value of a place has the column's type: one of another
+// type would keep the server from using an index.
 func (c column) rank() (rank, bool) {
 	r := rank{column: c, key: quote(c.Name), value: `CONVERT(` + c.declared() + `, @p1)`}
 	switch {
@@ -75,7 +75,7 @@ func (r rank) order() string {
 	return order
 }
 
-// place returns the expression for the value of a row, which may be cut.
+// place returns the expression for a row's value, which may be cut.
 func (r rank) place() string {
 	if r.isBytes() {
 		return r.cell(2*maxKey + 4)

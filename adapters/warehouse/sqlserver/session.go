@@ -151,8 +151,8 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 	return all, err
 }
 
-// each runs one statement and gives its rows to do, as text. The texts of its columns are those of columns; nil stands
-// for texts and integers.
+// each runs one statement and gives its rows to do, as text. The texts of its columns are the elements of columns; nil
+// stands for texts and integers.
 func (s *session) each(sql string, args []string, columns []column, handle func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement)
 	defer cancel()

@@ -17,8 +17,8 @@ type Credentials struct {
 }
 
 // FindCredentials returns the credentials of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN, or
-// those of the profile AWS_PROFILE in the file ~/.aws/credentials, for which AWS_SHARED_CREDENTIALS_FILE may name
-// another (AWS SDKs and Tools Reference Guide, "Shared config and credentials files").
+// the credentials of the profile AWS_PROFILE in the file ~/.aws/credentials, for which AWS_SHARED_CREDENTIALS_FILE may
+// name another (AWS SDKs and Tools Reference Guide, "Shared config and credentials files").
 func FindCredentials() (Credentials, error) {
 	c := Credentials{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")}
 	if c.ID != "" && c.Secret != "" {

@@ -63,7 +63,7 @@ func OpenSite(ctx context.Context, c configs.Config) (*Site, error) {
 	return s, nil
 }
 
-// URL returns the address of the page; "" if there is none.
+// URL returns the address of the page, or "".
 func (s *Site) URL() string {
 	if s == nil || s.token() == "" {
 		return ""

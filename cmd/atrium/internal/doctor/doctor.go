@@ -121,7 +121,7 @@ func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Fi
 	return Passed("connections", "%s", note)
 }
 
-// checkClock compares the clock of this machine with that of the database.
+// checkClock compares the clock of this machine with the database's.
 func checkClock(ctx context.Context, db *sqlstore.DB) Finding {
 	offset, isKnown, err := node.ClockOffset(ctx, db)
 	switch {

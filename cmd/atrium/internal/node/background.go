@@ -12,7 +12,7 @@ import (
 const flushWithin = 2 * time.Second
 
 // turn is how long after the loop before it a loop begins, if its first round reads the database. A round lasts a few
-// milliseconds, so each finds a connection that the ones before do not use any more. Otherwise a start would open a
+// milliseconds, so each finds a connection that the earlier ones no longer use. Otherwise a start would open a
 // connection for each loop. The first ones begin after the server, whose first requests then find the connection that
 // the start has used. Their intervals are multiples of each other, so later rounds are as far apart.
 const turn = 25 * time.Millisecond
@@ -26,8 +26,7 @@ func inTurn(ctx context.Context, place int, loop func(context.Context)) {
 	loop(ctx)
 }
 
-// Background runs the loops of a server until ctx ends. It returns when all of them have stored what they hold in
-// memory.
+// Background runs a server's loops until ctx ends. It returns when all of them have stored what they hold in memory.
 func (n *Node) Background(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { inTurn(ctx, 1, n.runPresences) })
@@ -112,7 +111,8 @@ const (
 )
 
 // lookForChanges looks for changes of other nodes, until ctx ends. It does so whether anything is cached or not, so
-// that the database has the same load. A failure needs no report: reads query the database meanwhile, and report it.
+// that the database has the same load. A failure needs no report: reads query the database in the meantime, and report
+// it.
 func (n *Node) lookForChanges(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()

@@ -15,7 +15,7 @@ const (
 	maxRoundTrip  = time.Second      // a slower comparison says too little
 )
 
-// clock compares the clock of this machine with that of the database.
+// clock compares the clock of this machine with the database's.
 type clock struct {
 	offset prometheus.Gauge
 	far    bool // as the last comparison found
@@ -47,7 +47,7 @@ func ClockOffset(ctx context.Context, db *sqlstore.DB) (offset time.Duration, is
 func ClockIsWrong(offset time.Duration) bool { return offset.Abs() > maxOffset }
 
 // runClock corrects the time of presences, until ctx ends: by the database's clock, which all nodes share; on SQLite by
-// that of this machine.
+// this machine's.
 func (n *Node) runClock(ctx context.Context, c *clock) {
 	ticker := time.NewTicker(compareClocks)
 	defer ticker.Stop()

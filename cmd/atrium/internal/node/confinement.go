@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// confineChildren protects the memory of a server from other processes of its user. If the kernel lacks a part of the
+// confineChildren protects a server's memory from other processes of its user. If the kernel lacks a part of the
 // confinement of child processes, it logs that, or returns an error if the configuration is strict.
 func confineChildren(c configs.Config, log *slog.Logger) error {
 	if err := confine.Hide(); err != nil {

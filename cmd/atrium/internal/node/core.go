@@ -52,7 +52,7 @@ func NewKeyring(c configs.Config) (OpenedKeyring, error) {
 	return OpenedKeyring{Keyring: ring, isNew: true}, err
 }
 
-// CreateFolder creates the data directory, if there is none.
+// CreateFolder creates the data directory if it does not exist.
 func CreateFolder(c configs.Config) error {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)

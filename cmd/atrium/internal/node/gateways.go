@@ -179,10 +179,10 @@ func (g *Gateways) deliver(ctx context.Context, org identity.OrgID, body []byte,
 	return g.receiver.Receive(ctx, org, payment.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
 }
 
-// Terms returns the current terms of an org; empty terms if a reload has just removed the org.
+// Terms returns an org's current terms; empty terms if a reload has just removed the org.
 func (g *Gateways) Terms(org identity.OrgID) payments.Terms { return (*g.present.Load())[org] }
 
-// Sandbox returns the sandbox of an org; an error if its payments go through another gateway.
+// Sandbox returns an org's sandbox; an error if its payments go through another gateway.
 func (g *Gateways) Sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
 	s, ok := (*g.sandboxes.Load())[org]
 	if !ok {

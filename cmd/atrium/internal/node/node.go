@@ -38,7 +38,7 @@ type Program struct {
 	Stderr  io.Writer // of the log
 }
 
-// Run runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and Prometheus can scrape.
+// Run runs f on opened data, until f ends. In the meantime SIGHUP reloads the configuration, and Prometheus can scrape.
 // A stop during the start is not an error.
 func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, *Node) error) (err error) {
 	isOpen := false
@@ -96,7 +96,7 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 	return f(ctx, n)
 }
 
-// newRegistry returns the metrics of a node, except those of requests, which the API adds.
+// newRegistry returns a node's metrics, except request metrics, which the API adds.
 func newRegistry(app *Core, version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),

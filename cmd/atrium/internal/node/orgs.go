@@ -91,7 +91,7 @@ func (o *Orgs) quota(org identity.OrgID) quota.Amounts {
 	return (*o.quotas.Load())[org].WithDefaults(quota.Default())
 }
 
-// registry returns the current registry of an org; empty if a reload has just removed the org.
+// registry returns an org's current registry; empty if a reload has just removed the org.
 func (o *Orgs) registry(org identity.OrgID) *chat.Registry {
 	if r, ok := (*o.registries.Load())[org]; ok {
 		return r

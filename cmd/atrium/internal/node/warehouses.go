@@ -43,8 +43,8 @@ func guard(target ports.Target, end time.Time) warehouse.Network {
 		Deadline: end, Bytes: target.Limits.Bytes})
 }
 
-// SheetGuard limits the fetch of a sheet to the egress of its org. Its byte budget adds the overhead of TLS, headers
-// and redirects to the size of the file.
+// SheetGuard limits a sheet's fetch to the egress of its org. Its byte budget adds the overhead of TLS, headers and
+// redirects to the size of the file.
 func SheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
 	const around = 1 << 20
 	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end,

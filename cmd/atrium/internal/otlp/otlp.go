@@ -94,7 +94,7 @@ func newClient() (*client, error) {
 	return c, nil
 }
 
-// endpoint returns the URL for traces: that of OTEL_EXPORTER_OTLP_TRACES_ENDPOINT as it is, or v1/traces below that of
+// endpoint returns the URL for traces: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT as it is, or v1/traces below
 // OTEL_EXPORTER_OTLP_ENDPOINT.
 func endpoint() (*url.URL, error) {
 	name, suffix := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""

@@ -77,7 +77,7 @@ func configFolder(environ []string) (string, error) {
 // Path is the file of the profiles.
 func (p *Profiles) Path() string { return p.path }
 
-// Get returns the profile with a name, or the current one if name is empty. It returns ErrNone if there is none.
+// Get returns the profile with a name, or the current one if name is empty. It returns ErrNone if not found.
 func (p *Profiles) Get(name string) (Profile, error) {
 	if name == "" {
 		name = p.Current
@@ -95,7 +95,7 @@ func (p *Profiles) Set(name string, profile Profile) {
 	p.Current = name
 }
 
-// Remove removes a profile. It returns ErrNone if there is none.
+// Remove removes a profile. It returns ErrNone if not found.
 func (p *Profiles) Remove(name string) error {
 	if _, ok := p.All[name]; !ok {
 		return ErrNone
