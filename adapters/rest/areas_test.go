@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -40,7 +41,9 @@ func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 				Orgs:     func() *identity.Directory { return directory },
 				Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 			}}
-			api := server.New(contract, server.Config{RequestTimeout: time.Minute}, d.Deps)
+			api := server.New(contract, server.Config{
+				RequestTimeout: time.Minute, RateLimit: server.RateLimit{DownloadsPerMinute: 1000},
+			}, d.Deps)
 			composed := areas(api, d)
 			i := slices.IndexFunc(composed, func(a server.Area) bool { return a.Name == name })
 			if i < 0 {
@@ -79,7 +82,33 @@ func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 			for _, path := range tt.pages {
 				refused(http.MethodGet, path)
 			}
+			checkDocument(t, api)
 		})
+	}
+}
+
+// checkDocument fails t unless the document that api serves has the operations that it serves, and no others.
+func checkDocument(t *testing.T, api *server.API) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/openapi.json", nil))
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &document); err != nil {
+		t.Fatalf("%d: %v", w.Code, err)
+	}
+	for _, declared := range api.Contract.Operations() {
+		_, isListed := document.Paths[declared.Path][strings.ToLower(declared.Method)]
+		if isListed != api.Serves(declared.Method, declared.Path) {
+			t.Errorf("%s is listed: %t", declared.ID, isListed)
+		}
+	}
+	for path, item := range document.Paths {
+		_, hasParameters := item["parameters"]
+		if len(item) == 0 || (len(item) == 1 && hasParameters) {
+			t.Errorf("%s has no operation", path)
+		}
 	}
 }
 

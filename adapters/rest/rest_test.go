@@ -149,6 +149,11 @@ func newAPI(t testing.TB, c server.Config, d server.Deps) *server.API {
 	return api
 }
 
+// patient is a connection that takes as long as it likes.
+type patient struct{ *httptest.ResponseRecorder }
+
+func (patient) SetWriteDeadline(time.Time) error { return nil }
+
 // call answers one request of the caller's, and holds the answer to openapi.yaml.
 func (h *env) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -161,7 +166,7 @@ func (h *env) call(method, path, body string, headers ...string) *httptest.Respo
 		r.Header.Set(name, value)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	h.ServeHTTP(patient{w}, r)
 	if !h.unchecked {
 		conformance.CheckResponse(h.t, r, w.Result())
 	}

@@ -61,6 +61,16 @@ func (s AtProvider) Begin(
 	return address, f, err
 }
 
+// Logout ends the sessions that a provider says have ended. by is the system. Returns account.ErrLogoutToken if no
+// provider of org can have signed token, or if it is no logout token or was used before.
+func (s AtProvider) Logout(ctx context.Context, by identity.Actor, org *identity.Org, token string) error {
+	logout, err := s.Client.Logout(ctx, org.Issuers, token, by.At)
+	if err != nil {
+		return err
+	}
+	return s.Sessions.EndAtProvider(ctx, by, logout)
+}
+
 // Finish signs in the person who returns from a provider. It returns the code that opens a session, and the flow that
 // binds the code to the browser. by is the system. Returns account.ErrSignInState if the response does not belong to
 // f, and account.ErrSignInRefused if the provider reports an error.

@@ -17,6 +17,5 @@ func Area(api *server.API, openID ports.OpenIDClient, flows ports.Sealer) server
 			a.accountOperations(), workspaceOperations(), peopleOperations(), a.sessionOperations(),
 			a.passkeyOperations(), groupOperations(), a.signInOperations(), a.providerOperations(),
 		),
-		Public: []server.Route{a.methodsRoute()},
 	}
 }

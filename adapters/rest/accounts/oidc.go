@@ -182,11 +182,7 @@ func (a *handlers) receiveLogout(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	l, err := a.openID.Logout(r.Context(), obs.Org.Issuers, in.LogoutToken, now)
-	if err == nil {
-		err = r.Sessions.EndAtProvider(r.Context(), signingIn(r, now), l)
-	}
-	if err != nil {
+	if err := a.atProvider(r).Logout(r.Context(), signingIn(r, now), obs.Org, in.LogoutToken); err != nil {
 		if server.PublicError(err) == account.ErrLogoutToken {
 			err = r.API.CountUnauthenticated(r.ReplyHeader, obs, err)
 		}

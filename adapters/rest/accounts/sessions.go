@@ -26,6 +26,7 @@ func (a *handlers) sessionOperations() []server.Operation {
 
 func (a *handlers) signInOperations() []server.Operation {
 	return []server.Operation{
+		server.Get("/api/auth/methods", server.Anonymous{Run: a.getSignInMethods, Lenient: true}),
 		server.Post("/api/auth/sessions", server.Anonymous{Run: a.openSession}),
 		server.Post("/api/invitations/preview", server.Anonymous{Run: a.previewInvitation}),
 		server.Post("/api/invitations/join", server.Anonymous{Run: a.joinByInvitation}),
@@ -36,21 +37,16 @@ func (a *handlers) signInOperations() []server.Operation {
 	}
 }
 
-func (a *handlers) methodsRoute() server.Route {
-	const path = "/api/auth/methods"
-	return server.NewRoute(http.MethodGet, path, server.WithRoute(path, a.getSignInMethods))
-}
-
-func (a *handlers) getSignInMethods(w http.ResponseWriter, r *http.Request) {
-	org := server.Observed(r).Org
-	_, err := a.relyingParty(r, org)
-	a.Send(w, r, server.OK(openapi.SignInMethods{
+func (a *handlers) getSignInMethods(r *server.Call) (server.Reply, error) {
+	org := server.Observed(r.Request).Org
+	_, err := a.relyingParty(r.Request, org)
+	return server.OK(openapi.SignInMethods{
 		Org:      openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		APIKey:   !org.Keys.NoPersonal,
-		Mail:     a.Services.Sessions.MailsLinks(),
+		Mail:     r.Sessions.MailsLinks(),
 		Passkeys: err == nil && len(org.Issuers) == 0,
 		Oidc:     providers(org),
-	}))
+	}), nil
 }
 
 // openSession exchanges a token for a session. Refusals that apply to every token come first, so that a link is not

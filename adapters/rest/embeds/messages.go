@@ -3,14 +3,15 @@ package embeds
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/embeds"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/embed"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // embedDelta and embedFailure are the data of events.
@@ -24,56 +25,106 @@ type (
 	}
 )
 
-// sendEmbedMessage admits a message. Its answer is streamed afterwards.
-func (a *handlers) sendEmbedMessage(v *visitor) (_ server.Reply, err error) {
+// answers returns the operation that answers the messages of visitors, by a stream for each.
+func (a *handlers) answers() server.Streaming {
+	return server.Streaming{
+		Media:    server.Always(server.EventStream),
+		Visitors: &server.Visitors{Malformed: a.countMalformed, Recheck: a.recheckAnswers},
+		Open:     func(s *server.Stream) server.StreamBody { return &answer{Stream: s, handlers: a} },
+	}
+}
+
+// answer is the answer to one message of a visitor.
+type answer struct {
+	*server.Stream
+	handlers *handlers
+	asking   *embeds.Asking
+	leave    func() // ends what counts as an answer
+}
+
+// Close implements server.StreamBody.
+func (s *answer) Close() { s.leave() }
+
+// Open admits the message.
+func (s *answer) Open() (err error) {
+	s.leave = func() {}
+	if s.asking, err = receive(s.handlers, s.Call, s.ask); err != nil {
+		s.leave()
+	}
+	return err
+}
+
+func (s *answer) ask(v *visitor) (*embeds.Asking, error) {
 	in, err := server.Decode[openapi.EmbedMessage](v.Call)
 	if err != nil {
-		return server.Reply{}, err
+		return nil, err
 	}
 	q := embed.Question{Text: in.Text, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) embed.Turn {
 		return embed.Turn{Question: t.Text, Answer: t.Answer}
 	})}
-	leave := func() {}
 	limit := func(t *embed.Token, count embed.Counted) error {
 		if err := v.limit(t, count); err != nil {
 			return err
 		}
 		visitor, address := visitOf(count, v.Request)
-		release, ok := a.answering.enter(v.Context(), t, visitor, address)
+		leave, ok := s.handlers.answering.enter(v.Context(), t, visitor, address)
 		if !ok {
 			return v.API.Refuse("embed_answers", server.ErrRateLimited.WithRetryAfter(5*time.Second))
 		}
-		leave = release
+		s.leave = leave
 		return nil
 	}
-	asking, err := v.Replies.Ask(v.Context(), v.Visit, server.Bearer(v.Header.Get("Authorization")), q, limit)
-	if err != nil {
-		leave()
-		return server.Reply{}, err
-	}
-	v.Relay = func(ctx context.Context, w http.ResponseWriter) {
-		defer leave()
-		streamAnswer(ctx, w, v.Call, asking)
-	}
-	return server.Reply{}, nil
+	return v.Replies.Ask(v.Context(), v.Visit, server.Bearer(v.Header.Get("Authorization")), q, limit)
 }
 
-// streamAnswer relays an answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or
-// the server stops.
-func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, asking *embeds.Asking) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	pass := asking.Pass()
-	s := server.NewStream(r, w, cancel)
-	s.Proof, s.Pass = pass.Proof, &pass
-	defer r.API.TrackStream(s)()
-	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's deadline is for ordinary requests
-	server.SetStreamHeaders(w.Header())
-	w.WriteHeader(http.StatusOK)
+// recheckAnswers ends the answers whose visitors are no longer admitted, and previews whose callers may no longer see
+// them.
+func (a *handlers) recheckAnswers(ctx context.Context, org *identity.Org, streams []*server.Stream) error {
+	var visits []*server.Stream
+	var passes []embed.Pass
+	for _, s := range streams {
+		pass := passOf(s)
+		if pass.Proof == (account.Proof{}) {
+			visits, passes = append(visits, s), append(passes, pass)
+			continue
+		}
+		by, err := a.ResolveProof(ctx, s.Observation, pass.Proof, a.Now())
+		if err == nil {
+			err = a.Services.Embeds.MayPreview(ctx, by, pass)
+		}
+		if err != nil && !server.IsOutage(err) {
+			s.End(err)
+		}
+	}
+	if len(visits) == 0 {
+		return nil
+	}
+	continues, err := a.Services.Embeds.Continue(ctx, org.ID, passes, a.Now())
+	if err != nil {
+		return err
+	}
+	for i, s := range visits {
+		if !continues[i] {
+			s.End(embed.ErrSessionInvalid)
+		}
+	}
+	return nil
+}
+
+// passOf returns the session of the visitor who reads an answer.
+func passOf(s *server.Stream) embed.Pass {
+	return s.Body.(*answer).asking.Pass() //nolint:errcheck,forcetypeassert // answers has no other streams
+}
+
+// Run relays the answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or the server
+// stops.
+func (s *answer) Run() error {
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
 	s.Out.WriteString(":\n\n") // tells the page that its message was accepted
 	texts, finished := make(chan string), make(chan error, 1)
 	go func() {
-		finished <- asking.Answer(ctx, func(text string) error {
+		finished <- s.asking.Answer(ctx, func(text string) error {
 			select {
 			case texts <- text:
 				return nil
@@ -84,32 +135,33 @@ func streamAnswer(ctx context.Context, w http.ResponseWriter, r *server.Call, as
 	}()
 	comment := time.NewTicker(server.StreamComment)
 	defer comment.Stop()
-	for s.Flush(w) == nil {
+	for s.Flush() == nil {
 		select {
 		case text := <-texts:
 			s.Event("delta", embedDelta{text})
 		case err := <-finished:
-			endAnswer(s, w, asking, err)
-			return
+			s.end(err)
+			return nil
 		case <-comment.C:
 			s.Out.WriteString(":\n\n")
 		}
 	}
-	cancel(nil)
+	cancel()
 	<-finished //nolint:errcheck // there is no one to tell
+	return nil
 }
 
-// endAnswer writes how an answer ended.
-func endAnswer(s *server.Stream, w http.ResponseWriter, asking *embeds.Asking, err error) {
+// end writes how the answer ended.
+func (s *answer) end(err error) {
 	if err == nil {
 		s.Event("done", struct{}{})
 	} else if f, ok := errors.AsType[embed.ReplyFailure](err); ok {
-		server.Observed(s.Request).Code = string(f)
+		s.Observation.Code = string(f)
 		s.API.Log.WarnContext(s.Context(), "a visitor's message was not answered", "request_id",
-			server.Observed(s.Request).ID, "connection_id", asking.Connection(), "error", err)
+			s.Observation.ID, "connection_id", s.asking.Connection(), "error", err)
 		s.Event("error", embedFailure{string(f), f.Detail()})
 	} else {
 		return // the visitor is gone, or the server stops
 	}
-	_ = s.Flush(w)
+	_ = s.Flush()
 }

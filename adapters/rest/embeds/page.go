@@ -2,7 +2,6 @@ package embeds
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	stdembed "embed"
 	"errors"
@@ -82,15 +81,14 @@ type embedView struct {
 
 // previewPage shows the draft of a chat in a frame of Atrium's console, by the session that POST …/preview returned.
 // The console puts the session into the fragment of the URL, which browsers do not send.
-func (a *handlers) previewPage(w http.ResponseWriter, r *http.Request) {
+func previewPage() (ports.Answer, error) {
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle), Preview: true} //nolint:gosec // it is ours
 	var page bytes.Buffer
 	if err := embedTemplate.Execute(&page, view); err != nil {
-		a.Problem(w, r, err)
-		return
+		return ports.Answer{}, err
 	}
 	header := server.PageHeaders(framePolicy(view.Nonce, "'self'"))
-	server.Write(w, r, ports.Answer{Status: http.StatusOK, Body: page.Bytes(), Header: header})
+	return ports.Answer{Status: http.StatusOK, Body: page.Bytes(), Header: header}, nil
 }
 
 // framePolicy is the content security policy of the pages for frames.
@@ -102,33 +100,30 @@ func framePolicy(nonce, ancestors string) string {
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a frame, and only if a
 // token lists it; that also applies to the page that says why there is no chat. The page's own requests have our
 // origin, so it gets a ticket instead.
-func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
-	defer cancel()
-	visit := a.newVisit(r)
+func (a *handlers) embedPage(r *server.Call) (ports.Answer, error) {
+	visit := a.newVisit(r.Request)
 	visit.Origin = embed.NoOrigin
 	if referer := r.Header.Get("Referer"); referer != "" {
 		visit.Origin, _ = originOf(referer)
 	}
-	token := server.PathVar(r, "embed_token")
+	token := server.PathVar(r.Request, "embed_token")
 	if token == "preview" {
-		a.previewPage(w, r)
-		return
+		return previewPage()
 	}
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
 	status, ancestors, isListed := http.StatusOK, "'none'", false
 	var e *embed.Embedding
 	var ticket secret.String
 	var embedToken *embed.Token
-	err := a.LimitFailedAuth(w.Header(), server.Observed(r), token, visit.At)
+	err := a.LimitFailedAuth(r.ReplyHeader, server.Observed(r.Request), token, visit.At)
 	if err == nil {
-		limit := a.visitLimit(w.Header(), r, visit.Origin, visit.At, "page")
-		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, func(t *embed.Token, count embed.Counted) error {
+		limit := a.visitLimit(r.ReplyHeader, r.Request, visit.Origin, visit.At, "page")
+		e, ticket, err = a.Services.Embeds.Ticket(r.Context(), visit, token, func(t *embed.Token, count embed.Counted) error {
 			embedToken, isListed = t, visit.Origin != embed.NoOrigin && t.Admits(visit.Origin)
 			return limit(t, count)
 		})
 		if errors.Is(err, embed.ErrTokenInvalid) && visit.Origin != embed.NoOrigin {
-			isListed, _ = a.Services.Embeds.Expected(ctx, visit) // an outage: the page cannot be framed
+			isListed, _ = a.Services.Embeds.Expected(r.Context(), visit) // an outage: the page cannot be framed
 		}
 	}
 	if err == nil {
@@ -137,10 +132,10 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 		first, _ := utf8.DecodeRuneInString(e.Template.Name)
 		view.Initial = strings.ToUpper(string(first))
 	} else {
-		err = a.CountFailedAuth(w.Header(), server.Observed(r), token, err)
+		err = a.CountFailedAuth(r.ReplyHeader, server.Observed(r.Request), token, err)
 		a.countRefusal(embedToken, visit, err)
 		f := server.PublicError(err)
-		a.SetProblemHeaders(w.Header(), r, f, err)
+		a.SetProblemHeaders(r.ReplyHeader, r.Request, f, err)
 		status, view.Refusal, view.Code = server.Statuses[f.Kind], f.Detail, f.Code
 	}
 	if isListed {
@@ -148,10 +143,9 @@ func (a *handlers) embedPage(w http.ResponseWriter, r *http.Request) {
 	}
 	var page bytes.Buffer
 	if err := embedTemplate.Execute(&page, view); err != nil {
-		a.Problem(w, r, err)
-		return
+		return ports.Answer{}, err
 	}
 	header := server.PageHeaders(framePolicy(view.Nonce, ancestors))
 	header["Vary"] = "Referer"
-	server.Write(w, r, ports.Answer{Status: status, Body: page.Bytes(), Header: header})
+	return ports.Answer{Status: status, Body: page.Bytes(), Header: header}, nil
 }

@@ -25,26 +25,32 @@ type visitor struct {
 // visit returns an operation of visitors.
 func (a *handlers) visit(act func(*visitor) (server.Reply, error)) server.Anonymous {
 	return server.Anonymous{
-		Malformed: func(r *server.Call, err error) error {
-			return a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
-		},
-		Run: func(r *server.Call) (server.Reply, error) {
-			v := &visitor{Call: r, Visit: a.newVisit(r.Request)}
-			kind := r.Operation.Method + " " + r.Operation.Path
-			limit := a.visitLimit(r.ReplyHeader, r.Request, v.Origin, v.At, kind)
-			v.limit = func(t *embed.Token, count embed.Counted) error {
-				v.token = t
-				return limit(t, count)
-			}
-			out, err := act(v)
-			if err != nil && server.PublicError(err).Kind == fault.Unauthenticated {
-				a.letReadRefusal(v)
-				err = a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
-			}
-			a.countRefusal(v.token, v.Visit, err)
-			return out, err
-		},
+		Malformed: a.countMalformed,
+		Run:       func(r *server.Call) (server.Reply, error) { return receive(a, r, act) },
 	}
+}
+
+// countMalformed counts a request that is not as openapi.yaml declares it against its address.
+func (a *handlers) countMalformed(r *server.Call, err error) error {
+	return a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
+}
+
+// receive calls act for the visitor of a request, and counts what it refuses.
+func receive[T any](a *handlers, r *server.Call, act func(*visitor) (T, error)) (T, error) {
+	v := &visitor{Call: r, Visit: a.newVisit(r.Request)}
+	kind := r.Operation.Method + " " + r.Operation.Path
+	limit := a.visitLimit(r.ReplyHeader, r.Request, v.Origin, v.At, kind)
+	v.limit = func(t *embed.Token, count embed.Counted) error {
+		v.token = t
+		return limit(t, count)
+	}
+	out, err := act(v)
+	if err != nil && server.PublicError(err).Kind == fault.Unauthenticated {
+		a.letReadRefusal(v)
+		err = a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
+	}
+	a.countRefusal(v.token, v.Visit, err)
+	return out, err
 }
 
 // countRefusal counts a refused call in the usage of its token. Atrium's own page in a frame does not name the site.

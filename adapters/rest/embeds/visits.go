@@ -16,20 +16,18 @@ import (
 const visitPaths = "/api/embed/"
 
 func (a *handlers) visitOperations() []server.Operation {
-	message := a.visit(a.sendEmbedMessage)
-	message.Relays = true
 	return []server.Operation{
 		server.Post(visitPaths+"sessions", a.visit(openEmbedSession)),
 		server.Post(visitPaths+"sessions/renew", a.visit(renewEmbedSession)),
-		server.Post(visitPaths+"messages", message),
+		server.Post(visitPaths+"messages", a.answers()),
 		server.Get(visitPaths+"template", a.visit(getEmbedTemplate)),
+		server.Get("/embed/{embed_token}", server.Page(a.embedPage)),
 	}
 }
 
 func (a *handlers) visitRoutes() []server.Route {
 	script := a.AssetHandler("/embed.js", embedScript)
 	return []server.Route{
-		server.NewRoute(http.MethodGet, "/embed/{embed_token}", server.WithRoute("/embed/{embed_token}", a.embedPage)),
 		server.NewRoute(http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
 			w.Header().Set("Access-Control-Allow-Origin", "*")             // which modules need

@@ -58,13 +58,11 @@ func (s *followedEvents) Open() (err error) {
 	if s.news, s.stop, err = s.Accounts.FollowEvents(s.By); err != nil {
 		return err
 	}
-	server.SetStreamHeaders(s.ReplyHeader)
 	return nil
 }
 
 // Run sends events until the reader is gone or too slow, or the stream is ended.
-func (s *followedEvents) Run(w http.ResponseWriter) error {
-	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's is for requests that end
+func (s *followedEvents) Run() error {
 	if s.Method == http.MethodHead {
 		return nil
 	}
@@ -76,7 +74,7 @@ func (s *followedEvents) Run(w http.ResponseWriter) error {
 	poll, comment := time.NewTicker(eventStreamPoll), time.NewTicker(server.StreamComment)
 	defer poll.Stop()
 	defer comment.Stop()
-	for s.send(w) {
+	for s.send() {
 		select {
 		case <-s.Context().Done():
 			return nil
@@ -101,10 +99,10 @@ func (s *followedEvents) writePlace() {
 }
 
 // send sends the events that the reader does not know yet, and reports whether the stream continues.
-func (s *followedEvents) send(w http.ResponseWriter) (goOn bool) {
+func (s *followedEvents) send() (goOn bool) {
 	for isBehind := false; ; isBehind = true {
 		hasMore, ok := s.read(isBehind)
-		if !ok || s.Flush(w) != nil {
+		if !ok || s.Flush() != nil {
 			return false
 		}
 		if !hasMore {

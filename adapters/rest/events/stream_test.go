@@ -46,8 +46,9 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 			Clock: server.Now, Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 			Terms: func(identity.OrgID) payments.Terms { return payments.Terms{} },
 		})(stores)
-		a := server.New(nil, server.Config{Concurrency: server.Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second}},
-			server.Deps{Metrics: prometheus.NewRegistry()})
+		a := server.New(nil, server.Config{
+			Concurrency: server.Concurrency{PerCaller: turns, PerWorkspace: 5, Wait: time.Second},
+		}, server.Deps{Metrics: prometheus.NewRegistry()})
 		by := identity.Actor{Org: "org_1", User: "usr_1", Workspace: "wsp_1", Role: identity.Member}
 		for range streams {
 			go func() {
@@ -56,9 +57,9 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 					Request: server.WithObservation(hr, &server.Observation{}), API: a, Services: services, By: by,
 				}
 				w := httptest.NewRecorder()
-				s := &followedEvents{query: event.FeedQuery{Limit: part}, Stream: server.NewStream(r, w, nil)}
+				s := &followedEvents{query: event.FeedQuery{Limit: part}, Stream: server.NewStream(t.Context(), r, w)}
 				for s.query.After < trail {
-					if !s.send(w) {
+					if !s.send() {
 						t.Error("the stream ended")
 						return
 					}

@@ -6,8 +6,11 @@ package openapi
 import (
 	"cmp"
 	_ "embed"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -130,9 +133,39 @@ func Load() (*Contract, error) {
 	return c, nil
 }
 
-// JSON returns the document as it is served, without the parts that only the generator reads. Callers must not change
+// JSON returns the document, without the parts that only the generator reads. Callers must not change
 // it.
 func (c *Contract) JSON() []byte { return c.json }
+
+// JSONOf returns the document with only the operations that are served.
+func (c *Contract) JSONOf(isServed func(method, path string) bool) ([]byte, error) {
+	isExcluded := func(o *Operation) bool { return !isServed(o.Method, o.Path) }
+	if !slices.ContainsFunc(c.operations, isExcluded) {
+		return c.json, nil
+	}
+	var document map[string]json.RawMessage
+	var paths map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(c.json, &document); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(document["paths"], &paths); err != nil {
+		return nil, err
+	}
+	for _, o := range c.operations {
+		if isExcluded(o) {
+			delete(paths[o.Path], strings.ToLower(o.Method))
+		}
+	}
+	maps.DeleteFunc(paths, func(_ string, item map[string]json.RawMessage) bool {
+		_, hasParameters := item["parameters"]
+		return len(item) == 0 || (len(item) == 1 && hasParameters)
+	})
+	var err error
+	if document["paths"], err = json.Marshal(paths); err != nil {
+		return nil, err
+	}
+	return json.Marshal(document)
+}
 
 // Operation returns the operation of a method on a path template, as openapi.yaml writes it.
 func (c *Contract) Operation(method, pathTemplate string) (*Operation, bool) {

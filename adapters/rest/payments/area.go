@@ -1,19 +1,15 @@
 // Package payments serves plans, subscriptions and payments, and receives the webhooks of gateways.
 package payments
 
-import (
-	"slices"
-
-	"github.com/atrium-hq/atrium/adapters/rest/server"
-)
+import "github.com/atrium-hq/atrium/adapters/rest/server"
 
 // Area returns the area of payments.
 func Area(api *server.API) server.Area {
 	a := handlers{api}
 	return server.Area{
 		Name:       "payments",
-		Operations: paymentOperations(),
-		Public:     slices.Concat(a.webhookRoutes(), a.sandboxRoutes()),
+		Operations: append(paymentOperations(), server.Post(webhookPaths+"{gateway}/{org}", server.Signed(receiveEvent))),
+		Public:     a.sandboxRoutes(),
 		AnyHost:    webhookPaths,
 	}
 }

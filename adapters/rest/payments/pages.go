@@ -2,7 +2,6 @@ package payments
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	_ "embed"
 	"errors"
@@ -84,73 +83,64 @@ const (
 // sandboxRoutes serve the pages of the sandbox. They are for people, and not part of the contract. The secret
 // in the path is the credential.
 func (a *handlers) sandboxRoutes() []server.Route {
-	serve := server.WithRoute(sandboxPage, a.serveSandboxPage)
 	return []server.Route{
-		server.NewRoute(http.MethodGet, sandboxPage, serve), server.NewRoute(http.MethodPost, sandboxPage, serve),
+		a.NewPage(http.MethodGet, sandboxPage, a.showSandboxPage), a.NewPage(http.MethodPost, sandboxPage, a.showSandboxPage),
 	}
 }
 
-func (a *handlers) serveSandboxPage(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
-	defer cancel()
+func (a *handlers) showSandboxPage(r *server.Call) (ports.Answer, error) {
 	link := payment.SandboxLink{
-		Customer: payment.CustomerID(server.PathVar(r, "customer")), Secret: secret.New(server.PathVar(r, "secret")),
+		Customer: payment.CustomerID(server.PathVar(r.Request, "customer")),
+		Secret:   secret.New(server.PathVar(r.Request, "secret")),
 	}
-	org := server.Observed(r).Org.ID
-	page, err := a.Services.Payments.SandboxPage(ctx, org, link)
-	var refusal error
+	page, err := r.Payments.SandboxPage(r.Context(), server.Observed(r.Request).Org.ID, link)
+	if errors.Is(err, payment.ErrPageNotFound) {
+		err = a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
+	}
 	if err == nil && r.Method == http.MethodPost {
-		if refusal = a.submitSandboxPage(ctx, w, r, link, &page); refusal == nil && !page.Portal {
-			redirectPayer(w, r, page.Success)
-			return
+		var submitted *payment.SandboxPage
+		if submitted, err = submitSandboxPage(r, link, page.Portal); err == nil {
+			if page = submitted; !page.Portal {
+				return redirectPayer(page.Success), nil
+			}
 		}
 	}
-	if errors.Is(err, payment.ErrPageNotFound) {
-		err = a.CountUnauthenticated(w.Header(), server.Observed(r), err)
-	}
-	a.writeSandboxPage(w, r, page, errors.Join(err, refusal))
+	return sandboxAnswer(r, page, err)
 }
 
 // submitSandboxPage does what the form of a page says.
-func (a *handlers) submitSandboxPage(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, link payment.SandboxLink, page **payment.SandboxPage,
-) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxSandboxForm)
+func submitSandboxPage(r *server.Call, link payment.SandboxLink, isPortal bool) (*payment.SandboxPage, error) {
+	r.Body = http.MaxBytesReader(nil, r.Body, maxSandboxForm)
 	if err := r.ParseForm(); err != nil {
-		return server.ErrBodyUnreadable
+		return nil, server.ErrBodyUnreadable
 	}
-	var current *payment.SandboxPage
-	var err error
-	if action := r.PostForm.Get("action"); (*page).Portal {
-		current, err = a.Services.Payments.EndFromPortal(ctx, server.Observed(r).Org.ID, link, action == "end")
-	} else {
-		month, _ := strconv.Atoi(r.PostForm.Get("exp_month"))
-		year, _ := strconv.Atoi(r.PostForm.Get("exp_year"))
-		current, err = a.Services.Payments.CompleteCheckout(ctx, server.Observed(r).Org.ID, link, payment.Card{
-			Number: secret.New(r.PostForm.Get("number")), ExpMonth: month, ExpYear: year,
-		})
+	org := server.Observed(r.Request).Org.ID
+	if isPortal {
+		return r.Payments.EndFromPortal(r.Context(), org, link, r.PostForm.Get("action") == "end")
 	}
-	if err == nil {
-		*page = current
-	}
-	return err
+	month, _ := strconv.Atoi(r.PostForm.Get("exp_month"))
+	year, _ := strconv.Atoi(r.PostForm.Get("exp_year"))
+	return r.Payments.CompleteCheckout(r.Context(), org, link, payment.Card{
+		Number: secret.New(r.PostForm.Get("number")), ExpMonth: month, ExpYear: year,
+	})
 }
 
-func redirectPayer(w http.ResponseWriter, r *http.Request, address string) {
-	server.Write(w, r, ports.Answer{
+func redirectPayer(address string) ports.Answer {
+	return ports.Answer{
 		Status: http.StatusSeeOther,
 		Header: map[string]string{
 			"Location": address, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
 		},
-	})
+	}
 }
 
-func (a *handlers) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *payment.SandboxPage, err error) {
-	view := sandboxView{Nonce: rand.Text(), Page: p, Year: a.Now().Year() + 3, Gone: p == nil}
+// sandboxAnswer returns a page, which is nil if there is none, with the refusal of its form, if it was refused.
+func sandboxAnswer(r *server.Call, p *payment.SandboxPage, err error) (ports.Answer, error) {
+	view := sandboxView{Nonce: rand.Text(), Page: p, Year: r.API.Now().Year() + 3, Gone: p == nil}
 	status, targets := http.StatusOK, "'self'"
 	if err != nil {
 		f := server.PublicError(err)
-		a.SetProblemHeaders(w.Header(), r, f, err)
+		r.API.SetProblemHeaders(r.ReplyHeader, r.Request, f, err)
 		status, view.Refusal = server.Statuses[f.Kind], f.Detail
 	}
 	if p != nil {
@@ -165,15 +155,14 @@ func (a *handlers) writeSandboxPage(w http.ResponseWriter, r *http.Request, p *p
 	}
 	var page bytes.Buffer
 	if err := sandboxTemplate.Execute(&page, view); err != nil {
-		a.Problem(w, r, err)
-		return
+		return ports.Answer{}, err
 	}
-	server.Write(w, r, ports.Answer{
+	return ports.Answer{
 		Status: status,
 		Body:   page.Bytes(),
 		Header: server.PageHeaders("style-src 'nonce-" + view.Nonce + "'; form-action " + targets +
 			"; frame-ancestors 'none'"),
-	})
+	}, nil
 }
 
 // formatMoney returns an amount as people read it, such as 29.00 USD.

@@ -1,11 +1,7 @@
 package payments
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
@@ -15,44 +11,20 @@ import (
 // webhookPaths is the prefix that payment gateways call, on any host: the org is in the path.
 const webhookPaths = paymentPaths + "/webhooks/"
 
-func (a *handlers) webhookRoutes() []server.Route {
-	const path = webhookPaths + "{gateway}/{org}"
-	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
-	handle := func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
-		defer cancel()
-		r = r.WithContext(ctx)
-		if err := a.receive(w, r, op); err != nil {
-			if errors.Is(err, payment.ErrSignature) {
-				err = a.CountUnauthenticated(w.Header(), server.Observed(r), err)
-			}
-			a.Problem(w, r, err)
-			return
-		}
-		a.Send(w, r, server.OK(openapi.WebhookReceipt{Received: true}))
-	}
-	return []server.Route{server.NewRoute(http.MethodPost, path, server.WithRoute(path, handle))}
-}
-
-// receive passes on the body byte for byte, since these bytes were signed. Nothing may interpret the body before
-// the signature is verified.
-func (a *handlers) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
-	org, exists := a.Orgs().BySlug(server.PathVar(r, "org"))
+// receiveEvent passes on the body byte for byte, since these bytes were signed.
+func receiveEvent(r *server.Call) (server.Reply, error) {
+	org, exists := r.API.Orgs().BySlug(server.PathVar(r.Request, "org"))
 	if !exists {
-		return payment.ErrGatewayNotFound
+		return server.Reply{}, payment.ErrGatewayNotFound
 	}
-	server.Observed(r).Org = org
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, op.MaxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return server.ErrBodyTooLarge.Because(
-			fmt.Sprintf("The body is larger than the %d bytes that this operation accepts.", op.MaxBody),
-		)
-	}
-	if err != nil {
-		return server.ErrBodyUnreadable
-	}
-	return a.Services.Payments.Receive(
-		r.Context(), org.ID, payment.GatewayKind(server.PathVar(r, "gateway")), body, r.Header.Get("Stripe-Signature"),
-		a.Now(),
+	obs := server.Observed(r.Request)
+	obs.Org = org
+	err := r.Payments.Receive(
+		r.Context(), org.ID, payment.GatewayKind(server.PathVar(r.Request, "gateway")), r.Payload,
+		r.Header.Get("Stripe-Signature"), r.API.Now(),
 	)
+	if errors.Is(err, payment.ErrSignature) {
+		err = r.API.CountUnauthenticated(r.ReplyHeader, obs, err)
+	}
+	return server.OK(openapi.WebhookReceipt{Received: true}), err
 }

@@ -249,10 +249,10 @@ type client struct {
 	ended   chan struct{} // closed when the answer has
 	cut     context.CancelFunc
 
-	mu            sync.Mutex
-	text          bytes.Buffer
-	stuck         bool
-	write, readBy time.Time // deadlines
+	mu    sync.Mutex
+	text  bytes.Buffer
+	stuck bool
+	write time.Time // deadline
 }
 
 // open asks for a stream.
@@ -267,7 +267,7 @@ func (h *streamEnv) open(token account.Token, query string, headers ...string) *
 		name, value, _ := strings.Cut(header, ": ")
 		r.Header.Set(name, value)
 	}
-	l := &client{h: h, request: r, header: http.Header{}, ended: make(chan struct{}), cut: cut, readBy: time.Now()}
+	l := &client{h: h, request: r, header: http.Header{}, ended: make(chan struct{}), cut: cut}
 	go func() {
 		defer close(l.ended)
 		h.ServeHTTP(l, r)
@@ -282,13 +282,6 @@ func (h *streamEnv) open(token account.Token, query string, headers ...string) *
 func (l *client) Header() http.Header    { return l.header }
 func (l *client) WriteHeader(status int) { l.status = status }
 func (l *client) Flush()                 {}
-
-func (l *client) SetReadDeadline(now time.Time) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.readBy = now
-	return nil
-}
 
 func (l *client) SetWriteDeadline(now time.Time) error {
 	l.mu.Lock()

@@ -17,9 +17,10 @@ import (
 const StreamPath = "/api/presence/stream"
 
 var streamPresences = server.Streaming{
-	Media:   server.Always(server.EventStream),
-	Reserve: (*server.Stream).AsSubscription,
-	Open:    func(s *server.Stream) server.StreamBody { return &stream{Stream: s} },
+	Media:        server.Always(server.EventStream),
+	Authenticate: authenticate,
+	Reserve:      (*server.Stream).AsSubscription,
+	Open:         func(s *server.Stream) server.StreamBody { return &stream{Stream: s} },
 }
 
 // stream is one open stream of presences.
@@ -36,30 +37,25 @@ type stream struct {
 // Close implements server.StreamBody.
 func (s *stream) Close() { s.watch.Close() }
 
-// Authenticate sets the caller, from the request's credential or from a ticket.
-func (s *stream) Authenticate(w http.ResponseWriter) (err error) {
-	ticket := s.URL.Query().Get("ticket")
-	if ticket == "" || s.Header.Get("Authorization") != "" {
-		return s.Stream.Authenticate(w)
+// authenticate sets the caller, from the request's credential or from a ticket.
+func authenticate(r *server.Call) error {
+	ticket := ticketOf(r)
+	if ticket == "" {
+		return r.AuthenticateReader()
 	}
-	now := s.API.Now()
-	if err := s.API.LimitFailedAuth(w.Header(), s.Observation, ticket, now); err != nil {
-		return err
+	redeem := r.Tickets.Redeem
+	if hasReceived(r, receiptOf(r, ticket)) {
+		redeem = r.Tickets.Resume
 	}
-	s.receipt = receiptOf(s.API.Digester, s.Observation.Org.ID, ticket, s.URL.Query().Get("user_id"))
-	redeem := s.Tickets.Redeem
-	if s.hasReceived() {
-		redeem = s.Tickets.Resume
+	return r.AuthenticateByTicket(ticket, redeem)
+}
+
+// ticketOf returns the ticket of a request; empty if it has none, or a credential.
+func ticketOf(r *server.Call) string {
+	if r.Header.Get("Authorization") != "" {
+		return ""
 	}
-	if s.Proof, err = redeem(s.Context(), s.Observation.Org.ID, ticket, now); err == nil {
-		s.By, err = s.API.ResolveProof(s.Context(), s.Observation, s.Proof, now)
-	}
-	s.API.Measures.Authenticated(server.ByTicket, err)
-	if err != nil {
-		return s.API.CountFailedAuth(w.Header(), s.Observation, ticket, err)
-	}
-	s.Observation.User, s.Observation.Key, s.Observation.Workspace = s.By.User, s.By.Key, s.By.Workspace
-	return s.API.Admit(w.Header(), s.By, s.By.Workspace, now)
+	return r.URL.Query().Get("ticket")
 }
 
 // Open starts to watch, from the reader's last event if the request names one.
@@ -69,6 +65,9 @@ func (s *stream) Open() error {
 		for id := range strings.SplitSeq(userID, ",") {
 			users = append(users, identity.UserID(id))
 		}
+	}
+	if ticket := ticketOf(s.Call); ticket != "" {
+		s.receipt = receiptOf(s.Call, ticket)
 	}
 	s.key = streamKey(s.By, s.Query.Get("user_id"))
 	newest, resumes, isKnown := s.resumePoint()
@@ -83,7 +82,6 @@ func (s *stream) Open() error {
 		s.watch.Close()
 		return err
 	}
-	server.SetStreamHeaders(s.ReplyHeader)
 	return nil
 }
 
@@ -95,8 +93,7 @@ func (s *stream) device() string {
 }
 
 // Run writes events until the reader is gone or too slow, the caller loses the permission, or the server stops.
-func (s *stream) Run(w http.ResponseWriter) error {
-	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's is for requests that end
+func (s *stream) Run() error {
 	if s.Method == http.MethodHead {
 		return nil
 	}
@@ -109,7 +106,7 @@ func (s *stream) Run(w http.ResponseWriter) error {
 	defer comment.Stop()
 	defer attend.Stop()
 	for {
-		if s.Flush(w) != nil {
+		if s.Flush() != nil {
 			return nil
 		}
 		select {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // eventID is the id of an event of a stream: KEY.SEQ, or KEY.SEQ.RECEIPT for a stream that a ticket opened.
@@ -39,17 +39,17 @@ func (e eventID) String() string {
 
 // lastEventID returns the id of the last event that the reader has seen; empty for none. EventSource sends it in a
 // header when it reconnects. A client that opens a new EventSource sends it in the query.
-func (s *stream) lastEventID() string {
-	if last := s.Header.Get("Last-Event-ID"); last != "" {
+func lastEventID(r *server.Call) string {
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		return last
 	}
-	return s.URL.Query().Get("last_event_id")
+	return r.URL.Query().Get("last_event_id")
 }
 
 // resumePoint reads the Seq up to which the reader knows everything. known reports whether the last event belongs to
 // the same caller and the same query.
 func (s *stream) resumePoint() (newest int64, resumes, isKnown bool) {
-	last := s.lastEventID()
+	last := lastEventID(s.Call)
 	if last == "" {
 		return 0, false, false
 	}
@@ -70,12 +70,13 @@ func streamKey(by identity.Actor, users string) string {
 
 // receiptOf returns what the ids of a stream's events contain if a ticket opened it. URLs end up in logs, so a ticket
 // opens no second stream. Its own stream it can resume: only its reader knows the receipt.
-func receiptOf(d ports.Digester, org identity.OrgID, ticket, users string) string {
-	sum := d.Digest("stream receipt", []byte(org), []byte(ticket), []byte(users))
+func receiptOf(r *server.Call, ticket string) string {
+	org, users := server.Observed(r.Request).Org.ID, r.URL.Query().Get("user_id")
+	sum := r.API.Digester.Digest("stream receipt", []byte(org), []byte(ticket), []byte(users))
 	return base64.RawURLEncoding.EncodeToString(sum[:15])
 }
 
-// hasReceived reports whether the request shows the receipt of the stream.
-func (s *stream) hasReceived() bool {
-	return subtle.ConstantTimeCompare([]byte(parseEventID(s.lastEventID()).receipt), []byte(s.receipt)) == 1
+// hasReceived reports whether a request shows the receipt of a stream.
+func hasReceived(r *server.Call, receipt string) bool {
+	return subtle.ConstantTimeCompare([]byte(parseEventID(lastEventID(r)).receipt), []byte(receipt)) == 1
 }

@@ -113,8 +113,6 @@ type rowStream struct {
 	parse  func(*server.Call) (sources.RowsQuery, error)
 	query  sources.RowsQuery
 	format rowFormat
-	begun  bool // the header is set
-	w      http.ResponseWriter
 }
 
 // Open implements server.StreamBody.
@@ -124,8 +122,7 @@ func (s *rowStream) Open() (err error) {
 }
 
 // Run implements server.StreamBody.
-func (s *rowStream) Run(w http.ResponseWriter) error {
-	s.w = w
+func (s *rowStream) Run() error {
 	end, err := s.Sources.ReadRows(s.Context(), s.By, pathSource(s.Call), s.query, s.begin, s.row)
 	if err == nil && end.Cut {
 		err = errRowsCut
@@ -134,7 +131,7 @@ func (s *rowStream) Run(w http.ResponseWriter) error {
 		err = s.format.end()
 	}
 	if err == nil {
-		err = s.send()
+		err = s.Flush()
 	}
 	return err
 }
@@ -178,23 +175,7 @@ func (s *rowStream) sendFull() error {
 	if s.Out.Len() < server.RowsWrite {
 		return nil
 	}
-	return s.send()
-}
-
-// send sends the collected rows.
-func (s *rowStream) send() error {
-	if !s.begun {
-		s.begun = true
-		s.ReplyHeader.Set("Content-Type", s.Produces)
-		s.ReplyHeader.Set("Cache-Control", "no-store")
-		s.ReplyHeader.Set("X-Accel-Buffering", "no") // nginx would keep parts of it
-		s.w.WriteHeader(http.StatusOK)
-	}
-	if s.Method == http.MethodHead {
-		s.Out.Reset()
-		return s.EndedBy()
-	}
-	return s.Flush(s.w)
+	return s.Flush()
 }
 
 // failingRows returns the rows that fail, which are read as they are sent.

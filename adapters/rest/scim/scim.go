@@ -2,7 +2,6 @@
 package scim
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -29,60 +28,48 @@ type handlers struct {
 // Area returns the area of SCIM.
 func Area(api *server.API, serve ServeDirectory) server.Area {
 	a := &handlers{api, serve}
-	return server.Area{
-		Name: "scim", Below: []server.Route{
-			server.NewRoute("", scimPath, server.WithRoute(scimPath, a.handleDirectory)),
-		},
-	}
+	directory := a.NewProtocol(scimPath, server.Protocol{
+		Authenticate: authenticate, Serve: a.serveDirectory, Refuse: refuse,
+	})
+	return server.Area{Name: "scim", Below: []server.Route{directory}}
 }
 
-func (a *handlers) handleDirectory(w http.ResponseWriter, r *http.Request) {
-	obs := server.Observed(r)
+// authenticate checks the token of a directory, and counts its request.
+func authenticate(r *server.Call) error {
+	a, obs, now := r.API, server.Observed(r.Request), r.API.Now()
 	if obs.Org.SCIM == nil {
-		a.Problem(w, r, server.ErrNoSuchPath)
-		return
+		return server.ErrNoSuchPath
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.Config.RequestTimeout)
-	defer cancel()
-	r = r.WithContext(ctx)
-	if err := a.admitDirectory(w.Header(), r, obs); err != nil {
-		a.refuseDirectory(w, r, err)
-		return
-	}
-	leave, err := a.EnterAs(ctx, directoryOf(obs.Org))
-	if err != nil {
-		a.refuseDirectory(w, r, err)
-		return
-	}
-	defer leave()
-	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
-	a.serve(w, r, identity.System(obs.Org.ID, "", obs.ID, a.Now()), obs.Org)
-}
-
-// directoryOf names the directory of an org among the callers.
-func directoryOf(org *identity.Org) string { return "scim " + string(org.ID) }
-
-// admitDirectory checks the token of a directory, and counts its request.
-func (a *handlers) admitDirectory(h http.Header, r *http.Request, obs *server.Observation) error {
-	now, token := a.Now(), server.Bearer(r.Header.Get("Authorization"))
-	if err := a.LimitFailedAuth(h, obs, token, now); err != nil {
+	token := server.Bearer(r.Header.Get("Authorization"))
+	if err := a.LimitFailedAuth(r.ReplyHeader, obs, token, now); err != nil {
 		return err
 	}
 	if !obs.Org.SCIM.Accepts(token) {
 		a.Measures.Authenticated("directory", identity.ErrUnauthenticated)
-		return a.CountFailedAuth(h, obs, token, identity.ErrUnauthenticated)
+		return a.CountFailedAuth(r.ReplyHeader, obs, token, identity.ErrUnauthenticated)
 	}
 	a.Measures.Authenticated("directory", nil)
 	a.KnownTokens.Remember(token, now)
-	return a.AdmitAs(h, directoryOf(obs.Org), now)
+	return r.AdmitAs("scim "+string(obs.Org.ID), now)
 }
 
-// refuseDirectory sends a problem in the form of SCIM (RFC 7644, section 3.12).
-func (a *handlers) refuseDirectory(w http.ResponseWriter, r *http.Request, err error) {
+func (a *handlers) serveDirectory(w http.ResponseWriter, r *server.Call) {
+	obs := server.Observed(r.Request)
+	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
+	a.serve(w, r.Request, identity.System(obs.Org.ID, "", obs.ID, r.API.Now()), obs.Org)
+}
+
+// refuse sends a problem in the form of SCIM (RFC 7644, section 3.12), where an org has SCIM.
+func refuse(w http.ResponseWriter, r *server.Call, err error) {
+	obs := server.Observed(r.Request)
+	if obs.Org.SCIM == nil {
+		r.API.Problem(w, r.Request, err)
+		return
+	}
 	f := server.PublicError(err)
 	status := server.Statuses[f.Kind]
-	a.SetProblemHeaders(w.Header(), r, f, err)
-	server.Observed(r).Code = f.Code
+	r.API.SetProblemHeaders(w.Header(), r.Request, f, err)
+	obs.Code = f.Code
 	w.Header().Set("Content-Type", "application/scim+json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{

@@ -1,10 +1,9 @@
 // Package server is the core of the HTTP API: what happens to every request, whatever its area is. A request passes
-// through observe (request id, log, metrics, panics), the host's org, the router, and handle (credential, rate,
-// workspace, shape, idempotency) into the handler of one operation, which calls one use case.
+// through observe (request id, log, metrics, panics), the host's org, the router, and the pipeline of operations
+// (deadline, credential, shape, gate, response) into the handler of one operation, which calls one use case.
 package server
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
@@ -122,36 +120,16 @@ type Call struct {
 
 	Watch func(connection.Check) // called with each check of a probe; may be nil
 
-	// Relay sends the response of an Anonymous operation that Relays, instead of the reply; nil: the reply is sent. Its
-	// context has no deadline.
-	Relay func(context.Context, http.ResponseWriter)
+	writer     http.ResponseWriter
+	connection context.Context // without the deadline of the request; for streams
+	proof      *account.Proof  // of a ticket; nil for another credential
+	stream     *Stream         // the response; nil if it is sent at once
+	ending     []func()        // see atEnd
 }
 
 // owner is who a verified credential belongs to. Most operations need only the actor, so that person copies what it
 // returns only when an operation asks for it.
 type owner interface{ person() *account.Person }
-
-// Stream is a response that is sent in parts, so that it could outlast the access of its reader. While it is
-// tracked, it ends with that. No other response can flush (see recorder).
-type Stream struct {
-	*Call
-	Observation *Observation
-	Proof       account.Proof // of the caller, or of the person who opened a preview; zero for other visitors
-	Pass        *embed.Pass   // of a visitor; nil for a caller
-	Controller  *http.ResponseController
-	Out         bytes.Buffer // what Flush sends
-
-	// Finite is set for a response that ends by itself within the time of a request. It is served also while the
-	// server drains.
-	Finite bool
-	cancel context.CancelCauseFunc
-
-	mu       sync.Mutex
-	caller   identity.Actor // as of the last check
-	ended    error          // why it was ended; nil while it goes on
-	broken   bool           // the response is broken off
-	finished bool           // its handler has returned, so its connection serves another request
-}
 
 // openStreams are the open streams of the node. All of their readers are checked in a few look-ups: some for each
 // stream would be thousands per second, with hardly any change found.

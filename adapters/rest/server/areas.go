@@ -48,7 +48,7 @@ func (a *API) CheckComplete(excluded ...Area) error {
 // registerOperations adds the routes of operations, in a router for each prefix: the router tries routes one after the
 // other, and those behind a prefix cost one comparison.
 func (a *API) registerOperations(operations []Operation) error {
-	byPrefix := map[string]*mux.Router{}
+	byPrefix := map[string]*mux.Router{"": a.router}
 	for _, op := range operations {
 		declaration, ok := a.Contract.Operation(op.method, op.path)
 		if !ok {
@@ -142,10 +142,8 @@ func checkKind(op *openapi.Operation, k Kind) error {
 	case Probing:
 		isOutbound, isStream = true, true
 	case Streaming:
-		isStream = true
-	case Anonymous:
-		isAnonymous, isStream = true, k.Relays
-	case Redirecting:
+		isStream, isAnonymous = true, k.Visitors != nil
+	case Anonymous, Signed, Redirecting, Page:
 		isAnonymous = true
 	}
 	if isAnonymous != (op.Scope == "") {

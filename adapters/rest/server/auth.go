@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -59,45 +58,83 @@ func refusalOf(r *http.Request, token string) error {
 	return errKeyInvalid
 }
 
-// authenticate returns the caller of a request, and who the credential belongs to. It verifies the credential, then
-// applies the rate limits, then selects the workspace. If workspaceOptional is true, the request need not name one.
-func (a *API) authenticate(
-	w http.ResponseWriter, r *http.Request, obs *Observation, op *openapi.Operation, workspaceOptional bool,
-) (identity.Actor, owner, error) {
-	now := a.Now()
-	token, prove, isStored := a.credential(r, obs.Org)
+// authenticate sets the caller, by the credential of the request: it verifies the credential, then applies the rate
+// limits, then selects the workspace.
+func (r *Call) authenticate() error {
+	a, obs, now := r.API, Observed(r.Request), r.API.Now()
+	token, prove, isStored := a.credential(r.Request, obs.Org)
 	if isStored {
-		if err := a.LimitFailedAuth(w.Header(), obs, token, now); err != nil {
-			return identity.Actor{}, nil, err
+		if err := a.LimitFailedAuth(r.ReplyHeader, obs, token, now); err != nil {
+			return err
 		}
 	}
-	by, proof, selectMembership, err := prove(a, r, obs, token, now)
+	by, owner, selectMembership, err := prove(a, r.Request, obs, token, now)
 	if token != "" {
 		a.Measures.Authenticated(credentialKind(token, isStored), err)
 	}
 	if err != nil {
 		if errors.Is(err, identity.ErrUnauthenticated) {
-			err = refusalOf(r, token)
+			err = refusalOf(r.Request, token)
 		}
 		if errors.Is(err, identity.ErrAddressNotAllowed) {
-			a.Services.Accounts.NoteRefusal(r.Context(), by, op.ID, r.Method == http.MethodDelete, err)
+			a.Services.Accounts.NoteRefusal(r.Context(), by, r.Operation.ID, r.Method == http.MethodDelete, err)
 		}
-		return identity.Actor{}, nil, a.CountFailedAuth(w.Header(), obs, token, err)
+		return a.CountFailedAuth(r.ReplyHeader, obs, token, err)
 	}
 	obs.User, obs.Key, obs.session = by.User, by.Key, by.Session
 	m, err := selectMembership(r.Header.Get("Workspace-Id"))
-	if refusal := a.Admit(w.Header(), by, m.Workspace.ID, now); refusal != nil {
-		return identity.Actor{}, nil, refusal
+	if refusal := a.Admit(r.ReplyHeader, by, m.Workspace.ID, now); refusal != nil {
+		return refusal
 	}
-	if err != nil && !(workspaceOptional && errors.Is(err, identity.ErrWorkspaceRequired)) {
-		return identity.Actor{}, nil, err
+	if err != nil && !(r.workspaceOptional && errors.Is(err, identity.ErrWorkspaceRequired)) {
+		return err
 	}
 	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
+	r.By, r.owner, obs.Workspace = by, owner, by.Workspace
 	if by.Workspace != "" {
-		w.Header().Set("Workspace-Id", string(by.Workspace))
-		obs.Workspace = by.Workspace
+		r.ReplyHeader.Set("Workspace-Id", string(by.Workspace))
 	}
-	return by, proof, nil
+	if id := WorkspaceID(r); id != "" {
+		obs.Workspace = id
+	}
+	return nil
+}
+
+// AuthenticateReader sets the caller and its proof, by which the access is checked as long as the response lasts.
+func (r *Call) AuthenticateReader() error {
+	if err := r.authenticate(); err != nil {
+		return err
+	}
+	proof, err := r.Proof()
+	r.proof = &proof
+	return err
+}
+
+// AuthenticateByTicket sets the caller, by a ticket for one stream. redeem returns the proof that a ticket stands for.
+func (r *Call) AuthenticateByTicket(
+	ticket string, redeem func(context.Context, identity.OrgID, string, time.Time) (account.Proof, error),
+) error {
+	a, obs, now := r.API, Observed(r.Request), r.API.Now()
+	if err := a.LimitFailedAuth(r.ReplyHeader, obs, ticket, now); err != nil {
+		return err
+	}
+	proof, err := redeem(r.Context(), obs.Org.ID, ticket, now)
+	if err == nil {
+		r.By, err = a.ResolveProof(r.Context(), obs, proof, now)
+	}
+	a.Measures.Authenticated(byTicket, err)
+	if err != nil {
+		return a.CountFailedAuth(r.ReplyHeader, obs, ticket, err)
+	}
+	r.proof = &proof
+	obs.User, obs.Key, obs.Workspace = r.By.User, r.By.Key, r.By.Workspace
+	return a.Admit(r.ReplyHeader, r.By, r.By.Workspace, now)
+}
+
+// AdmitAs sets a caller that is no user of a workspace, and counts the request against its rate limit.
+func (r *Call) AdmitAs(caller string, now time.Time) error {
+	r.By = identity.Actor{User: identity.UserID(caller)}
+	return r.API.Admit(r.ReplyHeader, r.By, "", now)
 }
 
 type (
@@ -282,6 +319,9 @@ func sessionActor(p *account.Principal, obs *Observation, now time.Time) identit
 
 // Proof returns what identifies the valid credential of a request, and the workspace of the request.
 func (r *Call) Proof() (account.Proof, error) {
+	if r.proof != nil {
+		return *r.proof, nil
+	}
 	org := Observed(r.Request).Org
 	token, _, _ := r.API.credential(r.Request, org)
 	if key, ok := account.ParseToken(token); ok {

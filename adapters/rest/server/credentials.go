@@ -28,22 +28,6 @@ func (a *API) enter(ctx context.Context, g *Gates, by identity.Actor) error {
 	}
 }
 
-// EnterAs waits for the turn of a caller that is no user of a workspace, until leave is called.
-func (a *API) EnterAs(ctx context.Context, caller string) (leave func(), err error) {
-	if !a.Gates.callers.Enter(ctx, caller, a.Gates.wait) {
-		return nil, a.Refuse("caller_busy", errCallerBusy)
-	}
-	return func() { a.Gates.callers.Leave(caller) }, nil
-}
-
-// AdmitAs counts a request against the rate limit of a caller that is no user of a workspace.
-func (a *API) AdmitAs(h http.Header, caller string, now time.Time) error {
-	if TakeAll(h, now, 1, Allowance{a.callers, caller}) != nil {
-		return a.Refuse("caller_rate", ErrRateLimited)
-	}
-	return nil
-}
-
 // LimitFailedAuth refuses a token before it is looked up if its address has sent too many invalid ones. A token that
 // was valid within knownFor is still looked up, so that a program that guesses tokens does not lock out others at its
 // address.

@@ -23,11 +23,9 @@ func Downloading(
 ) Streaming {
 	return Streaming{
 		Media:   media,
+		Finite:  true,
 		Reserve: (*Stream).AsDownload,
-		Open: func(s *Stream) StreamBody {
-			s.Finite = true
-			return &download{Stream: s, prepare: prepare}
-		},
+		Open:    func(s *Stream) StreamBody { return &download{Stream: s, prepare: prepare} },
 	}
 }
 
@@ -39,11 +37,11 @@ func (s *download) Open() (err error) {
 }
 
 // Run implements StreamBody.
-func (s *download) Run(w http.ResponseWriter) error {
+func (s *download) Run() error {
 	if s.Method == http.MethodHead {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(s.Context(), s.API.Config.RequestTimeout)
 	defer cancel()
-	return s.write(ctx, w)
+	return s.write(ctx, s.writer)
 }

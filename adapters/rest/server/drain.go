@@ -1,9 +1,6 @@
 package server
 
-import (
-	"errors"
-	"net/http"
-)
+import "errors"
 
 var errDraining = errors.New("the server stops")
 
@@ -12,11 +9,4 @@ var errDraining = errors.New("the server stops")
 func (a *API) Drain() {
 	a.draining.Store(true)
 	a.endStreams()
-}
-
-// sendAway ends the stream of a reader while the server drains, after which
-// EventSource reconnects. After a response with an error it would give up.
-func sendAway(w http.ResponseWriter) {
-	SetStreamHeaders(w.Header())
-	_, _ = w.Write([]byte(RetryStream)) // the reader may be gone
 }

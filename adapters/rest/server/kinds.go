@@ -10,7 +10,7 @@ import (
 )
 
 // Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
-// Probing, Streaming, Anonymous or Redirecting.
+// Probing, Streaming, Anonymous, Signed, Redirecting, Page or Protocol.
 type Kind interface {
 	handler(a *API, op *openapi.Operation) http.Handler
 }
@@ -36,8 +36,12 @@ type DryRunnable struct {
 type Anonymous struct {
 	Run       func(*Call) (Reply, error)
 	Malformed func(*Call, error) error // is told of requests that are not as openapi.yaml declares them; may be nil
-	Relays    bool                     // Run can set Call.Relay, to a stream that it tracks (x-stream)
+	Lenient   bool                     // requests are not checked
 }
+
+// Signed is an operation that another system calls. It signs the body, which Run verifies before anything interprets
+// it.
+type Signed func(*Call) (Reply, error)
 
 // Redirecting is an operation that people open in a browser, without a credential. The browser is sent to the location
 // that Run returns, or to that of Refused, which gets the code of a problem. A client that wants no HTML gets the
@@ -47,31 +51,94 @@ type Redirecting struct {
 	Refused func(r *Call, code string) (location string)
 }
 
+// Page is a page for people. It checks what it reads of the request, and shows what it refuses.
+type Page func(*Call) (ports.Answer, error)
+
+// Protocol is what the contract of another standard describes, below a path, and a library serves.
+type Protocol struct {
+	Authenticate func(*Call) error // sets the caller, whose user the limits count
+	Serve        func(http.ResponseWriter, *Call)
+	Refuse       func(http.ResponseWriter, *Call, error)
+}
+
 // Unpacking is a command whose body can have another media type, which Unpack returns as JSON.
 type Unpacking struct {
 	Command
 	Unpack func(media string, body []byte) ([]byte, error)
 }
 
-func (q Query) handler(a *API, op *openapi.Operation) http.Handler    { return a.handle(op, q.perform) }
-func (c Command) handler(a *API, op *openapi.Operation) http.Handler  { return a.handle(op, c.perform) }
-func (o Outbound) handler(a *API, op *openapi.Operation) http.Handler { return a.handle(op, o.perform) }
+func (q Query) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.pipeline(op, a.ordinary(op, q.perform))
+}
+
+func (c Command) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.pipeline(op, a.ordinary(op, c.perform))
+}
+
+func (o Outbound) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.pipeline(op, a.ordinary(op, o.perform))
+}
+
 func (d DryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.handle(op, d.perform)
+	return a.pipeline(op, a.ordinary(op, d.perform))
 }
-func (o Anonymous) handler(a *API, op *openapi.Operation) http.Handler {
-	h := handling{run: Query(o.Run).perform, open: true, malformed: o.Malformed, relays: o.Relays}
-	if o.Relays {
-		h.produces = EventStream
-	}
-	return a.handleAs(op, h)
-}
-func (d Redirecting) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.handleAs(op, handling{run: d.perform, open: true, lenient: true})
-}
+
 func (u Unpacking) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.handleAs(op, handling{run: u.perform, unpack: u.Unpack})
+	s := a.ordinary(op, u.perform)
+	s.begin = func(r *Call) { r.unpack = u.Unpack }
+	return a.pipeline(op, s)
 }
+
+func (o Anonymous) handler(a *API, op *openapi.Operation) http.Handler {
+	s := stages{parse: parseFor(o.Malformed), act: Query(o.Run).perform}
+	if o.Lenient {
+		s.parse = nil
+	}
+	return a.pipeline(op, s)
+}
+
+func (o Signed) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.pipeline(op, stages{parse: (*Call).readBody, act: Query(o).perform})
+}
+
+func (d Redirecting) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.pipeline(op, stages{act: d.perform})
+}
+
+func (p Page) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.pipeline(op, stages{act: func(r *Call) (answer ports.Answer, isReplay bool, err error) {
+		answer, err = p(r)
+		return answer, false, err
+	}})
+}
+
+func (p Protocol) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.pipeline(op, stages{
+		authenticate: p.Authenticate,
+		gates:        a.Gates,
+		act: func(r *Call) (answer ports.Answer, isReplay bool, err error) {
+			p.Serve(r.writer, r)
+			return ports.Answer{}, false, nil
+		},
+		respond: func(*Call, ports.Answer, bool) {}, // the library has responded
+		refuse:  func(r *Call, err error) { p.Refuse(r.writer, r, err) },
+	})
+}
+
+// parseFor returns the stage that checks requests, and tells malformed of those that are not as openapi.yaml declares
+// them.
+func parseFor(malformed func(*Call, error) error) func(*Call) error {
+	if malformed == nil {
+		return (*Call).parse
+	}
+	return func(r *Call) error {
+		if err := r.parse(); err != nil {
+			return malformed(r, err)
+		}
+		return nil
+	}
+}
+
 func (q Query) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	out, err := q(r)
 	if err != nil {
@@ -118,6 +185,15 @@ func (o Outbound) perform(r *Call) (answer ports.Answer, isReplay bool, err erro
 		answer, _, err := Query(store).perform(r)
 		return answer, err
 	})
+}
+
+func (u Unpacking) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
+	if r.packed != "" {
+		if err := r.unpackBody(); err != nil {
+			return ports.Answer{}, false, err
+		}
+	}
+	return u.Command.perform(r)
 }
 
 func (d Redirecting) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {

@@ -50,7 +50,7 @@ func newMeasures(reg prometheus.Registerer, openStreams func() int) *measures {
 
 // byTicket is the kind of a ticket; credentialKind returns that of other credentials.
 const (
-	ByTicket = "ticket"
+	byTicket = "ticket"
 	byAPIKey = "api_key"
 )
 

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"sync"
@@ -14,134 +12,98 @@ import (
 )
 
 // Probing is an outbound operation that probes a credential. If the Accept header names text/event-stream before JSON,
-// the response has an event for each check as soon as its step has ended, and then one with the result.
+// the response has an event for each check as soon as its step has ended, and then one with the result. Until the first
+// check it is an ordinary response, so that a request that is refused has the usual status.
 type Probing struct {
 	Kind interface { // Outbound or DryRunnable
+		Kind
 		perform(r *Call) (answer ports.Answer, isReplay bool, err error)
 	}
 }
 
 func (p Probing) handler(a *API, op *openapi.Operation) http.Handler {
-	plain := a.handle(op, p.Kind.perform)
-	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		if EventsWanted(hr) == "" {
-			plain.ServeHTTP(w, hr)
+	plain, watched := p.Kind.handler(a, op), a.ordinary(op, p.performWatched)
+	watched.begin = func(r *Call) { r.Produces = EventStream }
+	watched.authenticate = (*Call).AuthenticateReader
+	watched.respond = (*Call).respondWatched
+	watched.refuse = (*Call).refuseWatched
+	stream := a.pipeline(op, watched)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if EventsWanted(r) == "" {
+			plain.ServeHTTP(w, r)
 			return
 		}
-		s := &probeStream{ResponseWriter: w, header: http.Header{}}
-		a.handleAs(op, handling{produces: EventStream, run: func(r *Call) (ports.Answer, bool, error) {
-			r.Watch = s.check
-			return p.performWatched(w, r)
-		}}).ServeHTTP(s, hr)
-		s.end()
+		stream.ServeHTTP(w, r)
 	})
 }
 
 // performWatched runs the operation as long as its caller has the access. The result is the refusal if they lose it.
-func (p Probing) performWatched(w http.ResponseWriter, r *Call) (ports.Answer, bool, error) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	proof, err := r.Proof()
-	if err != nil {
-		return ports.Answer{}, false, err
-	}
-	r.Request = r.WithContext(ctx)
-	s := NewStream(r, w, cancel)
-	s.Proof, s.Finite = proof, true
-	defer r.API.TrackStream(s)()
+func (p Probing) performWatched(r *Call) (ports.Answer, bool, error) {
+	s := NewStream(r.Context(), r, r.writer)
+	s.isFinite = true
+	defer s.cancel(nil)
+	r.Request, r.stream = r.WithContext(s.ctx), s
+	w := &probeWatcher{stream: s}
+	r.Watch = w.send
+	defer r.API.trackStream(s)()
 	answer, isReplay, err := p.Kind.perform(r)
+	w.end()
 	if cause := s.EndedBy(); err != nil && cause != nil { // what was stored is reported
 		err = cause
 	}
 	return answer, isReplay, err
 }
 
-// probeStream is the response of a probe that is watched. Until the first check it is an ordinary response, so that a
-// request that is refused has the usual status. From then on it keeps what is written to it, for the last event.
-type probeStream struct {
-	http.ResponseWriter
+// probeWatcher sends the checks of a probe, which may come from another goroutine.
+type probeWatcher struct {
+	stream *Stream
 
-	mu     sync.Mutex // a check may come from another goroutine
-	begun  bool
-	ended  bool
-	header http.Header // of the result, which is not sent
-	status int
-	result bytes.Buffer
+	mu    sync.Mutex
+	ended bool
+}
+
+// send sends a check. The probe continues even if the client is gone.
+func (w *probeWatcher) send(c connection.Check) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	w.stream.Event("check", convert.ToCheck(&c))
+	_ = w.stream.Flush()
+}
+
+// end waits for a check that is being sent, and sends no other.
+func (w *probeWatcher) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+}
+
+// respondWatched sends the result: as an event if there was a check, and else as an ordinary response.
+func (r *Call) respondWatched(answer ports.Answer, isReplay bool) {
+	if Observed(r.Request).status == 0 {
+		r.respond(answer, isReplay)
+		return
+	}
+	r.stream.Event("result", probeResult{Status: answer.Status, Body: answer.Body})
+	_ = r.stream.Flush() // the client may be gone
+}
+
+// refuseWatched is respondWatched for a refusal.
+func (r *Call) refuseWatched(err error) {
+	if Observed(r.Request).status == 0 {
+		r.refuse(err)
+		return
+	}
+	r.recordRefusal(err)
+	f := PublicError(err)
+	r.API.SetProblemHeaders(http.Header{}, r.Request, f, err)
+	r.respondWatched(r.API.problemAnswer(r.Request, f, err), false)
 }
 
 // probeResult is the data of the last event.
 type probeResult struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body"`
-}
-
-// Unwrap is for http.ResponseController.
-func (s *probeStream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
-
-// Header implements http.ResponseWriter.
-func (s *probeStream) Header() http.Header {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.begun {
-		return s.header
-	}
-	return s.ResponseWriter.Header()
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (s *probeStream) WriteHeader(status int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.begun {
-		s.status = status
-		return
-	}
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (s *probeStream) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.begun {
-		return s.result.Write(b)
-	}
-	return s.ResponseWriter.Write(b)
-}
-
-// check sends a check. The result follows even if the client is gone.
-func (s *probeStream) check(c connection.Check) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return
-	}
-	if !s.begun {
-		s.begun = true
-		SetStreamHeaders(s.ResponseWriter.Header())
-		s.ResponseWriter.WriteHeader(http.StatusOK)
-	}
-	s.event("check", convert.ToCheck(&c))
-}
-
-// end sends the result, unless there was no check.
-func (s *probeStream) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended = true; s.begun {
-		s.event("result", probeResult{Status: s.status, Body: s.result.Bytes()})
-	}
-}
-
-// event sends an event. The server's timeout for writing a response ends it.
-func (s *probeStream) event(name string, data any) {
-	var out bytes.Buffer
-	out.WriteString("event: " + name + "\ndata: ")
-	if err := Encode(&out, data); err != nil { // these types always encode
-		panic(err)
-	}
-	out.WriteString("\n")
-	if _, err := s.ResponseWriter.Write(out.Bytes()); err == nil {
-		_ = http.NewResponseController(s.ResponseWriter).Flush() // as Write, it fails if the client is gone
-	}
 }

@@ -35,7 +35,11 @@ func (a *API) Send(w http.ResponseWriter, r *http.Request, out Reply) {
 }
 
 func (a *API) document() (*Asset, error) {
-	return NewAsset(a.Contract.JSON(), "application/json", "public, max-age=300")
+	text, err := a.Contract.JSONOf(a.Serves)
+	if err != nil {
+		return nil, err
+	}
+	return NewAsset(text, "application/json", "public, max-age=300")
 }
 
 var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncMap{

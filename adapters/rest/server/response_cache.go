@@ -21,7 +21,7 @@ import (
 type CachedQuery func(*Call) (Reply, error)
 
 func (q CachedQuery) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.handle(op, q.perform)
+	return a.pipeline(op, a.ordinary(op, q.perform))
 }
 
 func (q CachedQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
@@ -37,7 +37,7 @@ type ReaderQuery struct {
 }
 
 func (q ReaderQuery) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.handle(op, q.perform)
+	return a.pipeline(op, a.ordinary(op, q.perform))
 }
 
 func (q ReaderQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {

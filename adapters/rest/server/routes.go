@@ -3,13 +3,15 @@ package server
 import (
 	"net/http"
 	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
 // Area is one part of the product: everything that the API serves for it.
 type Area struct {
 	Name       string // of its folder
 	Operations []Operation
-	Public     []Route // pages, and what else takes no part in the pipeline of operations
+	Public     []Route // pages and files
 	Below      []Route // for every path below theirs; without a method, for all methods
 	AnyHost    string  // the prefix of paths that are served for any Host header; empty for none
 	CORS       *CORS   // of paths that pages of other sites call; nil for none
@@ -36,7 +38,7 @@ func Patch(path string, k Kind) Operation { return Operation{http.MethodPatch, p
 // Delete returns the operation of DELETE on a path template.
 func Delete(path string, k Kind) Operation { return Operation{http.MethodDelete, path, k} }
 
-// Route is a page or a file, or an operation without a credential whose request is not held to openapi.yaml.
+// Route is a page or a file, or what another contract than openapi.yaml describes.
 type Route struct {
 	method, path string
 	handler      http.Handler
@@ -44,6 +46,16 @@ type Route struct {
 
 // NewRoute returns a route. Without a method, it is for all methods.
 func NewRoute(method, path string, handler http.Handler) Route { return Route{method, path, handler} }
+
+// NewPage returns the route of a page.
+func (a *API) NewPage(method, path string, page Page) Route {
+	return NewRoute(method, path, page.handler(a, &openapi.Operation{Path: path}))
+}
+
+// NewProtocol returns the route of all paths below one, for all methods.
+func (a *API) NewProtocol(path string, p Protocol) Route {
+	return NewRoute("", path, p.handler(a, &openapi.Operation{Path: path}))
+}
 
 // endpoints returns what areas serve, except what is below a path.
 func endpoints(areas []Area) map[endpoint]bool {

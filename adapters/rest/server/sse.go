@@ -17,13 +17,6 @@ func EventsWanted(r *http.Request) string {
 	return Preferred(r.Header.Get("Accept"), func(media string) bool { return media == EventStream })
 }
 
-// SetStreamHeaders sets the headers of server-sent events.
-func SetStreamHeaders(h http.Header) {
-	h.Set("Content-Type", EventStream)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
-}
-
 // Event collects an event. Its data is in one line.
 func (s *Stream) Event(name string, data any) {
 	s.Out.WriteString("event: " + name + "\ndata: ")

@@ -3,11 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -16,8 +14,9 @@ import (
 // a second after its reader has lost it, and the check itself takes a part of that.
 const accessCheck = 500 * time.Millisecond
 
-// TrackStream ends s when its reader loses the access, or the server drains and s is not Finite, until done is called.
-func (a *API) TrackStream(s *Stream) (release func()) {
+// trackStream ends s when its reader loses the access, or when the server drains unless s is finite, until release is
+// called.
+func (a *API) trackStream(s *Stream) (release func()) {
 	s.caller, s.Observation.tracked = s.By, true
 	o := &a.openStreams
 	o.mu.Lock()
@@ -30,15 +29,15 @@ func (a *API) TrackStream(s *Stream) (release func()) {
 	}
 	o.all[s] = true
 	stop := func() bool { return false }
-	if !s.Finite {
+	if !s.isFinite {
 		stop = context.AfterFunc(a.streams, func() { s.End(context.Canceled) })
 	}
 	return func() {
 		stop()
 		s.mu.Lock()
 		s.finished = true
-		if s.ended != nil && !s.broken {
-			_ = s.Controller.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end of the response
+		if !s.broken {
+			_ = s.controller.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end of the response
 		}
 		if lost, ok := errors.AsType[*fault.Error](s.ended); ok {
 			s.Observation.Code = lost.Code // in the log of the request, whose status tells nothing of it
@@ -85,20 +84,30 @@ func (a *API) recheckOrg(ctx context.Context, id identity.OrgID, streams []*Stre
 		}
 		return nil
 	}
-	isVisit := func(s *Stream) bool { return s.Proof == account.Proof{} }
-	visits := slices.DeleteFunc(slices.Clone(streams), func(s *Stream) bool { return !isVisit(s) })
-	return errors.Join(a.recheckCallers(ctx, org, slices.DeleteFunc(streams, isVisit)),
-		a.recheckVisits(ctx, org, visits))
+	var callers []*Stream
+	visitors := map[*Visitors][]*Stream{}
+	for _, s := range streams {
+		if s.visitors == nil {
+			callers = append(callers, s)
+		} else {
+			visitors[s.visitors] = append(visitors[s.visitors], s)
+		}
+	}
+	errs := []error{a.recheckCallers(ctx, org, callers)}
+	for v, streams := range visitors {
+		errs = append(errs, v.Recheck(ctx, org, streams))
+	}
+	return errors.Join(errs...)
 }
 
-// recheckCallers checks the streams of callers with a credential, and previews, which depend on one.
+// recheckCallers checks the streams of callers with a credential.
 func (a *API) recheckCallers(ctx context.Context, org *identity.Org, streams []*Stream) error {
 	if len(streams) == 0 {
 		return nil
 	}
 	proofs := make([]account.Proof, len(streams))
 	for i, s := range streams {
-		proofs[i] = s.Proof
+		proofs[i] = *s.proof
 	}
 	now := a.Now()
 	principals, err := a.Services.Tickets.ResolveProofs(ctx, org, proofs, now)
@@ -119,9 +128,6 @@ func (a *API) recheckCallers(ctx context.Context, org *identity.Org, streams []*
 
 // recheck returns the error that the operation would return to its caller, who is now by.
 func (s *Stream) recheck(ctx context.Context, by identity.Actor) error {
-	if s.Pass != nil {
-		return s.Embeds.MayPreview(ctx, by, *s.Pass)
-	}
 	if by.User != s.By.User || by.Operator != s.By.Operator {
 		return identity.ErrUnauthenticated
 	}
@@ -134,27 +140,6 @@ func (s *Stream) recheck(ctx context.Context, by identity.Actor) error {
 	s.caller = by
 	s.mu.Unlock()
 	return by.RequireScope(s.Operation.Scope)
-}
-
-// recheckVisits checks the streams of visitors.
-func (a *API) recheckVisits(ctx context.Context, org *identity.Org, streams []*Stream) error {
-	if len(streams) == 0 {
-		return nil
-	}
-	passes := make([]embed.Pass, len(streams))
-	for i, s := range streams {
-		passes[i] = *s.Pass
-	}
-	continues, err := a.Services.Embeds.Continue(ctx, org.ID, passes, a.Now())
-	if err != nil {
-		return err
-	}
-	for i, s := range streams {
-		if !continues[i] {
-			s.End(embed.ErrSessionInvalid)
-		}
-	}
-	return nil
 }
 
 // IsOutage reports whether an error says nothing about a caller's access.
@@ -175,14 +160,17 @@ func (s *Stream) End(cause error) {
 		return
 	}
 	s.ended = cause
-	_ = s.Controller.SetWriteDeadline(time.Now())
+	_ = s.controller.SetWriteDeadline(time.Now())
 	s.cancel(cause)
 }
 
-// EndedBy returns the error of End; nil while the stream goes on.
+// EndedBy returns the error of End; nil while the stream goes on, or after the response.
 func (s *Stream) EndedBy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.finished {
+		return nil
+	}
 	return s.ended
 }
 

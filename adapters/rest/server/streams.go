@@ -5,33 +5,209 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
-// NewStream returns the stream that responds to r, whose caller may not be known yet. cancel ends the context of r.
-func NewStream(r *Call, w http.ResponseWriter, cancel context.CancelCauseFunc) *Stream {
-	return &Stream{
-		Call: r, Observation: Observed(r.Request), caller: r.By, cancel: cancel,
-		Controller: http.NewResponseController(w),
-	}
+// Streaming is an operation whose response is sent in parts (x-stream), and ends with the access of its reader.
+type Streaming struct {
+	Media   func(*http.Request) string                // of the stream that a request wants; empty: Plain responds
+	Plain   Kind                                      // nil if each response is a stream
+	Reserve func(*Stream) (release func(), err error) // counts the stream while it is open; may be nil
+	Open    func(*Stream) StreamBody
+
+	// Finite is set for a response that ends by itself within the time of a request. It is served also while the
+	// server drains.
+	Finite bool
+
+	// Authenticate sets the caller. (*Call).AuthenticateReader, if it is nil.
+	Authenticate func(*Call) error
+
+	// Visitors are the readers, if they need no credential; nil for callers with one.
+	Visitors *Visitors
 }
 
-// Flush sends the collected bytes. It fails if the reader does not receive them in time, or if the stream was ended.
-func (s *Stream) Flush(w http.ResponseWriter) error {
-	if s.Out.Len() == 0 {
-		return nil
+// Visitors are the readers of a stream who need no credential.
+type Visitors struct {
+	Malformed func(*Call, error) error // is told of requests that are not as openapi.yaml declares them
+
+	// Recheck ends the streams of an org whose readers have lost the access.
+	Recheck func(ctx context.Context, org *identity.Org, streams []*Stream) error
+}
+
+// StreamBody is the response of a stream.
+type StreamBody interface {
+	Open() error // checks the request
+	Run() error  // sends the response; an error after its first byte breaks it off
+	Close()      // after Open succeeded
+}
+
+// Stream is a response that is sent in parts, so that it could outlast the access of its reader. While it is
+// tracked, it ends with that. No other response can flush (see recorder).
+type Stream struct {
+	*Call
+	Observation *Observation
+	Body        StreamBody   // nil for a probe
+	Out         bytes.Buffer // what Flush sends
+
+	isFinite   bool
+	visitors   *Visitors
+	controller *http.ResponseController
+	ctx        context.Context // of the response
+	cancel     context.CancelCauseFunc
+
+	mu       sync.Mutex
+	caller   identity.Actor // as of the last check
+	ended    error          // why it was ended; nil while it goes on
+	broken   bool           // the response is broken off
+	finished bool           // its reader is not checked any more
+}
+
+// NewStream returns the stream that responds to r, whose caller may not be known yet. Its context is derived from ctx.
+func NewStream(ctx context.Context, r *Call, w http.ResponseWriter) *Stream {
+	s := &Stream{Call: r, Observation: Observed(r.Request), caller: r.By, controller: http.NewResponseController(w)}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	r.writer, r.ReplyHeader = w, w.Header()
+	return s
+}
+
+func (k Streaming) handler(a *API, op *openapi.Operation) http.Handler {
+	var plain http.Handler
+	if k.Plain != nil {
+		plain = k.Plain.handler(a, op)
 	}
-	if err := s.Controller.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
-		return err
+	streamed := a.pipeline(op, k.stages(a))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if k.Media(r) == "" {
+			plain.ServeHTTP(w, r)
+			return
+		}
+		streamed.ServeHTTP(w, r)
+	})
+}
+
+// stages are those of a stream. It is opened within the gates, and occupies no turn in them then. The usual timeout of
+// a request applies until it is open.
+func (k Streaming) stages(a *API) stages {
+	s := stages{
+		begin:        k.begin,
+		authenticate: k.Authenticate,
+		parse:        (*Call).parse,
+		gates:        a.Gates,
+		act: func(r *Call) (ports.Answer, bool, error) {
+			return ports.Answer{}, false, r.stream.Body.Open()
+		},
+		respond: func(r *Call, _ ports.Answer, _ bool) { r.stream.send() },
+		refuse:  func(r *Call, err error) { r.stream.refuse(err) },
 	}
-	if err := s.EndedBy(); err != nil { // the deadline has replaced the one of end
-		return err
+	if s.authenticate == nil {
+		s.authenticate = (*Call).AuthenticateReader
 	}
-	_, err := w.Write(s.Out.Bytes())
+	if k.Visitors != nil {
+		s.authenticate, s.gates, s.parse = nil, nil, parseFor(k.Visitors.Malformed)
+	}
+	if k.Reserve != nil {
+		s.reserve = func(r *Call) (func(), error) { return k.Reserve(r.stream) }
+	}
+	return s
+}
+
+// begin gives r its stream.
+func (k Streaming) begin(r *Call) {
+	s := NewStream(r.connection, r, r.writer)
+	s.isFinite, s.visitors = k.Finite, k.Visitors
+	r.atEnd(func() { s.cancel(nil) })
+	opening, confirm := context.WithTimeout(s.ctx, r.API.Config.RequestTimeout)
+	r.atEnd(confirm)
+	if !s.isFinite {
+		stop := context.AfterFunc(r.API.streams, func() { s.cancel(nil) })
+		r.atEnd(func() { stop() })
+		if r.API.streams.Err() != nil {
+			s.cancel(nil)
+		}
+	}
+	r.Produces = k.Media(r.Request)
+	r.Request, r.stream = r.WithContext(opening), s
+	s.Body = k.Open(s)
+}
+
+// send sends the response.
+func (s *Stream) send() {
+	defer s.Body.Close()
+	defer s.API.trackStream(s)()
+	s.Request = s.WithContext(s.ctx)
+	s.Observation.streaming = s.Produces == EventStream && s.Method == http.MethodGet
+	err := s.Body.Run()
 	if err == nil {
-		err = s.Controller.Flush()
+		if s.Observation.status == 0 { // it is empty
+			s.Begin()
+		}
+		return
+	}
+	if cause := s.EndedBy(); cause != nil && IsOutage(err) {
+		err = cause
+	}
+	if s.Observation.status == 0 {
+		s.refuse(err)
+		return
+	}
+	if s.connection.Err() == nil || s.EndedBy() != nil { // else the client is gone
+		s.API.Log.WarnContext(s.Context(), "a response was not completed", "request_id", s.Observation.ID, "route",
+			s.Operation.Path, "error", err)
+	}
+	s.broken = true
+	panic(http.ErrAbortHandler) // closes the connection, so that the client notices
+}
+
+// refuse responds to a request whose stream has not begun.
+func (s *Stream) refuse(err error) {
+	if s.Produces == EventStream && errors.Is(err, context.Canceled) && s.API.streams.Err() != nil {
+		s.Out.WriteString(RetryStream) // after a response with an error, EventSource would give up
+		s.Begin()
+		_, _ = s.writer.Write(s.Out.Bytes()) // the reader may be gone
+		return
+	}
+	s.ReplyHeader.Del("Content-Disposition") // of a download
+	s.Call.refuse(err)
+}
+
+// Begin sends the header, with what the body has not set.
+func (s *Stream) Begin() {
+	for name, value := range map[string]string{
+		"Content-Type": s.Produces, "Cache-Control": "no-store", "X-Accel-Buffering": "no", // nginx would keep parts of it
+	} {
+		if s.ReplyHeader.Get(name) == "" {
+			s.ReplyHeader.Set(name, value)
+		}
+	}
+	s.writer.WriteHeader(http.StatusOK)
+}
+
+// Flush sends the collected bytes, after the header. It fails if the reader does not receive them in time, or if the
+// stream was ended.
+func (s *Stream) Flush() error {
+	if s.Observation.status == 0 {
+		s.Begin()
+	}
+	if s.Method == http.MethodHead {
+		s.Out.Reset()
+	}
+	if s.Out.Len() == 0 {
+		return s.EndedBy()
+	}
+	if err := s.controller.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
+		return err
+	}
+	if err := s.EndedBy(); err != nil { // the deadline has replaced the one of End
+		return err
+	}
+	_, err := s.writer.Write(s.Out.Bytes())
+	if err == nil {
+		err = s.controller.Flush()
 	}
 	if s.Out.Reset(); s.Out.Cap() > 2*RowsWrite { // a snapshot's, which comes once
 		s.Out = bytes.Buffer{}
@@ -39,103 +215,8 @@ func (s *Stream) Flush(w http.ResponseWriter) error {
 	return err
 }
 
-// StreamBody is the response of a stream.
-type StreamBody interface {
-	Authenticate(w http.ResponseWriter) error // sets the caller and the proof
-	Open() error                              // checks the request, and sets the header
-	Run(w http.ResponseWriter) error          // sends the response; an error after its first byte breaks it off
-	Close()                                   // after open succeeded
-}
-
-// stream runs a request of an operation of the kind streaming. The usual timeout of a request applies until the stream
-// is open.
-func (a *API) stream(k Streaming, op *openapi.Operation, media string, w http.ResponseWriter, hr *http.Request) {
-	obs := Observed(hr)
-	obs.Route = op.Path
-	ctx, cancel := context.WithCancelCause(hr.Context())
-	defer cancel(nil)
-	opening, confirm := context.WithTimeout(ctx, a.Config.RequestTimeout)
-	defer confirm()
-	r := a.newCall(w, hr.WithContext(opening), op, media)
-	s := NewStream(r, w, cancel)
-	body := k.Open(s)
-	if !s.Finite {
-		defer context.AfterFunc(a.streams, func() { cancel(nil) })()
-		if a.streams.Err() != nil {
-			cancel(nil)
-		}
-	}
-	err := body.Authenticate(w)
-	if err == nil {
-		err = r.parse(w)
-	}
-	if err == nil {
-		var release func()
-		if release, err = k.Reserve(s); err == nil {
-			defer release()
-			err = s.openWithinLimits(body)
-		}
-	}
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
-	defer body.Close()
-	defer a.TrackStream(s)()
-	r.Request = hr.WithContext(ctx)
-	if media == EventStream {
-		obs.streaming = hr.Method == http.MethodGet
-		w.WriteHeader(http.StatusOK) // before there is an event
-	}
-	if err = body.Run(w); err == nil {
-		return
-	}
-	if cause := s.EndedBy(); cause != nil && IsOutage(err) {
-		err = cause
-	}
-	if obs.status == 0 {
-		s.refuse(w, err)
-		return
-	}
-	if hr.Context().Err() == nil || s.EndedBy() != nil { // else the client is gone
-		a.Log.WarnContext(ctx, "a response was not completed", "request_id", obs.ID, "route", op.Path, "error", err)
-	}
-	s.broken = true
-	panic(http.ErrAbortHandler) // closes the connection, so that the client notices
-}
-
-// refuse responds to a request whose stream has not begun.
-func (s *Stream) refuse(w http.ResponseWriter, err error) {
-	if s.Produces == EventStream && errors.Is(err, context.Canceled) && s.API.streams.Err() != nil {
-		sendAway(w)
-		return
-	}
-	w.Header().Del("Content-Disposition") // of a download
-	s.recordRefusal(err)
-	s.API.Problem(w, s.Request, err)
-}
-
-// Authenticate sets the caller from the request's credential.
-func (s *Stream) Authenticate(w http.ResponseWriter) (err error) {
-	if s.By, s.owner, err = s.API.authenticate(
-		w, s.Request, s.Observation, s.Operation, s.workspaceOptional,
-	); err == nil {
-		s.Proof, err = s.Call.Proof()
-	}
-	return err
-}
-
 // Close implements StreamBody.
 func (*Stream) Close() {}
-
-// openWithinLimits waits for the gates and opens the stream. An open stream occupies no slot in them.
-func (s *Stream) openWithinLimits(body StreamBody) error {
-	if err := s.API.enter(s.Context(), s.API.Gates, s.By); err != nil {
-		return err
-	}
-	defer s.API.Gates.Leave(s.By)
-	return body.Open()
-}
 
 // AsSubscription counts a stream that lasts as long as its reader wants, until release is called: for its workspace and
 // its address on this node, and for its workspace on all nodes.
@@ -168,28 +249,6 @@ func (s *Stream) AsDownload() (release func(), err error) {
 
 // RowsWrite is how many bytes of rows are written at a time.
 const RowsWrite = 64 << 10
-
-// Streaming is an operation whose response is sent in parts (x-stream), and ends with the access of its reader.
-type Streaming struct {
-	Media   func(*http.Request) string                // of the stream that a request wants; empty: Plain responds
-	Plain   Kind                                      // nil if each response is a stream
-	Reserve func(*Stream) (release func(), err error) // counts the stream while it is open
-	Open    func(*Stream) StreamBody
-}
-
-func (s Streaming) handler(a *API, op *openapi.Operation) http.Handler {
-	var plain http.Handler
-	if s.Plain != nil {
-		plain = s.Plain.handler(a, op)
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if media := s.Media(r); media != "" {
-			a.stream(s, op, media, w, r)
-			return
-		}
-		plain.ServeHTTP(w, r)
-	})
-}
 
 // Always is the media of a streaming operation whose responses all have one media type.
 func Always(media string) func(*http.Request) string {

@@ -55,15 +55,11 @@ type followedValidation struct {
 // Open finds the validation.
 func (s *followedValidation) Open() (err error) {
 	s.last, s.revision, err = s.Sources.Validation(s.Context(), s.By, sourceID(s.Call))
-	if err == nil {
-		server.SetStreamHeaders(s.ReplyHeader)
-	}
 	return err
 }
 
 // Run sends each progress until the report, or until the caller can no longer read it.
-func (s *followedValidation) Run(w http.ResponseWriter) error {
-	_ = s.Controller.SetReadDeadline(time.Time{}) // the server's is for requests that end
+func (s *followedValidation) Run() error {
 	if s.Method == http.MethodHead {
 		return nil
 	}
@@ -74,7 +70,7 @@ func (s *followedValidation) Run(w http.ResponseWriter) error {
 		if isNew {
 			s.Event("validation", toValidation(&s.last, s.revision))
 		}
-		if s.Flush(w) != nil || s.last.HasEnded() {
+		if s.Flush() != nil || s.last.HasEnded() {
 			return nil
 		}
 		isNew = false
