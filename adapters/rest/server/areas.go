@@ -71,7 +71,7 @@ func (a *API) registerOperations(operations []Operation) error {
 		if byPrefix[prefix] == nil {
 			byPrefix[prefix] = a.router.PathPrefix(prefix).Subrouter()
 		}
-		handle(byPrefix[prefix], op.method, strings.TrimPrefix(op.path, prefix), op.kind.handler(a, declaration))
+		handle(byPrefix[prefix], op.method, strings.TrimPrefix(op.path, prefix), a.pipeline(declaration, op.kind))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
 // Probing, Streaming, Anonymous, Signed, Redirecting, Page or Protocol.
 type Kind interface {
-	handler(a *API, op *openapi.Operation) http.Handler
+	stages(a *API, op *openapi.Operation) stages
 }
 
 // Query reads, and stores nothing.
@@ -67,53 +67,40 @@ type Unpacking struct {
 	Unpack func(media string, body []byte) ([]byte, error)
 }
 
-func (q Query) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, a.ordinary(op, q.perform))
-}
+func (q Query) stages(a *API, op *openapi.Operation) stages   { return a.ordinary(op, q.perform) }
+func (c Command) stages(a *API, op *openapi.Operation) stages { return a.ordinary(op, c.perform) }
 
-func (c Command) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, a.ordinary(op, c.perform))
-}
+func (o Outbound) stages(a *API, op *openapi.Operation) stages    { return a.ordinary(op, o.perform) }
+func (d DryRunnable) stages(a *API, op *openapi.Operation) stages { return a.ordinary(op, d.perform) }
 
-func (o Outbound) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, a.ordinary(op, o.perform))
-}
-
-func (d DryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, a.ordinary(op, d.perform))
-}
-
-func (u Unpacking) handler(a *API, op *openapi.Operation) http.Handler {
+func (u Unpacking) stages(a *API, op *openapi.Operation) stages {
 	s := a.ordinary(op, u.perform)
 	s.begin = func(r *Call) { r.unpack = u.Unpack }
-	return a.pipeline(op, s)
+	return s
 }
 
-func (o Anonymous) handler(a *API, op *openapi.Operation) http.Handler {
-	s := stages{parse: parseFor(o.Malformed), act: Query(o.Run).perform}
+func (o Anonymous) stages(*API, *openapi.Operation) stages {
 	if o.Lenient {
-		s.parse = nil
+		return stages{act: Query(o.Run).perform}
 	}
-	return a.pipeline(op, s)
+	return stages{parse: parseFor(o.Malformed), act: Query(o.Run).perform}
 }
 
-func (o Signed) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, stages{parse: (*Call).readBody, act: Query(o).perform})
+func (o Signed) stages(*API, *openapi.Operation) stages {
+	return stages{parse: (*Call).readBody, act: Query(o).perform}
 }
 
-func (d Redirecting) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, stages{act: d.perform})
-}
+func (d Redirecting) stages(*API, *openapi.Operation) stages { return stages{act: d.perform} }
 
-func (p Page) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, stages{act: func(r *Call) (answer ports.Answer, isReplay bool, err error) {
+func (p Page) stages(*API, *openapi.Operation) stages {
+	return stages{act: func(r *Call) (answer ports.Answer, isReplay bool, err error) {
 		answer, err = p(r)
 		return answer, false, err
-	}})
+	}}
 }
 
-func (p Protocol) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, stages{
+func (p Protocol) stages(a *API, _ *openapi.Operation) stages {
+	return stages{
 		authenticate: p.Authenticate,
 		gates:        a.Gates,
 		act: func(r *Call) (answer ports.Answer, isReplay bool, err error) {
@@ -122,7 +109,7 @@ func (p Protocol) handler(a *API, op *openapi.Operation) http.Handler {
 		},
 		respond: func(*Call, ports.Answer, bool) {}, // the library has responded
 		refuse:  func(r *Call, err error) { p.Refuse(r.writer, r, err) },
-	})
+	}
 }
 
 // parseFor returns the stage that checks requests, and tells malformed of those that are not as openapi.yaml declares

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 // stages are what a kind of operation does with a request. The pipeline runs them in this order for all kinds; what is
 // nil is left out.
 type stages struct {
+	instead      func(*http.Request) *stages             // the stages of a request that wants a stream; nil for others
 	begin        func(*Call)                             // prepares the call
 	authenticate func(*Call) error                       // sets the caller
 	parse        func(*Call) error                       // checks the request
@@ -38,14 +40,13 @@ func (a *API) ordinary(op *openapi.Operation, act perform) stages {
 // passes context and deadline, authenticate, parse, gate and act, and gets a response or a problem, which observe logs.
 //
 // Reading a request and writing the response take as long as the client likes, so they occupy no turn in the gates.
-func (a *API) pipeline(op *openapi.Operation, s stages) http.Handler {
-	if s.respond == nil {
-		s.respond = (*Call).respond
-	}
-	if s.refuse == nil {
-		s.refuse = (*Call).refuse
-	}
+func (a *API) pipeline(op *openapi.Operation, k Kind) http.Handler {
+	usual := k.stages(a, op)
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		s := &usual
+		if s.instead != nil {
+			s = cmp.Or(s.instead(hr), s)
+		}
 		Observed(hr).Route = op.Path
 		ctx, cancel := context.WithTimeout(hr.Context(), a.Config.RequestTimeout)
 		defer cancel()
@@ -56,12 +57,28 @@ func (a *API) pipeline(op *openapi.Operation, s stages) http.Handler {
 			s.begin(r)
 		}
 		answer, isReplay, err := s.run(r)
-		if err != nil {
+		switch {
+		case err == nil && s.respond == nil:
+			r.respond(answer, isReplay)
+		case err == nil:
+			s.respond(r, answer, isReplay)
+		case s.refuse == nil:
+			r.refuse(err)
+		default:
 			s.refuse(r, err)
-			return
 		}
-		s.respond(r, answer, isReplay)
 	})
+}
+
+// insteadFor returns s with the stages of a stream for requests that want a media type of it.
+func (s stages) insteadFor(media func(*http.Request) string, stream stages) stages {
+	s.instead = func(r *http.Request) *stages {
+		if media(r) == "" {
+			return nil
+		}
+		return &stream
+	}
+	return s
 }
 
 // run runs the stages before the response.

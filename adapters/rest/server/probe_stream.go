@@ -21,20 +21,13 @@ type Probing struct {
 	}
 }
 
-func (p Probing) handler(a *API, op *openapi.Operation) http.Handler {
-	plain, watched := p.Kind.handler(a, op), a.ordinary(op, p.performWatched)
+func (p Probing) stages(a *API, op *openapi.Operation) stages {
+	watched := a.ordinary(op, p.performWatched)
 	watched.begin = func(r *Call) { r.Produces = EventStream }
 	watched.authenticate = (*Call).AuthenticateReader
 	watched.respond = (*Call).respondWatched
 	watched.refuse = (*Call).refuseWatched
-	stream := a.pipeline(op, watched)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if EventsWanted(r) == "" {
-			plain.ServeHTTP(w, r)
-			return
-		}
-		stream.ServeHTTP(w, r)
-	})
+	return p.Kind.stages(a, op).insteadFor(EventsWanted, watched)
 }
 
 // performWatched runs the operation as long as its caller has the access. The result is the refusal if they lose it.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/http"
 	"strings"
 	"time"
 
@@ -20,9 +19,7 @@ import (
 // that are more than a second old and finds none (ADR 49).
 type CachedQuery func(*Call) (Reply, error)
 
-func (q CachedQuery) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, a.ordinary(op, q.perform))
-}
+func (q CachedQuery) stages(a *API, op *openapi.Operation) stages { return a.ordinary(op, q.perform) }
 
 func (q CachedQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	return q.performFor(r, nil)
@@ -36,9 +33,7 @@ type ReaderQuery struct {
 	Split func(*Call) (reader, query, body string)
 }
 
-func (q ReaderQuery) handler(a *API, op *openapi.Operation) http.Handler {
-	return a.pipeline(op, a.ordinary(op, q.perform))
-}
+func (q ReaderQuery) stages(a *API, op *openapi.Operation) stages { return a.ordinary(op, q.perform) }
 
 func (q ReaderQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	return q.performFor(r, q.Split)

@@ -49,12 +49,12 @@ func NewRoute(method, path string, handler http.Handler) Route { return Route{me
 
 // NewPage returns the route of a page.
 func (a *API) NewPage(method, path string, page Page) Route {
-	return NewRoute(method, path, page.handler(a, &openapi.Operation{Path: path}))
+	return NewRoute(method, path, a.pipeline(&openapi.Operation{Path: path}, page))
 }
 
 // NewProtocol returns the route of all paths below one, for all methods.
 func (a *API) NewProtocol(path string, p Protocol) Route {
-	return NewRoute("", path, p.handler(a, &openapi.Operation{Path: path}))
+	return NewRoute("", path, a.pipeline(&openapi.Operation{Path: path}, p))
 }
 
 // endpoints returns what areas serve, except what is below a path.

@@ -75,25 +75,10 @@ func NewStream(ctx context.Context, r *Call, w http.ResponseWriter) *Stream {
 	return s
 }
 
-func (k Streaming) handler(a *API, op *openapi.Operation) http.Handler {
-	var plain http.Handler
-	if k.Plain != nil {
-		plain = k.Plain.handler(a, op)
-	}
-	streamed := a.pipeline(op, k.stages(a))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if k.Media(r) == "" {
-			plain.ServeHTTP(w, r)
-			return
-		}
-		streamed.ServeHTTP(w, r)
-	})
-}
-
 // stages are those of a stream. It is opened within the gates, and occupies no turn in them then. The usual timeout of
 // a request applies until it is open.
-func (k Streaming) stages(a *API) stages {
-	s := stages{
+func (k Streaming) stages(a *API, op *openapi.Operation) stages {
+	stream := stages{
 		begin:        k.begin,
 		authenticate: k.Authenticate,
 		parse:        (*Call).parse,
@@ -104,16 +89,19 @@ func (k Streaming) stages(a *API) stages {
 		respond: func(r *Call, _ ports.Answer, _ bool) { r.stream.send() },
 		refuse:  func(r *Call, err error) { r.stream.refuse(err) },
 	}
-	if s.authenticate == nil {
-		s.authenticate = (*Call).AuthenticateReader
+	if k.Authenticate == nil {
+		stream.authenticate = (*Call).AuthenticateReader
 	}
 	if k.Visitors != nil {
-		s.authenticate, s.gates, s.parse = nil, nil, parseFor(k.Visitors.Malformed)
+		stream.authenticate, stream.gates, stream.parse = nil, nil, parseFor(k.Visitors.Malformed)
 	}
 	if k.Reserve != nil {
-		s.reserve = func(r *Call) (func(), error) { return k.Reserve(r.stream) }
+		stream.reserve = func(r *Call) (func(), error) { return k.Reserve(r.stream) }
 	}
-	return s
+	if k.Plain == nil {
+		return stream
+	}
+	return k.Plain.stages(a, op).insteadFor(k.Media, stream)
 }
 
 // begin gives r its stream.

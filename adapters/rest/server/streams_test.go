@@ -39,12 +39,10 @@ func TestAStreamOutlastsTheTimeoutsOfOtherResponses(t *testing.T) {
 		a := New(nil, Config{RequestTimeout: 15 * time.Second},
 			Deps{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 		a.openStreams.all = map[*Stream]bool{{}: true} // no one checks the readers
-		serve := Streaming{
+		h := a.pipeline(&openapi.Operation{Path: "/"}, Streaming{
 			Media: Always("text/plain"), Visitors: new(Visitors),
 			Open: func(s *Stream) StreamBody { return slowBody{s} },
-		}.stages(a)
-		serve.parse = nil
-		h := a.pipeline(&openapi.Operation{Path: "/"}, serve)
+		})
 		client := serveOne(t, func(w http.ResponseWriter, r *http.Request) {
 			o := &Observation{}
 			h.ServeHTTP(&recorder{ResponseWriter: w, obs: o}, WithObservation(r, o))
