@@ -25,6 +25,9 @@ type Reply struct {
 	shows    string // the path whose GET returns this body; empty: none
 }
 
+// usualBody is the size in bytes that most bodies do not reach.
+const usualBody = 2 << 10
+
 // JSON is a body that is already JSON.
 type JSON []byte
 
@@ -78,6 +81,7 @@ func (r Reply) encode() (ports.Answer, error) {
 		a.Body = body
 	default:
 		var buf bytes.Buffer
+		buf.Grow(usualBody)
 		if err := Encode(&buf, body); err != nil {
 			return ports.Answer{}, err
 		}
