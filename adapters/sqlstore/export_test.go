@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
@@ -17,11 +16,6 @@ func BoundScans(store *DB, n int) {
 
 // ChatQuery reads a chat template.
 var ChatQuery = `SELECT ` + chatColumns + chatTables + ` WHERE t.id = ? AND t.workspace_id = ?`
-
-// RenewingEvery returns s, which renews the reservations of running requests at another interval.
-func RenewingEvery(s *Idempotency, interval time.Duration) *Idempotency {
-	return &Idempotency{s.db, interval}
-}
 
 // Exec runs a statement that no store has.
 func Exec(ctx context.Context, store *DB, query string, args ...any) error {

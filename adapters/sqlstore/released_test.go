@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/idempotency"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
@@ -27,7 +28,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		since := fixture.At.Add(24 * time.Hour)
-		at := func(since time.Time) *sqlstore.Idempotency {
+		at := func(since time.Time) *idempotency.Store {
 			if _, err := databases.Raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+
 				itoa(since.UnixMicro())); err != nil {
 				t.Fatal(err)
@@ -55,7 +56,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 		}
 		secret := func(k ports.IdempotencyKey) ports.IdempotencyKey { k.Secret = true; return k }
 		released := sqlstore.NewIdempotency(open(t, url, databases.Keyring(t))) // it was told of no day to wait for
-		once := func(t *testing.T, s *sqlstore.Idempotency, k ports.IdempotencyKey) (replayed bool, err error) {
+		once := func(t *testing.T, s *idempotency.Store, k ports.IdempotencyKey) (replayed bool, err error) {
 			t.Helper()
 			_, replayed, err = s.Once(ctx, k, nil,
 				func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil },

@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/idempotency"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
@@ -70,6 +71,11 @@ func (store *DB) Events() *events.Store { return events.NewStore(store.DB, event
 // Atomically implements ports.Atomic.
 func (store *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
 	return store.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
+}
+
+// NewIdempotency returns the responses by Idempotency-Key. What they are the responses to uses all stores.
+func NewIdempotency(store *DB) *idempotency.Store {
+	return idempotency.NewStore(store.DB, func(tx *db.DB) ports.Stores { return (&DB{tx}).Stores() })
 }
 
 // NewWebhookQueue returns the queue of webhooks, which queues jobs too.

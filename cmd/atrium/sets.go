@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/idempotency"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
@@ -33,6 +34,6 @@ var (
 		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)),
 		oidc.NewClient, wire.Bind(new(ports.OpenIDClient), new(*oidc.Client)), newDeps, newConsole,
 		newSCIM, rest.New,
-		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
+		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*idempotency.Store)),
 	)
 )

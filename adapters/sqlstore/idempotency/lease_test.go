@@ -1,4 +1,4 @@
-package sqlstore_test
+package idempotency_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/idempotency"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
@@ -15,7 +16,8 @@ import (
 // TestARunningRequestKeepsItsIdempotencyKey lets a request run until its reservation was renewed.
 func TestARunningRequestKeepsItsIdempotencyKey(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
-		db, rows := open(t, url, databases.Keyring(t)), databases.Raw(t, url)
+		db, _ := databases.Watched(t, url)
+		rows := databases.Raw(t, url)
 		until := func() (us int64) {
 			t.Helper()
 			if err := rows.QueryRowContext(t.Context(), `SELECT until FROM idempotency_keys`).Scan(&us); err != nil {
@@ -24,7 +26,7 @@ func TestARunningRequestKeepsItsIdempotencyKey(t *testing.T) {
 			return us
 		}
 		key := ports.IdempotencyKey{Org: "org_1", Scope: sha256.Sum256([]byte("scope")), At: fixture.At}
-		requests := sqlstore.RenewingEvery(sqlstore.NewIdempotency(db), 20*time.Millisecond)
+		requests := idempotency.RenewingEvery(sqlstore.NewIdempotency(db), 20*time.Millisecond)
 		before := func(ctx context.Context) error {
 			first := until()
 			if want := fixture.At.Add(8 * time.Second).UnixMicro(); first < want {

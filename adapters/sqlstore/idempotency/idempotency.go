@@ -1,4 +1,5 @@
-package sqlstore
+// Package idempotency stores responses by Idempotency-Key in SQLite or PostgreSQL.
+package idempotency
 
 import (
 	"bytes"
@@ -14,16 +15,19 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Idempotency stores responses by Idempotency-Key.
-type Idempotency struct {
-	db         *DB
+// Store stores responses by Idempotency-Key.
+type Store struct {
+	db         *db.DB
+	stores     func(*db.DB) ports.Stores
 	renewEvery time.Duration
 }
 
-var _ ports.Idempotency = (*Idempotency)(nil)
+var _ ports.Idempotency = (*Store)(nil)
 
-// NewIdempotency returns the records in db.
-func NewIdempotency(store *DB) *Idempotency { return &Idempotency{store, renewEvery} }
+// NewStore returns the responses in a database. stores returns all stores in a transaction.
+func NewStore(d *db.DB, stores func(*db.DB) ports.Stores) *Store {
+	return &Store{d, stores, renewEvery}
+}
 
 const (
 	answersKept = 24 * time.Hour
@@ -59,7 +63,7 @@ type attempt struct {
 // Only if there is a call to another system before, the key is reserved in a separate transaction. The answer is then
 // only recorded for this attempt: if another request has taken over the reservation, the transaction is rolled back. So
 // the effect happens once, even if the process is suspended for a minute.
-func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error,
+func (s *Store) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error,
 	fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (
 	answer ports.Answer, replayed bool, err error,
 ) {
@@ -99,9 +103,9 @@ func isAboutKey(err error) bool {
 
 // hold reserves the key of a in a separate transaction, so that other requests see that it runs. It returns the answer
 // that is stored under the key, if there is one.
-func (s *Idempotency) hold(ctx context.Context, a *attempt) (answer ports.Answer, replayed bool, err error) {
+func (s *Store) hold(ctx context.Context, a *attempt) (answer ports.Answer, replayed bool, err error) {
 	var stored *answerRow
-	err = s.db.inTx(ctx, func(tx *DB) (err error) {
+	err = s.db.InTx(ctx, func(tx *db.DB) (err error) {
 		stored, err = s.reserve(ctx, tx, a)
 		return err
 	})
@@ -111,17 +115,17 @@ func (s *Idempotency) hold(ctx context.Context, a *attempt) (answer ports.Answer
 
 // record runs fn and records its answer in one transaction, in which it also reserves the key, unless a holds it
 // already. It returns the answer that is stored under the key, if there is one.
-func (s *Idempotency) record(ctx context.Context, a *attempt, fn func(ports.Stores) (ports.Answer, error)) (
+func (s *Store) record(ctx context.Context, a *attempt, fn func(ports.Stores) (ports.Answer, error)) (
 	answer ports.Answer, replayed bool, err error,
 ) {
 	var stored *answerRow
-	err = s.db.inTx(ctx, func(tx *DB) (err error) {
+	err = s.db.InTx(ctx, func(tx *db.DB) (err error) {
 		if !a.held {
 			if stored, err = s.reserve(ctx, tx, a); err != nil || stored != nil {
 				return err
 			}
 		}
-		if answer, err = fn(tx.Stores()); err != nil {
+		if answer, err = fn(s.stores(tx)); err != nil {
 			return err
 		}
 		return s.finish(ctx, tx, a, answer)
@@ -134,7 +138,7 @@ func (s *Idempotency) record(ctx context.Context, a *attempt, fn func(ports.Stor
 
 // keepReserved renews the reservation of a periodically, until stop is called. Most requests end before the first
 // renewal.
-func (s *Idempotency) keepReserved(ctx context.Context, a *attempt) (stop func()) {
+func (s *Store) keepReserved(ctx context.Context, a *attempt) (stop func()) {
 	begun := time.Now()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	renew := func() {
@@ -192,18 +196,18 @@ func later(a, b time.Time) time.Time {
 //
 // If the transaction of another request has reserved the key and has not ended, PostgreSQL would wait for its end to
 // insert the row. With the lock it does not wait: neither is the row inserted then, nor is there one to be seen.
-func (s *Idempotency) reserve(ctx context.Context, tx *DB, a *attempt) (stored *answerRow, err error) {
+func (s *Store) reserve(ctx context.Context, tx *db.DB, a *attempt) (stored *answerRow, err error) {
 	own, other := s.forms(a.given)
 	now := own.At
 	a.key = a.given
 	if other != nil {
-		row, err := tx.answerOf(ctx, other.Scope, now)
+		row, err := answerOf(ctx, tx, other.Scope, now)
 		if err != nil {
 			return nil, err
 		}
 		if row != nil {
 			a.key.Scope = other.Scope
-			return tx.takeOver(ctx, a, row)
+			return takeOver(ctx, tx, a, row)
 		}
 	}
 	a.key.Scope = own.Scope
@@ -224,21 +228,21 @@ func (s *Idempotency) reserve(ctx context.Context, tx *DB, a *attempt) (stored *
 	if err != nil || reserved == 1 {
 		return nil, err
 	}
-	row, err := tx.answerOf(ctx, own.Scope, now)
+	row, err := answerOf(ctx, tx, own.Scope, now)
 	switch {
 	case err != nil:
 		return nil, err
 	case row == nil:
 		return nil, ports.ErrKeyInFlight
 	default:
-		return tx.takeOver(ctx, a, row)
+		return takeOver(ctx, tx, a, row)
 	}
 }
 
 // forms returns the form in which key is stored now, and the other form in which it may have been stored in the last
 // 24 hours: nil if no node of v0.1.0 has run lately. Until derived keys are used, nodes of v0.1.0 must find the
 // stored form; but the plain digest of a secret is never stored.
-func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey, other *ports.IdempotencyKey) {
+func (s *Store) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey, other *ports.IdempotencyKey) {
 	since := s.db.DerivedFrom()
 	if since == nil || !key.At.Before(since.Add(answersKept)) {
 		return key, nil
@@ -255,11 +259,11 @@ func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey,
 }
 
 // answerOf locks and returns the row of a scope that expires after a time. It returns nil if there is none.
-func (store *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*answerRow, error) {
+func answerOf(ctx context.Context, tx *db.DB, scope [32]byte, after time.Time) (*answerRow, error) {
 	var row answerRow
-	found, err := store.Get(ctx, &row, `
+	found, err := tx.Get(ctx, &row, `
 		SELECT request, attempt, until, status, header, body, reveals, shows, erase_at FROM idempotency_keys t
-		WHERE scope = ? AND expires_at > ?`+store.Dialect.Lock, scope[:], db.Micros(after))
+		WHERE scope = ? AND expires_at > ?`+tx.Dialect.Lock, scope[:], db.Micros(after))
 	if !found {
 		return nil, err
 	}
@@ -268,7 +272,7 @@ func (store *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) 
 
 // takeOver returns row if it is the answer to the request of a. If row is the reservation of an attempt that never
 // ended, it reserves the key for a instead.
-func (store *DB) takeOver(ctx context.Context, a *attempt, row *answerRow) (stored *answerRow, err error) {
+func takeOver(ctx context.Context, tx *db.DB, a *attempt, row *answerRow) (stored *answerRow, err error) {
 	switch key, now := a.key, a.key.At; {
 	case len(row.Request) == 0:
 		return nil, ports.ErrAnswerErased
@@ -279,14 +283,14 @@ func (store *DB) takeOver(ctx context.Context, a *attempt, row *answerRow) (stor
 	case db.Micros(now) < row.Until:
 		return nil, ports.ErrKeyInFlight
 	default:
-		_, err = store.Exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, a.id,
+		_, err = tx.Exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, a.id,
 			db.Micros(now.Add(inFlight)), key.Scope[:])
 		return nil, err
 	}
 }
 
 // finish records the answer of a, unless another attempt has taken over.
-func (s *Idempotency) finish(ctx context.Context, tx *DB, a *attempt, answer ports.Answer) error {
+func (s *Store) finish(ctx context.Context, tx *db.DB, a *attempt, answer ports.Answer) error {
 	header, err := json.Marshal(answer.Header)
 	if err != nil {
 		return err
@@ -315,7 +319,7 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, a *attempt, answer por
 }
 
 // replay returns the answer that is stored under the key of a; stored is nil if there is none.
-func (s *Idempotency) replay(a *attempt, stored *answerRow, err error) (answer ports.Answer, replayed bool, _ error) {
+func (s *Store) replay(a *attempt, stored *answerRow, err error) (answer ports.Answer, replayed bool, _ error) {
 	if err != nil || stored == nil {
 		return ports.Answer{}, false, err
 	}
