@@ -57,32 +57,34 @@ type attempt struct {
 	given ports.IdempotencyKey
 	key   ports.IdempotencyKey // with the scope of the row; set by reserve
 	held  bool                 // the reservation has been committed
+
+	answer ports.Answer // set by record
 }
 
 // Once implements ports.Idempotency. The reservation of the key, fn and the record of its answer are one transaction.
 // Only if there is a call to another system before, the key is reserved in a separate transaction. The answer is then
 // only recorded for this attempt: if another request has taken over the reservation, the transaction is rolled back. So
 // the effect happens once, even if the process is suspended for a minute.
-func (s *Store) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error,
+func (s *Store) Once(ctx context.Context, key ports.IdempotencyKey, call func(context.Context) error,
 	fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (
-	answer ports.Answer, replayed bool, err error,
+	answer ports.Answer, isReplay bool, err error,
 ) {
 	a := &attempt{id: id.New("try"), given: key}
-	if before != nil {
-		if answer, replayed, err = s.hold(ctx, a); err != nil || replayed {
-			return answer, replayed, err
+	if call != nil {
+		if answer, isReplay, err = s.hold(ctx, a); err != nil || isReplay {
+			return answer, isReplay, err
 		}
 		defer s.keepReserved(ctx, a)()
-		err = before(ctx)
+		err = call(ctx)
 		var cancel context.CancelFunc
 		ctx, cancel = outlast(ctx) // what the other system has answered is recorded if the client has gone away, too
 		defer cancel()
 	}
 	if err == nil {
-		answer, replayed, err = s.record(ctx, a, fn)
+		answer, isReplay, err = s.record(ctx, a, fn)
 	}
 	if err == nil || isAboutKey(err) {
-		return answer, replayed, err
+		return answer, isReplay, err
 	}
 	// The client may have gone away; the key must be settled nevertheless.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), settledBy(ctx, time.Now()))
@@ -103,51 +105,51 @@ func isAboutKey(err error) bool {
 
 // hold reserves the key of a in a separate transaction, so that other requests see that it runs. It returns the answer
 // that is stored under the key, if there is one.
-func (s *Store) hold(ctx context.Context, a *attempt) (answer ports.Answer, replayed bool, err error) {
-	var stored *answerRow
+func (s *Store) hold(ctx context.Context, a *attempt) (answer ports.Answer, isReplay bool, err error) {
+	var row *answerRow
 	err = s.db.InTx(ctx, func(tx *db.DB) (err error) {
-		stored, err = s.reserve(ctx, tx, a)
+		row, err = s.reserve(ctx, tx, a)
 		return err
 	})
-	a.held = err == nil && stored == nil
-	return s.replay(a, stored, err)
+	a.held = err == nil && row == nil
+	return s.replay(a, row, err)
 }
 
 // record runs fn and records its answer in one transaction, in which it also reserves the key, unless a holds it
 // already. It returns the answer that is stored under the key, if there is one.
 func (s *Store) record(ctx context.Context, a *attempt, fn func(ports.Stores) (ports.Answer, error)) (
-	answer ports.Answer, replayed bool, err error,
+	answer ports.Answer, isReplay bool, err error,
 ) {
-	var stored *answerRow
+	var row *answerRow
 	err = s.db.InTx(ctx, func(tx *db.DB) (err error) {
 		if !a.held {
-			if stored, err = s.reserve(ctx, tx, a); err != nil || stored != nil {
+			if row, err = s.reserve(ctx, tx, a); err != nil || row != nil {
 				return err
 			}
 		}
-		if answer, err = fn(s.stores(tx)); err != nil {
+		if a.answer, err = fn(s.stores(tx)); err != nil {
 			return err
 		}
-		return s.finish(ctx, tx, a, answer)
+		return s.finish(ctx, tx, a)
 	})
-	if err != nil || stored != nil {
-		return s.replay(a, stored, err)
+	if err != nil || row != nil {
+		return s.replay(a, row, err)
 	}
-	return answer, false, nil
+	return a.answer, false, nil
 }
 
 // keepReserved renews the reservation of a periodically, until stop is called. Most requests end before the first
 // renewal.
 func (s *Store) keepReserved(ctx context.Context, a *attempt) (stop func()) {
-	begun := time.Now()
+	start := time.Now()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	renew := func() {
 		ctx, cancel := context.WithTimeout(ctx, s.renewEvery)
 		defer cancel()
-		until := a.key.At.Add(time.Since(begun)).Add(inFlight)
+		expiry := a.key.At.Add(time.Since(start)).Add(inFlight)
 		// If it fails, the next one may succeed; if none does, another request takes over, and this one has no effect.
 		_, _ = s.db.Exec(ctx, `UPDATE idempotency_keys SET until = ? WHERE scope = ? AND attempt = ? AND until > 0`,
-			db.Micros(until), a.key.Scope[:], a.id)
+			db.Micros(expiry), a.key.Scope[:], a.id)
 	}
 	timer := time.AfterFunc(s.renewEvery, func() {
 		for tick := time.NewTicker(s.renewEvery); ; {
@@ -196,9 +198,9 @@ func later(a, b time.Time) time.Time {
 //
 // If the transaction of another request has reserved the key and has not ended, PostgreSQL would wait for its end to
 // insert the row. With the lock it does not wait: neither is the row inserted then, nor is there one to be seen.
-func (s *Store) reserve(ctx context.Context, tx *db.DB, a *attempt) (stored *answerRow, err error) {
-	own, other := s.forms(a.given)
-	now := own.At
+func (s *Store) reserve(ctx context.Context, tx *db.DB, a *attempt) (answer *answerRow, err error) {
+	current, other := s.forms(a.given)
+	now := current.At
 	a.key = a.given
 	if other != nil {
 		row, err := answerOf(ctx, tx, other.Scope, now)
@@ -210,13 +212,13 @@ func (s *Store) reserve(ctx context.Context, tx *db.DB, a *attempt) (stored *ans
 			return takeOver(ctx, tx, a, row)
 		}
 	}
-	a.key.Scope = own.Scope
-	lock, args := "1 = 1", []any{own.Scope[:], own.Org, own.Request[:], a.id, db.Micros(now.Add(inFlight)), []byte{},
-		db.Micros(now.Add(answersKept))}
+	a.key.Scope = current.Scope
+	lock, args := "1 = 1", []any{current.Scope[:], current.Org, current.Request[:], a.id, db.Micros(now.Add(inFlight)),
+		[]byte{}, db.Micros(now.Add(answersKept))}
 	if tx.Dialect.TryLock != "" { // SQLite has only one writer
-		lock, args = "("+tx.Dialect.TryLock+")", append(args, "idempotency key "+hex.EncodeToString(own.Scope[:]))
+		lock, args = "("+tx.Dialect.TryLock+")", append(args, "idempotency key "+hex.EncodeToString(current.Scope[:]))
 	}
-	reserved, err := tx.Exec(ctx, `
+	count, err := tx.Exec(ctx, `
 		INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows,
 		brought, erase_at, expires_at)
 		SELECT ?, ?, ?, ?, ?, 0, '', ?, '', '', '', 0, ? WHERE `+lock+`
@@ -225,10 +227,10 @@ func (s *Store) reserve(ctx context.Context, tx *db.DB, a *attempt) (stored *ans
 			header = '', body = excluded.body, reveals = '', shows = '', brought = '', erase_at = 0, expires_at =
 			excluded.expires_at
 		WHERE idempotency_keys.expires_at <= ?`, append(args, db.Micros(now))...)
-	if err != nil || reserved == 1 {
+	if err != nil || count == 1 {
 		return nil, err
 	}
-	row, err := answerOf(ctx, tx, own.Scope, now)
+	row, err := answerOf(ctx, tx, current.Scope, now)
 	switch {
 	case err != nil:
 		return nil, err
@@ -242,28 +244,28 @@ func (s *Store) reserve(ctx context.Context, tx *db.DB, a *attempt) (stored *ans
 // forms returns the form in which key is stored now, and the other form in which it may have been stored in the last
 // 24 hours: nil if no node of v0.1.0 has run lately. Until derived keys are used, nodes of v0.1.0 must find the
 // stored form; but the plain digest of a secret is never stored.
-func (s *Store) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey, other *ports.IdempotencyKey) {
-	since := s.db.DerivedFrom()
-	if since == nil || !key.At.Before(since.Add(answersKept)) {
+func (s *Store) forms(key ports.IdempotencyKey) (current ports.IdempotencyKey, other *ports.IdempotencyKey) {
+	start := s.db.DerivedFrom()
+	if start == nil || !key.At.Before(start.Add(answersKept)) {
 		return key, nil
 	}
-	released := key
-	released.Scope = key.Plain.Scope
+	plain := key
+	plain.Scope = key.Plain.Scope
 	if !key.Secret {
-		released.Request = key.Plain.Request
+		plain.Request = key.Plain.Request
 	}
-	if key.At.Before(*since) {
-		return released, &key
+	if key.At.Before(*start) {
+		return plain, &key
 	}
-	return key, &released
+	return key, &plain
 }
 
-// answerOf locks and returns the row of a scope that expires after a time. It returns nil if there is none.
-func answerOf(ctx context.Context, tx *db.DB, scope [32]byte, after time.Time) (*answerRow, error) {
+// answerOf locks and returns the row of a scope, unless it has expired. It returns nil if there is none.
+func answerOf(ctx context.Context, tx *db.DB, scope [32]byte, now time.Time) (*answerRow, error) {
 	var row answerRow
 	found, err := tx.Get(ctx, &row, `
 		SELECT request, attempt, until, status, header, body, reveals, shows, erase_at FROM idempotency_keys t
-		WHERE scope = ? AND expires_at > ?`+tx.Dialect.Lock, scope[:], db.Micros(after))
+		WHERE scope = ? AND expires_at > ?`+tx.Dialect.Lock, scope[:], db.Micros(now))
 	if !found {
 		return nil, err
 	}
@@ -272,7 +274,7 @@ func answerOf(ctx context.Context, tx *db.DB, scope [32]byte, after time.Time) (
 
 // takeOver returns row if it is the answer to the request of a. If row is the reservation of an attempt that never
 // ended, it reserves the key for a instead.
-func takeOver(ctx context.Context, tx *db.DB, a *attempt, row *answerRow) (stored *answerRow, err error) {
+func takeOver(ctx context.Context, tx *db.DB, a *attempt, row *answerRow) (answer *answerRow, err error) {
 	switch key, now := a.key, a.key.At; {
 	case len(row.Request) == 0:
 		return nil, ports.ErrAnswerErased
@@ -290,7 +292,8 @@ func takeOver(ctx context.Context, tx *db.DB, a *attempt, row *answerRow) (store
 }
 
 // finish records the answer of a, unless another attempt has taken over.
-func (s *Store) finish(ctx context.Context, tx *db.DB, a *attempt, answer ports.Answer) error {
+func (s *Store) finish(ctx context.Context, tx *db.DB, a *attempt) error {
+	answer := a.answer
 	header, err := json.Marshal(answer.Header)
 	if err != nil {
 		return err
@@ -303,38 +306,38 @@ func (s *Store) finish(ctx context.Context, tx *db.DB, a *attempt, answer ports.
 		}
 	}
 	shows := answer.Shows
-	if since := s.db.DerivedFrom(); since != nil && key.At.Before(*since) {
+	if start := s.db.DerivedFrom(); start != nil && key.At.Before(*start) {
 		shows = "" // nodes of v0.1.0 cannot read answers again, and may have to replay this one
 	}
 	if body == nil || shows != "" {
 		body = []byte{}
 	}
-	changed, err := tx.Exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?,
+	count, err := tx.Exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?,
 		shows = ?, brought = ?, erase_at = ? WHERE scope = ? AND attempt = ?`, answer.Status, string(header), body,
 		answer.Reveals, shows, answer.Brought, db.Micros(eraseAt), key.Scope[:], a.id)
-	if err == nil && changed == 0 {
+	if err == nil && count == 0 {
 		return ports.ErrKeyInFlight
 	}
 	return err
 }
 
-// replay returns the answer that is stored under the key of a; stored is nil if there is none.
-func (s *Store) replay(a *attempt, stored *answerRow, err error) (answer ports.Answer, replayed bool, _ error) {
-	if err != nil || stored == nil {
+// replay returns the answer that is stored under the key of a; row is nil if there is none.
+func (s *Store) replay(a *attempt, row *answerRow, err error) (answer ports.Answer, isReplay bool, _ error) {
+	if err != nil || row == nil {
 		return ports.Answer{}, false, err
 	}
-	answer = ports.Answer{Status: stored.Status, Body: stored.Body, Reveals: stored.Reveals}
-	if err := json.Unmarshal([]byte(stored.Header), &answer.Header); err != nil {
+	answer = ports.Answer{Status: row.Status, Body: row.Body, Reveals: row.Reveals}
+	if err := json.Unmarshal([]byte(row.Header), &answer.Header); err != nil {
 		return ports.Answer{}, false, err
 	}
-	if len(stored.Body) == 0 && stored.Status != 204 {
-		answer.Shows = stored.Shows
+	if len(row.Body) == 0 && row.Status != 204 {
+		answer.Shows = row.Shows
 	}
-	if stored.Reveals != "" {
-		if db.Micros(a.key.At) >= stored.EraseAt {
+	if row.Reveals != "" {
+		if db.Micros(a.key.At) >= row.EraseAt {
 			return ports.Answer{}, false, ports.ErrAnswerErased
 		}
-		if answer.Body, err = s.db.Sealer.Open(stored.Body, a.key.Scope[:]); err != nil {
+		if answer.Body, err = s.db.Sealer.Open(row.Body, a.key.Scope[:]); err != nil {
 			return ports.Answer{}, false, err
 		}
 	}

@@ -15,29 +15,29 @@ const redactedAtOnce = 500
 // told that its response was erased.
 func Redact(
 	ctx context.Context, d *db.DB, org identity.OrgID, r *event.Redactor,
-) (changed int, err error) {
-	for after := []byte{}; ; {
+) (count int, err error) {
+	for cursor := []byte{}; ; {
 		var rows []struct {
 			Scope []byte `db:"scope"`
 			Body  []byte `db:"body"`
 		}
 		if err := d.List(ctx, &rows, `SELECT scope, body FROM idempotency_keys WHERE scope > ? AND org_id = ?
-			AND reveals = '' AND until = 0 ORDER BY scope LIMIT ?`, after, org, redactedAtOnce); err != nil {
-			return changed, err
+			AND reveals = '' AND until = 0 ORDER BY scope LIMIT ?`, cursor, org, redactedAtOnce); err != nil {
+			return count, err
 		}
 		for _, row := range rows {
-			after = row.Scope
+			cursor = row.Scope
 			if !r.Names(string(row.Body)) {
 				continue
 			}
-			changed++
+			count++
 			if _, err := d.Exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ? WHERE scope = ? AND org_id = ?`,
 				[]byte{}, []byte{}, row.Scope, org); err != nil {
-				return changed, err
+				return count, err
 			}
 		}
 		if len(rows) < redactedAtOnce {
-			return changed, nil
+			return count, nil
 		}
 	}
 }
