@@ -95,8 +95,8 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	return false
 }
 
-// setUnpaidSince sets since when s is unpaid, given its previous state. moment is the time at the gateway: no one can act on
-// a failure before it is seen, which for a direct debit is days after the period began.
+// setUnpaidSince sets since when s is unpaid, given its previous state. moment is the time at the gateway: no one can act
+// on a failure before it is seen, which for a direct debit is days after the period began.
 func (s *Subscription) setUnpaidSince(previous *Subscription, moment time.Time) {
 	switch {
 	case s.Status != PastDue && s.Status != Unpaid:
