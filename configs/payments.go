@@ -50,6 +50,7 @@ type Plan struct {
 	Limits        Document // numbers by name
 	GatewayPrice  string   // the price's id at Stripe
 	Metered       Metered
+	Sold          *bool // nil: true; false: only who has the plan keeps it
 }
 
 // Metered configures what usage of a feature costs, in addition to the price of its plan.
@@ -105,6 +106,7 @@ func (p Payments) Terms() (plans payment.Plans, grace time.Duration) {
 			Price:    payment.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
 			Interval: payment.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
 			Features: c.Features, Limits: limits, PriceRef: c.GatewayPrice, Metered: c.Metered.price(),
+			Retired: c.Sold != nil && !*c.Sold,
 		})
 	}
 	return plans, time.Duration(p.GraceDays) * day
@@ -238,6 +240,7 @@ func samplePayments() Payments {
 			ID: "starter", Name: "Starter", Description: "For one person.", Price: Price{Amount: 900, Currency: "usd"},
 			Interval: "month", IntervalCount: 1, TrialDays: 14,
 			Features: []string{"5 chat templates"}, Limits: Document(`{"chat_templates":5,"members":1}`),
+			Sold: new(true),
 		},
 		{
 			ID: "team", Name: "Team", Description: "For a team that grows.",

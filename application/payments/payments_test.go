@@ -335,6 +335,21 @@ func (s *mockedService) expectResync(w payment.Wallet, subscriptions []payment.G
 
 var errOutage = errors.New("the store is away")
 
+func TestARetiredPlanIsShownToWhoHasIt(t *testing.T) {
+	s := newMocked(t)
+	retired := plans[0]
+	retired.Retired = true
+	s.terms.Plans = plans.Replace(retired)
+	for current, want := range map[payment.PlanID]int{retired.ID: len(plans), plans[1].ID: len(plans) - 1} {
+		c := customer()
+		c.Subscription = &payment.Subscription{ID: "sub_1", Plan: current, Status: payment.Active}
+		s.kept = c
+		if all, id, err := s.Plans(s.ctx, member); err != nil || len(all) != want || id != current {
+			t.Errorf("who has %s sees %d plans, and %s as the current one; %v", current, len(all), id, err)
+		}
+	}
+}
+
 func TestAnOrgWithoutAGatewayShowsNothing(t *testing.T) {
 	s := newMocked(t)
 	s.terms = payments.Terms{}

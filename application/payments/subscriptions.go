@@ -35,16 +35,16 @@ func (s *Service) Plans(
 		return nil, "", nil
 	}
 	if payment.MaySee(by) != nil {
-		return t.Plans, "", nil
+		return t.Plans.Offered(""), "", nil
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if errors.Is(err, payment.ErrNoCustomer) {
-		return t.Plans, "", nil
-	}
 	if err == nil && c.Subscription != nil {
 		current = c.Subscription.Plan
 	}
-	return t.Plans, current, err
+	if errors.Is(err, payment.ErrNoCustomer) {
+		err = nil
+	}
+	return t.Plans.Offered(current), current, err
 }
 
 // Subscription returns the live subscription, or payment.ErrNoSubscription.

@@ -84,7 +84,13 @@ type Plan struct {
 	// Unavailable says that the gateway does not have the price, or has a different one: the plan
 	// cannot be bought, and existing subscriptions keep it.
 	Unavailable bool
+
+	// Retired says that the org no longer sells the plan. Existing subscriptions keep it, with its limits.
+	Retired bool
 }
+
+// OnSale reports whether the plan can be bought.
+func (p *Plan) OnSale() bool { return !p.Unavailable && !p.Retired }
 
 // snapshot returns the part of p that an operation stores.
 func (p *Plan) snapshot() *Plan {
@@ -104,6 +110,11 @@ func (p Plans) Find(id PlanID) (*Plan, error) {
 		return &p[i], nil
 	}
 	return nil, ErrPlanNotFound
+}
+
+// Offered returns the plans that are shown to a workspace: those that the org sells, and the workspace's current one.
+func (p Plans) Offered(current PlanID) Plans {
+	return slices.DeleteFunc(slices.Clone(p), func(p Plan) bool { return p.Retired && p.ID != current })
 }
 
 // Replace returns plans with one replaced by the plan with its ID.
@@ -128,7 +139,7 @@ func (p Plans) ByPrice(ref string) *Plan {
 // buyable returns a plan that can be bought.
 func (p Plans) buyable(id PlanID) (*Plan, error) {
 	plan, err := p.Find(id)
-	if err == nil && plan.Unavailable {
+	if err == nil && !plan.OnSale() {
 		err = ErrPlanUnavailable
 	}
 	return plan, err

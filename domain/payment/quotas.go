@@ -43,7 +43,7 @@ func (p Plans) Limits(base quota.Amounts, plan *Plan) quota.Limits {
 		}
 	}
 	for i := range p {
-		if one := &p[i]; !one.Unavailable && (plan == nil || one.ID != plan.ID) {
+		if one := &p[i]; one.OnSale() && (plan == nil || one.ID != plan.ID) {
 			out.Others = append(out.Others, one.offer(base))
 		}
 	}

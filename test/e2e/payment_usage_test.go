@@ -1,6 +1,9 @@
 package e2e
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // limitedUsage sells a free plan and a paid one, both with a limit that the application counts.
 func limitedUsage(d *deployment) {
@@ -58,5 +61,23 @@ func TestUsageBelongsToTheWorkspace(t *testing.T) {
 			s.must(t, "payments", "sandbox", "advance", "31d")
 			left(t, "0", "10")
 		})
+	})
+}
+
+func TestARetiredPlanIsNotSold(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, configured(`orgs:
+  - slug: default
+    payments: {gateway: sandbox, plans: [
+      {id: old, name: Old, price: {amount: 500, currency: usd}, interval: month, sold: false},
+      {id: new, name: New, price: {amount: 900, currency: usd}, interval: month}]}`))
+		ann := s.user(t, "owner")
+		ann.card(t, cardNumber)
+		if shown := ann.get(t, payments+"/plans").each(t, "id"); !slices.Equal(shown, []string{"new"}) {
+			t.Errorf("the plans %v are shown", shown)
+		}
+		ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "old"}).problem(t, 422, "plan_unavailable")
+		ann.subscribe(t, "new")
+		ann.do(t, "PATCH", mine, object{"plan_id": "old"}).problem(t, 422, "plan_unavailable")
 	})
 }

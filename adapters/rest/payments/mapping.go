@@ -36,7 +36,7 @@ func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
 		TrialDays:     p.TrialDays,
 		Features:      convert.NonNil(p.Features),
 		Limits:        limits,
-		Available:     !p.Unavailable,
+		Available:     p.OnSale(),
 		IsCurrent:     current != "" && p.ID == current,
 	}
 }

@@ -106,7 +106,7 @@ func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 			unsure = append(unsure, fmt.Errorf("the prices of the org %s were not looked up: %w", g.slugs[org], err))
 		}
 		for _, p := range t.Plans {
-			if p.Unavailable {
+			if p.Unavailable && !p.Retired {
 				unsure = append(unsure, fmt.Errorf("the plan %s of the org %s cannot be bought: the gateway was not "+
 					"asked, does not sell its price, or sells it for another amount or interval",
 					p.ID, g.slugs[org]))
