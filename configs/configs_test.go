@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // equal compares configurations by their values, secrets too.
@@ -31,18 +32,14 @@ var equal = cmp.Options{
 func inFile(t *testing.T, yaml string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "atrium.yaml")
-	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(yaml), 0o600))
 	return path
 }
 
 func parse(t *testing.T, s configs.Source) configs.Config {
 	t.Helper()
 	c, err := configs.Load(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

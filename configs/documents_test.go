@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestWhatDocumentsShowIsValid loads each configuration that an operator may copy: files of deploy, and
@@ -18,9 +20,7 @@ func TestWhatDocumentsShowIsValid(t *testing.T) {
 	shown := map[string]string{}
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(text)
 	}
 	for _, file := range []string{"deploy/atrium.yaml", "deploy/package/atrium.yaml"} {
@@ -40,15 +40,11 @@ func TestWhatDocumentsShowIsValid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			for _, secret := range []string{"stripe-webhook", "stripe-key"} {
-				if err := os.WriteFile(filepath.Join(folder, secret), []byte("sk_test_0123456789abcdef"),
-					0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(folder, secret), []byte("sk_test_0123456789abcdef"),
+					0o600))
 			}
 			file := filepath.Join(folder, "atrium.yaml")
-			if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "/run/secrets", folder)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(text, "/run/secrets", folder)), 0o600))
 			if _, err := Load(Source{File: file, Environ: passwordFor(text)}); err != nil {
 				t.Error(err)
 			}
@@ -67,9 +63,7 @@ func passwordFor(text string) []string {
 // TestTheComposeFileHasValidSettings loads what deploy/compose.yaml sets. No Docker runs it here.
 func TestTheComposeFileHasValidSettings(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "deploy", "compose.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var file struct {
 		Services struct {
 			Atrium struct {
@@ -78,18 +72,14 @@ func TestTheComposeFileHasValidSettings(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(text, &file))
 	atrium, defaults := file.Services.Atrium, regexp.MustCompile(`\$\{\w+:-(.*)\}`)
 	var environ []string
 	for name, value := range atrium.Environment {
 		environ = append(environ, name+"="+defaults.ReplaceAllString(value, "$1"))
 	}
 	c, err := Load(Source{Environ: environ})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c.Log.Format != "json" {
 		t.Errorf("logs are %q, want what the file sets", c.Log.Format)
 	}

@@ -13,28 +13,21 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheExampleFile(t *testing.T) {
 	const path = "atrium.example.yaml"
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var root yaml.Node
-	if err := yaml.Unmarshal(raw, &root); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(raw, &root))
 
 	t.Run("changes nothing", func(t *testing.T) {
 		want, err := Load(Source{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := Load(Source{File: path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same := cmp.Options{
 			cmpopts.EquateEmpty(),
 			cmp.Comparer(func(a, b secret.String) bool { return a.Reveal() == b.Reveal() }),

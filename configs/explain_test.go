@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestExplain(t *testing.T) {
@@ -25,9 +27,7 @@ orgs:
     egress: {allow: [10.1.0.0/16]}
 `,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	all, err := Explain(Source{
 		File: file, Data: "/srv/atrium", Flags: map[string]string{"server.addr": "127.0.0.1:9"},
@@ -37,15 +37,11 @@ orgs:
 			"ATRIUM_MAIL_SMTP_ADDR=mail:587", "ATRIUM_MAIL_SMTP_USER=u", "ATRIUM_MAIL_SMTP_FROM=a@example.com",
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := map[string]string{}
 	for _, s := range all {
 		value, err := json.Marshal(s.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, twice := got[s.Key]; twice {
 			t.Errorf("%s is listed twice", s.Key)
 		}

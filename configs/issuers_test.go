@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // inOrg loads an org with these settings, each a line of YAML.
@@ -50,9 +51,7 @@ func TestWhoVouchesForAddresses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			org, err := inOrg(t, issuersWith(tt.issuers...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for i, want := range tt.vouch {
 				issuer := org.Issuers[i]
 				if issuer.VouchesFor(corp) != (want == "corp" || want == "both") ||

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func loadRegistries(t *testing.T, yaml string) map[identity.OrgID]*chat.Registry {
@@ -16,14 +17,10 @@ func loadRegistries(t *testing.T, yaml string) map[identity.OrgID]*chat.Registry
 	source := configs.Source{}
 	if yaml != "" {
 		source.File = filepath.Join(t.TempDir(), "atrium.yaml")
-		if err := os.WriteFile(source.File, []byte(yaml), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(source.File, []byte(yaml), 0o600))
 	}
 	c, err := configs.Load(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c.Registries(func(slug string) identity.OrgID { return identity.OrgID("org_" + slug) })
 }
 

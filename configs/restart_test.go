@@ -6,14 +6,13 @@ import (
 
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNeedRestart(t *testing.T) {
 	load := func() configs.Config {
 		c, err := configs.Load(configs.Source{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.Keyring.Keyset = secret.New("the same")
 		return c
 	}

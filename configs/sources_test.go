@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func sourceOffers(t *testing.T, yaml string) map[identity.OrgID]configs.SourceOffer {
@@ -19,9 +20,7 @@ func sourceOffers(t *testing.T, yaml string) map[identity.OrgID]configs.SourceOf
 		from.File = inFile(t, yaml)
 	}
 	c, err := configs.Load(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c.SourceOffers(func(slug string) identity.OrgID { return identity.OrgID("org_" + slug) })
 }
 

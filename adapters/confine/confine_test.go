@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -148,9 +149,7 @@ var program string
 func runner(t testing.TB, limits confine.Limits) *confine.Runner {
 	t.Helper()
 	r, err := confine.New(limits, 4, program, childMode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -175,9 +174,7 @@ func TestRun(t *testing.T) {
 		pids := map[int]bool{}
 		for range 3 {
 			var pid int
-			if err := run(t, "pid", time.Hour, &pid); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, run(t, "pid", time.Hour, &pid))
 			pids[pid] = true
 		}
 		if len(pids) != 3 || pids[os.Getpid()] {
@@ -200,9 +197,7 @@ func TestRun(t *testing.T) {
 			Made bool
 			Open []string
 		}
-		if err := run(t, "around", time.Hour, &out); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, run(t, "around", time.Hour, &out))
 		if len(out.Env) > 0 || !out.Gone || out.Made {
 			t.Errorf("%+v", out)
 		}
@@ -282,9 +277,7 @@ func TestRun(t *testing.T) {
 
 	t.Run("who waits for a place can be called off", func(t *testing.T) {
 		one, err := confine.New(confine.DefaultLimits(), 1, program, childMode)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer one.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		first := make(chan error, 1)
@@ -328,9 +321,7 @@ func TestRun(t *testing.T) {
 	t.Run("a child that waits is warm", func(t *testing.T) {
 		fresh := runner(t, confine.DefaultLimits())
 		isWarm := func() (warm bool) {
-			if err := fresh.Run(t.Context(), "wsp_1", "is warm", time.Hour, 1, &warm); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, fresh.Run(t.Context(), "wsp_1", "is warm", time.Hour, 1, &warm))
 			return warm
 		}
 		for begun := time.Now(); !isWarm(); time.Sleep(10 * time.Millisecond) { // it has not yet waited
@@ -342,13 +333,9 @@ func TestRun(t *testing.T) {
 
 	t.Run("a child that died while it waited is replaced", func(t *testing.T) {
 		var pid int
-		if err := run(t, "pid", time.Hour, &pid); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, run(t, "pid", time.Hour, &pid))
 		for _, spare := range childrenOf(t, os.Getpid()) {
-			if err := syscall.Kill(spare, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, syscall.Kill(spare, syscall.SIGKILL))
 			dead(t, spare)
 		}
 		if err := run(t, "pid", time.Hour, &pid); err != nil {

@@ -11,17 +11,14 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestChildrenDieWithTheirParent(t *testing.T) {
 	cmd := exec.Command(os.Args[0], parentMode)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
 		t.Fatal(err)
 	}
@@ -31,9 +28,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 			t.Fatal("there is no child")
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, pid := range children {
 		dead(t, pid)
@@ -62,9 +57,7 @@ func alive(pid int) bool {
 func childrenOf(t *testing.T, pid int) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var children []int
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
@@ -75,9 +68,7 @@ func childrenOf(t *testing.T, pid int) []int {
 		fields := strings.Fields(rest)
 		if len(fields) > 1 && fields[1] == strconv.Itoa(pid) && fields[0] != "Z" {
 			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			children = append(children, child)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // serverMode is the argument that makes this binary a server whose child is hostile; what follows says how.
@@ -102,7 +103,7 @@ func sleeper(server int) string { return "sleeper-of-" + strconv.Itoa(server) }
 func sleepers(t *testing.T, server int) (found []string) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	must(t, err)
+	require.NoError(t, err)
 	for _, path := range all {
 		if line, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(line), sleeper(server)+"\x00") {
 			found = append(found, path)
@@ -169,20 +170,20 @@ func forget() error {
 func serve(t *testing.T, uid uint32, kernel, job string) (serverReport, *os.Process, string) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "confine-")
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	for _, name := range []string{"warehouses", "sheets", "empty"} {
-		must(t, os.Mkdir(filepath.Join(folder, name), 0o700))
+		require.NoError(t, os.Mkdir(filepath.Join(folder, name), 0o700))
 	}
 	for _, name := range []string{"keyring.json", "atrium.db", "warehouses/mine.db", "sheets/theirs.csv"} {
-		must(t, os.WriteFile(filepath.Join(folder, name), []byte("c4n4ry"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("c4n4ry"), 0o600))
 	}
-	must(t, os.Symlink("../keyring.json", filepath.Join(folder, "warehouses/link.db")))
+	require.NoError(t, os.Symlink("../keyring.json", filepath.Join(folder, "warehouses/link.db")))
 	text, err := os.ReadFile(program)
-	must(t, err)
+	require.NoError(t, err)
 	copied := filepath.Join(folder, "program")
-	must(t, os.WriteFile(copied, text, 0o700)) // another user may not read the test's
-	must(t, filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+	require.NoError(t, os.WriteFile(copied, text, 0o700)) // another user may not read the test's
+	require.NoError(t, filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -193,10 +194,10 @@ func serve(t *testing.T, uid uint32, kernel, job string) (serverReport, *os.Proc
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid,
 		NoSetGroups: os.Getuid() != 0}}
 	in, err := cmd.StdinPipe()
-	must(t, err)
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -208,13 +209,6 @@ func serve(t *testing.T, uid uint32, kernel, job string) (serverReport, *os.Proc
 		t.Fatalf("the server says %q", line)
 	}
 	return report, cmd.Process, folder
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // users are those that servers run as: this one, and one without rights where we may become that.
@@ -280,7 +274,7 @@ func TestHostileCodeIsRefusedEverything(t *testing.T) {
 				if !lacks[partFilter] {
 					untouched(t, folder)
 				}
-				must(t, parent.Signal(syscall.Signal(0)))
+				require.NoError(t, parent.Signal(syscall.Signal(0)))
 			})
 		}
 	}
@@ -290,7 +284,7 @@ func TestHostileCodeIsRefusedEverything(t *testing.T) {
 func untouched(t *testing.T, folder string) {
 	t.Helper()
 	var found []string
-	must(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

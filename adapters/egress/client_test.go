@@ -17,6 +17,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // quiet takes what net/http says of clients that go away.
@@ -27,9 +28,7 @@ func TestClient(t *testing.T) {
 	start := func(t *testing.T, address string, handler http.HandlerFunc) *url.URL {
 		t.Helper()
 		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := httptest.NewUnstartedServer(handler)
 		s.Listener.Close()
 		s.Listener, s.TLS = l, authority.ServerTLS(t, "127.0.0.1", "127.0.0.2", "db.example.com")
@@ -37,9 +36,7 @@ func TestClient(t *testing.T) {
 		s.StartTLS()
 		t.Cleanup(s.Close)
 		u, err := url.Parse(s.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return u
 	}
 	roots := func() *tls.Config { return &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS12} }
@@ -57,9 +54,7 @@ func TestClient(t *testing.T) {
 		t.Setenv("HTTPS_PROXY", fmt.Sprintf("http://127.0.0.1:%d", proxied))
 		u := start(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })
 		r, err := get(t, New(loopbackRules()), u.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if b, err := io.ReadAll(r.Body); string(b) != "here" || err != nil || accepted.Load() != 0 {
 			t.Errorf("%q, %v, %d connections to the proxy", b, err, accepted.Load())
 		}
@@ -123,9 +118,7 @@ func TestClient(t *testing.T) {
 			}
 		})
 		r, err := get(t, New(loopbackRules()), u.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n, err := io.Copy(io.Discard, r.Body); !errors.Is(err, connection.ResponseTooLarge) || n > 1<<20 {
 			t.Errorf("%d bytes, %v", n, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestDial(t *testing.T) {
@@ -40,9 +41,7 @@ func TestDial(t *testing.T) {
 		c, err := New(loopbackRules()).Dial(t.Context(),
 			[]netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), closed),
 				netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.Close()
 		for begun := time.Now(); accepted.Load() != 1; time.Sleep(time.Millisecond) {
 			if time.Since(begun) > proof.Patience {
@@ -66,9 +65,7 @@ func limited(t *testing.T, port uint16) net.Conn {
 	r := loopbackRules()
 	r.Bytes = 10_000
 	c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -127,12 +124,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 			r := loopbackRules()
 			r.Deadline = time.Now().Add(time.Second) // of which connecting may need a part
 			c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := set(c); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, set(c))
 			begun := time.Now()
 			if _, err := c.Read(make([]byte, 1)); err == nil {
 				t.Errorf("%s: it went on", name)

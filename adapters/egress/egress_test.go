@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.WithoutLeaks(m.Run())) }
@@ -38,9 +39,7 @@ func resolves(addresses ...netip.Addr) func(context.Context, string) ([]netip.Ad
 func countConnections(t *testing.T, address string, serve func(net.Conn)) (port uint16, accepted *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	accepted = new(atomic.Int32)
 	go func() {

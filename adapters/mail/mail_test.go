@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestContract(t *testing.T) {
@@ -36,9 +37,7 @@ func logged(t *testing.T) (ports.Mailer, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
 	m, err := mail.New(mail.Config{}, slog.New(slog.NewJSONHandler(&out, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m, &out
 }
 
@@ -47,10 +46,8 @@ func TestWithoutAServer(t *testing.T) {
 		"a@example.com": "a***@example.com", "élan@example.com": "é***@example.com"} {
 		t.Run(address+" is logged as "+want, func(t *testing.T) {
 			m, out := logged(t)
-			if err := m.Send(t.Context(), ports.Mail{To: address, Subject: "You are invited",
-				Text: "c4n4ry"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Send(t.Context(), ports.Mail{To: address, Subject: "You are invited",
+				Text: "c4n4ry"}))
 			var line map[string]any
 			if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -63,10 +60,8 @@ func TestWithoutAServer(t *testing.T) {
 
 	t.Run("neither the text nor the whole address is logged", func(t *testing.T) {
 		m, out := logged(t)
-		if err := m.Send(t.Context(), ports.Mail{To: "ada.lovelace@example.com", Subject: "Hello",
-			Text: "c4n4ry"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Send(t.Context(), ports.Mail{To: "ada.lovelace@example.com", Subject: "Hello",
+			Text: "c4n4ry"}))
 		if strings.Contains(out.String(), "c4n4ry") || strings.Contains(out.String(), "lovelace") {
 			t.Errorf("logged %s", out)
 		}

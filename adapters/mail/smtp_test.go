@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -33,9 +34,7 @@ func config(server *fixture.SMTP, security string) mail.SMTP {
 func mailer(t *testing.T, server *fixture.SMTP, c mail.SMTP) ports.Mailer {
 	t.Helper()
 	m, err := mail.New(mail.Config{SMTP: c}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mail.Trust(t, m, server.Roots())
 	return m
 }
@@ -48,9 +47,7 @@ func TestSMTP(t *testing.T) {
 				offered = "starttls"
 			}
 			server := fixture.NewSMTP(t, offered)
-			if err := mailer(t, server, config(server, security)).Send(t.Context(), invitation); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, mailer(t, server, config(server, security)).Send(t.Context(), invitation))
 			letters := server.Letters()
 			if len(letters) != 1 {
 				t.Fatalf("%d letters", len(letters))
@@ -69,9 +66,7 @@ func TestSMTP(t *testing.T) {
 
 	t.Run("the headers name the configured sender, one recipient and nothing of the machine", func(t *testing.T) {
 		server := fixture.NewSMTP(t, "starttls")
-		if err := mailer(t, server, config(server, "")).Send(t.Context(), invitation); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, mailer(t, server, config(server, "")).Send(t.Context(), invitation))
 		h := server.Letters()[0].Header
 		from, err := h.AddressList("From")
 		if err != nil || len(from) != 1 || from[0].Name != "Ätrium, Inc" || from[0].Address != "atrium@example.org" {
@@ -95,9 +90,7 @@ func TestSMTP(t *testing.T) {
 		server := fixture.NewSMTP(t, "none")
 		c := config(server, "none")
 		c.User, c.Password = "", secret.String{}
-		if err := mailer(t, server, c).Send(t.Context(), invitation); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, mailer(t, server, c).Send(t.Context(), invitation))
 		if got := server.Letters()[0]; got.User != "" || got.Password != "" {
 			t.Errorf("got %+v", got)
 		}
@@ -106,9 +99,7 @@ func TestSMTP(t *testing.T) {
 	t.Run("a server that supports only AUTH LOGIN works", func(t *testing.T) {
 		server := fixture.NewSMTP(t, "implicit")
 		server.Answer("EHLO", "250-fixture\r\n250 AUTH LOGIN XOAUTH2")
-		if err := mailer(t, server, config(server, "implicit")).Send(t.Context(), invitation); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, mailer(t, server, config(server, "implicit")).Send(t.Context(), invitation))
 		if got := server.Letters()[0]; got.User != "atrium" || got.Password != password {
 			t.Errorf("user %q, password as configured: %v", got.User, got.Password == password)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const redirect = "http://127.0.0.1:1/api/auth/oidc/callback"
@@ -32,9 +33,7 @@ func visit(t *testing.T, address string) url.Values {
 	t.Helper()
 	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := browser.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	back, err := resp.Location()
 	if err != nil {
@@ -96,9 +95,7 @@ func TestSignIn(t *testing.T) {
 		c, before := oidc.NewClient(newVerifier()), p.Requests(fixture.DiscoveryPath)
 		for range 3 {
 			_, err := c.Begin(t.Context(), registered(p), ports.AuthorizationRequest{State: "s", Verifier: "v"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		if asked := p.Requests(fixture.DiscoveryPath) - before; asked != 1 {
 			t.Errorf("it was asked for %d times", asked)
@@ -214,9 +211,7 @@ func TestHostileProviders(t *testing.T) {
 		c, issuer := oidc.NewClient(newVerifier()), registered(p)
 		var again ports.AuthorizationResponse
 		_, err := signsIn(t, c, issuer, func(r *ports.AuthorizationResponse) { again = *r })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err = c.Finish(t.Context(), issuer, again, time.Now()); !errors.Is(err, account.ErrProviderFailed) {
 			t.Errorf("the second time it ends with %v", err)
 		}

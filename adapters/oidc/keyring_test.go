@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // direct reaches an issuer without a network, under any name: for fake clocks, and for TLS.
@@ -58,9 +59,7 @@ func TestRotation(t *testing.T) {
 		_, err := verifier.Verify(t.Context(), issuers(issuer), token, at)
 		return err
 	}
-	if err := verify(oldToken, noon); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, verify(oldToken, noon))
 	issuer.Rotate(fixture.NewSigningKey(t, "ES256", "key-2"))
 	newToken := issuer.Token(issuer.Claims(app, noon))
 

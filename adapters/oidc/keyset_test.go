@@ -13,6 +13,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestKeys publishes keys of all sorts beside a good one, which must not suffer from them.
@@ -21,17 +22,11 @@ func TestKeys(t *testing.T) {
 	good := issuer.Key().JWK()
 	rsaKey, ecKey := fixture.NewSigningKey(t, "RS256", "odd"), fixture.NewSigningKey(t, "ES256", "odd")
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wide, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	agreement, err := ecdh.X25519().GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := base64.RawURLEncoding.EncodeToString
 	with := func(key fixture.SigningKey, name string, value any) map[string]any {
 		jwk := maps.Clone(key.JWK())
@@ -41,9 +36,7 @@ func TestKeys(t *testing.T) {
 		return jwk
 	}
 	secret, err := ecKey.Private.(*ecdsa.PrivateKey).Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	smallKey := fixture.SigningKey{ID: "odd", Alg: "RS256", Private: small}
 	tests := map[string]struct {
 		published map[string]any

@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/tokens"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.WithoutLeaks(m.Run())) }
@@ -60,9 +61,7 @@ func TestAccepted(t *testing.T) {
 		t.Run(alg+" is verified", func(t *testing.T) {
 			issuer := fixture.NewIssuer(t, alg)
 			got, err := newVerifier().Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := &account.Claims{
 				Issuer: issuer.URL, Subject: "ann-1", Email: "ann@example.com", EmailVerified: true, Name: "Ann",
 				IssuedAt: noon, ExpiresAt: noon.Add(time.Hour), Raw: got.Raw,
@@ -150,9 +149,7 @@ func TestRefusedUnasked(t *testing.T) {
 		t.Fatal("not an RSA key")
 	}
 	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	good := issuer.Token(issuer.Claims(app, noon))
 	head, rest, _ := strings.Cut(good, ".")
@@ -279,9 +276,7 @@ func TestRefusedByKeys(t *testing.T) {
 	confused := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "ed"}, issuer.Claims(app, noon), own.Private)
 	confused = confused[:strings.LastIndexByte(confused, '.')]
 	edSignature, err := edKey.Private.Sign(nil, []byte(confused), crypto.Hash(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	otherToken := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1"}, issuer.Claims("other", noon),
 		own.Private)
 	otherSignature := otherToken[strings.LastIndexByte(otherToken, '.')+1:]

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -23,9 +24,7 @@ import (
 func open(t *testing.T, url string) *Signals {
 	t.Helper()
 	s, closeAll, err := New(Config{URL: secret.New(url)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeAll)
 	s.patience = proof.Patience
 	return s
@@ -55,13 +54,9 @@ func await(t *testing.T, heard <-chan identity.OrgID, want identity.OrgID) {
 func TestAnIdleConnectionThatTheServerClosedLosesNoSignal(t *testing.T) {
 	server := services.Redis(t)
 	s := open(t, server.URL)
-	if err := s.Announce(t.Context(), "org"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Announce(t.Context(), "org"))
 	server.Stop()
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Restart())
 	if err := s.Announce(t.Context(), "org"); err != nil {
 		t.Error(err)
 	}
@@ -70,16 +65,12 @@ func TestAnIdleConnectionThatTheServerClosedLosesNoSignal(t *testing.T) {
 func TestTheLoginIsThatOfTheURL(t *testing.T) {
 	server := services.Redis(t)
 	admin, err := redis.DialURL(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer admin.Close()
 	do := func(command string, args ...any) any {
 		t.Helper()
 		reply, err := admin.Do(command, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return reply
 	}
 	do("ACL", "SETUSER", "atrium", "on", ">p@ss", "+@all", "allchannels")
@@ -107,9 +98,7 @@ func TestWithTLSTheServersCertificateIsVerified(t *testing.T) {
 	authority := httptest.NewTLSServer(nil) // for its certificate
 	defer authority.Close()
 	front, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: authority.TLS.Certificates})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer front.Close()
 	go func() {
 		for {
@@ -142,40 +131,30 @@ func TestWithTLSTheServersCertificateIsVerified(t *testing.T) {
 
 func TestAListenerNoticesASilentServer(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer silent.Close()
 	s := open(t, "redis://"+silent.Addr().String())
 	s.server.ping = 50 * time.Millisecond
 	heard := listen(t, s)
 	conn, err := silent.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	if _, err := conn.Write([]byte("*3\r\n$9\r\nsubscribe\r\n$15\r\natrium_presence\r\n:1\r\n")); err != nil {
 		t.Fatal(err)
 	}
 	await(t, heard, "")
 	again, err := silent.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again.Close()
 }
 
 func TestAServerThatNeverAnswersDelaysNobody(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer mute.Close()
 	for _, scheme := range []string{"redis", "rediss"} {
 		s, closeAll, err := New(Config{URL: secret.New(scheme + "://:secret@" + mute.Addr().String())})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer closeAll()
 		if err := s.Announce(t.Context(), "org"); err == nil { // which would wait for the test's end without its patience
 			t.Errorf("%s: it was announced", scheme)

@@ -10,15 +10,14 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 func signals(t *testing.T, url string) ports.PresenceSignals {
 	t.Helper()
 	s, closeAll, err := New(Config{URL: secret.New(url)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeAll)
 	s.patience = proof.Patience // a busy machine may need longer than a node would wait
 	return s
@@ -53,13 +52,9 @@ func TestAServerThatComesBackIsHeardAgain(t *testing.T) {
 		t.Error("a server that is gone took a signal")
 	}
 	proof.Within(t, "finding out", time.Since(begun), time.Second)
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Restart())
 	await("")
-	if err := s.Announce(t.Context(), "org"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Announce(t.Context(), "org"))
 	await("org")
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var key = bytes.Repeat([]byte("k"), 32)
@@ -51,13 +52,9 @@ func at(t *testing.T, url string) (endpoint, compatible ports.Target) {
 	t.Helper()
 	target := func(kind connection.Kind, credential map[string]string) ports.Target {
 		text, err := json.Marshal(credential)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := connection.ParseCredential(kind, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		allow := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		return ports.Target{Credential: c, Egress: identity.Egress{Allow: allow}, Limits: ports.DefaultLimits()}
 	}
@@ -162,9 +159,7 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 		reached = true
 	}))
 	l, err := net.Listen("tcp", "127.0.0.2:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	forbidden.Listener.Close()
 	forbidden.Listener = l
 	forbidden.Start()

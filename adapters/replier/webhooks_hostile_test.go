@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // counted serves on l, and counts the connections that reach it.
@@ -52,9 +53,7 @@ func guardedBy(resolve func() []netip.Addr) replier.Guard {
 func TestNoURLOfAWebhookReachesAForbiddenAddress(t *testing.T) {
 	r := rand.New(rand.NewPCG(proof.Seed(t), 1))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	port, reached := counted(t, l)
 	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr {
 		return []netip.Addr{fixture.ForbiddenAddress(r), netip.AddrFrom16(fixture.ForbiddenAddress(r).As16())}

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAnOutcomeTellsHowTheReceiverAnswered(t *testing.T) {
@@ -88,9 +89,7 @@ func TestAWebhookHasTheEventAndASignatureOfEachKey(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	var got, want any
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(body, &got))
 	_ = json.Unmarshal([]byte(`{"type":"member.added","timestamp":"2026-03-14T15:09:26.000Z","data":{"id":"evt_1","seq":7,
 		"workspace_id":"wsp_a","subject":{"id":"wsp_a","revision":3,"type":"workspace"},
 		"actor":null,"change":{"role":"viewer"}}}`), &want)
@@ -107,8 +106,6 @@ func TestAWebhookHasTheEventAndASignatureOfEachKey(t *testing.T) {
 func text(t *testing.T, v any) string {
 	t.Helper()
 	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(out)
 }

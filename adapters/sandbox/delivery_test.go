@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestACallReturnsAfterTheDeliveryOfItsEvents makes calls in parallel while the webhook is slow. A call that returned
@@ -30,9 +31,7 @@ func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 				return nil
 			})
 		c, err := g.CreateCustomer(t.Context(), "key", payment.Details{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var calls sync.WaitGroup
 		for _, key := range []string{"a", "b", "c"} {
 			calls.Go(func() {

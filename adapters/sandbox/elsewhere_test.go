@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/contract"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestWhatSomeoneElseChanged(t *testing.T) { contract.GatewayChangedElsewhere(t, open) }
@@ -20,9 +21,7 @@ func elsewhere(g *sandbox.Gateway) contract.Elsewhere {
 			if err == nil {
 				_, err = g.EndAtPeriodEnd(t.Context(), link(url), true)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		},
 	}
 }

@@ -6,15 +6,14 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestACallDoesNotBecomeSlowerWithTheNumberOfCallsBefore(t *testing.T) {
 	accounts := fixture.NewSandboxAccounts()
 	g, _ := newGateway(t, "org", accounts)
 	c, err := g.CreateCustomer(t.Context(), "c", payment.Details{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	size := func(calls int) int {
 		for range calls {
 			if _, err := g.CreateSetupIntent(t.Context(), time.Now().String(), c, payment.OffSession); err != nil {
@@ -22,9 +21,7 @@ func TestACallDoesNotBecomeSlowerWithTheNumberOfCallsBefore(t *testing.T) {
 			}
 		}
 		text, err := accounts.Read(t.Context(), "org", string(c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return len(text)
 	}
 	if after120, after240 := size(120), size(120); after240 > after120+after120/50 {

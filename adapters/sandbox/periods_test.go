@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // atMarch returns a sandbox whose clock stands on the first of March until it is advanced, and a customer with a card.
@@ -16,12 +17,8 @@ func atMarch(t *testing.T) (*sandbox.Gateway, payment.CustomerID) {
 	clock := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 	g := sandbox.New("org", fixture.NewSandboxAccounts(), clock, mac, p.deliver)
 	c, err := g.CreateCustomer(t.Context(), "customer", payment.Details{Name: "Acme"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.SetDefault(t.Context(), "default", c, addCard(t, g, c, "4242")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, g.SetDefault(t.Context(), "default", c, addCard(t, g, c, "4242")))
 	return g, c
 }
 
@@ -30,9 +27,7 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 	week := payment.Plan{ID: "week", Price: payment.Money{Amount: 2000, Currency: "usd"}, Interval: payment.Week,
 		IntervalCount: 1}
 	h, err := g.Subscribe(t.Context(), "subscribe", c, payment.Order{Plan: week, Quantity: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Amend(t.Context(), "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
 		AtRenewal: true}); err != nil {
 		t.Fatal(err)
@@ -41,9 +36,7 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := g.Subscriptions(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := h.Items[0].PeriodEnd.AddDate(0, 1, 0); all[0].Plan != "basic" || !all[0].Items[0].PeriodEnd.Equal(want) {
 		t.Errorf("%s ends at %s, want %s", all[0].Plan, all[0].Items[0].PeriodEnd, want)
 	}
@@ -51,23 +44,17 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 
 func TestTheUnusedRestOfATaxedPeriodIsCreditedWithItsTax(t *testing.T) {
 	g, c := atMarch(t)
-	if err := g.UpdateCustomer(t.Context(), "details", c, payment.Details{
+	require.NoError(t, g.UpdateCustomer(t.Context(), "details", c, payment.Details{
 		Name: "Acme", Address: payment.Address{Country: "DE"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	h, err := g.Subscribe(t.Context(), "subscribe", c, payment.Order{Plan: plans[1], Quantity: 1, AutomaticTax: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Amend(t.Context(), "less", c, h.ID,
 		payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := g.Wallet(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := (plans[1].Price.Amount - plans[0].Price.Amount) * 120 / 100; w.Credit.Amount != want {
 		t.Errorf("credit %d, want %d", w.Credit.Amount, want)
 	}

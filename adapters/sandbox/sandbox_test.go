@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func mac(text string) string {
@@ -143,13 +144,9 @@ func addCard(t *testing.T, g *sandbox.Gateway, c payment.CustomerID, last4 strin
 		usage = payment.OnSession // so that its bank asks again at the first payment
 	}
 	before, err := g.Wallet(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	intent, err := g.CreateSetupIntent(t.Context(), last4+time.Now().String(), c, usage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	done, err := g.Confirm(t.Context(), c, intent.ID, intent.ClientSecret, card(last4))
 	if err == nil && done.Status == "requires_action" {
 		done, err = g.Authenticate(t.Context(), c, intent.ID, intent.ClientSecret, true)
@@ -178,13 +175,9 @@ func TestCards(t *testing.T) {
 	g, _ := newGateway(t, "org", accounts)
 	ctx := t.Context()
 	c, err := g.CreateCustomer(ctx, "c", payment.Details{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	intent, err := g.CreateSetupIntent(ctx, "i", c, payment.OffSession)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	expired := card("4242")
 	expired.ExpYear = 2020
 	real := card("4242")
@@ -210,9 +203,7 @@ func TestCards(t *testing.T) {
 		})
 	}
 	other, err := g.CreateCustomer(ctx, "other", payment.Details{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Confirm(ctx, other, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err,
 		payment.ErrIntentNotFound) {
 		t.Errorf("by another customer: %v", err)
@@ -237,9 +228,7 @@ func TestCards(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	book, err := accounts.Read(ctx, "org", string(c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, n := range []string{"4242424242424242", "4111111111111111", intent.ClientSecret.Reveal(), `"123"`} {
 		if strings.Contains(strings.ReplaceAll(string(book), " ", ""), n) {
 			t.Errorf("the account holds %s", n)
@@ -252,14 +241,10 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	ctx := t.Context()
 	p.closed = true
 	c, err := g.CreateCustomer(ctx, "c", payment.Details{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := addCard(t, g, c, "4242")
 	p.closed = false
-	if err := g.SetDefault(ctx, "d", c, m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.SetDefault(ctx, "d", c, m))
 	if _, err := g.Subscribe(ctx, "s", c, payment.Order{Plan: plans[0], Quantity: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -268,13 +253,9 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	if got := p.types(t); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("delivered %v", got)
 	}
-	if err := g.Provoke(ctx, sandbox.Script{Duplicate: true, Reorder: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Provoke(ctx, sandbox.Script{Duplicate: true, Reorder: true}))
 	p.bodies = nil
-	if err := g.Cancel(ctx, "x", c, "sub_none", payment.Cancellation{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Cancel(ctx, "x", c, "sub_none", payment.Cancellation{}))
 	addCard(t, g, c, "4242")
 	if got := strings.Join(p.types(t), " "); got != "setup_intent.created setup_intent.created "+
 		"setup_intent.succeeded payment_method.attached setup_intent.succeeded payment_method.attached" {
@@ -290,23 +271,15 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 			func(context.Context, identity.OrgID, []byte, string) error { return nil })
 		ctx := t.Context()
 		c, err := g.CreateCustomer(ctx, "c", payment.Details{Name: "Acme"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		i, err := g.CreateSetupIntent(ctx, "i", c, payment.OffSession)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := g.Confirm(ctx, c, i.ID, i.ClientSecret, card("4242")); err != nil {
 			t.Fatal(err)
 		}
 		w, err := g.Wallet(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.SetDefault(ctx, "d", c, w.Methods[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, g.SetDefault(ctx, "d", c, w.Methods[0].ID))
 		if _, err := g.Subscribe(ctx, "s", c, payment.Order{Plan: plans[0], Quantity: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -314,9 +287,7 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 			t.Fatal(err)
 		}
 		book, err := accounts.Read(ctx, org, string(c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(book)
 	}
 	one, two := play("org"), play("org")
@@ -340,9 +311,7 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 func TestTroublesComeOnceEach(t *testing.T) {
 	g, _ := newGateway(t, "org", fixture.NewSandboxAccounts())
 	ctx := t.Context()
-	if err := g.Provoke(ctx, sandbox.Script{Troubles: sandbox.Kinds()}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Provoke(ctx, sandbox.Script{Troubles: sandbox.Kinds()}))
 	for _, kind := range sandbox.Kinds() {
 		_, err := g.CreateCustomer(ctx, string(kind), payment.Details{})
 		if payment.OutcomeUnknown(err) == (kind == sandbox.Limited) {
@@ -364,13 +333,9 @@ func TestTroublesWaitForTheCallThatTheyAreFor(t *testing.T) {
 	g, _ := newGateway(t, "org", fixture.NewSandboxAccounts())
 	ctx := t.Context()
 	script := sandbox.Script{Call: "create setup intent", Troubles: []sandbox.Kind{sandbox.Failure}}
-	if err := g.Provoke(ctx, script); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Provoke(ctx, script))
 	c, err := g.CreateCustomer(ctx, "customer", payment.Details{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, fails := range []bool{true, false} {
 		_, err := g.CreateSetupIntent(ctx, fmt.Sprint("intent", fails), c, payment.OffSession)
 		if errors.Is(err, payment.ErrGatewayUnavailable) != fails {

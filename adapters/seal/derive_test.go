@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var purposes = []seal.Purpose{seal.Cursors, seal.EmbedSessions, seal.EmbedTickets, seal.SignIns,
@@ -26,22 +27,16 @@ var purposes = []seal.Purpose{seal.Cursors, seal.EmbedSessions, seal.EmbedTicket
 func sealerOfV010(t *testing.T, path string) tink.AEAD {
 	t.Helper()
 	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(strings.NewReader(readFile(t, path))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	primitive, err := aead.New(handle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return primitive
 }
 
 func mustSeal(t *testing.T, s ports.Sealer, plain string, associated []byte) []byte {
 	t.Helper()
 	b, err := s.Seal([]byte(plain), associated)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -72,9 +67,7 @@ func TestTheReleasedVersion(t *testing.T) {
 
 	t.Run("what it sealed opens for each purpose", func(t *testing.T) {
 		b, err := old.Encrypt([]byte("content"), []byte("for"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range purposes {
 			if got, err := k.Sealer(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
 				t.Errorf("%s: %q, %v", p, got, err)
@@ -105,9 +98,7 @@ func TestTheReleasedVersion(t *testing.T) {
 	})
 	t.Run("its check value is as before", func(t *testing.T) {
 		check, err := k.Check()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := old.Decrypt(check, []byte("atrium keyring check")); err != nil {
 			t.Error(err)
 		}
@@ -148,14 +139,10 @@ func TestDerivationNeverChanges(t *testing.T) {
 		`"value":"GiAAAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHw==","keyMaterialType":"SYMMETRIC"},` +
 		`"status":"ENABLED","keyId":7,"outputPrefixType":"TINK"}]}`
 	k, err := seal.Open(seal.Config{Keyset: secret.New(keyset)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for p, want := range map[seal.Purpose]string{} {
 		b, err := hex.DecodeString(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := k.Sealer(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
@@ -163,9 +150,7 @@ func TestDerivationNeverChanges(t *testing.T) {
 	kept, err := hex.DecodeString(
 		"000000430200000007f0474d655b805fa62924ee2a863ca5579e8306d69b705b080e591df953300b946354d85d8ac64643e8b029f9432e1cfce6" +
 			"473f4b7fdc16928031a7dfeb675595b82ee6c0a6df347a04047a84491fbf4bebd0480a20bec48d983692ed67617451b09f4c07668d6aeff47899afe4422fe0b7e6f025151c895ab873")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const want = "7964d77e515d08b5e61913ed9bbcc8aa49cea1ce3a6f300edcbb88053b82393f"
 	if got := newEnvelope(t, k, &shelf{kept}).Digest("purpose", []byte("content")); hex.EncodeToString(got[:]) != want {
 		t.Errorf("digest %x", got)
@@ -177,9 +162,7 @@ func TestDigests(t *testing.T) {
 
 	t.Run("they outlive rotations and starts", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "keys.json")
-		if err := seal.Create(path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, seal.Create(path))
 		ring, kept := open(t, path), &shelf{}
 		e := newEnvelope(t, ring, kept)
 		before := e.Digest("purpose", []byte("content"))

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // shelf is where a key of fingerprints is kept.
@@ -23,22 +24,16 @@ func (s *shelf) keepFirst(fresh []byte) ([]byte, error) {
 func newRing(t testing.TB) *seal.Keyring {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := seal.Create(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, seal.Create(file))
 	ring, err := seal.Open(seal.Config{KeyFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ring
 }
 
 func newEnvelope(t testing.TB, ring *seal.Keyring, s *shelf) *seal.Envelope {
 	t.Helper()
 	e, err := seal.NewEnvelope(ring, s.keepFirst)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 
@@ -51,13 +46,9 @@ func TestEnvelopeContract(t *testing.T) {
 func TestEachContentHasAKeyOfItsOwn(t *testing.T) {
 	e := newEnvelope(t, newRing(t), &shelf{})
 	a, err := e.Seal([]byte("one"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := e.Seal([]byte("two"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const content = 3 + 12 + 16 // with nonce and tag
 	mixed := append(bytes.Clone(a[:len(a)-content]), b[len(b)-content:]...)
 	if got, err := e.Open(mixed, nil); err == nil {
@@ -70,16 +61,12 @@ func TestRewrap(t *testing.T) {
 	kept := &shelf{}
 	e := newEnvelope(t, ring, kept)
 	sealed, err := e.Seal([]byte("secret"), place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fingerprint := e.Fingerprint([]byte("secret"), place)
 	rewrap := func(t *testing.T, sealed []byte) []byte {
 		t.Helper()
 		fresh, err := e.Rewrap(sealed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return fresh
 	}
 	t.Run("what is under the primary key stays as it is", func(t *testing.T) {
@@ -113,9 +100,7 @@ func TestRewrap(t *testing.T) {
 	})
 	t.Run("what does not open is an error", func(t *testing.T) {
 		foreign, err := newEnvelope(t, newRing(t), new(shelf)).Seal(nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, wrong := range map[string][]byte{
 			"nothing": nil, "too little": {0, 0, 0}, "a length beyond the end": {0, 0, 1, 0, 1},
 			"the largest length": {255, 255, 255, 255, 1},

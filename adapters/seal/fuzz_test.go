@@ -6,22 +6,17 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // FuzzOpen looks for bytes that open although they were never sealed, or that crash the keyring.
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "keys.json")
-	if err := seal.Create(path); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, seal.Create(path))
 	k, err := seal.Open(seal.Config{KeyFile: path})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	sealed, err := k.Sealer(seal.Cursors).Seal([]byte("plain"), []byte("for"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	for _, b := range [][]byte{sealed, nil, sealed[:1], sealed[:len(sealed)-1], append(bytes.Clone(sealed), 0),
 		bytes.Repeat([]byte{1}, 40), make([]byte, 64)} {
 		f.Add(b, []byte("for"))

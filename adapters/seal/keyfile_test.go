@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCreate(t *testing.T) {
@@ -37,9 +38,7 @@ func TestCreate(t *testing.T) {
 
 	t.Run("a file that is there is left as it is", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "keys.json")
-		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte("precious"), 0o600))
 		if err := seal.Create(path); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
 			t.Fatalf("error = %v, want fs.ErrExist with the path", err)
 		}
@@ -96,9 +95,7 @@ func TestOpen(t *testing.T) {
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o610, 0o601} {
 		t.Run(fmt.Sprintf("a file of mode %#o is refused with the remedy", mode), func(t *testing.T) {
 			path := newKeyFile(t)
-			if err := os.Chmod(path, mode); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Chmod(path, mode))
 			_, err := seal.Open(seal.Config{KeyFile: path})
 			if err == nil || !strings.Contains(err.Error(), "chmod 600 "+path) ||
 				!strings.Contains(err.Error(), fmt.Sprintf("%#o", mode)) {
@@ -109,9 +106,7 @@ func TestOpen(t *testing.T) {
 
 	t.Run("a read-only file is enough", func(t *testing.T) {
 		path := newKeyFile(t)
-		if err := os.Chmod(path, 0o400); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(path, 0o400))
 		open(t, path)
 	})
 
@@ -129,9 +124,7 @@ func TestOpen(t *testing.T) {
 				whole := readFile(t, path)
 				broken = whole[:len(whole)/2]
 			}
-			if err := os.WriteFile(path, []byte(broken), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, []byte(broken), 0o600))
 			_, err := seal.Open(seal.Config{KeyFile: path})
 			if err == nil || !strings.Contains(err.Error(), path) || (broken != "" &&
 				strings.Contains(err.Error(), broken)) {
@@ -145,9 +138,7 @@ func TestRotate(t *testing.T) {
 	rotate := func(t *testing.T, k *seal.Keyring) seal.KeyInfo {
 		t.Helper()
 		key, err := k.Rotate()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return key
 	}
 
@@ -170,9 +161,7 @@ func TestRotate(t *testing.T) {
 		var sealed [][]byte
 		for i := range 5 {
 			b, err := k.Sealer(seal.Cursors).Seal(fmt.Appendf(nil, "content %d", i), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			sealed = append(sealed, b)
 			rotate(t, k)
 		}
@@ -189,15 +178,11 @@ func TestRotate(t *testing.T) {
 	t.Run("new data is sealed under the fresh key", func(t *testing.T) {
 		path := newKeyFile(t)
 		before, err := seal.Open(seal.Config{Keyset: secret.New(readFile(t, path))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		k := open(t, path)
 		rotate(t, k)
 		b, err := k.Sealer(seal.Cursors).Seal([]byte("content"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := before.Sealer(seal.Cursors).Open(b, nil); err == nil {
 			t.Fatal("the keyring from before opens it")
 		}
@@ -229,9 +214,7 @@ func TestRotate(t *testing.T) {
 	t.Run("an unfinished rotation is named, and nothing changes", func(t *testing.T) {
 		path := newKeyFile(t)
 		k, before := open(t, path), readFile(t, path)
-		if err := os.WriteFile(path+".next", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path+".next", nil, 0o600))
 		if _, err := k.Rotate(); err == nil || !strings.Contains(err.Error(), path+".next") {
 			t.Fatalf("error = %v; want one that names the file to remove", err)
 		}
@@ -243,9 +226,7 @@ func TestRotate(t *testing.T) {
 	t.Run("a foreign file in its place is refused and kept", func(t *testing.T) {
 		path, other := newKeyFile(t), newKeyFile(t)
 		k := open(t, path)
-		if err := os.Rename(other, path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(other, path))
 		before := readFile(t, path)
 		if _, err := k.Rotate(); !errors.Is(err, seal.ErrWrongKeyring) {
 			t.Fatalf("error = %v, want ErrWrongKeyring", err)
@@ -261,9 +242,7 @@ func TestRotate(t *testing.T) {
 	t.Run("a file that was taken away is ErrNoKeyFile", func(t *testing.T) {
 		path := newKeyFile(t)
 		k := open(t, path)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(path))
 		if _, err := k.Rotate(); !errors.Is(err, seal.ErrNoKeyFile) {
 			t.Fatalf("error = %v, want ErrNoKeyFile", err)
 		}
@@ -311,9 +290,7 @@ func TestReload(t *testing.T) {
 				t.Fatal(err)
 			}
 			sealed, err := other.Sealer(seal.Cursors).Seal([]byte("text"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return sealed
 		}
 		opens := func(sealed []byte) {
@@ -327,9 +304,7 @@ func TestReload(t *testing.T) {
 		if _, err := one.Sealer(seal.Cursors).Open(again, nil); err == nil {
 			t.Fatal("strangers can have the file read as often as they like")
 		}
-		if err := one.Reload(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, one.Reload())
 		opens(again)
 	})
 
@@ -337,9 +312,7 @@ func TestReload(t *testing.T) {
 		path, other := newKeyFile(t), newKeyFile(t)
 		k := open(t, path)
 		before := k.Keys()[0].ID
-		if err := os.Rename(other, path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(other, path))
 		if err := k.Reload(); !errors.Is(err, seal.ErrWrongKeyring) {
 			t.Fatalf("error = %v, want ErrWrongKeyring", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestContract(t *testing.T) {
@@ -25,27 +26,21 @@ func TestContract(t *testing.T) {
 func newKeyFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys.json")
-	if err := seal.Create(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, seal.Create(path))
 	return path
 }
 
 func open(t *testing.T, path string) *seal.Keyring {
 	t.Helper()
 	k, err := seal.Open(seal.Config{KeyFile: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -55,13 +50,9 @@ func TestInlineKeyset(t *testing.T) {
 
 	t.Run("it opens what the file's keyring sealed", func(t *testing.T) {
 		k, err := seal.Open(seal.Config{Keyset: inline})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sealed, err := open(t, path).Sealer(seal.Cursors).Seal([]byte("content"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := k.Sealer(seal.Cursors).Open(sealed, nil); err != nil || string(got) != "content" {
 			t.Fatalf("Open = %q, %v", got, err)
 		}
@@ -69,9 +60,7 @@ func TestInlineKeyset(t *testing.T) {
 
 	t.Run("it wins over the file", func(t *testing.T) {
 		k, err := seal.Open(seal.Config{KeyFile: newKeyFile(t), Keyset: inline})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, want := k.Keys()[0].ID, open(t, path).Keys()[0].ID; got != want {
 			t.Fatalf("key = %d, want the inline one, %d", got, want)
 		}
@@ -79,9 +68,7 @@ func TestInlineKeyset(t *testing.T) {
 
 	t.Run("it cannot be rotated", func(t *testing.T) {
 		k, err := seal.Open(seal.Config{Keyset: inline})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := k.Rotate(); !errors.Is(err, seal.ErrInline) {
 			t.Fatalf("error = %v, want ErrInline", err)
 		}
@@ -114,14 +101,10 @@ func TestCheck(t *testing.T) {
 	path := newKeyFile(t)
 	k := open(t, path)
 	check, err := k.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 
 	t.Run("the keyring that made it is the right one", func(t *testing.T) {
-		if err := k.Verify(check); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, k.Verify(check))
 	})
 
 	t.Run("it stays the right one when it is rotated", func(t *testing.T) {
@@ -129,9 +112,7 @@ func TestCheck(t *testing.T) {
 		if _, err := k.Rotate(); err != nil {
 			t.Fatal(err)
 		}
-		if err := k.Verify(check); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, k.Verify(check))
 	})
 
 	t.Run("another keyring is told which key is missing", func(t *testing.T) {
@@ -150,9 +131,7 @@ func TestCheck(t *testing.T) {
 
 	t.Run("neither nothing nor other sealed bytes pass for a check value", func(t *testing.T) {
 		sealed, err := k.Sealer(seal.Cursors).Seal([]byte("atrium"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, value := range [][]byte{nil, {1}, sealed} {
 			if err := k.Verify(value); !errors.Is(err, seal.ErrWrongKeyring) {
 				t.Errorf("Verify(%x) = %v, want ErrWrongKeyring", value, err)

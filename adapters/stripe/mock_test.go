@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -29,9 +30,7 @@ var plan = payment.Plan{ID: "team", PriceRef: "price_1", Price: payment.Money{Am
 func rewritingProxy(t *testing.T, mock, was, now string) string {
 	t.Helper()
 	target, err := url.Parse(mock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	direct := proxy.Director
 	proxy.Director = func(r *http.Request) {
@@ -205,15 +204,11 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 	t.Run("and what it does not describe is refused", func(t *testing.T) {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, mock+"/v1/customers",
 			strings.NewReader("nonsense=1"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer sk_test_123")
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusBadRequest {
 			t.Errorf("stripe-mock lets an unknown parameter through: %s", resp.Status)

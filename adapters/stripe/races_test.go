@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -19,19 +20,13 @@ func TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile(t *testing.T) {
 	ctx, api := t.Context(), stripeapi.New(t, canary, plans)
 	g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
 	c, err := g.CreateCustomer(ctx, "customer", payment.Details{Name: "Acme"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	charge := func(last4 string) {
-		if err := g.SetDefault(ctx, last4, c, payment.MethodID(api.AddCard(string(c), last4))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.SetDefault(ctx, last4, c, payment.MethodID(api.AddCard(string(c), last4))))
 	}
 	charge("4242")
 	h, err := g.Subscribe(ctx, "subscribe", c, payment.Order{Plan: plans[0], Quantity: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	charge("3155")
 	h, err = g.Amend(ctx, "more", c, h.ID, payment.Amendment{Plan: plans[1], Quantity: 2, Resell: true})
 	if err != nil || h.Action == nil {
@@ -45,9 +40,7 @@ func TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile(t *testing.T) {
 	})
 	h, err = g.Amend(ctx, "less", c, h.ID,
 		payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true, AtRenewal: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h.Resolve(plans, "", "")
 	if p := h.Pending; h.Rate.Ref != plans[1].PriceRef || h.Quantity != 2 || p == nil || p.Quantity != 1 {
 		t.Errorf("the upgrade that was paid is lost: %+v", h)
@@ -67,14 +60,14 @@ func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
 				api := stripeapi.New(t, canary, plans)
 				g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
 				c, err := g.CreateCustomer(ctx, "customer", payment.Details{Name: "Acme"})
-				must(t, err)
-				must(t, g.SetDefault(ctx, "works", c, payment.MethodID(api.AddCard(string(c), "4242"))))
+				require.NoError(t, err)
+				require.NoError(t, g.SetDefault(ctx, "works", c, payment.MethodID(api.AddCard(string(c), "4242"))))
 				h, err := g.Subscribe(ctx, "subscribe", c, payment.Order{Plan: plans[1], Quantity: 5})
-				must(t, err)
+				require.NoError(t, err)
 				h, err = g.Amend(ctx, "less", c, h.ID,
 					payment.Amendment{Plan: plans[0], Quantity: 3, Resell: true, AtRenewal: true})
-				must(t, err)
-				must(t, g.SetDefault(ctx, "fails", c, payment.MethodID(api.AddCard(string(c), "0341"))))
+				require.NoError(t, err)
+				require.NoError(t, g.SetDefault(ctx, "fails", c, payment.MethodID(api.AddCard(string(c), "0341"))))
 				lost := false
 				api.Provoke(func(call stripeapi.Call) (stripeapi.Fault, time.Duration) {
 					if lost || !call.Changes() || !concerns(call.Path) {
@@ -96,19 +89,12 @@ func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
 					t.Errorf("lost: %t; %v", lost, err)
 				}
 				all, err := g.Subscriptions(ctx, c)
-				must(t, err)
+				require.NoError(t, err)
 				all[0].Resolve(plans, "", "")
 				if p := all[0].Pending; p == nil || p.Plan != "basic" || p.Quantity != 3 {
 					t.Errorf("the scheduled change is %+v", p)
 				}
 			})
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	stripego "github.com/stripe/stripe-go/v85"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // full returns the JSON of an object of Stripe in which each field has a value, and objects are named by their ids. It
@@ -67,9 +68,7 @@ func restatedPhases(t *testing.T, a payment.Amendment, phases ...map[string]any)
 	t.Helper()
 	sent := url.Values{}
 	text, err := json.Marshal(phases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	subscription := fmt.Sprintf(`{"id":"sub_1","object":"subscription","status":"active","customer":"cus_1","created":1,
 		"metadata":{"atrium_plan":"team"},"items":{"object":"list","data":[{"id":"si_1","quantity":2,
 		"billing_thresholds":{"usage_gte":9},"current_period_start":100,"current_period_end":200,

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
@@ -19,19 +20,13 @@ func TestTheStandInShowsNothingThatStripeDoesNot(t *testing.T) {
 	ctx, api, mock := t.Context(), stripeapi.New(t, canary, plans), services.StripeMock(t)
 	g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
 	c, err := g.CreateCustomer(ctx, "customer", payment.Details{Name: "Acme"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.UpdateCustomer(ctx, "describe", c, payment.Details{
+	require.NoError(t, err)
+	require.NoError(t, g.UpdateCustomer(ctx, "describe", c, payment.Details{
 		Name: "Acme", Address: payment.Address{Country: "DE"}, TaxIDs: []payment.TaxID{{Type: "gb_vat",
 			Value: "GB123456789"}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	m := payment.MethodID(api.AddCard(string(c), "3155"))
-	if err := g.SetDefault(ctx, "default", c, m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.SetDefault(ctx, "default", c, m))
 	h, err := g.Subscribe(ctx, "subscribe", c, payment.Order{Plan: plans[1], Quantity: 2})
 	if err != nil || h.Action == nil {
 		t.Fatal(h, err)
@@ -70,14 +65,10 @@ func TestTheStandInShowsNothingThatStripeDoesNot(t *testing.T) {
 func read(t *testing.T, url string) map[string]any {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+canary)
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	var out map[string]any
 	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || resp.StatusCode != http.StatusOK {

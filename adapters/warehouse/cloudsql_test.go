@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -22,9 +23,7 @@ import (
 func cloudSQL(t *testing.T, g *fixture.Google) (*warehouse.Sessions, ports.Target) {
 	t.Helper()
 	u, err := url.Parse(services.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	authority := fixture.NewAuthority(t)
 	front := fixture.PostgresFront(t, authority.ServerTLS(t, "127.0.0.1"), u.Host,
 		func(token, _, _ string) error {
@@ -35,9 +34,7 @@ func cloudSQL(t *testing.T, g *fixture.Google) (*warehouse.Sessions, ports.Targe
 		})
 	key, err := json.Marshal(map[string]string{"type": "service_account", "client_email": g.Email,
 		"private_key": g.PrivateKey, "private_key_id": "1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	target := warehouses.HostTarget(t, connection.Postgres, map[string]any{
 		"host": "127.0.0.1", "port": front, "database": strings.Trim(u.Path, "/"), "username": u.User.Username(),
 		"cloud_sql_service_account_key": string(key), "tls_ca": authority.PEM, "tls": "verify_ca",
@@ -90,13 +87,9 @@ func TestOnlyAConnectionWithTokensOfGoogleMayUseItsPort(t *testing.T) {
 		&target.Credential: {target.Credential.Port(), 443},
 		&plain.Credential:  {5432}} {
 		text, err := credential.Reveal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		input, err := json.Marshal(map[string]any{"Kind": connection.Postgres, "Credential": json.RawMessage(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := warehouse.Needs("")(input).Ports; !slices.Equal(got, want) {
 			t.Errorf("a child gets the ports %v, want %v", got, want)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -78,13 +79,9 @@ func wantService(t *testing.T, port uint16, service connection.Service, kinds ..
 func portOf(t *testing.T, address string) uint16 {
 	t.Helper()
 	_, digits, err := net.SplitHostPort(strings.TrimSuffix(address[strings.LastIndexAny(address, "/(")+1:], ")"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	port, err := strconv.ParseUint(digits, 10, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return uint16(port)
 }
 
@@ -120,9 +117,7 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 		t.Parallel()
 		native := fixture.FreePort(t)
 		server, err := services.StartClickHouse(fmt.Sprintf("<tcp_port>%d</tcp_port>", native), clickHouseUsers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(server.Stop)
 		wantService(t, native, connection.ServiceClickHouseNative, pg, my, ch, ms)
 		if f := probe(t, ch, native, "require"); !strings.Contains(f.Hint, "8443") {
@@ -137,9 +132,7 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 	t.Run("MariaDB", func(t *testing.T) {
 		t.Parallel()
 		server, err := services.StartMariaDB(nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(server.Stop)
 		port := portOf(t, server.URL[:strings.LastIndexByte(server.URL, '/')])
 		wantService(t, port, connection.ServiceMySQL, pg, ch, ms)
@@ -151,9 +144,7 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
 		u, err := url.Parse(services.Postgres(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		port := portOf(t, u.Host)
 		wantService(t, port, connection.ServicePostgres, my, ch, ms)
 		if f := probe(t, pg, port, "require"); f.Code != connection.TLSUnsupported ||

@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTrace(t *testing.T) {
@@ -150,9 +151,7 @@ func TestWord(t *testing.T) {
 func TestConfined(t *testing.T) {
 	c, err := connection.ParseCredential(connection.Postgres,
 		[]byte(`{"host":"a.example.com","database":"d","username":"u","password":"c4n4ry"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	target := ports.Target{Workspace: "wsp_1", Credential: c, Limits: ports.DefaultLimits()}
 	for name, tt := range map[string]struct{ err, want error }{
 		"an answer that is too large":       {ports.ErrJobTooLarge, connection.ResponseTooLarge},

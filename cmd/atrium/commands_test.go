@@ -13,15 +13,14 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/reference"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func declared(t *testing.T) *kong.Node {
 	t.Helper()
 	parser, err := kong.New(&commandLine{}, kong.Name("atrium"), kong.Description("The workspace backend."),
 		kong.Vars{"version": "v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return parser.Model.Node
 }
 
@@ -41,12 +40,8 @@ func TestEveryCommandPrintsJSON(t *testing.T) {
 func TestBashCompletes(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "atrium.bash")
 	var out bytes.Buffer
-	if err := reference.Complete(&out, declared(t), reference.Bash); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(script, out.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, reference.Complete(&out, declared(t), reference.Bash))
+	require.NoError(t, os.WriteFile(script, out.Bytes(), 0o600))
 	for typed, want := range map[string]string{
 		"us":                                "user",
 		"user li":                           "link list",
@@ -87,9 +82,7 @@ func TestFishAndZshScripts(t *testing.T) {
 		}
 	}
 	var fish bytes.Buffer
-	if err := reference.Complete(&fish, declared(t), reference.Fish); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, reference.Complete(&fish, declared(t), reference.Fish))
 	for line := range strings.Lines(fish.String()) { // only commands that use data of this machine know --data
 		excepted := strings.Contains(line, `\' whoami\'`) && !strings.Contains(line, `\' serve\'`)
 		if strings.Contains(line, " -l data ") && !excepted {
@@ -104,9 +97,7 @@ func TestFishAndZshScripts(t *testing.T) {
 func TestManualPages(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "man1")
 	app := declared(t)
-	if err := reference.WriteManual(folder, reference.Manual(app, "v1", manualEnd)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, reference.WriteManual(folder, reference.Manual(app, "v1", manualEnd)))
 	pages, err := filepath.Glob(folder + "/*.1")
 	if err != nil || len(pages) < len(app.Children) {
 		t.Fatalf("%v, %v", pages, err)
@@ -115,9 +106,7 @@ func TestManualPages(t *testing.T) {
 	command := regexp.MustCompile(`^[.'](TH|SH|SS|TP|PP|B|BR|I|IR|nf|fi|br)\b`)
 	for _, path := range pages {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for line := range strings.Lines(string(text)) {
 			if (line[0] == '.' || line[0] == '\'') && !command.MatchString(line) {
 				t.Errorf("%s: %s", filepath.Base(path), line)
@@ -131,9 +120,7 @@ func TestManualPages(t *testing.T) {
 		"atrium-backup.1": {"FILE"},
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, part := range want {
 			if !strings.Contains(string(text), part) {
 				t.Errorf("%s lacks %s:\n%s", page, part, text)

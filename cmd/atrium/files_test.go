@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestErrorsOfFilesSayWhatToDo runs commands on new data.
@@ -23,12 +25,8 @@ func TestErrorsOfFilesSayWhatToDo(t *testing.T) {
 	ok("migrate")
 	ok("backup", path("whole.tar.gz"))
 	whole, err := os.ReadFile(path("whole.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path("cut.tar.gz"), whole[:len(whole)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path("cut.tar.gz"), whole[:len(whole)/2], 0o600))
 	for _, tt := range []struct{ line, want string }{
 		{"keys create --data " + data,
 			"keyring.json exists already: it is never overwritten; atrium keys rotate adds a key"},

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestHelpListsOnlyFlagsWithAMeaning(t *testing.T) {
@@ -56,9 +58,7 @@ func TestCommandLinesInDocumentsAreValid(t *testing.T) {
 	var documents []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "clients/*/README.md", "examples/*/README.md"} {
 		found, err := filepath.Glob("../../" + pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		documents = append(documents, found...)
 	}
 	call := regexp.MustCompile("(?m)(?:^ *|`|-- |exec |/)atrium(?:-admin)? ([a-z].*)$")
@@ -66,9 +66,7 @@ func TestCommandLinesInDocumentsAreValid(t *testing.T) {
 	lines := 0
 	for _, path := range documents {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		joined := strings.ReplaceAll(string(text), "\\\n", " ")
 		for _, found := range call.FindAllStringSubmatch(joined, -1) {
 			var args []string
@@ -96,9 +94,7 @@ func validLine(t *testing.T, args []string) error {
 	t.Helper()
 	parser, err := kong.New(&commandLine{}, kong.Name("atrium"), kong.Vars{"version": "v1"},
 		kong.Exit(func(int) { t.Fatalf("%q ended", args) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parsed, err := parser.Parse(slices.DeleteFunc(args, func(a string) bool { return a == "--help" }))
 	if err == nil {
 		return refuseFlags(parsed)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAMistakeNamesTheHelpOfItsCommand(t *testing.T) {
@@ -30,9 +32,7 @@ func TestNoErrorOfTheCommandLinePrintsAKey(t *testing.T) {
 	const key = "atk_iH9BkBTHi6CsoepNIt5wOXPjadmFMa2sQeIXOTJs5zq2oG7Ui"
 	home := t.TempDir()
 	broken := filepath.Join(home, "key")
-	if err := os.WriteFile(broken, []byte(key[:20]+"ü"+key[20:]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(broken, []byte(key[:20]+"ü"+key[20:]), 0o600))
 	for _, line := range [][]string{
 		{"login", "https://atrium.example.com", key}, {"login", "https://atrium.example.com", "--key-file", key},
 		{"login", key}, {"login", "https://atrium.example.com", "--" + key}, {"whoami", "--profile", key},
@@ -53,9 +53,7 @@ func TestAnErrorOfTheClientNamesTheProgramOnce(t *testing.T) {
 	defer server.Close()
 	home := t.TempDir()
 	key := filepath.Join(home, "key")
-	if err := os.WriteFile(key, []byte("atk_unknown\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(key, []byte("atk_unknown\n"), 0o600))
 	var out, errs bytes.Buffer
 	code := run([]string{"login", server.URL, "--key-file", key}, []string{"HOME=" + home}, &out, &errs)
 	if got := errs.String(); code != exitFailed || strings.Count(got, "atrium: ") != 1 {

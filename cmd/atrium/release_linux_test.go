@@ -5,20 +5,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // mappedFiles returns the resident kilobytes of mapped files, nearly all of which are this binary.
 func mappedFiles(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, after, _ := strings.Cut(string(status), "RssFile:")
 	size, err := strconv.Atoi(strings.Fields(after)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return size
 }
 

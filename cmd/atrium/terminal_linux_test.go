@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTextsOfOthersDoNotControlATerminal prints what a member of a workspace can write into a prompt, and a server into
@@ -19,9 +20,7 @@ func TestTextsOfOthersDoNotControlATerminal(t *testing.T) {
 	screen := fixture.NewTerminal(t)
 	p := &process{stdout: onTerminal(screen.TTY), stderr: onTerminal(screen.TTY)}
 	text := hostile
-	if err := p.content(&text, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.content(&text, nil))
 	complain(p.stderr, errors.New(hostile))
 	if _, err := io.WriteString(p.stdout, hostile); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAdmit(t *testing.T) {
@@ -50,9 +51,7 @@ func TestAdmit(t *testing.T) {
 func TestAppoint(t *testing.T) {
 	system := identity.System("org", "", "cli", now)
 	u, err := account.NewUser(system, "ann@example.com", "Ann", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	by := system
 	by.User = u.ID
 	if u.Appoint(by, nil) == nil || u.Appoint(identity.System("other", "", "cli", now), nil) == nil || u.Operator {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestClaimRule(t *testing.T) {
@@ -114,8 +115,6 @@ func TestGrants(t *testing.T) {
 func decoded(t *testing.T, claims string) account.Claims {
 	t.Helper()
 	var c account.Claims
-	if err := json.Unmarshal([]byte(claims), &c.Raw); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(claims), &c.Raw))
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var directoryOrg = &identity.Org{ID: "org", SCIM: &identity.SCIM{EmailDomains: []string{"example.com"}}}
@@ -63,9 +64,7 @@ func TestARemovedUserReturnsOnlyAsTheSamePerson(t *testing.T) {
 	by := identity.System("org", "", "scim", now.Add(time.Hour))
 	person := account.DirectoryPerson{UserName: "ann", ExternalID: "1", Active: true}
 	u, err := account.NewDirectoryUser(identity.System("org", "", "scim", now), directoryOrg, person)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := u.Return(by, directoryOrg, person); !errors.Is(err, account.ErrDirectoryUserExists) {
 		t.Errorf("who was not removed: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNewInvitedUser(t *testing.T) {
@@ -43,9 +44,7 @@ func TestNewInvitedUser(t *testing.T) {
 	t.Run("neither a token of an issuer nor a mailed link opens the account", func(t *testing.T) {
 		i := &account.Invitation{Org: "org", Email: "bob@example.com", ExpiresAt: sessionAt.Add(time.Hour)}
 		u, err := i.NewInvitedUser(browser(sessionAt), &identity.Org{}, "Bob")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, link, err := account.NewMailedLink(browser(sessionAt), u, account.LinkMails{})
 		if link != nil || err != nil {
 			t.Errorf("a link: %+v, %v", link, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestOperatorRights(t *testing.T) {
@@ -69,9 +70,7 @@ func TestAChangeOfAUserLeavesFewEvents(t *testing.T) {
 	}
 	u := &account.User{ID: "ann", Org: "org", Revision: 1}
 	name := "Ann"
-	if err := u.Change(actor("ann", identity.Owner), nil, in, account.UserChanges{Name: &name}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, u.Change(actor("ann", identity.Owner), nil, in, account.UserChanges{Name: &name}))
 	events := u.Recorded()
 	if len(events) != 20 || events[0].Workspace != "wsp_09980" || events[19].Workspace != "wsp_09999" {
 		t.Errorf("%d events, the first in %s", len(events), events[0].Workspace)

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // anns is ann in a session that she opened a minute ago.
@@ -50,9 +51,7 @@ func TestAddPasskey(t *testing.T) {
 	}
 	t.Run("with an event in each workspace that names neither person nor passkey", func(t *testing.T) {
 		k, err := inWorkspaces("w1", "w2").AddPasskey(anns(), nil, draft)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if k.User != "ann" || k.Org != "org" || k.Host != draft.Host || string(k.PublicKey) != "key" ||
 			k.SignCount != 3 ||
 			!k.Synced || k.Name != "Laptop" || k.Revision != 1 {

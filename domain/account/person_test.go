@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSettled(t *testing.T) {
@@ -175,9 +176,7 @@ func TestSettledIsSettled(t *testing.T) {
 		newest := rapid.SampledFrom([]time.Time{{}, now.Add(-1), now, now.Add(1)}).Draw(t, "newest")
 		isSettled := person(newest).Settled(c, org)
 		s := account.SignIn{Claims: c, Org: org, Linked: u, IssuedAt: newest, Workspaces: named}
-		if err := s.Settle(signingIn); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Settle(signingIn))
 		did := types(u.Log)
 		for _, w := range loaded {
 			did = append(did, types(w.Log)...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var sessionAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
@@ -35,9 +36,7 @@ func TestOpenSession(t *testing.T) {
 		p := inWorkspaces("w1", "w2")
 		agent := "Mozilla/5.0\x00\u202e" + strings.Repeat("x", 300)
 		s, secrets, err := p.OpenSession(browser(sessionAt), account.ByLink, nil, agent, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s.Cookie != secrets.Cookie.Hash() || s.Proof != secrets.Proof.Hash() || s.Cookie == s.Proof {
 			t.Error("the session does not hold the hashes of its secrets")
 		}
@@ -61,9 +60,7 @@ func TestOpenSession(t *testing.T) {
 	t.Run("by a key: in its workspace, and at most as long as the key", func(t *testing.T) {
 		key := &account.Key{ID: "key", Workspace: "w1", ExpiresAt: sessionAt.Add(time.Hour)}
 		s, _, err := inWorkspaces("w1", "w2").OpenSession(browser(sessionAt), account.ByAPIKey, key, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s.Key != "key" || s.Workspace != "w1" || !s.ExpiresAt.Equal(key.ExpiresAt) {
 			t.Errorf("the session is %+v", s)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/naming"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSlugOfAName(t *testing.T) {
@@ -46,9 +47,7 @@ func TestSlugOfAName(t *testing.T) {
 					return !naming.Deceptive(s) && utf8.RuneCountInString(naming.Normal(s)) <= 120
 				}).Draw(t, "name")
 			w, err := account.NewWorkspace(system, nil, "", name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !form.MatchString(w.Slug) || len(w.Slug) > 63 {
 				t.Fatalf("slug = %q", w.Slug)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // wrongs returns the pointers and codes of an error.
@@ -61,9 +62,7 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 		usable := chat.Facts{Registry: registry(t), ReplyUsable: true}
 		reply := chat.Reply{Kind: chat.HTTPReply, Connection: "con_1"}
 		made, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}}, usable)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		facts := chat.Facts{Registry: registry(t)}
 		if err := made.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts); err != nil {
 			t.Error(err)

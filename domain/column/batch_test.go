@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestABatchIsTheSameWhenUnpacked(t *testing.T) {
@@ -22,13 +23,9 @@ func TestABatchIsTheSameWhenUnpacked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			packed, err := b.Pack()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got, err := column.Unpack(packed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if d := cmp.Diff(b, got, cmp.AllowUnexported(column.Rows{}), cmpopts.EquateEmpty()); d != "" {
 				t.Error(d)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // headerTable is a table of testdata/headers.txt.
@@ -19,9 +20,7 @@ type headerTable struct {
 func headerTables(t *testing.T) (all []headerTable) {
 	t.Helper()
 	file, err := os.ReadFile("testdata/headers.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, tables, _ := strings.Cut("\n"+string(file), "\n= ")
 	for block := range strings.SplitSeq(tables, "\n= ") {
 		lines := strings.Split(strings.TrimRight(block, "\n"), "\n")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // measured counts what Suggest finds in header sets.
@@ -21,9 +22,7 @@ func (m measured) recall() float64    { return float64(m.right) / float64(m.want
 func measure(t *testing.T, file string, differs func(line int, field, got, want string)) (m measured) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n, line := range strings.Split(string(text), "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // schemaOf returns a schema with the named fields, whose types may follow a colon.
@@ -170,9 +171,7 @@ func TestNothingIsSuggestedForNothing(t *testing.T) {
 // headers | field=header; …, and every field that is not named must stay without a suggestion.
 func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 	f, err := os.Open("testdata/exports.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	var tables, fields, right int
 	for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -221,9 +220,7 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 
 func TestUsualHeadersInEightLanguagesAreKnown(t *testing.T) {
 	file, err := os.ReadFile("testdata/languages.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var suggested, right, wanted int
 	for line := range strings.SplitSeq(string(file), "\n") {
 		parts := strings.Split(line, " | ")

@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAValueIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 	for _, text := range []string{"", "Ada", "a\"b\\c", "<a&b>", "tab\t", "é", "\u2028", "\xff", "\x7f", "🙂", "\x00"} {
 		want, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := column.TextValue(text).AppendJSON([]byte("[")); string(got) != "["+string(want) {
 			t.Errorf("%q is %s, want %s", text, got, want)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -34,9 +35,7 @@ func credential(t *testing.T, fields string) connection.Credential {
 	t.Helper()
 	c, err := connection.ParseCredential(connection.Postgres,
 		[]byte(`{"host": "db.example.com", "database": "shop", "username": "reader"`+fields+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -63,9 +62,7 @@ func trial(t *testing.T, of int64, fresh bool, code connection.Code) connection.
 func made(t *testing.T) *connection.Connection {
 	t.Helper()
 	c, err := connection.New(maker, trial(t, 0, true, ""), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.Log, c.Sealed = event.Log{}, nil
 	return c
 }

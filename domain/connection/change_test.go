@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAConnectionIsRenamedByWhoManagesIt(t *testing.T) {
@@ -46,16 +47,12 @@ func TestOnlyARevokedConnectionIsErased(t *testing.T) {
 	if err := c.Erase(admin); !errors.Is(err, connection.ErrNotRevoked) || string(c.Config) == "{}" {
 		t.Fatalf("a live one: %v", err)
 	}
-	if err := c.Revoke(maker, revision.Match{1}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Revoke(maker, revision.Match{1}))
 	if err := c.Erase(peer); !errors.Is(err, connection.ErrForbidden) {
 		t.Errorf("another member: %v", err)
 	}
 	for range 2 { // the second time changes nothing
-		if err := c.Erase(maker); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Erase(maker))
 	}
 	if string(c.Config) != "{}" || c.Name != "Erased" || c.Checks != nil || c.Server != (connection.Server{}) ||
 		c.Revision != 3 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const canary = "c4n4ry"
@@ -17,9 +18,7 @@ const canary = "c4n4ry"
 func parse(t *testing.T, text string) connection.Credential {
 	t.Helper()
 	c, err := connection.ParseCredential(connection.Postgres, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -103,17 +102,13 @@ func TestParseCredential(t *testing.T) {
 	} {
 		t.Run("a pasted host is corrected: "+text, func(t *testing.T) {
 			quoted, err := json.Marshal(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			c := parse(t, with(`"host":`+string(quoted)))
 			if got := fmt.Sprint(c.Text("host"), " ", c.Port()); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 			plain, err := c.Reveal()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if again := parse(t, string(plain)); again.Text("host") != c.Text("host") || again.Port() != c.Port() {
 				t.Error("it changes when it is read again")
 			}
@@ -161,13 +156,9 @@ func TestACredentialShowsNoSecret(t *testing.T) {
 func TestReveal(t *testing.T) {
 	c := parse(t, complete)
 	text, err := c.Reveal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	restored, err := connection.RestoreCredential(c.Kind(), text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, again := range []connection.Credential{parse(t, string(text)), restored} {
 		if again.Secret("password").Reveal() != canary || again.Port() != 6432 || again.Kind() != c.Kind() ||
 			string(again.Config()) != string(c.Config()) {

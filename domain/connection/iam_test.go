@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // keyed returns a credential with an AWS key, with some fields changed; nil removes a field.
@@ -75,9 +76,7 @@ func TestFieldsOfAnAWSKey(t *testing.T) {
 
 func TestARefusedTokenIsAboutTheKey(t *testing.T) {
 	c, err := keyed(connection.Postgres, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(c.SecretsSet(), []string{"aws_secret_access_key"}) {
 		t.Errorf("secrets %q", c.SecretsSet())
 	}
@@ -96,9 +95,7 @@ func TestARefusedTokenIsAboutTheKey(t *testing.T) {
 
 func TestATokenReplacesThePasswordOnlyInACopy(t *testing.T) {
 	c, err := keyed(connection.Postgres, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := c.WithPassword(secret.New("token")).Secret(connection.FieldPassword).Reveal(); got != "token" {
 		t.Errorf("password %q", got)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func pemOf(t *testing.T, kind string, key any) string {
@@ -22,21 +23,15 @@ func pemOf(t *testing.T, kind string, key any) string {
 	if k, ok := key.(*rsa.PrivateKey); ok && kind == "RSA PRIVATE KEY" {
 		der, err = x509.MarshalPKCS1PrivateKey(k), nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
 func TestPrivateKeys(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	elliptic, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	good := pemOf(t, "PRIVATE KEY", key)
 	long := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: make([]byte, 1<<20)}))
 	for name, tt := range map[string]struct {
@@ -67,9 +62,7 @@ func TestPrivateKeys(t *testing.T) {
 	t.Run("that a test's short key would be", func(t *testing.T) {
 		t.Setenv("GODEBUG", "rsa1024min=0")
 		short, err := rsa.GenerateKey(rand.Reader, 1024)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := connection.ParseRSAKey(pemOf(t, "PRIVATE KEY", short)); err == nil {
 			t.Error("1024 bits are enough")
 		}
@@ -82,9 +75,7 @@ func TestPrivateKeys(t *testing.T) {
 				fields[name] = v
 			}
 			text, err := json.Marshal(fields)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return string(text)
 		}
 		if a, err := connection.ParseServiceAccount(file(nil)); err != nil || a.Email != "a@b" || a.KeyID != "1" ||
@@ -102,9 +93,7 @@ func TestPrivateKeys(t *testing.T) {
 			}
 			credential, err := json.Marshal(map[string]string{"project": "acme-analytics", "dataset": "shop",
 				"service_account_key": text})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = connection.ParseCredential("bigquery", credential)
 			wrong, ok := errors.AsType[*fault.Error](err)
 			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Code != "invalid_format" ||

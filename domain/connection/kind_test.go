@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // schemaOf reads what the tests look at.
@@ -47,9 +48,7 @@ func TestEveryKindIsDescribedInFull(t *testing.T) {
 				t.Errorf("docs_url = %q", d.DocsURL)
 			}
 			var s schemaOf
-			if err := json.Unmarshal(d.Schema, &s); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(d.Schema, &s))
 			if s.Additional != false {
 				t.Error("the schema lets unknown fields in")
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAdmit(t *testing.T) {
@@ -101,9 +102,7 @@ func TestOnlyARefusedCredentialIsAFailedSignIn(t *testing.T) {
 func TestTarget(t *testing.T) {
 	parse := func(k connection.Kind, text string) connection.Credential {
 		c, err := connection.ParseCredential(k, []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return c
 	}
 	one := parse(connection.Postgres, `{"host": "db.example.com", "database": "a", "username": "u", "password": "p"}`)

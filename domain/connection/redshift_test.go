@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -43,9 +44,7 @@ func TestAPasswordOfRedshiftIsForTheDatabaseThatHostOrFieldsName(t *testing.T) {
 			changes := map[string]any{"aws_region": nil}
 			maps.Copy(changes, tt.changes)
 			c, err := keyed(connection.Redshift, changes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := c.RedshiftDatabase(); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
@@ -102,9 +101,7 @@ func changed(changes map[string]any, field string, value any) map[string]any {
 
 func TestALoginReplacesUserAndPasswordOnlyInACopy(t *testing.T) {
 	c, err := keyed(connection.Redshift, map[string]any{"host": clusterHost})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	other := c.WithLogin("IAM:reader", secret.New("p"))
 	if other.Text("username") != "IAM:reader" || other.Secret("password").Reveal() != "p" {
 		t.Error("the copy has another login")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestARecognisedServiceSaysWhatIsWrong(t *testing.T) {
@@ -44,9 +45,7 @@ func TestARecognisedServiceSaysWhatIsWrong(t *testing.T) {
 // TestAFailureNamesTheServiceAlsoLater is about a connection that began to fail after it was stored.
 func TestAFailureNamesTheServiceAlsoLater(t *testing.T) {
 	c, err := connection.New(maker, trial(t, 0, true, ""), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	failed := trial(t, c.CredentialRevision, false, connection.NotThisDatabase)
 	for i := range failed.Report.Checks {
 		if failed.Report.Checks[i].Result == connection.Failed {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const sshHostKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1K7Bf0r5mLQ0eVJqzj2rD7x0p1s9f8yQw3v5u7t9Zk"
@@ -65,15 +66,11 @@ func TestFieldsOfATunnel(t *testing.T) {
 
 func TestATunnelIsPartOfTheTarget(t *testing.T) {
 	here, err := tunnelled(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, changes := range map[string]map[string]any{"another server": {"ssh_host": "other.example.com"},
 		"another port": {"ssh_port": 2222}} {
 		there, err := tunnelled(changes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if here.SameTarget(there) || here.Target("org") == there.Target("org") {
 			t.Errorf("%s is the same target", name)
 		}
@@ -89,9 +86,7 @@ func TestATunnelIsPartOfTheTarget(t *testing.T) {
 
 func TestAFailureToReachATunnelIsAboutItsServer(t *testing.T) {
 	c, err := tunnelled(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for code, want := range map[connection.Code][]string{
 		connection.DNSFailed:            {"ssh_host", "ssh_port"},
 		connection.ConnectTimeout:       {"ssh_host", "ssh_port", "host", "port"},

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func embedding(t *testing.T, c embed.Changes) (*embed.Embedding, secret.Hash) {
@@ -50,9 +51,7 @@ func TestARotatedSecretWorksForItsGraceAlone(t *testing.T) {
 	rotate := func(grace time.Duration) secret.Hash {
 		t.Helper()
 		token, err := embed.Rotate(embeddable(), embedder(), nil, &e.Token, grace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return token.Hash()
 	}
 	usable := func(what string, by secret.Hash, after time.Duration, want bool) {
@@ -80,9 +79,7 @@ func TestDisablingATokenEndsItsPasses(t *testing.T) {
 	ticket, _ := e.Ticket(by, "https://a.example", visitAt)
 	change := func(c embed.Changes, want bool) {
 		t.Helper()
-		if err := embed.Change(embeddable(), embedder(), nil, &e.Token, c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, embed.Change(embeddable(), embedder(), nil, &e.Token, c))
 		if e.Outlived(session) != want || e.Outlived(ticket) != want {
 			t.Errorf("outlived: %v, %v", e.Outlived(session), e.Outlived(ticket))
 		}

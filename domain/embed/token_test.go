@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var visitAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
@@ -45,9 +46,7 @@ func settings(name string, origins ...string) embed.Changes {
 func newEmbedToken(t *testing.T, c embed.Changes) (*embed.Token, secret.Token) {
 	t.Helper()
 	token, secretToken, err := embed.NewToken(embeddable(), embedder(), 0, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return token, secretToken
 }
 
@@ -219,14 +218,10 @@ func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 		ExpiresAt: ptr(visitAt.Add(time.Hour)), SessionTTL: ptr(time.Hour), PerMinute: ptr(20),
 	}
 	for range 2 { // the second time it changes nothing
-		if err := embed.Change(embeddable(), embedder(), nil, token, all); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, embed.Change(embeddable(), embedder(), nil, token, all))
 	}
 	second, err := embed.Rotate(embeddable(), embedder(), nil, token, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := embed.Change(embeddable(), embedder(), nil, token,
 		embed.Changes{ExpiresAt: &time.Time{}}); err != nil || !token.ExpiresAt.IsZero() {
 		t.Errorf("%v; it ends at %s", err, token.ExpiresAt)
@@ -241,9 +236,7 @@ func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 	for _, e := range token.Recorded() {
 		kinds = append(kinds, e.Type)
 		data, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, s := range []secret.Token{first, second} {
 			hash, _ := s.Hash().MarshalText()
 			if strings.Contains(string(data), s.Reveal()) || strings.Contains(string(data), string(hash)) {
@@ -270,10 +263,8 @@ func TestANameOfATokenThatIsStoredRefusesNoOtherChange(t *testing.T) {
 		t.Errorf("name = %q", token.Name)
 	}
 	token.Name = name
-	if err := embed.Change(embeddable(), embedder(), nil, token,
-		embed.Changes{Name: &name, Enabled: new(false)}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, embed.Change(embeddable(), embedder(), nil, token,
+		embed.Changes{Name: &name, Enabled: new(false)}))
 	if token.Name != name || token.Enabled {
 		t.Errorf("token %+v", token)
 	}

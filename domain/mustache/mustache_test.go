@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/mustache"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // The cases of the specification, and those of prompts, are in domain/prompt and test/clients: they render with this
@@ -18,9 +19,7 @@ func noPartials(string) string { return "partials are not supported." }
 func parsed(t *testing.T, text string) mustache.Text {
 	t.Helper()
 	nodes, err := mustache.Parse(text, noPartials)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return mustache.Text{Text: text, Nodes: nodes}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestDiscountOff(t *testing.T) {
@@ -56,9 +57,7 @@ func TestPromotionCodesAreLimited(t *testing.T) {
 		return c.BeginPromotion(by, limits)
 	}
 	for _, after := range []time.Duration{0, time.Minute} {
-		if err := try(after); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, try(after))
 	}
 	err := try(2 * time.Minute)
 	said, is := errors.AsType[*fault.Error](err)

@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // numbered applies a heartbeat of ann as a store does.
 func numbered(t rapid.TB, r *presence.Record, seq *int64, h presence.Heartbeat, now time.Time) {
 	t.Helper()
 	previous := r.Copy()
-	must(t, r.Beat(ann, h, now))
+	require.NoError(t, r.Beat(ann, h, now))
 	*seq = r.Number(previous, *seq)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -46,13 +47,6 @@ func until(h presence.Heartbeat, seconds int) presence.Heartbeat {
 func saying(h presence.Heartbeat, text string) presence.Heartbeat {
 	h.Text = &text
 	return h
-}
-
-func must(t rapid.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func wantErr(t testing.TB, got, want error) {
@@ -107,7 +101,7 @@ func TestWhatDevicesAndClaimsAddUpTo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := annsOwn()
 			for _, s := range tt.steps {
-				must(t, r.Beat(ann, s.Heartbeat, after(s.at)))
+				require.NoError(t, r.Beat(ann, s.Heartbeat, after(s.at)))
 			}
 			now := after(tt.at)
 			own, manual := r.Actual(now)
@@ -143,7 +137,7 @@ func TestHeartbeatsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := annsOwn()
 			for i := range presence.MaxDevices {
-				must(t, r.Beat(ann, beat(fmt.Sprint(i), false), start))
+				require.NoError(t, r.Beat(ann, beat(fmt.Sprint(i), false), start))
 			}
 			previous := r.Copy()
 			err := r.Beat(tt.by, tt.beat, start)
@@ -155,20 +149,20 @@ func TestHeartbeatsAreRefused(t *testing.T) {
 	t.Run("once a device is gone there is room", func(t *testing.T) {
 		r := annsOwn()
 		for i := range presence.MaxDevices {
-			must(t, r.Beat(ann, beat(fmt.Sprint(i), false), after(i)))
+			require.NoError(t, r.Beat(ann, beat(fmt.Sprint(i), false), after(i)))
 		}
-		must(t, r.Beat(ann, beat("one more", false), after(90)))
+		require.NoError(t, r.Beat(ann, beat("one more", false), after(90)))
 	})
 	t.Run("30 days ahead is not for ever", func(t *testing.T) {
-		must(t, annsOwn().Beat(ann, until(beat("a", false), 30*86400), start))
+		require.NoError(t, annsOwn().Beat(ann, until(beat("a", false), 30*86400), start))
 	})
 }
 
 func TestFreshness(t *testing.T) {
 	here, there := annsOwn(), annsOwn()
-	must(t, here.Beat(ann, beat("a", false), start))
-	must(t, there.Beat(ann, beat("a", true), after(10)))
-	must(t, there.Beat(ann, beat("b", true), after(5)))
+	require.NoError(t, here.Beat(ann, beat("a", false), start))
+	require.NoError(t, there.Beat(ann, beat("a", true), after(10)))
+	require.NoError(t, there.Beat(ann, beat("b", true), after(5)))
 	here.MergeDevices(there)
 	if len(here.Devices) != 2 || !here.Devices[0].Idle || !here.SeenAt.Equal(after(10)) || !here.ActiveAt.Equal(start) {
 		t.Errorf("%+v", here)
@@ -176,7 +170,7 @@ func TestFreshness(t *testing.T) {
 	t.Run("what is older is not taken over", func(t *testing.T) {
 		previous := here.Copy()
 		old := annsOwn()
-		must(t, old.Beat(ann, beat("a", false), after(9)))
+		require.NoError(t, old.Beat(ann, beat("a", false), after(9)))
 		old.ActiveAt = start
 		here.MergeDevices(old)
 		if !here.Equal(previous) {
@@ -185,13 +179,13 @@ func TestFreshness(t *testing.T) {
 	})
 	t.Run("nor what is of another generation", func(t *testing.T) {
 		next := here.Copy()
-		must(t, next.Delete(ann, after(20)))
+		require.NoError(t, next.Delete(ann, after(20)))
 		deleted := next.Copy()
 		next.MergeDevices(here)
 		if !next.Equal(deleted) {
 			t.Error("a deleted record was freshened")
 		}
-		must(t, next.Beat(ann, beat("c", false), after(30)))
+		require.NoError(t, next.Beat(ann, beat("c", false), after(30)))
 		next.MergeDevices(here)
 		if len(next.Devices) != 1 || next.Generation != here.Generation+1 || next.ID != here.ID {
 			t.Errorf("%+v", next)
@@ -201,7 +195,7 @@ func TestFreshness(t *testing.T) {
 
 func TestWhoSeesWhat(t *testing.T) {
 	r := annsOwn()
-	must(t, r.Beat(ann, saying(beat("web", false), "hi"), start))
+	require.NoError(t, r.Beat(ann, saying(beat("web", false), "hi"), start))
 	for name, tt := range map[string]struct {
 		by       identity.Actor
 		together bool
@@ -224,8 +218,8 @@ func TestWhoSeesWhat(t *testing.T) {
 		})
 	}
 	t.Run("an invisible person seems to have left when they became so", func(t *testing.T) {
-		must(t, r.Beat(ann, claiming(presence.ManualInvisible), after(10)))
-		must(t, r.Beat(ann, beat("web", false), after(60)))
+		require.NoError(t, r.Beat(ann, claiming(presence.ManualInvisible), after(10)))
+		require.NoError(t, r.Beat(ann, beat("web", false), after(60)))
 		for _, a := range []presence.Access{presence.Public, presence.Whole} {
 			v := r.View(a, after(61))
 			if v.Status != presence.Offline || v.Manual || v.Devices != nil || !v.ExpiresAt.IsZero() ||
@@ -256,7 +250,7 @@ func TestDeleting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := annsOwn()
-			must(t, r.Beat(ann, saying(claiming(presence.ManualDND), "secret"), start))
+			require.NoError(t, r.Beat(ann, saying(claiming(presence.ManualDND), "secret"), start))
 			wantErr(t, r.Delete(tt.by, start), tt.want)
 			if r.Deleted != (tt.want == nil) || len(r.Recorded()) != tt.events {
 				t.Errorf("deleted %v, recorded %v", r.Deleted, r.Recorded())
@@ -303,7 +297,7 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 				quick := r.Copy()
 				previous := r.Copy()
 				refreshed := quick.Refresh(ann, &h, now)
-				must(t, r.Beat(ann, h, now))
+				require.NoError(t, r.Beat(ann, h, now))
 				// The short path gives the same result as the long path, and no visible change.
 				if want := r.EqualVisible(previous); (refreshed && !(want && quick.Equal(r))) ||
 					(!refreshed && !quick.Equal(previous)) {

@@ -4,20 +4,21 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestARecordIsRevivedByHeartbeatsAfterItsDeletion(t *testing.T) {
 	begun := func() *presence.Record {
 		r := annsOwn()
-		must(t, r.Beat(ann, saying(claiming(presence.ManualDND), "secret"), start))
-		must(t, r.Beat(ann, beat("a", true), start))
+		require.NoError(t, r.Beat(ann, saying(claiming(presence.ManualDND), "secret"), start))
+		require.NoError(t, r.Beat(ann, beat("a", true), start))
 		return r
 	}
 	deleted := begun()
-	must(t, deleted.Delete(ann, after(10)))
+	require.NoError(t, deleted.Delete(ann, after(10)))
 	heard := func(at int, device string, idle bool) *presence.Record {
 		r := begun()
-		must(t, r.Beat(ann, beat(device, idle), after(at)))
+		require.NoError(t, r.Beat(ann, beat(device, idle), after(at)))
 		return r
 	}
 	next := heard(20, "a", true)

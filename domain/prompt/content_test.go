@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // complaint returns an error's code and, for each field, pointer and code.
@@ -185,9 +186,7 @@ func TestCheckedKeeps(t *testing.T) {
 			Variables: []Variable{{Name: "a", Required: true},
 				{Name: "b", Type: "object", Default: json.RawMessage(" null ")}}}
 		got, err := given.checked(Text, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := Content{Text: given.Text, Format: Mustache,
 			Variables: []Variable{{Name: "a", Type: "string", Required: true}, {Name: "b", Type: "object"}}}
 		if diff := cmp.Diff(want, got); diff != "" {

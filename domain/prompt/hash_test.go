@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestHash(t *testing.T) {
@@ -60,13 +62,9 @@ func TestHash(t *testing.T) {
 	t.Run("survives a round through JSON", func(t *testing.T) {
 		c := base()
 		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var back Content
-		if err := json.Unmarshal(text, &back); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(text, &back))
 		if back.Hash() != c.Hash() {
 			t.Error("another hash")
 		}

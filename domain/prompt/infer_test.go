@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestInference(t *testing.T) {
@@ -38,9 +40,7 @@ func TestInference(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			got, err := (Content{Text: text, Variables: []Variable{{Name: "stale and wrong"}}}).checked(Text, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(append([]Variable{}, want...), append([]Variable{}, got.Variables...)); diff != "" {
 				t.Error(diff)
 			}
@@ -55,9 +55,7 @@ func TestInference(t *testing.T) {
 		c := Content{Messages: []Message{says("{{#vip}}{{name}}{{/vip}}"), {Placeholder: "history", Required: true},
 			says("{{name}} {{#history}}{{content}}{{/history}}")}}
 		got, err := c.checked(Chat, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := []Variable{{Name: "vip", Type: "any", Required: true},
 			{Name: "name", Type: "any", Required: true}}
 		if diff := cmp.Diff(want, got.Variables); diff != "" {

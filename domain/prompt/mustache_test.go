@@ -12,15 +12,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // decode reads values as they come in.
 func decode(t testing.TB, text string) map[string]any {
 	t.Helper()
 	var values map[string]any
-	if err := json.Unmarshal([]byte(text), &values); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text), &values))
 	return values
 }
 
@@ -229,17 +228,11 @@ func TestLibraryAgrees(t *testing.T) {
 			"deep": []any{map[string]any{"o": map[string]any{"s": "ds"}}},
 		}
 		parsed, err := mustache.ParseStringRaw(input, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want, err := parsed.Render(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out, err := prompt.Content{Text: input, Format: prompt.Mustache}.Render(values, prompt.Strict)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if out.Text != want {
 			t.Fatalf("%q\n gives %q\n want  %q", input, out.Text, want)
 		}

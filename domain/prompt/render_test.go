@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func text(s string, variables ...prompt.Variable) prompt.Content {
@@ -56,9 +57,7 @@ func TestRenderPrints(t *testing.T) {
 			exact := json.NewDecoder(strings.NewReader(`{"x":` + tt.value + `}`))
 			exact.UseNumber()
 			var values map[string]any
-			if err := exact.Decode(&values); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, exact.Decode(&values))
 			for how, values := range map[string]map[string]any{"float64": decode(t, `{"x":`+tt.value+`}`),
 				"json.Number": values} {
 				if got := rendered(t, "{{x}}|{{{x}}}|{{&x}}", values); got != tt.want+"|"+tt.want+"|"+tt.want {
@@ -192,9 +191,7 @@ func TestMissing(t *testing.T) {
 	t.Run("what mode partial leaves can be rendered later", func(t *testing.T) {
 		c := text("{{a}}\n{{#flag}}\n {{b}}\n{{/flag}}\n{{b}}.", append(required("a", "b"), flag)...)
 		first, err := c.Render(map[string]any{"a": "A"}, prompt.Partial)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rest := map[string]any{"b": "B", "flag": true}
 		if got := rendered(t, first.Text, rest); got != "A\n B\nB." {
 			t.Errorf("got %q", got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/mustache"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // These tests count work instead of seconds: BenchmarkWorst shows how long a unit takes.
@@ -14,9 +15,7 @@ import (
 func spent(t testing.TB, c Content, values map[string]any) (work int, givenUp bool) {
 	t.Helper()
 	parts, err := c.parse()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := mustache.NewRenderer()
 	if _, errs := c.bind(values, r); len(errs) > 0 {
 		t.Fatalf("refused: %+v", errs)

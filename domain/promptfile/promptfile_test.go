@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/promptfile"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func text(s string) promptfile.Prompt {
@@ -38,9 +39,7 @@ func TestAFileIsReadAsItWasWritten(t *testing.T) {
 func same(t rapid.TB, p promptfile.Prompt) {
 	t.Helper()
 	file, err := promptfile.Encode(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := promptfile.Decode(file)
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, file)

@@ -8,6 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/atrium-hq/atrium/domain/schema"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestWrongSaysInOurWordsWhatASchemaDemands(t *testing.T) {
@@ -77,18 +78,12 @@ func TestWrongSaysInOurWordsWhatASchemaDemands(t *testing.T) {
 func broken(t *testing.T, text, value string) *jsonschema.ValidationError {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("https://atrium.invalid/test.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.AddResource("https://atrium.invalid/test.json", doc))
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(value))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e, ok := errors.AsType[*jsonschema.ValidationError](c.MustCompile("https://atrium.invalid/test.json").Validate(v))
 	if !ok {
 		t.Fatal("nothing is wrong")

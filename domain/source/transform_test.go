@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var guests = source.Type{Key: "guests", Title: "Guests", Accepts: []source.Backend{source.SheetBackend},
@@ -109,9 +110,7 @@ func TestTransformShowsValuesBeforeAndAfter(t *testing.T) {
 		{nil, new("1"), new("1,5"), new("?")}, {}}
 	shown := func(b source.Backend) string {
 		out, err := guests.Transform(b, guestColumns, pairs, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var text strings.Builder
 		for _, row := range out {
 			for _, v := range row {
@@ -145,9 +144,7 @@ func TestAJoinedColumnIsAMappedOne(t *testing.T) {
 		Join: &column.Join{Columns: []string{"Extra"},
 			Separator: " "}, Case: column.Lower}}}
 	s, err := source.New(by, guests, source.Draft{Type: "guests", Location: r.Location, Mapping: pairs}, r, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(s.Learnt) != 0 {
 		t.Errorf("learnt %v of a part of a column", s.Learnt)
 	}

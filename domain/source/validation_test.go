@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAValidationIsRequestedByMembersAndOneAtATime(t *testing.T) {
@@ -16,9 +17,7 @@ func TestAValidationIsRequestedByMembersAndOneAtATime(t *testing.T) {
 		Columns: guestColumns}
 	s, err := source.New(by, guests, source.Draft{Type: "guests", Location: r.Location,
 		Mapping: []source.Pair{{Field: "first", Column: "Name"}}}, r, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	request := func(v *source.Validation, by identity.Actor, want error) time.Time {
 		t.Helper()
 		due, err := v.Request(by, s, &guests, time.Minute)

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -67,9 +68,7 @@ func TestOnlyAdminsManageWebhooks(t *testing.T) {
 	member := admin
 	member.Role = identity.Member
 	e, err := webhook.New(admin, 0, 0, draft(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, made := webhook.New(member, 0, 0, draft(nil))
 	for name, err := range map[string]error{
 		"create": made, "change": e.Change(member, nil, 0, webhook.Changes{}), "delete": e.Delete(member, nil),
@@ -109,15 +108,11 @@ func TestPatternsSelectTypes(t *testing.T) {
 
 func TestASecretSignsForItsGraceAfterARotation(t *testing.T) {
 	e, err := webhook.New(admin, 0, 0, draft(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := e.Secrets(now); !slices.Equal(got, []int{1}) {
 		t.Errorf("%v before", got)
 	}
-	if err := e.Rotate(admin, nil, 48*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Rotate(admin, nil, 48*time.Hour))
 	if got := e.Secrets(now.Add(webhook.MaxGrace - 1)); !slices.Equal(got, []int{2, 1}) {
 		t.Errorf("%v within", got)
 	}
@@ -229,9 +224,7 @@ func TestAnotherHostDoesNotGetTheHeadersUnasked(t *testing.T) {
 		e, err := webhook.New(admin, 0, 0, draft(func(d *webhook.Draft) {
 			d.Headers, d.Sealed = []string{"X-A"}, []byte("s")
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return e
 	}
 	for name, tt := range map[string]struct {

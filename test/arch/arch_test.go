@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const module = "github.com/atrium-hq/atrium/"
@@ -39,9 +41,7 @@ func (s source) generated() bool      { return ast.IsGenerated(s.file) }
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := allSources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -91,9 +91,7 @@ func read(name string, text []byte) (source, error) {
 func parse(t *testing.T, name string, text []byte) source {
 	t.Helper()
 	s, err := read(name, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // inside lists the folders of an adapter that is divided by area and that are no area, each above those that it may
@@ -79,9 +81,7 @@ var areaRow = regexp.MustCompile("(?m)^\\| `(adapters/[a-z]+)/([a-z]+)` \\|")
 
 func TestTheDocumentOfTheArchitectureNamesEachFolder(t *testing.T) {
 	text, err := os.ReadFile("../../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for adapter, shared := range inside {
 		var named []string
 		for _, row := range areaRow.FindAllStringSubmatch(string(text), -1) {

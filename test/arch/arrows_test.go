@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // may lists, for each layer, the layers it may import.
@@ -105,9 +107,7 @@ func TestArrows(t *testing.T) {
 		}
 		for _, spec := range s.file.Imports {
 			imp, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if why := objection(s.dir(), imp); why != "" {
 				t.Errorf("%s imports %s: %s", s.path, imp, why)
 			}
@@ -158,9 +158,7 @@ func areasOf(t *testing.T, s source) map[string]string {
 	areas := map[string]string{}
 	for _, spec := range s.file.Imports {
 		imp, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		area, ours := strings.CutPrefix(imp, module)
 		if !ours || !strings.HasPrefix(area, root+"/") {
 			continue

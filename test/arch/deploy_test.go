@@ -6,14 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheProxyExampleSetsTheHeadersOfSecurity checks the example that operators copy. Its syntax is not checked.
 func TestTheProxyExampleSetsTheHeadersOfSecurity(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "nginx.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, line := range []string{
 		`add_header Strict-Transport-Security "max-age=63072000" always;`,
 		`return 308 https://$host$request_uri;`,
@@ -33,9 +33,7 @@ func TestTheImageHasTheModulesThatReplaceOthers(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(text)
 	}
 	before, _, found := strings.Cut(read("deploy/Containerfile"), "go mod download")

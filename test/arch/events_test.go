@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // eventType matches the type of an event: a noun, and a verb in the past tense.
@@ -40,9 +41,7 @@ func TestTheCatalogueHasEveryTypeOfEventThatIsRecordedAndNoOther(t *testing.T) {
 		}
 	}
 	contract, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	described := map[string]string{}
 	for _, kind := range contract.EventTypes() {
 		described[kind.Type] = kind.Subject

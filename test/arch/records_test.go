@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -31,9 +33,7 @@ func TestTheListOfRecordsEqualsTheRecords(t *testing.T) {
 		rows[row[3]] = []string{row[1], row[2], row[4]}
 	}
 	entries, err := os.ReadDir(filepath.Join("..", "..", "docs", "adr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, entry := range entries {
 		name := entry.Name()
 		if name == "README.md" {
@@ -84,9 +84,7 @@ func TestMentionsOfRecordsNameOne(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // recordNumbers counts how often docs/adr/README.md has each number: as a record, or as part of another one.
@@ -108,8 +106,6 @@ func recordNumbers(t *testing.T) map[int]int {
 func readDocument(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -60,9 +62,7 @@ func TestDocumentsNameEachTopFolder(t *testing.T) {
 func foldersIn(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join("..", "..", dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for _, entry := range entries {
 		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {

@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheExamplesOfWebhooksFitTogether compares the payload that docs/webhooks.md shows with the contract, and with
 // what its messages for Slack and its CloudEvents are made of.
 func TestTheExamplesOfWebhooksFitTogether(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "webhooks.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllSubmatch(text, -1)
 	if len(examples) != 2 {
 		t.Fatalf("%d examples of JSON", len(examples))
@@ -31,9 +30,7 @@ func TestTheExamplesOfWebhooksFitTogether(t *testing.T) {
 		t.Error("the payload is not that of the contract: ", err)
 	}
 	var sent map[string]any
-	if err := json.Unmarshal(payload, &sent); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(payload, &sent))
 	at := func(path string) (value any) {
 		value = sent
 		for name := range strings.SplitSeq(path, ".") {

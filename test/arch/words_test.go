@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // privateEnglish matches the words and phrases that docs/style.md replaces: they made readers stop.
@@ -44,14 +46,10 @@ func TestDocumentsAndCommentsTakeNoDetours(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "clients/*/*.md", "examples/*/*.md"} {
 		paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, path := range paths {
 			name, err := filepath.Rel(root, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			name = filepath.ToSlash(name)
 			if !slices.Contains([]string{"docs/style.md", "docs/licenses.md", "CHANGELOG.md"}, name) {
 				check(name, readDocument(t, name), 1)
@@ -108,9 +106,7 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if most := lines / 1000; found > most {
 		t.Errorf("%d of %d lines of Go have words that docs/style.md replaces, more than %d", found, lines, most)
 	}

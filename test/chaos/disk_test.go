@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestAFullDatabaseFile limits SQLite to a number of pages, which causes the same error as a full disk but needs no
@@ -30,17 +31,11 @@ func TestAFullDatabaseFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	keyFile := filepath.Join(folder, "keyring.json")
-	if err := seal.Create(keyFile); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, seal.Create(keyFile))
 	ring, err := seal.Open(seal.Config{KeyFile: keyFile})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d := &program.Deployment{Folder: folder}
-	if err := os.Mkdir(d.Data(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(d.Data(), 0o700))
 	var pools []*sql.DB // the first one writes, on one connection
 	pool := func(c driver.Connector) *sql.DB {
 		pools = append(pools, sql.OpenDB(c))
@@ -49,14 +44,10 @@ func TestAFullDatabaseFile(t *testing.T) {
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.Data(), "atrium.db"))},
 		ring.Sealer(seal.Answers), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"default"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	team := fixture.NewTeam(t, db.Stores(), orgs["default"])
 	limit := func(more int) {
 		t.Helper()
@@ -65,16 +56,12 @@ func TestAFullDatabaseFile(t *testing.T) {
 		if err == nil {
 			_, err = pools[0].ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages+more))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	add := func(name string) error {
 		t.Helper()
 		template, err := prompt.New(team.Member, prompt.Draft{Name: name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return db.Stores().Prompts.Add(t.Context(), template)
 	}
 	limit(100)
@@ -119,9 +106,7 @@ func sound(t *testing.T, db *sql.DB) {
 // TestAFullDisk lets a server write until the file system is full. It needs the right to mount one.
 func TestAFullDisk(t *testing.T) {
 	d := deploy(t, "", "ATRIUM_LOG_LEVEL=info")
-	if err := os.Mkdir(d.Data(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(d.Data(), 0o700))
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "atrium-chaos",
 		d.Data()).CombinedOutput(); err != nil {
 		t.Logf("No file system could be mounted (%v: %s): of a full disk, only what TestAFullDatabaseFile shows was "+
@@ -175,9 +160,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 	}
 	l.end()
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filler))
 	room = time.Now()
 	l.during(func() {
 		l.first(t)
@@ -196,9 +179,7 @@ func TestAFullDisk(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		n.Kill(t)
 		l.end()
-		if err := os.Remove(filler); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(filler))
 		n = d.Start(t, suite.Binary(t))
 		db := d.Open(t)
 		lost := l.ledger.check(t, db)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestADowngrade starts each release on data that this tree has migrated. The release either serves it, or refuses it
@@ -60,8 +61,6 @@ func schemaVersion(t *testing.T, d *program.Deployment) (version int64) {
 	t.Helper()
 	db := d.Open(t)
 	defer db.Close()
-	if err := db.QueryRow(`SELECT MAX(version_id) FROM goose_db_version`).Scan(&version); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT MAX(version_id) FROM goose_db_version`).Scan(&version))
 	return version
 }

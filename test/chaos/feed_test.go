@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // feed is what readers and writers of the events of a workspace have in common.
@@ -199,9 +200,7 @@ func (f *feed) disturb(t *testing.T, d *program.Deployment, round int, away time
 func (f *feed) check(t *testing.T, d *program.Deployment) {
 	t.Helper()
 	var recorded int64
-	if err := d.Open(t).QueryRow(`SELECT COUNT(*) FROM recorded_events`).Scan(&recorded); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Open(t).QueryRow(`SELECT COUNT(*) FROM recorded_events`).Scan(&recorded))
 	for late := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		f.mu.Lock()
 		places := f.places

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // kept has for each kind of acknowledged write a query that returns everything stored, in the form in which writers
@@ -121,9 +123,7 @@ func (g *ledger) lost(t *testing.T, db *sql.DB) (out []string) {
 		for _, line := range column(t, db, grows[kind]) {
 			id, text, _ := strings.Cut(line, " ")
 			value, err := strconv.Atoi(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			found[id] = value
 		}
 		for id, value := range reached {
@@ -150,8 +150,6 @@ func column(t *testing.T, db *sql.DB, query string) (out []string) {
 		}
 		out = append(out, line)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return out
 }

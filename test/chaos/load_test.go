@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -46,13 +47,9 @@ type load struct {
 func newLoad(t *testing.T, token string, node func() *program.Node) *load {
 	t.Helper()
 	u, err := url.Parse(services.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	port, err := strconv.Atoi(u.Port())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	password, _ := u.User.Password()
 	return &load{
 		t: t, token: token, node: node, ledger: newLedger(),

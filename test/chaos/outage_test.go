@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -45,15 +46,11 @@ type trouble struct {
 func TestATroubledDatabase(t *testing.T) {
 	server := services.StartOwnPostgres(t)
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	proxy := fixture.NewProxy(t, u.Host)
 	primary := u.Host
 	standby, err := url.Parse(server.Standby().URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	direct := *u
 	u.Host = proxy.Addr()
 	d := deploy(t, u.String(), "ATRIUM_METRICS_ADDR=127.0.0.1:0", "ATRIUM_LOG_LEVEL=info",
@@ -117,9 +114,7 @@ func TestATroubledDatabase(t *testing.T) {
 func get(t *testing.T, address string) int {
 	t.Helper()
 	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	return resp.StatusCode
 }
@@ -256,14 +251,10 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 	t.Helper()
 	http.DefaultClient.CloseIdleConnections()
 	resp, err := http.Get("http://" + n.Await(t, program.Metrics)[1] + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	number := func(of *regexp.Regexp) int {
 		found := of.FindAllSubmatch(text, -1) // one of each pool
 		if found == nil {
@@ -272,9 +263,7 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 		sum := 0
 		for _, f := range found {
 			value, err := strconv.Atoi(string(f[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			sum += value
 		}
 		return sum
@@ -283,9 +272,7 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 	defer db.Close()
 	backends, err := strconv.Atoi(column(t, db, `SELECT COUNT(*) FROM pg_stat_activity
 		WHERE application_name = 'atrium'`)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return leftovers{number(goroutines), number(pooled), backends}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // git runs git in this repository and returns its output.
@@ -43,9 +44,7 @@ func releases(t *testing.T) (all []release) {
 	t.Helper()
 	dependOnTags(t)
 	tags, err := git("tag", "--list", "v[0-9]*", "--merged", "HEAD", "--sort=version:refname")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for tag := range strings.FieldsSeq(tags) {
 		all = append(all, release{tag: tag, commit: tag})
 	}
@@ -92,9 +91,7 @@ func built(t *testing.T, r release) release {
 		t.SkipNow()
 	}
 	since, err := git("rev-list", "--count", commit+"..HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Logf("compared: %s (%.12s), and this tree, %s commits later", tag, commit, since)
 	// Built once per machine, because the build takes ten times as long as the test.
 	cache, err := os.UserCacheDir()
@@ -114,9 +111,7 @@ func built(t *testing.T, r release) release {
 	if out, err := exec.Command("tar", "-xf", archive, "-C", source).CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v: %s", err, out)
 	}
-	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(kept), 0o700))
 	binary, err := program.Build(source, tag, filepath.Join(source, "atrium"))
 	if err == nil {
 		err = rename(binary, kept)
@@ -144,9 +139,7 @@ func rename(from, to string) error {
 func dependOnTags(t *testing.T) {
 	t.Helper()
 	common, err := git("rev-parse", "--git-common-dir")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !filepath.IsAbs(common) {
 		common = filepath.Join(suite.Root, common)
 	}

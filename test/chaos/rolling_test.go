@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -49,9 +50,7 @@ func TestRollingRestartsBehindNginx(t *testing.T) {
 			}
 			requests.end()
 			var stored int
-			if err := c.Open(t).QueryRow(`SELECT COUNT(*) FROM prompt_templates`).Scan(&stored); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, c.Open(t).QueryRow(`SELECT COUNT(*) FROM prompt_templates`).Scan(&stored))
 			if stored != requests.created {
 				t.Errorf("%d writes were acknowledged, and %d are stored", requests.created, stored)
 			}
@@ -125,9 +124,7 @@ func (c *cluster) startNode(t *testing.T, i int) *program.Node {
 func example(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(suite.Root, "deploy", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // soaked are the areas of the soak: how many clients use each, and how long one waits after its turn. What is made is
@@ -142,9 +143,7 @@ func (l *load) stockShop(t *testing.T) {
 	t.Helper()
 	db, err := sql.Open("postgres", fmt.Sprintf("postgres://%s@%s:%d/%s?sslmode=disable", l.shop["username"],
 		l.shop["host"], l.shop["port"], l.shop["database"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), `CREATE TABLE people (email text, name text)`); err != nil {
 		t.Fatal(err)
@@ -175,17 +174,13 @@ func (l *load) gets(path string) bool {
 func walBytes(t *testing.T, d *program.Deployment, db *sql.DB) (bytes int) {
 	t.Helper()
 	if d.Database != "" {
-		if err := db.QueryRowContext(t.Context(), `SELECT SUM(size) FROM pg_ls_waldir()`).Scan(&bytes); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT SUM(size) FROM pg_ls_waldir()`).Scan(&bytes))
 		return bytes
 	}
 	info, err := os.Stat(filepath.Join(d.Data(), "atrium.db-wal"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return int(info.Size())
 }

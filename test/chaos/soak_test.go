@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -154,31 +155,21 @@ func measure(t *testing.T, nodes []*watched, wal func() int) (s sample) {
 			t.Fatalf("there is no %s", pattern)
 		}
 		n, err := strconv.ParseFloat(string(found[1]), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return int(n)
 	}
 	for _, n := range nodes {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.Pid()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s.memory += number(resident, status) << 10
 		files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", n.Pid()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s.descriptors += len(files)
 		resp, err := http.Get("http://" + n.metrics + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s.goroutines += number(running, text)
 		s.heap += number(heapGoal, text)
 	}

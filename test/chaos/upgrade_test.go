@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestARollingUpgrade replaces two nodes of each release on one PostgreSQL, one after the other, while eight
@@ -84,9 +85,7 @@ func rollingUpgrade(t *testing.T, old release) {
 func waitsForADay(t *testing.T, db *sql.DB) {
 	t.Helper()
 	var micros int64
-	if err := db.QueryRow(`SELECT derived_at FROM keyring`).Scan(&micros); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT derived_at FROM keyring`).Scan(&micros))
 	if left := time.Until(time.UnixMicro(micros)); left < 23*time.Hour || left > 24*time.Hour+time.Minute {
 		t.Errorf("keys are derived in %s", left)
 	}
@@ -162,9 +161,7 @@ func TestMigrationsThatWereReleasedStay(t *testing.T) {
 	old := lastRelease(t)
 	const folder = "adapters/sqlstore/migrations"
 	changed, err := git("diff", "--name-status", "--no-renames", "--diff-filter=a", old.commit, "--", folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if changed != "" {
 		t.Errorf("these are part of %s; write a new one instead:\n%s", old.tag, changed)
 	}

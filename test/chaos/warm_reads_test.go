@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -98,9 +99,7 @@ func warmNode(t *testing.T) (*staleness, *sql.DB) {
 		`{"name": "Warm", "prompt": {"prompt_template_id": %q, "ref": "active"}}`, prompt)).ID
 	s.things = []*thing{{path: path + "/versions/active"}, {path: "/api/chat-templates/" + talk + "/runtime"}}
 	db, err := sql.Open("postgres", url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return s, db
 }
@@ -185,22 +184,16 @@ func noted(t *testing.T, db *sql.DB) map[string]bool {
 func numbers(t *testing.T, db *sql.DB, query string) map[string]int {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	all := map[string]int{}
 	for rows.Next() {
 		var name string
 		var n int
-		if err := rows.Scan(&name, &n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&name, &n))
 		all[name] = n
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return all
 }
 
@@ -209,11 +202,9 @@ func numbers(t *testing.T, db *sql.DB, query string) map[string]int {
 func transactions(t *testing.T, db *sql.DB) (perSecond float64) {
 	t.Helper()
 	count := func() (n int) {
-		if err := db.QueryRowContext(t.Context(),
+		require.NoError(t, db.QueryRowContext(t.Context(),
 			`SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).
-			Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+			Scan(&n))
 		return n
 	}
 	time.Sleep(3 * time.Second) // until PostgreSQL has counted what was before

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -94,13 +95,9 @@ func (b *busy) delivered() int {
 func residentNow(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kb, err := strconv.Atoi(string(resident.FindSubmatch(status)[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return kb >> 10
 }
 
@@ -127,20 +124,14 @@ func TestTwoHundredWebhooksOfOneNodeTakeLittleMemory(t *testing.T) {
 	post := func(org int, token, path string, body object) {
 		t.Helper()
 		content, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r, err := http.NewRequestWithContext(t.Context(), "POST", n.URL+path, strings.NewReader(string(content)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Host = fmt.Sprintf("o%d.example.com", org)
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Content-Type", "application/json")
 		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusCreated {
 			t.Fatalf("%s answers %s", path, resp.Status)

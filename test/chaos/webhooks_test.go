@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // hooked is a server with webhooks, and clients that cause events.
@@ -98,16 +99,12 @@ func (h *hooked) events(t *testing.T) map[string]int64 {
 		}
 	}
 	rows, err := h.db.QueryContext(t.Context(), `SELECT id, chain_seq FROM events WHERE type LIKE 'prompt_template.%'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var id string
 		var seq int64
-		if err := rows.Scan(&id, &seq); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&id, &seq))
 		all[id] = seq
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/migrated"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -60,9 +61,7 @@ func newWorld(t *testing.T, engine string) *world {
 	}
 	w := &world{t: t, deployment: program.Deploy(t, url, config)}
 	if engine == sqlite {
-		if err := os.Mkdir(w.deployment.Data(), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Mkdir(w.deployment.Data(), 0o700))
 		migrated.SQLite(t, filepath.Join(w.deployment.Data(), "atrium.db"))
 	}
 	w.key = w.deployment.Owner(t, suite.Binary(t), "owner@example.com", "--workspace", "default")
@@ -177,9 +176,7 @@ func TestTheTypeScriptClientIsSmall(t *testing.T) {
 	var core, calls []byte
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if filepath.Base(file) == "api.gen.js" {
 			calls = text
 		} else {
@@ -207,9 +204,7 @@ func compressed(t *testing.T, text []byte) int {
 	if _, err := w.Write(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return packed.Len()
 }
 
@@ -220,9 +215,7 @@ func TestThePublicTypesOfTypeScriptHaveNoAny(t *testing.T) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, any := range []string{": any", "<any", "any>", "any[]", "as any"} {
 			if bytes.Contains(text, []byte(any)) {
 				t.Errorf("%s has %q", filepath.Base(file), any)

@@ -16,6 +16,7 @@ import (
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestCommandsOfEvents follows, exports and forwards the events of a server.
@@ -47,9 +48,7 @@ func TestCommandsOfEvents(t *testing.T) {
 		if err == nil {
 			err = c.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lines := make(chan string, 1000)
 		read := make(chan struct{})
 		go func() {
@@ -107,18 +106,14 @@ func TestCommandsOfEvents(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(to, append(complete, `{"seq": 99`...), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		second := create("second")
 		next(running("events", "tail", "--after", "0", "--types", "prompt_template.created"))
 		var lines []string
 		for until := time.Now().Add(proof.Patience); len(lines) < 2 && time.Now().Before(until); {
 			must("events", "export", to, "--types", "prompt_template.created") // the event gets its place in a second
 			text, err := os.ReadFile(to)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			lines = strings.Split(strings.TrimSpace(string(text)), "\n")
 		}
 		if len(lines) != 2 || lines[0]+"\n" != string(complete) || !strings.Contains(lines[1], second) {

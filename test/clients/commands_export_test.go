@@ -19,6 +19,7 @@ import (
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestExportOfEventsToABucket exports to an S3-compatible server that verifies signatures (AWS Signature Version 4) and
@@ -44,15 +45,11 @@ func TestExportOfEventsToABucket(t *testing.T) {
 		s3.ServeHTTP(w, r)
 	}))
 	defer bucket.Close()
-	if err := store.CreateBucket(t.Context(), "audit"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.CreateBucket(t.Context(), "audit"))
 	listed := func(prefix string) (keys []string) {
 		t.Helper()
 		all, err := store.ListBucket(t.Context(), "audit", new(gofakes3.NewPrefix(&prefix, nil)), gofakes3.ListBucketPage{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, o := range all.Contents {
 			keys = append(keys, o.Key)
 		}
@@ -69,9 +66,7 @@ func TestExportOfEventsToABucket(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	follower := command("", "events", "tail") // events get their place while someone follows them
-	if err := follower.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, follower.Start())
 	defer func() { _, _ = follower.Process.Kill(), follower.Wait() }()
 	create := func(name string) {
 		t.Helper()
@@ -154,9 +149,7 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	racing.Store(0)
 	keys := objects()
 	object, err := store.GetObject(t.Context(), "audit", keys[len(keys)-1], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if text, err := io.ReadAll(object.Contents); string(text) != "{}\n" || err != nil {
 		t.Errorf("%s is overwritten by %q, %v", keys[len(keys)-1], text, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestCommandsOfAServer uses the command line as a client of a URL, on a machine that has no data of its own.
@@ -15,9 +17,7 @@ func TestCommandsOfAServer(t *testing.T) {
 	w := newWorld(t, sqlite)
 	home := t.TempDir()
 	keyFile := filepath.Join(home, "key.txt")
-	if err := os.WriteFile(keyFile, []byte(w.key+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(keyFile, []byte(w.key+"\n"), 0o600))
 	run := func(stdin string, args ...string) (stdout, stderr string, code int) {
 		c := exec.Command(suite.Binary(t), args...)
 		var out, failed bytes.Buffer
@@ -100,8 +100,6 @@ func TestCommandsOfAServer(t *testing.T) {
 func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -114,16 +115,10 @@ func startDriver(t *testing.T, name string, args ...string) driver {
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), "NO_PROXY=*", "no_proxy=*", "PYTHONDONTWRITEBYTECODE=1")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		_ = cmd.Process.Kill()
@@ -135,9 +130,7 @@ func startDriver(t *testing.T, name string, args ...string) driver {
 func (p *process) do(t *testing.T, c command, events func(name string)) result {
 	t.Helper()
 	line, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
 		t.Fatalf("the client's process has ended: %v", err)
 	}
@@ -164,9 +157,7 @@ var languages = map[string]func(*testing.T) driver{
 	"Go": func(*testing.T) driver { return &goDriver{} },
 	"TypeScript": func(t *testing.T) driver {
 		driver, err := filepath.Abs("testdata/driver.mjs")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return startDriver(t, services.Node(t), driver, filepath.Join(compiled(t), "index.js"))
 	},
 	"Python": func(t *testing.T) driver {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestPromptsAreExportedInEachFormat compares the formats of an export.
@@ -65,22 +67,14 @@ func TestPromptsAreExportedInEachFormat(t *testing.T) {
 func unpacked(t *testing.T, text string) (files []any) {
 	t.Helper()
 	archive, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range r.File {
 		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		content, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files = append(files, object{"path": f.Name, "content": string(content)})
 	}
 	return files

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // operation is what the contract says about one call.
@@ -30,24 +32,18 @@ type operation struct {
 func operations(t *testing.T) (all []operation) {
 	t.Helper()
 	text, err := os.ReadFile("../../adapters/rest/openapi/openapi.gen.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &doc))
 	for path, item := range doc.Paths {
 		for method, text := range item {
 			var o operation
 			if method == "parameters" {
 				continue
 			}
-			if err := json.Unmarshal(text, &o); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(text, &o))
 			if o.Method, o.Path = strings.ToUpper(method), path; o.SDK != "none" {
 				all = append(all, o)
 			}

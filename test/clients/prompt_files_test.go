@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // promptFiles runs as a part of TestCommandsOfAServer. id is that of the prompt support/greeting.
@@ -16,16 +18,12 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 	read := func(name string) string {
 		t.Helper()
 		text, err := os.ReadFile(path(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(text)
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path(name), []byte(text), 0o600))
 	}
 	prints := func(want string, args ...string) {
 		t.Helper()
@@ -94,9 +92,7 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 	}
 	write("outside.md", "---\n---\nx\n")
 	refused("not in the folder support", "prompts", "push", "prompts")
-	if err := os.Remove(path("outside.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(path("outside.md")))
 	write(greeting, "no settings")
 	refused("greeting.md: the file does not begin", "prompts", "push", "prompts")
 	must("prompts", "pull", "prompts", "--force")

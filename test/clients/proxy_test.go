@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // fault is what the proxy does with a request.
@@ -67,9 +69,7 @@ func newProxy(t *testing.T) *proxy {
 func (p *proxy) forwardTo(t *testing.T, target string) {
 	t.Helper()
 	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forward = &httputil.ReverseProxy{

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -14,18 +15,14 @@ import (
 func TestQuickstarts(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	programs := map[string]string{}
 	for _, found := range regexp.MustCompile("(?s)```(ts|python|go)\n(.*?)```").FindAllStringSubmatch(string(text),
 		-1) {
 		programs[found[1]] = found[2]
 	}
 	client, err := filepath.Abs("../../clients")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := newWorld(t, sqlite)
 	run := func(t *testing.T, language, file string, files map[string]string, name string, args ...string) {
 		t.Helper()
@@ -35,16 +32,10 @@ func TestQuickstarts(t *testing.T) {
 		folder := t.TempDir()
 		for name, content := range files {
 			path := filepath.Join(folder, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 		}
-		if err := os.WriteFile(filepath.Join(folder, file), []byte(programs[language]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file), []byte(programs[language]), 0o644))
 		c := exec.Command(name, args...)
 		c.Dir = folder
 		c.Env = append(os.Environ(), "ATRIUM_URL="+w.node.URL, "ATRIUM_KEY="+w.key, "GOFLAGS=",

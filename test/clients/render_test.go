@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // renderCase is one prompt with its values. The server says what the result is.
@@ -19,13 +21,9 @@ type renderCase struct {
 func TestClientsRenderAsTheServerDoes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/render.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var cases []renderCase
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &cases))
 	w := newWorld(t, sqlite)
 	drivers := map[string]driver{}
 	for name, start := range languages {
@@ -77,8 +75,6 @@ func rendering(t *testing.T, r result, member string) string {
 		value = ""
 	}
 	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestRowsAreStreamed reads the rows of files: one within the limits of the organisation, one beyond them.
@@ -17,9 +18,7 @@ func TestRowsAreStreamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite)
 	folder := filepath.Join(w.deployment.Data(), "sheets")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(folder, 0o700))
 	long := strings.Repeat("x", 1000)
 	for name, rows := range map[string]int{"some.csv": 4000, "many.csv": 6000} {
 		var text bytes.Buffer // some megabytes
@@ -27,9 +26,7 @@ func TestRowsAreStreamed(t *testing.T) {
 		for n := range rows - 2 {
 			fmt.Fprintf(&text, "user%d@example.com;%s\n", n, long)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o600))
 	}
 	inEach(t, func(t *testing.T, d driver) {
 		s := w.connect(t, d)
@@ -98,9 +95,7 @@ func TestRowsAreStreamed(t *testing.T) {
 		})
 		t.Run("after lines with the ids of those that were removed", func(t *testing.T) {
 			write := func(text string) {
-				if err := os.WriteFile(filepath.Join(folder, "team.csv"), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(folder, "team.csv"), []byte(text), 0o600))
 			}
 			write("Mail;Name\nada@example.com;Ada\nbob@example.com;Bob\n")
 			id := attach("team.csv")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -19,13 +20,9 @@ import (
 func samplesFile(t *testing.T, language, head, template, indent string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../adapters/rest/openapi/samples.gen.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all map[string]map[string]string
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &all))
 	file := head
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if all[id][language] == "" {
@@ -41,13 +38,9 @@ func TestTheSamplesInTypeScriptCompile(t *testing.T) {
 	written := filepath.Join(t.TempDir(), "samples.ts")
 	text := samplesFile(t, "typescript", fmt.Sprintf("import type { Atrium } from '%s/index.js'\n", folder),
 		"export async function %s(atrium: Atrium) {\n  %s\n}\n", "  ")
-	if err := os.WriteFile(written, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(written, []byte(text), 0o600))
 	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tsc := filepath.Join(cache, "atrium-tests", "typescript", "node_modules", ".bin", "tsc")
 	check := exec.Command(tsc, "--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib",
 		"es2022,dom,dom.asynciterable", "--ignoreConfig", written)
@@ -60,9 +53,7 @@ func TestTheSamplesInPythonPassMypy(t *testing.T) {
 	written := filepath.Join(t.TempDir(), "samples.py")
 	text := samplesFile(t, "python", "from atrium import Atrium\n",
 		"\n\ndef %s(client: Atrium) -> None:\n    %s\n", "    ")
-	if err := os.WriteFile(written, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(written, []byte(text), 0o600))
 	check := exec.Command(services.Mypy(t), "--strict", "--cache-dir", filepath.Join(suite.Folder, "mypy"),
 		"--config-file", "pyproject.toml", written)
 	check.Dir = "../../clients/python"

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheGoClientIsTracedByOpenTelemetry does what docs/clients.md says, with its own exporter.
@@ -34,9 +35,7 @@ func TestTheGoClientIsTracedByOpenTelemetry(t *testing.T) {
 	traced := otelhttp.NewTransport(http.DefaultTransport, otelhttp.WithTracerProvider(provider),
 		otelhttp.WithPropagators(propagation.TraceContext{}))
 	client, err := atrium.New(server.URL, "atk_secret", atrium.WithHTTPClient(&http.Client{Transport: traced}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, span := provider.Tracer("test").Start(t.Context(), "a request of the application")
 	if _, err := client.Me.Get(ctx); err != nil {
 		t.Fatal(err)

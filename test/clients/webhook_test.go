@@ -17,6 +17,7 @@ import (
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
 	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -44,9 +45,7 @@ func TestVerifyWebhook(t *testing.T) {
 	)
 	signed := func(secret, text string, at int64) string {
 		key, err := base64.StdEncoding.DecodeString(secret[len("whsec_"):])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		mac := hmac.New(sha256.New, key)
 		fmt.Fprintf(mac, "%s.%d.%s", id, at, text)
 		return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -99,16 +98,12 @@ func TestAReceiverWithThePublicLibraryOfNPMVerifiesWebhooks(t *testing.T) {
 	program := exec.Command("node", filepath.Join(source, "receiver.mjs"), packages)
 	program.Stderr = os.Stderr
 	in, err := program.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := program.StdoutPipe()
 	if err == nil {
 		err = program.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = program.Process.Kill()
 		_ = program.Wait()
@@ -119,14 +114,10 @@ func TestAReceiverWithThePublicLibraryOfNPMVerifiesWebhooks(t *testing.T) {
 	}
 	w := newWorld(t, sqlite)
 	client, err := atrium.New(w.node.URL, w.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hook, err := client.Webhooks.Create(t.Context(), atrium.WebhookCreate{URL: lines.Text(),
 		Events: []string{"prompt_template.*"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := io.WriteString(in, hook.Secret+"\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +132,7 @@ func TestAReceiverWithThePublicLibraryOfNPMVerifiesWebhooks(t *testing.T) {
 			t.Fatal("the receiver has ended")
 		}
 		var got struct{ Type, ID, AsSent, OtherSecret, Old, Altered string }
-		if err := json.Unmarshal(lines.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &got))
 		const wrong, old = "No matching signature", "too old"
 		if got.Type != "prompt_template.created" || !strings.HasPrefix(got.ID, "evt_") || got.AsSent != "" ||
 			!strings.Contains(got.OtherSecret, wrong) || !strings.Contains(got.Altered, wrong) ||

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // another returns a deployment whose data directory has only the key file of d.
@@ -23,9 +25,7 @@ func (d *deployment) another(t *testing.T) *deployment {
 	if err == nil {
 		err = os.WriteFile(other.keyFile(), key, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return other
 }
 
@@ -51,9 +51,7 @@ func TestBackup(t *testing.T) {
 		}
 		for _, file := range []string{"warehouses/demo.db"} {
 			want, err := os.ReadFile(filepath.Join(d.data, file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got, err := os.ReadFile(filepath.Join(other.data, file)); err != nil || string(got) != string(want) {
 				t.Errorf("%s: %d bytes, want %d, %v", file, len(got), len(want), err)
 			}
@@ -118,9 +116,7 @@ func TestBackup(t *testing.T) {
 		})
 	t.Run("a restore of an invalid or truncated archive leaves nothing behind", func(t *testing.T) {
 		whole, err := os.ReadFile(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// One bit would not be enough: a repetition can be copied from another place with the same content.
 		broken := append([]byte{}, whole...)
 		for i := range 32 {
@@ -131,9 +127,7 @@ func TestBackup(t *testing.T) {
 		for name, content := range map[string][]byte{"cut": whole[:len(whole)/2], "broken": broken,
 			"of another checksum": checksum, "empty": nil, "text": []byte("hello")} {
 			path := filepath.Join(t.TempDir(), name)
-			if err := os.WriteFile(path, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, content, 0o600))
 			other := deploy(t, sqlite)
 			if r := other.run(t, "restore", path); r.code != 1 ||
 				!regexp.MustCompile(`^atrium: `).MatchString(r.stderr) {
@@ -157,17 +151,11 @@ func TestBackup(t *testing.T) {
 func leaks(t *testing.T, archive string, texts []string) bool {
 	t.Helper()
 	file, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer file.Close()
 	zipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	content, err := io.ReadAll(zipped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return containsAny(string(content), texts...)
 }

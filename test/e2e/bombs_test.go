@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestBombs sends small requests that are expensive to process. Each must get a response within a second (asserted when
@@ -123,16 +124,12 @@ func TestBombs(t *testing.T) {
 func (s *server) spent(t *testing.T) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	var ticks int
 	for _, field := range fields[11:13] { // user and system
 		n, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ticks += n
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
@@ -154,12 +151,8 @@ func largeKey(t *testing.T) string {
 		E                int
 		D, P, Q, X, Y, Z *big.Int
 	}{0, new(big.Int).Mul(p, q), 65537, number(160), p, q, big.NewInt(1), big.NewInt(1), big.NewInt(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var text bytes.Buffer
-	if err := pem.Encode(&text, &pem.Block{Type: "RSA PRIVATE KEY", Bytes: der}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pem.Encode(&text, &pem.Block{Type: "RSA PRIVATE KEY", Bytes: der}))
 	return text.String()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -373,9 +374,7 @@ func saysNothing(
 	// All earlier messages arrive before this one.
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
 	for m, err := range console {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if m.Text == "that was all" {
 			return
 		}

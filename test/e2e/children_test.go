@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // silence is a host that accepts connections and sends nothing, and counts the open ones.
@@ -26,9 +28,7 @@ type silence struct {
 func newSilence(t *testing.T) *silence {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &silence{Listener: l, accepted: make(chan struct{}, 10_000)}
 	var open sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
@@ -192,10 +192,6 @@ func TestTooManyReads(t *testing.T) {
 func put(t *testing.T, s *server, name, content string) {
 	t.Helper()
 	folder := filepath.Join(s.data, "sheets")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, name), []byte(strings.TrimLeft(content, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(strings.TrimLeft(content, "\n")), 0o600))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // shiftClock gives the database a clock that is ahead of this machine's. An unqualified name finds the function of the
@@ -32,9 +33,7 @@ func TestAClockThatIsCorrected(t *testing.T) {
 	ahead := func(t *testing.T) time.Duration {
 		t.Helper()
 		seen, err := time.Parse(time.RFC3339, ann.do(t, "POST", presences, object{}).at("last_seen_at"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return time.Until(seen).Round(time.Minute)
 	}
 	t.Run("the log, the metric and doctor say so", func(t *testing.T) {

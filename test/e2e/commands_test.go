@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCommands(t *testing.T) {
@@ -151,9 +153,7 @@ func TestCommands(t *testing.T) {
 			ID string `json:"api_key_id"`
 		}
 		out := s.must(t, "token", "create", "--json", "--email", ann.email, "--expires", "1d12h")
-		if err := json.Unmarshal([]byte(out), &made); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(out), &made))
 		ends, err := time.Parse(time.RFC3339, ann.get(t, "/api/api-keys/"+made.ID).at("expires_at"))
 		if in := time.Until(ends); err != nil || in > 36*time.Hour || in < 35*time.Hour {
 			t.Errorf("it ends in %s, %v", in, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -48,9 +49,7 @@ func TestShellsCompleteCommands(t *testing.T) {
 			t.Parallel()
 			program, folder := services.Shell(t, shell), t.TempDir()
 			script := d.must(t, "completion", shell)
-			if err := os.WriteFile(filepath.Join(folder, how.file), []byte(script), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(folder, how.file), []byte(script), 0o600))
 			for line, want := range map[string][]string{
 				"atrium payments ":        {"events", "resume", "sandbox"},
 				"atrium payments events ": {"list", "replay"},

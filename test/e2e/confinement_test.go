@@ -13,6 +13,8 @@ import (
 
 	"github.com/elastic/go-seccomp-bpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // onAnOldKernel is the argument that makes this test binary run the following command as on a kernel with neither
@@ -59,9 +61,7 @@ func TestTheServersMemoryIsClosed(t *testing.T) {
 			s := d.spawn(t, process)
 			s.stderr.await(t, s, regexp.MustCompile(`"msg":"(serving|working)"`))
 			info, err := os.Stat(fmt.Sprintf("/proc/%d/mem", s.process.Process.Pid))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 {
 				t.Errorf("the memory of %s belongs to user %d", command, owner)
 			}
@@ -74,9 +74,7 @@ func TestTheServersMemoryIsClosed(t *testing.T) {
 func (d *deployment) copyFor(t *testing.T, uid int, args ...string) *exec.Cmd {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "closed-") // t.TempDir is in a folder that others cannot enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	text, err := os.ReadFile(binary)
 	if err == nil {
@@ -85,9 +83,7 @@ func (d *deployment) copyFor(t *testing.T, uid int, args ...string) *exec.Cmd {
 	for _, name := range []string{folder, filepath.Join(folder, "atrium")} {
 		err = errors.Join(err, os.Chown(name, uid, uid))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set("data", filepath.Join(folder, "data"))(d)
 	command := func(args ...string) *exec.Cmd {
 		process := exec.Command(filepath.Join(folder, "atrium"), args...)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestACrashAmongConnections kills the server while connections are created, verified and revoked. No secret may ever
@@ -168,9 +169,7 @@ func statuses(t *testing.T, c *client) map[string]string {
 	var list struct {
 		Data []struct{ ID, Status string }
 	}
-	if err := json.Unmarshal([]byte(c.get(t, connections).text), &list); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(c.get(t, connections).text), &list))
 	out := map[string]string{}
 	for _, one := range list.Data {
 		out[one.ID] = one.Status
@@ -219,9 +218,7 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 		})
 		s.stop(t)
 		t.Run("without the keyring the server does not start, and says how much is lost", func(t *testing.T) {
-			if err := os.Rename(d.keyFile(), d.keyFile()+".away"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Rename(d.keyFile(), d.keyFile()+".away"))
 			if r := d.run(t, "serve"); r.code != 1 ||
 				!strings.Contains(r.stderr, "the credentials of 1 connection are sealed") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
@@ -231,16 +228,12 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 			}
 			other := deploy(t, sqlite)
 			other.must(t, "keys", "create")
-			if err := os.Rename(other.keyFile(), d.keyFile()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Rename(other.keyFile(), d.keyFile()))
 			if r := d.run(t, "serve"); r.code != 1 ||
 				!strings.Contains(r.stderr, "the credentials of 1 connection are sealed") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
 			}
-			if err := os.Rename(d.keyFile()+".away", d.keyFile()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Rename(d.keyFile()+".away", d.keyFile()))
 			ann.at(d.start(t)).do(t, "POST", one+"/verify", nil).is(t, 200)
 		})
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -29,9 +30,7 @@ type shopWarehouse struct {
 func newShop(t *testing.T) *shopWarehouse {
 	t.Helper()
 	u, err := url.Parse(services.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &shopWarehouse{url: u, name: strings.TrimPrefix(u.Path, "/")}
 	s.db = s.open(t, s.name)
 	t.Cleanup(func() { _ = s.db.Close() })
@@ -45,9 +44,7 @@ func (s *shopWarehouse) open(t *testing.T, database string) *sql.DB {
 	u := *s.url
 	u.Path = "/" + database
 	db, err := sql.Open("postgres", u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return db
 }
 

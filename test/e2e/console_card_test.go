@@ -11,6 +11,7 @@ import (
 	cdpfetch "github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -128,9 +129,7 @@ orgs:
 func policyOf(t *testing.T, url string, status int) string {
 	t.Helper()
 	page, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = page.Body.Close()
 	if page.StatusCode != status {
 		t.Errorf("%s: %d", url, page.StatusCode)

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // unpressed are controls that lead away from the console, or take away the rights of who presses them.
@@ -78,9 +79,7 @@ func pressed(t *testing.T, person, owner *client, role string, made []screen) {
 	reads(ctx, t, "support/answer-ticket")
 	toFront(ctx, t)
 	script, err := os.ReadFile("testdata/console/controls.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](string(script)))
 	all := 0
 	for _, at := range append(append(details(t, owner), screens...), append(made, screen{path: "people"})...) {

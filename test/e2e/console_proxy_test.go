@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/atrium-hq/atrium/adapters/console"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // What stands between the console and the server does to calls.
@@ -42,9 +43,7 @@ func below(t *testing.T, s *server, base string) (address string, mode *atomic.V
 	mode = &atomic.Value{}
 	mode.Store(passes)
 	to, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	next := laterConsole(t)
 	forward := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)

@@ -13,6 +13,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestListsOfTheConsole has one tab for what people do with several prompts, rows and keys.
@@ -85,26 +86,16 @@ func workbook(t *testing.T, s *server) {
 	t.Helper()
 	f := excelize.NewFile()
 	system, err := f.NewStyle(&excelize.Style{NumFmt: 14})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	day := time.Date(2026, 3, 14, 0, 0, 0, 0, time.UTC)
 	for cell, value := range map[string]any{"A1": "Email", "B1": "Since", "A2": "ann@example.com", "B2": day,
 		"A3": "bob@example.com", "B3": day} {
-		if err := f.SetCellValue("Sheet1", cell, value); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.SetCellValue("Sheet1", cell, value))
 	}
-	if err := f.SetCellStyle("Sheet1", "B2", "B3", system); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.SetCellStyle("Sheet1", "B2", "B3", system))
 	folder := filepath.Join(s.data, "sheets")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SaveAs(filepath.Join(folder, "since.xlsx")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, f.SaveAs(filepath.Join(folder, "since.xlsx")))
 }
 
 // datesShown attaches a workbook in a locale that is chosen.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // tasksPage says how many clicks each task takes. TestTasksOfTheConsole writes it if ATRIUM_TASKS is set.
@@ -177,9 +179,7 @@ var taskRow = regexp.MustCompile(`(?m)^\| ([^|*]+) \| (\d+) \|$`)
 func taskBudget(t *testing.T) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(tasksPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	budget := map[string]int{}
 	for _, row := range taskRow.FindAllStringSubmatch(string(text), -1) {
 		if budget[row[1]], err = strconv.Atoi(row[2]); err != nil {
@@ -193,15 +193,11 @@ func taskBudget(t *testing.T) map[string]int {
 func writeTasks(t *testing.T, rows string) {
 	t.Helper()
 	text, err := os.ReadFile(tasksPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const heading = "| To | clicks |\n|---|---|\n"
 	before, _, found := strings.Cut(string(text), heading)
 	if !found {
 		t.Fatalf("%s has no table", tasksPage)
 	}
-	if err := os.WriteFile(tasksPage, []byte(before+heading+rows), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(tasksPage, []byte(before+heading+rows), 0o644))
 }

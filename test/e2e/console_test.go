@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // axe is axe-core, which finds what people with disabilities cannot use. See testdata/axe/README.md.
 func axe(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/axe/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/web"
 )
 
@@ -24,9 +25,7 @@ const laterText = "Say where you are now"
 func laterDist(t *testing.T) (all, changed fstest.MapFS) {
 	t.Helper()
 	dist, err := fs.Sub(web.Dist, "dist")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all, changed = fstest.MapFS{}, fstest.MapFS{}
 	err = fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -50,24 +49,18 @@ func laterProgram(t *testing.T) (path string) {
 	t.Helper()
 	folder, replaced := t.TempDir(), map[string]string{}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, changed := laterDist(t)
 	for name, file := range changed {
 		kept := filepath.Join(folder, filepath.Base(name))
-		if err := os.WriteFile(kept, file.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(kept, file.Data, 0o600))
 		replaced[filepath.Join(root, "web", "dist", filepath.FromSlash(name))] = kept
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path = filepath.Join(folder, "atrium")
 	build := exec.Command("go", "build", "-overlay", filepath.Join(folder, "overlay.json"),
 		"-ldflags", "-s -w -X main.version=later", "-o", path, "./cmd/atrium")

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // screen is one of the console, with a text that it shows when it has loaded.
@@ -90,9 +91,7 @@ func picture(ctx context.Context, t *testing.T, name string) {
 			page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
 		return made.Data, err
 	})
-	if err := os.WriteFile(filepath.Join(folder, name+".webp"), shot, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, name+".webp"), shot, 0o600))
 }
 
 // pictured takes the picture of a screen that is loaded at its size: rows of tabs scroll when they are loaded.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestConventions(t *testing.T) {
@@ -123,9 +125,7 @@ func TestConventions(t *testing.T) {
 		t.Run("the root path redirects to the console", func(t *testing.T) {
 			resp, err := new(http.Transport).RoundTrip(must(http.NewRequestWithContext(t.Context(), http.MethodGet,
 				s.url+"/", nil)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			resp.Body.Close()
 			if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "./console/" {
 				t.Errorf("it answers %d, %q", resp.StatusCode, resp.Header.Get("Location"))
@@ -171,9 +171,7 @@ func TestDocsMakeNoOutsideRequest(t *testing.T) {
 	texts := map[string]string{"the page": page.text}
 	for _, a := range assets {
 		resp, err := http.Get(s.url + a[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != 200 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCredentials(t *testing.T) {
@@ -127,9 +128,7 @@ func TestCredentials(t *testing.T) {
 				read, sum := ann.get(t, "/api/api-keys/"+id), 0 // over midnight, some are yesterday's
 				for day := range 30 {
 					n, err := strconv.Atoi(read.at(fmt.Sprintf("requests_by_day.%d", day)))
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					sum += n
 				}
 				return sum == 3

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // open opens the database directly, beside the servers.
@@ -16,9 +18,7 @@ func (d *deployment) open(t *testing.T) *sql.DB {
 		driver, source = "postgres", d.database
 	}
 	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return db
 }
 
@@ -77,23 +77,17 @@ func (s *server) dumpOf(t *testing.T, table string) (text string) {
 func rowsOf(t *testing.T, db *sql.DB, table string) string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `SELECT * FROM `+table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out strings.Builder
 	for rows.Next() {
 		values := make([]any, len(columns))
 		for i := range values {
 			values[i] = new(any)
 		}
-		if err := rows.Scan(values...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(values...))
 		for _, v := range values {
 			if b, ok := (*v.(*any)).([]byte); ok {
 				fmt.Fprintf(&out, "%q %x ", b, b)
@@ -103,9 +97,7 @@ func rowsOf(t *testing.T, db *sql.DB, table string) string {
 		}
 		out.WriteByte('\n')
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return out.String()
 }
 
@@ -119,15 +111,11 @@ func (d *deployment) column(t *testing.T, query string) (values []string) {
 func column(t *testing.T, db *sql.DB, query string) (out []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&name))
 		out = append(out, name)
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
@@ -19,9 +20,7 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 		for _, path := range []string{"/api/docs", "/api/docs/start.js", "/api/docs/swagger-ui.css",
 			"/problems/not_found"} {
 			resp, err := http.Get(s.url + path) // the page's files are not in the contract
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			resp.Body.Close()
 			policy := resp.Header.Get("Content-Security-Policy")
 			scripts := "default-src 'none'"
@@ -91,9 +90,7 @@ func areasOfTheContract(t *testing.T) (tags []string, operations map[string]int)
 		Paths    map[string]map[string]json.RawMessage
 		Webhooks map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(conformance.Contract(t).JSON(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(conformance.Contract(t).JSON(), &doc))
 	operations = map[string]int{"webhooks": len(doc.Webhooks)}
 	for _, item := range doc.Paths {
 		for method, declared := range item {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestDoctorAndHealthcheck(t *testing.T) {
@@ -64,9 +66,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			if after := files(); after != before {
 				t.Errorf("before there was %s\nafter %s", before, after)
 			}
-			if err := os.Remove(d.keyFile()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(d.keyFile()))
 			says(1, "FAILED  keyring        the key file "+d.keyFile()+" is missing")
 			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
 				t.Errorf("there is a key file: %v", err)
@@ -75,9 +75,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 		t.Run("doctor reports an unusable key file as a fault of the keyring, not of the database", func(t *testing.T) {
 			d := deploy(t, engine)
 			d.must(t, "migrate")
-			if err := os.Chmod(d.keyFile(), 0o640); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Chmod(d.keyFile(), 0o640))
 			if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED  keyring        key file") ||
 				!strings.Contains(r.stdout, "ok      database") {
 				t.Errorf("ended with %d: %s", r.code, r.stdout)
@@ -95,9 +93,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				}
 			}
 			open := deploy(t, engine)
-			if err := os.Mkdir(open.data, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Mkdir(open.data, 0o755))
 			if r := open.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "chmod 700") {
 				t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestDrain tells a server to stop that may drain for longer than the test.
@@ -60,9 +61,7 @@ func TestNoDrainOnATerminal(t *testing.T) {
 	process := d.command("serve", "--addr", "127.0.0.1:0")
 	s := &server{deployment: d, process: process, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	process.Stdout, process.Stderr = terminal.TTY, s.stderr
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, process.Start())
 	go func() {
 		_ = process.Wait()
 		close(s.ended)

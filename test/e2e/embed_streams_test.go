@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // chunks is an endpoint that sends n pieces of an answer, one when each tick passes; go is closed when it may begin.
@@ -131,9 +132,7 @@ func TestTheRelayCostsLittle(t *testing.T) {
 	e := s.user(t, "admin").replying(t, bot, object{"rate_limit": object{"per_minute": 600}})
 	session := e.visit(t, fromShop).at("session")
 	to, err := url.Parse(bot.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// Transports of their own: every server that a test ends closes connections of the one that they would share.
 	bare := &httputil.ReverseProxy{FlushInterval: -1, Transport: &http.Transport{},
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // endpointList is the list of endpoints that Atrium was specified with: method, path, effect. It is
@@ -44,15 +45,11 @@ func TestSpecifiedEndpoints(t *testing.T) {
 	t.Run("the contract has each specified endpoint with its method, path and parameter names", func(t *testing.T) {
 		t.Parallel()
 		out, err := exec.Command(binary, "openapi").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var contract struct {
 			Paths map[string]map[string]json.RawMessage `json:"paths"`
 		}
-		if err := json.Unmarshal(out, &contract); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(out, &contract))
 		for _, e := range specified {
 			if contract.Paths[e[1]][strings.ToLower(e[0])] == nil {
 				t.Errorf("%s %s is not in the contract", e[0], e[1])

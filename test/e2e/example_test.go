@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -30,14 +31,10 @@ func supportDesk(t *testing.T, url, key string) string {
 	start.Env = append(os.Environ(), "ATRIUM_URL="+url, "ATRIUM_KEY="+key, "PORT="+freePort(t))
 	start.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // npm starts the program
 	out, err := start.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var failed strings.Builder
 	start.Stderr = &failed
-	if err := start.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, start.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-start.Process.Pid, syscall.SIGTERM)
 		_ = start.Wait()
@@ -77,9 +74,7 @@ func copySources(t *testing.T, from, to string) {
 		}
 		return os.WriteFile(filepath.Join(to, name), content, 0o644)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestTheExampleAnswersVisitorsAndShowsWhatHappensAtTheDesk(t *testing.T) {
@@ -127,9 +122,7 @@ func TestTheExampleAnswersVisitorsAndShowsWhatHappensAtTheDesk(t *testing.T) {
 	}
 	drive(visitor, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
 	for m, err := range console {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if m.Text == "that was all" {
 			break
 		}

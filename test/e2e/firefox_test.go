@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -47,16 +48,12 @@ user_pref("toolkit.telemetry.reportingpolicy.firstRun", false);
 func newFirefox(t *testing.T) *firefoxTab {
 	t.Helper()
 	path, profile := services.Firefox(t), t.TempDir()
-	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(firefoxSettings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(profile, "user.js"), []byte(firefoxSettings), 0o600))
 	cmd := exec.Command(path, "--headless", "--marionette", "--no-remote", "--profile", profile)
 	cmd.Env = append(os.Environ(), "HOME="+profile, "MOZ_CRASHREPORTER_DISABLE=1")
 	// With its own children, which could write into the profile while it is removed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
@@ -108,9 +105,7 @@ func (f *firefoxTab) call(command string, parameters object) (result json.RawMes
 	f.Helper()
 	*f.sent++
 	message, err := json.Marshal([]any{0, *f.sent, command, parameters})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	if _, err := fmt.Fprintf(f.conn, "%d:%s", len(message), message); err != nil {
 		f.Fatalf("Firefox: %v", err)
 	}
@@ -135,10 +130,8 @@ func (f *firefoxTab) evaluate(expression string) string {
 	var result struct {
 		Value json.RawMessage `json:"value"`
 	}
-	if err := json.Unmarshal(f.call("WebDriver:ExecuteScript", object{"script": "return (" + expression + ")",
-		"args": []any{}, "sandbox": nil}), &result); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, json.Unmarshal(f.call("WebDriver:ExecuteScript", object{"script": "return (" + expression + ")",
+		"args": []any{}, "sandbox": nil}), &result))
 	return string(result.Value)
 }
 

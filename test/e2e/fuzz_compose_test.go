@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // compose creates a request for an operation. plain is set if every router routes it to that operation.
@@ -108,9 +109,7 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 		target += f.one("?", "?%zz", "?a;b", "?&&&=", "?=")
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, f.url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parsed, err := url.Parse(f.url + target)
 	if err != nil {
 		t.Fatalf("%q: %v", target, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // mostHeap is the maximum size of the server's heap during random requests, in bytes. 50,000 requests used 74 MiB. With
@@ -86,9 +87,7 @@ orgs:
 		succeeded: map[string]bool{}}
 	t.Cleanup(f.transport.CloseIdleConnections)
 	f.generator = generator{rnd: rnd, known: map[string][]string{}}
-	if err := json.Unmarshal(contract.JSON(), &f.doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(contract.JSON(), &f.doc))
 	f.distinct = len(contract.Operations())
 	for _, op := range contract.Operations() {
 		for range weight(op) {
@@ -194,9 +193,7 @@ func (f *fuzzer) request(t *testing.T, i int) {
 	}
 	if plain && !stream && req.Method != http.MethodHead && req.Method != http.MethodOptions {
 		violations, err := conformance.Violations(req, resp, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, v := range violations {
 			t.Errorf("%s\nanswered %d %.500s\n%s", shown(req, body), resp.StatusCode, text, v)
 		}

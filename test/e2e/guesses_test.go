@@ -18,6 +18,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -179,13 +180,9 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 func (g guess) preimages(t *testing.T, key string) map[string][]byte {
 	t.Helper()
 	body, err := json.Marshal(g.body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, body, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Indent(&indented, body, "", "  "))
 	out := map[string][]byte{
 		"the body": body, "the body, indented": indented.Bytes(), "query and body": append([]byte{0}, body...),
 		"path and body":       append([]byte(g.path+"\x00"), body...),
@@ -197,9 +194,7 @@ func (g guess) preimages(t *testing.T, key string) map[string][]byte {
 	}
 	for name, member := range members {
 		text, err := json.Marshal(member)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if g.secret != "" || len(text) > 200 {
 			out["the member "+name] = text
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestOnePersonDoesNotTakeTheChildrenOfOthers has a user with many workspaces preview sheets of a silent host, while
@@ -131,9 +132,7 @@ type child struct {
 func walledChildren(t *testing.T, parent int) (found []child) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, folder := range all {
 		status := fields(filepath.Join(folder, "status"), ":")
 		if status["PPid"] == strconv.Itoa(parent) && status["Seccomp"] == "2" {
@@ -183,9 +182,7 @@ func (c child) check(t *testing.T) {
 		}
 	}
 	stat, err := os.ReadFile(filepath.Join("/proc", c.pid, "stat"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, after, _ := strings.Cut(string(stat), ") ")
 	if nice, err := strconv.Atoi(strings.Fields(after)[16]); err != nil || nice < 5 {
 		t.Errorf("child %s has the niceness %d, %v", c.pid, nice, err)

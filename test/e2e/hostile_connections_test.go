@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestHostileConnections opens hostile connections: silent ones, slow ones, and ones that do not speak HTTP. Meanwhile
@@ -193,9 +194,7 @@ func (c *rawConnection) answer() (status int, closes bool, err error) {
 func (s *server) openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.process.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return len(entries)
 }
 
@@ -205,12 +204,8 @@ var residentMemory = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB`)
 func (s *server) resident(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kib, err := strconv.Atoi(residentMemory.FindStringSubmatch(string(text))[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return kib << 10
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // samples is how many requests of a victim are measured, quiet and under attack each.
@@ -136,9 +137,7 @@ func TestAnonymousDownloadsDelayNoOne(t *testing.T) {
 func (w *world) stream(t *testing.T, token string) (net.Conn, int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fmt.Fprintf(conn, "GET /api/presence/stream HTTP/1.1\r\nHost: arena.example\r\nAuthorization: Bearer %s\r\n\r\n",
 		token)
 	var version string

@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -160,13 +161,9 @@ func (w *world) warehouse(tables int) (credential object, network *fixture.Proxy
 	w.t.Helper()
 	at := services.Postgres(w.t)
 	u, err := url.Parse(at)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	db, err := sql.Open("postgres", at)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	defer db.Close()
 	for i := range tables {
 		if _, err := db.ExecContext(w.t.Context(),
@@ -177,9 +174,7 @@ func (w *world) warehouse(tables int) (credential object, network *fixture.Proxy
 	network = fixture.NewProxy(w.t, u.Host)
 	host, port, _ := strings.Cut(network.Addr(), ":")
 	number, err := strconv.Atoi(port)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	password, _ := u.User.Password()
 	return object{
 		"host": host, "port": number, "database": strings.TrimPrefix(u.Path, "/"),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -28,9 +29,7 @@ func TestConcurrency(t *testing.T) {
 			}
 			wg.Wait()
 			for _, err := range errs {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 			}
 			return answers
 		}
@@ -208,9 +207,7 @@ func TestTheKeyOfADeadProcessCanSoonBeUsedAgain(t *testing.T) {
 		refused, first := 0, time.Duration(0) // response, after the crash
 		for {
 			a, err := setUp(ann)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if first == 0 {
 				first = time.Since(died)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // realm is a deployment whose only org accepts the tokens of one issuer.
@@ -90,21 +91,15 @@ func (d *deployment) trail(t *testing.T) (types []string, text string) {
 	d.ask(t, func(db *sql.DB) {
 		rows, err := db.QueryContext(t.Context(),
 			`SELECT type, subject || ' ' || request_id || ' ' || data FROM recorded_events ORDER BY id`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var kind, rest string
-			if err := rows.Scan(&kind, &rest); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(&kind, &rest))
 			types = append(types, kind)
 			text += kind + " " + rest + "\n"
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 	})
 	return types, text
 }

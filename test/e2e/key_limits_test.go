@@ -16,6 +16,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const leaked = "/api/keys/leaked"
@@ -24,13 +25,9 @@ const leaked = "/api/keys/leaked"
 func reportKey(t *testing.T) (private *ecdsa.PrivateKey, public string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	der, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return private, string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
@@ -39,9 +36,7 @@ func signedReport(t *testing.T, by *ecdsa.PrivateKey, body string) []string {
 	t.Helper()
 	digest := sha256.Sum256([]byte(body))
 	signature, err := ecdsa.SignASN1(rand.Reader, by, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return []string{
 		"Github-Public-Key-Identifier: here",
 		"Github-Public-Key-Signature: " + base64.StdEncoding.EncodeToString(signature),

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestKeyring(t *testing.T) {
@@ -24,9 +26,7 @@ func TestKeyring(t *testing.T) {
 		}
 		list := func(into any) string {
 			out := d.must(t, "keys", "list", "--json")
-			if err := json.Unmarshal([]byte(out), into); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(out), into))
 			return out
 		}
 		list(&before)
@@ -50,9 +50,7 @@ func TestKeyring(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "migrate")
-		if err := os.Chmod(d.keyFile(), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(d.keyFile(), 0o640))
 		if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "chmod 600") {
 			t.Errorf("ended with %d: %s", r.code, r.stderr)
 		}
@@ -61,9 +59,7 @@ func TestKeyring(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			d := deploy(t, engine)
 			d.must(t, "migrate")
-			if err := os.Remove(d.keyFile()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(d.keyFile()))
 			if r := d.run(t, "keys", "create"); r.code != 1 ||
 				!strings.Contains(r.stderr, "is missing, and the database holds secrets") {
 				t.Errorf("ended with %d: %s", r.code, r.stderr)
@@ -89,9 +85,7 @@ func TestKeyring(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "migrate")
-		if err := os.Remove(d.keyFile()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(d.keyFile()))
 		for range 2 {
 			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "is missing") ||
 				!strings.Contains(r.stderr, d.keyFile()) || !strings.Contains(r.stderr, "backup") {
@@ -107,9 +101,7 @@ func TestKeyring(t *testing.T) {
 		d, other := deploy(t, sqlite), deploy(t, sqlite)
 		d.must(t, "migrate")
 		other.must(t, "migrate")
-		if err := os.Rename(other.keyFile(), d.keyFile()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(other.keyFile(), d.keyFile()))
 		if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "keyring") {
 			t.Errorf("ended with %d: %s", r.code, r.stderr)
 		}
@@ -125,9 +117,7 @@ func (d *deployment) keyFile() string { return filepath.Join(d.data, "keyring.js
 func keyMaterial(t *testing.T, d *deployment) []string {
 	t.Helper()
 	text, err := os.ReadFile(d.keyFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out []string
 	for _, m := range regexp.MustCompile(`"value"\s*:\s*"([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
 		out = append(out, m[1])

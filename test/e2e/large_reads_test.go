@@ -16,6 +16,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -32,9 +33,7 @@ func TestALargeTableIsReadInConstantMemory(t *testing.T) {
 	s := start(t, sqlite, toLargeTables)
 	ann := s.user(t, "admin")
 	folder := filepath.Join(s.data, "sheets")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(folder, 0o700))
 	for _, tt := range []struct {
 		name     string
 		rows     int
@@ -95,24 +94,14 @@ func toLargeTables(d *deployment) {
 func largeFile(t *testing.T, folder, name string, rows int, write func(io.Writer, int) error) object {
 	t.Helper()
 	file, err := os.Create(filepath.Join(folder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := bufio.NewWriterSize(file, 1<<20)
-	if err := write(out, rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, write(out, rows))
+	require.NoError(t, out.Flush())
 	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Logf("%s has %d bytes", name, info.Size())
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, file.Close())
 	t.Cleanup(func() { _ = os.Remove(file.Name()) })
 	return object{"url": "file:" + name, "header_row": 1}
 }
@@ -126,9 +115,7 @@ func largeClickHouse(t *testing.T, ann *client, rows int) object {
 		</users></yandex>`,
 		nil,
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(server.Stop)
 	for _, statement := range []string{`CREATE DATABASE shop`,
 		`CREATE TABLE shop.people ENGINE = MergeTree ORDER BY id AS SELECT toUInt32(number + 1) AS id,
@@ -137,9 +124,7 @@ func largeClickHouse(t *testing.T, ann *client, rows int) object {
 			concat('Title ', toString(id % 100)) AS Title, toDateTime('2026-01-01 00:00:00') AS Since
 			FROM system.numbers LIMIT ` + strconv.Itoa(rows)} {
 		answer, err := http.Post(server.URL, "text/plain", strings.NewReader(statement))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
@@ -147,9 +132,7 @@ func largeClickHouse(t *testing.T, ann *client, rows int) object {
 		}
 	}
 	at, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	port, _ := strconv.Atoi(at.Port())
 	id := ann.create(t, connections, object{"kind": "clickhouse", "credential": object{"host": "127.0.0.1",
 		"port": port, "database": "shop", "username": "default", "tls": "disable"}}).at("id")
@@ -159,14 +142,10 @@ func largeClickHouse(t *testing.T, ann *client, rows int) object {
 func largeMySQL(t *testing.T, ann *client, rows int) object {
 	t.Helper()
 	server, err := services.StartMariaDB(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(server.Stop)
 	db, err := sql.Open("mysql", server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	for _, statement := range []string{`CREATE DATABASE shop`,
 		`CREATE USER reader IDENTIFIED BY 'p'`, `GRANT SELECT ON shop.* TO reader`,

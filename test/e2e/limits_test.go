@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestLimitsCountPeopleAndWorkspaces sends requests with several keys of one user, and from several users of one
@@ -140,9 +141,7 @@ func TestDownloads(t *testing.T) {
 				}
 				if zipped {
 					unzipped, err := gzip.NewReader(resp.Body)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					body = unzipped
 				}
 				text, err := io.ReadAll(body)
@@ -200,9 +199,7 @@ func fetch(t *testing.T, s *server, path string, headers ...string) *http.Respon
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }

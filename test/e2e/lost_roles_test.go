@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // leaver is a person who is about to lose a role, in every way there is.
@@ -161,9 +162,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		token := filepath.Join(t.TempDir(), "scim-token")
-		if err := os.WriteFile(token, []byte(directoryToken+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(token, []byte(directoryToken+"\n"), 0o600))
 		issuer := fixture.NewIssuer(t, "ES256")
 		r := &realm{
 			start(t, engine, forIssuer(issuer, `scim: {tokens: ["file:`+token+`"], email_domains: [directory.test]}`,

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // mostGrowth is the maximum growth of a server's heap by one request, in bytes.
@@ -94,9 +96,7 @@ func TestMemory(t *testing.T) {
 			ann.get(t, "/api/me")
 			before := ann.server.heap(t)
 			a, err := tt.send(ann, template)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			a.is(t, tt.status)
 			grown := ann.server.heap(t) - before
 			t.Logf("the heap grew by %d MiB for an answer of %d KiB", grown>>20, len(a.text)>>10)
@@ -116,8 +116,6 @@ var heapTaken = regexp.MustCompile(`(?m)^go_memstats_heap_sys_bytes (\S+)$`)
 func (s *server) heap(t *testing.T) int {
 	t.Helper()
 	bytes, err := strconv.ParseFloat(heapTaken.FindStringSubmatch(s.metrics(t))[1], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return int(bytes)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheTrailNotes expects in the trail what changes nothing: once, by several nodes.
@@ -84,9 +85,7 @@ func TestTheTrailNotes(t *testing.T) {
 		}
 		t.Run("a preview of a sheet is told once an hour, without its URL", func(t *testing.T) {
 			folder := filepath.Join(r.data, "sheets")
-			if err := os.MkdirAll(folder, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.MkdirAll(folder, 0o700))
 			if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("E-mail,Age\nada@example.com,36\n"),
 				0o600); err != nil {
 				t.Fatal(err)

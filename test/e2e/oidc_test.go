@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -24,9 +25,7 @@ const (
 func clientOf(t *testing.T, p *fixture.Provider, name string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "client-secret")
-	if err := os.WriteFile(file, []byte(p.Secret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(p.Secret+"\n"), 0o600))
 	return fmt.Sprintf("{id: %q, secret_file: %q, name: %q, title: The %s}", p.ClientID, file, name, name)
 }
 
@@ -41,9 +40,7 @@ func (s *server) begin(t *testing.T, name, query string, headers ...string) *atP
 	t.Helper()
 	begun := s.anonymous().do(t, "GET", "/api/auth/oidc/"+name+query, nil, headers...).is(t, 303)
 	resp, err := stays.Get(begun.header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	back, err := resp.Location()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // behind puts a proxy between the deployment and its PostgreSQL.
@@ -59,9 +60,7 @@ func (c *client) wave(t *testing.T, template string) []timed {
 	}
 	all.Wait()
 	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	return out
 }

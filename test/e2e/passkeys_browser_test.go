@@ -6,6 +6,8 @@ import (
 
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // passkeyPage is what a page does with a sign-in link: it adds a passkey, signs out, signs in with the passkey, and
@@ -60,9 +62,7 @@ func signInWithAPasskey(t *testing.T, engine string) {
 		t.Fatal(err)
 	}
 	token, err := json.Marshal(s.link(t, ann.email))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := drive(ctx, t, chromedp.Evaluate[struct {
 		Statuses [6]int `json:"statuses"`
 		User     string `json:"user"`
@@ -85,9 +85,7 @@ func signInWithAPasskey(t *testing.T, engine string) {
 			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	drive(ctx, t, chromedp.Navigate("http://localhost:"+s.port()+"/console/w/default/settings/passkeys"))
 	reads(ctx, t, "Chromium")
 	types(ctx, t, `[name=name]`, "Security key")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -54,9 +55,7 @@ func (s *server) signsIn(t *testing.T, a *fixture.Authenticator, headers ...stri
 func (a *answer) session(t *testing.T, s *server) (in *client, id string) {
 	t.Helper()
 	c, err := http.ParseSetCookie(a.is(t, 201).header.Get("Set-Cookie"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &client{server: s, cookie: c.Name + "=" + c.Value, proof: a.at("proof")}, a.at("session.id")
 }
 

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestAConnectedAccount expects the account of Stripe Connect in a setup intent, which Stripe.js needs.
@@ -12,9 +14,7 @@ func TestAConnectedAccount(t *testing.T) {
 	_, stripe := newStripe(t)
 	s := start(t, sqlite, stripe, func(d *deployment) {
 		text, err := os.ReadFile(d.config())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		const key = "publishable_key: pk_test_1,"
 		connected := strings.Replace(string(text), key, key+" account: acct_connected,", 1)
 		if connected == string(text) {

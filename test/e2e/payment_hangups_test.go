@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -36,9 +37,7 @@ func TestAClientThatHangsUpDuringAPayment(t *testing.T) {
 		})
 		defer api.Provoke(nil)
 		request, err := ann.request(ctx, method, path, body, headers...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp, err := http.DefaultTransport.RoundTrip(request)
 		if err == nil {
 			resp.Body.Close()

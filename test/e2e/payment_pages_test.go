@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -35,19 +36,13 @@ func (s *server) visit(t *testing.T, address string, form url.Values) visited {
 		method, body = http.MethodPost, strings.NewReader(form.Encode())
 	}
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+u.EscapedPath(), body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	resp, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return visited{resp.StatusCode, resp.Header, string(text)}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // grant is what the commands user create and token create take.
@@ -40,9 +41,7 @@ func grantOf(t *testing.T, command string, flags []string) (g grant) {
 	set.Func("expires", "", func(v string) (err error) { g.expires, err = configs.ParseDuration(v); return err })
 	set.Func("scope", "", func(v string) error { g.scopes = append(g.scopes, v); return nil })
 	set.Func("allow-address", "", func(v string) error { g.addresses = append(g.addresses, v); return nil })
-	if err := set.Parse(flags); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Parse(flags))
 	return g
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // idleStreams compares PostgreSQL's rate of transactions while one idle stream is open and while 400 are. What one
@@ -18,10 +20,8 @@ func idleStreams(t *testing.T, d *deployment, nodes []*server) {
 	rate := func() float64 {
 		t.Helper()
 		count := func() (n int) {
-			if err := db.QueryRowContext(t.Context(),
-				`SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()`).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.QueryRowContext(t.Context(),
+				`SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
 			return n
 		}
 		time.Sleep(1500 * time.Millisecond) // until what was before is counted

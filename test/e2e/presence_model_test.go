@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -235,10 +236,8 @@ func (c *crowd) compare(t *testing.T, node int) string {
 			Status presence.Status `json:"status"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal([]byte(c.operator.at(c.nodes[node]).get(t, presences+"?limit=100").text),
-		&list); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(c.operator.at(c.nodes[node]).get(t, presences+"?limit=100").text),
+		&list))
 	listed := map[string]presence.Status{}
 	for _, p := range list.Data {
 		listed[p.User] = p.Status

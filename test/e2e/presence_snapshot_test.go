@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // presenceColumns are the columns of a presence without those that differ between copies.
@@ -51,9 +52,7 @@ func TestASnapshotOfManyPresencesIsStreamed(t *testing.T) {
 			if !isData {
 				continue
 			}
-			if err := json.Unmarshal([]byte(data), &batch); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(data), &batch))
 			if seen, bytes = seen+len(batch.Data), bytes+len(data); len(batch.Data) > 500 {
 				t.Fatalf("an event has %d presences", len(batch.Data))
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -51,9 +52,7 @@ func (c *client) streamOf(t *testing.T, path, query string, headers ...string) *
 		req.Header.Set(name, value)
 	}
 	resp, err := (&http.Transport{}).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" ||
 		resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("the stream answers %d, %v", resp.StatusCode, resp.Header)

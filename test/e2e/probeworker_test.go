@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheProgramIsItsOwnChild runs the confined child as the server does: the same program with its hidden command.
@@ -22,27 +23,19 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "sample.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := db.Exec(`CREATE TABLE people (id INTEGER)`); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Close())
 	runner, err := confine.New(confine.DefaultLimits(), 2, binary, "probe-worker", folder, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer runner.Close()
 	w := warehouse.NewConfined(runner.Run, runner.Stream)
 	to := func(kind connection.Kind, credential string) ports.Target {
 		t.Helper()
 		c, err := connection.ParseCredential(kind, []byte(credential))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return ports.Target{Credential: c, Limits: ports.DefaultLimits()}
 	}
 
@@ -65,9 +58,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 
 	sheets := sheet.NewConfined(runner.Run, runner.Stream, sheet.DefaultLimits().Total)
 	t.Run("the child reads a sheet", func(t *testing.T) {
-		if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("Name;Age\nAnn;7\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "people.csv"), []byte("Name;Age\nAnn;7\n"), 0o600))
 		s, err := sheets.Preview(t.Context(), "",
 			ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"},
 				Offer: ports.SheetOffer{Files: true}})

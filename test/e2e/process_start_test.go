@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // What initialises packages allocates much, and frees little. With Go's default, it would collect garbage twice.
@@ -54,12 +56,10 @@ func connectionsOf(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
 	for late := time.Now().Add(patience); ; {
 		var listens bool
-		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*), COALESCE(
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*), COALESCE(
 				BOOL_OR(query LIKE 'LISTEN%' AND clock_timestamp() > backend_start + INTERVAL '2 s'), false)
 			FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
-				AND pid <> pg_backend_pid()`).Scan(&n, &listens); err != nil {
-			t.Fatal(err)
-		}
+				AND pid <> pg_backend_pid()`).Scan(&n, &listens))
 		if listens {
 			return n
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func init() {
@@ -49,9 +51,7 @@ func files(t *testing.T, from, to *client) {
 	// A file that is wrong keeps all others from being stored.
 	broken := strings.Replace(first["json"], "Hello {{customer}}!", "Hello {{customer", 1)
 	var body object
-	if err := json.Unmarshal([]byte(broken), &body); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(broken), &body))
 	to.do(t, "POST", templates+"/import?activate=true", body).problem(t, 422, "unsupported_syntax")
 	to.get(t, templates+"?folder=files").has(t, map[string]string{"data.0": ""})
 

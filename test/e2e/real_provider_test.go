@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -18,9 +19,7 @@ func TestAPersonSignsInAtARealProvider(t *testing.T) {
 	address := "http://127.0.0.1:" + port
 	issuer := services.OpenIDProvider(t, address+callback)
 	file := filepath.Join(t.TempDir(), "client-secret")
-	if err := os.WriteFile(file, []byte(services.OpenIDSecret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(services.OpenIDSecret), 0o600))
 	d := deployMigrated(t, sqlite, configured(fmt.Sprintf(`
 orgs:
   - slug: default

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // checkEvents compares every event that the deployment has recorded with the catalogue of events in the contract. A
@@ -42,15 +43,11 @@ func (h *testWorkspace) testNothingRecorded(t *testing.T) {
 	t.Helper()
 	rows, err := h.db.QueryContext(t.Context(), `SELECT request_id, type, data FROM recorded_events
 		WHERE request_id LIKE '`+refused+`%' AND type <> 'access.refused'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var request, kind, data string
-		if err := rows.Scan(&request, &kind, &data); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&request, &kind, &data))
 		t.Errorf("who was refused left an event: %s %s %s", request, kind, data)
 	}
 	if err := rows.Err(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // longStream reads a table of a million rows (fewer in make test): its first page, and all of it as NDJSON. It prints
@@ -83,17 +84,13 @@ func median(all []float64) float64 {
 func cpuTime(t *testing.T, s *server) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, after, _ := strings.Cut(string(text), ") ")
 	const first, last = 11, 15 // utime, stime, cutime and cstime, in hundredths of a second (proc(5))
 	ticks := 0
 	for _, field := range strings.Fields(after)[first:last] {
 		n, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ticks += n
 	}
 	return time.Duration(ticks) * time.Second / 100
@@ -103,9 +100,7 @@ func cpuTime(t *testing.T, s *server) time.Duration {
 func ownCPU(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -113,18 +108,14 @@ func ownCPU(t *testing.T) time.Duration {
 func streamed(t *testing.T, as *client, path string, rows int) time.Duration {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, as.server.url+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+as.token)
 	request.Header.Set("Accept", "application/x-ndjson")
 	begun := time.Now()
 	own := &http.Transport{}
 	defer own.CloseIdleConnections()
 	response, err := own.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	n := 0
 	in := bufio.NewScanner(response.Body)
@@ -142,9 +133,7 @@ func drives(t *testing.T, shop *shopWarehouse, rows int) (took, cpu time.Duratio
 	t.Helper()
 	begun, cpu := time.Now(), ownCPU(t)
 	c, err := pgconn.Connect(t.Context(), shop.url.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = c.Close(context.Background()) }()
 	n, bytes := 0, 0
 	in := c.ExecParams(t.Context(), `SELECT email, name, since::text FROM many`, nil, nil, nil, nil)

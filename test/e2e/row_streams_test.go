@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestAStreamOfRowsLeavesNothingBehind ends streams of an endless table in each way in which they can: neither a child
@@ -55,9 +56,7 @@ func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 		defer end()
 		for _, pid := range childrenOf(t, s) {
 			if !slices.Contains(children, pid) {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 			}
 		}
 		if _, err := io.Copy(io.Discard, in); err == nil {
@@ -106,16 +105,12 @@ func openRows(t *testing.T, as *client, path string) (io.Reader, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, as.server.url+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+as.token)
 	request.Header.Set("Accept", "application/x-ndjson")
 	own := &http.Transport{}
 	response, err := own.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	end := func() { cancel(); _ = response.Body.Close(); own.CloseIdleConnections() }
 	in := bufio.NewReader(response.Body)
 	if line, err := in.ReadString('\n'); err != nil || response.StatusCode != http.StatusOK {

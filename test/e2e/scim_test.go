@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -26,9 +28,7 @@ func directory(t *testing.T, engine, limits string) (*server, *client) {
 	t.Helper()
 	d := deployMigrated(t, engine)
 	file := filepath.Join(d.folder, "scim-token")
-	if err := os.WriteFile(file, []byte(directoryToken+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(directoryToken+"\n"), 0o600))
 	configured(`
 orgs:
   - slug: default
@@ -154,9 +154,7 @@ func TestADirectoryManagesPeople(t *testing.T) {
 		t.Run("who is deactivated has nothing, and gets it back", func(t *testing.T) {
 			key := s.must(t, "token", "create", "--email", "ann@example.com", "--workspace", "default", "--json")
 			var token struct{ Token string }
-			if err := json.Unmarshal([]byte(key), &token); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(key), &token))
 			reader := &client{server: s, token: token.Token}
 			reader.do(t, "GET", "/api/me", nil).is(t, 200)
 			deactivated := patch(object{"op": "Replace", "path": "active", "value": "False"})
@@ -193,9 +191,7 @@ func TestADirectoryManagesPeople(t *testing.T) {
 // first what creates a user and a group, then the rest about these.
 func TestProvidersThatProvisionAreUnderstood(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/elimity-com/scim").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	recordings := filepath.Join(strings.TrimSpace(string(out)), "internal", "idp_test", "testdata")
 	ids := regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{20}\b`)
 	for _, provider := range []string{"okta", "azuread"} {
@@ -215,9 +211,7 @@ func TestProvidersThatProvisionAreUnderstood(t *testing.T) {
 				if err == nil {
 					err = json.Unmarshal(text, &recorded)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				id := user
 				if strings.HasPrefix(recorded.Path, "/Groups") {
 					id = group

@@ -18,6 +18,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -106,9 +107,7 @@ func deployMigrated(t *testing.T, engine string, options ...option) *deployment 
 		return d
 	}
 	d := deploy(t, engine, options...)
-	if err := os.Mkdir(d.data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(d.data, 0o700))
 	migrated.SQLite(t, filepath.Join(d.data, "atrium.db"))
 	return d
 }
@@ -159,9 +158,7 @@ func (d *deployment) spawn(t *testing.T, process *exec.Cmd) *server {
 	t.Helper()
 	s := &server{deployment: d, process: process, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	s.process.Stdout, s.process.Stderr = s.stdout, s.stderr
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.process.Start())
 	go func() {
 		_ = s.process.Wait()
 		close(s.ended)

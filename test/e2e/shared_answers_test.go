@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // prospect is a permitted call of an operation, and the other statuses that the operation declares.
@@ -32,9 +33,7 @@ func (h *testWorkspace) prospects(t *testing.T) []*prospect {
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(contract.JSON(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(contract.JSON(), &doc))
 	var all []*prospect
 	for _, op := range contract.Operations() {
 		var declared struct {
@@ -43,9 +42,7 @@ func (h *testWorkspace) prospects(t *testing.T) []*prospect {
 				Ref string `json:"$ref"`
 			}
 		}
-		if err := json.Unmarshal(doc.Paths[op.Path][strings.ToLower(op.Method)], &declared); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(doc.Paths[op.Path][strings.ToLower(op.Method)], &declared))
 		p := &prospect{op: op, status: map[int]bool{}}
 		for _, parameter := range declared.Parameters {
 			p.once = p.once || strings.HasSuffix(parameter.Ref, "/IdempotencyKey")
@@ -217,9 +214,7 @@ func (h *testWorkspace) lockEverything(t *testing.T) (release func()) {
 	db := h.open(t)
 	for try := 1; ; try++ {
 		tx, err := db.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = tx.Exec(`DO $$ DECLARE t text; BEGIN
 			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP;
 		END $$`)

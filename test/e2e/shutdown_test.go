@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestStopUnderLoad compares three counts: responses that clients received, requests that the server logged, and
@@ -87,9 +88,7 @@ func TestStopUnderLoad(t *testing.T) {
 func (c *client) stuck(t *testing.T) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.server.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: "+
 		"application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", templates, c.token)
@@ -105,17 +104,13 @@ func TestStop(t *testing.T) {
 	t.Run("a stop during the start is no failure", func(t *testing.T) {
 		t.Parallel()
 		silent, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer silent.Close()
 		d := deploy(t, sqlite, set("database.url", "postgres://atrium@"+silent.Addr().String()+
 			"/atrium?sslmode=disable"))
 		s := d.launch(t)
 		conn, err := silent.Accept() // it waits for its database, which does not answer
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer conn.Close()
 		s.signal(t, syscall.SIGTERM)
 		if code := s.wait(t); code != 0 {

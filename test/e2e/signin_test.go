@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSignIn(t *testing.T) {
@@ -140,9 +141,7 @@ func TestRefusedTokens(t *testing.T) {
 	key, other := issuer.Key(), fixture.NewSigningKey(t, "ES256", issuer.Key().ID)
 	rsa := fixture.NewSigningKey(t, "RS256", "key-2")
 	public, err := json.Marshal(key.JWK())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	good := r.token("ann")
 	r.bearer(good).get(t, "/api/me")
 	refusal := r.bearer("unknown").do(t, "GET", "/api/me", nil, "Request-Id: same").problem(t, 401, "unauthenticated")
@@ -330,8 +329,6 @@ func TestDoctorOIDC(t *testing.T) {
 func tokenFile(t *testing.T, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "token.jwt")
-	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(token+"\n"), 0o600))
 	return path
 }

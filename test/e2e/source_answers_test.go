@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestWhatKeepsASourceFromBeingRead checks the responses if a warehouse or a host is unreachable, denies access, or has
@@ -111,15 +112,11 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 	})
 	t.Run("a file that is too large, or no table", func(t *testing.T) {
 		folder := filepath.Join(s.data, "sheets")
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(folder, 0o700))
 		file := func(name, begin string, size int64) {
 			t.Helper()
 			path := filepath.Join(folder, name)
-			if err := os.WriteFile(path, []byte(begin), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, []byte(begin), 0o600))
 			if err := os.Truncate(path, size); err != nil { // which leaves a hole
 				t.Fatal(err)
 			}

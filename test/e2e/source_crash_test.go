@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // through connects to the shop through a proxy, at which a test sees the connections. Its own statements go past it.
@@ -29,9 +30,7 @@ func (s *shopWarehouse) hold(t *testing.T, held []string) (release func()) {
 	if err == nil {
 		_, err = tx.ExecContext(t.Context(), `LOCK TABLE `+strings.Join(held, ", ")+` IN ACCESS EXCLUSIVE MODE`)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return func() { _ = tx.Rollback() }
 }
 
@@ -73,9 +72,7 @@ func TestARevocationAmidRefreshes(t *testing.T) {
 	count := func(jobs string) int {
 		t.Helper()
 		n, err := strconv.Atoi(d.column(t, `SELECT COUNT(*) FROM jobs WHERE kind = 'source.refresh' AND `+jobs)[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	settled := func() bool {

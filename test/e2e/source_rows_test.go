@@ -14,6 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // rowsAreRead reads the rows of tables of a shop, and of files.
@@ -67,17 +68,13 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		put(t, s, "changes.csv", "Mail\nada@example.com\n")
 		changing := attach(t, file("changes.csv"))
 		rows, failing := changing+"/rows", changing+"/validation/failing-rows"
-		if err := os.Truncate(path, source.MaxSheetBytes+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Truncate(path, source.MaxSheetBytes+1))
 		ann.do(t, "GET", rows, nil).problem(t, 413, "file_too_large")
 		ann.do(t, "GET", failing, nil).problem(t, 413, "file_too_large")
 		put(t, s, "changes.csv", "%PDF-1.7\n\x00\x01")
 		ann.do(t, "GET", rows, nil).problem(t, 415, "unsupported_format")
 		ann.do(t, "GET", failing, nil).problem(t, 415, "unsupported_format")
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(path))
 		ann.do(t, "GET", rows, nil).problem(t, 404, "sheet_not_found")
 	})
 	people := shop.people(t, connection)
@@ -145,15 +142,11 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		endless["location"].(object)["table"] = "endless"
 		rows := attach(t, endless) + "/rows?fields=email"
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+rows, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+ann.token)
 		request.Header.Set("Accept", "application/x-ndjson")
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = response.Body.Close() }()
 		in := bufio.NewReader(response.Body)
 		if line, err := in.ReadString('\n'); err != nil || response.StatusCode != 200 ||

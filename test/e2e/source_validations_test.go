@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // validated waits until the validation of a source has ended, and returns it.
@@ -54,15 +55,11 @@ func rowsAreValidated(t *testing.T, ann *client, shop *shopWarehouse, connection
 	})
 	t.Run("as a stream that ends with the report", func(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path+"/validation", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+ann.token)
 		request.Header.Set("Accept", "text/event-stream")
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = response.Body.Close() }()
 		var last string
 		lines := bufio.NewScanner(response.Body)

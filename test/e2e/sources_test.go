@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const sources = "/api/datasources"
@@ -245,13 +246,9 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 	s := start(t, sqlite, set("connections.refresh_interval", "0s"))
 	ann := s.user(t, "member")
 	folder := filepath.Join(s.data, "sheets")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(folder, 0o700))
 	write := func(text string) {
-		if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "people.csv"), []byte(text), 0o600))
 	}
 	write("Staff list\nE-mail;First name;E-mail\nada@example.com;Ada;1\ngrace@example.com;Grace;\n")
 	ann.get(t, sources+"/sheet-preview?type=contacts&url=file:people.csv").has(t, map[string]string{
@@ -285,10 +282,8 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 	ann.do(t, "PUT", sources+"/"+made, object{"mapping": []object{{"field": "email", "column": "Mail"}},
 		"header_row": 1}).is(t, 200).has(t, map[string]string{"source.location.header_row": "1"})
 	attach := func(location object) object { return object{"type": "contacts", "location": location} }
-	if err := os.WriteFile(filepath.Join(folder, "bare.csv"), []byte("a@example.com,A,1\nb@example.com,B,2\n"),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "bare.csv"), []byte("a@example.com,A,1\nb@example.com,B,2\n"),
+		0o600))
 	wrong := ann.do(t, "POST", sources, attach(object{"url": "file:bare.csv"})).problem(t, 422,
 		"header_uncertain").wrong()
 	if len(wrong) != 3 || wrong[0] != "/location/header_row header_candidate" {
@@ -303,9 +298,7 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 		"header_row": 0}).is(t, 200).has(t, map[string]string{"source.location.header_row": "0",
 		"rows": `[{"email":"a@example.com"},{"email":"b@example.com"}]`})
 	refreshed(t, ann, made).has(t, map[string]string{"status": "active", "row_estimate": "1"})
-	if err := os.Remove(filepath.Join(folder, "people.csv")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(folder, "people.csv")))
 	ann.do(t, "POST", sources+"/"+made+"/refresh", nil).is(t, 202)
 	// On a busy machine, a refresh can be put off: it has not ended, but is not due either.
 	awaits(t, "a source whose file is gone fails", s, func() bool {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestStart(t *testing.T) {
@@ -97,9 +99,7 @@ func TestStart(t *testing.T) {
 			t.Fatalf("%s: %v, %v", path, info, err)
 		}
 		token, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		owner := &client{server: s, token: strings.TrimSpace(string(token))}
 		ends, err := time.Parse(time.RFC3339, owner.get(t, "/api/api-keys").at("data.0.expires_at"))
 		if left := time.Until(ends); err != nil || left < 23*time.Hour || left > 24*time.Hour {
@@ -213,8 +213,6 @@ func TestStart(t *testing.T) {
 
 func mkdir(t *testing.T, path string) string {
 	t.Helper()
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(path, 0o700))
 	return path
 }

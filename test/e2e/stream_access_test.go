@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // streamCase is a request whose response goes on until it is ended.
@@ -325,9 +326,7 @@ func (s *streamStage) begin(
 	request := must(sender.request(t.Context(), one.method, one.path, one.body, headers...))
 	own := &http.Transport{DialContext: (&net.Dialer{Control: smallBuffers}).DialContext, DisableCompression: true}
 	response, err := own.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.response = response
 	t.Cleanup(func() { _ = response.Body.Close() })
 	first := make([]byte, 16)

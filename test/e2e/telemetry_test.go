@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTraces has a server send its traces to a collector of the test, configured with OpenTelemetry's environment
@@ -52,14 +54,10 @@ func (s *server) metrics(t *testing.T) string {
 	t.Helper()
 	addr := s.stderr.await(t, s, regexp.MustCompile(`"serving metrics","addr":"([^"]+)"`))[1]
 	resp, err := http.Get("http://" + addr + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -68,9 +69,7 @@ var (
 func (s shell) follow(t *testing.T, name, url, key string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := string(page)
 	for what, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + url, "KEY=atk_…": "KEY=" + key} {
 		if strings.Count(text, what) != 1 {
@@ -125,10 +124,8 @@ exit $code
 func newShell(t *testing.T) shell {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "curl"), fmt.Appendf(nil, watchedCurl, services.Curl(t)),
-		0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "curl"), fmt.Appendf(nil, watchedCurl, services.Curl(t)),
+		0o700))
 	return shell{folder}
 }
 

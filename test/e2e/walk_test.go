@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // walk is a random walk through all areas, by callers who know every id in any response to any of them. A model
@@ -290,9 +291,7 @@ func (w *walk) written() (last string) {
 	err := w.db.QueryRowContext(w.Context(),
 		`SELECT id FROM recorded_events WHERE actor_id LIKE 'usr_%' AND type <> 'access.refused'
 		ORDER BY id DESC LIMIT 1`).Scan(&last)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return last
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // received is a webhook that a receiver got.
@@ -102,9 +104,7 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 				t.Errorf("the additional header is %q", auth)
 			}
 			verifier, err := standardwebhooks.NewWebhook(secret)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := verifier.Verify(got.body, got.header); err != nil {
 				t.Error(err)
 			}
@@ -117,9 +117,7 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 				t.Error("an old webhook is accepted")
 			}
 			other, err := standardwebhooks.NewWebhook("whsec_" + strings.Repeat("A", 43) + "=")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := other.Verify(got.body, got.header); err == nil {
 				t.Error("another secret is accepted")
 			}
@@ -170,9 +168,7 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 				"delivered": "true", "status": "204"})
 			for _, secret := range []string{secret, rotated} {
 				verifier, err := standardwebhooks.NewWebhook(secret)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if got := to.last(); verifier.Verify(got.body, got.header) != nil {
 					t.Errorf("%q does not verify", got.header)
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -52,9 +53,7 @@ func (s *server) opens(t *testing.T, token string, headers ...string) (in *clien
 	t.Helper()
 	a := s.anonymous().create(t, openSessions, object{"token": token}, headers...)
 	cookies, err := http.ParseSetCookie(a.header.Get("Set-Cookie"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	in = &client{server: s, cookie: cookies.Name + "=" + cookies.Value, proof: a.at("proof"), id: a.at("user.id"),
 		email: a.at("user.email")}
 	return in, a.at("session.id")

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // plain prepares a call that needs nothing but the team.
@@ -20,9 +21,7 @@ func plain(call func(e *env) error) func(*env) func() error {
 func onKey(call func(e *env, k *account.Key, token account.Token) error) func(*env) func() error {
 	return func(e *env) func() error {
 		k, token, err := e.accounts.CreateKey(e.ctx, e.team.Member, e.org, account.KeyDraft{Name: "k"})
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		require.NoError(e.t, err)
 		return func() error { return call(e, k, token) }
 	}
 }
@@ -32,9 +31,7 @@ func onInvitation(call func(e *env, id account.InvitationID, token account.Token
 	return func(e *env) func() error {
 		invited, err := e.accounts.Invite(e.ctx, e.team.Admin, e.org, e.team.Workspace.ID, address(e, "gone"),
 			identity.Member)
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		require.NoError(e.t, err)
 		return func() error { return call(e, invited.Invitation.ID, invited.Token) }
 	}
 }
@@ -131,9 +128,7 @@ var accountCases = []useCase{
 		return e.accounts.DeleteWorkspace(e.ctx, e.team.Owner, e.team.Workspace.ID, nil)
 	})},
 	{name: "RestoreWorkspace", prepare: func(e *env) func() error {
-		if err := e.accounts.DeleteWorkspace(e.ctx, e.team.Owner, e.team.Workspace.ID, nil); err != nil {
-			e.t.Fatal(err)
-		}
+		require.NoError(e.t, e.accounts.DeleteWorkspace(e.ctx, e.team.Owner, e.team.Workspace.ID, nil))
 		return func() error {
 			_, err := e.accounts.RestoreWorkspace(e.ctx, e.system, e.team.Workspace.Slug)
 			return err
@@ -177,14 +172,10 @@ var accountCases = []useCase{
 			Email: address(e, "guest"), Verified: true, Role: identity.Owner, Workspace: e.team.Workspace.Slug + "-own",
 			KeyName: "k",
 		})
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		require.NoError(e.t, err)
 		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
 		added, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, made.ID, guest(e))
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		require.NoError(e.t, err)
 		by := identity.Actor{Org: e.org.ID, User: joins.User, Role: identity.Owner, Ceiling: identity.Owner,
 			At: fixture.At}
 		return func() error { _, err := e.accounts.AcceptInvitation(e.ctx, by, added.Token.Reveal()); return err }

@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // onChat prepares a call on a template with a member.
@@ -37,9 +38,7 @@ func onGuest(call func(e *env, id chat.ID, user identity.UserID) error) func(*en
 	return func(e *env) func() error {
 		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
 		added, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, made.ID, guest(e))
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		require.NoError(e.t, err)
 		return func() error { return call(e, made.ID, added.Member.User) }
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func init() { promptCases = slices.Concat(promptCases, includeCases, folderCases) }
@@ -88,9 +89,7 @@ func onFolder(call func(e *env, id prompt.FolderShareID) error) func(*env) func(
 	return func(e *env) func() error {
 		share, err := e.prompts.ShareFolder(e.ctx, e.team.Admin, "here",
 			prompt.Grant{User: e.team.Peer.User, Role: access.Viewer})
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		require.NoError(e.t, err)
 		return func() error { return call(e, share.ID) }
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
@@ -75,13 +76,9 @@ func openStores(t *testing.T) (s ports.Stores, f *faults, org identity.OrgID) {
 	}, nil, func(c driver.Connector) *sql.DB {
 		return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(f.next)))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return db.Stores(), f, ids["one"]
 }

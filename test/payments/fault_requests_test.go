@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // requests need a subscription before, or nothing.
@@ -80,9 +81,7 @@ var moreRequests = []request{
 			if _, err := s.subscribe(t, "before", "basic"); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.endsAtPeriodEnd(t.Context(), "ends", true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.endsAtPeriodEnd(t.Context(), "ends", true))
 		},
 		do:    func(ctx context.Context, s *shop, key string) error { return s.endsAtPeriodEnd(ctx, key, false) },
 		check: func(t *testing.T, s *shop) { s.isEnding(t, false) }},
@@ -91,9 +90,7 @@ var moreRequests = []request{
 			if _, err := s.subscribe(t, "before", "basic"); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.pauses(t.Context(), "pauses", true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.pauses(t.Context(), "pauses", true))
 		},
 		do:    func(ctx context.Context, s *shop, key string) error { return s.pauses(ctx, key, false) },
 		check: func(t *testing.T, s *shop) { s.isPaused(t, false) }},

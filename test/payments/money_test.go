@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -57,9 +58,7 @@ func (s *shop) addCard(number string) (method string) {
 func (s *shop) mirror(t *testing.T) *payment.Customer {
 	t.Helper()
 	c, err := s.world.stores.Payments.Customer(t.Context(), s.by.Workspace, stripeAccount)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // onEach runs a test in a world of its own on each engine, both at once.
@@ -74,24 +75,16 @@ type world struct {
 func newWorld(t *testing.T, url string) *world {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := seal.Create(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, seal.Create(file))
 	ring, err := seal.Open(seal.Config{KeyFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, Synchronous: "normal", StatementTimeout: proof.Patience},
 		ring.Sealer(seal.Answers), sql.OpenDB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]},
 		books: sqlstore.NewSandboxAccounts(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
 	for _, org := range w.orgs {
@@ -134,9 +127,7 @@ func at(by identity.Actor) identity.Actor {
 func (w *world) addCard(t *testing.T, by identity.Actor) {
 	t.Helper()
 	i, err := w.receive.SetupIntent(t.Context(), at(by), fmt.Sprint("card ", time.Now().UnixNano()), payment.OffSession)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	card := payment.Card{Number: secret.New("4242424242424242"), ExpMonth: 12, ExpYear: time.Now().Year() + 3}
 	if _, err := w.receive.ConfirmIntent(t.Context(), at(by), i.SetupIntent, card); err != nil {
 		t.Fatal(err)
@@ -182,9 +173,7 @@ func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
 func customers(t *testing.T, w *world, org identity.OrgID) int {
 	t.Helper()
 	ids, err := w.books.List(t.Context(), org, "cus_", 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return len(ids)
 }
 
@@ -194,9 +183,7 @@ func TestTwoOrgsDoNotMeet(t *testing.T) {
 		w.addCard(t, one)
 		w.addCard(t, two)
 		mine, err := w.receive.Methods(t.Context(), at(one))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err,
 			payment.ErrMethodNotFound) {
 			t.Errorf("another org's method: %v", err)

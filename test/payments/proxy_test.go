@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -57,9 +58,7 @@ type proxy struct {
 func atProxy(t *testing.T, api *stripeapi.Server) *proxy {
 	t.Helper()
 	account, err := url.Parse(api.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &proxy{kept: map[string]bool{}}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(account) },

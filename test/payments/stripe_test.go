@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -108,9 +109,7 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 		t.Fatal(err)
 	}
 	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	api.AddCard(string(c.ID), "4242")
 	(&caller{world: w, by: by, random: random, seed: seed, till: till{
 		account: stripeAccount, troubled: w.selling(mortal{g, func() bool { return random.IntN(10) == 0 }}), calm: calm,

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var errKilled = errors.New("the process died")
@@ -200,9 +201,7 @@ func (w *caller) step(t *testing.T, key string) (err error) {
 func (w *caller) agree(t *testing.T, settled bool, when string) {
 	t.Helper()
 	c, err := w.world.stores.Payments.Customer(t.Context(), w.by.Workspace, w.till.account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	live, made := w.till.count(t, c.ID)
 	for key, n := range made {
 		if !w.asked[key] || n > 1 {
@@ -253,9 +252,7 @@ func TestWalksEndInAgreement(t *testing.T) {
 				count: func(t *testing.T, c payment.CustomerID) (live int, counts map[string]int) {
 					counts = map[string]int{}
 					held, err := w.calm[by.Org].Subscriptions(t.Context(), c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					for _, h := range held {
 						counts[h.Key]++
 						if h.Status.Live() {

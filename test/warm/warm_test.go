@@ -34,6 +34,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
@@ -115,23 +116,15 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 4, StatementTimeout: proof.Patience}, nil,
 		func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, sent.Add)) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"default"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stores := db.Stores()
 	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := seal.Create(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, seal.Create(file))
 	ring, err := seal.Open(seal.Config{KeyFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	registry := fixture.Registry(t)
 	types := []source.Type{fixture.People}
 	bind := application.NewBind(stores, application.External{
@@ -151,9 +144,7 @@ func newAPI(t *testing.T, url string, sent *statements.Log) api {
 		Digester: fixture.Digester{},
 		Metrics:  prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return api{handler, stores, fixture.NewTeam(t, stores, orgs["default"])}
 }
 

@@ -5,22 +5,20 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTablesTakeThePlaceOfThoseOfTheSameNameInADocument(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
 	const before = "# Page\n\n<!-- table: One -->\n| old | old |\n|---|---|\n| 1 | 2 |\n\nText.\n\n<!-- table: Two " +
 		"-->\n\nEnd.\n"
-	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
 	var r report
 	r.section("One", "", "new")
 	r.row("SQLite", "3")
 	r.section("Two", "a")
-	if err := r.write(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.write(path))
 	got, err := os.ReadFile(path)
 	const want = "# Page\n\n<!-- table: One -->\n|  | new |\n|---|---|\n| SQLite | 3 |\n\nText.\n\n<!-- table: Two " +
 		"-->\n| a |\n|---|\n\nEnd.\n"

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const contractFile = "../../adapters/rest/openapi/openapi.gen.json"
@@ -12,17 +14,13 @@ const contractFile = "../../adapters/rest/openapi/openapi.gen.json"
 func contract(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile(contractFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 
 func TestEveryOperationHasAUniqueNameThatAllLanguagesCanUse(t *testing.T) {
 	d, err := load(contract(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []func(string) string{goName, snakePath} {
 		seen := map[string]string{}
 		for _, c := range d.calls {
@@ -37,21 +35,15 @@ func TestEveryOperationHasAUniqueNameThatAllLanguagesCanUse(t *testing.T) {
 func TestGeneratingTwiceGivesTheSame(t *testing.T) {
 	text := contract(t)
 	d, err := load(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	first, err := generate(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 5 {
 		if d, err = load(text); err != nil {
 			t.Fatal(err)
 		}
 		again, err := generate(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name := range first {
 			if string(first[name]) != string(again[name]) {
 				t.Fatalf("%s differs", name)
@@ -62,18 +54,12 @@ func TestGeneratingTwiceGivesTheSame(t *testing.T) {
 
 func TestTheCommittedClientsAreThoseOfTheContract(t *testing.T) {
 	d, err := load(contract(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, err := generate(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range files {
 		got, err := os.ReadFile("../../clients/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if string(got) != string(want) {
 			t.Errorf("clients/%s is out of date: run go generate ./adapters/rest/...", name)
 		}
@@ -84,9 +70,7 @@ func TestTheCommittedClientsAreThoseOfTheContract(t *testing.T) {
 func changed(t *testing.T, change func(operation, components map[string]any)) []byte {
 	t.Helper()
 	var doc map[string]any
-	if err := json.Unmarshal(contract(t), &doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(contract(t), &doc))
 	at := func(path ...string) map[string]any {
 		v := doc
 		for _, p := range path {
@@ -100,9 +84,7 @@ func changed(t *testing.T, change func(operation, components map[string]any)) []
 	}
 	change(at("paths", "/api/prompt-templates", "post"), at("components", "schemas"))
 	text, err := json.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 

@@ -3,18 +3,16 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // The compilers of the languages check the rest: test/clients compiles all clients.
 func TestEveryTypeOfEventIsInTheUnionsOfTheClients(t *testing.T) {
 	d, err := load(contract(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, err := generate(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(d.events) < 100 {
 		t.Fatalf("the contract has %d types of events", len(d.events))
 	}

@@ -8,21 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheCommittedSamplesAreThoseOfTheContract(t *testing.T) {
 	d, err := load(contract(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want, err := samples(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := os.ReadFile("../../adapters/rest/openapi/samples.gen.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if string(got) != string(want) {
 		t.Error("samples.gen.json is out of date: run go generate ./adapters/rest/...")
 	}
@@ -31,17 +27,11 @@ func TestTheCommittedSamplesAreThoseOfTheContract(t *testing.T) {
 // test/clients checks those in TypeScript and Python.
 func TestTheSamplesInGoCompile(t *testing.T) {
 	d, err := load(contract(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := samples(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all map[string]sample
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &all))
 	var file strings.Builder
 	file.WriteString("package samples\n\nimport (\n\"context\"\n\"fmt\"\n\"time\"\n" +
 		"atrium \"github.com/atrium-hq/atrium/clients/go\"\n)\n\nvar _, _ = fmt.Print, time.Now\n")
@@ -57,23 +47,15 @@ func TestTheSamplesInGoCompile(t *testing.T) {
 		}
 	}
 	written := filepath.Join(t.TempDir(), "samples.go")
-	if err := os.WriteFile(written, []byte(file.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(written, []byte(file.String()), 0o600))
 	folder, err := filepath.Abs("../../clients/go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	overlay, err := json.Marshal(map[string]any{
 		"Replace": map[string]string{filepath.Join(folder, "samples", "samples.go"): written},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	overlayFile := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
 	build := exec.Command("go", "build", "-overlay", overlayFile, "./samples")
 	build.Dir = folder
 	if out, err := build.CombinedOutput(); err != nil {

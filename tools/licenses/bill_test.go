@@ -8,22 +8,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheBillHasModulesAndTheConsolesPackages(t *testing.T) {
 	t.Chdir("../..")
 	folder := t.TempDir()
-	if err := os.WriteFile(folder+"/LICENSE", []byte("Apache License Version 2.0"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(folder+"/LICENSE", []byte("Apache License Version 2.0"), 0o600))
 	var out bytes.Buffer
-	if err := writeBill(&out, "v1.2.3", []module{{"example.com/m", "v2.0.0+incompatible", folder}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writeBill(&out, "v1.2.3", []module{{"example.com/m", "v2.0.0+incompatible", folder}}))
 	var written bill
-	if err := json.Unmarshal(out.Bytes(), &written); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &written))
 	console := map[string]bool{}
 	for _, c := range written.Components {
 		if strings.HasPrefix(c.PURL, "pkg:npm/") {
@@ -31,9 +27,7 @@ func TestTheBillHasModulesAndTheConsolesPackages(t *testing.T) {
 		}
 	}
 	texts, err := os.ReadFile("web/dist/licenses.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Split(string(texts), "\n")
 	found := 0
 	for i := range len(lines) - 1 {

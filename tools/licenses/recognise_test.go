@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestLicencesAreToldApart(t *testing.T) {
@@ -55,9 +57,7 @@ func TestAModuleWithoutALicenceThatIsKnownIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := module{path: "example.com/m", folder: t.TempDir()}
 			for file, text := range files {
-				if err := os.WriteFile(filepath.Join(m.folder, file), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(filepath.Join(m.folder, file), []byte(text), 0o600))
 			}
 			if found, err := m.licences(); err == nil {
 				t.Errorf("it is taken for %v", found)

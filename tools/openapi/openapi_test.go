@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const common = `
@@ -57,9 +59,7 @@ func built(t *testing.T, texts ...string) (map[string]any, error) {
 		return nil, err
 	}
 	var out map[string]any
-	if err := json.Unmarshal(asJSON, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(asJSON, &out))
 	return out, nil
 }
 
@@ -73,9 +73,7 @@ func at(v any, path ...string) any {
 
 func TestAnOperationGetsTheResponsesThatFollowFromIt(t *testing.T) {
 	document, err := built(t, common, things)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	get := at(document, "paths", "/things/{id}", "get")
 	for status, want := range map[string]string{
 		"400": "BadRequest", "401": "Unauthorized", "404": "NotFound", "429": "TooManyRequests",
@@ -125,9 +123,7 @@ paths:
       x-scope: any
       responses: {}
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	item := at(document, "paths", "/things/{id}")
 	for got, want := range map[string]string{
 		fmt.Sprint(at(item, "parameters")): "[map[$ref:#/components/parameters/ThingId]]",
@@ -172,9 +168,7 @@ func TestMistakesInPartsAreErrors(t *testing.T) {
 
 func TestJSONKeepsTheOrderAndLeavesOutWhatOnlyTheGeneratorReads(t *testing.T) {
 	var root yaml.Node
-	if err := yaml.Unmarshal([]byte("b: 2026-01-01\na: {x-go-name: B, c: [1, null, true]}\n"), &root); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte("b: 2026-01-01\na: {x-go-name: B, c: [1, null, true]}\n"), &root))
 	if got, err := toJSON(root.Content[0]); err != nil || string(got) != `{"b":"2026-01-01","a":{"c":[1,null,true]}}`+
 		"\n" {
 		t.Errorf("JSON = %s, %v", got, err)
@@ -195,9 +189,7 @@ func TestWhatRequestsAreCheckedByIsReducedToWhatTheyNeed(t *testing.T) {
 					"title": "Text"}, "key": {"$ref": "#/components/schemas/Key"},
 					"parts": {"items": {"$ref": "#/components/schemas/Thing"}}}, "required": ["description"]}}},
 		"x-problems": {"taken": {"status": 409}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const want = `{"components":{"parameters":{"Limit":{"in":"query","name":"limit","schema":{"type":"integer"}}},` +
 		`"schemas":{"Key":{"type":"string","x-secret":true},"Thing":{"properties":{"description":{"type":"string"},` +
 		`"key":{"$ref":"#/components/schemas/Key"},"parts":{"items":{"$ref":"#/components/schemas/Thing"}}},` +

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAnOperationGetsWhatIsTheSameForAllOfItsKind(t *testing.T) {
@@ -45,9 +47,7 @@ paths:
       x-access: {area: workspace, scope: any}
       responses: {}
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	item, open := at(document, "paths", "/things/{thing_id}/revisions/{revision}"), at(document, "paths",
 		"/api/workspaces", "post")
 	get, patch := at(item, "get"), at(item, "patch")
@@ -98,9 +98,7 @@ paths:
   /parts/things: {get: {x-access: {area: public}, responses: {}}}
 `
 	document, err := built(t, common, part)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for path, want := range map[string]string{
 		"/api/things/{parts}": "[things]", "/api/things/{thing_id}/parts/{part_id}/weight": "[parts]",
 		"/api/spare-parts": "[parts]", "/parts/things": "[things]",
@@ -126,9 +124,7 @@ func TestTheNameOfAMethodOfTheClientsFollowsFromThePathAndTheOperation(t *testin
 	} {
 		document, err := built(t, common,
 			`paths: {"`+c.path+`": {get: {`+c.operation+`, x-access: {area: public}, responses: {}}}}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := at(document, "paths", c.path, "get", "x-sdk"); got != c.want {
 			t.Errorf("%s, %s: the method is %v, want %s", c.path, c.operation, got, c.want)
 		}
@@ -139,17 +135,13 @@ func TestTheNameOfAMethodOfTheClientsFollowsFromThePathAndTheOperation(t *testin
 // and its examples: -v prints the average and the median.
 func TestAnOperationOfTheContractTakesSixteenLinesOnAverage(t *testing.T) {
 	files, err := filepath.Glob("../../adapters/rest/openapi/spec/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	method := regexp.MustCompile(`^    (get|post|put|patch|delete|head|options):$`)
 	outside := regexp.MustCompile(`^ {0,4}\S`)
 	var lengths []int
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		inside := false
 		for line := range strings.Lines(string(text)) {
 			switch line = strings.TrimRight(line, "\n"); {

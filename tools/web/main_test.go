@@ -10,17 +10,15 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheCommittedConsoleIsBuiltFromItsSources(t *testing.T) {
 	want, err := fingerprint("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := os.ReadFile("../../" + sourcesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if strings.TrimSpace(string(got)) != want {
 		t.Error("web/dist is out of date: run .ci/run web")
 	}
@@ -62,8 +60,6 @@ func TestTheCommittedCompressedFilesAreThoseBesideThem(t *testing.T) {
 func size(t *testing.T, name string) int64 {
 	t.Helper()
 	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return info.Size()
 }

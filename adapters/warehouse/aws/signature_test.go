@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestATokenForRDSIsThatOfAWS compares with the token in the tests of botocore, AWS's own library. The access key is a
@@ -41,9 +43,7 @@ func TestAPresignedRequestIsThatOfTheManual(t *testing.T) {
 func TestASignedRequestIsThatOfTheTestSuite(t *testing.T) {
 	key := Key{ID: "AKIDEXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", Region: "us-east-1"}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.amazonaws.com/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	key.Authorize(r, "service", Hash([]byte("Param1=value1")), time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC))
 	const want = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, " +
@@ -73,9 +73,7 @@ func TestASignedRequestIsThatOfTheManual(t *testing.T) {
 		u := url.URL{Scheme: "https", Host: "examplebucket.s3.amazonaws.com", Path: test.path, RawPath: Path(test.path),
 			RawQuery: Query(test.query)}
 		r, err := http.NewRequestWithContext(t.Context(), test.method, u.String(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, h := range test.header {
 			r.Header.Set(h[0], h[1])
 		}

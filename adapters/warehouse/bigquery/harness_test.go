@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // hosted has a server of the test's in Google's place.
@@ -48,9 +49,7 @@ func keyFile(t *testing.T, email string) string {
 		"token_uri":       "https://127.0.0.2:1/token",
 		"universe_domain": "example.com",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func guard(target ports.Target, end time.Time) warehouse.Network {
@@ -69,20 +70,14 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		SlowRuns: func(t *testing.T) bool {
 			text, err := shared(t).ask(`SELECT count() FROM system.processes WHERE user = 'reader'
 				AND positionUTF8(query, 'slow') > 0`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return text != "0"
 		},
 		Sessions: func(t *testing.T) int {
 			text, err := shared(t).ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n, err := strconv.Atoi(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return n
 		},
 	}
@@ -159,9 +154,7 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	}
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		n, err := s.ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n == "0" {
 			return
 		}

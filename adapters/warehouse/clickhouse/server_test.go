@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -240,9 +241,7 @@ func crowdedUser(t *testing.T) ports.Target {
 // fullServer runs as many statements as it may, which is one.
 func fullServer(t *testing.T) ports.Target {
 	s, err := open(shared(t).authority, "<max_concurrent_queries>1</max_concurrent_queries>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	if _, err := s.ask("CREATE DATABASE shop"); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheLargestResultOfShortValuesTakesLittleMemory decodes a result of the largest size, whose values have one
@@ -20,9 +21,7 @@ func TestTheLargestResultOfShortValuesTakesLittleMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	var r response
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &r))
 	rows := 0
 	if err := r.Result.each(func(row []*string) error {
 		if rows++; len(row) != 5 || *row[0] != "a" || row[3] != nil {

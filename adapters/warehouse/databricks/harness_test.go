@@ -24,6 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // hosted has a server of the test's in place of a workspace.
@@ -379,9 +380,7 @@ func TestACredentialNamesAWorkspaceAndOneWayToSignIn(t *testing.T) {
 			"http_path": "/sql/1.0/warehouses/a1b2"}
 		maps.Copy(fields, tt.fields)
 		body, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := connection.ParseCredential(databricks.Kind, body)
 		var at []string
 		if wrong, ok := errors.AsType[*fault.Error](err); ok {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestNothingIsLeftToTheDriversDefaults holds configure to all fields that the driver has, and the
@@ -32,9 +33,7 @@ func TestNothingIsLeftToTheDriversDefaults(t *testing.T) {
 		"disable": false} {
 		c, err := connection.ParseCredential(connection.MySQL,
 			[]byte(`{"host":"db.example.com","database":"d?allowAllFiles=true","username":"u","tls":"`+mode+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		config := configure(ports.Target{Credential: c, Limits: ports.DefaultLimits()}, nil)
 		if config.AllowCleartextPasswords != clear {
 			t.Errorf("with %s, a password may be sent in the clear: %v", mode, config.AllowCleartextPasswords)

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func guard(target ports.Target, end time.Time) warehouse.Network {
@@ -75,18 +76,14 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		},
 		Slow: ref("slow"),
 		SlowRuns: func(t *testing.T) (runs bool) {
-			if err := shared(t).admin.QueryRow(`SELECT count(*) > 0 FROM information_schema.PROCESSLIST
-				WHERE USER = 'reader' AND INFO LIKE '%FROM ` + "`shop`.`slow`" + `%'`).Scan(&runs); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, shared(t).admin.QueryRow(`SELECT count(*) > 0 FROM information_schema.PROCESSLIST
+				WHERE USER = 'reader' AND INFO LIKE '%FROM `+"`shop`.`slow`"+`%'`).Scan(&runs))
 			return runs
 		},
 		Sessions: func(t *testing.T) int {
 			var n int
-			if err := shared(t).admin.QueryRow(`SELECT count(*) FROM information_schema.PROCESSLIST
-				WHERE USER = 'reader'`).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, shared(t).admin.QueryRow(`SELECT count(*) FROM information_schema.PROCESSLIST
+				WHERE USER = 'reader'`).Scan(&n))
 			return n
 		},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -148,9 +149,7 @@ func port(address string) uint16 {
 func small(t *testing.T) *server {
 	t.Helper()
 	s, err := open(map[string]string{"max_connections": "10"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	t.Cleanup(func() { s.admin.Close() })
 	s.authority = shared(t).authority
@@ -160,9 +159,7 @@ func small(t *testing.T) *server {
 func keep(t *testing.T, db *sql.DB) *sql.Conn {
 	t.Helper()
 	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -182,9 +179,7 @@ func fullServer(t *testing.T) ports.Target {
 func crowdedUser(t *testing.T) ports.Target {
 	s := shared(t)
 	db, err := sql.Open("mysql", fmt.Sprintf("crowded:%s@tcp(127.0.0.1:%d)/shop", warehouses.Canary, s.port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	keep(t, db)
 	return s.target(t, map[string]any{"username": "crowded"})

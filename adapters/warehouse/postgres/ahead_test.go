@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // database creates a database, which ends with the test, and runs statements in it.
@@ -28,9 +29,7 @@ func (s *server) database(t *testing.T, name string, statements ...string) {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("postgres", strings.Replace(s.URL, "/postgres?", "/"+name+"?", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		db.Close()
 		if _, err := s.admin.Exec(`DROP DATABASE ` + name + ` WITH (FORCE)`); err != nil {
@@ -56,9 +55,7 @@ func previewed(t *testing.T, target ports.Target, q connection.PreviewQuery) ([]
 	}
 	before := trips.Swap(0)
 	p, err := w.Preview(t.Context(), target, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p.Rows, trips.Load() - before
 }
 

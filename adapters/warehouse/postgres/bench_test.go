@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // BenchmarkWarehouse compares a probe and a preview, directly and through a child, with what the bare driver
@@ -21,9 +22,7 @@ import (
 // shows; two milliseconds away, as in the next data centre, the round trips do.
 func BenchmarkWarehouse(b *testing.B) {
 	s, err := start()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Run("loopback", func(b *testing.B) { compare(b, s, s.port) })
 	b.Run("2ms", func(b *testing.B) { compare(b, s, delayed(b, s.port, time.Millisecond)) })
 }
@@ -56,9 +55,7 @@ func delayed(b *testing.B, port uint16, by time.Duration) uint16 {
 		to.Close()
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -87,15 +84,11 @@ func compare(b *testing.B, s *server, port uint16) {
 			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require",
 				port, warehouses.Canary)
 			c, err := pgconn.Connect(ctx, address)
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			if _, err := c.Exec(ctx, sql).ReadAll(); err != nil {
 				b.Fatal(err)
 			}
-			if err := c.Close(ctx); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, c.Close(ctx))
 		}
 	}
 	probe := func(w ports.Warehouse) func(context.Context) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestNothingComesFromTheEnvironment compares the configuration in a clean environment with that in one that
@@ -18,15 +19,11 @@ import (
 func TestNothingComesFromTheEnvironment(t *testing.T) {
 	c, err := connection.ParseCredential(connection.Postgres,
 		[]byte(`{"host":"db.example.com","database":"d","username":"u"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	configured := func() *pgconn.Config {
 		config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none " +
 			"sslmode=disable")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		configure(config, ports.Target{Credential: c, Limits: ports.DefaultLimits()}, true)
 		return config
 	}
@@ -37,9 +34,7 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 		".pgpass":          "*:*:*:*:theirs\n",
 		".pg_service.conf": "[ours]\nhost=127.0.0.2\nuser=theirs\npassword=theirs\nsslmode=require\nkrbspn=theirs\nsearch_path=theirs\ntarget_session_attrs=read-write\n",
 	} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
 	}
 	for name, value := range map[string]string{
 		"HOME": home, "PGHOST": "127.0.0.2,127.0.0.3", "PGPORT": "1", "PGDATABASE": "theirs", "PGUSER": "theirs",

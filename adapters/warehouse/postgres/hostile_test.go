@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
@@ -270,9 +271,7 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 func expired(t *testing.T) ports.Target {
 	certificate, key := shared(t).authority.Sign(t, -time.Hour, "127.0.0.1")
 	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	port := fixture.Listener(t, func(c net.Conn) {
 		say(c, []byte{'S'})
 		warehouses.OverTLS(&tls.Config{Certificates: []tls.Certificate{pair}}, hold)(c)

@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // redshiftWithAPI is a Redshift whose API gives temporary passwords. It returns the port of both. PostgreSQL itself
@@ -141,13 +142,9 @@ func TestRedshiftWithAKeyThroughTheChild(t *testing.T) {
 
 func TestThePasswordOfRedshiftIsNotFetchedThroughAnSSHServer(t *testing.T) {
 	public, _, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hostKey, err := ssh.NewPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	api := fixture.NewRedshiftAPI()
 	r := redshiftWithKey(t).Probe(t.Context(), redshiftKeyTarget(t, api, redshiftWithAPI(t, api), map[string]any{
 		"ssh_host": "127.0.0.1", "ssh_port": fixture.ClosedPort(t), "ssh_username": "u", "ssh_password": "p",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -216,9 +217,7 @@ func sharedRedshift(t *testing.T) *server {
 func TestTheImitationOfRedshiftRefusesWhatRedshiftLacks(t *testing.T) {
 	s := sharedRedshift(t)
 	c, err := s.admin.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	defer c.ExecContext(t.Context(), `RESET ROLE`) // because another test may get this connection
 	if _, err := c.ExecContext(t.Context(), `SET ROLE reader`); err != nil {

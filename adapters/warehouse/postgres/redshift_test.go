@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func directRedshift(*testing.T) ports.Warehouse { return postgres.NewRedshift(guard) }
@@ -101,17 +102,13 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		},
 		Slow: ref("slow"),
 		SlowRuns: func(t *testing.T) (runs bool) {
-			if err := sharedRedshift(t).admin.QueryRow(`SELECT count(*) > 0 FROM pg_stat_activity WHERE
-				usename LIKE '%reader' AND state = 'active' AND query LIKE '%slow%'`).Scan(&runs); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, sharedRedshift(t).admin.QueryRow(`SELECT count(*) > 0 FROM pg_stat_activity WHERE
+				usename LIKE '%reader' AND state = 'active' AND query LIKE '%slow%'`).Scan(&runs))
 			return runs
 		},
 		Sessions: func(t *testing.T) (n int) {
-			if err := sharedRedshift(t).admin.QueryRow(`SELECT count(*) FROM pg_stat_activity
-				WHERE usename LIKE '%reader'`).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, sharedRedshift(t).admin.QueryRow(`SELECT count(*) FROM pg_stat_activity
+				WHERE usename LIKE '%reader'`).Scan(&n))
 			return n
 		},
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // counted is a connection that counts how often its server was waited for after something was said.
@@ -61,16 +62,12 @@ func TestRoundTrips(t *testing.T) {
 	took := func(call func() error) int64 {
 		t.Helper()
 		trips.Store(0)
-		if err := call(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, call())
 		return trips.Load()
 	}
 	config, err := pgconn.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres "+
 		"sslmode=require", s.port, warehouses.Canary))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		return &counted{Conn: c, trips: &trips}, err

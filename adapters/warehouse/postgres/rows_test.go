@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestLongValuesOfRowsAreCutAndNamesOfColumnsDoNotMatter(t *testing.T) {
@@ -30,7 +31,7 @@ func TestLongValuesOfRowsAreCutAndNamesOfColumnsDoNotMatter(t *testing.T) {
 	target.Limits.Bytes = 1 << 20
 	read := func(q connection.RowsQuery) (got []string) {
 		q.Table.Schema, q.Limit = "cut", 10
-		if err := direct(t).Rows(t.Context(), target, q, func(b column.Batch) error {
+		require.NoError(t, direct(t).Rows(t.Context(), target, q, func(b column.Batch) error {
 			for cells := range b.Rows.All() {
 				for _, c := range cells {
 					if c == nil {
@@ -40,9 +41,7 @@ func TestLongValuesOfRowsAreCutAndNamesOfColumnsDoNotMatter(t *testing.T) {
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return got
 	}
 	got := read(connection.RowsQuery{Table: connection.TableRef{Name: "texts"}, Columns: []string{"name", "size"}})

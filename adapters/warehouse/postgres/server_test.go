@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -208,9 +209,7 @@ var startFull = sync.OnceValues(func() (*server, error) {
 func full(t *testing.T) *server {
 	t.Helper()
 	s, err := startFull()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -221,31 +220,19 @@ func fullServer(t *testing.T) ports.Target {
 // endingServer is told to stop once all sessions are over, and one is not.
 func endingServer(t *testing.T) ports.Target {
 	s, err := startSmall()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	t.Cleanup(func() { s.admin.Close() })
 	c, err := s.admin.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	var folder string
-	if err := c.QueryRowContext(t.Context(), `SHOW data_directory`).Scan(&folder); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.QueryRowContext(t.Context(), `SHOW data_directory`).Scan(&folder))
 	b, err := os.ReadFile(filepath.Join(folder, "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pid, err := strconv.Atoi(string(bytes.SplitN(b, []byte("\n"), 2)[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
 	target := s.target(t, map[string]any{"tls": "disable"})
 	// It takes note of the signal a moment later.
 	for start := time.Now(); direct(t).Probe(t.Context(), target).Failure() != connection.ServerStarting; {

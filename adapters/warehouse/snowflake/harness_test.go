@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // hosted has a server of the test's in Snowflake's place.
@@ -305,9 +306,7 @@ func TestAccountsAreAtSnowflakesHosts(t *testing.T) {
 			t.Errorf("%s is at %s:%d", account, host, port)
 		}
 		token, err := snowflake.Sign(target(t, 1, map[string]any{"account": account}).Credential, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		claims, _ := fixture.VerifyJWT(token, func(map[string]any) *rsa.PublicKey { return &hosted.Key.PublicKey })
 		issuer, _ := claims["iss"].(string)
 		if claims["sub"] != want.issuer || !strings.HasPrefix(issuer, want.issuer+".SHA256:") ||
@@ -321,9 +320,7 @@ func TestAccountsAreAtSnowflakesHosts(t *testing.T) {
 	} {
 		text, err := json.Marshal(map[string]string{"account": account, "database": "D", "warehouse": "W",
 			"username": "U", "private_key": hosted.KeyPEM(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := connection.ParseCredential(snowflake.Kind, text); err == nil {
 			t.Errorf("account %q is taken", account)
 		}

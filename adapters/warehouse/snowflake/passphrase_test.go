@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -19,9 +20,7 @@ func TestKeysWithAPassphrase(t *testing.T) {
 		c := exec.CommandContext(t.Context(), openssl, args...)
 		c.Stdin = strings.NewReader(hosted.KeyPEM(t))
 		out, err := c.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(out)
 	}
 	for name, options := range map[string][]string{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // keys are columns with values of which each is another one.
@@ -31,7 +32,7 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 		"INSERT INTO keys VALUES " + all.Rows + ";"
 	for encoding, file := range map[string]string{"UTF-8": "narrow.db", "UTF-16le": "wide.db"} {
 		folder := t.TempDir()
-		must(t, os.MkdirAll(folder, 0o700))
+		require.NoError(t, os.MkdirAll(folder, 0o700))
 		create(t, filepath.Join(folder, file), `PRAGMA encoding = "`+encoding+`"; `+statements)
 		for _, table := range []string{"keys", "seen"} {
 			t.Run(table+" in "+encoding, func(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // childMode is the argument that makes this test binary a child process; the folder follows.
@@ -70,7 +71,7 @@ func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	in := filepath.Join(dir, "warehouses")
-	must(t, os.Mkdir(in, 0o700))
+	require.NoError(t, os.Mkdir(in, 0o700))
 	columns := make([]string, connection.MaxColumns+50)
 	for i := range columns {
 		columns[i] = fmt.Sprintf("c%d TEXT", i)
@@ -78,36 +79,30 @@ func folder(t *testing.T) string {
 	create(t, filepath.Join(in, "sample.db"),
 		fmt.Sprintf(sample, strings.Repeat("é", 300), strings.Join(columns, ", ")))
 	create(t, filepath.Join(dir, "outside.db"), `CREATE TABLE secrets (id INTEGER)`)
-	must(t, os.WriteFile(filepath.Join(in, "text.db"), []byte(strings.Repeat("this is no database. ", 100)), 0o600))
-	must(t, os.Symlink(filepath.Join(dir, "outside.db"), filepath.Join(in, "link.db")))
-	must(t, os.Mkdir(filepath.Join(in, "folder.db"), 0o700))
-	must(t, syscall.Mkfifo(filepath.Join(in, "pipe.db"), 0o600))
+	text := strings.Repeat("this is no database. ", 100)
+	require.NoError(t, os.WriteFile(filepath.Join(in, "text.db"), []byte(text), 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "outside.db"), filepath.Join(in, "link.db")))
+	require.NoError(t, os.Mkdir(filepath.Join(in, "folder.db"), 0o700))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(in, "pipe.db"), 0o600))
 	return in
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func create(t *testing.T, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
-	must(t, err)
+	require.NoError(t, err)
 	defer db.Close()
 	_, err = db.Exec(statements)
-	must(t, err)
+	require.NoError(t, err)
 }
 
 func target(file string) func(*testing.T) ports.Target {
 	return func(t *testing.T) ports.Target {
 		t.Helper()
 		text, err := json.Marshal(map[string]string{"file": file})
-		must(t, err)
+		require.NoError(t, err)
 		c, err := connection.ParseCredential(connection.SQLite, text)
-		must(t, err)
+		require.NoError(t, err)
 		return ports.Target{Credential: c, Limits: ports.Limits{Connect: proof.Patience, Statement: proof.Patience,
 			Total: 2 * proof.Patience, Bytes: 1 << 20}}
 	}
@@ -232,8 +227,8 @@ func TestWarehouseThroughTheChild(t *testing.T) {
 	in := folder(t)
 	warehouses.Warehouse(t, harness(func(t *testing.T) ports.Warehouse {
 		runner, err := confine.New(confine.DefaultLimits(), 4, program, childMode, in)
-		must(t, err)
-		t.Cleanup(func() { must(t, runner.Close()) })
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, runner.Close()) })
 		return warehouse.NewConfined(runner.Run, runner.Stream)
 	}))
 }
@@ -244,7 +239,7 @@ func TestAFileInWALModeIsReadWithoutATouch(t *testing.T) {
 		`PRAGMA journal_mode = WAL; CREATE TABLE kept (id INTEGER); INSERT INTO kept VALUES (1)`)
 	before := listing(t, in)
 	found, err := sqlite.New(in).Tables(t.Context(), target("wal.db")(t), connection.TableQuery{Limit: 10})
-	must(t, err)
+	require.NoError(t, err)
 	if len(found) != 1 || found[0].Name != "kept" {
 		t.Errorf("tables = %+v", found)
 	}
@@ -257,10 +252,10 @@ func TestAFileInWALModeIsReadWithoutATouch(t *testing.T) {
 func listing(t *testing.T, dir string) (all string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	must(t, err)
+	require.NoError(t, err)
 	for _, e := range entries {
 		info, err := e.Info()
-		must(t, err)
+		require.NoError(t, err)
 		all += fmt.Sprintln(e.Name(), info.Size(), info.ModTime())
 	}
 	return all

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -25,9 +26,7 @@ func tsql(t *testing.T, s *server, encryption, password, sql string) string {
 		config: fmt.Sprintf("[standin]\nhost = 127.0.0.1\nport = %d\ntds version = 7.4\nencryption = %s\n"+
 			"ca file = %s\ncheck certificate hostname = no\nclient charset = UTF-8\n", s.Port, encryption, authority),
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 	defer cancel()

@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // to look at what is stored
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Patience is how long a test waits for something that should happen soon.
@@ -62,9 +63,7 @@ func Deploy(t testing.TB, database, config string, settings ...string) *Deployme
 	t.Helper()
 	d := &Deployment{Folder: t.TempDir(), Database: database}
 	file := filepath.Join(d.Folder, "atrium.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
 	d.Env = append([]string{
 		"HOME=" + d.Folder, "TMPDIR=" + os.TempDir(), "ATRIUM_CONFIG=" + file, "ATRIUM_DATA=" + d.Data(),
 		"ATRIUM_SERVER_ADDR=127.0.0.1:0", "ATRIUM_METRICS_ADDR=127.0.0.1:0",
@@ -112,9 +111,7 @@ func (d *Deployment) Open(t testing.TB) *sql.DB {
 		driver, source = "postgres", d.Database
 	}
 	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db.SetMaxIdleConns(16) // of tests that ask from many goroutines; connecting takes PostgreSQL 5 ms
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -141,9 +138,7 @@ func (d *Deployment) Start(t testing.TB, binary string) *Node {
 	t.Helper()
 	n := &Node{Deployment: d, Output: &Output{}, process: d.Command(binary, "serve"), ended: make(chan struct{})}
 	n.process.Stdout, n.process.Stderr = n.Output, n.Output
-	if err := n.process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.process.Start())
 	go func() {
 		_ = n.process.Wait()
 		close(n.ended)

@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // witness is a testing.TB that records failures.
@@ -129,13 +130,9 @@ func TestValidatingTransport(t *testing.T) {
 						Body: io.NopCloser(strings.NewReader(tt.body))})
 			} else {
 				req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				resp, err := (&http.Client{Transport: conformance.ValidatingTransport(saw)}).Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				body, err := io.ReadAll(resp.Body)
 				_ = resp.Body.Close()
 				if err != nil || (tt.status != http.StatusNotModified && string(body) != tt.body) {
@@ -162,9 +159,7 @@ func TestARepeatedProblemIsStillChecked(t *testing.T) {
 			StatusCode: status,
 			Header:     http.Header{"Content-Type": {"application/problem+json"}, "Request-Id": {id}},
 		}, []byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return violations
 	}
 	for range 2 {

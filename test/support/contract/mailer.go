@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Mailer is the suite for ports.Mailer. open returns a working mailer, and a function that returns the number of mails
@@ -47,9 +48,7 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 			m, taken := open(t)
 			mail := good
 			change(&mail)
-			if err := m.Send(t.Context(), mail); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, m.Send(t.Context(), mail))
 			if n := taken(); n != 1 {
 				t.Errorf("%d mails were taken, want 1", n)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Sealer is the suite for ports.Sealer. The adapter's own tests check that old keys still open, because the port has
@@ -18,9 +19,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 	seal := func(t *testing.T, s ports.Sealer, plain, associated []byte) []byte {
 		t.Helper()
 		sealed, err := s.Seal(plain, associated)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return sealed
 	}
 	refuse := func(t *testing.T, s ports.Sealer, sealed, associated []byte) {

@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
@@ -44,9 +45,7 @@ var (
 func patient(t *testing.T, url string) string {
 	t.Helper()
 	u, err := neturl.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q := u.Query()
 	q.Set("connect_timeout", strconv.Itoa(int(proof.Patience.Seconds())))
 	u.RawQuery = q.Encode()
@@ -75,9 +74,7 @@ func Raw(t *testing.T, url string) *sql.DB {
 		name, source = "sqlite", path
 	}
 	db, err := sql.Open(name, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -86,13 +83,9 @@ func Raw(t *testing.T, url string) *sql.DB {
 func Keyring(t *testing.T) ports.Sealer {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := seal.Create(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, seal.Create(file))
 	ring, err := seal.Open(seal.Config{KeyFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ring.Sealer(seal.Answers)
 }
 
@@ -105,9 +98,7 @@ func Watched(t *testing.T, url string) (*sqlstore.DB, *statements.Log) {
 		func(c driver.Connector) *sql.DB {
 			return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	return db, sent
 }
@@ -120,9 +111,7 @@ func Unguarded(t *testing.T, url string) *sqlx.DB {
 		driver, source = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
 	}
 	db, err := sqlx.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -37,9 +38,7 @@ func SQLite(t testing.TB, path string) string {
 func Postgres(t testing.TB) string {
 	t.Helper()
 	name, err := templateName()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return services.PostgresCopy(t, name, migrate)
 }
 

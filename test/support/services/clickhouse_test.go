@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -20,15 +21,11 @@ func TestStartClickHouse(t *testing.T) {
 	</yandex>`
 	server, err := services.StartClickHouse("<include_from>more.xml</include_from>", users,
 		map[string]string{"more.xml": "<yandex/>"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer server.Stop()
 	ask := func(sql string) string {
 		answer, err := http.Post(server.URL, "text/plain", strings.NewReader(sql))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK {

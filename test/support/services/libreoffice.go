@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Convert has LibreOffice write a document in another format, such as xlsx, and returns it. name is
@@ -28,21 +30,15 @@ func ConvertIn(t testing.TB, locale, name string, content []byte, format string)
 	}
 	folder := t.TempDir()
 	in := filepath.Join(folder, name)
-	if err := os.WriteFile(in, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(in, content, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	// Its profile is its own, so that it does not hand the document to another LibreOffice that runs.
 	profile := filepath.Join(folder, "profile")
-	if err := os.MkdirAll(filepath.Join(profile, "user"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(profile, "user"), 0o700))
 	settings := fmt.Sprintf(localeSetting, locale)
 	file := filepath.Join(profile, "user", "registrymodifications.xcu")
-	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
 	convert := exec.CommandContext(ctx, program, "-env:UserInstallation=file://"+profile, "--headless",
 		"--norestore",
 		"--convert-to", format, "--outdir", filepath.Join(folder, "out"), in)
@@ -55,9 +51,7 @@ func ConvertIn(t testing.TB, locale, name string, content []byte, format string)
 		t.Fatalf("LibreOffice made %q, %v", made, err)
 	}
 	written, err := os.ReadFile(made[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return written
 }
 

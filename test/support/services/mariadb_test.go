@@ -10,20 +10,17 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 func TestStartMariaDB(t *testing.T) {
 	server, err := services.StartMariaDB(map[string]string{"max_connections": "23", "init_file": "@/first"},
 		map[string]string{"first": "CREATE DATABASE made;\n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer server.Stop()
 	db, err := sql.Open("mysql", server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if got := query(t, db, `SELECT @@max_connections`); got != "23" {
 		t.Errorf("max_connections = %s", got)

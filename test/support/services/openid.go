@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const openIDScript = `
@@ -35,9 +37,7 @@ func OpenIDProvider(t testing.TB, redirect string) (issuer string) {
 		t.Fatalf("this test needs an OpenID provider: %v", err)
 	}
 	text, err := os.ReadFile(bin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server, err := program{
 		name: "openid", script: openIDScript, args: []string{redirect},
 		files: map[string]string{"openid": string(text)},

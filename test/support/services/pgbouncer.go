@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/url"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // pgbouncerScript keeps PgBouncer.
@@ -73,9 +75,7 @@ func PgBouncer(t testing.TB, database, mode string) *PgBouncerServer {
 			"pgbouncer).", err)
 	}
 	through, err := url.Parse(b.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.port = through.Port()
 	t.Cleanup(func() { b.Stop() })
 	return b

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // durablePostgres is postgresScript for a server that may be stopped and started again, and that keeps
@@ -57,9 +59,7 @@ func StartOwnPostgres(t testing.TB) *OwnPostgres {
 		ready: answers,
 	}
 	server, err := p.start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(server.Stop)
 	return &OwnPostgres{server, t}
 }
@@ -79,13 +79,9 @@ serve() {
 func (p *OwnPostgres) Standby() *Server {
 	p.t.Helper()
 	bin, err := postgresBin()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	primary, err := url.Parse(p.URL)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	standby := program{
 		name: "a standby of postgres", script: standbyScript, args: []string{bin, primary.Port()},
 		url: func(port int) string {
@@ -94,9 +90,7 @@ func (p *OwnPostgres) Standby() *Server {
 		ready: answers,
 	}
 	server, err := standby.start()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	p.t.Cleanup(server.Stop)
 	return server
 }
@@ -114,9 +108,7 @@ func (p *OwnPostgres) Down(crash bool) {
 	if err == nil {
 		err = os.WriteFile(p.down(), nil, 0o600)
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	require.NoError(p.t, err)
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(first)
 	if err == nil {

@@ -19,6 +19,7 @@ import (
 	_ "github.com/lib/pq"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -29,9 +30,7 @@ const child = "SERVICES_TEST_CHILD"
 func open(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("postgres", url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -62,9 +61,7 @@ func TestPostgres(t *testing.T) {
 		var left *sql.DB
 		t.Run("the test", func(t *testing.T) {
 			db, err := sql.Open("postgres", services.Postgres(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			name, left = query(t, db, `SELECT current_database()`), db
 		})
 		defer left.Close()
@@ -77,9 +74,7 @@ func TestPostgres(t *testing.T) {
 
 func TestStartPostgres(t *testing.T) {
 	server, err := services.StartPostgres()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer server.Stop()
 	db := open(t, server.URL)
 
@@ -108,9 +103,7 @@ func TestStartPostgres(t *testing.T) {
 func TestStartPostgresWith(t *testing.T) {
 	server, err := services.StartPostgresWith(map[string]string{"max_connections": "7", "hba_file": "@/rules"},
 		map[string]string{"rules": "host all postgres 127.0.0.1/32 trust\n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer server.Stop()
 	db := open(t, server.URL)
 	if got := query(t, db, `SHOW max_connections`); got != "7" {
@@ -180,9 +173,7 @@ func TestWithServices(t *testing.T) {
 		t.Parallel()
 		cmd := with(t, `echo url $TEST_POSTGRES_URL; read _; exit 7`)
 		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		db := open(t, output(t, cmd, "url "))
 		folder := filepath.Dir(query(t, db, `SHOW data_directory`))
 		pid := postmaster(t, folder)
@@ -234,12 +225,8 @@ func TestWithServices(t *testing.T) {
 func output(t *testing.T, cmd *exec.Cmd, prefix string) string {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	all := ""
 	for lines := bufio.NewScanner(out); lines.Scan(); all += lines.Text() + "\n" {
@@ -255,9 +242,7 @@ func output(t *testing.T, cmd *exec.Cmd, prefix string) string {
 func postmaster(t *testing.T, folder string) (pid int) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(folder, "data", "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := fmt.Sscan(string(b), &pid); err != nil || !alive(pid) {
 		t.Fatalf("there is no server %d: %v", pid, err)
 	}
@@ -286,9 +271,7 @@ func gone(t *testing.T, folder string, pid int) {
 func TestADumpHoldsWhatIsStored(t *testing.T) {
 	url := services.Postgres(t)
 	db, err := sql.Open("postgres", url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	for _, statement := range []string{`CREATE TABLE kept (a text, b bytea)`,
 		`INSERT INTO kept VALUES ('stored in the clear', 'stored as bytes')`} {

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const sshd = "/usr/sbin/sshd" // it wants to be called by its whole path
@@ -63,16 +65,12 @@ type SSHForwarder struct {
 func SSHForwarding(t testing.TB) SSHForwarder {
 	t.Helper()
 	_, host, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := SSHForwarder{HostKey: sshPublic(t, host)}
 	files := map[string]string{"key": sshPrivate(t, host)}
 	for options, into := range map[string]*string{"": &f.Key, "no-port-forwarding ": &f.IdleKey, "#": &f.Stranger} {
 		_, key, err := ed25519.GenerateKey(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		*into = sshPrivate(t, key)
 		files["authorized"] += options + sshPublic(t, key) + "\n"
 	}
@@ -88,9 +86,7 @@ func SSHForwarding(t testing.TB) SSHForwarder {
 	}
 	t.Cleanup(server.Stop)
 	address, err := netip.ParseAddrPort(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.Port = address.Port()
 	if f.Username, err = sshUsername(); err != nil { // a server without rights signs in no one else
 		t.Fatal(err)
@@ -144,18 +140,14 @@ var lockedSSHKey = sync.OnceValues(func() (key struct{ private, public string },
 func sshPrivate(t testing.TB, key ed25519.PrivateKey) string {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(key, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(pem.EncodeToMemory(block))
 }
 
 func sshPublic(t testing.TB, key ed25519.PrivateKey) string {
 	t.Helper()
 	public, err := ssh.NewPublicKey(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(public)))
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // server is a transport that returns one response after another, and keeps the requests.
@@ -52,9 +54,7 @@ func open(t *testing.T, name, endpoint, region string, responses ...response) (*
 	var u *url.URL
 	if endpoint != "" {
 		parsed, err := url.Parse(endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		u = parsed
 	}
 	b, s := Open(name, u, region, Credentials{ID: "id", Secret: "secret"}), &server{responses: responses}
@@ -105,9 +105,7 @@ func TestTheRegionIsWhereTheServerSays(t *testing.T) {
 			if _, err := b.Keys(t.Context(), "of/"); err != nil {
 				t.Fatal(err)
 			}
-			if err := b.Put(t.Context(), "of/x y$", "text/plain", []byte("body")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Put(t.Context(), "of/x y$", "text/plain", []byte("body")))
 			want := []string{"GET https://audit.s3.us-east-1.amazonaws.com/?delimiter=%2F&list-type=2&prefix=of%2F us-east-1",
 				"GET https://audit.s3.eu-west-1.amazonaws.com/?delimiter=%2F&list-type=2&prefix=of%2F eu-west-1",
 				"PUT https://audit.s3.eu-west-1.amazonaws.com/of/x%20y%24 eu-west-1"}
@@ -176,9 +174,7 @@ func TestCredentialsAreFoundWhereTheyAreDocumented(t *testing.T) {
 	other := filepath.Join(home, "other")
 	write := func(file, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 	}
 	write(filepath.Join(home, ".aws", "credentials"), "; mine\n[default]\n# aws_access_key_id = no\n"+
 		"aws_access_key_id = file-id\nAWS_SECRET_ACCESS_KEY=file=secret\n\n[ audit ]\naws_access_key_id=audit-id\n"+

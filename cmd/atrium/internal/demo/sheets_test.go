@@ -9,14 +9,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheSampleWorkbooksAreSuggestedRight(t *testing.T) {
 	folder := t.TempDir()
 	for range 2 { // what is there stays
-		if err := makeSheets(folder); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, makeSheets(folder))
 	}
 	documents := sheet.NewDocuments(node.SheetGuard, nil, folder, sheet.DefaultLimits())
 	for name, want := range map[string]struct {
@@ -39,9 +38,7 @@ func TestTheSampleWorkbooksAreSuggestedRight(t *testing.T) {
 			s, err := documents.Preview(t.Context(), "",
 				ports.SheetTarget{Location: source.SheetLocation{URL: source.FileScheme + name},
 					Offer: ports.SheetOffer{Files: true}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var headers []string
 			for _, h := range s.Preview.Headers {
 				headers = append(headers, h.Name)

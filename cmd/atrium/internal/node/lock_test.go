@@ -8,20 +8,17 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
 	c, err := configs.Load(configs.Source{Data: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := ServerAddr(c); got != "" {
 		t.Errorf("before any start: %q", got)
 	}
 	unlock, err := lockDatabase(c, "127.0.0.1:9000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := ServerAddr(c); got != "127.0.0.1:9000" {
 		t.Errorf("while it runs: %q", got)
 	}
@@ -36,9 +33,7 @@ func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
 	lock := filepath.Join(c.Data, "atrium.db"+lockSuffix)
 	// a process ID that no process has, as after SIGKILL; and the file of an earlier version
 	for _, text := range []string{"999999999\n127.0.0.1:9000\n", "1\n", ""} {
-		if err := os.WriteFile(lock, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(lock, []byte(text), 0o600))
 		if got := ServerAddr(c); got != "" {
 			t.Errorf("with %q: %q", text, got)
 		}
@@ -47,9 +42,7 @@ func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
 
 func TestAPortInUseSaysWhatToDo(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
 	var c configs.Config
 	c.Server.Addr = taken.Addr().String()

@@ -18,6 +18,8 @@ import (
 
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var spans = []*tracev1.ResourceSpans{{ScopeSpans: []*tracev1.ScopeSpans{{Spans: []*tracev1.Span{{
@@ -54,15 +56,11 @@ func TestSpansArriveAsTheEnvironmentSays(t *testing.T) {
 	write := func(file, kind string, der []byte) {
 		t.Helper()
 		text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, text, 0o600))
 	}
 	write(authority, "CERTIFICATE", server.Certificate().Raw)
 	der, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	write(key, "PRIVATE KEY", der)
 	for name, test := range map[string]struct {
 		variables map[string]string
@@ -88,12 +86,8 @@ func TestSpansArriveAsTheEnvironmentSays(t *testing.T) {
 			set(t, test.variables)
 			set(t, map[string]string{"CERTIFICATE": authority})
 			c, err := newClient()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.UploadTraces(t.Context(), spans); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, c.UploadTraces(t.Context(), spans))
 			r := <-arrived
 			var data tracev1.TracesData
 			if err := proto.Unmarshal(r.body, &data); err != nil || len(data.ResourceSpans) != 1 ||
@@ -184,9 +178,7 @@ func TestUploadsAreRetriedAsTheProtocolSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set(t, map[string]string{"ENDPOINT": "http://collector:4318", "HEADERS": "api-key=hunter2"})
 			c, err := newClient()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				c.http.Transport = &test.answers
 				begun := time.Now()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/profile"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestProfiles(t *testing.T) {
@@ -16,9 +17,7 @@ func TestProfiles(t *testing.T) {
 	open := func(t *testing.T) *profile.Profiles {
 		t.Helper()
 		p, err := profile.Open(environ)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return p
 	}
 	p := open(t)
@@ -27,9 +26,7 @@ func TestProfiles(t *testing.T) {
 	}
 	p.Set("work", profile.Profile{URL: "https://one.example.com", Key: "key-1"})
 	p.Set("home", profile.Profile{URL: "https://two.example.com", Key: "key-2", Workspace: "team"})
-	if err := p.Save(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Save())
 	if want := filepath.Join(home, ".config", "atrium", "profiles.json"); p.Path() != want {
 		t.Errorf("the file is %s, want %s", p.Path(), want)
 	}
@@ -47,21 +44,15 @@ func TestProfiles(t *testing.T) {
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("its mode is %v, %v", info.Mode(), err)
 		}
-		if err := os.Chmod(p.Path(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(p.Path(), 0o644))
 		if _, err := profile.Open(environ); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("a file that others can read: %v", err)
 		}
-		if err := os.Chmod(p.Path(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(p.Path(), 0o600))
 	})
 	t.Run("one can be removed", func(t *testing.T) {
 		p := open(t)
-		if err := errors.Join(p.Remove("home"), p.Save()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(p.Remove("home"), p.Save()))
 		if _, err := open(t).Get(""); !errors.Is(err, profile.ErrNone) {
 			t.Errorf("Get = %v", err)
 		}

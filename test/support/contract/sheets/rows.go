@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // sheetRows checks Rows on a sheet with these people below a title.
@@ -45,7 +46,7 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 	}
 	q := source.RowsQuery{Columns: []string{"E-mail", "Name (2)"}, Limit: 1000}
 	first, numbers, shown, err := read(q)
-	must(t, err)
+	require.NoError(t, err)
 	want := []string{"ann@example.com|Lee|", "bob@example.com|-|", "cid@example.com|Ray|", "dan@example.com|-|"}
 	if d := cmp.Diff(want, shown); d != "" {
 		t.Errorf("rows (-want +got):\n%s", d)
@@ -96,7 +97,7 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 		to.Location.HeaderRow, to.Within = 2, time.Minute
 		q = source.RowsQuery{Columns: []string{"E-mail"}, Limit: 10_000, After: 100}
 		_, numbers, shown, err = read(q)
-		must(t, err)
+		require.NoError(t, err)
 		last := len(shown) - 1
 		if len(shown) < 2900 || shown[last] != "2999@example.com|" || !slices.IsSorted(numbers) {
 			t.Errorf("%d rows", len(shown))

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Harness is a ports.Sheets with the place that it reads from.
@@ -46,9 +47,7 @@ func Sheets(t *testing.T, harness Harness) {
 	read := func(t *testing.T, to ports.SheetTarget) source.Sheet {
 		t.Helper()
 		s, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !slices.Contains(s.Tabs, s.Tab) {
 			t.Errorf("the tab read, %+v, is none of %+v", s.Tab, s.Tabs)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Values checks what the cells below the header Head of the first row are in a field of a type, as a multiset: as JSON,
@@ -39,7 +40,7 @@ func Values(t *testing.T, s ports.Sheets, target ports.SheetTarget, kind column.
 		}
 		return nil
 	})
-	must(t, err)
+	require.NoError(t, err)
 	slices.Sort(got)
 	want = slices.Sorted(slices.Values(want))
 	if d := cmp.Diff(want, got); d != "" {

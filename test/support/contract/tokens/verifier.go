@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Verifier is the suite for ports.Verifier. The adapter's own tests check the details of tokens and how often an issuer
@@ -24,7 +25,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		t.Run("a token signed with "+alg+" says who it is", func(t *testing.T) {
 			issuer := fixture.NewIssuer(t, alg)
 			c, err := open(t).Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
-			must(t, err)
+			require.NoError(t, err)
 			if c.Issuer != issuer.URL || c.Subject != "ann-1" || c.Email != "ann@example.com" || !c.EmailVerified ||
 				c.Raw["sub"] != "ann-1" || c.IssuedAt != noon || c.ExpiresAt != noon.Add(time.Hour) {
 				t.Fatalf("claims = %+v", c)
@@ -79,7 +80,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		v, token := open(t), issuer.Token(issuer.Claims(app, noon))
 		_, err := v.Verify(t.Context(), trust(issuer), token, noon)
-		must(t, err)
+		require.NoError(t, err)
 		issuer.Answer(fixture.Failing)
 		later := issuer.Token(issuer.Claims(app, noon.Add(time.Hour)))
 		if _, err := v.Verify(t.Context(), trust(issuer), later, noon.Add(time.Hour)); err != nil {
@@ -108,7 +109,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		v, old := open(t), issuer.Token(issuer.Claims(app, noon))
 		_, err := v.Verify(t.Context(), trust(issuer), old, noon)
-		must(t, err)
+		require.NoError(t, err)
 		issuer.Rotate(fixture.NewSigningKey(t, "ES256", "next"))
 		soon := noon.Add(time.Minute)
 		if _, err := v.Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, soon)), soon); err != nil {

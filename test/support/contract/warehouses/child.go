@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // childArgument is the argument that makes a test binary a child process.
@@ -43,9 +44,7 @@ func Confined[T testing.TB](t T) ports.Warehouse {
 func throughChild(t testing.TB, program ...string) ports.Warehouse {
 	t.Helper()
 	runner, err := confine.New(confine.DefaultLimits(), 4, program...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := runner.Close(); err != nil {
 			t.Error(err)

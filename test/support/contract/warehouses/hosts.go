@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // SilentFor is the limit for connecting to servers that take a connection and say nothing. Within it, a busy machine
@@ -33,13 +34,9 @@ func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]a
 		}
 	}
 	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := connection.ParseCredential(kind, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}
 	return ports.Target{Credential: c, Egress: identity.Egress{Allow: loopback}, Limits: ports.Limits{
 		Connect: proof.Patience, Statement: proof.Patience, Total: 2 * proof.Patience, Bytes: 1 << 20,

@@ -3,13 +3,13 @@ package warehouses
 import (
 	"errors"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func wantErr(t testing.TB, got, want error) {
