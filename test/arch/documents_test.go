@@ -76,3 +76,37 @@ func anchors(t *testing.T, path string) map[string]bool {
 	}
 	return all
 }
+
+var (
+	quotedPath = regexp.MustCompile("`((?:domain|ports|application|adapters|cmd|configs|test|tools|web|docs|deploy|clients|" +
+		"examples)/[\\w./-]*)`")
+	mediaType = regexp.MustCompile(`^application/(json|zip|x-|vnd|problem|merge|cloudevents)`)
+)
+
+// TestPathsInDocumentsExist looks up each path of the repository that a document quotes.
+func TestPathsInDocumentsExist(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md"} {
+		documents, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range documents {
+			if filepath.Base(document) == "CHANGELOG.md" {
+				continue
+			}
+			text, err := os.ReadFile(document)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, quoted := range quotedPath.FindAllStringSubmatch(string(text), -1) {
+				if mediaType.MatchString(quoted[1]) {
+					continue
+				}
+				if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(quoted[1]))); err != nil {
+					t.Errorf("%s: %s does not exist", document, quoted[1])
+				}
+			}
+		}
+	}
+}
