@@ -14,9 +14,6 @@ func BoundScans(store *DB, n int) {
 	store.Scans = db.ScanBounds{Templates: n, Keys: n, Presences: n, Events: n}
 }
 
-// ChatQuery reads a chat template.
-var ChatQuery = `SELECT ` + chatColumns + chatTables + ` WHERE t.id = ? AND t.workspace_id = ?`
-
 // Exec runs a statement that no store has.
 func Exec(ctx context.Context, store *DB, query string, args ...any) error {
 	_, err := store.Exec(ctx, query, args...)
