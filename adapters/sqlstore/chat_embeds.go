@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/chats"
+
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
@@ -98,7 +100,7 @@ func (s *Embeds) List(
 func (s *Embeds) Get(
 	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 ) (*chat.Template, *embed.Token, error) {
-	return s.db.embedToken(ctx, by, template, id, s.db.chatTemplate)
+	return s.db.embedToken(ctx, by, template, id, chats.NewStore(s.db.DB).Template)
 }
 
 func (store *DB) embedToken(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
@@ -122,7 +124,7 @@ func (store *DB) embedToken(ctx context.Context, by identity.Actor, template cha
 func (s *Embeds) Add(ctx context.Context, by identity.Actor, template chat.ID,
 	change func(*chat.Template, int) (*embed.Token, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		t, err := tx.lockedChat(ctx, by, template)
+		t, err := chats.NewStore(tx.DB).LockedTemplate(ctx, by, template)
 		if err != nil {
 			return err
 		}
@@ -175,7 +177,7 @@ func (store *DB) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
 func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	change func(*chat.Template, *embed.Token) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		t, token, err := tx.embedToken(ctx, by, template, id, tx.lockedChat)
+		t, token, err := tx.embedToken(ctx, by, template, id, chats.NewStore(tx.DB).LockedTemplate)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/chats"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
@@ -26,6 +27,7 @@ var areas = []db.Area{
 	connections.Area,
 	sources.Area,
 	prompts.Area,
+	chats.Area,
 	payments.Area,
 }
 
@@ -44,9 +46,6 @@ func (store *DB) Stores() ports.Stores {
 	s.DirectoryStores = ports.DirectoryStores{
 		DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
 	}
-	s.ChatStores = ports.ChatStores{
-		Chats: &Chats{store}, ChatLists: &ChatLists{store}, ChatVersions: &ChatVersions{store},
-	}
 	s.EmbedStores = ports.EmbedStores{
 		Embeds: &Embeds{store}, EmbedUses: &EmbedUses{store}, Replies: &EmbedReplies{store},
 	}
@@ -61,7 +60,7 @@ var eventHooks = &events.Hooks{
 	Wake: webhooks.Wake,
 	Templates: []events.Templates{
 		events.NewTemplates("prompt_template", "prompt_templates", prompts.SeenBy),
-		events.NewTemplates("chat_template", "chat_templates", chatSeenBy),
+		events.NewTemplates("chat_template", "chat_templates", chats.SeenBy),
 	},
 }
 

@@ -1,4 +1,4 @@
-package sqlstore
+package chats
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package sqlstore
+package chats
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (r *chatMemberRow) member() chat.Member {
 
 // saveChatMember writes one member; one without a role is removed. The address of an account is stored with the
 // account: only that of an invited person is stored here.
-func (store *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
+func (store *Store) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
 	if m.Role == access.None {
 		_, err := store.Exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
 		return err

@@ -1,4 +1,4 @@
-package sqlstore
+package chats
 
 import (
 	"context"
@@ -18,7 +18,7 @@ var promptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND
 
 // loadPromptLost reads t.PromptLost, by itself: SQLite compiles the statement each time in a transaction, which takes
 // longer than all of the rest of a change.
-func (store *DB) loadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
+func (store *Store) loadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
 	t.PromptLost = false
 	if t.Prompt == (chat.Prompt{}) && (t.Published == nil || t.Published.Prompt == (chat.Prompt{})) {
 		return nil

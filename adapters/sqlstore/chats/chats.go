@@ -1,4 +1,4 @@
-package sqlstore
+package chats
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // Chats stores chat templates.
-type Chats struct{ db *DB }
+type Chats struct{ db *Store }
 
 var _ ports.Chats = (*Chats)(nil)
 
@@ -41,7 +41,8 @@ const groupMemberColumn = `, COALESCE((SELECT MAX(g.role) FROM group_people p
 	JOIN chat_members g ON g.template_id = t.id AND g.user_id = p.group_id
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ?), 0) AS group_role`
 
-// chatsFor is templatesFor for chat templates. first are the arguments of columns.
+// chatsFor returns how a statement begins that selects columns of chat templates for a caller, and its arguments,
+// of which first are those of columns.
 func chatsFor(by identity.Actor, columns string, first ...any) (statement string, args []any) {
 	if !by.Grouped {
 		return `SELECT ` + columns + chatTables, append(first, by.User)
@@ -209,7 +210,7 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 	if err != nil {
 		return err
 	}
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO chat_templates (`+chatContentColumns+`, owner_id, workflows, status, visibility, search,
 				published_version_id, version_count, revision, updated_at, deleted_at, id, workspace_id, created_at,
@@ -230,7 +231,7 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 
 // Get implements ports.Chats.
 func (s *Chats) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	return s.db.chatTemplate(ctx, by, id)
+	return s.db.Template(ctx, by, id)
 }
 
 // Update implements ports.Chats.
@@ -243,12 +244,12 @@ func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID,
 func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, users []identity.UserID,
 	change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 	var t *chat.Template
-	err := s.db.inTx(ctx, func(tx *DB) error {
+	err := s.db.inTx(ctx, func(tx *Store) error {
 		present, err := tx.MembersOf(ctx, by.Workspace, users)
 		if err != nil {
 			return err
 		}
-		if t, err = tx.lockedChat(ctx, by, id); err != nil {
+		if t, err = tx.LockedTemplate(ctx, by, id); err != nil {
 			return err
 		}
 		parties := make([]chat.Party, len(users))
@@ -300,7 +301,8 @@ func (s *Chats) Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID
 	return found, err
 }
 
-func (store *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+// Template returns a template as the caller sees it, with its published version.
+func (store *Store) Template(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var row chatRow
 	begin, args := chatsFor(by, chatColumns)
 	found, err := store.Get(ctx, &row, begin+` WHERE t.id = ? AND t.workspace_id = ?`, append(args, id, by.Workspace)...)
@@ -320,8 +322,9 @@ func (store *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID
 	return t, err
 }
 
-// lockedChat locks a template that is about to change, and reads it, as lockTemplate explains.
-func (store *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+// LockedTemplate locks a template that is about to change, and reads it. PostgreSQL locks in a statement of its own:
+// one that also reads would see rows of other tables as they were before it waited.
+func (store *Store) LockedTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	store.DeclareChange(by.Workspace)
 	if store.Dialect.Lock != "" {
 		var one int
@@ -330,11 +333,11 @@ func (store *DB) lockedChat(ctx context.Context, by identity.Actor, id chat.ID) 
 			return nil, err
 		}
 	}
-	return store.chatTemplate(ctx, by, id)
+	return store.Template(ctx, by, id)
 }
 
 // chatParty reads the data of a user that a template needs.
-func (store *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
+func (store *Store) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
 	p := chat.Party{User: user}
 	if _, err := store.Get(ctx, &p.Members, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, id); err != nil {
 		return p, err
@@ -351,7 +354,7 @@ func (store *DB) chatParty(ctx context.Context, id chat.ID, user identity.UserID
 }
 
 // saveChat writes what a locked template recorded, and its values unless they are the same as before.
-func (store *DB) saveChat(ctx context.Context, previous, t *chat.Template) error {
+func (store *Store) saveChat(ctx context.Context, previous, t *chat.Template) error {
 	old, err := chatArgs(previous)
 	if err != nil {
 		return err
@@ -386,7 +389,7 @@ func (store *DB) saveChat(ctx context.Context, previous, t *chat.Template) error
 
 // saveChatReference stores what the prompt of a template names when it is set, by someone who may read it. Published
 // versions refer to prompts that were set before.
-func (store *DB) saveChatReference(ctx context.Context, t *chat.Template) error {
+func (store *Store) saveChatReference(ctx context.Context, t *chat.Template) error {
 	if t.Prompt == (chat.Prompt{}) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package chats
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ChatVersions reads the versions of chat templates.
-type ChatVersions struct{ db *DB }
+// Versions reads the versions of chat templates.
+type Versions struct{ db *Store }
 
-var _ ports.ChatVersions = (*ChatVersions)(nil)
+var _ ports.ChatVersions = (*Versions)(nil)
 
 type chatVersionRow struct {
 	chatRow
@@ -29,7 +29,7 @@ func (r *chatVersionRow) info() chat.VersionInfo {
 }
 
 // chatVersion reads a version; nil if there is none.
-func (store *DB) chatVersion(ctx context.Context, condition string, args ...any) (*chat.Version, error) {
+func (store *Store) chatVersion(ctx context.Context, condition string, args ...any) (*chat.Version, error) {
 	var row chatVersionRow
 	found, err := store.Get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+chatContentColumns+`
 		FROM chat_versions v WHERE `+condition, args...)
@@ -45,7 +45,7 @@ func (store *DB) chatVersion(ctx context.Context, condition string, args ...any)
 }
 
 // Get implements ports.ChatVersions.
-func (s *ChatVersions) Get(
+func (s *Versions) Get(
 	ctx context.Context, ws identity.WorkspaceID, template chat.ID, ref chat.VersionRef,
 ) (*chat.Version, error) {
 	v, err := s.db.chatVersion(ctx, `v.template_id = ? AND v.workspace_id = ? AND (v.id = ? OR v.number = ?)`,
@@ -58,7 +58,7 @@ func (s *ChatVersions) Get(
 }
 
 // List implements ports.ChatVersions.
-func (s *ChatVersions) List(
+func (s *Versions) List(
 	ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query,
 ) (chat.VersionPage, error) {
 	conditions, err := below(db.NewConditions(`v.template_id = ? AND v.workspace_id = ?`, template, ws), `v.number`, q)
@@ -78,7 +78,7 @@ func (s *ChatVersions) List(
 }
 
 // Publications implements ports.ChatVersions.
-func (s *ChatVersions) Publications(
+func (s *Versions) Publications(
 	ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query,
 ) (chat.PublicationPage, error) {
 	conditions, err := below(db.NewConditions(`p.template_id = ? AND t.workspace_id = ?`, template, ws), `p.number`, q)
@@ -122,7 +122,7 @@ func below(conditions *db.Conditions, column string, q page.Query) (*db.Conditio
 }
 
 // saveChatVersions writes the version and the publication that a change of a template made.
-func (store *DB) saveChatVersions(ctx context.Context, t *chat.Template) error {
+func (store *Store) saveChatVersions(ctx context.Context, t *chat.Template) error {
 	if v := t.NewVersion; v != nil {
 		args, err := chatContentArgs(&v.Content)
 		if err != nil {

@@ -1,4 +1,4 @@
-package sqlstore
+package chats
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ChatLists reads lists of chat templates and of what belongs to one.
-type ChatLists struct{ db *DB }
+// Lists reads lists of chat templates and of what belongs to one.
+type Lists struct{ db *Store }
 
-var _ ports.ChatLists = (*ChatLists)(nil)
+var _ ports.ChatLists = (*Lists)(nil)
 
 // The packings of a page of templates, for a caller without groups and for others.
 var (
@@ -27,7 +27,7 @@ var (
 
 // Visible implements ports.ChatLists, with a branch for each reason to see a template, as PromptLists.Visible. Few
 // templates refer to one prompt: one branch finds them all.
-func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
+func (l *Lists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return chat.Page{}, nil
 	}
@@ -43,7 +43,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 	conditions.When(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
 	conditions.When(len(f.Refs) > 0, refsMatch, db.RefArgs(f.Refs)...)
 	if f.Prompt != "" {
-		chatSeenBy(conditions, by)
+		SeenBy(conditions, by)
 	}
 
 	begin, args := chatsFor(by, chatSummaryColumns, db.RoleOnPromptArgs(by.At)...)
@@ -96,7 +96,7 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 }
 
 // floor returns where a page of templates has to end if no index serves its filter.
-func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
+func (l *Lists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
 	branch := func(condition string, values ...any) db.Branch {
 		conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 		conditions.When(condition != "", condition, values...)
@@ -135,7 +135,7 @@ func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter,
 }
 
 // chatSeenBy adds the condition that by sees a template.
-func chatSeenBy(conditions *db.Conditions, by identity.Actor) {
+func SeenBy(conditions *db.Conditions, by identity.Actor) {
 	if by.Role >= identity.Admin {
 		return
 	}
@@ -158,7 +158,7 @@ func membersByGroups(by identity.Actor) *db.Conditions {
 }
 
 // Members implements ports.ChatLists.
-func (l *ChatLists) Members(
+func (l *Lists) Members(
 	ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query,
 ) (chat.MemberPage, error) {
 	var rows []chatMemberRow
@@ -182,7 +182,7 @@ func (l *ChatLists) Members(
 }
 
 // Uses implements ports.ChatLists.
-func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string,
+func (l *Lists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string,
 	limit int) ([]prompt.Use, error) {
 	draft := db.NewConditions(`t.prompt_id = ? AND t.deleted_at = 0`, p)
 	versions := db.NewConditions(`v.prompt_id = ?`, p)

@@ -1,0 +1,19 @@
+// Package chats stores chat templates in SQLite or PostgreSQL.
+package chats
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+)
+
+// Store is a database, or one transaction on it, with the statements of chat templates.
+type Store struct{ *db.DB }
+
+// NewStore returns the statements of chat templates on a database or transaction.
+func NewStore(d *db.DB) *Store { return &Store{d} }
+
+// inTx runs fn in a transaction, and commits if fn succeeds; see db.DB.InTx.
+func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
+	return store.InTx(ctx, func(tx *db.DB) error { return fn(NewStore(tx)) })
+}
