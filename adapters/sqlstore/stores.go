@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/chats"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/embeds"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/idempotency"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
@@ -28,6 +29,7 @@ var areas = []db.Area{
 	sources.Area,
 	prompts.Area,
 	chats.Area,
+	embeds.Area(embeds.Templates{Read: chats.ReadTemplate, Locked: chats.LockedTemplate}),
 	payments.Area,
 }
 
@@ -45,9 +47,6 @@ func (store *DB) Stores() ports.Stores {
 	}
 	s.DirectoryStores = ports.DirectoryStores{
 		DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
-	}
-	s.EmbedStores = ports.EmbedStores{
-		Embeds: &Embeds{store}, EmbedUses: &EmbedUses{store}, Replies: &EmbedReplies{store},
 	}
 	for _, area := range areas {
 		area.AddStores(&s, store.DB)

@@ -231,7 +231,7 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 
 // Get implements ports.Chats.
 func (s *Chats) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	return s.db.Template(ctx, by, id)
+	return s.db.template(ctx, by, id)
 }
 
 // Update implements ports.Chats.
@@ -249,7 +249,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 		if err != nil {
 			return err
 		}
-		if t, err = tx.LockedTemplate(ctx, by, id); err != nil {
+		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
 			return err
 		}
 		parties := make([]chat.Party, len(users))
@@ -301,8 +301,8 @@ func (s *Chats) Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID
 	return found, err
 }
 
-// Template returns a template as the caller sees it, with its published version.
-func (store *Store) Template(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+// template returns a template as the caller sees it, with its published version.
+func (store *Store) template(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var row chatRow
 	begin, args := chatsFor(by, chatColumns)
 	found, err := store.Get(ctx, &row, begin+` WHERE t.id = ? AND t.workspace_id = ?`, append(args, id, by.Workspace)...)
@@ -322,9 +322,9 @@ func (store *Store) Template(ctx context.Context, by identity.Actor, id chat.ID)
 	return t, err
 }
 
-// LockedTemplate locks a template that is about to change, and reads it. PostgreSQL locks in a statement of its own:
+// lockedTemplate locks a template that is about to change, and reads it. PostgreSQL locks in a statement of its own:
 // one that also reads would see rows of other tables as they were before it waited.
-func (store *Store) LockedTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	store.DeclareChange(by.Workspace)
 	if store.Dialect.Lock != "" {
 		var one int
@@ -333,7 +333,7 @@ func (store *Store) LockedTemplate(ctx context.Context, by identity.Actor, id ch
 			return nil, err
 		}
 	}
-	return store.Template(ctx, by, id)
+	return store.template(ctx, by, id)
 }
 
 // chatParty reads the data of a user that a template needs.

@@ -1,12 +1,10 @@
-package sqlstore
+package embeds
 
 import (
 	"context"
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/atrium-hq/atrium/adapters/sqlstore/chats"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -17,7 +15,7 @@ import (
 )
 
 // Embeds stores the embed tokens of chat templates.
-type Embeds struct{ db *DB }
+type Embeds struct{ db *Store }
 
 var _ ports.Embeds = (*Embeds)(nil)
 
@@ -100,13 +98,13 @@ func (s *Embeds) List(
 func (s *Embeds) Get(
 	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 ) (*chat.Template, *embed.Token, error) {
-	return s.db.embedToken(ctx, by, template, id, chats.NewStore(s.db.DB).Template)
+	return s.db.embedToken(ctx, by, template, id, s.db.templates.Read)
 }
 
-func (store *DB) embedToken(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
-	read func(context.Context, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
+func (store *Store) embedToken(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
+	read func(context.Context, *db.DB, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
 	*embed.Token, error) {
-	t, err := read(ctx, by, template)
+	t, err := read(ctx, store.DB, by, template)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,8 +121,8 @@ func (store *DB) embedToken(ctx context.Context, by identity.Actor, template cha
 // Add implements ports.Embeds.
 func (s *Embeds) Add(ctx context.Context, by identity.Actor, template chat.ID,
 	change func(*chat.Template, int) (*embed.Token, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		t, err := chats.NewStore(tx.DB).LockedTemplate(ctx, by, template)
+	return s.db.inTx(ctx, func(tx *Store) error {
+		t, err := tx.templates.Locked(ctx, tx.DB, by, template)
 		if err != nil {
 			return err
 		}
@@ -141,7 +139,7 @@ func (s *Embeds) Add(ctx context.Context, by identity.Actor, template chat.ID,
 	})
 }
 
-func (store *DB) addEmbedToken(ctx context.Context, t *embed.Token) error {
+func (store *Store) addEmbedToken(ctx context.Context, t *embed.Token) error {
 	origins, err := db.JSONText(t.Origins, false)
 	if err != nil {
 		return err
@@ -163,7 +161,7 @@ func (store *DB) addEmbedToken(ctx context.Context, t *embed.Token) error {
 	return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }
 
-func (store *DB) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
+func (store *Store) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
 	for _, pattern := range t.KnownPatterns() {
 		if _, err := store.Exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org,
 			pattern, t.ID); err != nil {
@@ -176,8 +174,8 @@ func (store *DB) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
 // Update implements ports.Embeds.
 func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	change func(*chat.Template, *embed.Token) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		t, token, err := tx.embedToken(ctx, by, template, id, chats.NewStore(tx.DB).LockedTemplate)
+	return s.db.inTx(ctx, func(tx *Store) error {
+		t, token, err := tx.embedToken(ctx, by, template, id, tx.templates.Locked)
 		if err != nil {
 			return err
 		}
@@ -200,7 +198,7 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID
 	})
 }
 
-func (store *DB) saveEmbedToken(ctx context.Context, previous, t *embed.Token) error {
+func (store *Store) saveEmbedToken(ctx context.Context, previous, t *embed.Token) error {
 	if t.Deleted {
 		if _, err := store.Exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
 			t.Workspace); err != nil {

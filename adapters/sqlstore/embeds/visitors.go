@@ -1,4 +1,4 @@
-package sqlstore
+package embeds
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func (row *embeddingRow) embedding() (*embed.Embedding, error) {
 		db.FromJSON(row.Starters, &e.Template.Starters))
 }
 
-func (store *DB) embedding(ctx context.Context, condition string, args ...any) (*embed.Embedding, error) {
+func (store *Store) embedding(ctx context.Context, condition string, args ...any) (*embed.Embedding, error) {
 	var row embeddingRow
 	found, err := store.Get(ctx, &row, embeddingQuery+condition, args...)
 	if err != nil {
@@ -129,20 +129,20 @@ func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id embed.TokenID,
 	return err
 }
 
-// EmbedReplies counts the replies of embed tokens.
-type EmbedReplies struct{ db *DB }
+// Replies counts the replies of embed tokens.
+type Replies struct{ db *Store }
 
-var _ ports.EmbedReplies = (*EmbedReplies)(nil)
+var _ ports.EmbedReplies = (*Replies)(nil)
 
 // keptDays is for how many days the replies of a token are counted.
 const keptDays = 90
 
 // Count implements ports.EmbedReplies. The token's row is locked, so that calls for different origins wait for each
 // other.
-func (s *EmbedReplies) Count(
+func (s *Replies) Count(
 	ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n, limit int,
 ) (total int, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		var one, today int
 		total = 0
 		found, err := tx.Get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
@@ -170,7 +170,7 @@ func (s *EmbedReplies) Count(
 }
 
 // Return implements ports.EmbedReplies.
-func (s *EmbedReplies) Return(
+func (s *Replies) Return(
 	ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, day embed.Day, n int,
 ) error {
 	_, err := s.db.Exec(ctx, `UPDATE chat_embed_days SET replies = replies - ? WHERE token_id = ? AND day = ?

@@ -1,4 +1,4 @@
-package sqlstore
+package embeds
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// EmbedUses counts how often embed tokens are used.
-type EmbedUses struct{ db *DB }
+// Uses counts how often embed tokens are used.
+type Uses struct{ db *Store }
 
-var _ ports.EmbedUses = (*EmbedUses)(nil)
+var _ ports.EmbedUses = (*Uses)(nil)
 
 // Add implements ports.EmbedUses. The token's row is locked, so that two nodes do not exceed the number of origins.
-func (s *EmbedUses) Add(
+func (s *Uses) Add(
 	ctx context.Context, org identity.OrgID, id embed.TokenID, uses []embed.Use,
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		var one int
 		found, err := tx.Get(ctx, &one, `SELECT 1 FROM chat_embed_tokens t WHERE t.id = ? AND t.org_id = ?`+
 			tx.Dialect.Lock, id, org)
@@ -60,7 +60,7 @@ func (s *EmbedUses) Add(
 }
 
 // List implements ports.EmbedUses.
-func (s *EmbedUses) List(
+func (s *Uses) List(
 	ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day,
 ) ([]embed.Use, error) {
 	var rows []struct {
