@@ -264,7 +264,9 @@ func namesDeclared(decl ast.Decl) (names []string) {
 				names = append(names, s.Name.Name)
 			case *ast.ValueSpec:
 				for _, id := range s.Names {
-					names = append(names, id.Name)
+					if id.Name != "_" {
+						names = append(names, id.Name)
+					}
 				}
 			}
 		}
