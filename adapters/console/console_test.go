@@ -16,6 +16,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/atrium-hq/atrium/adapters/console"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/web"
 )
 
@@ -111,13 +112,9 @@ func TestAssetsAreKeptForAVersionAndGoneInTheNext(t *testing.T) {
 
 func TestTheConsoleLoadsQuickly(t *testing.T) {
 	dist, err := fs.Sub(web.Dist, "dist")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, err := fs.ReadFile(dist, "index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	first := 0
 	err = fs.WalkDir(dist, "assets", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -142,9 +139,7 @@ func TestTheConsoleLoadsQuickly(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Logf("the first load has %d bytes, compressed", first)
 	if first == 0 || first > 200<<10 {
 		t.Errorf("the first load has %d bytes, compressed", first)

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // anyPath returns what the contract says every path can return: the kind of the body by status.
@@ -41,9 +42,7 @@ func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 	h := newEnv(t)
 	documented := anyPath(t, h.Contract)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := server.Config{ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
 		IdleTimeout: time.Minute}
 	server := server.HTTPServer(c, h, slog.New(slog.DiscardHandler))
@@ -96,15 +95,11 @@ func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 func rawExchange(t *testing.T, address, text string) (status, media string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	go func() { _, _ = io.WriteString(conn, text) }() // the server may close before it has read all
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp.Body.Close()
 	media, _, _ = strings.Cut(resp.Header.Get("Content-Type"), ";")
 	return fmt.Sprint(resp.StatusCode), media

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestAnAreaThatIsLeftOutLeavesNothingBehind composes all areas but one.
@@ -50,9 +51,7 @@ func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 				t.Fatal("there is no such area")
 			}
 			excluded := composed[i]
-			if err := api.Register(slices.Delete(composed, i, i+1)...); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, api.Register(slices.Delete(composed, i, i+1)...))
 			if err := api.CheckComplete(); (err == nil) != (tt.operations == 0) {
 				t.Errorf("the contract misses nothing: %v", err)
 			}

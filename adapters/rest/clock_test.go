@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestSessionsFollowCorrectionsOfTheClock corrects the clock of a server that runs.
@@ -23,9 +24,7 @@ func TestSessionsFollowCorrectionsOfTheClock(t *testing.T) {
 	}
 	opened, secrets, err := person.OpenSession(identity.System("org_1", "", "test", start), account.ByLink,
 		nil, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	opened.ExpiresAt = start.Add(2 * time.Hour)
 	h.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org_1"), secrets.Cookie.Hash()).AnyTimes().Return(
 		&account.SessionPerson{Person: person, Session: *opened}, nil)

@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -79,9 +80,7 @@ func body(t *testing.T, h *env, w *httptest.ResponseRecorder) map[string]any {
 		t.Errorf("the secret came back, or is in the log: %s", w.Body)
 	}
 	var out map[string]any
-	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &out))
 	return out
 }
 
@@ -256,17 +255,13 @@ func TestVerifyConnection(t *testing.T) {
 	stored := func(t *testing.T) *connection.Connection {
 		by := identity.System("org_1", "wsp_1", "test", fixture.At)
 		c, err := connection.New(by, fixture.Trial(t, id, 0), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return c
 	}
 	h := newEnv(t)
 	place := connection.SealRevision(connection.Seal("org_1", "wsp_1", id, connection.Postgres), 1)
 	plain, err := fixture.Credential(t, "db.example.com").Reveal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(stored(t), nil)
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil).
 		MinTimes(1).MaxTimes(2) // a failed sign-in is counted, too

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestARequestWithoutAValidCredentialIsToldWhatIsWrong(t *testing.T) {
@@ -48,9 +49,7 @@ func TestTheCookieOfASessionIsRefusedInTheSameWordsWhateverIsWrong(t *testing.T)
 	open := func() (*account.Session, account.SessionSecrets) {
 		s, secrets, err := person.OpenSession(identity.System("org_1", "", "test", time.Now()), account.ByLink, nil, "",
 			nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s, secrets
 	}
 	expired, secrets := open()

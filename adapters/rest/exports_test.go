@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
@@ -81,9 +82,7 @@ func TestStreamsOfRowsWaitForTheGatesOfRequestsAndDownloads(t *testing.T) {
 				path + "/validation/failing-rows", "text/csv",
 			},
 		} {
-			if err := full.Enter(t.Context(), caller); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, full.Enter(t.Context(), caller))
 			got := h.call(http.MethodGet, call.path, "", "Accept: "+call.accept).Code
 			if got != http.StatusTooManyRequests {
 				t.Errorf("%s %s: %d while all slots of %s are taken", call.path, call.accept, got, name)
@@ -106,9 +105,7 @@ func TestAnArchiveIsUnpackedInItsTurn(t *testing.T) {
 		).Code
 	}
 	caller := identity.Actor{User: "usr_1"}
-	if err := h.Gates.Enter(t.Context(), caller); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Gates.Enter(t.Context(), caller))
 	if got := send(); got != http.StatusTooManyRequests {
 		t.Errorf("status %d while another request runs", got)
 	}

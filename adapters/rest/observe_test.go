@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -29,9 +30,7 @@ func (h *env) line() map[string]any {
 	var last map[string]any
 	for text := range strings.Lines(h.log.String()) {
 		var line map[string]any
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			h.t.Fatal(err)
-		}
+		require.NoError(h.t, json.Unmarshal([]byte(text), &line))
 		if line["msg"] == "request" {
 			last = line
 		}
@@ -53,9 +52,7 @@ func (h *env) samples(name string) map[string]float64 {
 		h.t.Fatalf("the metrics are in a %T", h.Metrics)
 	}
 	families, err := registry.Gather()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	require.NoError(h.t, err)
 	out := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != name {

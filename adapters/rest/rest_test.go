@@ -30,6 +30,7 @@ import (
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // env is an API on mocked ports, with one caller: an owner whose key is token.
@@ -143,9 +144,7 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 // newAPI returns an API with every route.
 func newAPI(t testing.TB, c server.Config, d server.Deps) *server.API {
 	api, err := New(conformance.Contract(t), c, Deps{Deps: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return api
 }
 
@@ -190,9 +189,7 @@ func TestARequestWithoutABodyIsToldThatItIsRequired(t *testing.T) {
 // The list is part of the specification: method, path and parameter names are fixed.
 func TestRouterHasTheSpecifiedEndpoints(t *testing.T) {
 	list, err := os.ReadFile("../../test/e2e/testdata/endpoints.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := newEnv(t)
 	for line := range strings.Lines(string(list)) {
 		if strings.HasPrefix(line, "#") {

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const sourcesPath = "/api/datasources"
@@ -28,9 +29,7 @@ func madeSource(t *testing.T) *source.Source {
 	by := identity.System("org_1", "wsp_1", "test", fixture.At)
 	r := fixture.SheetReading()
 	s, err := source.New(by, fixture.People, fixture.SourceDraft(r), r, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Owner, s.RowEstimate = "usr_1", 0
 	return s
 }
@@ -188,13 +187,9 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 	reach := func(t *testing.T) *env {
 		h := newEnv(t)
 		c, err := connection.New(identity.System("org_1", "wsp_1", "test", fixture.At), fixture.Trial(t, id, 0), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		plain, err := fixture.Credential(t, "db.example.com").Reveal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(c,
 			nil).MinTimes(1)
 		h.connections.EXPECT().Sealed(gomock.Any(), gomock.Any(),

@@ -9,6 +9,8 @@ import (
 
 	"github.com/elimity-com/scim"
 	"github.com/elimity-com/scim/schema"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // patched is a handler that applies PATCH to one resource.
@@ -56,9 +58,7 @@ func TestPatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &patched{}
-			if err := json.Unmarshal([]byte(tt.of), &p.attributes); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(tt.of), &p.attributes))
 			kind, at := filtered(schema.CoreUserSchema()), "/Users"
 			if tt.of == group {
 				kind, at = filtered(schema.CoreGroupSchema()), "/Groups"
@@ -67,9 +67,7 @@ func TestPatch(t *testing.T) {
 			server, err := scim.NewServer(&scim.ServerArgs{ServiceProviderConfig: &scim.ServiceProviderConfig{},
 				ResourceTypes: []scim.ResourceType{{Name: "R", Endpoint: at, Schema: kind, Handler: p,
 					SchemaExtensions: []scim.SchemaExtension{{Schema: schema.ExtensionEnterpriseUser()}}}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			w := httptest.NewRecorder()
 			server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "PATCH", at+"/1", strings.NewReader(
 				`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[`+tt.operations+`]}`)))
@@ -87,9 +85,7 @@ func TestThePrimaryAddressCounts(t *testing.T) {
 		`{"emails":[{"value":"a@example.com"},{"value":"b@example.com","primary":true}]}`: "b@example.com",
 	} {
 		var attributes map[string]any
-		if err := json.Unmarshal([]byte(text), &attributes); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text), &attributes))
 		if got := personOf(attributes).Email; got != want {
 			t.Errorf("%s: %q", text, got)
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/xuri/excelize/v2"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // large writes a workbook of about size bytes, of one tab.
@@ -16,9 +18,7 @@ func large(b testing.TB, size int) []byte {
 	f := excelize.NewFile()
 	defer f.Close()
 	w, err := f.NewStreamWriter("Sheet1")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	const bytesPerRow = 145 // packed
 	for row := 1; row <= min(size/bytesPerRow, 1<<20); row++ {
@@ -28,17 +28,11 @@ func large(b testing.TB, size int) []byte {
 				values[i] = fmt.Sprint("Column no. ", i)
 			}
 		}
-		if err := w.SetRow(fmt.Sprintf("A%d", row), values); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, w.SetRow(fmt.Sprintf("A%d", row), values))
 	}
-	if err := w.Flush(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, w.Flush())
 	var out bytes.Buffer
-	if err := f.Write(&out); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, f.Write(&out))
 	return out.Bytes()
 }
 
@@ -54,9 +48,7 @@ func BenchmarkPreviewOf50MB(b *testing.B) {
 
 	start := time.Now()
 	f, err := excelize.OpenFile(folder+"/large.xlsx", excelize.Options{TmpDir: folder})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	_ = f.Close()
 	alone := time.Since(start)
 

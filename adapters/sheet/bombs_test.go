@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // full repeats a text up to what is unpacked of a part at most.
@@ -173,8 +174,6 @@ func styled(t testing.TB, styles string) []byte {
 func processor(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestCellsOfARowAreReadInAnyOrder is also about formulas whose results were not stored, and one whose result is empty.
@@ -15,9 +16,7 @@ func TestCellsOfARowAreReadInAnyOrder(t *testing.T) {
 		`<c r="A1" t="str"><v>First</v></c></row><row r="2"><c r="C2"><f>A2&amp;B2</f><v></v></c>`+
 		`<c r="B2"><v>2</v></c><c r="A2"><v>1</v></c><c r="D2" t="str"><f>""</f><v></v></c></row></sheetData></worksheet>`)
 	s, err := xlsx.Read(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []string
 	for _, h := range s.Preview.Headers {
 		got = append(got, h.Name)

@@ -24,6 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/fixture/xlsx"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // childMode is the argument that makes this test binary a child process; the folder of the files
@@ -83,9 +84,7 @@ func childLimits() confine.Limits {
 func confined(t testing.TB, arguments ...string) *sheet.Confined {
 	t.Helper()
 	runner, err := confine.New(childLimits(), 4, append([]string{program, childMode}, arguments...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := runner.Close(); err != nil {
 			t.Error(err)
@@ -176,8 +175,6 @@ func TestSheetsOfTheFolderThroughTheChild(t *testing.T) {
 // put makes a file in the folder.
 func put(t testing.TB, folder, name string, content []byte) ports.SheetTarget {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	return file(name)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -57,9 +58,7 @@ func bombOf(t testing.TB, pieces int, parts ...[2]string) []byte {
 	w, err := flate.NewWriter(&packed, flate.BestSpeed)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	must(err)
 	write := func(text []byte) (size int) {
@@ -108,13 +107,9 @@ func bombOf(t testing.TB, pieces int, parts ...[2]string) []byte {
 func TestABombUnpacksToWhatItSays(t *testing.T) {
 	content := bombOf(t, 5, [2]string{"a", "<a>"})
 	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := archive.File[0].Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := io.Copy(io.Discard, r); err != nil || n != 5<<20+3 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
@@ -123,9 +118,7 @@ func TestABombUnpacksToWhatItSays(t *testing.T) {
 // memory is what this process holds at most, ever, in bytes.
 func memory(t testing.TB) int64 {
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return used.Maxrss << 10
 }
 
@@ -211,9 +204,7 @@ func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
 			`<Relationships><Relationship Id="r1" TargetMode="External" Target="` + h.URL +
 				`/other.xlsx"/></Relationships>`})
 	s, err := h.documents(limits()).Preview(t.Context(), "", h.put("/book.xlsx", book))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(s.Preview.Rows) != 2 || *s.Preview.Rows[0][0] != "3" || *s.Preview.Rows[0][1] != "cached" ||
 		*s.Preview.Rows[1][0] != "#not calculated" || *s.Preview.Rows[1][1] != "#not calculated" {
 		t.Errorf("rows = %v", s.Preview.Rows)

@@ -20,34 +20,25 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestFilesAreReadWhereTheyAreAndNowhereElse(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
 	sheets := confined(t, folder)
 	put(t, outside, "secret.csv", []byte("Secret\nx\n"))
-	if err := os.Symlink(outside+"/secret.csv", folder+"/link.csv"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(folder+"/sub.csv", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(folder+"/pipe.csv", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(outside+"/secret.csv", folder+"/link.csv"))
+	require.NoError(t, os.Mkdir(folder+"/sub.csv", 0o700))
+	require.NoError(t, syscall.Mkfifo(folder+"/pipe.csv", 0o600))
 	for _, name := range []string{"link.csv", "sub.csv", "pipe.csv"} {
 		if s, err := sheets.Preview(t.Context(), "", file(name)); !errors.Is(err, source.ErrSheetNotFound) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
 	large, err := os.Create(folder + "/large.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer large.Close()
-	if err := large.Truncate(source.MaxSheetBytes + 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, large.Truncate(source.MaxSheetBytes+1))
 	if _, err := sheets.Preview(t.Context(), "", file("large.csv")); !errors.Is(err, source.ErrFileTooLarge) {
 		t.Errorf("a file over the limit: %v", err)
 	}
@@ -171,9 +162,7 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			certificate, key := authority.Sign(t, tt.valid, tt.host)
 			pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			server := httptest.NewUnstartedServer(http.NotFoundHandler())
 			server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 			server.StartTLS()

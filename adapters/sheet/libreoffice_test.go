@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/fixture/xlsx"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -32,9 +33,7 @@ func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			content := services.Convert(t, "customers.fods", []byte(flat), format)
 			s, err := sheets.Preview(t.Context(), "", put(t, folder, "customers."+format, content))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want.Confidence = s.Preview.Confidence
 			if format == "csv" { // in which numbers are written as they are
 				want.Rows[0][2], want.Rows[0][4], want.Rows[1][2], want.Rows[1][4] = new("1234.5"), new("2469"),
@@ -64,9 +63,7 @@ func TestWhatLibreOfficeMakesOfAnotherProgramsWorkbookIsRead(t *testing.T) {
 				Rows: [][]string{{"Name", "E-mail", "Name"}, {"Ann", "ann@example.com", "Lee"}}}}}
 	s, err := sheets.Preview(t.Context(), "",
 		put(t, folder, "people.ods", services.Convert(t, "people.xlsx", xlsx.Write(book, t), "ods")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{"Name", "E-mail", "Name (2)"}, headerNames(s)); diff != "" ||
 		s.Tab.Title != book.Tabs[0].Title {
 		t.Errorf("tab %q: %s", s.Tab.Title, diff)

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // asked is a network that answers nothing and notes what it was asked.
@@ -32,13 +33,9 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 func FuzzLocation(f *testing.F) {
 	outside := f.TempDir()
 	folder := filepath.Join(outside, "sheets")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, os.Mkdir(folder, 0o700))
 	for _, path := range []string{filepath.Join(outside, "secret.csv"), filepath.Join(folder, ".secret.csv")} {
-		if err := os.WriteFile(path, []byte("Secret\nx\n"), 0o600); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, os.WriteFile(path, []byte("Secret\nx\n"), 0o600))
 	}
 	for _, location := range []string{
 		"https://sheets.example/a.csv", "http://sheets.example/a.csv", "https://user:pass@sheets.example/a.csv",

@@ -25,6 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/sheets"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // anyPort is guard for servers of a test that stand in for ones at port 443.
@@ -45,13 +46,9 @@ func application(t testing.TB, m *fixture.Microsoft, changes map[string]string) 
 	fields := map[string]string{"tenant_id": m.Tenant, "client_id": m.ClientID, "client_secret": m.Secret}
 	maps.Copy(fields, changes)
 	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := connection.ParseCredential(connection.Microsoft365, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -257,8 +254,6 @@ func googleAccount(t *testing.T) connection.Credential {
 	t.Helper()
 	c, err := connection.ParseCredential(connection.GoogleSheets,
 		[]byte(`{"client_email": "a@example.com", "private_key": "-----BEGIN PRIVATE KEY-----"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // firstCells returns what Rows of a format passes on: the numbers of rows, and their first cells.
@@ -62,16 +63,14 @@ func TestARepeatedRowOfAnOpenDocumentEndsWithTheSheet(t *testing.T) {
 	content := fixture.ODSOf(t, odsBegin+`<table:table-row table:number-rows-repeated="5"/><table:table-row `+
 		`table:number-rows-repeated="9999999"><table:table-cell><text:p>x</text:p></table:table-cell></table:table-row>`+odsEnd)
 	first, last, n := 0, 0, 0
-	if err := ods.Rows(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 1},
+	require.NoError(t, ods.Rows(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 1},
 		func(number int, _, _ []*string) error {
 			if n++; first == 0 {
 				first = number
 			}
 			last = number
 			return nil
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))
 	if first != 6 || last != 1<<20 || n != last-first+1 {
 		t.Errorf("%d rows, from %d to %d", n, first, last)
 	}
@@ -128,9 +127,7 @@ func readRows(
 func TestAFetchedWorkbookIsReadInConstantMemory(t *testing.T) {
 	rows := proof.Sample(100_000, 1_000_000)
 	var content bytes.Buffer
-	if err := fixture.LargeXLSX(true)(&content, rows); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, fixture.LargeXLSX(true)(&content, rows))
 	h := newHost(t)
 	target := h.put("/large.xlsx", content.Bytes())
 	n, resident, err := readRows(t, confined(t, t.TempDir(), h.pem()), target, "Email", "Title")

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // tables are all that hold rows of their own; goose's table is its own affair.
@@ -38,9 +39,7 @@ func counts(t *testing.T, db *sql.DB) map[string]int {
 	n := map[string]int{}
 	for _, table := range tables {
 		var rows int
-		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM `+table).Scan(&rows); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM `+table).Scan(&rows))
 		n[table] = rows
 	}
 	return n
@@ -52,9 +51,7 @@ func TestSweep(t *testing.T) {
 		ctx, sealer := t.Context(), databases.Keyring(t)
 		db, rows := open(t, url, sealer), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		for name, by := range map[string]identity.Actor{"lives": team.Member, "deleted": team.Member,
@@ -69,18 +66,14 @@ func TestSweep(t *testing.T) {
 			furnishChat(t, s, by, team.Peer, name != "lives")
 		}
 		fixture.Connection(t, s, team.Member)
-		if err := s.Connections.Attempt(ctx, team.Member, connection.Probing, connection.Target{1},
-			func(*connection.Counts) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Connections.Attempt(ctx, team.Member, connection.Probing, connection.Target{1},
+			func(*connection.Counts) error { return nil }))
 		var old event.Log // more than one step removes
 		for range 2100 {
 			old.Record(fixture.Later(team.Member, -500*day), "old", "old", nil)
 		}
-		if err := s.Users.Add(ctx, &account.User{Log: old, ID: "usr_old", Org: team.Org, CreatedAt: fixture.At,
-			UpdatedAt: fixture.At}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Users.Add(ctx, &account.User{Log: old, ID: "usr_old", Org: team.Org, CreatedAt: fixture.At,
+			UpdatedAt: fixture.At}))
 		once := func(at time.Time, reveals string) {
 			t.Helper()
 			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(at.String() + reveals)), At: at}
@@ -131,9 +124,7 @@ func TestSweep(t *testing.T) {
 					want[table] -= n
 				}
 				for range 2 { // the second time there is nothing left to do
-					if err := db.Sweep(ctx, step.now, step.retention); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, db.Sweep(ctx, step.now, step.retention))
 					if got := counts(t, rows); !maps.Equal(got, want) {
 						t.Fatalf("rows (-want +got):\n%s", cmp.Diff(want, got))
 					}
@@ -164,9 +155,7 @@ func TestSecretsAtRest(t *testing.T) {
 		}
 		body := func() (b []byte) {
 			t.Helper()
-			if err := rows.QueryRowContext(ctx, `SELECT body FROM idempotency_keys`).Scan(&b); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.QueryRowContext(ctx, `SELECT body FROM idempotency_keys`).Scan(&b))
 			return b
 		}
 		t.Run("an answer that shows a secret is kept sealed", func(t *testing.T) {
@@ -177,9 +166,7 @@ func TestSecretsAtRest(t *testing.T) {
 		})
 		t.Run("no table holds the token of a key", func(t *testing.T) {
 			var hash []byte
-			if err := rows.QueryRowContext(ctx, `SELECT hash FROM api_keys`).Scan(&hash); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.QueryRowContext(ctx, `SELECT hash FROM api_keys`).Scan(&hash))
 			if want := token.Hash(); !bytes.Equal(hash, want[:]) {
 				t.Errorf("hash = %x", hash)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheMigrationTakesTheNamesOfErasedConnections runs the update of the migration 0168 on connections as earlier
@@ -30,17 +31,13 @@ func TestTheMigrationTakesTheNamesOfErasedConnections(t *testing.T) {
 			}
 		}
 		text, err := os.ReadFile("migrations/both/0168_names_of_erased_connections.sql")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, update, _ := strings.Cut(string(text), "-- +goose Up")
 		if _, err := rows.ExecContext(ctx, update); err != nil {
 			t.Fatal(err)
 		}
 		all, _, err := a.Connections.List(ctx, team.Workspace.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got := map[string]string{}
 		for i := range all {
 			got[string(all[i].ID)] = all[i].Name

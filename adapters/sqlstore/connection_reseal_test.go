@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestReseal(t *testing.T) {
@@ -17,9 +18,7 @@ func TestReseal(t *testing.T) {
 		ctx := t.Context()
 		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		if _, err := db.KeyringCheck(ctx, []byte("check")); err != nil {
 			t.Fatal(err)
@@ -55,9 +54,7 @@ func TestReseal(t *testing.T) {
 		for _, want := range []sqlstore.Resealed{{Credentials: 105, Changed: 104, Unopened: 1},
 			{Credentials: 105, Unopened: 1}} {
 			steps = 0
-			if err := db.Reseal(ctx, rewrap, unbound, func(r sqlstore.Resealed) { last = r; steps++ }); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Reseal(ctx, rewrap, unbound, func(r sqlstore.Resealed) { last = r; steps++ }))
 			if last != want || steps != 2 {
 				t.Fatalf("%+v after %d steps, want %+v", last, steps, want)
 			}
@@ -92,9 +89,7 @@ func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID); err != nil ||
 			string(got.Sealed) != "replaced" {
 			t.Errorf("%+v, %v", got, err)
@@ -107,9 +102,7 @@ func withConnection(t *testing.T, url string) (*sqlstore.DB, identity.Actor, *co
 	t.Helper()
 	db := open(t, url, databases.Keyring(t))
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	by := fixture.NewTeam(t, db.Stores(), ids["one"]).Member
 	return db, by, fixture.Connection(t, db.Stores(), by)
 }
@@ -135,9 +128,7 @@ func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID)
 		if err != nil || !got.Bound || got.Revision != 1 || string(got.Sealed) != "bound sealed for "+string(made.ID) ||

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // suites are those that need only an Opener.
@@ -90,9 +91,7 @@ func sandboxAccounts(t *testing.T, url func(*testing.T) string) {
 		address, sealer := url(t), databases.Keyring(t)
 		db := open(t, address, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(open(t, address, sealer)),
 			[2]identity.OrgID{ids["one"], ids["two"]}
 	})
@@ -123,9 +122,7 @@ func adapterBy(t *testing.T, url string, open opener) contract.Adapter {
 	sealer := databases.Keyring(t)
 	db := open(t, url, sealer)
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := contract.Adapter{
 		Stores: db.Stores(), Idempotency: sqlstore.NewIdempotency(db),
 		Second: func() ports.Stores { return open(t, url, sealer).Stores() },
@@ -143,9 +140,7 @@ func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
 	t.Helper()
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, sealer, sql.OpenDB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	return db
 }

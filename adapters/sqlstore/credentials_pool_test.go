@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestCredentialsAreLookedUpWhileOnePoolIsBusy occupies every connection that lists can use, or every one that is kept
@@ -29,9 +30,7 @@ func TestCredentialsAreLookedUpWhileOnePoolIsBusy(t *testing.T) {
 				pool := db.Pools()[busy]
 				for range pool.Stats().MaxOpenConnections {
 					conn, err := pool.Conn(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					defer conn.Close()
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
@@ -65,9 +64,7 @@ func TestACredentialIsNotLookedUpForARequestThatHasEnded(t *testing.T) {
 // watches the context of such a statement: the connection has its deadline.
 func TestTheLookUpOfACredentialEndsAtItsDeadline(t *testing.T) {
 	u, err := neturl.Parse(databases.Engines["postgres"](t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	proxy := fixture.NewProxy(t, u.Host)
 	u.Host = proxy.Addr()
 	keys := open(t, u.String(), databases.Keyring(t)).Stores().Keys

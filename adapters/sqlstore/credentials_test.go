@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestCredentialsHaveConnectionsOfTheirOwn occupies every other connection, as long lists of one caller can.
@@ -16,15 +17,11 @@ func TestCredentialsHaveConnectionsOfTheirOwn(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pool := db.Pools()["atrium"]
 		for range pool.Stats().MaxOpenConnections {
 			conn, err := pool.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer conn.Close()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)

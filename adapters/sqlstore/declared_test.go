@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // openDeclaring opens a database of PostgreSQL that fails t if a transaction changes what it does not declare: before
@@ -30,9 +31,7 @@ func openDeclaring(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
 		StatementTimeout: proof.Patience}, sealer, func(c driver.Connector) *sql.DB {
 		return sql.OpenDB(checkedConnector{c, check})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	return db
 }

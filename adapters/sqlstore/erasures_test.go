@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // keptOfPeople lists the columns that refer to people and that erasures leave as they are: they hold ids only.
@@ -72,9 +73,7 @@ func TestErasureKnowsEveryTableOfPeople(t *testing.T) {
 	db := databases.Unguarded(t, databases.Engines["sqlite"](t))
 	for _, table := range tablesOf(t, db) {
 		var columns []string
-		if err := db.Select(&columns, `SELECT name FROM pragma_table_info(?)`, table); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Select(&columns, `SELECT name FROM pragma_table_info(?)`, table))
 		for _, column := range columns {
 			name := table + "." + column
 			names := column == "user_id" || column == "subject" || strings.Contains(column, "email") ||
@@ -95,9 +94,7 @@ func tablesOf(t *testing.T, db *sqlx.DB) (tables []string) {
 	if db.DriverName() == "postgres" {
 		query = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
 	}
-	if err := db.Select(&tables, query); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Select(&tables, query))
 	return tables
 }
 
@@ -106,14 +103,10 @@ func found(t *testing.T, db *sqlx.DB, text string) (in []string) {
 	t.Helper()
 	for _, table := range tablesOf(t, db) {
 		rows, err := db.Queryx(`SELECT * FROM ` + table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for rows.Next() {
 			values, err := rows.SliceScan()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, v := range values {
 				if strings.Contains(strings.ToLower(fmt.Sprintf("%s", v)), text) && !slices.Contains(in, table) {
 					in = append(in, table)
@@ -121,9 +114,7 @@ func found(t *testing.T, db *sqlx.DB, text string) (in []string) {
 			}
 		}
 		_ = rows.Close()
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 	}
 	return in
 }
@@ -137,9 +128,7 @@ func filesWith(t *testing.T, path, text string) (in []string) {
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if bytes.Contains(bytes.ToLower(content), []byte(text)) {
 			in = append(in, filepath.Base(file))
 		}
@@ -163,9 +152,7 @@ func leaveTraces(t *testing.T, db *sqlstore.DB, system identity.Actor) (team *fi
 	p, err := s.Users.SignIn(ctx, org.ID, account.SignIn{Claims: claims, Org: org}, func(in *account.SignIn) error {
 		return in.Settle(system)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	own := p.Memberships[0].Workspace.ID
 	by := identity.Actor{
 		Org: org.ID, User: p.User.ID, Workspace: own, Role: identity.Owner, Ceiling: identity.Owner, At: fixture.At,
@@ -184,13 +171,11 @@ func leaveTraces(t *testing.T, db *sqlstore.DB, system identity.Actor) (team *fi
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Invitations.Invite(ctx, team.Owner, team.Workspace.ID, claims.Email,
+	require.NoError(t, s.Invitations.Invite(ctx, team.Owner, team.Workspace.ID, claims.Email,
 		func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 			i, _, err := w.Invite(team.Owner, claims.Email, identity.Member, member, pending)
 			return i, err
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))
 	if _, err := s.Workspaces.Update(ctx, system, own, []identity.UserID{team.Owner.User},
 		func(w *account.Workspace) error { return w.Admit(system, team.Owner.User, identity.Owner) }); err != nil {
 		t.Fatal(err)
@@ -226,9 +211,7 @@ func TestNothingNamesAnErasedPerson(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := people.CompleteErasure(t.Context(), system.Org, who, time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, people.CompleteErasure(t.Context(), system.Org, who, time.Now()))
 			for _, trace := range traces {
 				if in := found(t, direct, trace); len(in) > 0 {
 					t.Errorf("%s is in %s", trace, in)
@@ -236,9 +219,7 @@ func TestNothingNamesAnErasedPerson(t *testing.T) {
 			}
 			if path, ok := strings.CutPrefix(at, "sqlite:"); ok {
 				backup := filepath.Join(t.TempDir(), "copy.db")
-				if err := db.CopyTo(context.Background(), backup); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, db.CopyTo(context.Background(), backup))
 				for _, trace := range traces {
 					if in := append(filesWith(t, path, trace), filesWith(t, backup, trace)...); len(in) > 0 {
 						t.Errorf("%s is in the bytes of %s", trace, in)
@@ -269,9 +250,7 @@ func TestNothingNamesAnErasedPerson(t *testing.T) {
 // workspacesOf lists the workspaces that have events.
 func workspacesOf(t *testing.T, db *sqlx.DB) (ids []identity.WorkspaceID) {
 	t.Helper()
-	if err := db.Select(&ids, `SELECT DISTINCT workspace_id FROM events WHERE workspace_id <> ''`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Select(&ids, `SELECT DISTINCT workspace_id FROM events WHERE workspace_id <> ''`))
 	return ids
 }
 
@@ -284,14 +263,10 @@ func TestARedactionHidesNoChangeOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	people := db.Stores().Erasures
-	if err := people.Erase(t.Context(), system, who, func(l *account.Leaver) (*account.Erasure, error) {
+	require.NoError(t, people.Erase(t.Context(), system, who, func(l *account.Leaver) (*account.Erasure, error) {
 		return l.Erase(system)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := people.CompleteErasure(t.Context(), system.Org, who, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	require.NoError(t, people.CompleteErasure(t.Context(), system.Org, who, time.Now()))
 	broken := 0
 	for _, ws := range workspacesOf(t, direct) {
 		broken += verified(t, db, ws).Broken

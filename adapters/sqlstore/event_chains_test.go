@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // signing opens a database whose events are signed, and a direct connection to it for an attacker.
@@ -25,9 +26,7 @@ func signing(t *testing.T, url string) (db *sqlstore.DB, by identity.Actor, tamp
 	db = open(t, url, databases.Keyring(t))
 	db.SignEvents(databases.Digester("key"))
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return db, identity.System(ids["one"], "", "test", time.Now().UTC().Truncate(time.Microsecond)),
 		databases.Unguarded(t, url)
 }
@@ -42,9 +41,7 @@ func happen(t *testing.T, db *sqlstore.DB, by identity.Actor, slug string, n int
 	for i := 1; i < n && err == nil; i++ {
 		err = rename(t.Context(), db, by, w.ID, i)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return w.ID
 }
 
@@ -60,9 +57,7 @@ func rename(ctx context.Context, db *sqlstore.DB, by identity.Actor, ws identity
 
 func link(t *testing.T, db *sqlstore.DB) {
 	t.Helper()
-	if err := db.Events().Link(t.Context(), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Events().Link(t.Context(), time.Now()))
 }
 
 // verified is what verification finds of a workspace.
@@ -85,9 +80,7 @@ func verifiedInParts(t *testing.T, db *sqlstore.DB, org identity.OrgID, ws ident
 	t.Helper()
 	for after := int64(0); ; {
 		part, err := db.Stores().Events.Verify(t.Context(), org, ws, after, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sum.Verified += part.Verified
 		sum.Waiting += part.Waiting
 		sum.Unsigned += part.Unsigned
@@ -124,9 +117,7 @@ func TestEventChains(t *testing.T) {
 				holds(t, verified(t, db, ws), 0, 3, 0)
 				link(t, db)
 				holds(t, verified(t, db, ws), 3, 0, 0)
-				if err := rename(t.Context(), db, by, ws, 9); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, rename(t.Context(), db, by, ws, 9))
 				link(t, db)
 				r := verified(t, db, ws)
 				holds(t, r, 4, 0, 0)
@@ -166,26 +157,18 @@ func TestEventChains(t *testing.T) {
 				late := by
 				late.At = by.At.Add(-time.Minute)
 				for _, who := range []identity.Actor{late, old, late} { // one that is old comes after one that is not
-					if err := rename(t.Context(), db, who, ws, 1); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, rename(t.Context(), db, who, ws, 1))
 				}
 				link(t, db)
-				if err := db.Sweep(t.Context(), by.At, 24*time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, db.Sweep(t.Context(), by.At, 24*time.Hour))
 				holds(t, verified(t, db, ws), 3, 0, 0)
-				if err := db.Sweep(t.Context(), by.At.Add(72*time.Hour), 24*time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, db.Sweep(t.Context(), by.At.Add(72*time.Hour), 24*time.Hour))
 				r := verified(t, db, ws)
 				holds(t, r, 0, 0, 0)
 				if r.Seq != 7 {
 					t.Errorf("the chain ends at %d", r.Seq)
 				}
-				if err := rename(t.Context(), db, by, ws, 2); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, rename(t.Context(), db, by, ws, 2))
 				link(t, db)
 				holds(t, verified(t, db, ws), 1, 0, 0)
 			})
@@ -282,9 +265,7 @@ func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sql
 		link(t, db)
 		tamper.MustExec(tamper.Rebind(`UPDATE event_chains SET seq = 1 WHERE workspace_id = ?`), ws)
 		for _, ws := range []identity.WorkspaceID{ws, other} {
-			if err := rename(t.Context(), db, by, ws, 1); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rename(t.Context(), db, by, ws, 1))
 		}
 		if err := db.Events().Link(t.Context(), time.Now()); !errors.Is(err, events.ErrChainChanged) {
 			t.Errorf("error = %v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEventFeed(t *testing.T) {
@@ -22,9 +23,7 @@ func TestEventFeed(t *testing.T) {
 			read := func(t *testing.T, ws identity.WorkspaceID, q event.FeedQuery) event.Feed {
 				t.Helper()
 				part, err := db.Stores().Events.Feed(t.Context(), by.Org, ws, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return part
 			}
 			t.Run("an event is in the feed once it has its place", func(t *testing.T) {
@@ -58,9 +57,7 @@ func TestEventFeed(t *testing.T) {
 				for i, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
 					later := by
 					later.At = by.At.Add(at)
-					if err := rename(t.Context(), db, later, ws, i+1); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, rename(t.Context(), db, later, ws, i+1))
 				}
 				link(t, db)
 				between := event.Filter{CreatedAfter: by.At, CreatedBefore: by.At.Add(2 * time.Minute)}
@@ -82,9 +79,7 @@ func TestEventFeed(t *testing.T) {
 				for _, want := range []event.Feed{{First: 1, Last: 3, More: true}, {First: 1, Last: 6, More: true},
 					{First: 1, Last: 7}} {
 					part, err := few.Stores().Events.Feed(t.Context(), by.Org, ws, never)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					isPart(t, part, want)
 					never.After = part.Last
 				}
@@ -93,22 +88,16 @@ func TestEventFeed(t *testing.T) {
 				old := by
 				old.At = by.At.Add(-48 * time.Hour)
 				ws := happen(t, db, old, "removed", 2)
-				if err := rename(t.Context(), db, by, ws, 1); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, rename(t.Context(), db, by, ws, 1))
 				link(t, db)
-				if err := db.Sweep(t.Context(), by.At, 24*time.Hour); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, db.Sweep(t.Context(), by.At, 24*time.Hour))
 				isPart(t, read(t, ws, event.FeedQuery{Limit: 5}), event.Feed{First: 3, Last: 3}, 3)
 			})
 			t.Run("another org reads nothing", func(t *testing.T) {
 				ws := happen(t, db, by, "foreign", 2)
 				link(t, db)
 				part, err := db.Stores().Events.Feed(t.Context(), "org_other", ws, event.FeedQuery{Limit: 5})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				isPart(t, part, event.Feed{First: 1})
 			})
 			t.Run("readers beside writers miss nothing and read nothing twice", func(t *testing.T) {

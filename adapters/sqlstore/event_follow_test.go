@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEventFollow(t *testing.T) {
@@ -22,9 +23,7 @@ func TestEventFollow(t *testing.T) {
 				}
 			}
 			change := func(number int) {
-				if err := rename(t.Context(), db, by, ws, number); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, rename(t.Context(), db, by, ws, number))
 			}
 			change(1)
 			if has(db.Recorded()) {
@@ -51,9 +50,7 @@ func TestEventFollow(t *testing.T) {
 			}
 			other := open(t, at, databases.Keyring(t))
 			other.SignEvents(databases.Digester("key"))
-			if err := rename(t.Context(), other, by, ws, 3); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rename(t.Context(), other, by, ws, 3))
 			link(t, other)
 			if has(news) {
 				t.Error("a follower is told by another node")

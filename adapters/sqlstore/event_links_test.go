@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
@@ -23,9 +24,7 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 				t.Helper()
 				for q := (page.Query{Limit: 2}); ; {
 					part, err := db.Stores().Events.List(t.Context(), ws, f, q)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					for _, e := range part.Items {
 						places, ids = append(places, e.Seq), append(ids, e.ID)
 					}
@@ -38,9 +37,7 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 				ws := happen(t, db, by, "listed", 3)
 				link(t, db)
 				for i := range 2 {
-					if err := rename(t.Context(), db, by, ws, i); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, rename(t.Context(), db, by, ws, i))
 				}
 				places, ids := list(t, ws, event.Filter{})
 				if want := []int64{0, 0, 3, 2, 1}; !slices.Equal(places, want) {
@@ -81,9 +78,7 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 				ws := happen(t, db, by, "altered", 2)
 				link(t, db)
 				direct.MustExec(direct.Rebind(`UPDATE event_chains SET seq = 1 WHERE workspace_id = ?`), ws)
-				if err := rename(t.Context(), db, by, ws, 1); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, rename(t.Context(), db, by, ws, 1))
 				for range 2 {
 					if err := db.Events().Link(t.Context(), time.Now()); !errors.Is(err, events.ErrChainChanged) {
 						t.Errorf("error = %v", err)

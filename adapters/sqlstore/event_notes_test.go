@@ -9,15 +9,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		team := fixture.NewTeam(t, db.Stores(), ids["one"])
 		note := func(at time.Time) event.Note {
 			n := event.Refused(team.Member, "deleteThing", true, identity.ErrRoleCeiling)
@@ -35,10 +34,8 @@ func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
 		}
 		written := func() (n int) {
 			t.Helper()
-			if err := tamper.GetContext(t.Context(), &n,
-				`SELECT COUNT(*) FROM recorded_events WHERE type = 'access.refused'`); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, tamper.GetContext(t.Context(), &n,
+				`SELECT COUNT(*) FROM recorded_events WHERE type = 'access.refused'`))
 			return n
 		}
 		at := team.Member.At
@@ -61,9 +58,7 @@ func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
 			t.Fatalf("the database was asked: %v", failed[1:])
 		}
 		rename("gone", "event_marks")
-		if err := db.Sweep(t.Context(), at.Add(2*time.Hour), 400*24*time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Sweep(t.Context(), at.Add(2*time.Hour), 400*24*time.Hour))
 		var marks int
 		if err := tamper.GetContext(t.Context(), &marks, `SELECT COUNT(*) FROM event_marks`); err != nil || marks != 0 {
 			t.Errorf("%d marks are left: %v", marks, err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const schemaFile = "migrations/schema/sqlite.sql"
@@ -28,9 +29,7 @@ func TestTheSchemaOfAFreshDatabaseHasEveryMigration(t *testing.T) {
 		"sqlite": migrations.SQLiteSchema, "postgres": migrations.PostgresSchema,
 	} {
 		steps, err := migrations.Files(engine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files, err := fs.ReadDir(steps, ".")
 		if err != nil || len(files) == 0 {
 			t.Fatal(err)
@@ -38,9 +37,7 @@ func TestTheSchemaOfAFreshDatabaseHasEveryMigration(t *testing.T) {
 		for _, file := range files {
 			number, _, _ := strings.Cut(file.Name(), "_")
 			version, err := strconv.Atoi(number)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			row := regexp.MustCompile(fmt.Sprintf(`\(%d, (1|true)\)`, version))
 			if !row.MatchString(schema) {
 				t.Errorf("schema/%s.sql lacks %s: run ATRIUM_SCHEMA=1 go test -run TestTheSchemaOfAFresh "+
@@ -55,21 +52,15 @@ func TestTheSchemaOfAFreshDatabaseHasEveryMigration(t *testing.T) {
 func TestTheSchemaOfAFreshDatabaseIsThatOfTheMigrations(t *testing.T) {
 	migrated, fresh := "sqlite:"+filepath.Join(t.TempDir(), "migrated"), "sqlite:"+filepath.Join(t.TempDir(), "fresh")
 	files, err := migrations.Files("sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db := databases.Raw(t, migrated)
 	steps, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := steps.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if os.Getenv("ATRIUM_SCHEMA") != "" {
-		if err := os.WriteFile(schemaFile, []byte(schemaOf(t, db)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(schemaFile, []byte(schemaOf(t, db)), 0o600))
 		t.Skip("the schema is written; run this test again to compare it")
 	}
 	open(t, fresh, databases.Keyring(t))
@@ -115,19 +106,13 @@ func schemaOf(t *testing.T, db *sql.DB) string {
 func texts(t *testing.T, db *sql.DB, query string) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(context.Background(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var one string
-		if err := rows.Scan(&one); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&one))
 		all = append(all, one)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return all
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -22,9 +23,7 @@ import (
 func scarce(t *testing.T, limit int) string {
 	t.Helper()
 	admin, err := sql.Open("postgres", services.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { admin.Close() })
 	run := func(statement string) {
 		t.Helper()
@@ -36,9 +35,7 @@ func scarce(t *testing.T, limit int) string {
 	run(fmt.Sprintf(`CREATE ROLE %s LOGIN PASSWORD 'p' CONNECTION LIMIT %d`, role, limit))
 	t.Cleanup(func() { run(`DROP ROLE ` + role) }) // after its database
 	u, err := url.Parse(services.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	run(fmt.Sprintf(`ALTER DATABASE %s OWNER TO %s`, strings.TrimPrefix(u.Path, "/"), role))
 	u.User = url.UserPassword(role, "p")
 	return u.String()
@@ -49,9 +46,7 @@ func TestRequestsWaitWhileTheServerAcceptsNoMoreConnections(t *testing.T) {
 	url := scarce(t, 4)
 	db := open(t, url, databases.Keyring(t)) // its pools may have ten
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var asking sync.WaitGroup
@@ -80,9 +75,7 @@ func TestRequestsWaitWhileTheServerAcceptsNoMoreConnections(t *testing.T) {
 	asking.Wait()
 	t.Run("doctor's figures name the limit and the nodes", func(t *testing.T) {
 		found, err := db.ServerLimits(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if limit, name := found.Allowed(); limit != 4 || name != "the limit of the role" {
 			t.Errorf("%+v: %d, %s", found, limit, name)
 		}

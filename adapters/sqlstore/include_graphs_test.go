@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // graph is a set of prompts that include each other at random, and what is known of them.
@@ -35,9 +36,7 @@ func TestRandomIncludesNeverCycleOrLeak(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, _ := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, orgs["one"])
 		g := &graph{t: t, random: rand.New(rand.NewPCG(proof.Seed(t), 1)), pinned: map[prompt.ID]map[string]string{},
@@ -97,9 +96,7 @@ func (g *graph) step() bool {
 		}
 	}
 	_, whole, err := g.Resolved(ctx, by, id, prompt.Ref{ID: v.ID}, "")
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	require.NoError(g.t, err)
 	if key := string(v.ID); n < 4 && g.pinned[id][key] == "" {
 		g.pinned[id][key] = whole.Content.Text
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
@@ -14,15 +15,11 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 		ctx := t.Context()
 		db, rows := open(t, url, databases.Keyring(t)), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		by := fixture.NewTeam(t, s, ids["one"]).Owner
 		customer, err := payment.NewCustomer(by, "sandbox", "acct", "key", payment.Details{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := s.Payments.Reserve(ctx, by, customer); err != nil {
 			t.Fatal(err)
 		}
@@ -39,9 +36,7 @@ func TestInvoicesThatDidNotChangeAreNotWritten(t *testing.T) {
 			})
 			return err
 		}
-		if err := apply(invoices); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, apply(invoices))
 		refuse := `CREATE TRIGGER once BEFORE UPDATE ON payment_invoices
 			BEGIN SELECT RAISE(ABORT, 'written again'); END`
 		if strings.HasPrefix(url, "postgres") {

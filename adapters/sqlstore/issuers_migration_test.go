@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestTheMigrationSaysWhoGaveWhat runs the updates of the migration 0020 on what v0.1.0 left.
@@ -54,9 +55,7 @@ func TestTheMigrationSaysWhoGaveWhat(t *testing.T) {
 		exec(`UPDATE memberships SET granted = ''`)
 		engine := map[bool]string{true: "sqlite", false: "postgres"}[strings.HasPrefix(url, "sqlite:")]
 		text, err := os.ReadFile(filepath.Join("migrations", engine, "0020_issuers.sql"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		updates := 0
 		for statement := range strings.SplitSeq(string(text), ";\n") {
 			if i := strings.Index(statement, "UPDATE "); i >= 0 {
@@ -68,9 +67,7 @@ func TestTheMigrationSaysWhoGaveWhat(t *testing.T) {
 		for _, email := range []string{"one@example.com", "both@example.com", viewer, "peer@" + team.Workspace.Slug +
 			".example"} {
 			u, m, err := a.Users.FindByEmail(ctx, team.Org, email)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got[strings.SplitN(email, "@", 2)[0]] = fmt.Sprint(u.EmailVerifiedBy, u.OperatorBy, m[0].Granted)
 		}
 		if diff := cmp.Diff(map[string]string{

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
@@ -18,15 +19,11 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 		ctx, rows := t.Context(), databases.Raw(t, url)
 		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		by, queue := fixture.NewTeam(t, db.Stores(), ids["one"]).Member, jobs.NewQueue(db.DB)
 		enqueue := func(subject string) {
 			t.Helper()
-			if err := db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.sweep", subject, fixture.At)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.sweep", subject, fixture.At)))
 		}
 		for subject, outcome := range map[string]job.Outcome{
 			"succeeded": {State: job.Succeeded, At: fixture.At},
@@ -42,18 +39,14 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 			if outcome.State == "" {
 				continue
 			}
-			if err := queue.Settle(ctx, taken[0], outcome); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, queue.Settle(ctx, taken[0], outcome))
 		}
 		enqueue("queued")
 		for _, step := range []struct {
 			after time.Duration
 			left  int
 		}{{7 * day, 5}, {7*day + time.Microsecond, 3}, {300 * day, 2}} {
-			if err := db.Sweep(ctx, fixture.At.Add(step.after), 400*day); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Sweep(ctx, fixture.At.Add(step.after), 400*day))
 			if got := counts(t, rows)["jobs"]; got != step.left {
 				t.Errorf("%d jobs are left after %s, want %d", got, step.after, step.left)
 			}
@@ -69,9 +62,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 		look := func(after time.Duration) jobs.Backlog {
 			t.Helper()
 			b, err := queue.Backlog(ctx, fixture.At.Add(after))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return b
 		}
 		if b := look(0); b != (jobs.Backlog{}) {
@@ -79,10 +70,8 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 		}
 		var last, running job.Job
 		for i, subject := range []string{"succeeds", "fails", "fails last", "runs", "waits", "waits longer"} {
-			if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject,
-				fixture.At.Add(time.Duration(i)*time.Second))); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject,
+				fixture.At.Add(time.Duration(i)*time.Second))))
 			if i >= 4 {
 				continue
 			}
@@ -98,9 +87,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 			if i < 3 {
 				err = queue.Settle(ctx, taken[0], o)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			running = taken[0]
 			if i == 2 {
 				last = taken[0]
@@ -118,12 +105,8 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 		}
 
 		// Another attempt of a running job is merged into the same job that was enqueued since.
-		if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", "runs", fixture.At)); err != nil {
-			t.Fatal(err)
-		}
-		if err := queue.Settle(ctx, running, job.Policy{Attempts: 9}.Failure(running, "x", fixture.At, 0)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", "runs", fixture.At)))
+		require.NoError(t, queue.Settle(ctx, running, job.Policy{Attempts: 9}.Failure(running, "x", fixture.At, 0)))
 		if got := look(0); got.Queued != 3 || got.Running != 0 || got.Failed != 3 {
 			t.Errorf("after a merge: %+v", got)
 		}

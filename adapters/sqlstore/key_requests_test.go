@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestCountsAreAddedWithoutAScanOfAllKeys asks the engines how they run the statements: a scan for each statement would
@@ -18,9 +19,7 @@ func TestCountsAreAddedWithoutAScanOfAllKeys(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		team, inspect := fixture.NewTeam(t, db.Stores(), orgs["one"]), databases.Raw(t, url)
 		addKeys(t, inspect, team, keys)
 		var ids []identity.KeyID
@@ -32,9 +31,7 @@ func TestCountsAreAddedWithoutAScanOfAllKeys(t *testing.T) {
 			requests[account.KeyDay{Key: id, Day: account.DayOf(fixture.At)}] = 1
 		}
 		sent.Take()
-		if err := db.Stores().KeyRequests.AddRequests(t.Context(), team.Org, requests); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Stores().KeyRequests.AddRequests(t.Context(), team.Org, requests))
 		explained := 0
 		for _, s := range sent.Take() {
 			if len(s.Args) == 0 {

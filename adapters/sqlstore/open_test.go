@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -35,9 +36,7 @@ func TestOpen(t *testing.T) {
 		})
 		t.Run("a database of a newer Atrium is not changed", func(t *testing.T) {
 			db := open(t, url, databases.Keyring(t))
-			if err := db.Ready(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Ready(ctx))
 			if _, err := databases.Raw(t, url).ExecContext(ctx,
 				`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 				t.Fatal(err)
@@ -64,9 +63,7 @@ func TestNeitherReadyNorAStartWithNothingToApplyWaitsForALock(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db := open(t, url, databases.Keyring(t))
 		other, err := databases.Raw(t, url).Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer other.Close()
 		hold := `BEGIN IMMEDIATE`
 		if db.Engine() == "postgres" {
@@ -144,9 +141,7 @@ func TestEmpty(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if empty, err := db.Empty(t.Context()); err != nil || !empty {
 			t.Errorf("with an org and no one in it: Empty = %v, %v", empty, err)
 		}
@@ -163,9 +158,7 @@ func TestEnsureOrgs(t *testing.T) {
 		ensure := func(slugs ...string) map[string]identity.OrgID {
 			t.Helper()
 			ids, err := db.EnsureOrgs(t.Context(), slugs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return ids
 		}
 		first := ensure("one", "two")

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Texts are written below the stores, which would refuse some of them.
@@ -24,9 +25,7 @@ func TestAListHasTheTextsThatAreStored(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, _ := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, direct := db.Stores(), databases.Raw(t, url)
 		by := fixture.NewTeam(t, s, orgs["one"]).Member
 		p, c := fixture.Template(t, s, by, prompt.Draft{}), fixture.Chat(t, s, by, chat.Draft{})
@@ -41,15 +40,11 @@ func TestAListHasTheTextsThatAreStored(t *testing.T) {
 				t.Fatal(err)
 			}
 			prompts, err := s.PromptLists.Visible(t.Context(), by, prompt.Filter{}, first)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			one, err := s.Prompts.Get(t.Context(), by, p.ID)
 			isListed(t, prompts.Items, *one, err)
 			chats, err := s.ChatLists.Visible(t.Context(), by, chat.Filter{}, first)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			other, err := s.Chats.Get(t.Context(), by, c.ID)
 			isListed(t, chats.Items, other.Summary(), err)
 			if chats.Items[0].Greeting != text || prompts.Items[0].Description != text {
@@ -62,9 +57,7 @@ func TestAListHasTheTextsThatAreStored(t *testing.T) {
 // isListed fails t unless a list has one item, as it is read by itself.
 func isListed[T any](t *testing.T, list []T, want T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if d := cmp.Diff([]T{want}, list, cmpopts.EquateEmpty(), cmpopts.IgnoreTypes(event.Log{})); d != "" {
 		t.Errorf("(-alone +in the list)\n%s", d)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -45,12 +46,8 @@ func TestPgBouncer(t *testing.T) {
 	t.Run("a database is not ready if its pooler begins to pool by transaction", func(t *testing.T) {
 		pooler := services.PgBouncer(t, services.Postgres(t), "session")
 		db := open(t, pooler.URL, databases.Keyring(t))
-		if err := db.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := pooler.Restart("transaction"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Ready(t.Context()))
+		require.NoError(t, pooler.Restart("transaction"))
 		for range 3 { // requests that take turns on the backends
 			go func() {
 				for t.Context().Err() == nil {
@@ -74,13 +71,9 @@ func TestPgBouncer(t *testing.T) {
 func statementTimeout(t *testing.T, url string) (setting string) {
 	t.Helper()
 	connector, err := engine.NewPostgres(url, 30*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	if err := db.QueryRowContext(t.Context(), `SHOW statement_timeout`).Scan(&setting); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(t.Context(), `SHOW statement_timeout`).Scan(&setting))
 	return setting
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestPresenceSignals(t *testing.T) {
@@ -48,9 +49,7 @@ func TestPresenceSignals(t *testing.T) {
 	})
 	t.Run("a listener ends although the database has gone silent", func(t *testing.T) {
 		u, err := neturl.Parse(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ends := func(host string, silence func(heard <-chan identity.OrgID)) {
 			t.Helper()
 			u.Host = host
@@ -76,15 +75,11 @@ func TestPresenceSignals(t *testing.T) {
 			proxy.Swallow(true)
 		})
 		mute, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never says a word
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer mute.Close()
 		ends(mute.Addr().String(), func(<-chan identity.OrgID) {
 			conn, err := mute.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { conn.Close() })
 		})
 	})

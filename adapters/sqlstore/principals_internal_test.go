@@ -10,35 +10,28 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSQLiteLooksUpAKeyWithoutTheRowOfItsMembership(t *testing.T) {
 	store, closeDB, err := db.Open(t.Context(), db.Config{URL: secret.New("sqlite:" + filepath.Join(t.TempDir(),
 		"a.db"))}, nil,
 		sql.OpenDB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	statement := principalQuery.Statement(engine.SQLite)
 	rows, err := store.Rows(t.Context(), `EXPLAIN QUERY PLAN `+statement, make([]byte, 32),
 		identity.OrgID("o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	var steps []string
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
 		steps = append(steps, detail)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	plan := strings.Join(steps, "\n")
 	const step = "SEARCH m USING COVERING INDEX memberships_user (user_id=? AND workspace_id=?)"
 	if !strings.Contains(plan, step) {

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // watchedKey is a key of a member, whose statements are logged.
@@ -28,9 +29,7 @@ func newWatchedKey(t *testing.T, url string) *watchedKey {
 // set runs a statement that no store has.
 func (f *watchedKey) set(t *testing.T, query string, args ...any) {
 	t.Helper()
-	if err := sqlstore.Exec(t.Context(), f.db, query, args...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sqlstore.Exec(t.Context(), f.db, query, args...))
 }
 
 func TestACallerWhoseNameHasTheSeparatorOfPackedRowsIsReadByColumns(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
@@ -29,9 +30,7 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 							return c
 						}}, used)
 				})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		want := func(id prompt.VersionID, text string, frozen bool, labels ...string) {
 			t.Helper()

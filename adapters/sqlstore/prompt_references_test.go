@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
@@ -25,9 +26,7 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		ctx := t.Context()
 		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		by, peer := team.Member, team.Peer
@@ -47,11 +46,9 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 			holder := fixture.Template(t, s, peer, prompt.Draft{Name: string(mode), IncludeMode: mode})
 			v := fixture.Version(t, s, peer, holder.ID, "{{> read}}", "production")
 			v.Includes = []prompt.Include{{Name: "read", Ref: "active", Template: target.ID}}
-			if err := s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			require.NoError(t, s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				return tx.Prompts.SetIncludes(ctx, peer, v)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			including[mode] = holder
 		}
 		see := func(v access.Visibility) {
@@ -65,9 +62,7 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		note := func(after time.Duration) {
 			t.Helper()
 			system := identity.System("", "", "test", fixture.At.Add(after))
-			if err := db.NoteReferences(ctx, system); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.NoteReferences(ctx, system))
 		}
 		told := func(when string, times int) {
 			t.Helper()
@@ -109,16 +104,12 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		told("without it", 1)
 		system := identity.System(team.Org, team.Workspace.ID, "test", fixture.At.Add(2*time.Second))
 		lost := prompt.Reference{Holder: string(talk.ID), Template: target.ID, Ref: "live"}
-		if err := sqlstore.NoteLost(ctx, db, system, lost, peer.User); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sqlstore.NoteLost(ctx, db, system, lost, peer.User))
 		told("after another node that had read the same loss", 1)
 		used := func(refs ...string) (ids []string) {
 			t.Helper()
 			uses, err := s.ChatLists.Uses(ctx, team.Workspace.ID, target.ID, refs, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, u := range uses {
 				ids = append(ids, u.ID)
 			}
@@ -175,11 +166,9 @@ func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
 			if labels == nil {
 				v.Includes[0].Ref = "live"
 			}
-			if err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			require.NoError(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				return tx.Prompts.SetIncludes(ctx, by, v)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		read := func() string {
 			t.Helper()
@@ -197,9 +186,7 @@ func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
 		}
 		engine := map[bool]string{true: "sqlite", false: "postgres"}[strings.HasPrefix(url, "sqlite:")]
 		text, err := os.ReadFile(filepath.Join("migrations", engine, "0192_prompt_references.sql"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, fill, _ := strings.Cut(string(text), "-- What existing references name now.")
 		fill, _, _ = strings.Cut(fill, "CREATE TRIGGER")
 		if _, err := rows.ExecContext(ctx, fill); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
@@ -30,9 +31,7 @@ func openWatched(t *testing.T, url string, timeout time.Duration, before stateme
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: timeout}, databases.Keyring(t),
 		func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, before)) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	return db
 }
@@ -49,9 +48,7 @@ func deletedWorkspace(
 	if err == nil {
 		err = s.Workspaces.Add(t.Context(), w)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	by := owner
 	by.Workspace = w.ID
 	made := fixture.Template(t, s, by, prompt.Draft{Name: "first"})
@@ -69,9 +66,7 @@ func multiply(t *testing.T, rows *sql.DB, isPostgres bool, id prompt.ID, n int) 
 	t.Helper()
 	columns := func(table string) string {
 		found, err := rows.QueryContext(t.Context(), `SELECT * FROM `+table+` LIMIT 0`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer found.Close()
 		names, err := found.Columns()
 		if err != nil || found.Err() != nil {
@@ -84,9 +79,7 @@ func multiply(t *testing.T, rows *sql.DB, isPostgres bool, id prompt.ID, n int) 
 	const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) `
 	templates, versions := columns("prompt_templates"), columns("prompt_versions")
 	conn, err := rows.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	if isPostgres { // triggers would change one row of workspace_usage_parts for each row
 		if _, err := conn.ExecContext(t.Context(), `SET session_replication_role = replica`); err != nil {
@@ -122,10 +115,8 @@ type purgeWatch struct {
 
 func (w *purgeWatch) count() (n int) {
 	w.t.Helper()
-	if err := w.rows.QueryRowContext(w.t.Context(), `SELECT (SELECT COUNT(*) FROM prompt_templates) +
-		(SELECT COUNT(*) FROM prompt_versions) + (SELECT COUNT(*) FROM version_reads)`).Scan(&n); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.rows.QueryRowContext(w.t.Context(), `SELECT (SELECT COUNT(*) FROM prompt_templates) +
+		(SELECT COUNT(*) FROM prompt_versions) + (SELECT COUNT(*) FROM version_reads)`).Scan(&n))
 	return n
 }
 
@@ -153,17 +144,13 @@ func TestALargeDeletedWorkspaceIsPurgedInSmallTransactions(t *testing.T) {
 			return watch.hook(query, args)
 		})
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		team := fixture.NewTeam(t, db.Stores(), ids["one"])
 		_, template := deletedWorkspace(t, db.Stores(), team.Owner, "large")
 		multiply(t, watch.rows, db.Engine() == "postgres", template, proof.Sample(100, 10_000))
 		watch.before, watch.begun = watch.count(), time.Now()
 		began := time.Now()
-		if err := db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay))
 		t.Logf("it took %s", time.Since(began))
 		if left := watch.count(); left != 0 {
 			t.Errorf("%d rows are left", left)
@@ -198,9 +185,7 @@ func TestAWorkspaceThatCannotBePurgedDoesNotKeepTheOthers(t *testing.T) {
 			return nil
 		})
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		first, _ := deletedWorkspace(t, s, team.Owner, "first")
@@ -209,9 +194,7 @@ func TestAWorkspaceThatCannotBePurgedDoesNotKeepTheOthers(t *testing.T) {
 		overdue := func() sqlstore.Overdue {
 			t.Helper()
 			found, err := db.Overdue(t.Context(), at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return found
 		}
 		if got := overdue(); got != (sqlstore.Overdue{Workspaces: 2}) {
@@ -227,9 +210,7 @@ func TestAWorkspaceThatCannotBePurgedDoesNotKeepTheOthers(t *testing.T) {
 			t.Errorf("overdue: %+v, want only the workspace that cannot be removed", got)
 		}
 		stuck = ""
-		if err := db.Sweep(t.Context(), at, 400*purgeDay); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Sweep(t.Context(), at, 400*purgeDay))
 		if got := overdue(); got != (sqlstore.Overdue{}) {
 			t.Errorf("overdue at last: %+v", got)
 		}
@@ -247,9 +228,7 @@ func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
 				WHERE contype = 'f' AND confdeltype = 'c'`
 		}
 		rows, err := databases.Raw(t, url).QueryContext(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer rows.Close()
 		removed, checked := sqlstore.RemovedFirst(), 0
 		all := map[string]bool{}
@@ -260,9 +239,7 @@ func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
 		}
 		for rows.Next() {
 			var child, parent string
-			if err := rows.Scan(&child, &parent); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(&child, &parent))
 			if parent != "workspaces" && !all[parent] {
 				continue // the sweep does not remove rows of it that others refer to
 			}
@@ -283,15 +260,11 @@ func TestTheSweepReadsIndexes(t *testing.T) {
 	var sent statements.Log
 	db := openWatched(t, url, proof.Patience, statements.WithoutLooks(sent.Add))
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	team := fixture.NewTeam(t, db.Stores(), ids["one"])
 	deletedWorkspace(t, db.Stores(), team.Owner, "first")
 	sent.Take()
-	if err := db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay))
 	rows, explained := databases.Raw(t, url), 0
 	for _, s := range sent.Take() {
 		if len(s.Args) == 0 || strings.Contains(s.Query, "FROM webhooks w") { // all webhooks, which are few

@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // furnishChat makes a chat template of by's with a member and an embed token.
@@ -29,13 +30,11 @@ func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted 
 	t.Helper()
 	made := fixture.Chat(t, s, by, chat.Draft{})
 	fixture.ChatMember(t, s, by, made.ID, peer.User, access.Viewer)
-	if err := s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*embed.Token, error) {
+	require.NoError(t, s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*embed.Token, error) {
 		token, _, err := embed.NewToken(c, by, have,
 			embed.Changes{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
 		return token, err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if deleted {
 		fixture.ChangeChat(t, s, by, made.ID, func(c *chat.Template) error { return c.Delete(by, nil) })
 	}
@@ -54,9 +53,7 @@ func furnishGroup(t *testing.T, s ports.Stores, by, peer identity.Actor) {
 		_, err = s.Groups.Update(t.Context(), by, group, []identity.UserID{peer.User},
 			func(w *account.Workspace, g *account.Group) error { return w.AddToGroup(by, g, peer.User) })
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	made := fixture.Template(t, s, by, prompt.Draft{Name: "for a group"})
 	fixture.Share(t, s, by, made.ID, prompt.Grant{User: group, Role: access.Viewer})
 }
@@ -78,23 +75,19 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	furnishChat(t, a, by, peer, false)
 	furnishChat(t, a, fixture.Later(by, 29*24*time.Hour), peer, true)
 	for _, email := range []string{"open@example.com", "withdrawn@example.com"} {
-		if err := a.Invitations.Invite(ctx, by, by.Workspace, email,
+		require.NoError(t, a.Invitations.Invite(ctx, by, by.Workspace, email,
 			func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
 				error) {
 				i, _, err := w.Invite(by, email, identity.Viewer, member, pending)
 				return i, err
-			}); err != nil {
-			t.Fatal(err)
-		}
+			}))
 	}
 	first, err := a.Invitations.List(ctx, by.Org, by.Workspace, page.Query{Limit: 1})
 	if err == nil {
 		err = a.Invitations.Update(ctx, by, by.Workspace, first.Items[0].ID,
 			func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, leaves := range []bool{false, true} {
 		program, k := fixture.ServiceKey(t, a, by, account.KeyDraft{Name: "program", Ceiling: identity.Member})
 		if leaves {
@@ -123,20 +116,14 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 			return nil
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)))
 	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)),
 		At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
 		k, token := fixture.Key(t, s, by, account.KeyDraft{Name: "k"})
 		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, nil
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestSweepPurgesWorkspaces(t *testing.T) {
@@ -158,9 +145,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		own := map[string]identity.Actor{}
 		both := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At,
 			UpdatedAt: fixture.At}
-		if err := a.Users.Add(ctx, both); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Users.Add(ctx, both))
 		for i, name := range []string{"lives", "first", "second", "restored"} {
 			w, err := account.NewWorkspace(team.Owner, nil, name, "")
 			if err == nil {
@@ -170,9 +155,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 				}
 				err = a.Workspaces.Add(ctx, w)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			by, peer := team.Owner, team.Peer
 			by.Workspace = w.ID
 			if _, err := a.Workspaces.Update(ctx, by, w.ID, nil, func(w *account.Workspace) error {
@@ -224,9 +207,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 					want[table] -= n
 				}
 				for range 2 { // the second time there is nothing left to do
-					if err := db.Sweep(ctx, step.now, 400*day); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, db.Sweep(ctx, step.now, 400*day))
 					if got := counts(t, rows); !maps.Equal(got, want) {
 						t.Fatalf("rows (-want +got):\n%s", cmp.Diff(want, got))
 					}

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestIdempotencyBesideTheReleasedVersion plays two stores on a database of v0.1.0, before and after derived keys
@@ -115,9 +116,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 				query = `SELECT COUNT(*) FROM idempotency_keys WHERE request = '\x` + hexOf(digest) +
 					`' OR scope = '\x` + hexOf(digest) + `'`
 			}
-			if err := databases.Raw(t, url).QueryRowContext(ctx, query).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, databases.Raw(t, url).QueryRowContext(ctx, query).Scan(&n))
 			return n
 		}
 		t.Run("the plain digest of a secret is never stored, and after the day none is", func(t *testing.T) {
@@ -144,9 +143,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 				_, _, err := store.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) {
 					return ports.Answer{Status: 201, Body: []byte("whole"), Shows: "/api/thing"}, nil
 				}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				got, replayed, err := store.Once(ctx, k, nil, nil, nil)
 				if err != nil || !replayed || string(got.Body) != want || (got.Shows == "") != (want != "") {
 					t.Errorf("%+v, %v, %v", got, replayed, err)
@@ -158,9 +155,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			_, _, err := store.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) {
 				return ports.Answer{Status: 201, Body: []byte("shown"), Reveals: "thing"}, nil
 			}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got, replayed, err := store.Once(context.WithoutCancel(ctx), k, nil, nil, nil)
 			if err != nil || !replayed || string(got.Body) != "shown" {
 				t.Errorf("%+v, %v, %v", got, replayed, err)

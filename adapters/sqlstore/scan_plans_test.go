@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
@@ -30,14 +31,10 @@ func TestListsReadIndexes(t *testing.T) {
 			func(c driver.Connector) *sql.DB {
 				return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
 			})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(closeDB)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
 		inspect := databases.Raw(t, url)
 		addMembers(t, inspect, other, rows/4) // more than a statement may examine
@@ -59,9 +56,7 @@ func TestListsReadIndexes(t *testing.T) {
 			if q.After = next; err == nil && next != "" {
 				_, _, err = l.page(t.Context(), db.Stores(), q)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var plans []string
 			for _, s := range sent.Take() {
 				if len(s.Args) == 0 {
@@ -118,9 +113,7 @@ func explainSQLite(t *testing.T, db *sql.DB, s statements.Statement) (plan, wron
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
 		plan += detail + "\n"
 		// The results of subqueries, which have one letter or a number in parentheses, are scanned too, and so are the
 		// rows of VALUES and the events of the last second.
@@ -167,9 +160,7 @@ func explainPostgres(t *testing.T, db *sql.DB, s statements.Statement, most floa
 		t.Fatalf("%v: %s", err, s.Query)
 	}
 	var plans []struct{ Plan planNode }
-	if err := json.Unmarshal([]byte(plan), &plans); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(plan), &plans))
 	if rows, at := plans[0].Plan.most(); rows > most {
 		wrong = fmt.Sprintf("%s of %s examines %.0f rows, want %.0f at most", at.Type, at.Table, rows, most)
 	}

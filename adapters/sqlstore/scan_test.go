@@ -25,6 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // listing is a list with a filter: one page of it, as the ids of its items.
@@ -242,9 +243,7 @@ func walk(t *testing.T, s ports.Stores, l listing, limit int) (all []string, pag
 	t.Helper()
 	for q := (page.Query{Limit: limit}); ; pages++ {
 		ids, next, err := l.page(t.Context(), s, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(ids) > limit {
 			t.Fatalf("a page of %d items, want %d at most", len(ids), limit)
 		}
@@ -265,9 +264,7 @@ func TestBoundedScans(t *testing.T) {
 		sealer := databases.Keyring(t)
 		db, bounded := open(t, url, sealer), open(t, url, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
 		seed(t, databases.Raw(t, url), team, other, 600)
 		sqlstore.BoundScans(bounded, 20)

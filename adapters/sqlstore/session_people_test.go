@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestASessionIsTheSameByTextAndByColumns reads sessions of somebody in three workspaces as texts. Then it reads them
@@ -21,19 +22,15 @@ func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
 		ctx := t.Context()
 		db := open(t, url, databases.Keyring(t))
 		orgs, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, orgs["one"])
 		user := team.Member.User
 		for range 2 {
-			if err := sqlstore.Exec(ctx, db, `INSERT INTO memberships
+			require.NoError(t, sqlstore.Exec(ctx, db, `INSERT INTO memberships
 				(workspace_id, user_id, role, by_hand, grouped, revision, created_at, updated_at)
 				VALUES (?, ?, ?, ?, TRUE, 1, 1, 1)`, fixture.NewTeam(t, s, team.Org).Workspace.ID, user, identity.Admin,
-				identity.Viewer); err != nil {
-				t.Fatal(err)
-			}
+				identity.Viewer))
 		}
 		key, _ := fixture.Key(t, s, team.Member, account.KeyDraft{Name: "k", Networks: "192.0.2.0/24 198.51.100.7/32"})
 		for name, of := range map[string]struct {
@@ -43,32 +40,24 @@ func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				by := identity.System(team.Org, "", "sign-in", fixture.At)
 				var opened *account.Session
-				if err := s.Sessions.Update(ctx, by, user, func(
+				require.NoError(t, s.Sessions.Update(ctx, by, user, func(
 					p *account.Person, live []*account.Session,
 				) (_ *account.Session, err error) {
 					opened, _, err = p.OpenSession(by, account.ByLink, of.key, "Firefox", live)
 					return opened, err
-				}); err != nil {
-					t.Fatal(err)
-				}
+				}))
 				byText, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if len(byText.Memberships) != of.memberships || byText.User.ID != user ||
 					byText.Key.ID != opened.Key || (of.key != nil && byText.Key.Networks != key.Networks) {
 					t.Fatalf("by text: %+v", byText)
 				}
 				const separated = "Fire\x1ffox"
-				if err := sqlstore.Exec(ctx, db, `UPDATE sessions SET agent = ? WHERE id = ?`, separated,
-					opened.ID); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, sqlstore.Exec(ctx, db, `UPDATE sessions SET agent = ? WHERE id = ?`, separated,
+					opened.ID))
 				db.Forget()
 				byColumns, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if byColumns.Session.Agent != separated {
 					t.Errorf("the agent is %q", byColumns.Session.Agent)
 				}

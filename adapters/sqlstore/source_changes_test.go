@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion fails if rows count as never removed that a version without
@@ -18,9 +19,7 @@ func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
 			ctx := t.Context()
 			db := open(t, url(t), databases.Keyring(t))
 			orgs, err := db.EnsureOrgs(ctx, []string{"one"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			stores := db.Stores()
 			by := fixture.NewTeam(t, stores, orgs["one"]).Member
 			made := fixture.Source(t, stores, by, fixture.SheetReading())
@@ -30,12 +29,10 @@ func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
 				for _, key := range keys {
 					rows[source.KeyHash{key}] = source.RowHash{}
 				}
-				if err := stores.SourceChanges.SaveChanges(ctx, by.Workspace, made.ID,
+				require.NoError(t, stores.SourceChanges.SaveChanges(ctx, by.Workspace, made.ID,
 					func(_ *source.Source, t *source.Tracked) (*source.Changes, error) {
 						return t.Compare(fixture.At, "mapping", rows), nil
-					}); err != nil {
-					t.Fatal(err)
-				}
+					}))
 			}
 			known := func(removed int, after uint32) {
 				t.Helper()
@@ -46,9 +43,7 @@ func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
 			}
 			exec := func(query string) {
 				t.Helper()
-				if err := sqlstore.Exec(ctx, db, query); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, sqlstore.Exec(ctx, db, query))
 			}
 			compare(1, 2, 3)
 			compare(1, 2)

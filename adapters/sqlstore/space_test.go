@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSQLiteGivesSpaceBack(t *testing.T) {
@@ -19,9 +20,7 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	size := func() int64 {
 		t.Helper()
 		n, err := db.Size(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	for _, statement := range []string{
@@ -38,9 +37,7 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	if kept := size(); kept < full {
 		t.Fatalf("%d bytes before anything was released, %d full", kept, full)
 	}
-	if err := db.ReleaseSpace(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.ReleaseSpace(t.Context()))
 	if left := size(); left > full-(18<<20) {
 		t.Errorf("%d bytes are left of %d", left, full)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestReadsLookForGroupsOnlyOfThoseWhoAreInOne counts the statements of the reads that happen most often. Those of a
@@ -23,9 +24,7 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, sent := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team, other := fixture.NewTeam(t, s, orgs["one"]), fixture.NewTeam(t, s, orgs["one"])
 		made := fixture.Template(t, s, team.Member, prompt.Draft{})
@@ -50,9 +49,7 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 						return err
 					})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return id
 		}
 		inspect := databases.Raw(t, url)
@@ -120,9 +117,7 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 			_, err := f.Share(team.Admin, to, had, grant)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// one more branch, and the version is known
 		if folders := read(t, by, access.Editor); len(folders) != len(with) {
 			t.Errorf("%d statements, without folders %d:\n%s", len(folders), len(with), strings.Join(folders, "\n"))

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
@@ -35,9 +36,7 @@ func newWatchedTeam(t *testing.T, url string) *watchedTeam {
 	t.Helper()
 	db, sent := databases.Watched(t, url)
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := &watchedTeam{db: db, sent: sent, s: db.Stores()}
 	w.Team = fixture.NewTeam(t, w.s, orgs["one"])
 	return w
@@ -47,9 +46,7 @@ func newWatchedTeam(t *testing.T, url string) *watchedTeam {
 func (w *watchedTeam) takes(t *testing.T, most int, call func() error) (all []string) {
 	t.Helper()
 	w.sent.Take()
-	if err := call(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, call())
 	for _, s := range w.sent.Take() {
 		all = append(all, s.Query)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestSweepRemovesEndedCredentials has credentials of each kind that end at different times, and checks on both sides
@@ -20,9 +21,7 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 		ctx := t.Context()
 		db, rows := open(t, url, databases.Keyring(t)), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		key := func(by identity.Actor, name string, life time.Duration) identity.KeyID {
@@ -41,13 +40,11 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 			if by != "" {
 				opener = &account.Key{ID: by, Workspace: team.Workspace.ID, ExpiresAt: fixture.At.Add(day)}
 			}
-			if err := s.Sessions.Update(ctx, system, team.Member.User,
+			require.NoError(t, s.Sessions.Update(ctx, system, team.Member.User,
 				func(p *account.Person, live []*account.Session) (*account.Session, error) {
 					opened, _, err := p.OpenSession(system, account.ByLink, opener, "", live)
 					return opened, err
-				}); err != nil {
-				t.Fatal(err)
-			}
+				}))
 		}
 
 		key(team.Member, "without an end", 0)
@@ -66,42 +63,32 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 		openSession("")
 		openSession(expires)
 		token := secret.NewToken("test_")
-		if err := s.Sessions.AddLink(ctx, &account.SignInLink{
+		require.NoError(t, s.Sessions.AddLink(ctx, &account.SignInLink{
 			Org: team.Org, User: team.Member.User, Hash: token.Hash(), CreatedAt: fixture.At,
 			ExpiresAt: fixture.At.Add(account.LinkLife),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		for email, by := range map[string]identity.Actor{
 			"first@example.com": team.Owner, "second@example.com": fixture.Later(team.Owner, day),
 		} {
-			if err := s.Invitations.Invite(ctx, by, by.Workspace, email, func(
+			require.NoError(t, s.Invitations.Invite(ctx, by, by.Workspace, email, func(
 				w *account.Workspace, member identity.UserID, pending *account.Invitation,
 			) (*account.Invitation, error) {
 				i, _, err := w.Invite(by, email, identity.Viewer, member, pending)
 				return i, err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 
 		names := func(query string) (found []string) {
 			t.Helper()
 			all, err := rows.QueryContext(ctx, query)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer all.Close()
 			for all.Next() {
 				var name string
-				if err := all.Scan(&name); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, all.Scan(&name))
 				found = append(found, name)
 			}
-			if err := all.Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, all.Err())
 			return found
 		}
 		const (
@@ -133,9 +120,7 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 				before := names(step.query)
 				sweep := func(at time.Duration) []string {
 					t.Helper()
-					if err := db.Sweep(ctx, fixture.At.Add(at), 100000*day); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, db.Sweep(ctx, fixture.At.Add(at), 100000*day))
 					return names(step.query)
 				}
 				if got := sweep(step.at); !slices.Equal(got, before) {

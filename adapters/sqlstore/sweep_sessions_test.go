@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestSweepRecordsSessionsThatEndedByTime has a session that was not used for 12 hours, one that reached its end, one
@@ -20,22 +21,18 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 		ctx := t.Context()
 		db := open(t, url, databases.Keyring(t))
 		ids, err := db.EnsureOrgs(ctx, []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		system := identity.System(team.Org, "", "sign-in", fixture.At)
 		begin := func(by identity.Actor) (opened *account.Session) {
 			t.Helper()
-			if err := s.Sessions.Update(ctx, system, by.User,
+			require.NoError(t, s.Sessions.Update(ctx, system, by.User,
 				func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
 					opened, _, err = p.OpenProviderSession(system,
 						account.ProviderSession{Issuer: "https://id.test", Subject: "s"}, "", live)
 					return opened, err
-				}); err != nil {
-				t.Fatal(err)
-			}
+				}))
 			return opened
 		}
 		idle, over, used, ended := begin(team.Member), begin(team.Peer), begin(team.Admin), begin(team.Member)
@@ -45,24 +42,18 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 			for _, one := range sessions {
 				uses[one.ID] = fixture.At.Add(at)
 			}
-			if err := s.Sessions.Used(ctx, team.Org, uses); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Sessions.Used(ctx, team.Org, uses))
 		}
 		by := fixture.Later(team.Member, time.Minute)
-		if err := s.Sessions.Update(ctx, by, by.User,
+		require.NoError(t, s.Sessions.Update(ctx, by, by.User,
 			func(p *account.Person, live []*account.Session) (*account.Session, error) {
 				return nil, p.EndSession(by, live, ended.ID)
-			}); err != nil {
-			t.Fatal(err)
-		}
+			}))
 		reasons := func(of *account.Session) (all []any) {
 			t.Helper()
 			found, err := s.Events.List(ctx, team.Workspace.ID,
 				event.Filter{Subject: string(of.ID), Type: "session.ended"}, page.Query{Limit: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, e := range fixture.Decoded(t, found.Items) {
 				all = append(all, e.Data["reason"])
 			}
@@ -71,9 +62,7 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 		expect := func(at time.Duration, want map[*account.Session]string) {
 			t.Helper()
 			for range 2 { // the second time there is nothing left to do
-				if err := db.Sweep(ctx, fixture.At.Add(at), 400*day); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, db.Sweep(ctx, fixture.At.Add(at), 400*day))
 			}
 			for one, reason := range want {
 				got := reasons(one)

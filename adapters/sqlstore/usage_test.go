@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // dropUsage resets a database to the schema before usage was counted.
@@ -28,15 +29,11 @@ func dropUsage(t testing.TB, url string, db *sql.DB) {
 		list, drop = `SELECT proname FROM pg_proc WHERE proname ~ '^(usage|note)_'`, `DROP FUNCTION %s() CASCADE`
 	}
 	rows, err := db.QueryContext(t.Context(), list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var statements []string
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&name))
 		statements = append(statements, fmt.Sprintf(drop, name))
 	}
 	if err := rows.Err(); err != nil || len(statements) == 0 {
@@ -56,9 +53,7 @@ func undoLater(t testing.TB, url string) (statements []string) {
 	t.Helper()
 	engine, _, _ := strings.Cut(url, ":")
 	folder, err := migrations.Files(engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, err := fs.Glob(folder, "*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d migrations: %v", len(files), err)
@@ -72,9 +67,7 @@ func undoLater(t testing.TB, url string) (statements []string) {
 			continue
 		}
 		text, err := fs.ReadFile(folder, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		undo := func(format string, names ...any) {
 			statements = append([]string{fmt.Sprintf(format, names...)}, statements...) // the latest change first
 		}
@@ -101,9 +94,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 		sealer := databases.Keyring(t)
 		db, rows := open(t, url, sealer), databases.Raw(t, url)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team, empty := fixture.NewTeam(t, s, ids["one"]), fixture.NewTeam(t, s, ids["one"])
 		for _, name := range []string{"lives", "deleted"} {
@@ -120,9 +111,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 		of := func(db *sqlstore.DB, ws identity.WorkspaceID) quota.Amounts {
 			t.Helper()
 			used, err := db.Stores().Usage.Amounts(t.Context(), ws, fixture.At)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if used.Members != 5 {
 				t.Errorf("%d members are counted", used.Members)
 			}
@@ -144,9 +133,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 		}
 
 		// What is purged leaves, with all of its versions.
-		if err := again.Sweep(t.Context(), time.Now().Add(60*24*time.Hour), 400*24*time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, again.Sweep(t.Context(), time.Now().Add(60*24*time.Hour), 400*24*time.Hour))
 		lives := of(again, team.Workspace.ID)
 		if lives.PromptTemplates != 1 || lives.PromptVersions != 2 || lives.ChatTemplates != 1 ||
 			2*lives.StorageBytes > used.StorageBytes+10 || 2*lives.StorageBytes < used.StorageBytes-10 {

@@ -15,15 +15,14 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // SQLite has one writer at a time.
 func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
 	db := open(t, migrated.Postgres(t), databases.Keyring(t))
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := db.Stores()
 	by := fixture.NewTeam(t, s, orgs["one"]).Member
 	first, second := fixture.Chat(t, s, by, chat.Draft{}), fixture.Chat(t, s, by, chat.Draft{})
@@ -59,9 +58,7 @@ func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
 
 	t.Run("near a limit they do", func(t *testing.T) {
 		used, err := s.Usage.Amounts(ctx, by.Workspace, by.At)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		near := quota.Limits{Amounts: quota.Default()}
 		near.StorageBytes = used.StorageBytes + 1000
 		if err := s.Atomic.Atomically(ctx, func(tx ports.Stores) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
@@ -30,13 +31,9 @@ func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
 				err = a.Keys.Used(t.Context(), team.Org,
 					map[identity.KeyID]account.KeyUse{used.ID: {At: fixture.At.Add(time.Duration(try+1) * time.Hour)}})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			after, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if before.Key.Name == after.Key.Name {
 				return
 			}

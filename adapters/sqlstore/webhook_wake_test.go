@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/test/support/databases"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestLinkingEventsWakesEndpoints(t *testing.T) {
@@ -20,18 +21,14 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 			link(t, db)
 			queue, store := sqlstore.NewWebhookQueue(db), db.Stores().Webhooks
 			var e *webhook.Endpoint
-			if err := store.Add(t.Context(), by, func(n int, place int64) (_ *webhook.Endpoint, err error) {
+			require.NoError(t, store.Add(t.Context(), by, func(n int, place int64) (_ *webhook.Endpoint, err error) {
 				e, err = webhook.New(by, n, place, webhook.Draft{URL: "https://example.com", Events: []string{"*"}})
 				return e, err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			taken := func(at time.Time) bool {
 				t.Helper()
 				all, err := queue.Take(t.Context(), at, time.Minute, 5, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if len(all) == 1 {
 					e = &all[0]
 				}
@@ -39,9 +36,7 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 			}
 			release := func(due time.Time) {
 				t.Helper()
-				if err := queue.Release(t.Context(), e, due); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, queue.Release(t.Context(), e, due))
 				e.LeasedUntil = time.Time{}
 			}
 			fails := func(times int) {
@@ -55,9 +50,7 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 			}
 			change := func(number int) {
 				t.Helper()
-				if err := rename(t.Context(), db, by, by.Workspace, number); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, rename(t.Context(), db, by, by.Workspace, number))
 				link(t, db)
 			}
 			link(t, db) // its own creation
@@ -110,19 +103,15 @@ func TestTheSweepWakesDeliveriesThatWaitForNothing(t *testing.T) {
 			by.Workspace, by.User, by.Role = happen(t, db, by, "swept", 1), "usr_a", identity.Admin
 			queue, store := sqlstore.NewWebhookQueue(db), db.Stores().Webhooks
 			var e *webhook.Endpoint
-			if err := store.Add(t.Context(), by, func(n int, place int64) (_ *webhook.Endpoint, err error) {
+			require.NoError(t, store.Add(t.Context(), by, func(n int, place int64) (_ *webhook.Endpoint, err error) {
 				e, err = webhook.New(by, n, place, webhook.Draft{URL: "https://example.com", Events: []string{"*"}})
 				return e, err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			var all []webhook.Delivery
 			for i, id := range []string{"evt_1", "evt_2", "evt_3"} {
 				all = append(all, e.NewDelivery(event.Event{ID: id, Seq: int64(i + 1), Subject: "s"}, by.At))
 			}
-			if err := queue.Queue(t.Context(), e, all, e.Place+3); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, queue.Queue(t.Context(), e, all, e.Place+3))
 			// As a release does that knows no waiting deliveries.
 			if _, err := tamper.Exec(`UPDATE webhook_deliveries SET state = 'delivered' WHERE seq = 1`); err != nil {
 				t.Fatal(err)
@@ -131,9 +120,7 @@ func TestTheSweepWakesDeliveriesThatWaitForNothing(t *testing.T) {
 			if due, err := queue.Next(t.Context(), e.ID, at, 5); err != nil || len(due) != 0 {
 				t.Fatalf("due are %+v, %v", due, err)
 			}
-			if err := db.Sweep(t.Context(), at, 1000*time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Sweep(t.Context(), at, 1000*time.Hour))
 			due, err := queue.Next(t.Context(), e.ID, at, 5)
 			if err != nil || len(due) != 1 || due[0].Event.Seq != 2 {
 				t.Errorf("due are %+v, %v", due, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/webauthn"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -26,9 +27,7 @@ func options(challenge []byte) map[string]any {
 func body(t *testing.T, response map[string]any) []byte {
 	t.Helper()
 	b, err := json.Marshal(response)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -87,9 +86,7 @@ func TestSigned(t *testing.T) {
 		t.Helper()
 		a := fixture.NewAuthenticator(t, acme.Host, acme.Origin)
 		made, err := webauthn.Verifier{}.Created(acme, "ann", challenge, body(t, a.Create(t, options(challenge))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return a, &account.Passkey{User: "ann", Host: acme.Host, Credential: made.Credential, PublicKey: made.PublicKey}
 	}
 	t.Run("a signature of the passkey, with its counter", func(t *testing.T) {

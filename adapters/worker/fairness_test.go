@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAPostponedJobIsQueuedForSoonAndCountsAsNoFailure(t *testing.T) {
@@ -43,15 +44,11 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
 		db := node()
 		ids, err := db.EnsureOrgs(t.Context(), []string{"busy", "victim"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		enqueue := func(org identity.OrgID, ws identity.WorkspaceID, kind job.Kind, subject string) {
 			t.Helper()
 			by := identity.System(org, ws, "test", time.Now())
-			if err := db.Stores().Jobs.Enqueue(t.Context(), job.New(by, kind, subject, by.At)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Stores().Jobs.Enqueue(t.Context(), job.New(by, kind, subject, by.At)))
 		}
 		for i := range 100 {
 			enqueue(ids["busy"], "wsp_busy", refresh, fmt.Sprint("hangs ", i))

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // soon is how long a busy machine may take for what should take a moment.
@@ -37,9 +38,7 @@ func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
 				db, closeDB, err := sqlstore.Open(t.Context(),
 					sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience},
 					nil, sql.OpenDB)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				t.Cleanup(closeDB)
 				return db
 			})
@@ -51,9 +50,7 @@ func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
 func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) identity.Actor {
 	t.Helper()
 	ids, err := db.EnsureOrgs(t.Context(), []string{"org"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	by := identity.System(ids["org"], "", "test", time.Now())
 	err = db.Atomically(t.Context(), func(tx ports.Stores) error {
 		for _, subject := range subjects {
@@ -63,9 +60,7 @@ func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) identity.Actor {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return by
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAJobIsDoneByTheSystemInItsWorkspaceWithinItsLimit(t *testing.T) {
@@ -306,9 +307,7 @@ func TestAWorkerMeasuresWhatItDoes(t *testing.T) {
 		s.wait(poll)
 		got := map[string]uint64{}
 		families, err := s.reg.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, f := range families {
 			for _, m := range f.GetMetric() {
 				series := f.GetName()

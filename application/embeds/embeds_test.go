@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var embedAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
@@ -53,9 +54,7 @@ func newEmbedService(t *testing.T) *embedService {
 	name, origins := "Shop", []string{embedSite}
 	token, secretToken, err := embed.NewToken(s.template(), embedder("ann"), 0,
 		embed.Changes{Name: &name, Origins: &origins})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.token, s.secret = *token, secretToken
 	// The sealed text contains the plain text and its associated data, so that tests can inspect them.
 	s.sealer.EXPECT().Seal(gomock.Any(),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestACorrectionOfTheClockEndsNoPresenceAndExtendsNone corrects the clock of a single node, whose devices have 90
@@ -24,7 +25,7 @@ func TestACorrectionOfTheClockEndsNoPresenceAndExtendsNone(t *testing.T) {
 					t.Errorf("the time is corrected by %s", got)
 				}
 				v, err := n.Mine(t.Context(), ann)
-				must(t, err)
+				require.NoError(t, err)
 				if v.Status != presence.Online {
 					t.Errorf("the correction made them %s", v.Status)
 				}

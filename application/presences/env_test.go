@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -309,13 +310,6 @@ func claim(status presence.Manual) presence.Heartbeat {
 	return h
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func wantErr(t testing.TB, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
@@ -327,7 +321,7 @@ func wantErr(t testing.TB, got, want error) {
 func (n *node) statuses(t testing.TB) map[identity.UserID]presence.Status {
 	t.Helper()
 	found, err := n.List(t.Context(), operator, presence.Filter{}, page.Query{Limit: 100})
-	must(t, err)
+	require.NoError(t, err)
 	out := map[identity.UserID]presence.Status{}
 	for _, v := range found.Items {
 		out[v.User] = v.Status

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // asks returns how often the store is asked for members of workspaces, in a time.
@@ -35,7 +36,7 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 		var open []*presences.Watch
 		begin := func(user, of string) {
 			w, _, err := n.Watch(t.Context(), person(identity.UserID(user)), []identity.UserID{identity.UserID(of)}, 0)
-			must(t, err)
+			require.NoError(t, err)
 			t.Cleanup(w.Close)
 			open = append(open, w)
 		}
@@ -66,13 +67,13 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 	staged(t, func(t *testing.T, s *env, n *node) {
 		mine, _, err := n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
-		must(t, err)
+		require.NoError(t, err)
 		defer mine.Close()
 		alone, _, err := n.Watch(t.Context(), bob, nil, 0)
-		must(t, err)
+		require.NoError(t, err)
 		defer alone.Close()
 		all, _, err := n.Watch(t.Context(), operator, []identity.UserID{"bob"}, 0)
-		must(t, err)
+		require.NoError(t, err)
 		defer all.Close()
 		time.Sleep(2 * time.Second)
 		signalled(mine)
@@ -94,7 +95,7 @@ func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 			t.Error("what could not be found out is not tried again")
 		}
 		isChanged, err := mine.Recheck(t.Context())
-		if must(t, err); !isChanged {
+		if require.NoError(t, err); !isChanged {
 			t.Error("nothing has changed")
 		}
 		if move(false); !signalled(mine) {

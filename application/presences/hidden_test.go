@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestAResumedWatchDoesNotHearOfWhoIsInvisible disconnects readers while another user is invisible.
@@ -29,12 +30,12 @@ func TestAResumedWatchDoesNotHearOfWhoIsInvisible(t *testing.T) {
 				told := r.told
 				time.Sleep(100 * time.Millisecond)
 				b, err := r.watch.Next(t.Context())
-				if must(t, err); (b != nil && len(b.Views)+len(b.Gone) > 0) || r.told != told {
+				if require.NoError(t, err); (b != nil && len(b.Views)+len(b.Gone) > 0) || r.told != told {
 					t.Errorf("%s hears %+v", r.by.User, b)
 				}
 			}
 			found, err := n.List(t.Context(), operator, presence.Filter{SinceSeq: r.seq}, page.Query{Limit: 10})
-			if must(t, err); len(found.Items) > 0 {
+			if require.NoError(t, err); len(found.Items) > 0 {
 				t.Errorf("the list since %d has %+v", r.seq, found.Items)
 			}
 			send(t, n, bob, claim(presence.ManualDND))

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestNodesAgreeWithHistory lets people report to three nodes, which are killed at random, and compares
@@ -102,7 +103,7 @@ func TestNodesHearOfOneAnother(t *testing.T) {
 		if v := send(t, here, ann, beat("a")); v.Status != presence.DND {
 			t.Errorf("here: %+v", v)
 		}
-		must(t, there.DeleteMine(t.Context(), ann))
+		require.NoError(t, there.DeleteMine(t.Context(), ann))
 		time.Sleep(100 * time.Millisecond)
 		if _, created, err := here.Beat(t.Context(), ann, beat("a")); err != nil || !created {
 			t.Errorf("what was deleted there is here still: created %v, %v", created, err)
@@ -157,7 +158,7 @@ func TestAHeartbeatAfterADeletionThatItsNodeHasNotHeardOfCounts(t *testing.T) {
 		send(t, here, ann, beat("b"))
 		time.Sleep(time.Second)
 		s.lose(true)
-		must(t, here.DeleteMine(t.Context(), ann))
+		require.NoError(t, here.DeleteMine(t.Context(), ann))
 		time.Sleep(time.Millisecond)
 		send(t, there, ann, beat("a"))
 		time.Sleep(2 * time.Second)
@@ -167,7 +168,7 @@ func TestAHeartbeatAfterADeletionThatItsNodeHasNotHeardOfCounts(t *testing.T) {
 				t.Errorf("node %d: %+v, %v", i, v, err)
 			}
 		}
-		must(t, here.DeleteMine(t.Context(), ann))
+		require.NoError(t, here.DeleteMine(t.Context(), ann))
 		time.Sleep(2 * time.Second)
 		if v, err := there.Mine(t.Context(), ann); err == nil {
 			t.Errorf("what was heard before counts again: %+v", v)

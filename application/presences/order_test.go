@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestADeletionWhileTheFirstHeartbeatIsStoredIsNotMissed deletes a presence between the moments at which the store and
@@ -20,7 +22,7 @@ func TestADeletionWhileTheFirstHeartbeatIsStoredIsNotMissed(t *testing.T) {
 				}
 				time.Sleep(2 * time.Second)
 				s.once(func() {
-					must(t, there.DeleteMine(t.Context(), ann))
+					require.NoError(t, there.DeleteMine(t.Context(), ann))
 					time.Sleep(100 * time.Millisecond) // in which here hears of it
 				})
 				send(t, here, ann, beat("web"))

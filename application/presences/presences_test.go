@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // staged runs a test in a bubble with its own time, on a single node.
@@ -31,7 +32,7 @@ func part(t *testing.T, name string, test func(t *testing.T)) {
 func send(t *testing.T, n *node, by identity.Actor, h presence.Heartbeat) presence.View {
 	t.Helper()
 	v, _, err := n.Beat(t.Context(), by, h)
-	must(t, err)
+	require.NoError(t, err)
 	return v
 }
 
@@ -39,12 +40,12 @@ func TestAHeartbeatBeginsAPresenceOnce(t *testing.T) {
 	staged(t, func(t *testing.T, s *env, n *node) {
 		for i, want := range []bool{true, false, false} {
 			v, created, err := n.Beat(t.Context(), ann, beat("web"))
-			must(t, err)
+			require.NoError(t, err)
 			if created != want || v.Status != presence.Online || v.ID != "prs_ann" {
 				t.Errorf("heartbeat %d: created %v, %+v", i, created, v)
 			}
 		}
-		must(t, n.DeleteMine(t.Context(), ann))
+		require.NoError(t, n.DeleteMine(t.Context(), ann))
 		if _, created, err := n.Beat(t.Context(), ann, beat("web")); err != nil || !created {
 			t.Errorf("after it was deleted: created %v, %v", created, err)
 		}
@@ -157,7 +158,7 @@ func TestANodeSettlesWhatItFindsAtItsStart(t *testing.T) {
 				send(t, n, ann, beat("web"))
 				time.Sleep(47500 * time.Millisecond)
 				counts, _, err := s.Counts(t.Context(), "org")
-				must(t, err)
+				require.NoError(t, err)
 				if counts[presence.Online] != 1 || counts[presence.Offline] != 500 {
 					t.Errorf("%v", counts)
 				}
@@ -172,12 +173,12 @@ func TestFlushStoresWhatWasHeard(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		send(t, n, ann, beat("web"))
 		n.kill()
-		must(t, n.Flush(t.Context()))
+		require.NoError(t, n.Flush(t.Context()))
 		if !s.record("ann").SeenAt.Equal(now()) {
 			t.Errorf("%+v", s.record("ann"))
 		}
 		saved := s.writes()
-		must(t, n.Flush(t.Context()))
+		require.NoError(t, n.Flush(t.Context()))
 		if s.writes() != saved {
 			t.Error("what is stored was stored again")
 		}
@@ -215,7 +216,7 @@ func TestWhoMayReadAndDelete(t *testing.T) {
 		}
 		part(t, "what is deleted is nowhere", func(t *testing.T) {
 			send(t, n, ann, beat("web"))
-			must(t, n.DeleteMine(t.Context(), ann))
+			require.NoError(t, n.DeleteMine(t.Context(), ann))
 			for _, by := range []identity.Actor{ann, operator, bob} {
 				_, err := n.Get(t.Context(), by, "prs_ann")
 				wantErr(t, err, presence.ErrNotFound)
@@ -252,7 +253,7 @@ func TestLists(t *testing.T) {
 		send(t, n, bob, claim(presence.ManualInvisible))
 		list := func(by identity.Actor, f presence.Filter) (users []identity.UserID, counted bool) {
 			found, err := n.List(t.Context(), by, f, page.Query{Limit: 10})
-			must(t, err)
+			require.NoError(t, err)
 			for _, v := range found.Items {
 				users = append(users, v.User)
 			}
@@ -287,10 +288,10 @@ func TestLists(t *testing.T) {
 
 func TestAnOpenStreamAttends(t *testing.T) {
 	staged(t, func(t *testing.T, s *env, n *node) {
-		must(t, n.Attend(t.Context(), ann, "tab", true))
+		require.NoError(t, n.Attend(t.Context(), ann, "tab", true))
 		for range 10 {
 			time.Sleep(30 * time.Second)
-			must(t, n.Attend(t.Context(), ann, "tab", false))
+			require.NoError(t, n.Attend(t.Context(), ann, "tab", false))
 		}
 		if got := n.statuses(t)["ann"]; got != presence.Online {
 			t.Errorf("ann is %s", got)
@@ -299,20 +300,20 @@ func TestAnOpenStreamAttends(t *testing.T) {
 			h := beat("tab")
 			h.Idle = true
 			send(t, n, ann, h)
-			must(t, n.Attend(t.Context(), ann, "tab", false))
+			require.NoError(t, n.Attend(t.Context(), ann, "tab", false))
 			if got := n.statuses(t)["ann"]; got != presence.Away {
 				t.Errorf("ann is %s", got)
 			}
 		})
 		part(t, "what was deleted it leaves alone", func(t *testing.T) {
-			must(t, n.DeleteMine(t.Context(), ann))
-			must(t, n.Attend(t.Context(), ann, "tab", false))
+			require.NoError(t, n.DeleteMine(t.Context(), ann))
+			require.NoError(t, n.Attend(t.Context(), ann, "tab", false))
 			if !s.record("ann").Deleted {
 				t.Errorf("%+v", s.record("ann"))
 			}
 		})
 		part(t, "by a key for viewing it does nothing", func(t *testing.T) {
-			must(t, n.Attend(t.Context(), viewing, "tab", true))
+			require.NoError(t, n.Attend(t.Context(), viewing, "tab", true))
 			if !s.record("ann").Deleted {
 				t.Errorf("%+v", s.record("ann"))
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSeats(t *testing.T) {
@@ -37,9 +38,7 @@ func TestSeats(t *testing.T) {
 		store.EXPECT().Keep(gomock.Any(), gomock.Any(), now, now.Add(time.Minute)).Return(nil)
 		take(store, 1)
 		free, err := s.Take(t.Context(), by)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := s.Keep(t.Context(), now.Add(9*time.Second)); err != nil {
 			t.Error(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // reader is a client of watches: everything that it received, and the last Seq.
@@ -34,7 +35,7 @@ func newReader(by identity.Actor, asked ...identity.UserID) *reader {
 func (r *reader) open(t *testing.T, n *node) (reset bool) {
 	t.Helper()
 	w, reset, err := n.Watch(t.Context(), r.by, r.asked, r.seq)
-	must(t, err)
+	require.NoError(t, err)
 	if r.watch = w; reset {
 		r.forget()
 	}
@@ -57,7 +58,7 @@ func (r *reader) read(t *testing.T, most int) {
 			return
 		}
 		b, err := r.watch.Next(t.Context())
-		must(t, err)
+		require.NoError(t, err)
 		if b == nil {
 			continue
 		}
@@ -114,7 +115,7 @@ func TestAWatchTellsWhatThereIsAndThenWhatChanges(t *testing.T) {
 				send(t, there, bob, claim(presence.ManualDND))
 				send(t, there, ann, beat("web"))
 				want(mine, map[presence.ID]presence.Status{"prs_bob": presence.DND, "prs_ann": presence.Online})
-				must(t, there.DeleteMine(t.Context(), bob))
+				require.NoError(t, there.DeleteMine(t.Context(), bob))
 				want(mine, map[presence.ID]presence.Status{"prs_ann": presence.Online})
 				want(all, map[presence.ID]presence.Status{"prs_eve": presence.Online, "prs_ann": presence.Online})
 				time.Sleep(93 * time.Second)
@@ -275,14 +276,14 @@ func TestWhoNoLongerSharesAWorkspaceIsForgotten(t *testing.T) {
 			t.Fatalf("seen: %v", r.seen)
 		}
 		isChanged, err := r.watch.Recheck(t.Context())
-		if must(t, err); isChanged {
+		if require.NoError(t, err); isChanged {
 			t.Error("nothing has changed")
 		}
 		s.mu.Lock()
 		s.apart = true
 		s.mu.Unlock()
 		isChanged, err = r.watch.Recheck(t.Context())
-		if must(t, err); !isChanged {
+		if require.NoError(t, err); !isChanged {
 			t.Error("it goes on")
 		}
 		r.forget()
@@ -299,19 +300,19 @@ func TestNobodyWatchesWithoutBound(t *testing.T) {
 		var open []*presences.Watch
 		for range 20 {
 			w, _, err := n.Watch(t.Context(), ann, nil, 0)
-			must(t, err)
+			require.NoError(t, err)
 			open = append(open, w)
 		}
 		_, _, err := n.Watch(t.Context(), ann, nil, 0)
 		wantErr(t, err, presences.ErrTooManyWatches)
 		other, _, err := n.Watch(t.Context(), bob, nil, 0)
-		must(t, err)
+		require.NoError(t, err)
 		other.Close()
 		for _, w := range slices.Backward(open) {
 			w.Close()
 		}
 		again, _, err := n.Watch(t.Context(), ann, nil, 0)
-		must(t, err)
+		require.NoError(t, err)
 		again.Close()
 		s.fail(errOutage)
 		_, _, err = n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAnEndpointThatIsDisabledQueuesANotice(t *testing.T) {
@@ -58,9 +59,7 @@ func TestTheAdminWhoMadeAnEndpointIsMailedWhatIsTrueOfItThen(t *testing.T) {
 				mails = append(mails, m)
 				return nil
 			}).AnyTimes()
-			if err := s.service.MailNotice(t.Context(), system, e.ID); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.service.MailNotice(t.Context(), system, e.ID))
 			if tt.says == "" && len(mails) > 0 {
 				t.Errorf("mailed %+v", mails)
 			}

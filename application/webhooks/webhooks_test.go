@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -226,9 +227,7 @@ func (s *mockedService) works(t *testing.T, e *webhook.Endpoint, statuses ...int
 		due = now
 		return nil
 	})
-	if err := s.deliver.Work(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.deliver.Work(t.Context(), e))
 	return due
 }
 

@@ -7,20 +7,17 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAConfigurationHasTheEscapesOfOtherTexts(t *testing.T) {
 	for _, text := range []string{"", "Tea", "<b>&\u2028\"\\/\n\t\x00\x7f", "é🍵\ufffd", `\u003c`, "\xff"} {
 		fields := map[string]any{"host" + text: text, "port": json.Number("12345678901234567890"), "ssh": false}
 		stored, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before := string(stored)
 		var got, want bytes.Buffer
-		if err := errors.Join(server.Encode(&got, toConfig(stored)), server.Encode(&want, fields)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(server.Encode(&got, toConfig(stored)), server.Encode(&want, fields)))
 		if got.String() != want.String() || string(stored) != before {
 			t.Errorf("%s is encoded as %s, want %s", before, &got, &want)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // visits is the area of an org.
@@ -31,9 +32,7 @@ func newVisits(t *testing.T, base string) visits {
 		Orgs:    func() *identity.Directory { return directory },
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	page := server.NewRoute("", "/", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = r }))
-	if err := api.Register(server.Area{Below: []server.Route{page}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, api.Register(server.Area{Below: []server.Route{page}}))
 	return visits{newHandlers(api), func(r *http.Request, address string) *http.Request {
 		r.RemoteAddr = net.JoinHostPort(address, "1024")
 		api.ServeHTTP(httptest.NewRecorder(), r)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // codes returns "pointer code" for each field that a check refused, and checks that the details are
@@ -267,13 +268,9 @@ func TestCheckBodyMalformed(t *testing.T) {
 func TestModels(t *testing.T) {
 	t.Run("a patch tells absent, null and a value apart", func(t *testing.T) {
 		body := []byte(`{"description":null,"tags":["a"],"protected":false}`)
-		if err := operation(t, "PATCH", "/api/prompt-templates/{prompt_template_id}").CheckBody(body); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, operation(t, "PATCH", "/api/prompt-templates/{prompt_template_id}").CheckBody(body))
 		var p openapi.PromptTemplatePatch
-		if err := json.Unmarshal(body, &p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(body, &p))
 		tags, err := p.Tags.Get()
 		if !p.Description.IsNull() || err != nil || !slices.Equal(tags, []string{"a"}) || p.Metadata.IsSpecified() ||
 			p.Name != nil || p.Protected == nil || *p.Protected {

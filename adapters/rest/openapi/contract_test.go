@@ -17,6 +17,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/schema"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var load = sync.OnceValues(openapi.Load)
@@ -24,9 +25,7 @@ var load = sync.OnceValues(openapi.Load)
 func contract(t testing.TB) *openapi.Contract {
 	t.Helper()
 	c, err := load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -44,9 +43,7 @@ type object = map[string]any
 func document(t testing.TB) object {
 	t.Helper()
 	var doc object
-	if err := json.Unmarshal(contract(t).JSON(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(contract(t).JSON(), &doc))
 	return doc
 }
 
@@ -275,9 +272,7 @@ func TestExamples(t *testing.T) {
 	doc := document(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource("https://atrium.invalid/api", doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, compiler.AddResource("https://atrium.invalid/api", doc))
 	// encoding/json decodes every number as a float64, and the format int64 concerns only Go.
 	content := func(t *testing.T, at string, media object, check func(json []byte) error) {
 		examples, _ := media["examples"].(object)

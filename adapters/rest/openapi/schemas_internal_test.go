@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEverySchemaOfARequestCompiles(t *testing.T) {
 	contract, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	compiled := 0
 	compiles := func(o *Operation, what string, value check) {
 		compiled++

@@ -11,13 +11,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestGatewayKey(t *testing.T) {
 	contract, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	user, key, workspace := id.New("usr"), id.New("key"), id.New("wsp")
 	with := func(method, template, path, idempotency, body string) string {
 		t.Helper()

@@ -31,6 +31,7 @@ import (
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // streamEnv is an API with what streams need, on mocked ports that store what they are given. Its callers
@@ -82,9 +83,7 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 			Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 			Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 		})
-		if err := api.Register(Area()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, api.Register(Area()))
 		h.API = api
 		ctx, end := context.WithCancel(t.Context())
 		var kept sync.WaitGroup

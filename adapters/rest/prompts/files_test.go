@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // archive returns a zip archive. A path that ends with -> is a link.
@@ -28,13 +29,9 @@ func archive(t *testing.T, files ...[2]string) []byte {
 		if err == nil {
 			_, err = to.Write([]byte(f[1]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return out.Bytes()
 }
 

@@ -11,22 +11,19 @@ import (
 
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // read returns the batches of an Arrow stream as JSON, and its schema.
 func read(t *testing.T, stream *bytes.Buffer) (rows []string, schema string, batches int) {
 	t.Helper()
 	r, err := ipc.NewReader(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Release()
 	for r.Next() {
 		batches++
 		var out bytes.Buffer
-		if err := array.RecordToJSON(r.RecordBatch(), &out); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, array.RecordToJSON(r.RecordBatch(), &out))
 		rows = append(rows, strings.Split(strings.TrimSpace(out.String()), "\n")...)
 	}
 	if r.Err() != nil {
@@ -51,13 +48,9 @@ func TestArrowHasTheTypesOfTheFields(t *testing.T) {
 	tooLarge := []column.Value{1: {Kind: column.Numeral, Text: "9223372036854775808"}, 6: {}}
 	for _, row := range []sources.Row{{Values: values},
 		{Values: tooLarge, Invalid: []sources.InvalidValue{{Field: "email", Code: column.Ambiguous}}}} {
-		if err := f.row(row); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.row(row))
 	}
-	if err := f.end(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.end())
 	rows, schema, _ := read(t, &out)
 	want := "email:utf8 stock:int64 price:float64 active:bool born:date32 seen:utf8 more:utf8 $invalid:utf8"
 	if schema != want {
@@ -66,9 +59,7 @@ func TestArrowHasTheTypesOfTheFields(t *testing.T) {
 	var got []map[string]any
 	for _, row := range rows {
 		var one map[string]any
-		if err := json.Unmarshal([]byte(row), &one); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(row), &one))
 		got = append(got, one)
 	}
 	if len(got) != 2 || got[0]["stock"] != 42.0 || got[0]["price"] != 1234.5 || got[0]["active"] != true ||
@@ -84,9 +75,7 @@ func TestArrowHasTheTypesOfTheFields(t *testing.T) {
 func TestArrowWithoutRowsHasASchema(t *testing.T) {
 	var out bytes.Buffer
 	f := newArrowRows(&out, arrowFields, rowOptions{raw: true})
-	if err := f.end(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.end())
 	if rows, schema, _ := read(t, &out); len(rows) > 0 || !strings.Contains(schema, "stock:utf8") {
 		t.Errorf("%v, %s", rows, schema)
 	}
@@ -96,13 +85,9 @@ func TestArrowIsWrittenInBatches(t *testing.T) {
 	var out bytes.Buffer
 	f := newArrowRows(&out, arrowFields[:1], rowOptions{})
 	for range arrowRows + 1 {
-		if err := f.row(sources.Row{Values: []column.Value{column.TextValue("ada@example.com")}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.row(sources.Row{Values: []column.Value{column.TextValue("ada@example.com")}}))
 	}
-	if err := f.end(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.end())
 	if rows, _, batches := read(t, &out); len(rows) != arrowRows+1 || batches != 2 {
 		t.Errorf("%d rows in %d batches", len(rows), batches)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestValuesInCSVAreAsTheSourceHasThem(t *testing.T) {
@@ -24,12 +25,8 @@ func TestValuesInCSVAreAsTheSourceHasThem(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		f := rowFormats["text/csv"](&out, []column.Field{{Key: "note"}}, rowOptions{})
-		if err := f.begin(); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.row(sources.Row{Values: []column.Value{column.TextValue(value)}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.begin())
+		require.NoError(t, f.row(sources.Row{Values: []column.Value{column.TextValue(value)}}))
 		if err := f.end(); err != nil || out.String() != "note\r\n"+want+"\r\n" {
 			t.Errorf("%q is written as %q, %v", value, out.String(), err)
 		}

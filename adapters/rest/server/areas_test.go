@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // newAPI returns the API of a contract.
@@ -57,9 +58,7 @@ func TestRoutesAndContract(t *testing.T) {
 	})
 	t.Run("an operation that has no route is an error, unless its area is left out", func(t *testing.T) {
 		api := newAPI(conformance.Contract(t))
-		if err := api.Register(webhooks); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, api.Register(webhooks))
 		all := Area{}
 		for _, declared := range api.Contract.Operations() {
 			all.Operations = append(all.Operations, Operation{declared.Method, declared.Path, Query(list)})

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestItemsOfListsAreEncodedAsByVersion1(t *testing.T) {
@@ -35,14 +36,10 @@ func TestItemsOfListsAreEncodedAsByVersion1(t *testing.T) {
 func same(t *testing.T, v any) {
 	t.Helper()
 	var got, want bytes.Buffer
-	if err := Encode(&got, v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Encode(&got, v))
 	enc := json.NewEncoder(&want)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, enc.Encode(v))
 	unescaped := strings.NewReplacer(`\u003c`, `<`, `\u003e`, `>`, `\u0026`, `&`)
 	if d := cmp.Diff(unescaped.Replace(want.String()), unescaped.Replace(got.String())); d != "" {
 		t.Errorf("(-version 1 +this)\n%s", d)
@@ -71,9 +68,7 @@ func TestTheEncodingOfAListItemAllocatesLittle(t *testing.T) {
 	var out bytes.Buffer
 	if n := testing.AllocsPerRun(100, func() {
 		out.Reset()
-		if err := Encode(&out, page); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Encode(&out, page))
 	}); n > 40 {
 		t.Errorf("%v allocations for 20 items", n)
 	}

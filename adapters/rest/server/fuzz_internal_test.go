@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // sealer is AES-GCM under a key of this process: a stand-in for the keyring.
@@ -21,13 +22,9 @@ func newSealer(f *testing.F) sealer {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
 	block, err := aes.NewCipher(key)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	return sealer{aead}
 }
 
@@ -53,9 +50,7 @@ func FuzzCursor(f *testing.F) {
 			By: identity.Actor{Org: "org_1", Workspace: workspace}, Query: query}
 	}
 	next, err := list("wsp_1", nil).Next("position")
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	for _, cursor := range []string{next.MustGet(), "", "A", "AAAA", next.MustGet() + "A", next.MustGet()[1:], "....",
 		"\x00", "a=b&c"} {
 		f.Add(cursor, "position", "type", "x")
@@ -72,9 +67,7 @@ func FuzzCursor(f *testing.F) {
 		}
 		filter := url.Values{name: {value}}
 		sealed, err := list("wsp_1", filter).Next(position)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		own := url.Values{name: {value}, "cursor": {sealed.MustGet()}, "limit": {"7"}}
 		if q, err := list("wsp_1", own).Page(); err != nil || q.After != position {
 			t.Errorf("its own list reads %q as %q, %v", position, q.After, err)

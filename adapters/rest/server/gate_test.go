@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestGate(t *testing.T) {
@@ -125,9 +126,7 @@ func TestGates(t *testing.T) {
 			return identity.Actor{User: user, Workspace: ws}
 		}
 		for _, by := range []identity.Actor{actor("a", "w"), actor("a", "w"), actor("b", "w")} {
-			if err := g.Enter(t.Context(), by); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, g.Enter(t.Context(), by))
 		}
 		for by, want := range map[identity.Actor]error{
 			actor("a", "w"): errCallerBusy, actor("a", "elsewhere"): errCallerBusy, actor("a", ""): errCallerBusy,

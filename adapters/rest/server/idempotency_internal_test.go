@@ -9,13 +9,12 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestALongRefusalIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
 	contract, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := &API{Contract: contract}
 	for n, want := range map[int]bool{1: true, 20: true, 500: false} {
 		var errs fault.Fields
@@ -32,9 +31,7 @@ func TestALongRefusalIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
 
 func TestAResponseThatAsksToWaitIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
 	contract, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := &API{Contract: contract}
 	for _, kind := range []fault.Kind{fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired} {
 		for wait, want := range map[time.Duration]bool{0: true, time.Second: false} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestIfMatch(t *testing.T) {
@@ -72,9 +73,7 @@ func TestEncode(t *testing.T) {
 	encode := func(t *testing.T, r Reply) (map[string]string, string) {
 		t.Helper()
 		a, err := r.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return a.Header, string(a.Body)
 	}
 	t.Run("the tag holds the revision, and changes with the body", func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // slowBody is a stream with long pauses between its parts.
@@ -49,9 +50,7 @@ func TestAStreamOutlastsTheTimeoutsOfOtherResponses(t *testing.T) {
 		})
 		go func() { _, _ = io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") }()
 		response, err := http.ReadResponse(bufio.NewReader(client), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if text, err := io.ReadAll(response.Body); err != nil || string(text) != "part\npart\npart\npart\n" {
 			t.Errorf("%q, %v", text, err)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/csv"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // texts are tables in the languages of their keys.
@@ -63,13 +64,9 @@ func TestCodePagesAreDetected(t *testing.T) {
 				t.Run(fmt.Sprint(tt.lang, " in ", tt.want, ", ", times, " times, with a ", name), func(t *testing.T) {
 					text := strings.Repeat(strings.ReplaceAll(texts[tt.lang], ";", comma), times)
 					content, err := tt.set.NewEncoder().String(text)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					s, err := read(content, source.SheetLocation{HeaderRow: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					if s.Charset != tt.want || s.Delimiter != name {
 						t.Errorf("read as %s with %q", s.Charset, s.Delimiter)
 					}
@@ -86,9 +83,7 @@ func TestCodePagesAreDetected(t *testing.T) {
 func TestACharsetAndADelimiterReplaceTheDetectedOnes(t *testing.T) {
 	s, err := read("\xd0,x;y\n1,2;3\n", source.SheetLocation{HeaderRow: 1, Charset: "windows-1254",
 		Delimiter: "semicolon"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := shown(s)[0]; !slices.Equal(got, []string{"Ğ,x", "y"}) || s.Charset != "windows-1254" ||
 		s.Delimiter != "semicolon" {
 		t.Errorf("%q, %s, %s", got, s.Charset, s.Delimiter)
@@ -155,9 +150,7 @@ func TestEmptyLinesAreRows(t *testing.T) {
 
 func TestEveryCharsetOfTheContractIsKnown(t *testing.T) {
 	text, err := os.ReadFile("../../rest/openapi/spec/sources.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	list := regexp.MustCompile(`enum: \[(utf-8, .*)\]`).FindSubmatch(text)
 	if list == nil {
 		t.Fatal("no list of charsets")

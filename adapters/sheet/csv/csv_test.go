@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/csv"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func read(content string, location source.SheetLocation) (source.Sheet, error) {
@@ -72,9 +73,7 @@ func TestTextIsReadHoweverItIsWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := read(content, source.SheetLocation{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(want, shown(s)); diff != "" {
 				t.Error(diff)
 			}
@@ -104,9 +103,7 @@ func TestDelimitersWithinValuesAreNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := read(tt.content, source.SheetLocation{HeaderRow: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(tt.want, shown(s)); diff != "" {
 				t.Error(diff)
 			}

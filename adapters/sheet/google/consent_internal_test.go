@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const verifier = "a-verifier-of-at-least-43-characters-000000000000"
@@ -45,9 +46,7 @@ func code(t *testing.T, g *fixture.Google, a *Accounts, client connection.OAuthC
 func given(t *testing.T, g *fixture.Google, a *Accounts, client connection.OAuthClient) connection.Credential {
 	t.Helper()
 	c, err := a.Exchange(t.Context(), client, code(t, g, a, client, scope), verifier)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -55,9 +54,7 @@ func TestConsentsOfPeople(t *testing.T) {
 	t.Run("the address asks for offline access to spreadsheets, and for the e-mail address", func(t *testing.T) {
 		_, a, client := consents(t)
 		u, err := url.Parse(a.Address(client, "s", verifier))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		q := u.Query()
 		if u.Host != "accounts.google.com" || q.Get("access_type") != "offline" || q.Get("prompt") != "consent" ||
 			q.Get("scope") != "openid email "+scope || strings.Contains(u.String(), verifier) ||
@@ -168,9 +165,7 @@ func TestSheetsOfPeople(t *testing.T) {
 	t.Run("a withdrawn consent ends reads at once, although the access token has not expired", func(t *testing.T) {
 		g, a, s, target := of(t)
 		preview(t, s, target)
-		if err := a.Withdraw(t.Context(), target.Account); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Withdraw(t.Context(), target.Account))
 		target.Location.Tab = "It's more" // which is not cached
 		_, err := s.Preview(t.Context(), "wsp_1", target)
 		if !errors.Is(err, source.ErrSheetConsentEnded) {
@@ -188,9 +183,7 @@ func TestSheetsOfPeople(t *testing.T) {
 		_, _, s, target := of(t)
 		preview(t, s, target)
 		account, err := s.accounts.forTarget(target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		account.tokens.current = ended{}
 		target.Location.Tab = "It's more"
 		if sheet := preview(t, s, target); sheet.Tab.Title != "It's more" {

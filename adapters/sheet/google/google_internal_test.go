@@ -24,6 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/sheets"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // clock is one that a test moves.
@@ -45,13 +46,9 @@ func credential(t testing.TB, g *fixture.Google, changes map[string]string) conn
 		fields[name] = v
 	}
 	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := connection.ParseCredential(connection.GoogleSheets, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -104,9 +101,7 @@ func harness(t *testing.T) (*fixture.Google, *clock, *Sheets, ports.SheetTarget)
 func preview(t *testing.T, s *Sheets, target ports.SheetTarget) source.Sheet {
 	t.Helper()
 	sheet, err := s.Preview(t.Context(), "wsp_1", target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return sheet
 }
 
@@ -323,9 +318,7 @@ func TestAKeyDoesNotSayWhereToSignIn(t *testing.T) {
 	g := fixture.NewGoogle(t)
 	text, err := json.Marshal(map[string]string{"client_email": g.Email, "private_key": g.PrivateKey,
 		"token_uri": "https://attacker.example/token"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := connection.ParseCredential(connection.GoogleSheets, text); !errors.Is(err, fault.ErrInvalid) {
 		t.Errorf("err = %v", err)
 	}

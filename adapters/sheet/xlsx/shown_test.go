@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCellsAreReadAsExcelShowsThem(t *testing.T) {
@@ -44,29 +45,17 @@ func TestCellsAreReadAsExcelShowsThem(t *testing.T) {
 				style.CustomNumFmt = &tt.code
 			}
 			id, err := f.NewStyle(style)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for at, v := range map[string]any{"A1": "Head", "B1": "Name", "A2": tt.value, "B2": "x"} {
-				if err := f.SetCellValue("Sheet1", at, v); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, f.SetCellValue("Sheet1", at, v))
 			}
-			if err := f.SetCellStyle("Sheet1", "A2", "A2", id); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &tt.from1904}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.SetCellStyle("Sheet1", "A2", "A2", id))
+			require.NoError(t, f.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &tt.from1904}))
 			var out bytes.Buffer
-			if err := f.Write(&out); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Write(&out))
 			s, err := xlsx.Read(bytes.NewReader(out.Bytes()), int64(out.Len()), source.SheetLocation{HeaderRow: 1,
 				Locale: tt.locale})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := "<nil>"
 			if cell := s.Preview.Rows[0][0]; cell != nil {
 				got = *cell

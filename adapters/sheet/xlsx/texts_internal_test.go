@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func textsOf(t *testing.T, items string) *texts {
 	t.Helper()
 	all, err := newTexts(xml.NewDecoder(strings.NewReader("<sst>"+items+"</sst>")), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -24,9 +23,7 @@ func textsOf(t *testing.T, items string) *texts {
 func (t *texts) at(test *testing.T, i int) string {
 	test.Helper()
 	text, err := t.text(i)
-	if err != nil {
-		test.Fatal(err)
-	}
+	require.NoError(test, err)
 	return text
 }
 
@@ -40,9 +37,7 @@ func TestSharedTextsAreThoseOfTheFile(t *testing.T) {
 	items.WriteString(`<si/><si><t>_x000D__x000a_end</t></si>`)
 	all := textsOf(t, items.String())
 	for all.count < n+2 {
-		if err := all.next(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, all.next())
 		for _, i := range []int{all.count - 1, all.count / 2, 0} {
 			if got := all.at(t, i); i < n && got != want(i) {
 				t.Fatalf("text %d is %q of %d", i, got, all.count)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestValuesAreShownAsExcelShowsThem reads what excelize wrote, and compares with what excelize
@@ -18,9 +19,7 @@ func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 	defer f.Close()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	at := time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC)
 	custom := `#,##0.00" kg"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // memory is a document that zeroes what it forgets.
@@ -35,15 +36,11 @@ func TestAPartIsForgottenWhileItIsReadForTheLastTime(t *testing.T) {
 	text := fixture.Zipped(t, [2]string{"first", first}, [2]string{"second", second}, [2]string{"last", "<a/>"})
 	m := &memory{Reader: bytes.NewReader(text), text: text}
 	pack, err := zipfile.OpenWhole(m, int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	whole := func(open func(string, int64) (io.ReadCloser, error), name string) string {
 		t.Helper()
 		r, err := open(name, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := io.ReadAll(r)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // endless reads its begin once and then its unit for ever.
@@ -52,9 +53,7 @@ func TestReadingEndsByWorkAndDepth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			archive := fixture.Zipped(t, [2]string{"a", "a"})
 			pack, err := zipfile.Open(bytes.NewReader(archive), int64(len(archive)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			in := &endless{rest: tt.begin, unit: tt.unit}
 			d := pack.Decoder(in)
 			for err == nil {
@@ -75,26 +74,18 @@ func TestAPartEndsWhereNoElementComes(t *testing.T) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
 	w, err := archive.Create("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, text := range []string{"<a>", strings.Repeat(" ", 3<<20), "<b>", strings.Repeat(" ", 3<<20), "</b>",
 		strings.Repeat(" ", 8<<20)} {
 		if _, err := io.WriteString(w, text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, archive.Close())
 	pack, err := zipfile.Open(bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	part, err := pack.Part("a", 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer part.Close()
 	if n, err := io.Copy(io.Discard, part); !errors.Is(err, source.ErrFileTooLarge) || n < 6<<20 || n > 11<<20 {
 		t.Errorf("%d bytes, %v", n, err)

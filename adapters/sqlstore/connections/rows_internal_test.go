@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestChecksAreReadAsByEncodingJSON(t *testing.T) {
@@ -15,9 +16,7 @@ func TestChecksAreReadAsByEncodingJSON(t *testing.T) {
 				Code: connection.Code(text), Answered: connection.Service(text)},
 			{Step: connection.Read, Took: -time.Microsecond, Answered: connection.ServiceSSH}}
 		array, err := storedChecks(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := checks(array); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, %v", array, got, err)
 		}

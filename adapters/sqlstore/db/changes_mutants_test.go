@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // startsGeneration matches a statement that starts a generation of a workspace, or that clears what is cached of
@@ -61,28 +62,20 @@ func TestEachPlaceThatStartsAGenerationIsTested(t *testing.T) {
 func withoutEach(t *testing.T) (binary string, places []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir, replace := t.TempDir(), map[string]string{}
 	put := func(file string, code []byte) {
 		original, err := filepath.Abs(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		replace[original] = filepath.Join(dir, file)
-		if err := os.WriteFile(replace[original], code, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(replace[original], code, 0o600))
 	}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		code, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var changed []byte
 		end := 0
 		for _, at := range startsGeneration.FindAllSubmatchIndex(code, -1) {
@@ -99,13 +92,9 @@ func withoutEach(t *testing.T) (binary string, places []string) {
 	}
 	put("without.go", []byte("package sqlstore\n\nimport \"os\"\n\nvar leftOut = os.Getenv(\"ATRIUM_WITHOUT\")\n"))
 	names, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	overlay := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlay, names, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(overlay, names, 0o600))
 	binary = filepath.Join(dir, "tests")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", overlay, "-o", binary, ".")
 	if out, err := cmd.CombinedOutput(); err != nil {

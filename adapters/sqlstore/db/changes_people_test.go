@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const changesIssuer = "https://issuer.example"
@@ -33,9 +34,7 @@ func (c credentials) read(t *testing.T, s ports.Stores) (proven [3]any) {
 	byKey, err1 := s.Keys.Principal(t.Context(), c.org, c.token)
 	bySession, err2 := s.Sessions.Person(t.Context(), c.org, c.cookie)
 	byToken, err3 := s.Users.SignedIn(t.Context(), c.org, c.claims.Issuer, c.claims.Subject)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err1, err2, err3))
 	settled := *byToken
 	settled.LastSettled = nil // only caches have it
 	return [3]any{*byKey, *bySession, settled}
@@ -58,14 +57,12 @@ func newCredentials(t *testing.T, s ports.Stores, team *fixture.Team) (credentia
 	by := team.Member
 	key, token := fixture.Key(t, s, by, account.KeyDraft{Name: "Key"})
 	var session *account.Session
-	if err := s.Sessions.Update(t.Context(), by, by.User,
+	require.NoError(t, s.Sessions.Update(t.Context(), by, by.User,
 		func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
 			session, _, err = p.OpenSession(identity.System(team.Org, "", "sign-in", fixture.At), account.ByLink, nil,
 				"Firefox", live)
 			return session, err
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))
 	email := "member@" + team.Workspace.Slug + ".example"
 	c := credentials{org: team.Org, token: token.Hash(), cookie: session.Cookie, claims: account.Claims{
 		Issuer: changesIssuer, Subject: "member", Email: email, EmailVerified: true, Name: "member"}}
@@ -161,9 +158,7 @@ func TestCachedCredentialsFollowEveryChangeOfTheirPerson(t *testing.T) {
 			databases.OnEach(t, func(t *testing.T, url string) {
 				db, _ := databases.Watched(t, url)
 				orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				s := db.Stores()
 				team := fixture.NewTeam(t, s, orgs["one"])
 				c, key, session := newCredentials(t, s, team)
@@ -172,17 +167,13 @@ func TestCachedCredentialsFollowEveryChangeOfTheirPerson(t *testing.T) {
 					tt.before(t, o)
 				}
 				before := c.read(t, s)
-				if err := tt.change(t, o); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, tt.change(t, o))
 				after := c.read(t, s)
 				var stored [3]any
-				if err := s.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
+				require.NoError(t, s.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
 					stored = c.read(t, tx)
 					return nil
-				}); err != nil {
-					t.Fatal(err)
-				}
+				}))
 				if reflect.DeepEqual(before, stored) {
 					t.Error("the change changed nothing that a credential proves")
 				}
@@ -219,18 +210,12 @@ func TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces(t *testing.T) 
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, _ := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		system := identity.System(orgs["one"], "", "fixture", fixture.At)
 		u, err := account.NewUser(system, "ann@example.com", "Ann", false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Users.Add(t.Context(), u); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.Users.Add(t.Context(), u))
 		var in []identity.WorkspaceID
 		for range 24 {
 			in = append(in, fixture.Workspace(t, s, u.Org, id.New("w")[2:],
@@ -241,9 +226,7 @@ func TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces(t *testing.T) 
 		for i, ws := range in {
 			before[i], _ = db.Generation(ws)
 		}
-		if err := renamePerson(t, s, by); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, renamePerson(t, s, by))
 		for i, ws := range in {
 			if after, isSettled := db.Generation(ws); after <= before[i] || !isSettled {
 				t.Errorf("workspace %d: generation %d, then %d, settled: %v", i, before[i], after, isSettled)

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // without changes a table by a transaction that records no event.
@@ -30,9 +31,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, _ := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, orgs["one"])
 		by := team.Member
@@ -125,9 +124,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				if !isSettled {
 					t.Fatal("a change is pending before")
 				}
-				if err := tt.change(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, tt.change())
 				if after, isSettled := db.Generation(by.Workspace); after <= before || !isSettled {
 					t.Errorf("generation %d, then %d, settled: %v", before, after, isSettled)
 				}

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
@@ -29,9 +30,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 		func(c driver.Connector) *sql.DB {
 			return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	core.CommitTogetherFor(db.DB, time.Hour)
 	direct := databases.Unguarded(t, at)
@@ -117,9 +116,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 			close(others)
 			all.Wait()
 			var kept []int
-			if err := direct.Select(&kept, `SELECT id FROM things WHERE id < 1002 ORDER BY id`); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, direct.Select(&kept, `SELECT id FROM things WHERE id < 1002 ORDER BY id`))
 			for id, err := range results {
 				lost := slices.Contains(tt.lost, id)
 				if (err != nil) != lost || (tt.failed != nil && lost && !errors.Is(err, tt.failed)) ||

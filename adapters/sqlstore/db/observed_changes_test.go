@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
@@ -35,9 +36,7 @@ func newLooker(t *testing.T) *looker {
 	there, _ := databases.Watched(t, url)
 	here, sent := databases.Watched(t, url)
 	orgs, err := there.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := there.Stores()
 	team := fixture.NewTeam(t, s, orgs["one"])
 	cred, key, session := newCredentials(t, s, team)
@@ -50,9 +49,7 @@ func newLooker(t *testing.T) *looker {
 // look looks for changes at a time, and returns the generation of a workspace.
 func (l *looker) look(t *testing.T, now time.Time) uint64 {
 	t.Helper()
-	if err := l.here.LookForChanges(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.here.LookForChanges(t.Context(), now))
 	generation, _ := l.here.ObservedGeneration(l.team.Workspace.ID)
 	return generation
 }
@@ -94,9 +91,7 @@ func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
 	newGroup(t, l.Stores, l.team.Admin, "")
 	run := func(t *testing.T, statement string, args ...any) {
 		t.Helper()
-		if err := core.Exec(t.Context(), l.there.DB, statement, args...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, core.Exec(t.Context(), l.there.DB, statement, args...))
 	}
 	if _, err := l.Groups.Update(t.Context(), l.team.Admin, groupOf(t, l.Stores, l.team),
 		[]identity.UserID{by.User}, func(w *account.Workspace, g *account.Group) error {
@@ -134,15 +129,11 @@ func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
 		declared := map[string][]string{}
 		rows, err := databases.Raw(t, l.url).QueryContext(t.Context(), `SELECT event_object_table, event_manipulation
 			FROM information_schema.triggers WHERE action_statement LIKE '%note\_%' ORDER BY 1, 2`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var table, event string
-			if err := rows.Scan(&table, &event); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(&table, &event))
 			declared[table] = append(declared[table], event)
 		}
 		got := map[string]string{}
@@ -184,12 +175,10 @@ func TestACredentialIsNotReadAgainWhileLooksFindNoChange(t *testing.T) {
 		t.Errorf("%d statements, although nothing has changed", n)
 	}
 	use := account.KeyUse{At: time.Now(), Address: "127.0.0.1"}
-	if err := errors.Join(
+	require.NoError(t, errors.Join(
 		stores.Keys.Used(t.Context(), l.org, map[identity.KeyID]account.KeyUse{l.key.ID: use}),
 		stores.Sessions.Used(t.Context(), l.org, map[identity.SessionID]time.Time{l.session.ID: use.At}),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	if n := read(true); n != 0 {
 		t.Errorf("%d statements after a use, which changes nothing", n)
 	}
@@ -199,9 +188,7 @@ func TestACredentialIsNotReadAgainWhileLooksFindNoChange(t *testing.T) {
 		!session.Session.LastSeenAt.Equal(use.At) {
 		t.Errorf("%v: the last uses are not known, so that each request would store one", err)
 	}
-	if err := renamePerson(t, l.Stores, l.team.Member); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, renamePerson(t, l.Stores, l.team.Member))
 	if n := read(true); n != all {
 		t.Errorf("%d statements after a change on another node, want %d", n, all)
 	}
@@ -242,9 +229,7 @@ func TestRowsThatSayWhatHasChangedAreRemoved(t *testing.T) {
 	l := newLooker(t)
 	db := databases.Raw(t, l.url)
 	left := func() (n int) {
-		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM workspace_changes`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM workspace_changes`).Scan(&n))
 		return n
 	}
 	fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 type packedPart struct {
@@ -55,9 +57,7 @@ func TestAListOfTextsIsReadAsByEncodingJSON(t *testing.T) {
 	for _, list := range [][]string{{"a"}, {""}, {"", ""}, {"a,b", `","`, "é🍵"}, {`"`}, {`\`, "x"},
 		{"<&>\u2028", "\n"}, {`[`, `]`}, {`a","b`}} {
 		array, err := json.Marshal(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := TextList(string(array)); err != nil || !slices.Equal(got, list) {
 			t.Errorf("%s: %q, %v", array, got, err)
 		}
@@ -65,9 +65,7 @@ func TestAListOfTextsIsReadAsByEncodingJSON(t *testing.T) {
 	for _, array := range []string{"", "[]", "null", ` [ "a" , "b" ] `} {
 		var want []string
 		if array != "" {
-			if err := json.Unmarshal([]byte(array), &want); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(array), &want))
 		}
 		if got, err := TextList(array); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v", array, got, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
@@ -34,9 +35,7 @@ func newProcesses(t *testing.T) *processes {
 	there, _ := databases.Watched(t, url)
 	here, sent := databases.Watched(t, url)
 	orgs, err := there.EnsureOrgs(t.Context(), []string{"one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := there.Stores()
 	team := fixture.NewTeam(t, s, orgs["one"])
 	cred, key, session := newCredentials(t, s, team)
@@ -81,9 +80,7 @@ func TestWhatAnotherProcessWritesToSQLiteIsNoticed(t *testing.T) {
 	if n := p.read(t); n != 0 {
 		t.Errorf("%d statements, although nothing has changed", n)
 	}
-	if err := renamePerson(t, p.Stores, p.team.Member); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, renamePerson(t, p.Stores, p.team.Member))
 	if n := p.read(t); n != all {
 		t.Errorf("%d statements after a change by another process, want %d", n, all)
 	}
@@ -111,10 +108,8 @@ func TestWhatThisProcessWritesToSQLiteIsNoChangeByAnother(t *testing.T) {
 	other := fixture.NewTeam(t, s, p.org) // changes people, and so everything
 	for range 3 {
 		fixture.Template(t, s, other.Member, prompt.Draft{Name: id.New("t")})
-		if err := s.Keys.Used(t.Context(), p.org,
-			map[identity.KeyID]account.KeyUse{p.key.ID: {At: time.Now(), Address: "127.0.0.1"}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Keys.Used(t.Context(), p.org,
+			map[identity.KeyID]account.KeyUse{p.key.ID: {At: time.Now(), Address: "127.0.0.1"}}))
 	}
 	changed, _ := p.here.Generation(p.team.Workspace.ID)
 	if changed <= before {
@@ -134,9 +129,7 @@ func TestAReadWhileTheWriterIsInUseDoesNotTrustMemory(t *testing.T) {
 	p := newProcesses(t)
 	all := p.read(t)
 	before := p.generation(t)
-	if err := renamePerson(t, p.Stores, p.team.Member); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, renamePerson(t, p.Stores, p.team.Member))
 	failed := errors.New("no")
 	err := core.InTx(t.Context(), p.here.DB, func(*core.DB) error {
 		core.LookAtOthers(p.here.DB)
@@ -177,9 +170,7 @@ func TestOnSQLiteWhatIsCachedLastsWhileNothingChanges(t *testing.T) {
 	p := newProcesses(t)
 	look := func() {
 		t.Helper()
-		if err := p.here.LookForChanges(t.Context(), time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.here.LookForChanges(t.Context(), time.Now()))
 		core.MoveLastLook(p.here.DB, proof.Patience)
 	}
 	read := func() int {
@@ -191,9 +182,7 @@ func TestOnSQLiteWhatIsCachedLastsWhileNothingChanges(t *testing.T) {
 	if n := read(); n != 0 {
 		t.Errorf("%d statements, although nothing has changed", n)
 	}
-	if err := renamePerson(t, p.Stores, p.team.Member); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, renamePerson(t, p.Stores, p.team.Member))
 	if n := read(); n != all {
 		t.Errorf("%d statements after a change by another process, want %d", n, all)
 	}
@@ -208,9 +197,7 @@ func TestSharesThatEndBetweenTwoLooksCountAsChanges(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, _ := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, orgs["one"])
 		ends := time.Now().Add(time.Hour).UTC()
@@ -218,9 +205,7 @@ func TestSharesThatEndBetweenTwoLooksCountAsChanges(t *testing.T) {
 			prompt.Grant{User: team.Peer.User, Role: access.Viewer, ExpiresAt: ends})
 		look := func(now time.Time) uint64 {
 			db.ObservedGeneration(team.Workspace.ID) // someone reads
-			if err := db.LookForChanges(t.Context(), now); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.LookForChanges(t.Context(), now))
 			n, _ := db.ObservedGeneration(team.Workspace.ID)
 			return n
 		}

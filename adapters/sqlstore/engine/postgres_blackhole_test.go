@@ -20,6 +20,7 @@ import (
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -48,19 +49,13 @@ func behindProxyAndTLS(t *testing.T) (string, *fixture.Proxy) {
 func tlsFront(t *testing.T, upstream string) (addr string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}}
 	gate, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { gate.Close() })
 	go func() {
 		for {
@@ -143,18 +138,14 @@ var operations = map[string]func(t *testing.T, ctx context.Context, db *sql.DB) 
 func prepared(t *testing.T, db *sql.DB) *sql.Stmt {
 	t.Helper()
 	stmt, err := db.PrepareContext(t.Context(), `SELECT $1::int`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return stmt
 }
 
 func begun(t *testing.T, ctx context.Context, db *sql.DB) *sql.Tx {
 	t.Helper()
 	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tx
 }
 
@@ -202,9 +193,7 @@ func TestBlackHole(t *testing.T) {
 						continue // the connect timeout ends it, as below
 					}
 					db := pool(t, connector(t, url+"&connect_timeout=10", tt.statementTimeout))
-					if err := db.PingContext(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, db.PingContext(t.Context()))
 					start := time.Now()
 					ctx, cancel := tt.context()
 					defer cancel()
@@ -249,16 +238,12 @@ func TestBlackHole(t *testing.T) {
 		url, proxy := behindProxy(t)
 		db := pool(t, connector(t, url, unlimited))
 		ask := func() error { return db.QueryRowContext(t.Context(), `SELECT 1`).Scan(new(int)) }
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ask())
 		proxy.Cut()
 		ends(t, 0, busy, ask)
 		ends(t, 0, busy, ask)
 		proxy.Restore()
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ask())
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -56,9 +57,7 @@ func TestStatementsThatTakeTooLong(t *testing.T) {
 		"unprepared": func(_ *testing.T, db *sql.DB) querier { return unprepared{db, `SELECT pg_sleep($1)`} },
 		"prepared": func(t *testing.T, db *sql.DB) querier {
 			stmt, err := db.PrepareContext(t.Context(), `SELECT pg_sleep($1)`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { stmt.Close() })
 			return stmt
 		},
@@ -123,9 +122,7 @@ func TestAnswerBudget(t *testing.T) {
 
 	t.Run("answers within it pass, however many", func(t *testing.T) {
 		for range 5 {
-			if err := fetch(`SELECT repeat('x', 900000)`); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, fetch(`SELECT repeat('x', 900000)`))
 		}
 	})
 	for name, query := range map[string]string{

@@ -14,15 +14,14 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
 func connector(t *testing.T, url string, statementTimeout time.Duration) *postgresConnector {
 	t.Helper()
 	c, err := NewPostgres(url, statementTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c.(*postgresConnector)
 }
 
@@ -37,18 +36,14 @@ func pool(t *testing.T, c driver.Connector) *sql.DB {
 func through(t *testing.T, rawURL, host string) (changed, upstream string) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	upstream, u.Host = u.Host, host
 	return u.String(), upstream
 }
 
 func scan[T any](t *testing.T, row *sql.Row) (v T) {
 	t.Helper()
-	if err := row.Scan(&v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, row.Scan(&v))
 	return v
 }
 
@@ -90,9 +85,7 @@ func TestPostgresConnections(t *testing.T) {
 
 	t.Run("prepared statements work, again and again", func(t *testing.T) {
 		stmt, err := db.PrepareContext(ctx, `SELECT $1::int * 2`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer stmt.Close()
 		for i := range 10 {
 			if got := scan[int](t, stmt.QueryRowContext(ctx, i)); got != 2*i {
@@ -107,15 +100,11 @@ func TestPostgresConnections(t *testing.T) {
 	t.Run("a commit stays, a rollback does not", func(t *testing.T) {
 		for id, end := range map[int]func(*sql.Tx) error{10: (*sql.Tx).Commit, 11: (*sql.Tx).Rollback} {
 			tx, err := db.BeginTx(ctx, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if _, err := tx.ExecContext(ctx, `INSERT INTO things (id) VALUES ($1)`, id); err != nil {
 				t.Fatal(err)
 			}
-			if err := end(tx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, end(tx))
 		}
 		if got := scan[int](t, db.QueryRowContext(ctx, `SELECT sum(id) FROM things WHERE id >= 10`)); got != 10 {
 			t.Fatalf("sum = %d, want 10", got)
@@ -124,18 +113,14 @@ func TestPostgresConnections(t *testing.T) {
 
 	t.Run("an error of the server keeps the connection", func(t *testing.T) {
 		conn, err := db.Conn(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer conn.Close()
 		_, err = conn.ExecContext(ctx, `SELECT nonsense`)
 		var refused *pq.Error
 		if !errors.As(err, &refused) || refused.Code != "42703" {
 			t.Fatalf("error = %v, want undefined_column", err)
 		}
-		if err := conn.PingContext(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, conn.PingContext(ctx))
 	})
 
 	t.Run("many at once get each their own answer", func(t *testing.T) {
@@ -156,9 +141,7 @@ func TestPostgresConnections(t *testing.T) {
 
 	t.Run("COPY is refused, and the connection not used again", func(t *testing.T) {
 		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer tx.Rollback()
 		if _, err := tx.PrepareContext(ctx, pq.CopyIn("things", "id")); err == nil {
 			t.Fatal("it was prepared")
@@ -238,20 +221,14 @@ func TestEveryOperationHasADeadlineOfItsOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := db.Conn(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer conn.Close()
 			expire := func() {
-				if err := conn.Raw(func(c any) error {
+				require.NoError(t, conn.Raw(func(c any) error {
 					return c.(*postgresConn).line.SetDeadline(time.Unix(1, 0))
-				}); err != nil {
-					t.Fatal(err)
-				}
+				}))
 			}
-			if err := operate(conn, expire); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, operate(conn, expire))
 		})
 	}
 }
@@ -260,19 +237,13 @@ func TestEveryOperationHasADeadlineOfItsOwn(t *testing.T) {
 func TestNoOptionalInterfaceIsLost(t *testing.T) {
 	direct := services.Postgres(t)
 	plain, err := pq.NewConnector(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	open := func(c driver.Connector) (driver.Conn, driver.Stmt) {
 		conn, err := c.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { conn.Close() })
 		stmt, err := conn.(driver.ConnPrepareContext).PrepareContext(t.Context(), `SELECT 1`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return conn, stmt
 	}
 	conn, stmt := open(plain)
@@ -303,18 +274,12 @@ func TestAStandbyIsRefused(t *testing.T) {
 	}
 	t.Run("of several hosts the primary is used", func(t *testing.T) {
 		primary, err := url.Parse(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		second, err := url.Parse(standby.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		second.Host += "," + primary.Host
 		conn, err := connector(t, second.String(), proof.Patience).Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer conn.Close()
 		if err := conn.(*postgresConn).Ping(t.Context()); err != nil {
 			t.Error(err)
@@ -325,9 +290,7 @@ func TestAStandbyIsRefused(t *testing.T) {
 func TestAConnectionWhoseServerBecameAStandbyIsDropped(t *testing.T) {
 	db := pool(t, connector(t, services.Postgres(t), proof.Patience))
 	db.SetMaxOpenConns(1)
-	if err := db.PingContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.PingContext(t.Context()))
 	for _, query := range []string{ // for this connection, the server is in recovery
 		`CREATE FUNCTION public.pg_is_in_recovery() RETURNS bool LANGUAGE sql AS 'SELECT true'`,
 		`SET search_path = public, pg_catalog`,

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -74,14 +75,10 @@ func TestPostgresOverUnixSocket(t *testing.T) {
 	direct := services.Postgres(t)
 	changed, upstream := through(t, direct, "")
 	folder, err := os.MkdirTemp("", "pg") // t.TempDir's is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer os.RemoveAll(folder)
 	gate, err := net.Listen("unix", filepath.Join(folder, ".s.PGSQL.5432"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer gate.Close()
 	go func() {
 		for {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -33,18 +34,14 @@ func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
 			p := NewPoolConnector(server, limit, time.Second)
 			db := pool(t, Prepare(p))
 			p.Limit(db)
-			if err := p.CheckSessions(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.CheckSessions(t.Context(), nil))
 			if s := db.Stats(); s.OpenConnections != kept || s.Idle != kept || p.open.Load() != int64(kept) {
 				t.Errorf("%+v, and %d counted; want %d idle connections", s, p.open.Load(), kept)
 			}
 			for range kept {
 				var one int
 				conn, err := db.Conn(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer conn.Close()
 				if err := conn.QueryRowContext(t.Context(), `SELECT $1::int`, 1).Scan(&one); err != nil || one != 1 {
 					t.Errorf("a query on it: %d, %v", one, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -37,9 +38,7 @@ func TestPrimaryURL(t *testing.T) {
 
 func TestPostgresConnectsToTheHostThatListens(t *testing.T) {
 	u, err := url.Parse(services.Postgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u.Host = "127.0.0.1:1," + u.Host
 	db := pool(t, connector(t, u.String(), 5*time.Second))
 	if got := scan[int](t, db.QueryRowContext(t.Context(), `SELECT 1`)); got != 1 {

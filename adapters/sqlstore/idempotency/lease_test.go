@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestARunningRequestKeepsItsIdempotencyKey lets a request run until its reservation was renewed.
@@ -20,9 +21,7 @@ func TestARunningRequestKeepsItsIdempotencyKey(t *testing.T) {
 		rows := databases.Raw(t, url)
 		until := func() (us int64) {
 			t.Helper()
-			if err := rows.QueryRowContext(t.Context(), `SELECT until FROM idempotency_keys`).Scan(&us); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.QueryRowContext(t.Context(), `SELECT until FROM idempotency_keys`).Scan(&us))
 			return us
 		}
 		key := ports.IdempotencyKey{Org: "org_1", Scope: sha256.Sum256([]byte("scope")), At: fixture.At}

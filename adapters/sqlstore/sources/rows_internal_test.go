@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestColumnsAndMappingsAreReadAsByEncodingJSON(t *testing.T) {
@@ -15,9 +16,7 @@ func TestColumnsAndMappingsAreReadAsByEncodingJSON(t *testing.T) {
 			{Name: text + "c", Column: text, Type: column.Integer, Empty: true},
 			{Name: "d", Type: column.JSON, Unordered: true}, {Name: "e", Empty: true, Unordered: true}}
 		array, err := db.EncodeList(columns, func(h column.Header) headerRow { return headerRow(h) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := headers(array); err != nil || !slices.Equal(got, columns) {
 			t.Errorf("%s: %+v, %v", array, got, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/adapters/rest/rows/arrow"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // read returns the schema of a stream and the values of its columns, by Apache's reader.
@@ -126,16 +127,12 @@ func TestApachesReaderReadsWhatIsWritten(t *testing.T) {
 				rows = 0
 			}
 			wantBatches = append(wantBatches, int64(rows))
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Flush())
 			if stream.Len()%8 != 0 {
 				t.Fatalf("the next message is at byte %d, which is not aligned", stream.Len())
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 		schema, values, batches, err := read(stream.Bytes())
 		if err != nil || schema != wantSchema || fmt.Sprintf("%#v", values) != fmt.Sprintf("%#v", want) ||
 			fmt.Sprint(batches) != fmt.Sprint(wantBatches) {

@@ -12,6 +12,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx/numfmt"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -41,20 +42,14 @@ func TestFormatsShowWhatLibreOfficeShows(t *testing.T) {
 		record(t)
 	}
 	content, err := os.ReadFile(recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	codes, differs := map[string]bool{}, map[string]bool{}
 	for _, row := range rows {
 		code, want := row[0], strings.TrimSpace(row[2])
 		value, err := strconv.ParseFloat(row[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		codes[code] = true
 		if want == "#FMT" { // LibreOffice's sign that it cannot show a number so
 			continue
@@ -84,9 +79,7 @@ func TestFormatsShowWhatLibreOfficeShows(t *testing.T) {
 func record(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/formats.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	book := excelize.NewFile()
 	var values []string
 	var cases [][]string
@@ -97,32 +90,20 @@ func record(t *testing.T) {
 			continue
 		}
 		style, err := book.NewStyle(&excelize.Style{CustomNumFmt: &line})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, value := range values {
 			cases = append(cases, []string{line, value})
 			at := "A" + strconv.Itoa(len(cases))
 			number, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := book.SetCellFloat("Sheet1", at, number, -1, 64); err != nil {
-				t.Fatal(err)
-			}
-			if err := book.SetCellStyle("Sheet1", at, at, style); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, book.SetCellFloat("Sheet1", at, number, -1, 64))
+			require.NoError(t, book.SetCellStyle("Sheet1", at, at, style))
 			// so that no line is empty
-			if err := book.SetCellStr("Sheet1", "B"+strconv.Itoa(len(cases)), "|"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, book.SetCellStr("Sheet1", "B"+strconv.Itoa(len(cases)), "|"))
 		}
 	}
 	var out bytes.Buffer
-	if err := book.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, book.Write(&out))
 	shown, err := csv.NewReader(bytes.NewReader(services.Convert(t, "formats.xlsx", out.Bytes(), asShown))).ReadAll()
 	if err != nil || len(shown) != len(cases) {
 		t.Fatalf("%d rows of %d, %v", len(shown), len(cases), err)
@@ -133,7 +114,5 @@ func record(t *testing.T) {
 		_ = w.Write(append(c, shown[i][0])) // to a buffer
 	}
 	w.Flush()
-	if err := os.WriteFile(recorded, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(recorded, file.Bytes(), 0o600))
 }

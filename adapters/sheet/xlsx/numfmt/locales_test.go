@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx/numfmt"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -43,13 +44,9 @@ func TestTheDatesOfEachLocaleAreShownAsByLibreOffice(t *testing.T) {
 		recordLocales(t)
 	}
 	content, err := os.ReadFile(recordedLocales)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	locales := source.Locales()
 	if len(rows) != len(locales) {
 		t.Fatalf("%d locales are recorded, of %d", len(rows), len(locales))
@@ -79,24 +76,14 @@ func recordLocales(t *testing.T) {
 	book := excelize.NewFile()
 	for k := range 2 * len(moments) {
 		at, err := excelize.CoordinatesToCellName(1+k, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		style, err := book.NewStyle(&excelize.Style{NumFmt: []int{14, 22}[k%2]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := book.SetCellFloat("Sheet1", at, moments[k/2], -1, 64); err != nil {
-			t.Fatal(err)
-		}
-		if err := book.SetCellStyle("Sheet1", at, at, style); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, book.SetCellFloat("Sheet1", at, moments[k/2], -1, 64))
+		require.NoError(t, book.SetCellStyle("Sheet1", at, at, style))
 	}
 	var out, file bytes.Buffer
-	if err := book.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, book.Write(&out))
 	w := csv.NewWriter(&file)
 	for _, locale := range source.Locales() {
 		shown := services.ConvertIn(t, locale, "dates.xlsx", out.Bytes(), asShown)
@@ -107,7 +94,5 @@ func recordLocales(t *testing.T) {
 		_ = w.Write(append([]string{locale}, row...)) // to a buffer
 	}
 	w.Flush()
-	if err := os.WriteFile(recordedLocales, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(recordedLocales, file.Bytes(), 0o600))
 }
