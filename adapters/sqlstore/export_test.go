@@ -33,15 +33,14 @@ const SweepBatch = db.SweepBatch
 
 // RemovedFirst returns the tables whose rows the sweep removes before those of a table that they refer to.
 func RemovedFirst() map[string][]string {
-	found := map[string][]string{"workspaces": {}}
-	var add func(table string, rows []owned)
-	add = func(table string, rows []owned) {
-		for _, o := range rows {
-			found[table] = append(found[table], o.table)
-			add(o.table, o.rows)
+	found := map[string][]string{}
+	for table, children := range tablesOf {
+		for _, child := range children {
+			found[table] = append(found[table], child.Name)
 		}
 	}
-	add("workspaces", workspaceRows)
-	add("workspaces", peopleRows)
+	for _, t := range peopleTables {
+		found["workspaces"] = append(found["workspaces"], t.Name)
+	}
 	return found
 }

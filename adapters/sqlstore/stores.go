@@ -21,15 +21,17 @@ import (
 
 // areas are all areas. An area is after those whose rows its rows refer to.
 var areas = []db.Area{
+	accountArea,
+	webhooks.Area,
+	idempotency.Area,
 	jobs.Area,
 	events.Area(eventHooks),
 	presences.Area,
-	webhooks.Area,
-	connections.Area,
-	sources.Area,
 	prompts.Area,
 	chats.Area,
 	embeds.Area(embeds.Templates{Read: chats.ReadTemplate, Locked: chats.LockedTemplate}),
+	connections.Area,
+	sources.Area,
 	payments.Area,
 }
 
@@ -49,7 +51,9 @@ func (store *DB) Stores() ports.Stores {
 		DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
 	}
 	for _, area := range areas {
-		area.AddStores(&s, store.DB)
+		if area.AddStores != nil {
+			area.AddStores(&s, store.DB)
+		}
 	}
 	return s
 }

@@ -4,13 +4,34 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // Area is what chat templates add to what concerns all areas.
-var Area = db.Area{AddStores: addStores}
+var Area = db.Area{
+	Name:      "chats",
+	AddStores: addStores,
+	Tables: []db.Table{
+		{Name: "chat_templates", Key: "id", Of: "workspaces", Owner: "deleted_at = 0 AND workspace_id"},
+		{Name: "chat_templates", Key: "id", Of: "workspaces", Owner: "deleted_at > 0 AND workspace_id"},
+		{Name: "chat_members", Key: "template_id, user_id", Of: "chat_templates", Owner: "template_id"},
+		{Name: "chat_versions", Key: "id", Of: "chat_templates", Owner: "template_id"},
+		{Name: "chat_publications", Key: "template_id, number", Of: "chat_templates", Owner: "template_id"},
+	},
+	Expiries: []db.Expiry{
+		{Table: "chat_templates", Key: "id", Condition: "deleted_at > 0 AND deleted_at < ?",
+			Kept: access.RestoreWithin + db.RestoreMargin},
+		{Table: "chat_members", Key: "template_id, user_id", Condition: ofOldInvitation, Kept: db.InvitationsKept},
+	},
+}
+
+// ofOldInvitation finds the members of chats that an expired invitation was for. Their user ids are reserved for the
+// invited person (account.InvitationID.Reserved).
+const ofOldInvitation = "invited AND (workspace_id, user_id) IN " +
+	"(SELECT workspace_id, 'usr_' || substr(id, 5) FROM invitations WHERE expires_at < ?)"
 
 func addStores(s *ports.Stores, d *db.DB) {
 	store := NewStore(d)

@@ -1,12 +1,26 @@
 package connections
 
 import (
+	"time"
+
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // Area is what connections add to what concerns all areas.
-var Area = db.Area{AddStores: addStores}
+var Area = db.Area{
+	Name:      "connections",
+	AddStores: addStores,
+	Tables: []db.Table{
+		{Name: "connections", Key: "id", Of: "workspaces", Owner: "revoked_at = 0 AND workspace_id"},
+		{Name: "connections", Key: "id", Of: "workspaces", Owner: "revoked_at > 0 AND workspace_id"},
+		{Name: "connection_credentials", Key: "connection_id", Of: "connections", Owner: "connection_id"},
+	},
+	Expiries: []db.Expiry{
+		{Table: "probe_attempts", Key: "scope", Condition: "last_at < ?", Kept: time.Hour},
+		{Table: "consent_states", Key: "hash", Condition: "expires_at < ?"},
+	},
+}
 
 func addStores(s *ports.Stores, d *db.DB) {
 	store := NewStore(d)

@@ -1,9 +1,41 @@
 package db
 
-import "github.com/atrium-hq/atrium/ports"
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/ports"
+)
 
 // Area is what an area adds to what concerns all areas. Package sqlstore composes them.
 type Area struct {
-	// AddStores adds the area's stores on a database or transaction.
+	Name string // for errors
+
+	// AddStores adds the area's stores on a database or transaction; nil if it has none.
 	AddStores func(*ports.Stores, *DB)
+
+	// Tables have rows that are removed together with a row of another table, in the order of their removal.
+	Tables []Table
+
+	// Expiries are the rows that the sweep removes.
+	Expiries []Expiry
+
+	// Sweep does what else the area needs at each sweep, after its rows have expired; nil for nothing. Events are kept
+	// for a time.
+	Sweep func(ctx context.Context, d *DB, now time.Time, eventsKept time.Duration) error
+}
+
+// Table is a table whose rows are removed together with the row that they belong to. The database would do that in one
+// statement (ON DELETE CASCADE), however many there are.
+type Table struct {
+	Name, Key string // the primary key: one column if rows of other tables belong to the table's rows
+	Of        string // the table of the row that they belong to
+	Owner     string // the column that names that row, after what an index of it requires
+}
+
+// Expiry is a kind of rows that the sweep removes.
+type Expiry struct {
+	Table, Key string        // as in Table
+	Condition  string        // on a column and the time before which rows are removed
+	Kept       time.Duration // how long they are kept after the time in the column
 }

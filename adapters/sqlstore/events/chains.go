@@ -94,9 +94,9 @@ func saveChain(d event.Digest, c *event.Chain) db.Write {
 		Args: []any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
 }
 
-// Sweep removes events that are older than end. Of a chain it removes only the first links, so that the
+// sweep removes events that are older than end. Of a chain it removes only the first links, so that the
 // rest still verifies from its new beginning.
-func (store *Store) Sweep(ctx context.Context, end time.Time) error {
+func (store *Store) sweep(ctx context.Context, end time.Time) error {
 	failures := []error{
 		store.InBatches(ctx, `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ?
 			AND chain_seq = 0 LIMIT ?)`, db.Micros(end)),

@@ -18,9 +18,6 @@ var _ ports.JobQueue = (*Queue)(nil)
 // NewQueue returns the queue in a database.
 func NewQueue(d *db.DB) *Queue { return &Queue{NewStore(d)} }
 
-// Kept is how long a job is kept after it has ended.
-const Kept = 7 * 24 * time.Hour
-
 // liveIndex allows one queued and one running job of each kind and subject.
 const liveIndex = "jobs_live"
 

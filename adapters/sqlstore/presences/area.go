@@ -6,7 +6,7 @@ import (
 )
 
 // Area is what presences add to what concerns all areas.
-var Area = db.Area{AddStores: addStores}
+var Area = db.Area{Name: "presences", AddStores: addStores}
 
 func addStores(s *ports.Stores, d *db.DB) {
 	store := NewStore(d)

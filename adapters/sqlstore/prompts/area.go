@@ -1,12 +1,49 @@
 package prompts
 
 import (
+	"context"
+	"time"
+
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // Area is what prompts add to what concerns all areas.
-var Area = db.Area{AddStores: addStores}
+var Area = db.Area{
+	Name:      "prompts",
+	AddStores: addStores,
+	Tables: []db.Table{
+		{Name: "prompt_templates", Key: "id", Of: "workspaces", Owner: "deleted_at = 0 AND workspace_id"},
+		{Name: "prompt_templates", Key: "id", Of: "workspaces", Owner: "deleted_at <> 0 AND workspace_id"},
+		{Name: "version_reads", Key: "template_id, day, version_id", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_labels", Key: "template_id, label", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_rollouts", Key: "template_id, label, position", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_versions", Key: "id", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_includes", Key: "version_id, target_id, ref", Of: "prompt_versions", Owner: "version_id"},
+		{Name: "prompt_checks", Key: "version_id, name", Of: "prompt_versions", Owner: "version_id"},
+		{Name: "prompt_activations", Key: "template_id, number", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_label_moves", Key: "template_id, label, number", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_requests", Key: "id", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_shares", Key: "template_id, user_id", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "prompt_references", Key: "holder_id, prompt_id, ref", Of: "prompt_templates", Owner: "holder_id"},
+		{Name: "prompt_references", Key: "holder_id, prompt_id, ref", Of: "prompt_templates", Owner: "prompt_id"},
+		{Name: "prompt_references", Key: "holder_id, prompt_id, ref", Of: "chat_templates", Owner: "holder_id"},
+		{Name: "prompt_folder_shares", Key: "id", Of: "workspaces", Owner: "workspace_id"},
+	},
+	Expiries: []db.Expiry{
+		{Table: "prompt_templates", Key: "id", Condition: "deleted_at > 0 AND deleted_at < ?",
+			Kept: access.RestoreWithin + db.RestoreMargin},
+	},
+	Sweep: sweep,
+}
+
+// sweep removes the counts of reads that are older than prompt.ReadsKept.
+func sweep(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error {
+	return d.InBatches(ctx, `DELETE FROM version_reads WHERE (template_id, day, version_id) IN (SELECT template_id, day,
+		version_id FROM version_reads WHERE day < ? LIMIT ?)`, prompt.DayOf(now.Add(-prompt.ReadsKept)))
+}
 
 func addStores(s *ports.Stores, d *db.DB) {
 	store := NewStore(d)

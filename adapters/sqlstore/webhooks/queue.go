@@ -156,9 +156,9 @@ func wakeNext(endpoint webhook.ID, subject string, now time.Time) db.Write {
 		ORDER BY o.seq LIMIT 1)`, Args: []any{db.Micros(now), int64(never), endpoint, subject}}
 }
 
-// WakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
+// wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
 // and deliveries are removed when they are older than webhook.KeptFor.
-func (store *Store) WakeWaiting(ctx context.Context, now time.Time) error {
+func (store *Store) wakeWaiting(ctx context.Context, now time.Time) error {
 	if err := store.InBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
 		FROM webhooks w CROSS JOIN webhook_deliveries t
 		WHERE t.webhook_id = w.id AND t.state = 'pending' AND t.due_at = ? AND `+isFirst+` LIMIT ?)`, db.Micros(now),

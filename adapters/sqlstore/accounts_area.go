@@ -1,0 +1,114 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// accountArea is what accounts add to what concerns all areas.
+var accountArea = db.Area{
+	Name: "accounts",
+	Tables: []db.Table{
+		{Name: "captured_members", Key: "workspace_id, user_id", Of: "workspaces", Owner: "workspace_id"},
+		{Name: "invitations", Key: "id", Of: "workspaces", Owner: "workspace_id"},
+		{Name: "invitation_links", Key: "hash", Of: "invitations", Owner: "invitation_id"},
+		{Name: "group_people", Key: "group_id, user_id", Of: "workspaces", Owner: "workspace_id"},
+		{Name: "key_requests", Key: "key_id, day", Of: "api_keys", Owner: "key_id"},
+	},
+	Expiries: []db.Expiry{
+		{Table: "invitation_mails", Key: "scope", Condition: "last_at < ?", Kept: mailsKept},
+		{Table: "stream_tickets", Key: "hash", Condition: "expires_at < ?"},
+		{Table: "sign_in_links", Key: "hash", Condition: "expires_at < ?"},
+		{Table: "logout_tokens", Key: "org_id, hash", Condition: "expires_at < ?"},
+		{Table: "passkey_challenges", Key: "hash", Condition: "expires_at < ?"},
+		{Table: "erased_sign_ins", Key: "org_id, digest", Condition: "erased_at < ?", Kept: erasedSignInsKept},
+		{Table: "stream_resumptions", Key: "hash", Condition: "expires_at < ?"},
+		{Table: "api_keys", Key: "id", Condition: "revoked_at > 0 AND revoked_at < ? AND " + madeNone,
+			Kept: endedKeysKept},
+		{Table: "api_keys", Key: "id", Condition: "expires_at > 0 AND expires_at < ? AND " + madeNone,
+			Kept: endedKeysKept},
+		{Table: "invitations", Key: "id", Condition: "expires_at < ?", Kept: db.InvitationsKept},
+	},
+	Sweep: func(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error {
+		return errors.Join(
+			(&DB{d}).sweepSessions(ctx, now), // before they are removed
+			d.InBatches(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at < ? LIMIT ?)`,
+				db.Micros(now)),
+			d.InBatches(ctx, `DELETE FROM key_requests WHERE (key_id, day) IN (SELECT key_id, day FROM key_requests
+				WHERE day <= ? LIMIT ?)`, account.DayOf(now)-account.RequestDays))
+	},
+}
+
+// peopleTables have the rows of a workspace that are removed after its programs, which they lead to.
+var peopleTables = []db.Table{
+	{Name: "api_keys", Key: "id", Of: "workspaces", Owner: "workspace_id"},
+	{Name: "user_groups", Key: "id", Of: "workspaces", Owner: "workspace_id"},
+	{Name: "memberships", Key: "workspace_id, user_id", Of: "workspaces", Owner: "workspace_id"},
+}
+
+// endedKeysKept is how long an API key is kept after it has ended, so that its owner can see when it was used.
+const endedKeysKept = 90 * 24 * time.Hour
+
+// madeNone excludes keys that created others: a key ends with the key that created it, directly or indirectly, so no
+// link of the chain may be missing.
+const madeNone = `NOT EXISTS (SELECT 1 FROM api_keys made
+	WHERE made.made_by_key <> '' AND made.made_by_key = api_keys.id)`
+
+// removePrograms removes the programs and groups that are members only in a workspace, and their keys in it. Programs
+// that have left the workspace still have keys there.
+func (store *DB) removePrograms(ctx context.Context, ws identity.WorkspaceID) error {
+	var programs []identity.UserID
+	if err := store.List(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
+		(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys
+		WHERE workspace_id = ? UNION SELECT id FROM user_groups WHERE workspace_id = ?)`, ws, ws, ws); err != nil {
+		return err
+	}
+	for _, program := range programs {
+		for hasMore := true; hasMore; {
+			var err error
+			if hasMore, err = store.removeProgram(ctx, ws, program); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removeProgram removes some keys of a program or group in a workspace, and reports whether it has more. With the last
+// one it removes the program, unless another workspace has it too: nothing would lead to it without a key.
+func (store *DB) removeProgram(
+	ctx context.Context, ws identity.WorkspaceID, program identity.UserID,
+) (hasMore bool, err error) {
+	const atOnce = 10 // a key has up to a row for each of account.RequestDays
+	err = store.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE workspace_id = ?
+			AND user_id = ? LIMIT ?)`, ws, program, atOnce); err != nil {
+			return err
+		}
+		var one int
+		if hasMore, err = tx.Get(ctx, &one, `SELECT 1 FROM api_keys WHERE workspace_id = ? AND user_id = ? LIMIT 1`, ws,
+			program); hasMore || err != nil {
+			return err
+		}
+		for _, query := range []string{
+			`DELETE FROM user_groups WHERE workspace_id = ? AND id = ?`,
+			`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
+		} {
+			if _, err := tx.Exec(ctx, query, ws, program); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM users WHERE id = ?
+			AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = users.id)
+			AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.user_id = users.id)
+			AND NOT EXISTS (SELECT 1 FROM prompt_templates p WHERE p.owner_id = users.id)
+			AND NOT EXISTS (SELECT 1 FROM chat_templates c WHERE c.owner_id = users.id)`, program)
+		return err
+	})
+	return hasMore, err
+}
