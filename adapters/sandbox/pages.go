@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -245,10 +246,12 @@ func (b *account) live() *subscription {
 func (g *Gateway) Complete(
 	ctx context.Context, l payment.SandboxLink, card payment.Card,
 ) (*payment.SandboxPage, error) {
-	var page *payment.SandboxPage
-	var decline error
+	var done struct {
+		page    *payment.SandboxPage
+		decline error
+	}
 	err := g.onPage(ctx, l, func(b *account, n *session, now time.Time) (err error) {
-		decline = nil
+		done.decline = nil
 		if n.Portal {
 			return payment.ErrPageNotFound
 		}
@@ -256,15 +259,12 @@ func (g *Gateway) Complete(
 			err = g.checkOut(b, n, card, now)
 		}
 		if errors.Is(err, payment.ErrCardDeclined) { // an event reports it
-			decline, err = err, nil
+			done.decline, err = err, nil
 		}
-		page = g.page(b, n)
+		done.page = g.page(b, n)
 		return err
 	})
-	if err == nil {
-		err = decline
-	}
-	return page, err
+	return done.page, cmp.Or(err, done.decline)
 }
 
 // checkOut adds the card, charges it, and starts the subscription.

@@ -159,7 +159,7 @@ func (g *Gateway) payer(ctx context.Context, c payment.CustomerID, id payment.In
 	if err != nil {
 		return payment.SetupIntent{}, err
 	}
-	var status string
+	out := payment.SetupIntent{ID: id, ClientSecret: clientSecret}
 	var decline error
 	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
 		b, err := decode(text)
@@ -177,7 +177,7 @@ func (g *Gateway) payer(ctx context.Context, c payment.CustomerID, id payment.In
 		} else if err != nil {
 			return nil, err
 		}
-		status = n.Status
+		out.Status = n.Status
 		return encode(b)
 	})
 	if err != nil {
@@ -187,5 +187,5 @@ func (g *Gateway) payer(ctx context.Context, c payment.CustomerID, id payment.In
 	if decline != nil {
 		return payment.SetupIntent{}, decline
 	}
-	return payment.SetupIntent{ID: id, Status: status, ClientSecret: clientSecret}, nil
+	return out, nil
 }

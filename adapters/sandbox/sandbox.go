@@ -75,35 +75,34 @@ var (
 // operation, so that one key is not used for two.
 func keyed[T any](ctx context.Context, g *Gateway, c payment.CustomerID, key, call string,
 	act func(b *account, now time.Time) (T, error)) (T, error) {
-	var out T
+	var result keyedResult[T]
 	ctx, fail, err := g.begin(ctx, call, key)
 	if err != nil {
-		return out, err
+		return result.out, err
 	}
 	now, err := g.now(ctx)
 	if err != nil {
-		return out, err
+		return result.out, err
 	}
-	var refusal error
 	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
-		refusal = nil
+		result = keyedResult[T]{}
 		b, err := decode(text)
 		if err != nil {
 			return nil, err
 		}
 		b.roll(now)
 		if previous, exists := b.Answers[key]; exists {
-			out, refusal, err = again[T](previous, call)
+			result, err = again[T](previous, call)
 			return nil, err
 		}
-		out, err = act(b, now)
+		result.out, err = act(b, now)
 		a := answer{Call: call, At: now}
 		if decline,
 			isDecline := err.(*payment.DeclinedError); isDecline { //nolint:errorlint // act returns it unwrapped
-			a.Declined, refusal = decline.DeclineCode, decline
+			a.Declined, result.refusal = decline.DeclineCode, decline
 		} else if err != nil {
 			return nil, err
-		} else if a.Result, err = json.Marshal(out); err != nil {
+		} else if a.Result, err = json.Marshal(result.out); err != nil {
 			return nil, err
 		}
 		if b.Answers == nil {
@@ -114,24 +113,31 @@ func keyed[T any](ctx context.Context, g *Gateway, c payment.CustomerID, key, ca
 	})
 	if err == nil {
 		g.flush(ctx, c)
-		err = refusal
+		err = result.refusal
 	}
 	if late := fail(); late != nil {
 		var zero T
 		return zero, late
 	}
-	return out, err
+	return result.out, err
+}
+
+// keyedResult is the result of a call under an idempotency key.
+type keyedResult[T any] struct {
+	out     T
+	refusal error // a declined card, which is stored
 }
 
 // again returns the stored result of a call.
-func again[T any](previous answer, call string) (out T, refusal, err error) {
+func again[T any](previous answer, call string) (result keyedResult[T], err error) {
 	switch {
 	case previous.Call != call:
-		return out, nil, &payment.Rejection{Reason: "idempotency_error"}
+		return result, &payment.Rejection{Reason: "idempotency_error"}
 	case previous.Declined != "":
-		return out, &payment.DeclinedError{DeclineCode: previous.Declined}, nil
+		result.refusal = &payment.DeclinedError{DeclineCode: previous.Declined}
+		return result, nil
 	}
-	return out, nil, json.Unmarshal(previous.Result, &out)
+	return result, json.Unmarshal(previous.Result, &result.out)
 }
 
 func decode(text []byte) (*account, error) {
@@ -174,7 +180,7 @@ func (g *Gateway) look(ctx context.Context, c payment.CustomerID) (*account, err
 	if !b.roll(now) && len(b.Outbox) == 0 {
 		return b, nil
 	}
-	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+	err = g.accounts.Write(ctx, g.org, string(c), func(text []byte) (_ []byte, err error) {
 		if b, err = decode(text); err != nil {
 			return nil, err
 		}

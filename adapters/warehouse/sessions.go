@@ -71,7 +71,7 @@ func (w *Sessions) Probe(ctx context.Context, target ports.Target) connection.Re
 func (w *Sessions) Tables(
 	ctx context.Context, target ports.Target, q connection.TableQuery,
 ) (tables []connection.Table, err error) {
-	err = w.withSession(ctx, target, NewTrace(), func(s Session) error {
+	err = w.withSession(ctx, target, NewTrace(), func(s Session) (err error) {
 		tables, err = Matching(q, s.Tables)
 		return err
 	})
@@ -110,7 +110,7 @@ func Matching(
 func (w *Sessions) Preview(
 	ctx context.Context, target ports.Target, q connection.PreviewQuery,
 ) (p connection.Preview, err error) {
-	err = w.withSession(ctx, target, NewTrace(), func(s Session) error {
+	err = w.withSession(ctx, target, NewTrace(), func(s Session) (err error) {
 		if p, err = s.Preview(q); err != nil {
 			if p, err = p.Sampled(err); err != nil {
 				return err

@@ -52,12 +52,9 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 			}
 			ws = found.ID
 		}
-		broken, reports, rows := 0, []event.Report{}, [][]string{}
+		reports := []event.Report{}
 		err := app.DB.Events().VerifyChains(p.ctx, ws, func(r event.Report) error {
-			if r.Broken > 0 {
-				broken++
-			}
-			reports, rows = append(reports, r), append(rows, reportRow(r))
+			reports = append(reports, r)
 			switch {
 			case v.JSON:
 				return nil
@@ -66,6 +63,13 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 			}
 			return printReport(p, r)
 		})
+		broken, rows := 0, make([][]string, len(reports))
+		for i, r := range reports {
+			rows[i] = reportRow(r)
+			if r.Broken > 0 {
+				broken++
+			}
+		}
 		switch {
 		case err != nil:
 		case v.JSON:

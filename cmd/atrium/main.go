@@ -119,7 +119,7 @@ func parse(parser *kong.Kong, args []string) (code int, command *kong.Context, e
 			if !ok {
 				panic(p)
 			}
-			code, command = int(e), nil
+			code = int(e) // command is nil
 		}
 	}()
 	if len(args) == 0 || args[0] == "help" {

@@ -62,17 +62,16 @@ func (s *serveCommand) Run(p *process) error {
 	go func() { _, _ = contract() }() // while the database is opened
 	return p.runNode(load, true, func(ctx context.Context, n *node.Node) error {
 		n.External.Notes.Report(func(err error) { n.Log.Error("an event was not written", "error", err) })
-		var api *server.API
-		var apiErr error
-		var building sync.WaitGroup
-		building.Go(func() {
-			var loaded *openapi.Contract
-			if loaded, apiErr = contract(); apiErr == nil {
-				api, apiErr = buildAPI(n.Core, loaded, n.Registry, n.Log)
+		build := sync.OnceValues(func() (*server.API, error) {
+			loaded, err := contract()
+			if err != nil {
+				return nil, err
 			}
+			return buildAPI(n.Core, loaded, n.Registry, n.Log)
 		})
+		go func() { _, _ = build() }()
 		owner, err := p.firstRun(ctx, n.Core, s.Demo) // it waits for the database
-		building.Wait()
+		api, apiErr := build()
 		if err := cmp.Or(err, apiErr); err != nil {
 			return err
 		}

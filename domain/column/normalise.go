@@ -29,37 +29,27 @@ func words(name string) []string {
 // split splits a name where the case or kind of its letters changes, and at each character that is not
 // a letter or digit.
 func split(name string) []string {
-	var all []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			all = append(all, strings.ToLower(string(word)))
-			word = word[:0]
-		}
-	}
+	var text []rune // the words, with a space between them
+	length, last := 0, rune(0)
 	runes := []rune(norm.NFKD.String(strings.ReplaceAll(name, "#", " number ")))
 	for i, r := range runes {
+		isSeparator := !unicode.IsLetter(r) && !unicode.IsDigit(r)
 		switch {
 		case unicode.Is(unicode.Mn, r): // accents that NFKD separated from a letter
 			continue
 		case r == '\'' || r == '’': // customer's
 			continue
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			end()
-			continue
-		case len(word) == 0:
-		case unicode.IsDigit(r) != unicode.IsDigit(word[len(word)-1]):
-			end()
-		case unicode.IsUpper(r) && !unicode.IsUpper(word[len(word)-1]):
-			end()
-		case unicode.IsUpper(r) && i+1 < len(runes) && unicode.IsLower(runes[i+1]): // the N of IDName
-			end()
+		case length == 0:
+		case isSeparator || unicode.IsDigit(r) != unicode.IsDigit(last),
+			unicode.IsUpper(r) && !unicode.IsUpper(last),
+			unicode.IsUpper(r) && i+1 < len(runes) && unicode.IsLower(runes[i+1]): // the N of IDName
+			text, length = append(text, ' '), 0
 		}
-		if len(word) < maxLine {
-			word = append(word, r)
+		if !isSeparator && length < maxLine {
+			text, length, last = append(text, r), length+1, r
 		}
 	}
-	end()
+	all := strings.Fields(strings.ToLower(string(text)))
 	return all[:min(len(all), maxWords)]
 }
 

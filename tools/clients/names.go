@@ -95,31 +95,21 @@ var pythonWords = strings.Fields(`and as assert async await break class continue
 // wrapped breaks a text into lines of at most width, and keeps its paragraphs and lists.
 func wrapped(text string, width int) []string {
 	var lines []string
-	line := ""
-	flush := func() {
-		if line != "" {
-			lines, line = append(lines, line), ""
-		}
-	}
+	isOpen := false // the last line takes more words
 	for source := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		source = strings.TrimSpace(source)
-		if source == "" || strings.HasPrefix(source, "- ") {
-			flush()
-			if source == "" {
-				lines = append(lines, "")
-			}
+		if source == "" {
+			lines = append(lines, "")
 		}
+		isOpen = isOpen && source != "" && !strings.HasPrefix(source, "- ")
 		for _, w := range strings.Fields(source) {
-			if line != "" && len(line)+1+len(w) > width {
-				flush()
+			if last := len(lines) - 1; isOpen && len(lines[last])+1+len(w) <= width {
+				lines[last] += " " + w
+				continue
 			}
-			if line != "" {
-				line += " "
-			}
-			line += w
+			lines, isOpen = append(lines, w), true
 		}
 	}
-	flush()
 	return lines
 }
 

@@ -119,9 +119,10 @@ func (a *handlers) embedPage(r *server.Call) (ports.Answer, error) {
 	if err == nil {
 		limit := a.visitLimit(r.ReplyHeader, r.Request, visit.Origin, visit.At, "page")
 		e, ticket, err = a.Services.Embeds.Ticket(r.Context(), visit, token, func(t *embed.Token, count embed.Counted) error {
-			embedToken, isListed = t, visit.Origin != embed.NoOrigin && t.Admits(visit.Origin)
+			embedToken = t
 			return limit(t, count)
 		})
+		isListed = embedToken != nil && visit.Origin != embed.NoOrigin && embedToken.Admits(visit.Origin)
 		if errors.Is(err, embed.ErrTokenInvalid) && visit.Origin != embed.NoOrigin {
 			isListed, _ = a.Services.Embeds.Expected(r.Context(), visit) // an outage: the page cannot be framed
 		}

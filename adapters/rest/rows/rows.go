@@ -68,24 +68,8 @@ func listRows(r *server.Call) (server.Reply, error) {
 		q.Limit = defaultRows
 	}
 	q.Pages = true
-	var object objectWriter
-	var data []byte
-	invalid, removals := []openapi.SourceInvalidValue{}, []string{}
-	begin := func(_ context.Context, start sources.RowsStart) error {
-		object, removals = newObjectWriter(start.Fields), append(removals, start.Removed...)
-		return nil
-	}
-	end, err := r.Sources.ReadRows(r.Context(), r.By, pathSource(r), q, begin, func(row sources.Row) error {
-		if data = append(data, ','); len(data) == 1 {
-			data[0] = '['
-		}
-		for _, v := range row.Invalid {
-			invalid = append(invalid, openapi.SourceInvalidValue{Row: row.Number, Field: v.Field,
-				Code: openapi.SourceInvalidValueCode(v.Code)})
-		}
-		data = object.append(data, row.Values)
-		return nil
-	})
+	p := rowPage{invalid: []openapi.SourceInvalidValue{}, removals: []string{}}
+	end, err := r.Sources.ReadRows(r.Context(), r.By, pathSource(r), q, p.begin, p.add)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -93,8 +77,8 @@ func listRows(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if data == nil {
-		data = []byte("[")
+	if p.data == nil {
+		p.data = []byte("[")
 	}
 	text, err := json.Marshal(struct {
 		Data       json.RawMessage              `json:"data"`
@@ -102,8 +86,35 @@ func listRows(r *server.Call) (server.Reply, error) {
 		Removed    []string                     `json:"removed"`
 		HasMore    bool                         `json:"has_more"`
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
-	}{append(data, ']'), invalid, removals, end.More, next})
+	}{append(p.data, ']'), p.invalid, p.removals, end.More, next})
 	return server.OK(server.JSON(text)), err
+}
+
+// rowPage collects a page of rows.
+type rowPage struct {
+	object   objectWriter
+	data     []byte // JSON, without the bracket at the end; nil without rows
+	invalid  []openapi.SourceInvalidValue
+	removals []string
+}
+
+// begin takes what the page says before its first row.
+func (p *rowPage) begin(_ context.Context, start sources.RowsStart) error {
+	p.object, p.removals = newObjectWriter(start.Fields), append(p.removals, start.Removed...)
+	return nil
+}
+
+// add adds a row.
+func (p *rowPage) add(row sources.Row) error {
+	if p.data = append(p.data, ','); len(p.data) == 1 {
+		p.data[0] = '['
+	}
+	for _, v := range row.Invalid {
+		p.invalid = append(p.invalid, openapi.SourceInvalidValue{Row: row.Number, Field: v.Field,
+			Code: openapi.SourceInvalidValueCode(v.Code)})
+	}
+	p.data = p.object.append(p.data, row.Values)
+	return nil
 }
 
 // rowStream is one stream of rows, which are sent as they are read, within the limits of the org. An error after the

@@ -326,7 +326,7 @@ func (db *DB) canUseOthers(err error) bool {
 // transaction.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) (count int64, err error) {
 	if db.Tx == nil {
-		err = db.InTx(ctx, func(tx *DB) error {
+		err = db.InTx(ctx, func(tx *DB) (err error) {
 			count, err = tx.Exec(ctx, query, args...)
 			return err
 		})

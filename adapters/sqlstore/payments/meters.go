@@ -19,7 +19,7 @@ var _ ports.Meters = (*Meters)(nil)
 func (s *Meters) Add(
 	ctx context.Context, by identity.Actor, r payment.UsageReport,
 ) (sum int64, isRepetition bool, err error) {
-	err = s.db.inTx(ctx, func(tx *Store) error {
+	err = s.db.inTx(ctx, func(tx *Store) (err error) {
 		tx.DeclareChange(by.Workspace)
 		if isRepetition, err = tx.reported(ctx, by, r); err != nil {
 			return err

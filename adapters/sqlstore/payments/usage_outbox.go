@@ -62,7 +62,7 @@ func (s *Meters) QueuedUsage(
 func (s *Meters) TryUsage(
 	ctx context.Context, ws identity.WorkspaceID, id string, now time.Time,
 ) (quantity int64, wasTried bool, err error) {
-	err = s.db.inTx(ctx, func(tx *Store) error {
+	err = s.db.inTx(ctx, func(tx *Store) (err error) {
 		wasTried, err = tx.Get(ctx, &quantity, `UPDATE usage_events SET tried_at = ? WHERE workspace_id = ? AND id = ?
 			AND tried_at = 0 RETURNING quantity`, db.Micros(now), ws, id)
 		return err

@@ -60,7 +60,7 @@ func (w *Warehouse) Probe(ctx context.Context, target ports.Target) connection.R
 func (w *Warehouse) Tables(
 	ctx context.Context, target ports.Target, q connection.TableQuery,
 ) (found []connection.Table, err error) {
-	err = w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) error {
+	err = w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) (err error) {
 		found, err = warehouse.Matching(q, func(q connection.TableQuery) ([]connection.Table, error) {
 			return tables(ctx, db, q)
 		})
@@ -73,7 +73,7 @@ func (w *Warehouse) Tables(
 func (w *Warehouse) Preview(
 	ctx context.Context, target ports.Target, q connection.PreviewQuery,
 ) (p connection.Preview, err error) {
-	err = w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) error {
+	err = w.withFile(ctx, target, func(ctx context.Context, db *sql.Conn) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, target.Limits.Statement)
 		defer cancel()
 		p, err = preview(ctx, db, q)

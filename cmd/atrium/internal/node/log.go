@@ -65,17 +65,21 @@ type outage struct{ message, cause string }
 
 // outageOf returns the outage that a line is about, if its error says that something is unavailable.
 func outageOf(r slog.Record) (o outage, isOutage bool) {
+	var cause error
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Value.Kind() != slog.KindAny { // not an error; Any would allocate
 			return true
 		}
 		err, isError := a.Value.Any().(error)
-		if isOutage = isError && errors.Is(err, ports.ErrUnavailable); isOutage {
-			o = outage{r.Message, innermost(err).Error()}
+		if isError && errors.Is(err, ports.ErrUnavailable) {
+			cause = innermost(err)
 		}
-		return !isOutage
+		return cause == nil
 	})
-	return o, isOutage
+	if cause == nil {
+		return outage{}, false
+	}
+	return outage{r.Message, cause.Error()}, true
 }
 
 // innermost returns the error that all others wrap: its text has no addresses, such as "connection refused".
