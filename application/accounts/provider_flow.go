@@ -68,7 +68,7 @@ func (s AtProvider) Logout(ctx context.Context, by identity.Actor, org *identity
 	if err != nil {
 		return err
 	}
-	return s.Sessions.EndAtProvider(ctx, by, logout)
+	return s.Sessions.endAtProvider(ctx, by, logout)
 }
 
 // Finish signs in the person who returns from a provider. It returns the code that opens a session, and the flow that

@@ -55,9 +55,9 @@ func (s *Sessions) OpenByCode(
 	return out, err
 }
 
-// EndAtProvider ends the sessions that a logout token of one of org's issuers is about. by is the system.
+// endAtProvider ends the sessions that a logout token of one of org's issuers is about. by is the system.
 // account.ErrLogoutToken if the token was received before.
-func (s *Sessions) EndAtProvider(ctx context.Context, by identity.Actor, l *account.Logout) error {
+func (s *Sessions) endAtProvider(ctx context.Context, by identity.Actor, l *account.Logout) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.ProviderSessions.Receive(ctx, by.Org, l.Hash(), l.RememberUntil(by.At)); err != nil {
 			return err

@@ -70,10 +70,15 @@ func TestCodeFor(t *testing.T) {
 	wantErr(t, err, identity.ErrUnauthenticated)
 }
 
-func TestEndAtProvider(t *testing.T) {
+func TestALogoutAtAProvider(t *testing.T) {
 	logout := &account.Logout{ProviderSession: atProvider, TokenID: "1"}
+	receive := func(t *testing.T, failure error) (*signingIn, func() error) {
+		p, client, s := newAtProvider(t, nil)
+		client.EXPECT().Logout(gomock.Any(), providerOrg.Issuers, "token", now).Return(logout, failure)
+		return s, func() error { return p.Logout(t.Context(), system, providerOrg, "token") }
+	}
 	t.Run("ends the sessions of the sign-in", func(t *testing.T) {
-		s := newSigningIn(t)
+		s, run := receive(t, nil)
 		one := &account.Session{ID: "one", Org: "org", User: "ann"}
 		s.provided.EXPECT().Receive(gomock.Any(), identity.OrgID("org"), logout.Hash(), logout.RememberUntil(now))
 		s.provided.EXPECT().End(gomock.Any(), system, atProvider, gomock.Any()).DoAndReturn(
@@ -81,16 +86,20 @@ func TestEndAtProvider(t *testing.T) {
 				change func(*account.Person, []*account.Session) error) error {
 				return change(&s.person, []*account.Session{one})
 			})
-		wantErr(t, s.EndAtProvider(t.Context(), system, logout), nil)
+		wantErr(t, run(), nil)
 		if !one.EndedAt.Equal(now) {
 			t.Errorf("it ended at %v", one.EndedAt)
 		}
 	})
 	t.Run("a token counts once", func(t *testing.T) {
-		s := newSigningIn(t)
+		s, run := receive(t, nil)
 		s.provided.EXPECT().Receive(gomock.Any(), gomock.Any(), gomock.Any(),
 			gomock.Any()).Return(account.ErrLogoutToken)
-		wantErr(t, s.EndAtProvider(t.Context(), system, logout), account.ErrLogoutToken)
+		wantErr(t, run(), account.ErrLogoutToken)
+	})
+	t.Run("a token that no provider of the org signed ends nothing", func(t *testing.T) {
+		_, run := receive(t, account.ErrLogoutToken)
+		wantErr(t, run(), account.ErrLogoutToken)
 	})
 }
 
