@@ -5,7 +5,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 )
@@ -94,37 +93,4 @@ func addGroupMember(r *server.Call) (server.Reply, error) {
 func removeGroupMember(r *server.Call) (server.Reply, error) {
 	_, err := r.Groups.Edit(r.Context(), r.By, groupID(r), r.Match, nil, []identity.UserID{server.MemberID(r)})
 	return server.NoContent, err
-}
-
-func toGroup(g *account.Group) openapi.Group {
-	return openapi.Group{
-		ID:         string(g.ID),
-		Name:       g.Name,
-		Role:       openapi.OrNull(openapi.WorkspaceRole(g.Role.String())),
-		ExternalID: openapi.OrNull(g.External),
-		Size:       g.Size,
-		CreatedBy:  openapi.OrNull(string(g.CreatedBy)),
-		Revision:   g.Revision,
-		CreatedAt:  openapi.Time(g.CreatedAt),
-		UpdatedAt:  openapi.Time(g.UpdatedAt),
-	}
-}
-
-// toGroupIDs returns the ids of groups. A malformed one identifies none.
-func toGroupIDs(texts []string) []identity.UserID {
-	ids := make([]identity.UserID, len(texts))
-	for i, text := range texts {
-		if id.Valid(identity.GroupPrefix, text) {
-			ids[i] = identity.UserID(text)
-		}
-	}
-	return ids
-}
-
-func fromGroupIDs(ids []identity.UserID) []string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = string(id)
-	}
-	return texts
 }

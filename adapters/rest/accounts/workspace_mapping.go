@@ -8,6 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // toMembership is a workspace as the caller sees it.
@@ -91,4 +93,37 @@ func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
 		CreatedAt: openapi.Time(i.CreatedAt),
 		UpdatedAt: openapi.Time(i.UpdatedAt),
 	}
+}
+
+func toGroup(g *account.Group) openapi.Group {
+	return openapi.Group{
+		ID:         string(g.ID),
+		Name:       g.Name,
+		Role:       openapi.OrNull(openapi.WorkspaceRole(g.Role.String())),
+		ExternalID: openapi.OrNull(g.External),
+		Size:       g.Size,
+		CreatedBy:  openapi.OrNull(string(g.CreatedBy)),
+		Revision:   g.Revision,
+		CreatedAt:  openapi.Time(g.CreatedAt),
+		UpdatedAt:  openapi.Time(g.UpdatedAt),
+	}
+}
+
+// toGroupIDs returns the ids of groups. A malformed one identifies none.
+func toGroupIDs(texts []string) []identity.UserID {
+	ids := make([]identity.UserID, len(texts))
+	for i, text := range texts {
+		if id.Valid(identity.GroupPrefix, text) {
+			ids[i] = identity.UserID(text)
+		}
+	}
+	return ids
+}
+
+func fromGroupIDs(ids []identity.UserID) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return texts
 }

@@ -70,7 +70,7 @@ func (s *stream) Open() error {
 		s.receipt = receiptOf(s.Call, ticket)
 	}
 	s.key = streamKey(s.By, s.Query.Get("user_id"))
-	newest, resumes, isKnown := s.resumePoint()
+	newest, resumes, isKnown := resumePoint(s.Call, s.key)
 	var err error
 	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.By, users, newest); err != nil {
 		return err

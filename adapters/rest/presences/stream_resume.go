@@ -48,13 +48,13 @@ func lastEventID(r *server.Call) string {
 
 // resumePoint reads the Seq up to which the reader knows everything. known reports whether the last event belongs to
 // the same caller and the same query.
-func (s *stream) resumePoint() (newest int64, resumes, isKnown bool) {
-	last := lastEventID(s.Call)
+func resumePoint(r *server.Call, key string) (newest int64, resumes, isKnown bool) {
+	last := lastEventID(r)
 	if last == "" {
 		return 0, false, false
 	}
 	id := parseEventID(last)
-	if isKnown = id.key == s.key && id.seq >= 0; !isKnown {
+	if isKnown = id.key == key && id.seq >= 0; !isKnown {
 		return 0, true, false
 	}
 	return id.seq, true, true

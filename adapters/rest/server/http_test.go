@@ -51,7 +51,9 @@ func TestTimeoutsOfTheServerHold(t *testing.T) {
 		"a client that sends nothing":          {"", 10 * time.Second},
 		"a client that stops in the header":    {"GET / HTTP/1.1\r\nHost", 10 * time.Second},
 		"a client that sends no other request": {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 2 * time.Minute},
-		"a client that stops in the body":      {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nb", 30 * time.Second},
+		"a client that stops in the body": {
+			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nb", 30 * time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

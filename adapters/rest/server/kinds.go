@@ -9,12 +9,6 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
-// Probing, Streaming, Anonymous, Signed, Redirecting, Page or Protocol.
-type Kind interface {
-	stages(a *API, op *openapi.Operation) stages
-}
-
 // Query reads, and stores nothing.
 type Query func(*Call) (Reply, error)
 
@@ -109,20 +103,6 @@ func (p Protocol) stages(a *API, _ *openapi.Operation) stages {
 		},
 		respond: func(*Call, ports.Answer, bool) {}, // the library has responded
 		refuse:  func(r *Call, err error) { p.Refuse(r.writer, r, err) },
-	}
-}
-
-// parseFor returns the stage that checks requests, and tells malformed of those that are not as openapi.yaml declares
-// them.
-func parseFor(malformed func(*Call, error) error) func(*Call) error {
-	if malformed == nil {
-		return (*Call).parse
-	}
-	return func(r *Call) error {
-		if err := r.parse(); err != nil {
-			return malformed(r, err)
-		}
-		return nil
 	}
 }
 

@@ -48,6 +48,20 @@ var (
 	}
 )
 
+// parseFor returns the stage that checks requests, and tells malformed of those that are not as openapi.yaml declares
+// them.
+func parseFor(malformed func(*Call, error) error) func(*Call) error {
+	if malformed == nil {
+		return (*Call).parse
+	}
+	return func(r *Call) error {
+		if err := r.parse(); err != nil {
+			return malformed(r, err)
+		}
+		return nil
+	}
+}
+
 // parse checks the scopes of the caller's API key, and the request against the contract.
 func (r *Call) parse() error {
 	if err := r.By.RequireScope(r.Operation.Scope); err != nil {

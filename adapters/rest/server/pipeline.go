@@ -13,6 +13,12 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
+// Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
+// Probing, Streaming, Anonymous, Signed, Redirecting, Page or Protocol.
+type Kind interface {
+	stages(a *API, op *openapi.Operation) stages
+}
+
 // stages are what a kind of operation does with a request. The pipeline runs them in this order for all kinds; what is
 // nil is left out.
 type stages struct {

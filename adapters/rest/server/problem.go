@@ -18,8 +18,6 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-const problemType = "application/problem+json"
-
 // Problem writes err as application/problem+json (RFC 9457). An unexpected error is logged in full, and the
 // client gets only a 500.
 func (a *API) Problem(w http.ResponseWriter, r *http.Request, err error) {

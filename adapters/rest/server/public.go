@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"html/template"
 	"net/http"
 	"strings"
@@ -12,26 +13,16 @@ import (
 // publicRoutes are those of no area.
 func (a *API) publicRoutes() []Route {
 	return []Route{
-		{http.MethodGet, healthPaths + "live", WithRoute(healthPaths+"live", a.live)},
-		{http.MethodGet, healthPaths + "ready", WithRoute(healthPaths+"ready", a.ready)},
+		a.NewPage(http.MethodGet, healthPaths+"live", showLiveness),
+		a.NewPage(http.MethodGet, healthPaths+"ready", showReadiness),
 		{http.MethodGet, "/api/openapi.json", a.AssetHandler("/api/openapi.json", a.document)},
-		{http.MethodGet, "/problems/{code}", WithRoute("/problems/{code}", a.problemPage)},
+		a.NewPage(http.MethodGet, "/problems/{code}", showProblem),
 	}
 }
 
-// live reports that the process can serve requests. It checks nothing else.
-func (a *API) live(w http.ResponseWriter, r *http.Request) {
-	a.Send(w, r, OK(openapi.Health{Status: openapi.HealthStatusOk}))
-}
-
-// Send sends a reply, or a problem if it cannot be encoded.
-func (a *API) Send(w http.ResponseWriter, r *http.Request, out Reply) {
-	answer, err := out.encode()
-	if err != nil {
-		a.Problem(w, r, err)
-		return
-	}
-	Write(w, r, answer)
+// showLiveness reports that the process can serve requests. It checks nothing else.
+func showLiveness(*Call) (ports.Answer, error) {
+	return OK(openapi.Health{Status: openapi.HealthStatusOk}).encode()
 }
 
 func (a *API) document() (*Asset, error) {
@@ -68,34 +59,32 @@ func renderCode(markdown string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // every part is escaped
 }
 
-// problemPage explains the code of a problem to people. The type of a problem is its address.
-func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
-	declaration, ok := a.Contract.Problem(PathVar(r, "code"))
+// showProblem explains the code of a problem to people. The type of a problem is its address.
+func showProblem(r *Call) (ports.Answer, error) {
+	declaration, ok := r.API.Contract.Problem(PathVar(r.Request, "code"))
 	if !ok {
-		a.Problem(w, r, ErrNoSuchPath)
-		return
+		return ports.Answer{}, ErrNoSuchPath
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set(
-		"Content-Security-Policy",
-		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	)
-	h.Set("Cache-Control", "public, max-age=300")
-	_ = problemTemplate.Execute(w, declaration) // it fails if the client is gone
+	var page bytes.Buffer
+	err := problemTemplate.Execute(&page, declaration)
+	return ports.Answer{Status: http.StatusOK, Body: page.Bytes(), Header: map[string]string{
+		"Content-Type": "text/html; charset=utf-8",
+		"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
+			"frame-ancestors 'none'",
+		"Cache-Control": "public, max-age=300",
+	}}, err
 }
 
-// ready reports whether this node should get requests: 503 while the database cannot be reached or
+// showReadiness reports whether this node should get requests: 503 while the database cannot be reached or
 // has an older schema than this node, and while the node drains.
-func (a *API) ready(w http.ResponseWriter, r *http.Request) {
+func showReadiness(r *Call) (ports.Answer, error) {
 	err := errDraining
-	if !a.draining.Load() {
-		err = a.readiness.isReady(r.Context())
+	if !r.API.draining.Load() {
+		err = r.API.readiness.isReady(r.Context())
 	}
 	if err != nil {
-		w.Header().Set("Retry-After", "1")
-		Write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log every one
-		return
+		r.ReplyHeader.Set("Retry-After", "1")
+		return r.API.problemAnswer(r.Request, ports.ErrUnavailable, err), nil // a problem would log every one
 	}
-	a.Send(w, r, OK(openapi.Health{Status: openapi.HealthStatusOk}))
+	return showLiveness(r)
 }

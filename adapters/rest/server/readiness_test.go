@@ -91,11 +91,13 @@ func TestReadiness(t *testing.T) {
 	})
 	t.Run("a probe that is refused again and again fills no log", func(t *testing.T) {
 		log := new(bytes.Buffer)
-		a := &API{Now: Now, Contract: conformance.Contract(t), Deps: Deps{Log: slog.New(slog.NewTextHandler(log, nil))}}
+		a := &API{Now: Now, Contract: conformance.Contract(t), Deps: Deps{Log: slog.New(slog.NewTextHandler(log, nil))},
+			Config: Config{RequestTimeout: time.Minute}}
+		ready := a.NewPage(http.MethodGet, "/api/health/ready", showReadiness).handler
 		a.readiness = readiness{check: func(context.Context) error { return down }, log: a.Log}
 		for range 5 {
 			w := httptest.NewRecorder()
-			a.ready(w, observed(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/health/ready", nil)))
+			ready.ServeHTTP(w, observed(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/health/ready", nil)))
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
 				!strings.Contains(w.Body.String(), `"unavailable"`) {
 				t.Errorf("answered %d %s", w.Code, w.Body)

@@ -190,8 +190,11 @@ func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 	return m, weak, nil
 }
 
-// JSONType is the media type of most bodies.
-const JSONType = "application/json"
+// The media types of bodies, and of problems (RFC 9457).
+const (
+	JSONType    = "application/json"
+	problemType = "application/problem+json"
+)
 
 // isJSON reports whether a media type of a body is JSON, or a format that is based on it.
 func isJSON(media string) bool { return media == JSONType || strings.HasSuffix(media, "+json") }

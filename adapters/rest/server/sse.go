@@ -16,12 +16,3 @@ const (
 func EventsWanted(r *http.Request) string {
 	return Preferred(r.Header.Get("Accept"), func(media string) bool { return media == EventStream })
 }
-
-// Event collects an event. Its data is in one line.
-func (s *Stream) Event(name string, data any) {
-	s.Out.WriteString("event: " + name + "\ndata: ")
-	if err := Encode(&s.Out, data); err != nil { // texts always encode
-		panic(err)
-	}
-	s.Out.WriteString("\n")
-}

@@ -203,6 +203,15 @@ func (s *Stream) Flush() error {
 	return err
 }
 
+// Event collects an event. Its data is in one line.
+func (s *Stream) Event(name string, data any) {
+	s.Out.WriteString("event: " + name + "\ndata: ")
+	if err := Encode(&s.Out, data); err != nil { // texts always encode
+		panic(err)
+	}
+	s.Out.WriteString("\n")
+}
+
 // Close implements StreamBody.
 func (*Stream) Close() {}
 
