@@ -54,7 +54,7 @@ func (a *API) registerOperations(operations []Operation) error {
 		if !ok {
 			return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 		}
-		if err := checkKind(declaration, op.kind); err != nil {
+		if err := a.checkKind(declaration, op.kind); err != nil {
 			return err
 		}
 		if op.method == http.MethodGet {
@@ -130,9 +130,9 @@ func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkKind returns an error if an operation of the contract cannot be of kind k.
-func checkKind(op *openapi.Operation, k Kind) error {
-	isOutbound, isStream, isAnonymous := false, false, false
-	switch k := k.(type) {
+func (a *API) checkKind(op *openapi.Operation, k Kind) error {
+	isOutbound, isStream := false, false
+	switch k.(type) {
 	case Query, CachedQuery, ReaderQuery:
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
@@ -142,10 +142,9 @@ func checkKind(op *openapi.Operation, k Kind) error {
 	case Probing:
 		isOutbound, isStream = true, true
 	case Streaming:
-		isStream, isAnonymous = true, k.Visitors != nil
-	case Anonymous, Signed, Redirecting, Page:
-		isAnonymous = true
+		isStream = true
 	}
+	isAnonymous := k.stages(a, op).authenticate == nil
 	if isAnonymous != (op.Scope == "") {
 		return fmt.Errorf(
 			"rest: %s needs no credential in one of its route and openapi.yaml, and not in the other", op.ID,
