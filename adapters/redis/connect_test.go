@@ -76,7 +76,9 @@ func TestTheLoginIsThatOfTheURL(t *testing.T) {
 	do("ACL", "SETUSER", "atrium", "on", ">p@ss", "+@all", "allchannels")
 	do("CONFIG", "SET", "requirepass", "only/one")
 	host := strings.TrimPrefix(server.URL, "redis://")
-	for login, ok := range map[string]bool{"atrium:p%40ss@": true, ":only%2Fone@": true, "": false, "atrium:no@": false} {
+	for login, ok := range map[string]bool{
+		"atrium:p%40ss@": true, ":only%2Fone@": true, "": false, "atrium:no@": false,
+	} {
 		s := open(t, "redis://"+login+host+"/3")
 		if err := s.Announce(t.Context(), "org"); (err == nil) != ok {
 			t.Errorf("as %q: %v", login, err)
@@ -156,7 +158,7 @@ func TestAServerThatNeverAnswersDelaysNobody(t *testing.T) {
 		s, closeAll, err := New(Config{URL: secret.New(scheme + "://:secret@" + mute.Addr().String())})
 		require.NoError(t, err)
 		defer closeAll()
-		if err := s.Announce(t.Context(), "org"); err == nil { // which would wait for the test's end without its patience
+		if err := s.Announce(t.Context(), "org"); err == nil { // without its patience it would hang
 			t.Errorf("%s: it was announced", scheme)
 		}
 	}

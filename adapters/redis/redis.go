@@ -128,7 +128,7 @@ func (s *Signals) publish(ctx context.Context, org identity.OrgID) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, err = redis.DoContext(conn, ctx, "PUBLISH", channel, string(org))
 	return err
 }
@@ -155,7 +155,7 @@ func (s *Signals) subscribe(ctx context.Context, heard func(identity.OrgID)) {
 	subscription := redis.PubSubConn{Conn: conn}
 	var pings sync.WaitGroup
 	defer pings.Wait()
-	defer subscription.Close()
+	defer func() { _ = subscription.Close() }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if subscription.Subscribe(channel) != nil {

@@ -32,8 +32,8 @@ func TestTheCommittedCompressedFilesAreThoseBesideThem(t *testing.T) {
 		}
 		base, isCompressed := strings.CutSuffix(name, ".br")
 		if !isCompressed {
-			if _, err := os.Stat(name + ".br"); err != nil && filepath.Ext(name) == ".js" && size(t, name) >= leastBytes {
-				t.Errorf("%s: %v", name, err)
+			if filepath.Ext(name) == ".js" && size(t, name) >= leastBytes {
+				size(t, name+".br")
 			}
 			return nil
 		}

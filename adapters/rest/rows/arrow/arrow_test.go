@@ -100,7 +100,8 @@ var types = map[arrow.Type]string{arrow.Text: "utf8", arrow.Integer: "int64", ar
 func TestApachesReaderReadsWhatIsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fields := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) arrow.Field {
-			f := arrow.Field{Name: rapid.String().Draw(t, "name"), Type: arrow.Type(rapid.IntRange(0, 4).Draw(t, "type"))}
+			kind := arrow.Type(rapid.IntRange(0, 4).Draw(t, "type"))
+			f := arrow.Field{Name: rapid.String().Draw(t, "name"), Type: kind}
 			for i := range rapid.IntRange(0, 2).Draw(t, "pairs") {
 				f.Metadata = append(f.Metadata, [2]string{fmt.Sprint("key", i), rapid.String().Draw(t, "value")})
 			}
@@ -112,7 +113,8 @@ func TestApachesReaderReadsWhatIsWritten(t *testing.T) {
 			for _, pair := range f.Metadata {
 				keys, values = append(keys, pair[0]), append(values, pair[1])
 			}
-			wantSchema += fmt.Sprintf("%s %s nullable=true %v\n", f.Name, types[f.Type], apache.NewMetadata(keys, values))
+			wantSchema += fmt.Sprintf("%s %s nullable=true %v\n", f.Name, types[f.Type],
+				apache.NewMetadata(keys, values))
 		}
 		var stream bytes.Buffer
 		w := arrow.NewWriter(&stream, fields)

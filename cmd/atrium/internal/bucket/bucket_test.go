@@ -106,9 +106,11 @@ func TestTheRegionIsWhereTheServerSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			require.NoError(t, b.Put(t.Context(), "of/x y$", "text/plain", []byte("body")))
-			want := []string{"GET https://audit.s3.us-east-1.amazonaws.com/?delimiter=%2F&list-type=2&prefix=of%2F us-east-1",
+			want := []string{
+				"GET https://audit.s3.us-east-1.amazonaws.com/?delimiter=%2F&list-type=2&prefix=of%2F us-east-1",
 				"GET https://audit.s3.eu-west-1.amazonaws.com/?delimiter=%2F&list-type=2&prefix=of%2F eu-west-1",
-				"PUT https://audit.s3.eu-west-1.amazonaws.com/of/x%20y%24 eu-west-1"}
+				"PUT https://audit.s3.eu-west-1.amazonaws.com/of/x%20y%24 eu-west-1",
+			}
 			if !slices.Equal(s.requests, want) || s.bodies[2] != "body" {
 				t.Errorf("requests %q with %q", s.requests, s.bodies)
 			}
@@ -151,14 +153,16 @@ func TestRefusalsAreRetriedOnlyIfTheyAreTemporary(t *testing.T) {
 		"two writes that meet":    {[]response{{status: 409, body: conflict}, {status: 200}}, "", 2},
 		"forbidden by a proxy":    {[]response{{status: 403, body: "<html>no"}}, "AccessDenied: 403 Forbidden", 1},
 		"forbidden": {[]response{{status: 403,
-			body: "<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>"}}, "SignatureDoesNotMatch: no", 1},
+			body: "<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>"}},
+			"SignatureDoesNotMatch: no", 1},
 		"the object exists": {[]response{{status: 412}}, ErrExists.Error(), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, s := open(t, "audit", "http://store", "here", test.responses...)
 				err := b.Put(t.Context(), "key", "text/plain", []byte("body"))
-				if (err == nil) != (test.failure == "") || (err != nil && !strings.Contains(err.Error(), test.failure)) {
+				if (err == nil) != (test.failure == "") ||
+					(err != nil && !strings.Contains(err.Error(), test.failure)) {
 					t.Errorf("%v instead of %q", err, test.failure)
 				}
 				if len(s.requests) != test.tries || slices.Contains(s.bodies, "") {

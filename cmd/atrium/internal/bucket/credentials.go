@@ -42,19 +42,19 @@ func FindCredentials() (Credentials, error) {
 	}
 	c = Credentials{values["aws_access_key_id"], values["aws_secret_access_key"], values["aws_session_token"]}
 	if c.ID == "" || c.Secret == "" {
-		return Credentials{}, fmt.Errorf("the profile %s of %s has no aws_access_key_id and aws_secret_access_key", profile,
-			file)
+		return Credentials{}, fmt.Errorf("the profile %s of %s has no aws_access_key_id and aws_secret_access_key",
+			profile, file)
 	}
 	return c, nil
 }
 
 // readProfile returns the values below [profile] of a file.
 func readProfile(name, profile string) (map[string]string, error) {
-	file, err := os.Open(name) //nolint:gosec // the user names it
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	values, isOurs := map[string]string{}, false
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {

@@ -94,7 +94,8 @@ func TestSpansArriveAsTheEnvironmentSays(t *testing.T) {
 				!proto.Equal(data.ResourceSpans[0], spans[0]) {
 				t.Errorf("%v arrived, %v", &data, err)
 			}
-			if r.URL.Path != test.path || r.Method != http.MethodPost || (len(r.TLS.PeerCertificates) == 1) != test.client {
+			if r.URL.Path != test.path || r.Method != http.MethodPost ||
+				(len(r.TLS.PeerCertificates) == 1) != test.client {
 				t.Errorf("%s %s, %d certificates", r.Method, r.URL.Path, len(r.TLS.PeerCertificates))
 			}
 			if test.header == nil {
