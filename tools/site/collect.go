@@ -73,9 +73,17 @@ func documents() (pages []page, err error) {
 		if err != nil || entry.IsDir() || path.Ext(name) != ".md" {
 			return err
 		}
-		return add("docs/"+name, name)
+		return add("docs/"+name, pageOf(name))
 	})
 	return pages, err
+}
+
+// pageOf returns the page of a file in docs/. Hugo writes paths in lower case, so a README gets its own name.
+func pageOf(name string) string {
+	if name == "adr/README.md" {
+		return "adr/decisions.md"
+	}
+	return name
 }
 
 // nameOf returns how a language is written.
@@ -116,7 +124,7 @@ func relink(text, folder, at string) string {
 		case file == "CHANGELOG.md":
 			to = up(at) + "changelog.html"
 		case strings.HasPrefix(file, "docs/") && path.Ext(file) == ".md":
-			to = up(at) + strings.TrimSuffix(strings.TrimPrefix(file, "docs/"), ".md") + ".html"
+			to = up(at) + strings.TrimSuffix(pageOf(strings.TrimPrefix(file, "docs/")), ".md") + ".html"
 		}
 		if hasAnchor {
 			to += "#" + anchor

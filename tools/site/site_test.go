@@ -11,6 +11,7 @@ func TestRelink(t *testing.T) {
 	for text, want := range map[string]string{
 		"[a](operating.md#back-up)":            "[a](operating.html#back-up)",
 		"[a](adr/0001-record-decisions.md)":    "[a](adr/0001-record-decisions.html)",
+		"[a](adr/README.md)":                   "[a](adr/decisions.html)",
 		"[a](../deploy/nginx.conf)":            "[a](" + source + "deploy/nginx.conf)",
 		"[a](../CHANGELOG.md)":                 "[a](changelog.html)",
 		"[a](../clients/go/README.md)":         "[a](quickstart-go.html)",
