@@ -175,7 +175,7 @@ func (s *Service) replaceDeleted(
 	return s.customer(ctx, callCtx, by, t)
 }
 
-// recordDeletion records that the gateway does not have a customer any more.
+// recordDeletion records that the gateway no longer has a customer.
 func (s *Service) recordDeletion(
 	ctx context.Context, by identity.Actor, t Terms, id payment.CustomerID,
 ) (*payment.Customer, error) {

@@ -14,7 +14,7 @@ import (
 
 // Expanded returns v, a version of the template of, as its readers get it: with the texts of its includes. A released
 // version has them as they were when it was released; one of a floating template as they are now for the owner of that
-// template (prompt.Reference), or as they were then if an include has no text any more. The includes of a draft are
+// template (prompt.Reference), or as they were then if an include no longer has a text. The includes of a draft are
 // read as by, and cause the errors of prompt.Content.Expand.
 func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error) {

@@ -84,7 +84,7 @@ func (s *Service) changeRequest(ctx context.Context, by identity.Actor, id promp
 	change func(*prompt.Template, prompt.ActivationRequest) (prompt.ActivationRequest, error),
 ) (updated *prompt.ActivationRequest, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		// The lock comes first, so that the request does not change any more after it was read.
+		// The lock comes first, so that the request no longer changes after it was read.
 		t, _, err := tx.Prompts.Lock(ctx, by, id, prompt.Ref{})
 		if err != nil {
 			return err

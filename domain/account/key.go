@@ -258,7 +258,7 @@ func (w *Workspace) RotateKey(
 	if err := match.Check(k.Revision); err != nil {
 		return nil, Token{}, err
 	}
-	if k.ended(by.At) { // another admin can go on with a successor of a suspended key
+	if k.ended(by.At) { // another admin can continue with a successor of a suspended key
 		return nil, Token{}, ErrKeyInactive
 	}
 	if err := w.checkCreator(by); err != nil {

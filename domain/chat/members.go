@@ -27,7 +27,7 @@ type MemberChanged struct {
 }
 
 // ChangeMembers adds members, gives them other roles, and removes those whose grant has the role None. The parties are
-// the targets of the grants, in their order. Requires the manager role, also of those who only remove themselves. If
+// the targets of the grants, in their order. Requires the manager role, even of members who only remove themselves. If
 // one grant is refused, nothing changes: the error names all that are, at /changes/{index}.
 func (t *Template) ChangeMembers(by identity.Actor, parties []Party, grants []Grant) ([]MemberChanged, error) {
 	if err := t.Allow(by, access.Manager); err != nil {

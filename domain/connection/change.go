@@ -31,7 +31,7 @@ func (c *Connection) Rename(by identity.Actor, match revision.Match, name string
 	return nil
 }
 
-// Confirm makes by the owner of c, if it has none any more. Requires the admin role, and a person.
+// Confirm makes by the owner of c, if it no longer has one. Requires the admin role, and a person.
 func (c *Connection) Confirm(by identity.Actor, match revision.Match) error {
 	if err := c.allow(by, See, match); err != nil {
 		return err

@@ -13,7 +13,7 @@ const (
 	SignUpClaims  SignUp = "claims"  // also people with a grant from a claim rule
 )
 
-// WorkspacesBy says who may create workspaces. The zero value is WorkspacesByAnyone.
+// WorkspacesBy determines who may create workspaces. The zero value is WorkspacesByAnyone.
 type WorkspacesBy string
 
 // The values of WorkspacesBy.

@@ -15,7 +15,7 @@ type Difference struct {
 	// End sets whether the subscription ends with its period. Nil leaves that.
 	End *bool
 
-	Release bool    // the schedule ends, and the subscription goes on as it is
+	Release bool    // the schedule ends, and the subscription continues unchanged
 	Phases  []Phase // replace the schedule's phases, and create a schedule if needed; nil leaves them
 	Ends    bool    // Schedule.Ends, with Phases
 

@@ -97,7 +97,7 @@ type Amendment struct {
 	Promotion *Promotion
 }
 
-// Undoes reports whether a lets a subscription go on that is set to end with its period.
+// Undoes reports whether a continues a subscription that is set to end with its period.
 func (a *Amendment) Undoes() bool { return a.CancelAtPeriodEnd != nil && !*a.CancelAtPeriodEnd }
 
 // Sale is a plan and its quantity.
@@ -141,7 +141,7 @@ type GatewaySubscription struct {
 	Item     ItemID
 	Rate     Rate
 	Quantity int
-	EndsAt   time.Time // when it is set to end; zero if it goes on
+	EndsAt   time.Time // when it is set to end; zero if it continues
 	Pending  *PendingChange
 
 	Key      string // of the call that created it, as stored with the subscription

@@ -55,11 +55,11 @@ type Item struct {
 // Schedule is what changes a subscription later, at the gateway.
 type Schedule struct {
 	Own    bool    // no one but Atrium has made it, for a PendingChange
-	Ends   bool    // the subscription ends with the last phase, else it goes on
+	Ends   bool    // the subscription ends with the last phase, else it continues
 	Phases []Phase // from the current one on; at least one
 }
 
-// Idle reports whether s changes nothing any more.
+// Idle reports whether s no longer changes anything.
 func (s *Schedule) Idle() bool { return s != nil && len(s.Phases) == 1 && !s.Ends }
 
 // Phase is a part of a Schedule.
@@ -189,7 +189,7 @@ func (h *GatewaySubscription) item(id ItemID) *Item {
 	return items[0]
 }
 
-// endsAt returns when h is set to end; the zero time if it goes on. item is its plan's item.
+// endsAt returns when h is set to end; the zero time if it continues. item is its plan's item.
 func (h *GatewaySubscription) endsAt(item *Item) time.Time {
 	switch s := h.Schedule; {
 	case !h.CancelAt.IsZero():

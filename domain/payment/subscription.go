@@ -41,7 +41,7 @@ type Subscription struct {
 	PeriodEnd         time.Time
 	TrialEnd          time.Time // zero without a trial
 	CancelAtPeriodEnd bool
-	EndsAt            time.Time    // when it is set to end, at the end of this period or later; zero if it goes on
+	EndsAt            time.Time    // when it is set to end, at the end of this period or later; zero if it continues
 	Cancellation      Cancellation // why it is, or was, cancelled
 	Paused            bool         // its periods cost nothing
 	PaidUntil         time.Time    // the end of what was paid before the pause; zero without one
@@ -95,8 +95,8 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	return false
 }
 
-// setUnpaidSince sets since when s is unpaid, given its previous state. moment is the time at the gateway: no one can act
-// on a failure before it is seen, which for a direct debit is days after the period began.
+// setUnpaidSince sets since when s is unpaid, given its previous state. moment is the time at the gateway: no one can
+// act on a failure before it is seen, which for a direct debit is days after the period began.
 func (s *Subscription) setUnpaidSince(previous *Subscription, moment time.Time) {
 	switch {
 	case s.Status != PastDue && s.Status != Unpaid:

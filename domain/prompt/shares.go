@@ -27,7 +27,7 @@ type ShareChanged struct {
 }
 
 // SetShare gives a user a grant's role, or ends the share if that is None. A share that exists keeps its end if the
-// grant has none. Requires the manager role, also of those who only end their own.
+// grant has none. Requires the manager role, even of users who only end their own share.
 func (t *Template) SetShare(by identity.Actor, recipient Recipient, g Grant) (ShareChanged, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return ShareChanged{}, err

@@ -92,7 +92,7 @@ type Ref struct {
 	Active   bool
 	Previous bool // the one that was active before the active one
 	Latest   bool
-	Frozen   bool // with Latest: the latest version that is frozen, also for those who see drafts
+	Frozen   bool // with Latest: the latest version that is frozen, even for callers who see drafts
 }
 
 // ParseRef parses a reference: a version's id, v12, active, previous, latest, or a label. For anything else it

@@ -32,8 +32,8 @@ const (
 	ValidationFailed  ValidationState = "failed"    // the rows could not be read
 )
 
-// Validation is the last check of all rows of a source: how many values are none of their field, and in which rows. It
-// holds no value.
+// Validation is the last check of all rows of a source: how many values are invalid for their field, and in which rows.
+// It holds no value.
 type Validation struct {
 	event.Log
 	State       ValidationState

@@ -101,7 +101,7 @@ func (d *Delivery) Ended(o Outcome, now time.Time, chance float64) {
 // EventRemoved is the failure of a delivery whose event retention has removed before it arrived.
 const EventRemoved = "event_removed"
 
-// Abandon ends d, whose event was removed, so that later ones about the same subject can go on.
+// Abandon ends d, whose event was removed, so that later ones about the same subject can continue.
 func (d *Delivery) Abandon() {
 	d.State, d.Last = Failed, Outcome{Failure: EventRemoved}
 }

@@ -217,7 +217,7 @@ func (e *Endpoint) Change(by identity.Actor, match revision.Match, place int64, 
 	return nil
 }
 
-// Confirm makes by the owner of e, if it has none any more. Requires the admin role, and a person.
+// Confirm makes by the owner of e, if it no longer has one. Requires the admin role, and a person.
 func (e *Endpoint) Confirm(by identity.Actor, match revision.Match) error {
 	if err := identity.MayOwn(by); err != nil {
 		return err
