@@ -58,6 +58,28 @@ func TestDocumentsAndCommentsTakeNoDetours(t *testing.T) {
 	}
 }
 
+// TestInnerLayersUseCompoundNouns counts chains such as "the shares of a user" in the comments of the domain, the ports
+// and the use cases: "a user's shares" reads faster. They may only become fewer.
+func TestInnerLayersUseCompoundNouns(t *testing.T) {
+	const most = 100 // in 10,000 words
+	layers, chain := regexp.MustCompile(`^(domain|ports|application)/`), regexp.MustCompile(`(?i)\bof\s+an?\s`)
+	words, chains := 0, 0
+	for _, s := range sources(t) {
+		if s.test() || s.generated() || !layers.MatchString(s.path) || strings.HasPrefix(s.path, "ports/mocks/") {
+			continue
+		}
+		for _, comment := range s.file.Comments {
+			words += len(strings.Fields(comment.Text()))
+			chains += len(chain.FindAllString(comment.Text(), -1))
+		}
+	}
+	rate := chains * 10_000 / words
+	t.Logf("%d of 10,000 words of comments begin a chain with \"of a\"", rate)
+	if rate > most {
+		t.Errorf("%d of 10,000 words begin a chain with \"of a\", more than %d: see docs/style.md", rate, most)
+	}
+}
+
 // TestTextsUseThePlainWordsOfTheStyleGuide reads every text of the repository. What customers read has none of these
 // words; Go code, tests included, has fewer than one in a thousand lines.
 func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
