@@ -42,6 +42,69 @@ var accountArea = db.Area{
 			d.InBatches(ctx, `DELETE FROM key_requests WHERE (key_id, day) IN (SELECT key_id, day FROM key_requests
 				WHERE day <= ? LIMIT ?)`, account.DayOf(now)-account.RequestDays))
 	},
+	Exports: []db.Section{
+		{Name: "account", Users: 1,
+			Query: `SELECT id, email, email_verified, email_verified_by, name, operator, disabled_at, erased_at,
+				default_workspace_id, created_at, updated_at FROM users WHERE org_id = ? AND id = ?`},
+		{Name: "sign_ins", Users: 1,
+			Query: `SELECT issuer, subject, issued_at, created_at FROM sign_ins WHERE org_id = ? AND user_id = ?
+				ORDER BY created_at DESC`},
+		{Name: "memberships", Users: 1,
+			Query: `SELECT m.workspace_id, w.slug, w.name, m.role, m.created_at, m.updated_at FROM memberships m
+				JOIN workspaces w ON w.id = m.workspace_id WHERE w.org_id = ? AND m.user_id = ?
+				ORDER BY m.workspace_id DESC`},
+		{Name: "groups", Users: 1,
+			Query: `SELECT g.id, g.workspace_id, g.name, p.created_at FROM group_people p
+				JOIN user_groups g ON g.id = p.group_id WHERE g.org_id = ? AND p.user_id = ? ORDER BY g.id DESC`},
+		{Name: "invitations", Users: 1,
+			Query: `SELECT i.id, i.workspace_id, i.email, i.role, i.invited_by, i.created_at, i.expires_at
+				FROM invitations i JOIN users u ON u.org_id = i.org_id AND u.email_key = i.email_key AND u.email_key <> ''
+				WHERE i.org_id = ? AND u.id = ? ORDER BY i.id DESC`},
+		{Name: "sessions", Users: 1,
+			Query: `SELECT id, source, agent, address, created_at, last_seen_at, expires_at, ended_at FROM sessions
+				WHERE org_id = ? AND user_id = ? ORDER BY id DESC`},
+		{Name: "api_keys", Users: 3,
+			Query: `SELECT id, workspace_id, service, name, hint, created_at, last_used_at, last_used_by, expires_at,
+				revoked_at
+				FROM api_keys WHERE org_id = ? AND (user_id = ? OR created_by = ? OR kept_by = ?) ORDER BY id DESC`},
+		{Name: "passkeys", Users: 1,
+			Query: `SELECT id, host, name, created_at, last_used_at FROM passkeys WHERE org_id = ? AND user_id = ?
+				ORDER BY id DESC`},
+	},
+	Erasures: []db.Erasure{
+		{Query: `DELETE FROM stream_tickets WHERE org_id = ? AND (key_hash IN (SELECT hash FROM api_keys WHERE user_id = ?)
+			OR session_hash IN (SELECT cookie_hash FROM sessions WHERE user_id = ?)
+			OR EXISTS (SELECT 1 FROM sign_ins i WHERE i.org_id = stream_tickets.org_id AND i.issuer = stream_tickets.issuer
+				AND i.subject = stream_tickets.subject AND i.user_id = ?))`, Args: orgThrice, Count: others},
+		{Query: `DELETE FROM stream_resumptions WHERE org_id = ?
+			AND (key_hash IN (SELECT hash FROM api_keys WHERE user_id = ?)
+			OR session_hash IN (SELECT cookie_hash FROM sessions WHERE user_id = ?)
+			OR EXISTS (SELECT 1 FROM sign_ins i WHERE i.org_id = stream_resumptions.org_id
+				AND i.issuer = stream_resumptions.issuer AND i.subject = stream_resumptions.subject AND i.user_id = ?))`,
+			Args: orgThrice, Count: others},
+		{Query: `DELETE FROM sessions WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser,
+			Count: func(r *account.ErasureReport) *int { return &r.Sessions }},
+		{Query: `DELETE FROM passkeys WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser, Count: others},
+		{Query: `DELETE FROM sign_in_links WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser,
+			Count: others},
+		{Query: `DELETE FROM scim_users WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser, Count: others},
+		{Query: `DELETE FROM sign_ins WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser,
+			Count: func(r *account.ErasureReport) *int { return &r.SignIns }},
+		{Query: `DELETE FROM invitations WHERE org_id = ? AND email_key = ?`, Args: (*db.ErasedPerson).ByEmail,
+			Count: func(r *account.ErasureReport) *int { return &r.Invitations }},
+		{Query: `DELETE FROM invitation_mails WHERE scope IN (?, ?, ?)`, Args: erasedScopes, Count: others},
+		{Query: `UPDATE api_keys SET name = 'Erased', last_used_by = '' WHERE org_id = ? AND user_id = ?`,
+			Args: (*db.ErasedPerson).ByUser},
+	},
+}
+
+func others(r *account.ErasureReport) *int { return &r.Others }
+
+func orgThrice(p *db.ErasedPerson) []any { return []any{p.Org, p.User, p.User, p.User} }
+
+func erasedScopes(p *db.ErasedPerson) []any {
+	return []any{"user " + string(p.Org) + " " + string(p.User), "address " + string(p.Org) + " " +
+		account.Mailbox(p.Email), linkScope(p.Org, p.Email)}
 }
 
 // peopleTables have the rows of a workspace that are removed after its programs, which they lead to.

@@ -22,23 +22,23 @@ func (store *DB) signInDigest(org identity.OrgID, issuer, subject string) []byte
 }
 
 // noteErasedSignIns remembers the sign-ins of a person as hashes, before they are removed.
-func (store *DB) noteErasedSignIns(ctx context.Context, e *erasing, now time.Time) error {
+func (store *DB) noteErasedSignIns(ctx context.Context, person *db.ErasedPerson, now time.Time) error {
 	var rows []struct {
 		Issuer  string `db:"issuer"`
 		Subject string `db:"subject"`
 	}
 	if err := store.List(ctx, &rows, `SELECT issuer, subject FROM sign_ins WHERE org_id = ? AND user_id = ?`,
-		e.org, e.user); err != nil {
+		person.Org, person.User); err != nil {
 		return err
 	}
 	for _, r := range rows {
-		digest := store.signInDigest(e.org, r.Issuer, r.Subject)
+		digest := store.signInDigest(person.Org, r.Issuer, r.Subject)
 		if digest == nil {
 			continue
 		}
 		if _, err := store.Exec(ctx, `INSERT INTO erased_sign_ins (org_id, digest, erased_at) VALUES (?, ?, ?)
 			ON CONFLICT (org_id, digest) DO UPDATE SET erased_at = excluded.erased_at`,
-			e.org, digest, db.Micros(now)); err != nil {
+			person.Org, digest, db.Micros(now)); err != nil {
 			return err
 		}
 	}

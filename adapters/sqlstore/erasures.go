@@ -3,84 +3,23 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Erasures exports and erases what is stored about people.
-type Erasures struct{ db *DB }
+// Erasures exports and erases what all areas store about people.
+type Erasures struct {
+	db    *DB
+	areas []db.Area
+}
 
 var _ ports.Erasures = (*Erasures)(nil)
-
-// erased lists the statements that remove or blank what is stored of a person, in their order. A table that refers to
-// people must be here, or in keptOfPeople in erasures_test.go with the reason. Arguments are: the org, the user, the
-// key of the e-mail address (which is never empty), and the scopes of mails; each statement names those it needs.
-var erased = []struct {
-	query string
-	args  func(*erasing) []any
-	count func(*account.ErasureReport) *int
-}{
-	{`DELETE FROM stream_tickets WHERE org_id = ? AND (key_hash IN (SELECT hash FROM api_keys WHERE user_id = ?)
-		OR session_hash IN (SELECT cookie_hash FROM sessions WHERE user_id = ?)
-		OR EXISTS (SELECT 1 FROM sign_ins i WHERE i.org_id = stream_tickets.org_id AND i.issuer = stream_tickets.issuer
-			AND i.subject = stream_tickets.subject AND i.user_id = ?))`, (*erasing).orgThrice, others},
-	{`DELETE FROM stream_resumptions WHERE org_id = ? AND (key_hash IN (SELECT hash FROM api_keys WHERE user_id = ?)
-		OR session_hash IN (SELECT cookie_hash FROM sessions WHERE user_id = ?)
-		OR EXISTS (SELECT 1 FROM sign_ins i WHERE i.org_id = stream_resumptions.org_id
-			AND i.issuer = stream_resumptions.issuer AND i.subject = stream_resumptions.subject AND i.user_id = ?))`,
-		(*erasing).orgThrice, others},
-	{`DELETE FROM sessions WHERE org_id = ? AND user_id = ?`, (*erasing).byUser,
-		func(r *account.ErasureReport) *int { return &r.Sessions }},
-	{`DELETE FROM passkeys WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, others},
-	{`DELETE FROM sign_in_links WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, others},
-	{`DELETE FROM scim_users WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, others},
-	{`DELETE FROM sign_ins WHERE org_id = ? AND user_id = ?`, (*erasing).byUser,
-		func(r *account.ErasureReport) *int { return &r.SignIns }},
-	{`DELETE FROM prompt_shares WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?) AND user_id = ?`,
-		(*erasing).byUser, shares},
-	{`DELETE FROM prompt_folder_shares WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?)
-		AND user_id = ?`,
-		(*erasing).byUser, shares},
-	{`DELETE FROM chat_members WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?) AND user_id = ?`,
-		(*erasing).byUser, shares},
-	{`DELETE FROM chat_members WHERE invited AND (workspace_id, user_id) IN (SELECT workspace_id,
-		'usr_' || substr(id, 5) FROM invitations WHERE org_id = ? AND email_key = ?)`, (*erasing).byEmail, shares},
-	{`DELETE FROM invitations WHERE org_id = ? AND email_key = ?`, (*erasing).byEmail,
-		func(r *account.ErasureReport) *int { return &r.Invitations }},
-	{`DELETE FROM invitation_mails WHERE scope IN (?, ?, ?)`, (*erasing).mailScopes, others},
-	{`UPDATE api_keys SET name = 'Erased', last_used_by = '' WHERE org_id = ? AND user_id = ?`, (*erasing).byUser, nil},
-	{`UPDATE payment_customers SET email = '' WHERE org_id = ? AND LOWER(email) = ?`, (*erasing).byEmail, nil},
-}
-
-func others(r *account.ErasureReport) *int { return &r.Others }
-func shares(r *account.ErasureReport) *int { return &r.Shares }
-
-// erasing is a person whose erasure has begun.
-type erasing struct {
-	org   identity.OrgID
-	user  identity.UserID
-	email string // as it was
-}
-
-func (e *erasing) byUser() []any    { return []any{e.org, e.user} }
-func (e *erasing) orgThrice() []any { return []any{e.org, e.user, e.user, e.user} }
-
-// byEmail returns nil for a person without an address.
-func (e *erasing) byEmail() []any {
-	if e.email == "" {
-		return nil
-	}
-	return []any{e.org, account.EmailKey(e.email)}
-}
-
-func (e *erasing) mailScopes() []any {
-	return []any{"user " + string(e.org) + " " + string(e.user), "address " + string(e.org) + " " +
-		account.Mailbox(e.email), linkScope(e.org, e.email)}
-}
 
 // Erase implements ports.Erasures. Users are locked before workspaces, as in ChangeAccess.
 func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.UserID,
@@ -90,7 +29,7 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 		if err != nil {
 			return err
 		}
-		gone := erasing{by.Org, id, a.User.Email}
+		person := db.ErasedPerson{Org: by.Org, User: id, Email: a.User.Email}
 		l := &account.Leaver{Access: a}
 		if err := tx.List(ctx, &l.KnownAs, `SELECT subject FROM sign_ins WHERE org_id = ? AND user_id = ?`,
 			by.Org, id); err != nil {
@@ -116,11 +55,11 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 		if err != nil {
 			return err
 		}
-		if err := tx.noteErasedSignIns(ctx, &gone, by.At); err != nil {
+		if err := tx.noteErasedSignIns(ctx, &person, by.At); err != nil {
 			return err
 		}
 		// before the memberships, so that shares are counted
-		if err := tx.eraseRows(ctx, &gone, &e.Report); err != nil {
+		if err := s.eraseRows(ctx, tx, &person, &e.Report); err != nil {
 			return err
 		}
 		for _, w := range l.Workspaces {
@@ -135,18 +74,23 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 	})
 }
 
-func (store *DB) eraseRows(ctx context.Context, e *erasing, report *account.ErasureReport) error {
-	for _, one := range erased {
-		args := one.args(e)
-		if args == nil {
-			continue
-		}
-		n, err := store.Exec(ctx, one.query, args...)
-		if err != nil {
-			return err
-		}
-		if one.count != nil {
-			*one.count(report) += int(n)
+// eraseRows runs the erasures of all areas. What refers to others is erased first.
+func (s *Erasures) eraseRows(
+	ctx context.Context, tx *DB, person *db.ErasedPerson, report *account.ErasureReport,
+) error {
+	for _, area := range slices.Backward(s.areas) {
+		for _, e := range area.Erasures {
+			args := e.Args(person)
+			if args == nil {
+				continue
+			}
+			count, err := tx.Exec(ctx, e.Query, args...)
+			if err != nil {
+				return err
+			}
+			if e.Count != nil {
+				*e.Count(report) += int(count)
+			}
 		}
 	}
 	return nil
@@ -197,6 +141,29 @@ func (s *Erasures) Erasure(
 		return nil, err
 	}
 	return e, json.Unmarshal(row.Report, &e.Report)
+}
+
+// CompleteErasure implements ports.Erasures. Each step is repeatable.
+func (s *Erasures) CompleteErasure(
+	ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
+) error {
+	e, err := s.Erasure(ctx, org, id)
+	if err != nil || !e.EndedAt.IsZero() {
+		return err
+	}
+	r := event.NewRedactor(e.User, e.Terms)
+	for _, area := range s.areas {
+		if area.Redact == nil {
+			continue
+		}
+		if err := area.Redact(ctx, s.db.DB, e, r, now); err != nil {
+			return err
+		}
+	}
+	if err := s.db.endErasure(ctx, e, now); err != nil {
+		return err
+	}
+	return s.db.EraseFreePages(ctx)
 }
 
 // endErasure deletes the search terms, and stores the report.

@@ -39,7 +39,7 @@ var areas = []db.Area{
 func (store *DB) Stores() ports.Stores {
 	s := ports.Stores{Atomic: store}
 	s.AccountStores = ports.AccountStores{
-		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store}, Workspaces: &Workspaces{store},
+		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store, areas}, Workspaces: &Workspaces{store},
 		Invitations: &Invitations{store}, Captures: &Captures{store}, Groups: &Groups{store},
 		Keys: &Keys{store}, KeyRequests: &KeyRequests{store},
 	}

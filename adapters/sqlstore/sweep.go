@@ -13,9 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Sweep removes rows that are no longer needed: those that expire, events that are older than eventsKept, and workspaces
-// that can no longer be restored. It works in small transactions, so that other writers do not have to wait. An error
-// in one kind of rows does not keep the others.
+// Sweep removes rows that are no longer needed: those that expire, events that are older than eventsKept, and
+// workspaces that can no longer be restored. It works in small transactions, so that other writers do not have to wait.
+// An error in one kind of rows does not keep the others.
 func (store *DB) Sweep(ctx context.Context, now time.Time, eventsKept time.Duration) error {
 	var failures []error
 	note := func(name string, err error) {

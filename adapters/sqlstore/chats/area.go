@@ -26,6 +26,23 @@ var Area = db.Area{
 			Kept: access.RestoreWithin + db.RestoreMargin},
 		{Table: "chat_members", Key: "template_id, user_id", Condition: ofOldInvitation, Kept: db.InvitationsKept},
 	},
+	Exports: []db.Section{
+		{Name: "chat_memberships", Users: 1,
+			Query: `SELECT m.template_id, m.workspace_id, m.email, m.role, m.invited_by, m.created_at
+				FROM chat_members m JOIN workspaces w ON w.id = m.workspace_id WHERE w.org_id = ? AND m.user_id = ?
+				ORDER BY m.created_at DESC`},
+		{Name: "chat_templates", Users: 2,
+			Query: `SELECT t.id, t.workspace_id, t.name, t.created_at, t.deleted_at FROM chat_templates t
+				JOIN workspaces w ON w.id = t.workspace_id WHERE w.org_id = ? AND (t.owner_id = ? OR t.created_by = ?)
+				ORDER BY t.id DESC`},
+	},
+	Erasures: []db.Erasure{
+		{Query: `DELETE FROM chat_members WHERE workspace_id IN (SELECT id FROM workspaces WHERE org_id = ?)
+			AND user_id = ?`, Args: (*db.ErasedPerson).ByUser, Count: db.Shares},
+		{Query: `DELETE FROM chat_members WHERE invited AND (workspace_id, user_id) IN (SELECT workspace_id,
+			'usr_' || substr(id, 5) FROM invitations WHERE org_id = ? AND email_key = ?)`,
+			Args: (*db.ErasedPerson).ByEmail, Count: db.Shares},
+	},
 }
 
 // ofOldInvitation finds the members of chats that an expired invitation was for. Their user ids are reserved for the

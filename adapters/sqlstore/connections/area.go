@@ -20,6 +20,11 @@ var Area = db.Area{
 		{Table: "probe_attempts", Key: "scope", Condition: "last_at < ?", Kept: time.Hour},
 		{Table: "consent_states", Key: "hash", Condition: "expires_at < ?"},
 	},
+	Exports: []db.Section{
+		{Name: "connections", Users: 1,
+			Query: `SELECT id, workspace_id, kind, name, created_at, revoked_at FROM connections
+				WHERE org_id = ? AND created_by = ? ORDER BY id DESC`},
+	},
 }
 
 func addStores(s *ports.Stores, d *db.DB) {

@@ -23,6 +23,12 @@ type Area struct {
 	// Sweep does what else the area needs at each sweep, after its rows have expired; nil for nothing. Events are kept
 	// for a time.
 	Sweep func(ctx context.Context, d *DB, now time.Time, eventsKept time.Duration) error
+
+	// Exports are what the area has of a person; Erasures remove it, and Redact, if there is one, finds the person in
+	// what stays.
+	Exports  []Section
+	Erasures []Erasure
+	Redact   Redact
 }
 
 // Table is a table whose rows are removed together with the row that they belong to. The database would do that in one

@@ -12,9 +12,9 @@ import (
 // redactedAtOnce is how many rows are read for one transaction of a redaction.
 const redactedAtOnce = 500
 
-// Redact redacts the events of an org, in the order of their ids, and returns how many it changed. It links events
+// redactOrg redacts the events of an org, in the order of their ids, and returns how many it changed. It links events
 // before: only those that were moved are redacted.
-func (store *Store) Redact(
+func (store *Store) redactOrg(
 	ctx context.Context, org identity.OrgID, r *event.Redactor, now time.Time,
 ) (count int, err error) {
 	if _, err := store.linkAll(ctx, now); err != nil {

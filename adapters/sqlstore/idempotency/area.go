@@ -12,6 +12,7 @@ var Area = db.Area{
 	Name:     "idempotency",
 	Expiries: []db.Expiry{{Table: "idempotency_keys", Key: "scope", Condition: "expires_at < ?"}},
 	Sweep:    sweep,
+	Redact:   redact,
 }
 
 // sweep removes secrets whose time has passed from responses.

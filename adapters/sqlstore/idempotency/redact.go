@@ -2,28 +2,28 @@ package idempotency
 
 import (
 	"context"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
-	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // redactedAtOnce is how many responses are read at once.
 const redactedAtOnce = 500
 
-// Redact removes the stored responses that name a person, and returns their number. A repeated request with the same Idempotency-Key is
+// redact removes the stored responses that name a person. A repeated request with the same Idempotency-Key is
 // told that its response was erased.
-func Redact(
-	ctx context.Context, d *db.DB, org identity.OrgID, r *event.Redactor,
-) (count int, err error) {
+func redact(ctx context.Context, d *db.DB, e *account.Erasure, r *event.Redactor, _ time.Time) error {
+	count := 0
 	for cursor := []byte{}; ; {
 		var rows []struct {
 			Scope []byte `db:"scope"`
 			Body  []byte `db:"body"`
 		}
 		if err := d.List(ctx, &rows, `SELECT scope, body FROM idempotency_keys WHERE scope > ? AND org_id = ?
-			AND reveals = '' AND until = 0 ORDER BY scope LIMIT ?`, cursor, org, redactedAtOnce); err != nil {
-			return count, err
+			AND reveals = '' AND until = 0 ORDER BY scope LIMIT ?`, cursor, e.Org, redactedAtOnce); err != nil {
+			return err
 		}
 		for _, row := range rows {
 			cursor = row.Scope
@@ -32,12 +32,13 @@ func Redact(
 			}
 			count++
 			if _, err := d.Exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ? WHERE scope = ? AND org_id = ?`,
-				[]byte{}, []byte{}, row.Scope, org); err != nil {
-				return count, err
+				[]byte{}, []byte{}, row.Scope, e.Org); err != nil {
+				return err
 			}
 		}
 		if len(rows) < redactedAtOnce {
-			return count, nil
+			e.Report.Responses = count
+			return nil
 		}
 	}
 }

@@ -32,6 +32,10 @@ var Area = db.Area{
 		{Table: "feature_usage", Key: "workspace_id, period_start, feature", Condition: "updated_at < ?",
 			Kept: featureUsageKept},
 	},
+	Erasures: []db.Erasure{{
+		Query: `UPDATE payment_customers SET email = '' WHERE org_id = ? AND LOWER(email) = ?`,
+		Args:  (*db.ErasedPerson).ByEmail,
+	}},
 }
 
 // eventsKept is how long an event of a payment gateway is kept after it was processed: longer than gateways repeat one

@@ -16,6 +16,11 @@ var Area = db.Area{
 		{Name: "source_changes", Key: "source_id, number", Of: "sources", Owner: "source_id"},
 		{Name: "source_memory", Key: "workspace_id, type, column_name", Of: "workspaces", Owner: "workspace_id"},
 	},
+	Exports: []db.Section{
+		{Name: "sources", Users: 1,
+			Query: `SELECT s.id, s.workspace_id, s.type, s.name, s.created_at FROM sources s
+				JOIN workspaces w ON w.id = s.workspace_id WHERE w.org_id = ? AND s.owner_id = ? ORDER BY s.id DESC`},
+	},
 }
 
 func addStores(s *ports.Stores, d *db.DB) {
