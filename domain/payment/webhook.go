@@ -102,9 +102,61 @@ func CheckSignature(keys []secret.String, header string, body []byte, now time.T
 // lastSecond is the last second of the year 9999, after which RFC 3339 has no years.
 const lastSecond = 253402300799
 
+// thinEvent is the object of an event of Stripe's API v2, which names an object without showing it
+// (https://docs.stripe.com/event-destinations#thin-events).
+const thinEvent = "v2.core.event"
+
 // ParseEvent reads the envelope of a Stripe-shaped event of any API version, or returns
 // ErrEventMalformed.
 func ParseEvent(body []byte) (*Event, error) {
+	e, err := parseEnvelope(body)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer)} {
+		if len(text) > 255 || strings.Contains(text, "\x00") { // no store would accept it
+			return nil, ErrEventMalformed
+		}
+	}
+	return e, nil
+}
+
+func parseEnvelope(body []byte) (*Event, error) {
+	var kind struct {
+		Object string `json:"object"`
+	}
+	if err := json.Unmarshal(body, &kind); err != nil {
+		return nil, ErrEventMalformed
+	}
+	if kind.Object == thinEvent {
+		return parseThinEvent(body)
+	}
+	return parseSnapshot(body)
+}
+
+func parseThinEvent(body []byte) (*Event, error) {
+	var in struct {
+		ID      string    `json:"id"`
+		Type    string    `json:"type"`
+		Context string    `json:"context"` // of Connect: the account that the event belongs to
+		Created time.Time `json:"created"`
+		Related struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		} `json:"related_object"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil || in.ID == "" || in.Type == "" || in.Created.Unix() < 0 {
+		return nil, ErrEventMalformed
+	}
+	e := &Event{ID: in.ID, Type: in.Type, Account: in.Context, CreatedAt: in.Created.UTC()}
+	if in.Related.Type == "customer" {
+		e.Customer = CustomerID(in.Related.ID)
+	}
+	return e, nil
+}
+
+// parseSnapshot reads an event that shows its object.
+func parseSnapshot(body []byte) (*Event, error) {
 	var in struct {
 		ID      string `json:"id"`
 		Object  string `json:"object"`
@@ -138,11 +190,6 @@ func ParseEvent(body []byte) (*Event, error) {
 		e.Customer = object.ID
 	default:
 		e.Customer = CustomerID(in.Data.Previous.Customer)
-	}
-	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer)} {
-		if len(text) > 255 || strings.Contains(text, "\x00") { // no store would accept it
-			return nil, ErrEventMalformed
-		}
 	}
 	return e, nil
 }

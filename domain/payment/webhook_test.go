@@ -56,6 +56,18 @@ func TestEnvelopesOfEvents(t *testing.T) {
 			`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1"}}}`, "cus_1", nil},
 		"with the customer written out": {
 			`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":{"id":"cus_1"}}}}`, "cus_1", nil},
+		"a thin event, which is about no customer": {
+			`{"id":"evt_1","object":"v2.core.event",` +
+				`"type":"v1.billing.meter.error_report_triggered","livemode":false,"created":"2024-09-17T06:20:52.246Z",` +
+				`"related_object":{"id":"mtr_test_61R9IeP0SgKbYROOx41PEAQhH0qO23oW","type":"billing.meter",` +
+				`"url":"/v1/billing/meters/mtr_test_61R9IeP0SgKbYROOx41PEAQhH0qO23oW"}}`, "", nil},
+		"a thin event without an object": {`{"id":"evt_1","object":"v2.core.event","type":"v2.core.event_destination.ping",` +
+			`"context":null,"created":"2025-01-01T00:00:00.000Z","related_object":null}`, "", nil},
+		"a thin event about a customer": {`{"id":"evt_1","object":"v2.core.event","type":"v1.customer.updated",` +
+			`"created":"2025-01-01T00:00:00.000Z","related_object":{"id":"cus_1","type":"customer","url":"/v1/customers/x"}}`,
+			"cus_1", nil},
+		"a thin event of no time": {`{"id":"evt_1","object":"v2.core.event","type":"x","created":"soon"}`, "",
+			payment.ErrEventMalformed},
 		"what belonged to one": {
 			`{"id":"evt_1","object":"event","type":"payment_method.detached","data":{"object":{"object":"payment_method","customer":null},"previous_attributes":{"customer":"cus_1"}}}`, "cus_1", nil},
 		"an event without a customer": {
