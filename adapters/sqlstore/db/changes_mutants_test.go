@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,23 +18,34 @@ import (
 
 // startsGeneration matches a statement that starts a generation of a workspace, or that clears what is cached of
 // credentials.
-var startsGeneration = regexp.MustCompile(`(?m)^\t+((?:db|tx|t|(?:tx|db)\.\w+)\.` +
-	`(?:changing|changingAll|forget|begin)\(.*\))(?: //.*)?$`)
+var startsGeneration = regexp.MustCompile(`(?m)^\t+(\w+(?:\.\w+)?\.(?:DeclareChange|DeclareWideChange|Forget|begin)` +
+	`\(.*\))(?: //.*)?$`)
 
-// TestEachPlaceThatStartsAGenerationIsTested builds the tests of this package with all of these statements made
-// conditional, runs them without one statement after the other, and expects that a test fails. That needs a minute,
-// so only make prove does it.
+// TestEachPlaceThatStartsAGenerationIsTested builds the tests of the stores with all of these statements made
+// conditional, runs them without one statement after the other, and expects that a test fails.
 func TestEachPlaceThatStartsAGenerationIsTested(t *testing.T) {
 	proof.Only(t)
-	binary, places := withoutEach(t)
+	overlay, places := withoutEach(t)
 	if len(places) < 18 {
 		t.Errorf("only %d places were found", len(places))
 	}
+	type suite struct{ program, tests string }
+	var suites []suite
+	for folder, tests := range map[string]string{
+		".": "^(TestEveryChangeOfAWorkspaceStartsAGeneration|TestCachedCredentialsFollowEveryChangeOfTheirPerson|" +
+			"TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces)$",
+		"..": "^TestContract$/^sqlite$/^SignIns$",
+	} {
+		program := filepath.Join(t.TempDir(), "tests")
+		cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", overlay, "-o", program, folder)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+		suites = append(suites, suite{program, tests})
+	}
 	run := func(without int) (out []byte, err error) {
-		for _, tests := range []string{"^(TestEveryChangeOfAWorkspaceStartsAGeneration|" +
-			"TestCachedCredentialsFollowEveryChangeOfTheirPerson|" +
-			"TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces)$", "^TestContract$/^sqlite$/^SignIns$"} {
-			cmd := exec.CommandContext(t.Context(), binary, "-test.run", tests,
+		for _, s := range suites {
+			cmd := exec.CommandContext(t.Context(), s.program, "-test.run", s.tests,
 				"-test.skip", "/^postgres$|//^postgres$")
 			cmd.Env = append(os.Environ(), fmt.Sprint("ATRIUM_WITHOUT=", without))
 			if out, err = cmd.CombinedOutput(); err != nil {
@@ -58,24 +70,25 @@ func TestEachPlaceThatStartsAGenerationIsTested(t *testing.T) {
 	}
 }
 
-// withoutEach builds the tests of this package. Their program leaves out the statement whose index ATRIUM_WITHOUT has.
-func withoutEach(t *testing.T) (binary string, places []string) {
+// withoutEach returns an overlay of the stores' sources, with which a program leaves out the statement whose index
+// ATRIUM_WITHOUT has.
+func withoutEach(t *testing.T) (overlay string, places []string) {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	dir, replace := t.TempDir(), map[string]string{}
-	put := func(file string, code []byte) {
-		original, err := filepath.Abs(file)
-		require.NoError(t, err)
-		replace[original] = filepath.Join(dir, file)
+	folder, replace := t.TempDir(), map[string]string{}
+	put := func(original string, code []byte) {
+		replace[original] = filepath.Join(folder, strings.ReplaceAll(original, "/", "_"))
 		require.NoError(t, os.WriteFile(replace[original], code, 0o600))
 	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(root, func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
 		}
 		code, err := os.ReadFile(file)
-		require.NoError(t, err)
+		if err != nil {
+			return err
+		}
 		var changed []byte
 		end := 0
 		for _, at := range startsGeneration.FindAllSubmatchIndex(code, -1) {
@@ -83,22 +96,21 @@ func withoutEach(t *testing.T) (binary string, places []string) {
 			changed = fmt.Appendf(append(changed, code[end:at[2]]...), "if leftOut != \"%d\" { %s }", len(places),
 				statement)
 			end = at[3]
-			places = append(places,
-				fmt.Sprintf("%s:%d %s", file, 1+bytes.Count(code[:at[2]], []byte("\n")), statement))
+			places = append(places, fmt.Sprintf("%s:%d %s", strings.TrimPrefix(file, root+"/"),
+				1+bytes.Count(code[:at[2]], []byte("\n")), statement))
 		}
 		if end > 0 {
 			put(file, append(changed, code[end:]...))
+			put(filepath.Join(filepath.Dir(file), "without.go"), fmt.Appendf(nil,
+				"%s\n\nimport \"os\"\n\nvar leftOut = os.Getenv(\"ATRIUM_WITHOUT\")\n", packageClause.Find(code)))
 		}
-	}
-	put("without.go", []byte("package sqlstore\n\nimport \"os\"\n\nvar leftOut = os.Getenv(\"ATRIUM_WITHOUT\")\n"))
+		return nil
+	}))
 	names, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)
-	overlay := filepath.Join(dir, "overlay.json")
+	overlay = filepath.Join(folder, "overlay.json")
 	require.NoError(t, os.WriteFile(overlay, names, 0o600))
-	binary = filepath.Join(dir, "tests")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", overlay, "-o", binary, ".")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
-	return binary, places
+	return overlay, places
 }
+
+var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
