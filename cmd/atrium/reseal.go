@@ -3,7 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
 
@@ -25,12 +26,12 @@ Example:
 // Run implements the command.
 func (k *keysResealCommand) Run(p *process) error {
 	return p.withCore(func(app *node.Core) error {
-		total, err := app.DB.Credentials(p.ctx)
+		total, err := connections.Credentials(p.ctx, app.DB.DB)
 		if err != nil {
 			return err
 		}
-		var result sqlstore.Resealed
-		if err := app.Reseal(p.ctx, func(r sqlstore.Resealed) {
+		var result db.Resealed
+		if err := app.Reseal(p.ctx, func(r db.Resealed) {
 			result = r
 			if !k.JSON {
 				fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)

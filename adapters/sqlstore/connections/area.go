@@ -11,6 +11,7 @@ import (
 var Area = db.Area{
 	Name:      "connections",
 	AddStores: addStores,
+	Reseal:    reseal,
 	Tables: []db.Table{
 		{Name: "connections", Key: "id", Of: "workspaces", Owner: "revoked_at = 0 AND workspace_id"},
 		{Name: "connections", Key: "id", Of: "workspaces", Owner: "revoked_at > 0 AND workspace_id"},

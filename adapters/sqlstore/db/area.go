@@ -29,6 +29,9 @@ type Area struct {
 	Exports  []Section
 	Erasures []Erasure
 	Redact   Redact
+
+	// Reseal seals the area's secrets again; nil if it has none that the keyring seals.
+	Reseal func(context.Context, *DB, *Resealing) error
 }
 
 // Table is a table whose rows are removed together with the row that they belong to. The database would do that in one

@@ -13,6 +13,7 @@ import (
 var Area = db.Area{
 	Name:      "webhooks",
 	AddStores: addStores,
+	Reseal:    reseal,
 	Tables: []db.Table{
 		{Name: "webhooks", Key: "id", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "webhook_deliveries", Key: "id", Of: "webhooks", Owner: "webhook_id"},

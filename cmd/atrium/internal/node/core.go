@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/otlp"
 	"github.com/atrium-hq/atrium/configs"
@@ -115,7 +116,7 @@ func KeyFileMissing(c configs.Config) error {
 
 // lostKeyring returns an error that lists the data that cannot be recovered without its keyring.
 func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring OpenedKeyring, cause error) error {
-	n, err := db.Credentials(ctx)
+	n, err := connections.Credentials(ctx, db.DB)
 	if err != nil {
 		return errors.Join(cause, err)
 	}

@@ -5,19 +5,19 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
 // Reseal seals stored credentials under the primary key. It reports its progress after each batch.
-func (c *Core) Reseal(ctx context.Context, progress func(sqlstore.Resealed)) error {
-	return c.DB.Reseal(ctx, c.External.Envelope.Rewrap, c.External.rebind, progress)
+func (c *Core) Reseal(ctx context.Context, progress func(db.Resealed)) error {
+	return c.DB.Reseal(ctx, &db.Resealing{Rewrap: c.External.Envelope.Rewrap, Bind: c.External.rebind, Progress: progress})
 }
 
 // resealQuietly seals stored credentials under the primary key. A server does so at its start and after each reload.
 func resealQuietly(ctx context.Context, app *Core, log *slog.Logger) {
-	var result sqlstore.Resealed
-	err := app.Reseal(ctx, func(r sqlstore.Resealed) { result = r })
+	var result db.Resealed
+	err := app.Reseal(ctx, func(r db.Resealed) { result = r })
 	switch {
 	case err != nil && ctx.Err() == nil:
 		log.Warn("credentials were not sealed under the primary key", "error", err)
@@ -47,7 +47,7 @@ func resealAtStart(ctx context.Context, app *Core, log *slog.Logger) {
 
 // rebind converts a credential that v0.1.0 sealed to the current format, which binds it to its revision. It returns nil
 // while nodes of v0.1.0 may have to open the credential.
-func (b *External) rebind(c *sqlstore.SealedCredential) ([]byte, error) {
+func (b *External) rebind(c *db.SealedCredential) ([]byte, error) {
 	if b.Envelope.Compatible() {
 		return nil, nil
 	}

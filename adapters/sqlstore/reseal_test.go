@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
+	sqldb "github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/databases"
@@ -36,11 +38,11 @@ func TestReseal(t *testing.T) {
 				made = append(made, fixture.Connection(t, s, by))
 			}
 		}
-		if n, err := db.Credentials(ctx); err != nil || n != 105 {
+		if n, err := connections.Credentials(ctx, db.DB); err != nil || n != 105 {
 			t.Fatalf("Credentials = %d, %v", n, err)
 		}
 		lost := []byte("sealed for " + string(made[7].ID))
-		var last sqlstore.Resealed
+		var last sqldb.Resealed
 		rewrap := func(sealed []byte) ([]byte, error) {
 			switch {
 			case bytes.Equal(sealed, lost):
@@ -51,10 +53,11 @@ func TestReseal(t *testing.T) {
 			return append([]byte("fresh "), sealed...), nil
 		}
 		steps := 0
-		for _, want := range []sqlstore.Resealed{{Credentials: 105, Changed: 104, Unopened: 1},
+		for _, want := range []sqldb.Resealed{{Credentials: 105, Changed: 104, Unopened: 1},
 			{Credentials: 105, Unopened: 1}} {
 			steps = 0
-			require.NoError(t, db.Reseal(ctx, rewrap, unbound, func(r sqlstore.Resealed) { last = r; steps++ }))
+			require.NoError(t, db.Reseal(ctx, &sqldb.Resealing{Rewrap: rewrap, Bind: unbound,
+				Progress: func(r sqldb.Resealed) { last = r; steps++ }}))
 			if last != want || steps != 2 {
 				t.Fatalf("%+v after %d steps, want %+v", last, steps, want)
 			}
@@ -78,17 +81,17 @@ func TestReseal(t *testing.T) {
 func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		db, by, made := withConnection(t, url)
-		err := db.Reseal(t.Context(), func(sealed []byte) ([]byte, error) {
+		err := db.Reseal(t.Context(), &sqldb.Resealing{Rewrap: func(sealed []byte) ([]byte, error) {
 			tr := fixture.Trial(t, made.ID, 1)
 			tr.New.Sealed = []byte("replaced")
 			_, err := db.Stores().Connections.Update(t.Context(), by.Workspace, made.ID,
 				func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
 			return append([]byte("fresh "), sealed...), err
-		}, unbound, func(r sqlstore.Resealed) {
+		}, Bind: unbound, Progress: func(r sqldb.Resealed) {
 			if r.Changed != 0 {
 				t.Errorf("%+v", r)
 			}
-		})
+		}})
 		require.NoError(t, err)
 		if got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID); err != nil ||
 			string(got.Sealed) != "replaced" {
@@ -108,7 +111,7 @@ func withConnection(t *testing.T, url string) (*sqlstore.DB, identity.Actor, *co
 }
 
 // unbound leaves credentials as v0.1.0 sealed them.
-func unbound(*sqlstore.SealedCredential) ([]byte, error) { return nil, nil }
+func unbound(*sqldb.SealedCredential) ([]byte, error) { return nil, nil }
 
 func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
@@ -116,18 +119,18 @@ func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 		same := func(sealed []byte) ([]byte, error) { return sealed, nil }
 		calls := 0
 		for _, want := range []int{1, 0} {
-			err := db.Reseal(t.Context(), same, func(c *sqlstore.SealedCredential) ([]byte, error) {
+			err := db.Reseal(t.Context(), &sqldb.Resealing{Rewrap: same, Bind: func(c *sqldb.SealedCredential) ([]byte, error) {
 				calls++
 				if c.ID != made.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != made.Kind ||
 					c.Revision != 1 {
 					t.Errorf("%+v", c)
 				}
 				return append([]byte("bound "), c.Sealed...), nil
-			}, func(r sqlstore.Resealed) {
+			}, Progress: func(r sqldb.Resealed) {
 				if r.Changed != want {
 					t.Errorf("%+v", r)
 				}
-			})
+			}})
 			require.NoError(t, err)
 		}
 		got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID)
