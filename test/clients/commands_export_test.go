@@ -48,7 +48,8 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	require.NoError(t, store.CreateBucket(t.Context(), "audit"))
 	listed := func(prefix string) (keys []string) {
 		t.Helper()
-		all, err := store.ListBucket(t.Context(), "audit", new(gofakes3.NewPrefix(&prefix, nil)), gofakes3.ListBucketPage{})
+		all, err := store.ListBucket(t.Context(), "audit", new(gofakes3.NewPrefix(&prefix, nil)),
+			gofakes3.ListBucketPage{})
 		require.NoError(t, err)
 		for _, o := range all.Contents {
 			keys = append(keys, o.Key)
