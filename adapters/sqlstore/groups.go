@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
-	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -315,7 +314,7 @@ func (store *DB) leaveGroup(ctx context.Context, g *account.Group, user identity
 	if _, err := store.Exec(ctx, `DELETE FROM group_people WHERE group_id = ? AND user_id = ?`, g.ID, user); err != nil {
 		return err
 	}
-	return prompts.NewStore(store.DB).Ungroup(ctx, g.Workspace, user)
+	return store.Ungroup(ctx, g.Workspace, user)
 }
 
 // deleteGroup removes a group without people, and its shares.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -24,6 +25,24 @@ func (store *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 		ids[r.Slug] = r.ID
 	}
 	return ids, err
+}
+
+// EnsureOrgs gives every configured org a permanent identifier, and returns the identifiers by slug.
+func (store *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identity.OrgID, error) {
+	ids := map[string]identity.OrgID{}
+	return ids, store.inTx(ctx, func(tx *DB) error {
+		for _, slug := range slugs {
+			if _, err := tx.Exec(ctx, `INSERT INTO orgs (id, slug) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`,
+				id.New(identity.OrgPrefix), slug); err != nil {
+				return err
+			}
+		}
+		all, err := tx.Orgs(ctx)
+		for _, slug := range slugs {
+			ids[slug] = all[slug]
+		}
+		return err
+	})
 }
 
 // Empty reports whether there is no account yet, as in a new deployment.

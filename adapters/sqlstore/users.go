@@ -5,7 +5,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -176,22 +175,4 @@ func (store *DB) user(ctx context.Context, condition string, args ...any) (*acco
 		memberships[i] = rows[i].membership()
 	}
 	return &u, memberships, nil
-}
-
-// EnsureOrgs gives every configured org a permanent identifier, and returns the identifiers by slug.
-func (store *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identity.OrgID, error) {
-	ids := map[string]identity.OrgID{}
-	return ids, store.inTx(ctx, func(tx *DB) error {
-		for _, slug := range slugs {
-			if _, err := tx.Exec(ctx, `INSERT INTO orgs (id, slug) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`,
-				id.New(identity.OrgPrefix), slug); err != nil {
-				return err
-			}
-		}
-		all, err := tx.Orgs(ctx)
-		for _, slug := range slugs {
-			ids[slug] = all[slug]
-		}
-		return err
-	})
 }

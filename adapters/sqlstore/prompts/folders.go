@@ -201,12 +201,3 @@ func (store *Store) saveFolderShare(ctx context.Context, ws identity.WorkspaceID
 	_, err := store.Exec(ctx, `UPDATE memberships SET grouped = TRUE WHERE workspace_id = ? AND user_id = ?`, ws, s.User)
 	return err
 }
-
-// Ungroup ends the look-up of groups and folders for a user who has none any more.
-func (store *Store) Ungroup(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
-	_, err := store.Exec(ctx, `UPDATE memberships SET grouped = FALSE WHERE workspace_id = ? AND user_id = ? AND NOT EXISTS
-		(SELECT 1 FROM group_people p WHERE p.workspace_id = memberships.workspace_id
-		AND p.user_id = memberships.user_id) AND NOT EXISTS (SELECT 1 FROM prompt_folder_shares f
-		WHERE f.workspace_id = memberships.workspace_id AND f.user_id = memberships.user_id)`, ws, user)
-	return err
-}
