@@ -52,6 +52,3 @@ func HasSchema(ctx context.Context, c Config, pool OpenPool) (bool, error) {
 func (store *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 	return store.InTx(ctx, func(tx *db.DB) error { return fn(&DB{tx}) })
 }
-
-// forCredentials returns store with the connections that are reserved for looking up credentials.
-func (store *DB) forCredentials() *DB { return &DB{store.ForCredentials()} }

@@ -25,7 +25,8 @@ var _ ports.Erasures = (*Erasures)(nil)
 func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.UserID,
 	change func(*account.Leaver) (*account.Erasure, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		a, err := tx.access(ctx, by.Org, id)
+		people := tx.Accounts()
+		a, err := people.Access(ctx, by.Org, id)
 		if err != nil {
 			return err
 		}
@@ -42,11 +43,11 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 			return err
 		}
 		for _, ws := range in {
-			w, err := tx.lockedWorkspace(ctx, by.Org, ws, id)
+			w, err := people.LockedWorkspace(ctx, by.Org, ws, id)
 			if err != nil {
 				return err
 			}
-			if err := tx.loadPowers(ctx, w, id); err != nil {
+			if err := people.LoadPowers(ctx, w, id); err != nil {
 				return err
 			}
 			l.Workspaces = append(l.Workspaces, w)
@@ -55,7 +56,7 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 		if err != nil {
 			return err
 		}
-		if err := tx.noteErasedSignIns(ctx, &person, by.At); err != nil {
+		if err := people.NoteErasedSignIns(ctx, &person, by.At); err != nil {
 			return err
 		}
 		// before the memberships, so that shares are counted
@@ -63,11 +64,11 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 			return err
 		}
 		for _, w := range l.Workspaces {
-			if err := tx.saveWorkspace(ctx, w); err != nil {
+			if err := people.SaveWorkspace(ctx, w); err != nil {
 				return err
 			}
 		}
-		if err := tx.saveUser(ctx, a.User); err != nil {
+		if err := people.SaveUser(ctx, a.User); err != nil {
 			return err
 		}
 		return tx.addErasure(ctx, e)

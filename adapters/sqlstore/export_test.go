@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/accounts"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -39,7 +40,7 @@ func RemovedFirst() map[string][]string {
 			found[table] = append(found[table], child.Name)
 		}
 	}
-	for _, t := range peopleTables {
+	for _, t := range accounts.PeopleTables {
 		found["workspaces"] = append(found["workspaces"], t.Name)
 	}
 	return found

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/accounts"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/chats"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -21,7 +22,7 @@ import (
 
 // areas are all areas. An area is after those whose rows its rows refer to.
 var areas = []db.Area{
-	accountArea,
+	accounts.Area,
 	webhooks.Area,
 	idempotency.Area,
 	jobs.Area,
@@ -38,23 +39,12 @@ var areas = []db.Area{
 // Stores returns every store on db.
 func (store *DB) Stores() ports.Stores {
 	s := ports.Stores{Atomic: store}
-	s.AccountStores = ports.AccountStores{
-		Users: &Users{store}, People: &People{store}, Erasures: &Erasures{store, areas}, Workspaces: &Workspaces{store},
-		Invitations: &Invitations{store}, Captures: &Captures{store}, Groups: &Groups{store},
-		Keys: &Keys{store}, KeyRequests: &KeyRequests{store},
-	}
-	s.SessionStores = ports.SessionStores{
-		Sessions: &Sessions{store}, ProviderSessions: &ProviderSessions{store}, Passkeys: &Passkeys{store},
-		Tickets: &Tickets{store},
-	}
-	s.DirectoryStores = ports.DirectoryStores{
-		DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
-	}
 	for _, area := range areas {
 		if area.AddStores != nil {
 			area.AddStores(&s, store.DB)
 		}
 	}
+	s.Erasures = &Erasures{store, areas}
 	return s
 }
 
@@ -66,6 +56,9 @@ var eventHooks = &events.Hooks{
 		events.NewTemplates("chat_template", "chat_templates", chats.SeenBy),
 	},
 }
+
+// Accounts returns the people, their workspaces and credentials.
+func (store *DB) Accounts() *accounts.Store { return accounts.NewStore(store.DB) }
 
 // Events returns the audit trail.
 func (store *DB) Events() *events.Store { return events.NewStore(store.DB, eventHooks) }

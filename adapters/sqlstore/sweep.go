@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/accounts"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -108,10 +109,10 @@ func (store *DB) purgeWorkspace(ctx context.Context, id identity.WorkspaceID) er
 	if err := remove(tablesOf["workspaces"]); err != nil {
 		return err
 	}
-	if err := store.removePrograms(ctx, id); err != nil {
+	if err := store.Accounts().RemovePrograms(ctx, id); err != nil {
 		return err
 	}
-	if err := remove(peopleTables); err != nil {
+	if err := remove(accounts.PeopleTables); err != nil {
 		return err
 	}
 	_, err := store.Exec(ctx, `DELETE FROM workspaces WHERE id = ?`, id)

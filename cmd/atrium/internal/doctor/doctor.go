@@ -190,7 +190,7 @@ const namedKeys = 20
 // checkServiceKeys reports service keys with a role that the person who is responsible for them has lost: before
 // release 0.3.0, only a removal ended keys.
 func checkServiceKeys(ctx context.Context, db *sqlstore.DB) Finding {
-	ids, count, err := db.KeysAbove(ctx, time.Now(), namedKeys)
+	ids, count, err := db.Accounts().KeysAbove(ctx, time.Now(), namedKeys)
 	switch {
 	case err != nil:
 		return Failed("service keys", err)

@@ -132,7 +132,7 @@ type sandboxedReaders struct {
 // that person's other workspaces, or the workspace itself if the system or an operator of the org created it.
 func tenantOf(db *sqlstore.DB) confine.TenantOf {
 	return func(ctx context.Context, ws identity.WorkspaceID) (confine.Tenant, error) {
-		org, maker, err := db.Maker(ctx, ws)
+		org, maker, err := db.Accounts().Maker(ctx, ws)
 		return confine.Tenant{Org: org, Person: cmp.Or(string(maker), string(ws))}, err
 	}
 }

@@ -222,7 +222,7 @@ func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 			return
 		case <-time.After(wait):
 		}
-		if err := app.DB.IndexPeople(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
+		if err := app.DB.Accounts().IndexPeople(ctx, math.MaxInt); err != nil && ctx.Err() == nil {
 			log.Warn("people of an earlier release cannot be found by name yet", "error", err)
 		}
 		isClaimed, err := app.DB.ClaimSweep(ctx, time.Now(), sweepEvery-5*time.Minute)

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 const erasedSignInsKept = 90 * 24 * time.Hour
 
 // signInDigest returns the keyed hash of a sign-in; nil without a key, which only tests lack.
-func (store *DB) signInDigest(org identity.OrgID, issuer, subject string) []byte {
+func (store *Store) signInDigest(org identity.OrgID, issuer, subject string) []byte {
 	d := store.Digester()
 	if d == nil {
 		return nil
@@ -21,8 +21,8 @@ func (store *DB) signInDigest(org identity.OrgID, issuer, subject string) []byte
 	return sum[:]
 }
 
-// noteErasedSignIns remembers the sign-ins of a person as hashes, before they are removed.
-func (store *DB) noteErasedSignIns(ctx context.Context, person *db.ErasedPerson, now time.Time) error {
+// NoteErasedSignIns remembers the sign-ins of a person as hashes, before they are removed.
+func (store *Store) NoteErasedSignIns(ctx context.Context, person *db.ErasedPerson, now time.Time) error {
 	var rows []struct {
 		Issuer  string `db:"issuer"`
 		Subject string `db:"subject"`
@@ -46,7 +46,7 @@ func (store *DB) noteErasedSignIns(ctx context.Context, person *db.ErasedPerson,
 }
 
 // erasedSignIn returns when the person of a sign-in was erased; zero if that is not known.
-func (store *DB) erasedSignIn(ctx context.Context, org identity.OrgID, issuer, subject string) (time.Time, error) {
+func (store *Store) erasedSignIn(ctx context.Context, org identity.OrgID, issuer, subject string) (time.Time, error) {
 	digest := store.signInDigest(org, issuer, subject)
 	if digest == nil {
 		return time.Time{}, nil

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // DirectoryGroups stores the groups of directories.
-type DirectoryGroups struct{ db *DB }
+type DirectoryGroups struct{ db *Store }
 
 var _ ports.DirectoryGroups = (*DirectoryGroups)(nil)
 
@@ -33,7 +33,7 @@ func (r *scimGroupRow) group() account.DirectoryGroup {
 
 // AddGroup implements ports.DirectoryGroups.
 func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *account.DirectoryGroup) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		var count int
 		if _, err := tx.Get(ctx, &count, `SELECT COUNT(*) FROM scim_groups WHERE org_id = ?`, by.Org); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *ac
 }
 
 // joinDirectoryGroup adds people to a group.
-func (store *DB) joinDirectoryGroup(
+func (store *Store) joinDirectoryGroup(
 	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
 ) error {
 	for batch := range slices.Chunk(people, 500) {
@@ -82,7 +82,7 @@ func (s *DirectoryGroups) Group(
 	return s.db.directoryGroup(ctx, org, id, "")
 }
 
-func (store *DB) directoryGroup(
+func (store *Store) directoryGroup(
 	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID, lock string,
 ) (*account.DirectoryGroup, error) {
 	var row scimGroupRow
@@ -123,7 +123,7 @@ func (s *DirectoryGroups) UpdateGroup(
 	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
 	change func(*account.DirectoryGroup) error,
 ) (g *account.DirectoryGroup, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		if g, err = tx.directoryGroup(ctx, org, id, tx.Dialect.Lock); err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (s *DirectoryGroups) UpdateGroup(
 	return g, nil
 }
 
-func (store *DB) leaveDirectoryGroup(
+func (store *Store) leaveDirectoryGroup(
 	ctx context.Context, g *account.DirectoryGroup, people []identity.UserID,
 ) error {
 	for batch := range slices.Chunk(people, 500) {
@@ -189,7 +189,7 @@ func difference(people, others []identity.UserID) (out []identity.UserID) {
 
 // DeleteGroup implements ports.DirectoryGroups.
 func (s *DirectoryGroups) DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		g, err := tx.directoryGroup(ctx, org, id, tx.Dialect.Lock)
 		if err != nil {
 			return err

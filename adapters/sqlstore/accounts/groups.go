@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Groups stores the groups of workspaces. A group has a row in users, so that shares can refer to it.
-type Groups struct{ db *DB }
+type Groups struct{ db *Store }
 
 var _ ports.Groups = (*Groups)(nil)
 
@@ -85,7 +85,7 @@ func (s *Groups) Get(ctx context.Context, ws identity.WorkspaceID, id identity.U
 	return s.db.group(ctx, ws, id)
 }
 
-func (store *DB) group(ctx context.Context, ws identity.WorkspaceID, id identity.UserID) (*account.Group, error) {
+func (store *Store) group(ctx context.Context, ws identity.WorkspaceID, id identity.UserID) (*account.Group, error) {
 	var row groupRow
 	found, err := store.Get(ctx, &row, `SELECT `+groupColumns+` FROM user_groups t WHERE t.id = ? AND t.workspace_id = ?`,
 		id, ws)
@@ -123,8 +123,8 @@ func (s *Groups) People(
 func (s *Groups) Add(
 	ctx context.Context, by identity.Actor, change func(*account.Workspace, int) (*account.Group, error),
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		w, err := tx.lockedWorkspace(ctx, by.Org, by.Workspace, by.User)
+	return s.db.inTx(ctx, func(tx *Store) error {
+		w, err := tx.LockedWorkspace(ctx, by.Org, by.Workspace, by.User)
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (s *Groups) Add(
 func groupNameKey(g *account.Group) string { return strings.ToLower(g.Name) }
 
 // groupNameIsFree need not consider concurrent transactions: the workspace is locked.
-func (store *DB) groupNameIsFree(ctx context.Context, g *account.Group) error {
+func (store *Store) groupNameIsFree(ctx context.Context, g *account.Group) error {
 	var other string
 	found, err := store.Get(ctx, &other, `SELECT id FROM user_groups WHERE workspace_id = ? AND name_key = ? AND id <> ?`,
 		g.Workspace, groupNameKey(g), g.ID)
@@ -183,8 +183,8 @@ func (s *Groups) Update(
 	ctx context.Context, by identity.Actor, id identity.UserID, others []identity.UserID,
 	change func(*account.Workspace, *account.Group) error,
 ) (g *account.Group, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
-		w, err := tx.lockedWorkspace(ctx, by.Org, by.Workspace, append(slices.Clone(others), by.User)...)
+	err = s.db.inTx(ctx, func(tx *Store) error {
+		w, err := tx.LockedWorkspace(ctx, by.Org, by.Workspace, append(slices.Clone(others), by.User)...)
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (s *Groups) Update(
 		if err != nil {
 			return err
 		}
-		if err := tx.loadPowers(ctx, w, makers...); err != nil {
+		if err := tx.LoadPowers(ctx, w, makers...); err != nil {
 			return err
 		}
 		people, members, external := maps.Clone(g.People), maps.Clone(w.Members), g.External
@@ -241,7 +241,7 @@ func (s *Groups) Update(
 
 // loadGroupPeople reads the people of a group that is about to change, with their memberships, and in how many groups
 // each of the users in also is.
-func (store *DB) loadGroupPeople(
+func (store *Store) loadGroupPeople(
 	ctx context.Context, w *account.Workspace, g *account.Group, others []identity.UserID,
 ) error {
 	var rows []memberRow
@@ -268,7 +268,7 @@ func (store *DB) loadGroupPeople(
 }
 
 // saveGroup writes a group whose people were before.
-func (store *DB) saveGroup(ctx context.Context, g *account.Group, previous map[identity.UserID]struct{}) error {
+func (store *Store) saveGroup(ctx context.Context, g *account.Group, previous map[identity.UserID]struct{}) error {
 	for user := range previous {
 		if _, stays := g.People[user]; !stays {
 			if err := store.leaveGroup(ctx, g, user); err != nil {
@@ -300,7 +300,7 @@ func (store *DB) saveGroup(ctx context.Context, g *account.Group, previous map[i
 }
 
 // joinGroup adds a person to a group. memberships.grouped lets reads of all others skip the look-up of groups.
-func (store *DB) joinGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
+func (store *Store) joinGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
 	if _, err := store.Exec(ctx, `INSERT INTO group_people (group_id, workspace_id, user_id, created_at)
 		VALUES (?, ?, ?, ?)`, g.ID, g.Workspace, user, db.Micros(g.UpdatedAt)); err != nil {
 		return err
@@ -310,7 +310,7 @@ func (store *DB) joinGroup(ctx context.Context, g *account.Group, user identity.
 	return err
 }
 
-func (store *DB) leaveGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
+func (store *Store) leaveGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
 	if _, err := store.Exec(ctx, `DELETE FROM group_people WHERE group_id = ? AND user_id = ?`, g.ID, user); err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ func (store *DB) leaveGroup(ctx context.Context, g *account.Group, user identity
 }
 
 // deleteGroup removes a group without people, and its shares.
-func (store *DB) deleteGroup(ctx context.Context, g *account.Group) error {
+func (store *Store) deleteGroup(ctx context.Context, g *account.Group) error {
 	for _, query := range []string{
 		`DELETE FROM prompt_shares WHERE user_id = ? AND workspace_id = ?`,
 		`DELETE FROM prompt_folder_shares WHERE user_id = ? AND workspace_id = ?`,

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 	})
 }
 
-func (store *DB) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
+func (store *Store) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	var row principalRow
 	found, err := principalQuery.Get(ctx, store.forCredentials().DB, &row, h[:], org)
 	return row.found(org, found, err)

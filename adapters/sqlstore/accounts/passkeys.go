@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // Passkeys stores the passkeys of people, and the challenges that were used.
-type Passkeys struct{ db *DB }
+type Passkeys struct{ db *Store }
 
 var _ ports.Passkeys = (*Passkeys)(nil)
 
@@ -50,8 +50,8 @@ func (s *Passkeys) Update(
 	ctx context.Context, by identity.Actor, user identity.UserID,
 	change func(*account.Person, []*account.Passkey) (*account.Passkey, error),
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		u, memberships, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, by.Org, user)
+	return s.db.inTx(ctx, func(tx *Store) error {
+		u, memberships, err := tx.User(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, by.Org, user)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *Passkeys) Update(
 }
 
 // savePasskey writes a passkey that changed or was removed.
-func (store *DB) savePasskey(ctx context.Context, k, previous *account.Passkey) (err error) {
+func (store *Store) savePasskey(ctx context.Context, k, previous *account.Passkey) (err error) {
 	switch {
 	case !k.RemovedAt.IsZero():
 		_, err = store.Exec(ctx, `DELETE FROM passkeys WHERE id = ? AND org_id = ?`, k.ID, k.Org)
@@ -98,7 +98,7 @@ func (store *DB) savePasskey(ctx context.Context, k, previous *account.Passkey) 
 	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
-func (store *DB) addPasskey(ctx context.Context, k *account.Passkey) error {
+func (store *Store) addPasskey(ctx context.Context, k *account.Passkey) error {
 	count, err := store.Exec(ctx, `
 		INSERT INTO passkeys (id, org_id, user_id, host, credential_id, public_key, sign_count, synced, name, revision,
 			created_at, updated_at, last_used_at)

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // People stores the accounts of people for operators.
-type People struct{ db *DB }
+type People struct{ db *Store }
 
 var _ ports.People = (*People)(nil)
 
@@ -36,8 +36,8 @@ func (s *People) List(ctx context.Context, org identity.OrgID, q page.Query) (ac
 // ChangeAccess implements ports.People. Users are locked before workspaces, as in SignIn, and both by id.
 func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID,
 	change func(*account.Access) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		a, err := tx.access(ctx, by.Org, id)
+	return s.db.inTx(ctx, func(tx *Store) error {
+		a, err := tx.Access(ctx, by.Org, id)
 		if err != nil {
 			return err
 		}
@@ -47,12 +47,12 @@ func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identit
 		if err := tx.savePowers(ctx, slices.Collect(maps.Values(a.Powers))...); err != nil {
 			return err
 		}
-		return tx.saveUser(ctx, a.User)
+		return tx.SaveUser(ctx, a.User)
 	})
 }
 
-// access reads and locks a user, the operators of the org, and what the user made in each workspace.
-func (store *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
+// Access reads and locks a user, the operators of the org, and what the user made in each workspace.
+func (store *Store) Access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
 	a := &account.Access{Powers: map[identity.WorkspaceID]account.Powers{}}
 	var rows []struct {
 		ID       identity.UserID `db:"id"`
@@ -69,7 +69,7 @@ func (store *DB) access(ctx context.Context, org identity.OrgID, id identity.Use
 		}
 	}
 	var err error
-	if a.User, _, err = store.user(ctx, `t.org_id = ? AND t.id = ?`, org, id); err != nil {
+	if a.User, _, err = store.User(ctx, `t.org_id = ? AND t.id = ?`, org, id); err != nil {
 		return nil, err
 	}
 	if err := store.List(ctx, &a.MemberOf, `

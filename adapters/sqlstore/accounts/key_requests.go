@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 )
 
 // KeyRequests counts requests with API keys.
-type KeyRequests struct{ db *DB }
+type KeyRequests struct{ db *Store }
 
 var _ ports.KeyRequests = (*KeyRequests)(nil)
 
@@ -52,7 +52,7 @@ func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, reque
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Day, b.Day))
 	})
 	for batch := range slices.Chunk(days, db.UsesAtOnce) {
-		if err := s.db.inTx(ctx, func(tx *DB) error {
+		if err := s.db.inTx(ctx, func(tx *Store) error {
 			for rest := batch; len(rest) > 0; {
 				n := countedAtOnce(len(rest))
 				args := make([]any, 0, 3*n+1)

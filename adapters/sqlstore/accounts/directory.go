@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // DirectoryUsers stores what the directories of orgs say about people.
-type DirectoryUsers struct{ db *DB }
+type DirectoryUsers struct{ db *Store }
 
 var _ ports.DirectoryUsers = (*DirectoryUsers)(nil)
 
@@ -146,7 +146,7 @@ func (s *DirectoryUsers) Users(
 }
 
 // directoryPage reads a part of the rows of a table into rows, and returns how many there are.
-func (store *DB) directoryPage(
+func (store *Store) directoryPage(
 	ctx context.Context, rows any, table, columns, order string, conditions *db.Conditions, q account.DirectoryQuery,
 ) (total int, err error) {
 	if _, err = store.Get(ctx, &total, `SELECT COUNT(*) FROM `+table+` t WHERE `+conditions.SQL(),
@@ -159,7 +159,7 @@ func (store *DB) directoryPage(
 
 // SaveUser implements ports.DirectoryUsers.
 func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		var other string
 		exists, err := tx.Get(ctx, &other, `SELECT user_id FROM scim_users WHERE org_id = ? AND name_key = ?
 			AND user_id <> ?`, by.Org, account.DirectoryKey(u.UserName), u.ID)
@@ -211,13 +211,13 @@ func (s *DirectoryUsers) Settle(
 }
 
 // markAllUnsettled records that the roles of everyone in org's directory must be computed again.
-func (store *DB) markAllUnsettled(ctx context.Context, org identity.OrgID) error {
+func (store *Store) markAllUnsettled(ctx context.Context, org identity.OrgID) error {
 	_, err := store.Exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE org_id = ? AND removed_at = 0`, org)
 	return err
 }
 
 // markUnsettled records that the groups of people have changed.
-func (store *DB) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
+func (store *Store) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
 	for batch := range slices.Chunk(people, 500) {
 		conditions := db.NewConditions(`org_id = ?`, org)
 		db.OneOf(conditions, `user_id`, batch)

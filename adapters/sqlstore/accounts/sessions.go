@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // Sessions stores the sessions of browsers, and the links that open them.
-type Sessions struct{ db *DB }
+type Sessions struct{ db *Store }
 
 var _ ports.Sessions = (*Sessions)(nil)
 
@@ -70,7 +70,7 @@ func (s *Sessions) Update(
 	ctx context.Context, by identity.Actor, user identity.UserID,
 	change func(*account.Person, []*account.Session) (*account.Session, error),
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		session, err := tx.changeSessions(ctx, by.Org, user, liveSessions(by.Org, user, by.At), change)
 		if err != nil || session == nil {
 			return err
@@ -81,11 +81,11 @@ func (s *Sessions) Update(
 
 // changeSessions locks a user, calls change with the sessions that meet a condition, oldest first, and saves those that
 // change ended or confirmed. It returns the session that change opened, which is not stored yet.
-func (store *DB) changeSessions(
+func (store *Store) changeSessions(
 	ctx context.Context, org identity.OrgID, user identity.UserID, conditions *db.Conditions,
 	change func(*account.Person, []*account.Session) (*account.Session, error),
 ) (*account.Session, error) {
-	u, memberships, err := store.user(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, user)
+	u, memberships, err := store.User(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, user)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (store *DB) changeSessions(
 }
 
 // saveSession writes a session that ended or was confirmed.
-func (store *DB) saveSession(ctx context.Context, s *account.Session) error {
+func (store *Store) saveSession(ctx context.Context, s *account.Session) error {
 	if len(s.Recorded()) == 0 {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (store *DB) saveSession(ctx context.Context, s *account.Session) error {
 	return store.Record(ctx, s.Recorded())
 }
 
-func (store *DB) addSession(ctx context.Context, s *account.Session) error {
+func (store *Store) addSession(ctx context.Context, s *account.Session) error {
 	if _, err := store.Exec(ctx, `
 		INSERT INTO sessions (id, org_id, user_id, cookie_hash, proof_hash, source, key_id, workspace_id, agent,
 			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session)

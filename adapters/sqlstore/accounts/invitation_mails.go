@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const mailsKept = 24 * time.Hour
 
 // lockMails reads and locks the times of sent mails. Every other invitation that counts in one of the same scopes
 // waits.
-func (store *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+func (store *Store) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	target *account.Sent) error {
 	counts := [3]*[]time.Time{&target.Workspace, &target.User, &target.Address}
 	for i, scope := range mailScopes(by, ws, email) {
@@ -39,7 +39,7 @@ func (store *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.W
 }
 
 // lockMailed reads and locks the mails that were sent in a scope.
-func (store *DB) lockMailed(ctx context.Context, scope string, now time.Time, target any) error {
+func (store *Store) lockMailed(ctx context.Context, scope string, now time.Time, target any) error {
 	var text string
 	if _, err := store.Get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
 		ON CONFLICT (scope) DO UPDATE SET last_at = excluded.last_at
@@ -50,7 +50,7 @@ func (store *DB) lockMailed(ctx context.Context, scope string, now time.Time, ta
 }
 
 // lockMailTimes reads and locks the times of sent mails in a scope.
-func (store *DB) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
+func (store *Store) lockMailTimes(ctx context.Context, scope string, now time.Time) ([]time.Time, error) {
 	var micros []int64
 	if err := store.lockMailed(ctx, scope, now, &micros); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (store *DB) lockMailTimes(ctx context.Context, scope string, now time.Time)
 }
 
 // saveMails stores the times that lockMails read, with those that an invitation added.
-func (store *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+func (store *Store) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	mails account.Sent) error {
 	counts := [3][]time.Time{mails.Workspace, mails.User, mails.Address}
 	for i, scope := range mailScopes(by, ws, email) {
@@ -75,7 +75,7 @@ func (store *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.W
 }
 
 // saveMailTimes stores the times of sent mails in a scope that lockMailTimes has locked.
-func (store *DB) saveMailTimes(ctx context.Context, scope string, times []time.Time) error {
+func (store *Store) saveMailTimes(ctx context.Context, scope string, times []time.Time) error {
 	micros := make([]int64, len(times))
 	for i, t := range times {
 		micros[i] = db.Micros(t)
@@ -84,7 +84,7 @@ func (store *DB) saveMailTimes(ctx context.Context, scope string, times []time.T
 }
 
 // saveMailed stores the mails of a scope that lockMailed has locked.
-func (store *DB) saveMailed(ctx context.Context, scope string, value any) error {
+func (store *Store) saveMailed(ctx context.Context, scope string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // Invitations stores invitations into workspaces.
-type Invitations struct{ db *DB }
+type Invitations struct{ db *Store }
 
 var _ ports.Invitations = (*Invitations)(nil)
 
@@ -93,8 +93,8 @@ func (s *Invitations) Workspace(ctx context.Context, org identity.OrgID, h accou
 // Invite implements ports.Invitations.
 func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		w, err := tx.lockedWorkspace(ctx, by.Org, ws, by.User)
+	return s.db.inTx(ctx, func(tx *Store) error {
+		w, err := tx.LockedWorkspace(ctx, by.Org, ws, by.User)
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 }
 
 // endLinks keeps the link of an invitation that is about to get another one, or invalidates it with all earlier ones.
-func (store *DB) endLinks(ctx context.Context, i *account.Invitation) error {
+func (store *Store) endLinks(ctx context.Context, i *account.Invitation) error {
 	if !i.KeepLinks {
 		if err := store.EraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
 			return err
@@ -167,7 +167,7 @@ func (store *DB) endLinks(ctx context.Context, i *account.Invitation) error {
 
 // sent returns the number of open invitations of a workspace, the time of the last mail to email, and the times
 // that lockMails reads. Accepted and withdrawn invitations are kept, so that their mails still count.
-func (store *DB) sent(
+func (store *Store) sent(
 	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 ) (s account.Sent, err error) {
 	if _, err := store.Get(ctx, &s.Open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open
@@ -186,8 +186,8 @@ func (store *DB) sent(
 // Update implements ports.Invitations.
 func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
 	change func(*account.Workspace, *account.Invitation) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		w, err := tx.lockedWorkspace(ctx, by.Org, ws, by.User)
+	return s.db.inTx(ctx, func(tx *Store) error {
+		w, err := tx.LockedWorkspace(ctx, by.Org, ws, by.User)
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity
 // Accept implements ports.Invitations.
 func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.Hash,
 	change func(*account.User, *account.Workspace, *account.Invitation) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		i, err := tx.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, by.Org, h[:], h[:])
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 			return account.ErrInvitationNotFound
 		}
 		// a renewal by another would change the hash
-		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User, i.InvitedBy)
+		w, err := tx.LockedWorkspace(ctx, by.Org, i.Workspace, by.User, i.InvitedBy)
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 		if i, err = tx.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, by.Org, h[:], h[:]); err != nil {
 			return err
 		}
-		u, _, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`, by.Org, by.User)
+		u, _, err := tx.User(ctx, `t.org_id = ? AND t.id = ?`, by.Org, by.User)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 		if err := tx.saveInvitation(ctx, i); err != nil {
 			return err
 		}
-		return tx.saveWorkspace(ctx, w)
+		return tx.SaveWorkspace(ctx, w)
 	})
 }
 
@@ -242,7 +242,7 @@ const inviterRole = `CASE WHEN EXISTS (SELECT 1 FROM users s WHERE s.id = t.invi
 	AND k.revoked_at = 0 AND k.suspended_at = 0) THEN 0 ELSE COALESCE(m.role, 0) END`
 
 // pending lists the open invitations of an address in an org, expired ones included.
-func (store *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
+func (store *Store) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
 	var rows []struct {
 		invitationRow
 		Inviter identity.Role `db:"inviter"`
@@ -262,7 +262,7 @@ func (store *DB) pending(ctx context.Context, org identity.OrgID, email string) 
 }
 
 // invitation reads an invitation, nil if there is none.
-func (store *DB) invitation(ctx context.Context, condition string, args ...any) (*account.Invitation, error) {
+func (store *Store) invitation(ctx context.Context, condition string, args ...any) (*account.Invitation, error) {
 	var row invitationRow
 	found, err := store.Get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+condition, args...)
 	if err != nil || !found {
@@ -272,7 +272,7 @@ func (store *DB) invitation(ctx context.Context, condition string, args ...any) 
 }
 
 // saveInvitation writes an invitation that ended.
-func (store *DB) saveInvitation(ctx context.Context, i *account.Invitation) error {
+func (store *Store) saveInvitation(ctx context.Context, i *account.Invitation) error {
 	if i == nil || len(i.Recorded()) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// loadPowers reads what users made in w that acts without them.
-func (store *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
+// LoadPowers reads what users made in w that acts without them.
+func (store *Store) LoadPowers(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
 	w.Powers = map[identity.UserID]account.Powers{}
 	for _, user := range users {
 		if user == "" { // the system created keys too, and they end with no membership
@@ -27,7 +27,7 @@ func (store *DB) loadPowers(ctx context.Context, w *account.Workspace, users ...
 
 // loadOwningPrograms reads the memberships of the programs among w.Powers that are owners: a transfer lowers those that
 // are kept.
-func (store *DB) loadOwningPrograms(ctx context.Context, w *account.Workspace) error {
+func (store *Store) loadOwningPrograms(ctx context.Context, w *account.Workspace) error {
 	var programs []identity.UserID
 	for _, p := range w.Powers {
 		for _, k := range p.Keys {
@@ -47,7 +47,7 @@ func (store *DB) loadOwningPrograms(ctx context.Context, w *account.Workspace) e
 const responsible = `COALESCE(NULLIF(r.kept_by, ''), r.created_by)`
 
 // powers reads what a user made in a workspace.
-func (store *DB) powers(
+func (store *Store) powers(
 	ctx context.Context, ws identity.WorkspaceID, user identity.UserID,
 ) (p account.Powers, err error) {
 	if p.Keys, err = store.keysMadeBy(ctx, ws, `(r.user_id = ? OR `+responsible+` = ? AND r.service)`, user,
@@ -77,8 +77,8 @@ func (store *DB) powers(
 	return p, err
 }
 
-// savePowers writes what changed of what loadPowers read.
-func (store *DB) savePowers(ctx context.Context, powers ...account.Powers) error {
+// savePowers writes what changed of what LoadPowers read.
+func (store *Store) savePowers(ctx context.Context, powers ...account.Powers) error {
 	for _, p := range powers {
 		for _, k := range p.Keys {
 			if err := store.saveKey(ctx, k); err != nil {
@@ -100,7 +100,7 @@ func (store *DB) savePowers(ctx context.Context, powers ...account.Powers) error
 }
 
 // makersAmong returns those of users who made anything in w: a group has many people, and few of them make anything.
-func (store *DB) makersAmong(
+func (store *Store) makersAmong(
 	ctx context.Context, ws identity.WorkspaceID, users map[identity.UserID]account.Member,
 ) ([]identity.UserID, error) {
 	var makers []identity.UserID
@@ -117,7 +117,7 @@ func (store *DB) makersAmong(
 
 // loadMakers reads who created or kept the keys of a program, and the keys with which these were created. Revoked keys
 // count: a program can revoke its own.
-func (store *DB) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
+func (store *Store) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	var makers []identity.UserID
 	if err := store.List(ctx, &makers, `
 		WITH RECURSIVE up (created_by, kept_by, made_by_key) AS (
@@ -140,7 +140,7 @@ func (store *DB) loadMakers(ctx context.Context, w *account.Workspace, program i
 }
 
 // loadMakersRoles reads the memberships of those who created or kept the keys of a program.
-func (store *DB) loadMakersRoles(ctx context.Context, w *account.Workspace, program identity.UserID) error {
+func (store *Store) loadMakersRoles(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	if len(w.Makers[program]) == 0 {
 		return nil
 	}
@@ -150,7 +150,9 @@ func (store *DB) loadMakersRoles(ctx context.Context, w *account.Workspace, prog
 // KeysAbove returns the ids of service keys that work, or will, with a higher role than that of the person who is
 // responsible for them: at most limit, oldest first, and how many there are. Losses of roles have taken them along only
 // since release 0.3.0.
-func (store *DB) KeysAbove(ctx context.Context, now time.Time, limit int) (ids []identity.KeyID, count int, err error) {
+func (store *Store) KeysAbove(
+	ctx context.Context, now time.Time, limit int,
+) (ids []identity.KeyID, count int, err error) {
 	const above = `FROM api_keys r JOIN workspaces w ON w.id = r.workspace_id AND w.deleted_at = 0
 		JOIN users u ON u.id = ` + responsible + ` AND NOT u.service
 		LEFT JOIN memberships own ON own.workspace_id = r.workspace_id AND own.user_id = u.id

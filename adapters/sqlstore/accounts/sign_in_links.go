@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func (s *Sessions) TakeLink(
 		Mailed    bool            `db:"mailed"`
 	}
 	var found bool
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+	err := s.db.inTx(ctx, func(tx *Store) (err error) {
 		found, err = tx.Get(ctx, &row, `DELETE FROM sign_in_links WHERE hash = ? AND org_id = ?
 			RETURNING user_id, created_at, expires_at, issuer, subject, provider_session, bound_hash, mailed`, h[:], org)
 		if err != nil || !row.Mailed {
@@ -74,8 +74,8 @@ func (s *Sessions) MailLink(
 	ctx context.Context, by identity.Actor, email string,
 	change func(*account.User, account.LinkMails) (*account.SignInLink, error),
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		u, _, err := tx.user(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org,
+	return s.db.inTx(ctx, func(tx *Store) error {
+		u, _, err := tx.User(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org,
 			account.EmailKey(email))
 		if err != nil {
 			return err
@@ -115,6 +115,7 @@ type linkMail struct {
 	From string `json:"from"`
 }
 
+// linkScope returns the scope in which sign-in links that are mailed to an address are counted.
 func linkScope(org identity.OrgID, email string) string {
 	return "links " + string(org) + " " + account.Mailbox(email)
 }

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"cmp"
@@ -66,7 +66,7 @@ func (s *Sessions) Person(
 	return s.db.Sessions.Get(ctx, db.CredentialKey{Org: org, Hash: cookie}, read)
 }
 
-func (store *DB) sessionPerson(
+func (store *Store) sessionPerson(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
 ) (*account.SessionPerson, error) {
 	var texts []struct {

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -21,12 +21,12 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 	return s.db.SignIns.Get(ctx, db.SignInKey{Org: org, Issuer: issuer, Subject: subject}, read)
 }
 
-func (store *DB) signedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
+func (store *Store) signedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
 	user, issuedAt, err := store.linked(ctx, org, issuer, subject, "")
 	if err != nil {
 		return nil, err
 	}
-	u, memberships, err := store.user(ctx, `t.org_id = ? AND t.id = ?`, org, user)
+	u, memberships, err := store.User(ctx, `t.org_id = ? AND t.id = ?`, org, user)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (store *DB) signedIn(ctx context.Context, org identity.OrgID, issuer, subje
 // linked returns the user that a subject is linked to, and when the newest token that was settled for it was
 // issued. For a change the link is locked first, before any user, so that no other transaction moves it or
 // settles a newer token.
-func (store *DB) linked(
+func (store *Store) linked(
 	ctx context.Context, org identity.OrgID, issuer, subject, lock string,
 ) (identity.UserID, time.Time, error) {
 	var row struct {
@@ -58,7 +58,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	_, _, era := s.db.SignIns.Recall(cacheKey)
 	start := time.Now()
 	var p *account.Person
-	err := s.db.inTx(ctx, func(tx *DB) error {
+	err := s.db.inTx(ctx, func(tx *Store) error {
 		try := in
 		if err := tx.loadSignIn(ctx, org, &try); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		if err := tx.saveSignIn(ctx, org, &try); err != nil {
 			return err
 		}
-		u, memberships, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`, org, try.User.ID)
+		u, memberships, err := tx.User(ctx, `t.org_id = ? AND t.id = ?`, org, try.User.ID)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	return p, err
 }
 
-func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
+func (store *Store) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	s.MemberOf = map[identity.UserID][]identity.WorkspaceID{}
 	names := map[string]bool{}
 	for _, r := range s.Org.ClaimRules {
@@ -140,7 +140,7 @@ func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.
 		if err := store.loadMembers(ctx, w, users...); err != nil {
 			return err
 		}
-		if err := store.loadPowers(ctx, w, users...); err != nil {
+		if err := store.LoadPowers(ctx, w, users...); err != nil {
 			return err
 		}
 		s.Workspaces[slug] = w
@@ -160,9 +160,9 @@ func (store *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.
 
 // matchingUser reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled
 // the slugs of workspaces where a rule has raised its role.
-func (store *DB) matchingUser(ctx context.Context, s *account.SignIn, names map[string]bool, condition string,
+func (store *Store) matchingUser(ctx context.Context, s *account.SignIn, names map[string]bool, condition string,
 	args ...any) (*account.User, error) {
-	u, memberships, err := store.user(ctx, condition+store.Dialect.Lock, args...)
+	u, memberships, err := store.User(ctx, condition+store.Dialect.Lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
 	}
@@ -179,8 +179,8 @@ func (store *DB) matchingUser(ctx context.Context, s *account.SignIn, names map[
 	return u, nil
 }
 
-func (store *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
-	save := store.saveUser
+func (store *Store) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
+	save := store.SaveUser
 	if s.IsNew {
 		save = store.addUser
 	}
@@ -206,7 +206,7 @@ func (store *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.
 		return err
 	}
 	for _, w := range s.Workspaces {
-		if err := store.saveWorkspace(ctx, w); err != nil {
+		if err := store.SaveWorkspace(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -222,7 +222,7 @@ func (store *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.
 // Link implements ports.Users. It locks users in the order of SignIn.
 func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string,
 	change func(to, from *account.Person) error) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		var from *account.Person
 		user, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.Dialect.Lock)
 		if err == nil {
@@ -246,17 +246,17 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 			return err
 		}
 		if from != nil {
-			if err := tx.saveUser(ctx, &from.User); err != nil {
+			if err := tx.SaveUser(ctx, &from.User); err != nil {
 				return err
 			}
 		}
-		return tx.saveUser(ctx, &to.User)
+		return tx.SaveUser(ctx, &to.User)
 	})
 }
 
 // person reads the person that is about to change.
-func (store *DB) person(ctx context.Context, condition string, args ...any) (*account.Person, error) {
-	u, memberships, err := store.user(ctx, condition+store.Dialect.Lock, args...)
+func (store *Store) person(ctx context.Context, condition string, args ...any) (*account.Person, error) {
+	u, memberships, err := store.User(ctx, condition+store.Dialect.Lock, args...)
 	if err != nil {
 		return nil, err
 	}

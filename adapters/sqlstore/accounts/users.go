@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // Users stores users and their memberships.
-type Users struct{ db *DB }
+type Users struct{ db *Store }
 
 var _ ports.Users = (*Users)(nil)
 
@@ -50,10 +50,10 @@ func (r *userRow) user() account.User {
 
 // Add implements ports.Users.
 func (s *Users) Add(ctx context.Context, u *account.User) error {
-	return s.db.inTx(ctx, func(tx *DB) error { return tx.addUser(ctx, u) })
+	return s.db.inTx(ctx, func(tx *Store) error { return tx.addUser(ctx, u) })
 }
 
-func (store *DB) addUser(ctx context.Context, u *account.User) error {
+func (store *Store) addUser(ctx context.Context, u *account.User) error {
 	key := account.EmailKey(u.Email)
 	var other string
 	if found, err := store.Get(ctx, &other, `SELECT id FROM users WHERE org_id = ? AND email_key = ? AND email_key <> ''`,
@@ -84,8 +84,8 @@ func (store *DB) addUser(ctx context.Context, u *account.User) error {
 	return store.Record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
 }
 
-// saveUser writes a user that recorded anything.
-func (store *DB) saveUser(ctx context.Context, u *account.User) error {
+// SaveUser writes a user that recorded anything.
+func (store *Store) SaveUser(ctx context.Context, u *account.User) error {
 	if len(u.Recorded()) == 0 {
 		return nil
 	}
@@ -109,14 +109,14 @@ func (store *DB) saveUser(ctx context.Context, u *account.User) error {
 func (s *Users) Get(
 	ctx context.Context, org identity.OrgID, id identity.UserID,
 ) (*account.User, []account.Membership, error) {
-	return s.db.user(ctx, `t.org_id = ? AND t.id = ?`, org, id)
+	return s.db.User(ctx, `t.org_id = ? AND t.id = ?`, org, id)
 }
 
 // FindByEmail implements ports.Users.
 func (s *Users) FindByEmail(
 	ctx context.Context, org identity.OrgID, email string,
 ) (*account.User, []account.Membership, error) {
-	return s.db.user(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, org, account.EmailKey(email))
+	return s.db.User(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, org, account.EmailKey(email))
 }
 
 // Member implements ports.Users.
@@ -137,16 +137,16 @@ func (s *Users) Member(
 func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.UserID,
 	change func(*account.User, []account.Membership) error) (*account.User, error) {
 	var u *account.User
-	err := s.db.inTx(ctx, func(tx *DB) error {
+	err := s.db.inTx(ctx, func(tx *Store) error {
 		var memberships []account.Membership
 		var err error
-		if u, memberships, err = tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, org, id); err != nil {
+		if u, memberships, err = tx.User(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, org, id); err != nil {
 			return err
 		}
 		if err := change(u, memberships); err != nil {
 			return err
 		}
-		return tx.saveUser(ctx, u)
+		return tx.SaveUser(ctx, u)
 	})
 	if err != nil {
 		return nil, err
@@ -154,7 +154,11 @@ func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.User
 	return u, nil
 }
 
-func (store *DB) user(ctx context.Context, condition string, args ...any) (*account.User, []account.Membership, error) {
+// User reads the user t that meets a condition, with the memberships in workspaces that are not deleted. It returns
+// account.ErrUserNotFound if there is none.
+func (store *Store) User(
+	ctx context.Context, condition string, args ...any,
+) (*account.User, []account.Membership, error) {
 	var row userRow
 	found, err := store.Get(ctx, &row, `SELECT `+userColumns+` FROM users t WHERE `+condition, args...)
 	if err != nil {

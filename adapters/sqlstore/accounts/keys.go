@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Keys stores API keys.
-type Keys struct{ db *DB }
+type Keys struct{ db *Store }
 
 var _ ports.Keys = (*Keys)(nil)
 
@@ -61,7 +61,7 @@ func (r *keyRow) key() account.Key {
 // Add implements ports.Keys.
 func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID,
 	change func(*account.Workspace) (*account.User, *account.Key, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		w, err := tx.keyring(ctx, by, user)
 		if err != nil {
 			return err
@@ -84,8 +84,8 @@ func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID,
 
 // keyring reads by's workspace, in which a key of user is about to change, and counts its keys. The
 // lock comes before that of any key, as where a member is removed.
-func (store *DB) keyring(ctx context.Context, by identity.Actor, user identity.UserID) (*account.Workspace, error) {
-	w, err := store.lockedWorkspace(ctx, by.Org, by.Workspace, by.User, user)
+func (store *Store) keyring(ctx context.Context, by identity.Actor, user identity.UserID) (*account.Workspace, error) {
+	w, err := store.LockedWorkspace(ctx, by.Org, by.Workspace, by.User, user)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (store *DB) keyring(ctx context.Context, by identity.Actor, user identity.U
 	return w, err
 }
 
-func (store *DB) addKey(ctx context.Context, k *account.Key) error {
+func (store *Store) addKey(ctx context.Context, k *account.Key) error {
 	if _, err := store.Exec(ctx, `
 		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at,
 		scopes, networks, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
@@ -150,7 +150,7 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 	change func(*account.Workspace, *account.Key, []*account.Key) error) (*account.Key, error) {
 	var key *account.Key
-	err := s.db.inTx(ctx, func(tx *DB) error {
+	err := s.db.inTx(ctx, func(tx *Store) error {
 		w, k, err := tx.lockedKey(ctx, by, id)
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 // Rotate implements ports.Keys.
 func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
 	change func(*account.Workspace, *account.Key) (*account.Key, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		w, k, err := tx.lockedKey(ctx, by, id)
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
 }
 
 // lockedKey reads a key of by's workspace that is about to change, with that.
-func (store *DB) lockedKey(
+func (store *Store) lockedKey(
 	ctx context.Context, by identity.Actor, id identity.KeyID,
 ) (*account.Workspace, *account.Key, error) {
 	k, err := store.key(ctx, by.Workspace, id, "") // its user never changes
@@ -210,7 +210,7 @@ func (store *DB) lockedKey(
 
 // keysMadeBy reads the keys r of a workspace that meet a condition, and the keys that were created with them, directly
 // or indirectly, unless they are revoked or an admin has kept them.
-func (store *DB) keysMadeBy(
+func (store *Store) keysMadeBy(
 	ctx context.Context, ws identity.WorkspaceID, fit string, args ...any,
 ) ([]*account.Key, error) {
 	var rows []keyRow
@@ -233,7 +233,7 @@ func (store *DB) keysMadeBy(
 
 // saveKey writes a key that recorded anything. An answer that showed the token is erased: the key
 // has ended, or another one takes its place.
-func (store *DB) saveKey(ctx context.Context, k *account.Key) error {
+func (store *Store) saveKey(ctx context.Context, k *account.Key) error {
 	if len(k.Recorded()) == 0 {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (store *DB) saveKey(ctx context.Context, k *account.Key) error {
 	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
-func (store *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key,
+func (store *Store) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key,
 	error) {
 	var row keyRow
 	found, err := store.Get(ctx, &row, `SELECT `+keyColumns+` FROM api_keys t WHERE t.id = ? AND t.workspace_id = ?`+lock,
@@ -310,11 +310,11 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 
 // recordUses runs the update of each credential that was used, at most db.UsesAtOnce in a transaction.
 func recordUses[ID ~string, Use any](
-	ctx context.Context, store *DB, uses map[ID]Use, update func(ID, Use) (string, []any),
+	ctx context.Context, store *Store, uses map[ID]Use, update func(ID, Use) (string, []any),
 ) error {
 	ids := slices.Sorted(maps.Keys(uses)) // in the same order on all nodes, to prevent deadlocks
 	for batch := range slices.Chunk(ids, db.UsesAtOnce) {
-		err := store.inTx(ctx, func(tx *DB) error {
+		err := store.inTx(ctx, func(tx *Store) error {
 			for _, id := range batch {
 				statement, args := update(id, uses[id])
 				if _, err := tx.Exec(ctx, statement, args...); err != nil {

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // Workspaces stores workspaces and their members.
-type Workspaces struct{ db *DB }
+type Workspaces struct{ db *Store }
 
 var _ ports.Workspaces = (*Workspaces)(nil)
 
@@ -67,7 +67,7 @@ func (r *memberRow) member() account.Member {
 
 // Add implements ports.Workspaces.
 func (s *Workspaces) Add(ctx context.Context, w *account.Workspace) error {
-	return s.db.inTx(ctx, func(tx *DB) error { return tx.addWorkspace(ctx, w) })
+	return s.db.inTx(ctx, func(tx *Store) error { return tx.addWorkspace(ctx, w) })
 }
 
 // List implements ports.Workspaces.
@@ -154,11 +154,11 @@ func (s *Workspaces) Lock(ctx context.Context, org identity.OrgID, id identity.W
 func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, others []identity.UserID,
 	change func(*account.Workspace) error) (*account.Workspace, error) {
 	var w *account.Workspace
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		if w, err = tx.lockedWorkspace(ctx, by.Org, id, append(others, by.User)...); err != nil {
+	err := s.db.inTx(ctx, func(tx *Store) (err error) {
+		if w, err = tx.LockedWorkspace(ctx, by.Org, id, append(others, by.User)...); err != nil {
 			return err
 		}
-		if err := tx.loadPowers(ctx, w, others...); err != nil {
+		if err := tx.LoadPowers(ctx, w, others...); err != nil {
 			return err
 		}
 		if err := tx.loadOwningPrograms(ctx, w); err != nil {
@@ -167,7 +167,7 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 		if err := change(w); err != nil {
 			return err
 		}
-		return tx.saveWorkspace(ctx, w)
+		return tx.SaveWorkspace(ctx, w)
 	})
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 	return w, nil
 }
 
-func (store *DB) workspace(ctx context.Context, condition string, args ...any) (*account.Workspace, error) {
+func (store *Store) workspace(ctx context.Context, condition string, args ...any) (*account.Workspace, error) {
 	var row workspaceRow
 	found, err := store.Get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces t WHERE `+condition, args...)
 	if err != nil {
@@ -189,8 +189,8 @@ func (store *DB) workspace(ctx context.Context, condition string, args ...any) (
 	return &w, nil
 }
 
-// lockedWorkspace reads a workspace that is about to change, with the memberships of users.
-func (store *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
+// LockedWorkspace reads a workspace that is about to change, with the memberships of users.
+func (store *Store) LockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
 	users ...identity.UserID) (*account.Workspace, error) {
 	w, err := store.workspace(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, id)
 	if err != nil {
@@ -200,7 +200,7 @@ func (store *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id ide
 }
 
 // loadMembers reads the memberships of users, and counts the people who are owners.
-func (store *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
+func (store *Store) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
 	for _, user := range users {
 		var row memberRow
 		found, err := store.Get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id
@@ -223,7 +223,7 @@ func (store *DB) loadMembers(ctx context.Context, w *account.Workspace, users ..
 	return err
 }
 
-func (store *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
+func (store *Store) addWorkspace(ctx context.Context, w *account.Workspace) error {
 	if err := store.mayMakeWorkspace(ctx, w); err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (store *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
 }
 
 // mayMakeWorkspace counts the workspaces of w's creator. Concurrent calls of one creator wait for each other.
-func (store *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error {
+func (store *Store) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error {
 	if w.CreatedBy == "" {
 		return nil
 	}
@@ -264,9 +264,9 @@ func (store *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) err
 	return err
 }
 
-// saveWorkspace writes a workspace that lockedWorkspace read, if it recorded anything, and the memberships that
+// SaveWorkspace writes a workspace that LockedWorkspace read, if it recorded anything, and the memberships that
 // changed.
-func (store *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
+func (store *Store) SaveWorkspace(ctx context.Context, w *account.Workspace) error {
 	if len(w.Recorded()) == 0 {
 		return nil
 	}
@@ -294,7 +294,7 @@ func (store *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error 
 }
 
 // saveMember writes one membership. If the membership ends, the shares that depend on it are removed.
-func (store *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
+func (store *Store) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
 	store.RememberMember(w, m)
 	if m.Role != identity.NoRole {
 		_, err := store.Exec(ctx, `
@@ -321,7 +321,7 @@ func (store *DB) saveMember(ctx context.Context, w *account.Workspace, m account
 
 // slugIsFree detects a duplicate slug before the write. It cannot see a concurrent transaction: in that case slugTaken
 // makes the transaction run again, since PostgreSQL has aborted it.
-func (store *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
+func (store *Store) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	var other string
 	found, err := store.Get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org,
 		w.Slug, w.ID)
@@ -331,7 +331,7 @@ func (store *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	return err
 }
 
-func (store *DB) slugTaken(err error) error {
+func (store *Store) slugTaken(err error) error {
 	if store.Dialect.Duplicate(err, "workspaces_slug") {
 		return db.ErrRaced
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
-// accountArea is what accounts add to what concerns all areas.
-var accountArea = db.Area{
-	Name: "accounts",
+// Area is what people, their workspaces and credentials add to what concerns all areas.
+var Area = db.Area{
+	Name:      "accounts",
+	AddStores: addStores,
 	Tables: []db.Table{
 		{Name: "captured_members", Key: "workspace_id, user_id", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "invitations", Key: "id", Of: "workspaces", Owner: "workspace_id"},
@@ -36,7 +37,7 @@ var accountArea = db.Area{
 	},
 	Sweep: func(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error {
 		return errors.Join(
-			(&DB{d}).sweepSessions(ctx, now), // before they are removed
+			NewStore(d).sweepSessions(ctx, now), // before they are removed
 			d.InBatches(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at < ? LIMIT ?)`,
 				db.Micros(now)),
 			d.InBatches(ctx, `DELETE FROM key_requests WHERE (key_id, day) IN (SELECT key_id, day FROM key_requests
@@ -107,8 +108,25 @@ func erasedScopes(p *db.ErasedPerson) []any {
 		account.Mailbox(p.Email), linkScope(p.Org, p.Email)}
 }
 
-// peopleTables have the rows of a workspace that are removed after its programs, which they lead to.
-var peopleTables = []db.Table{
+// addStores adds all stores of accounts but ports.Erasures, which concerns all areas.
+func addStores(s *ports.Stores, d *db.DB) {
+	store := NewStore(d)
+	s.AccountStores = ports.AccountStores{
+		Users: &Users{store}, People: &People{store}, Workspaces: &Workspaces{store},
+		Invitations: &Invitations{store}, Captures: &Captures{store}, Groups: &Groups{store},
+		Keys: &Keys{store}, KeyRequests: &KeyRequests{store},
+	}
+	s.SessionStores = ports.SessionStores{
+		Sessions: &Sessions{store}, ProviderSessions: &ProviderSessions{store}, Passkeys: &Passkeys{store},
+		Tickets: &Tickets{store},
+	}
+	s.DirectoryStores = ports.DirectoryStores{
+		DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
+	}
+}
+
+// PeopleTables have the rows of a workspace that are removed after its programs, which they lead to.
+var PeopleTables = []db.Table{
 	{Name: "api_keys", Key: "id", Of: "workspaces", Owner: "workspace_id"},
 	{Name: "user_groups", Key: "id", Of: "workspaces", Owner: "workspace_id"},
 	{Name: "memberships", Key: "workspace_id, user_id", Of: "workspaces", Owner: "workspace_id"},
@@ -121,57 +139,3 @@ const endedKeysKept = 90 * 24 * time.Hour
 // link of the chain may be missing.
 const madeNone = `NOT EXISTS (SELECT 1 FROM api_keys made
 	WHERE made.made_by_key <> '' AND made.made_by_key = api_keys.id)`
-
-// removePrograms removes the programs and groups that are members only in a workspace, and their keys in it. Programs
-// that have left the workspace still have keys there.
-func (store *DB) removePrograms(ctx context.Context, ws identity.WorkspaceID) error {
-	var programs []identity.UserID
-	if err := store.List(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
-		(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys
-		WHERE workspace_id = ? UNION SELECT id FROM user_groups WHERE workspace_id = ?)`, ws, ws, ws); err != nil {
-		return err
-	}
-	for _, program := range programs {
-		for hasMore := true; hasMore; {
-			var err error
-			if hasMore, err = store.removeProgram(ctx, ws, program); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// removeProgram removes some keys of a program or group in a workspace, and reports whether it has more. With the last
-// one it removes the program, unless another workspace has it too: nothing would lead to it without a key.
-func (store *DB) removeProgram(
-	ctx context.Context, ws identity.WorkspaceID, program identity.UserID,
-) (hasMore bool, err error) {
-	const atOnce = 10 // a key has up to a row for each of account.RequestDays
-	err = store.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE workspace_id = ?
-			AND user_id = ? LIMIT ?)`, ws, program, atOnce); err != nil {
-			return err
-		}
-		var one int
-		if hasMore, err = tx.Get(ctx, &one, `SELECT 1 FROM api_keys WHERE workspace_id = ? AND user_id = ? LIMIT 1`, ws,
-			program); hasMore || err != nil {
-			return err
-		}
-		for _, query := range []string{
-			`DELETE FROM user_groups WHERE workspace_id = ? AND id = ?`,
-			`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
-		} {
-			if _, err := tx.Exec(ctx, query, ws, program); err != nil {
-				return err
-			}
-		}
-		_, err := tx.Exec(ctx, `DELETE FROM users WHERE id = ?
-			AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = users.id)
-			AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.user_id = users.id)
-			AND NOT EXISTS (SELECT 1 FROM prompt_templates p WHERE p.owner_id = users.id)
-			AND NOT EXISTS (SELECT 1 FROM chat_templates c WHERE c.owner_id = users.id)`, program)
-		return err
-	})
-	return hasMore, err
-}

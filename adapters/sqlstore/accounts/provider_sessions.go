@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // ProviderSessions stores the sessions that sign-ins at OpenID providers opened.
-type ProviderSessions struct{ db *DB }
+type ProviderSessions struct{ db *Store }
 
 var _ ports.ProviderSessions = (*ProviderSessions)(nil)
 
@@ -21,7 +21,7 @@ func (s *ProviderSessions) End(
 	ctx context.Context, by identity.Actor, from account.ProviderSession,
 	change func(*account.Person, []*account.Session) error,
 ) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		conditions := db.NewConditions(`t.org_id = ? AND t.issuer = ?`, by.Org, from.Issuer)
 		conditions.When(from.Subject != "", `t.subject = ?`, from.Subject)
 		conditions.When(from.ID != "", `t.provider_session = ?`, from.ID)
@@ -62,7 +62,7 @@ func (s *ProviderSessions) Receive(
 }
 
 // Captures stores who joined a workspace because of the domain of their address.
-type Captures struct{ db *DB }
+type Captures struct{ db *Store }
 
 var _ ports.Captures = (*Captures)(nil)
 
@@ -70,7 +70,7 @@ var _ ports.Captures = (*Captures)(nil)
 func (s *Captures) Capture(
 	ctx context.Context, by identity.Actor, slug string, user identity.UserID, change func(*account.Workspace) error,
 ) (isCaptured bool, err error) {
-	err = s.db.inTx(ctx, func(tx *DB) error {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		isCaptured = false
 		w, err := tx.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+tx.Dialect.Lock, by.Org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
@@ -91,13 +91,13 @@ func (s *Captures) Capture(
 			return err
 		}
 		isCaptured = true
-		return tx.saveWorkspace(ctx, w)
+		return tx.SaveWorkspace(ctx, w)
 	})
 	return isCaptured && err == nil, err
 }
 
 // sweepSessions ends expired sessions, so that the trail records it. Their last use may be up to a minute out of date.
-func (store *DB) sweepSessions(ctx context.Context, now time.Time) error {
+func (store *Store) sweepSessions(ctx context.Context, now time.Time) error {
 	idle := now.Add(-account.SessionIdle - 5*time.Minute)
 	const over = `t.ended_at = 0 AND (t.expires_at <= ? OR t.last_seen_at <= ?)`
 	for {
@@ -114,7 +114,7 @@ func (store *DB) sweepSessions(ctx context.Context, now time.Time) error {
 		for _, o := range owners {
 			by := identity.System(o.Org, "", "sweep", now)
 			conditions := db.NewConditions(`t.user_id = ? AND `+over, o.User, db.Micros(now), db.Micros(idle))
-			if err := store.inTx(ctx, func(tx *DB) error {
+			if err := store.inTx(ctx, func(tx *Store) error {
 				_, err := tx.changeSessions(ctx, o.Org, o.User, conditions,
 					func(p *account.Person, sessions []*account.Session) (*account.Session, error) {
 						return nil, p.EndSessionsBecause(by, account.EndedByTime, sessions)

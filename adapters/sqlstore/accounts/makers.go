@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 // Maker returns the org of a workspace and the user who created it. The user is empty if that was the system, or an
 // operator of the org, who creates workspaces for others. Both are empty if the workspace does not exist.
-func (store *DB) Maker(ctx context.Context, ws identity.WorkspaceID) (identity.OrgID, identity.UserID, error) {
+func (store *Store) Maker(ctx context.Context, ws identity.WorkspaceID) (identity.OrgID, identity.UserID, error) {
 	var found struct {
 		Org   identity.OrgID  `db:"org_id"`
 		Maker identity.UserID `db:"maker"`

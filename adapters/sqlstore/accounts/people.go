@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -16,7 +16,7 @@ const wordsAtOnce = 500
 
 // saveWords replaces the words by which a person is found, in the transaction that writes the user with its
 // words_revision. Words that stay are not written again.
-func (store *DB) saveWords(ctx context.Context, u *account.User) error {
+func (store *Store) saveWords(ctx context.Context, u *account.User) error {
 	if u.Service {
 		return nil
 	}
@@ -39,10 +39,10 @@ func (store *DB) saveWords(ctx context.Context, u *account.User) error {
 }
 
 // IndexPeople writes the words of people that a release without them has written, at most limit.
-func (store *DB) IndexPeople(ctx context.Context, limit int) error {
+func (store *Store) IndexPeople(ctx context.Context, limit int) error {
 	for limit > 0 {
 		var rows []userRow
-		err := store.inTx(ctx, func(tx *DB) error {
+		err := store.inTx(ctx, func(tx *Store) error {
 			rows = nil
 			if err := tx.List(ctx, &rows, `SELECT `+userColumns+` FROM users t
 				WHERE t.words_revision <> t.revision AND NOT t.service ORDER BY t.id LIMIT ?`+tx.Dialect.Lock,

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // Tickets stores tickets until they are used.
-type Tickets struct{ db *DB }
+type Tickets struct{ db *Store }
 
 var _ ports.Tickets = (*Tickets)(nil)
 
@@ -49,7 +49,7 @@ func (s *Tickets) Take(
 	ctx context.Context, org identity.OrgID, h account.Hash, now time.Time,
 ) (*account.Ticket, error) {
 	var row proofRow
-	err := s.db.inTx(ctx, func(tx *DB) error {
+	err := s.db.inTx(ctx, func(tx *Store) error {
 		found, err := tx.Get(ctx, &row,
 			`DELETE FROM stream_tickets WHERE hash = ? AND org_id = ? RETURNING `+proofColumns, h[:], org)
 		if err != nil {
@@ -76,7 +76,7 @@ func (s *Tickets) Resume(
 ) (*account.Ticket, error) {
 	var row proofRow
 	var found bool
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+	err := s.db.inTx(ctx, func(tx *Store) (err error) {
 		found, err = tx.Get(ctx, &row, `
 			UPDATE stream_resumptions SET expires_at = ? WHERE hash = ? AND org_id = ? AND expires_at > ?
 			RETURNING `+proofColumns, db.Micros(now.Add(account.ResumeWithin)), h[:], org, db.Micros(now))

@@ -1,4 +1,4 @@
-package sqlstore
+package accounts
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // followingGroups returns the groups with an external id that a sign-in may change, by workspace, and adds the slugs of
 // these workspaces to named. It looks at the workspaces of the accounts that the claims match, and at those of named,
 // which the person may join by a rule.
-func (store *DB) followingGroups(
+func (store *Store) followingGroups(
 	ctx context.Context, org identity.OrgID, s *account.SignIn, names map[string]bool,
 ) (map[identity.WorkspaceID][]identity.UserID, error) {
 	groups, ok := s.Claims.Groups(s.Org)
@@ -70,7 +70,7 @@ func (store *DB) followingGroups(
 }
 
 // saveFollowing writes the groups that a sign-in has changed, after the workspaces.
-func (store *DB) saveFollowing(ctx context.Context, s *account.SignIn) error {
+func (store *Store) saveFollowing(ctx context.Context, s *account.SignIn) error {
 	for _, g := range s.Groups {
 		if len(g.Recorded()) == 0 {
 			continue

@@ -1,0 +1,22 @@
+// Package accounts stores people, their workspaces, groups, credentials and sessions in SQLite or PostgreSQL.
+package accounts
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+)
+
+// Store is a database, or one transaction on it, with the statements of accounts.
+type Store struct{ *db.DB }
+
+// NewStore returns the statements of accounts on a database or transaction.
+func NewStore(d *db.DB) *Store { return &Store{d} }
+
+// inTx runs fn in a transaction, and commits if fn succeeds; see db.DB.InTx.
+func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
+	return store.InTx(ctx, func(tx *db.DB) error { return fn(NewStore(tx)) })
+}
+
+// forCredentials returns store with the connections that are reserved for looking up credentials.
+func (store *Store) forCredentials() *Store { return NewStore(store.ForCredentials()) }
