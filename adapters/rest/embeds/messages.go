@@ -113,7 +113,7 @@ func (a *handlers) recheckAnswers(ctx context.Context, org *identity.Org, stream
 
 // passOf returns the session of the visitor who reads an answer.
 func passOf(s *server.Stream) embed.Pass {
-	return s.Body.(*answer).asking.Pass() //nolint:errcheck,forcetypeassert // answers has no other streams
+	return s.Body.(*answer).asking.Pass() //nolint:errcheck // answers has no other streams
 }
 
 // Run relays the answer until it ends, or the visitor is gone, reads too slowly or is no longer admitted, or the server

@@ -41,7 +41,7 @@ func WithObservation(r *http.Request, o *Observation) *http.Request {
 
 // Observed returns what is known of a request, which has to come through ServeHTTP of an API.
 func Observed(r *http.Request) *Observation {
-	return r.Context().Value(observationKey{}).(*Observation) //nolint:errcheck,forcetypeassert // see above
+	return r.Context().Value(observationKey{}).(*Observation) //nolint:errcheck // see above
 }
 
 // PathVar returns the part of the path that a variable of the route stands for.
