@@ -118,10 +118,11 @@ func (a *handlers) embedPage(r *server.Call) (ports.Answer, error) {
 	err := a.LimitFailedAuth(r.ReplyHeader, server.Observed(r.Request), token, visit.At)
 	if err == nil {
 		limit := a.visitLimit(r.ReplyHeader, r.Request, visit.Origin, visit.At, "page")
-		e, ticket, err = a.Services.Embeds.Ticket(r.Context(), visit, token, func(t *embed.Token, count embed.Counted) error {
+		admit := func(t *embed.Token, count embed.Counted) error {
 			embedToken = t
 			return limit(t, count)
-		})
+		}
+		e, ticket, err = a.Services.Embeds.Ticket(r.Context(), visit, token, admit)
 		isListed = embedToken != nil && visit.Origin != embed.NoOrigin && embedToken.Admits(visit.Origin)
 		if errors.Is(err, embed.ErrTokenInvalid) && visit.Origin != embed.NoOrigin {
 			isListed, _ = a.Services.Embeds.Expected(r.Context(), visit) // an outage: the page cannot be framed

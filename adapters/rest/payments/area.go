@@ -8,7 +8,7 @@ func Area(api *server.API) server.Area {
 	a := handlers{api}
 	return server.Area{
 		Name:       "payments",
-		Operations: append(paymentOperations(), server.Post(webhookPaths+"{gateway}/{org}", server.Signed(receiveEvent))),
+		Operations: paymentOperations(),
 		Public:     a.sandboxRoutes(),
 		AnyHost:    webhookPaths,
 	}
@@ -37,5 +37,6 @@ func paymentOperations() []server.Operation {
 		server.Post(paymentPaths+"/usage", server.Command(reportUsage)),
 		server.Post(sandboxIntent+"/confirm", server.Outbound(confirmSandboxIntent)),
 		server.Post(sandboxIntent+"/authenticate", server.Outbound(authenticateSandboxIntent)),
+		server.Post(webhookPaths+"{gateway}/{org}", server.Signed(receiveEvent)),
 	}
 }

@@ -84,7 +84,8 @@ const (
 // in the path is the credential.
 func (a *handlers) sandboxRoutes() []server.Route {
 	return []server.Route{
-		a.NewPage(http.MethodGet, sandboxPage, a.showSandboxPage), a.NewPage(http.MethodPost, sandboxPage, a.showSandboxPage),
+		a.NewPage(http.MethodGet, sandboxPage, a.showSandboxPage),
+		a.NewPage(http.MethodPost, sandboxPage, a.showSandboxPage),
 	}
 }
 

@@ -108,7 +108,8 @@ func (r *Call) readAgain(stored ports.Answer) (ports.Answer, error) {
 		return ports.Answer{}, errNoLongerReadable
 	}
 	repeat := *r
-	repeat.Request, repeat.Operation = mux.SetURLVars(WithObservation(hr, new(*Observed(r.Request))), match.Vars), get.op
+	hr = WithObservation(hr, new(*Observed(r.Request)))
+	repeat.Request, repeat.Operation = mux.SetURLVars(hr, match.Vars), get.op
 	repeat.Payload, repeat.Query, repeat.Match = nil, nil, nil
 	current, _, err := get.read(&repeat)
 	if err != nil {

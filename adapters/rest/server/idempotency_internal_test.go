@@ -36,7 +36,8 @@ func TestAResponseThatAsksToWaitIsNotStoredUnderItsIdempotencyKey(t *testing.T) 
 	for _, kind := range []fault.Kind{fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired} {
 		for wait, want := range map[time.Duration]bool{0: true, time.Second: false} {
 			refusal := &fault.Error{Kind: kind, Code: "payment_pending", Detail: "Wait.", RetryAfter: wait}
-			_, kept := a.outcome(observed(httptest.NewRequest(http.MethodPost, "/api/payments/subscriptions", nil)), refusal)
+			r := observed(httptest.NewRequest(http.MethodPost, "/api/payments/subscriptions", nil))
+			_, kept := a.outcome(r, refusal)
 			if kept != want {
 				t.Errorf("kept = %v for a refusal of kind %d that asks to wait for %s", kept, kind, wait)
 			}

@@ -69,8 +69,8 @@ func showProblem(r *Call) (ports.Answer, error) {
 	err := problemTemplate.Execute(&page, declaration)
 	return ports.Answer{Status: http.StatusOK, Body: page.Bytes(), Header: map[string]string{
 		"Content-Type": "text/html; charset=utf-8",
-		"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
-			"frame-ancestors 'none'",
+		"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; " +
+			"form-action 'none'; frame-ancestors 'none'",
 		"Cache-Control": "public, max-age=300",
 	}}, err
 }

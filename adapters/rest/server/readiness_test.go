@@ -97,7 +97,8 @@ func TestReadiness(t *testing.T) {
 		a.readiness = readiness{check: func(context.Context) error { return down }, log: a.Log}
 		for range 5 {
 			w := httptest.NewRecorder()
-			ready.ServeHTTP(w, observed(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/health/ready", nil)))
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/health/ready", nil)
+			ready.ServeHTTP(w, observed(r))
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
 				!strings.Contains(w.Body.String(), `"unavailable"`) {
 				t.Errorf("answered %d %s", w.Code, w.Body)

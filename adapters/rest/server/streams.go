@@ -166,7 +166,8 @@ func (s *Stream) refuse(err error) {
 // Begin sends the header, with what the body has not set.
 func (s *Stream) Begin() {
 	for name, value := range map[string]string{
-		"Content-Type": s.Produces, "Cache-Control": "no-store", "X-Accel-Buffering": "no", // nginx would keep parts of it
+		"Content-Type": s.Produces, "Cache-Control": "no-store",
+		"X-Accel-Buffering": "no", // nginx would keep parts of it
 	} {
 		if s.ReplyHeader.Get(name) == "" {
 			s.ReplyHeader.Set(name, value)
