@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/events"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -92,7 +93,7 @@ func sandboxAccounts(t *testing.T, url func(*testing.T) string) {
 		db := open(t, address, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 		require.NoError(t, err)
-		return sqlstore.NewSandboxAccounts(db), sqlstore.NewSandboxAccounts(open(t, address, sealer)),
+		return payments.NewSandboxAccounts(db.DB), payments.NewSandboxAccounts(open(t, address, sealer).DB),
 			[2]identity.OrgID{ids["one"], ids["two"]}
 	})
 }

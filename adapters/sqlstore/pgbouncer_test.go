@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract"
@@ -25,7 +26,7 @@ func TestPgBouncer(t *testing.T) {
 			t.Errorf("statement_timeout is %s", got)
 		}
 		contract.PresenceSignals(t, func() ports.PresenceSignals {
-			return sqlstore.NewPresenceSignals(open(t, url, databases.Keyring(t)),
+			return presences.NewSignals(open(t, url, databases.Keyring(t)).DB,
 				sqlstore.Config{URL: secret.New(url)})
 		})
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -21,7 +22,7 @@ import (
 func TestPresenceSignals(t *testing.T) {
 	url := databases.Engines["postgres"](t)
 	node := func() ports.PresenceSignals {
-		return sqlstore.NewPresenceSignals(open(t, url, databases.Keyring(t)), sqlstore.Config{URL: secret.New(url)})
+		return presences.NewSignals(open(t, url, databases.Keyring(t)).DB, sqlstore.Config{URL: secret.New(url)})
 	}
 	contract.PresenceSignals(t, node)
 
@@ -53,7 +54,7 @@ func TestPresenceSignals(t *testing.T) {
 		ends := func(host string, silence func(heard <-chan identity.OrgID)) {
 			t.Helper()
 			u.Host = host
-			signals := sqlstore.NewPresenceSignals(open(t, url, databases.Keyring(t)),
+			signals := presences.NewSignals(open(t, url, databases.Keyring(t)).DB,
 				sqlstore.Config{URL: secret.New(u.String())})
 			ctx, stop := context.WithCancel(t.Context())
 			heard, ended := make(chan identity.OrgID, 10), make(chan error, 1)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -62,7 +63,7 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 		note := func(after time.Duration) {
 			t.Helper()
 			system := identity.System("", "", "test", fixture.At.Add(after))
-			require.NoError(t, db.NoteReferences(ctx, system))
+			require.NoError(t, prompts.NewStore(db.DB).NoteReferences(ctx, system))
 		}
 		told := func(when string, times int) {
 			t.Helper()

@@ -16,7 +16,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/sources"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/webhooks"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -75,18 +74,3 @@ func NewIdempotency(store *DB) *idempotency.Store {
 
 // NewWebhookQueue returns the queue of webhooks, which queues jobs too.
 func NewWebhookQueue(store *DB) *webhooks.Queue { return webhooks.NewQueue(store.DB, jobs.Enqueue) }
-
-// NewSandboxAccounts returns the accounts of the payment sandbox in a database.
-func NewSandboxAccounts(store *DB) *payments.SandboxAccounts {
-	return payments.NewSandboxAccounts(payments.NewStore(store.DB))
-}
-
-// NewPresenceSignals returns the signals of a PostgreSQL database; see presences.NewPresenceSignals.
-func NewPresenceSignals(store *DB, c Config) *presences.PresenceSignals {
-	return presences.NewPresenceSignals(presences.NewStore(store.DB), c)
-}
-
-// NoteReferences notes which references to prompts have been lost; see prompts.Store.NoteReferences.
-func (store *DB) NoteReferences(ctx context.Context, by identity.Actor) error {
-	return prompts.NewStore(store.DB).NoteReferences(ctx, by)
-}

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	sqlpayments "github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -86,7 +87,7 @@ func newWorld(t *testing.T, url string) *world {
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 	require.NoError(t, err)
 	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]},
-		books: sqlstore.NewSandboxAccounts(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
+		books: sqlpayments.NewSandboxAccounts(db.DB), calm: map[identity.OrgID]*sandbox.Gateway{}}
 	for _, org := range w.orgs {
 		w.calm[org] = sandbox.New(org, w.books, time.Now, mac,
 			func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	core "github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -95,7 +96,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				return err
 			}},
 			{"the clock of a sandbox", func() error {
-				return sqlstore.NewSandboxAccounts(db).Write(t.Context(), by.Org, "sandbox",
+				return payments.NewSandboxAccounts(db.DB).Write(t.Context(), by.Org, "sandbox",
 					func([]byte) ([]byte, error) { return []byte("{}"), nil })
 			}},
 			{"a statement without an event", func() error {

@@ -140,8 +140,8 @@ type SandboxAccounts struct{ db *Store }
 
 var _ ports.SandboxAccounts = (*SandboxAccounts)(nil)
 
-// NewSandboxAccounts returns the accounts in db.
-func NewSandboxAccounts(store *Store) *SandboxAccounts { return &SandboxAccounts{store} }
+// NewSandboxAccounts returns the accounts in a database.
+func NewSandboxAccounts(d *db.DB) *SandboxAccounts { return &SandboxAccounts{NewStore(d)} }
 
 // Read implements ports.SandboxAccounts.
 func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {

@@ -17,22 +17,22 @@ import (
 // presenceChannel is what LISTEN and NOTIFY name.
 const presenceChannel = "atrium_presence"
 
-// PresenceSignals announces changed presences with NOTIFY.
-type PresenceSignals struct {
+// Signals announces changed presences with NOTIFY.
+type Signals struct {
 	db  *Store
 	url string
 }
 
-var _ ports.PresenceSignals = (*PresenceSignals)(nil)
+var _ ports.PresenceSignals = (*Signals)(nil)
 
-// NewPresenceSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
+// NewSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
 // has none.
-func NewPresenceSignals(store *Store, c db.Config) *PresenceSignals {
-	return &PresenceSignals{db: store, url: engine.PrimaryURL(c.URL.Reveal())}
+func NewSignals(d *db.DB, c db.Config) *Signals {
+	return &Signals{db: NewStore(d), url: engine.PrimaryURL(c.URL.Reveal())}
 }
 
 // Announce implements ports.PresenceSignals.
-func (s *PresenceSignals) Announce(ctx context.Context, org identity.OrgID) error {
+func (s *Signals) Announce(ctx context.Context, org identity.OrgID) error {
 	var void string
 	_, err := s.db.Get(ctx, &void, `SELECT pg_notify(?, ?)::text`, presenceChannel, string(org))
 	return err
@@ -40,7 +40,7 @@ func (s *PresenceSignals) Announce(ctx context.Context, org identity.OrgID) erro
 
 // Listen implements ports.PresenceSignals. It has its own connection, on which hours may pass without a message. Once
 // it is established, no deadline ends it, only TCP keep-alives.
-func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
+func (s *Signals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
 	dialer := &listenDialer{
 		plain: net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
 			Interval: 5 * time.Second, Count: 3}}}

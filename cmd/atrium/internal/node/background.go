@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -163,7 +164,7 @@ func (n *Node) noteReferences(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		by := identity.System("", "", "prompt references", time.Now())
-		if err := n.DB.NoteReferences(ctx, by); err != nil && ctx.Err() == nil {
+		if err := prompts.NewStore(n.DB.DB).NoteReferences(ctx, by); err != nil && ctx.Err() == nil {
 			n.Log.Warn("references to prompts were not noted; retrying", "error", err)
 		}
 		select {

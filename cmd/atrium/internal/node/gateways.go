@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	sqlpayments "github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/configs"
@@ -40,7 +41,7 @@ type Gateways struct {
 func newGateways(
 	ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *Orgs,
 ) (*Gateways, error) {
-	g := &Gateways{accounts: sqlstore.NewSandboxAccounts(db), mac: func(text string) string {
+	g := &Gateways{accounts: sqlpayments.NewSandboxAccounts(db.DB), mac: func(text string) string {
 		// Two fingerprints, since each is cut to 64 bits.
 		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text),
 			[]byte("sandbox 2"))

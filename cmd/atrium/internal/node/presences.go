@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/redis"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -25,7 +26,7 @@ func NewPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignal
 	case !c.Redis.URL.IsZero():
 		return redis.New(c.Redis)
 	default:
-		return sqlstore.NewPresenceSignals(db, c.Database), func() {}, nil
+		return presences.NewSignals(db.DB, c.Database), func() {}, nil
 	}
 }
 
