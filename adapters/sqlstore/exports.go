@@ -56,20 +56,20 @@ func (s *Erasures) exportEvents(
 	if err := s.db.List(ctx, &spaces, `SELECT id FROM workspaces WHERE org_id = ? ORDER BY id`, org); err != nil {
 		return err
 	}
-	left := account.MaxExported
+	rest := account.MaxExported
 	for _, ws := range append([]identity.WorkspaceID{""}, spaces...) {
-		rows, more, err := s.db.exportRows(ctx, left, exportedEvents, org, ws, id, org, ws, id)
+		rows, isTruncated, err := s.db.exportRows(ctx, rest, exportedEvents, org, ws, id, org, ws, id)
 		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
 			continue
 		}
-		if err := emit(account.ExportSection{Name: "events", Rows: rows, Truncated: more ||
-			len(rows) == left}); err != nil {
+		if err := emit(account.ExportSection{Name: "events", Rows: rows, Truncated: isTruncated ||
+			len(rows) == rest}); err != nil {
 			return err
 		}
-		if left -= len(rows); left <= 0 {
+		if rest -= len(rows); rest <= 0 {
 			return nil
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Erasures) exportEvents(
 // exportRows reads at most limit rows of any shape, and whether there are more.
 func (store *DB) exportRows(
 	ctx context.Context, limit int, query string, args ...any,
-) (found []map[string]any, more bool, err error) {
+) (found []map[string]any, isTruncated bool, err error) {
 	rows, err := store.Rows(ctx, query, append(args, limit+1)...)
 	if err != nil {
 		return nil, false, err

@@ -129,20 +129,20 @@ type Overdue struct {
 // Overdue returns how many deleted workspaces and templates are kept a day longer than they can be restored.
 func (store *DB) Overdue(ctx context.Context, now time.Time) (o Overdue, err error) {
 	const day = 24 * time.Hour
-	before, templatesBefore := db.Micros(now.Add(-account.RestoreWithin-day)),
+	workspacesBefore, templatesBefore := db.Micros(now.Add(-account.RestoreWithin-day)),
 		db.Micros(now.Add(-access.RestoreWithin-day))
 	_, err = store.Get(ctx, &o, `SELECT
 		(SELECT COUNT(*) FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?) AS workspaces,
 		(SELECT COUNT(*) FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ?) AS prompts,
 		(SELECT COUNT(*) FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ?) AS chats`,
-		before, templatesBefore, templatesBefore)
+		workspacesBefore, templatesBefore, templatesBefore)
 	return o, err
 }
 
 // ClaimSweep reports whether the caller is the one to sweep now: no node has begun to within the interval.
 func (store *DB) ClaimSweep(ctx context.Context, now time.Time, interval time.Duration) (bool, error) {
 	// a time in the future is that of a clock that was wrong
-	claimed, err := store.Exec(ctx, `UPDATE keyring SET swept_at = ? WHERE one = 1 AND (swept_at <= ? OR swept_at > ?)`,
+	count, err := store.Exec(ctx, `UPDATE keyring SET swept_at = ? WHERE one = 1 AND (swept_at <= ? OR swept_at > ?)`,
 		db.Micros(now), db.Micros(now.Add(-interval)), db.Micros(now))
-	return claimed > 0, err
+	return count > 0, err
 }

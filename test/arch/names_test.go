@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +20,6 @@ var refusedNames = wordSet(`about above across after again against along alone a
 	we went were what when where whether which while who whole whom whose why will with within without would written
 	wrong yet you`)
 
-// pending are the folders whose names are not nouns yet, without those below.
-var pending = []string{"adapters/sqlstore"}
-
 func wordSet(text string) map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(text) {
@@ -37,7 +33,7 @@ func wordSet(text string) map[string]bool {
 func TestLocalsAndParametersAreNouns(t *testing.T) {
 	all, participles := 0, 0
 	for _, s := range sources(t) {
-		if s.test() || s.generated() || strings.HasPrefix(s.path, "ports/mocks/") || isPending(s.path) {
+		if s.test() || s.generated() || strings.HasPrefix(s.path, "ports/mocks/") {
 			continue
 		}
 		for _, name := range localNames(s.file) {
@@ -56,10 +52,6 @@ func TestLocalsAndParametersAreNouns(t *testing.T) {
 		t.Errorf("%d of %d names are participles, more than %d", participles, all, most)
 	}
 	t.Logf("%d names, of which %d participles", all, participles)
-}
-
-func isPending(name string) bool {
-	return slices.Contains(pending, path.Dir(name))
 }
 
 // isParticiple reports whether a name looks like a past participle.
@@ -156,7 +148,7 @@ func looksLikeTime(e ast.Expr) bool {
 // TestConditionsWithBothOperatorsHaveParentheses finds && that stands beside || without parentheses.
 func TestConditionsWithBothOperatorsHaveParentheses(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.generated() || isPending(s.path) {
+		if s.generated() {
 			continue
 		}
 		for _, condition := range mixedConditions(s.file) {
