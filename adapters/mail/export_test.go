@@ -14,8 +14,8 @@ func Trust(t *testing.T, m ports.Mailer, roots *x509.CertPool) {
 	internals(t, m).roots = roots
 }
 
-// Hurry gives each mail of m no longer than d.
-func Hurry(t *testing.T, m ports.Mailer, d time.Duration) {
+// ShortenTimeouts gives each mail of m no longer than d.
+func ShortenTimeouts(t *testing.T, m ports.Mailer, d time.Duration) {
 	t.Helper()
 	internals(t, m).longest = d
 }

@@ -225,7 +225,7 @@ func TestTheTimeOfAMail(t *testing.T) {
 		server := fixture.NewSMTP(t, "starttls")
 		server.Answer("EHLO", fixture.Hang)
 		m := mailer(t, server, config(server, ""))
-		mail.Hurry(t, m, short)
+		mail.ShortenTimeouts(t, m, short)
 		begun := time.Now()
 		err := m.Send(context.WithoutCancel(t.Context()), invitation)
 		late(t, begun)

@@ -156,7 +156,7 @@ func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testin
 				h.webhooks.EXPECT().List(gomock.Any(), identity.WorkspaceID("wsp_1")).AnyTimes().DoAndReturn(
 					func(context.Context, identity.WorkspaceID) ([]webhook.Endpoint, error) {
 						reads++
-						return slices.Repeat([]webhook.Endpoint{{Told: true}}, reads), nil
+						return slices.Repeat([]webhook.Endpoint{{FailureNotified: true}}, reads), nil
 					})
 				h.call("GET", "/api/me", "")
 				tt.then(h)

@@ -136,8 +136,8 @@ func filesWith(t *testing.T, path, text string) (in []string) {
 	return in
 }
 
-// leaveTraces stores everything that can name a person.
-func leaveTraces(t *testing.T, db *sqlstore.DB, system identity.Actor) (team *fixture.Team, who identity.UserID) {
+// storePersonalData stores everything that can name a person.
+func storePersonalData(t *testing.T, db *sqlstore.DB, system identity.Actor) (team *fixture.Team, who identity.UserID) {
 	t.Helper()
 	ctx, s := t.Context(), db.Stores()
 	team = fixture.NewTeam(t, s, system.Org)
@@ -188,7 +188,7 @@ func TestNothingNamesAnErasedPerson(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			at := url(t)
 			db, system, direct := signing(t, at)
-			team, who := leaveTraces(t, db, system)
+			team, who := storePersonalData(t, db, system)
 			link(t, db)
 			if _, err := db.Stores().Workspaces.Update(t.Context(), system, team.Workspace.ID, nil,
 				func(w *account.Workspace) error {
@@ -256,7 +256,7 @@ func workspacesOf(t *testing.T, db *sqlx.DB) (ids []identity.WorkspaceID) {
 
 func TestARedactionHidesNoChangeOfAnother(t *testing.T) {
 	db, system, direct := signing(t, databases.Engines["sqlite"](t))
-	_, who := leaveTraces(t, db, system)
+	_, who := storePersonalData(t, db, system)
 	link(t, db)
 	change := `UPDATE events SET type = 'workspace.kept' WHERE actor_id = '` + string(who) + `'`
 	if _, err := direct.ExecContext(t.Context(), change); err != nil {

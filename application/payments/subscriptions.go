@@ -67,7 +67,7 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	case c == nil || c.Subscription == nil:
 		return nil, payment.ErrNoSubscription
 	}
-	if stale || payment.MayManage(by) != nil || !c.Subscription.Asks() { // a slow gateway is waited for once
+	if stale || payment.MayManage(by) != nil || !c.Subscription.NeedsAction() { // a slow gateway is waited for once
 		v, err := s.view(ctx, by, t, c)
 		if err != nil {
 			return nil, err

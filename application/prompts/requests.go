@@ -230,7 +230,7 @@ func settleOne(
 func authorOf(
 	ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest,
 ) (identity.Actor, error) {
-	author := identity.Deputy(by, r.By, r.Key, r.Ceiling)
+	author := identity.ActorFor(by, r.By, r.Key, r.Ceiling)
 	u, memberships, err := tx.Users.Get(ctx, by.Org, r.By)
 	if errors.Is(err, account.ErrUserNotFound) || (err == nil && !u.DisabledAt.IsZero()) {
 		return author, nil

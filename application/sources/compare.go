@@ -89,7 +89,7 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 		return context.Cause(ctx)
 	case err != nil:
 		if _, ok := failureCode(err); ok {
-			return job.Final(answer(err))
+			return job.Final(toFault(err))
 		}
 		return err
 	}

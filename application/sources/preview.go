@@ -57,7 +57,7 @@ func (s *Service) PreviewSheet(
 	}
 	sheet, connection, err := s.showSheet(ctx, by, location)
 	if err != nil {
-		return SheetPreview{}, answer(err)
+		return SheetPreview{}, toFault(err)
 	}
 	sheet.Preview.Rows = sheet.Preview.Rows[:min(len(sheet.Preview.Rows), rows)]
 	location.Connection = connection
@@ -95,7 +95,7 @@ func (s *Service) PreviewTable(
 		return err
 	})
 	if err != nil {
-		return TablePreview{}, answer(err)
+		return TablePreview{}, toFault(err)
 	}
 	s.previewed(ctx, by, "", source.Location{Connection: account, Table: q.Table})
 	out.Headers = headers(out.Preview)
@@ -141,7 +141,7 @@ func (s *Service) Tables(
 		return err
 	})
 	if err != nil {
-		return nil, answer(err)
+		return nil, toFault(err)
 	}
 	return tables, nil
 }

@@ -44,9 +44,9 @@ var (
 	}
 )
 
-// answer converts an error of reading into one for the caller. Errors that callers know stay as they
+// toFault converts an error of reading into one for the caller. Errors that callers know stay as they
 // are.
-func answer(err error) error {
+func toFault(err error) error {
 	code, ok := errors.AsType[connection.Code](err)
 	if !ok {
 		return err

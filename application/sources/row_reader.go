@@ -246,8 +246,8 @@ func (r *rowReader) limit() int {
 	return r.maxRows + 1
 }
 
-// take handles a batch.
-func (r *rowReader) take(b column.Batch) error {
+// addBatch maps and emits the rows of a batch.
+func (r *rowReader) addBatch(b column.Batch) error {
 	if !r.started {
 		if len(b.Missing) > 0 {
 			return source.ErrSourceChanged

@@ -118,7 +118,7 @@ func (s *Service) ReadRows(
 		err = s.readTableRows(ctx, by, src, offer, r)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
-		return RowsEnd{}, answer(err)
+		return RowsEnd{}, toFault(err)
 	}
 	return r.end()
 }
@@ -135,7 +135,7 @@ func (s *Service) readSheetRows(
 		Within: offer.Rows.Seconds}
 	_, err := s.withAccount(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
 		target.Account, r.ctx = credential, ctx
-		return s.deps.Sheets.Rows(ctx, by.Workspace, target, q, r.take)
+		return s.deps.Sheets.Rows(ctx, by.Workspace, target, q, r.addBatch)
 	})
 	return err
 }
@@ -154,6 +154,6 @@ func (s *Service) readTableRows(
 		target.Limits.Statement, target.Limits.Total = offer.Rows.Seconds, offer.Rows.Seconds
 		target.Limits.Bytes = int64(offer.Rows.Bytes)
 		r.ctx = ctx
-		return w.Rows(ctx, target, q, r.take)
+		return w.Rows(ctx, target, q, r.addBatch)
 	})
 }

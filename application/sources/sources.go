@@ -163,7 +163,7 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 	}
 	r, err := s.read(ctx, by, d.Location, columnsQuery(d.Mapping))
 	if err != nil {
-		return source.Reading{}, answer(err)
+		return source.Reading{}, toFault(err)
 	}
 	s.previewed(ctx, by, "", r.Location)
 	if err := r.HeaderCertain(); err != nil {
@@ -244,7 +244,7 @@ func (s *Service) Reread(
 	if err == nil {
 		s.previewed(ctx, by, src.ID, r.Location)
 	}
-	return r, answer(err)
+	return r, toFault(err)
 }
 
 // Map replaces the mapping of a source whose table Reread has read, and queues a refresh. The returned

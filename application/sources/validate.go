@@ -115,7 +115,7 @@ func failureCode(err error) (code string, ok bool) {
 	if err == nil {
 		return "", true
 	}
-	if f, ok := errors.AsType[*fault.Error](answer(err)); ok && f.Kind != fault.Unavailable {
+	if f, ok := errors.AsType[*fault.Error](toFault(err)); ok && f.Kind != fault.Unavailable {
 		return f.Code, true
 	}
 	return "", false

@@ -27,7 +27,7 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, endpoint we
 		text = "It was disabled, because it answered with the status 410."
 	case e.Reason == webhook.Expired:
 		text = "It was disabled, because no delivery has succeeded for five days."
-	case e.Status() == webhook.Failing && e.Told:
+	case e.Status() == webhook.Failing && e.FailureNotified:
 		text = "No delivery has succeeded for an hour. After five days it will be disabled."
 	default:
 		return nil // it has recovered, or a user disabled it

@@ -39,12 +39,12 @@ func TestTheAdminWhoMadeAnEndpointIsMailedWhatIsTrueOfItThen(t *testing.T) {
 	}{
 		"gone":     {func(e *webhook.Endpoint) { e.Enabled, e.Reason = false, webhook.Gone }, mailed, nil, "410"},
 		"disabled": {func(e *webhook.Endpoint) { e.Enabled, e.Reason = false, webhook.Expired }, mailed, nil, "five days"},
-		"failing":  {func(e *webhook.Endpoint) { e.Failures, e.Told = 9, true }, mailed, nil, "an hour"},
+		"failing":  {func(e *webhook.Endpoint) { e.Failures, e.FailureNotified = 9, true }, mailed, nil, "an hour"},
 		"recovered, and failing again for a moment": {func(e *webhook.Endpoint) { e.Failures = 1 }, mailed, nil, ""},
 		"disabled by a user":                        {func(e *webhook.Endpoint) { e.Enabled = false }, mailed, nil, ""},
-		"no admin any more": {func(e *webhook.Endpoint) { e.Failures, e.Told = 9, true },
+		"no admin any more": {func(e *webhook.Endpoint) { e.Failures, e.FailureNotified = 9, true },
 			account.Member{Role: identity.Member, Email: "ann@example.com"}, nil, ""},
-		"not in the workspace any more": {func(e *webhook.Endpoint) { e.Failures, e.Told = 9, true },
+		"not in the workspace any more": {func(e *webhook.Endpoint) { e.Failures, e.FailureNotified = 9, true },
 			account.Member{}, account.ErrMemberNotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

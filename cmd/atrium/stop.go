@@ -49,7 +49,7 @@ func (s *httpServer) stop(ctx context.Context) error {
 		s.log.Info("draining", "for", s.drain.String())
 		s.api.Drain()
 		time.Sleep(s.drain)
-		if err := node.RefuseNewcomers(s.listener); err != nil {
+		if err := node.StopAccepting(s.listener); err != nil {
 			s.log.Warn("clients that connect at this moment may get an error", "reason", err)
 		} else {
 			time.Sleep(newcomersWait)

@@ -228,8 +228,8 @@ func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
 	})
 }
 
-// letIn is the oracle: it splits both sides by other means, and compares part by part.
-func letIn(list []string, origin string) bool {
+// isAdmitted is the oracle: it splits both sides by other means, and compares part by part.
+func isAdmitted(list []string, origin string) bool {
 	from, err := url.Parse(origin)
 	if err != nil || from.Opaque != "" || from.User != nil || from.Path != "" || from.RawQuery != "" ||
 		from.Fragment != "" || strings.ContainsAny(origin, "?#%") {
@@ -313,7 +313,7 @@ func TestRandomOriginsAreLetInOnlyIfListed(t *testing.T) {
 		if got {
 			accepted++
 		}
-		if want := letIn(oracleList, s); got != want {
+		if want := isAdmitted(oracleList, s); got != want {
 			t.Fatalf("%q is let in: %v; the oracle says %v", s, got, want)
 		}
 	}
@@ -367,7 +367,7 @@ func FuzzOrigin(f *testing.F) {
 			if strings.ContainsAny(string(o), " ;,'\"<>*\r\n\x00") {
 				t.Errorf("%q reads as %q, which cannot stand in a header", s, o)
 			}
-			if got := o.IsIn(list); got && !letIn(oracleList, s) {
+			if got := o.IsIn(list); got && !isAdmitted(oracleList, s) {
 				t.Errorf("%q is let in", s)
 			}
 		}

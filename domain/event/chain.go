@@ -155,8 +155,8 @@ func (v *Verifier) Resume(seq int64, hash []byte) {
 // Part returns the result of a part after which others follow.
 func (v *Verifier) Part() Part { return Part{Report: v.report, Next: v.seq} }
 
-// Linked checks the next link, in the order of Seq.
-func (v *Verifier) Linked(l *Link) {
+// CheckLink checks the next link, in the order of Seq.
+func (v *Verifier) CheckLink(l *Link) {
 	switch {
 	case v.chain == nil:
 		v.fail(l.ID, l.Seq, "it is linked, and its workspace has no chain")

@@ -66,7 +66,7 @@ func (t *trail) verify() event.Report {
 	slices.SortStableFunc(t.linked, func(a, b *event.Link) int { return int(a.Seq - b.Seq) })
 	v := event.NewVerifier(digest, "org", "acme", t.chain, t.began)
 	for _, l := range t.linked {
-		v.Linked(l)
+		v.CheckLink(l)
 	}
 	for _, l := range t.unlinked {
 		v.Unlinked(l)
@@ -170,7 +170,7 @@ func TestVerify(t *testing.T) {
 	t.Run("breaks beyond the first ones are counted", func(t *testing.T) {
 		v := event.NewVerifier(digest, "org", "acme", nil, nil)
 		for range 30 {
-			v.Linked(signed("x"))
+			v.CheckLink(signed("x"))
 		}
 		if r := v.Report(); r.Broken != 30 || len(r.Breaks) != 20 {
 			t.Errorf("%d broken, %d named", r.Broken, len(r.Breaks))

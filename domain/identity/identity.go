@@ -140,9 +140,9 @@ func System(org OrgID, ws WorkspaceID, purpose string, now time.Time) Actor {
 	return Actor{Org: org, Workspace: ws, Role: Owner, Ceiling: Owner, At: now.UTC(), Request: Request{ID: purpose}}
 }
 
-// Deputy returns the actor for work that user asked for earlier and that is done now, in a request of by or in a job.
+// ActorFor returns the actor for work that user asked for earlier and that is done now, in a request of by or in a job.
 // It has no role until the caller sets the role that user has now. ceiling and key belong to the earlier request.
-func Deputy(by Actor, user UserID, key KeyID, ceiling Role) Actor {
+func ActorFor(by Actor, user UserID, key KeyID, ceiling Role) Actor {
 	return Actor{Org: by.Org, User: user, Workspace: by.Workspace, Ceiling: ceiling, Key: key, At: by.At,
 		Request: Request{ID: by.Request.ID}}
 }

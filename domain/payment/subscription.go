@@ -108,9 +108,9 @@ func (s *Subscription) setUnpaidSince(previous *Subscription, moment time.Time) 
 	}
 }
 
-// Asks reports whether the payer may have to act: to pay for the first time, for a change or for a renewal, or to
-// add a method before the trial ends.
-func (s *Subscription) Asks() bool {
+// NeedsAction reports whether the payer may have to act: to pay for the first time, for a change or for a renewal, or
+// to add a method before the trial ends.
+func (s *Subscription) NeedsAction() bool {
 	return s.Status == Incomplete || s.Status == Trialing || s.Status == PastDue || s.Confirming
 }
 

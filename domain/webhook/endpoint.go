@@ -91,10 +91,10 @@ type Endpoint struct {
 	Enabled     bool
 	Reason      Reason // why Atrium disabled it; empty if a user did, or it is enabled
 
-	Failures     int       // deliveries that failed since the last one that succeeded
-	FailingSince time.Time // the first of them; zero without failures
-	Told         bool      // that it is failing
-	SucceededAt  time.Time // zero: never
+	Failures        int       // deliveries that failed since the last one that succeeded
+	FailingSince    time.Time // the first of them; zero without failures
+	FailureNotified bool      // it was reported that it is failing
+	SucceededAt     time.Time // zero: never
 
 	Secret        int       // the number of its secret, from 1
 	PreviousUntil time.Time // until when the previous secret signs too
@@ -283,7 +283,7 @@ func (e *Endpoint) Status() Status {
 }
 
 // NeedsAttention reports whether e has failed for an hour, or Atrium has disabled it.
-func (e *Endpoint) NeedsAttention() bool { return e.Told || (!e.Enabled && e.Reason != "") }
+func (e *Endpoint) NeedsAttention() bool { return e.FailureNotified || (!e.Enabled && e.Reason != "") }
 
 // IsTriedAlone reports whether e gets one delivery at a time, because the last ones failed.
 func (e *Endpoint) IsTriedAlone() bool { return e.Failures >= SoloFailures }
@@ -303,7 +303,7 @@ func (e *Endpoint) Observe(by identity.Actor, outcomes []Outcome) {
 	}
 	for _, o := range outcomes {
 		if o.Delivered() {
-			if e.Told {
+			if e.FailureNotified {
 				e.Record(by, "webhook.recovered", string(e.ID), map[string]any{"host": e.host()})
 			}
 			e.resetFailures()
@@ -322,8 +322,8 @@ func (e *Endpoint) Observe(by identity.Actor, outcomes []Outcome) {
 	case e.Failures == 0:
 	case age >= disabledAfter:
 		e.disable(by, Expired)
-	case age >= failingAfter && !e.Told:
-		e.Told = true
+	case age >= failingAfter && !e.FailureNotified:
+		e.FailureNotified = true
 		e.Record(by, "webhook.failing", string(e.ID), map[string]any{"host": e.host(), "since": e.FailingSince})
 	}
 }
@@ -336,7 +336,7 @@ func (e *Endpoint) disable(by identity.Actor, reason Reason) {
 
 // resetFailures ends a series of failures.
 func (e *Endpoint) resetFailures() {
-	e.Failures, e.FailingSince, e.Told, e.Reason = 0, time.Time{}, false, ""
+	e.Failures, e.FailingSince, e.FailureNotified, e.Reason = 0, time.Time{}, false, ""
 }
 
 func (e *Endpoint) touch(by identity.Actor) {

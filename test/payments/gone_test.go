@@ -118,7 +118,7 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
 			s.api.AddCard(s.customer, "4242")
 			s.later(time.Minute)
-			s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Unavailable))
+			s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.Unavailable))
 			if _, err := s.subscribe(t, "buy", "basic"); !payment.OutcomeUnknown(err) {
 				t.Fatal(err)
 			}
@@ -138,12 +138,12 @@ func TestACallThatIsLimitedHasNoEffect(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.api.AddCard(s.customer, "4242")
 		s.later(time.Minute)
-		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.RateLimited))
+		s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.RateLimited))
 		_, err := s.subscribe(t, "one", "basic")
 		if wantErr(t, err, payment.ErrGatewayUnavailable); s.mirror(t).Pending != nil {
 			t.Error("a limited call is pending")
 		}
-		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Lost, stripeapi.RateLimited))
+		s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.Lost, stripeapi.RateLimited))
 		_, err = s.subscribe(t, "two", "basic")
 		if err != nil && (!payment.OutcomeUnknown(err) || s.mirror(t).Pending == nil) {
 			t.Errorf("limited after a lost response: %v", err)

@@ -67,7 +67,7 @@ func TestASecondPurchaseIsRefusedAtOnce(t *testing.T) {
 		s.addCard("4242")
 		v, err := s.subscribe(t, "one", "basic")
 		wantErr(t, err, nil)
-		s.api.Provoke(inTurn("GET /v1/subscriptions/"+string(v.ID), stripeapi.Unavailable))
+		s.api.Provoke(inSequence("GET /v1/subscriptions/"+string(v.ID), stripeapi.Unavailable))
 		_, err = s.subscribe(t, "two", "pro")
 		wantErr(t, err, payment.ErrSubscriptionExists)
 		if c := s.mirror(t); c.Pending != nil {

@@ -96,8 +96,8 @@ func wantErr(t *testing.T, got, want error) {
 	}
 }
 
-// inTurn makes successive calls to a path fail with successive faults. The last fault is repeated.
-func inTurn(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
+// inSequence makes successive calls to a path fail with successive faults. The last fault is repeated.
+func inSequence(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
 	return func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		if c.Method+" "+c.Path != path {
 			return stripeapi.None, 0
@@ -113,7 +113,7 @@ func inTurn(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
 func TestARefusedRepetitionBuysNothingTwice(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("4242")
-		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Lost, stripeapi.Denied))
+		s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.Lost, stripeapi.Denied))
 		_, err := s.subscribe(t, "one", "basic")
 		if err != nil && !payment.OutcomeUnknown(err) {
 			t.Errorf("a refusal after a lost answer: %v", err)
@@ -371,7 +371,7 @@ func TestAnInvoiceIsPaidOnceWhateverIsLost(t *testing.T) {
 				_, _, err = s.SetDefault(t.Context(), s.now(), payment.MethodID(good))
 				wantErr(t, err, nil)
 				open := payment.InvoiceID(s.api.OpenInvoices(s.customer)[0])
-				s.api.Provoke(inTurn("POST /v1/invoices/"+string(open)+"/pay", faults...))
+				s.api.Provoke(inSequence("POST /v1/invoices/"+string(open)+"/pay", faults...))
 				_, err = s.PayInvoice(t.Context(), s.now(), "pay", open)
 				if err != nil && !payment.OutcomeUnknown(err) {
 					t.Errorf("a payment without response: %v", err)

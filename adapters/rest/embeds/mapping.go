@@ -85,7 +85,7 @@ func (a *handlers) embedTokenCreated(
 		CreatedAt:         s.CreatedAt,
 		UpdatedAt:         s.UpdatedAt,
 		Token:             token.Reveal(),
-		Snippets:          snippets(a.home(r.Request), token.Reveal()),
+		Snippets:          snippets(a.baseURL(r.Request), token.Reveal()),
 		VisitorSecret:     r.Embeds.VisitorSecret(t).Reveal(),
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 )
 
-// home returns the address of this server for links: the org's canonical one, or else the host of the request.
-func (a *handlers) home(r *http.Request) string {
+// baseURL returns the address of this server for links: the org's canonical one, or else the host of the request.
+func (a *handlers) baseURL(r *http.Request) string {
 	if base := server.Observed(r).Org.BaseURL; base != "" {
 		return base
 	}

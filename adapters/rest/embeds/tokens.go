@@ -188,7 +188,8 @@ func (a *handlers) previewChat(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	return server.OK(openapi.ChatPreview{
-		URL: a.home(r.Request) + "/console/w/" + string(r.By.Workspace) + "/chats/" + string(s.Embedding.Template.ID) +
+		URL: a.baseURL(r.Request) + "/console/w/" + string(r.By.Workspace) + "/chats/" +
+			string(s.Embedding.Template.ID) +
 			"/preview",
 		Session:          s.Text.Reveal(),
 		ExpiresAt:        openapi.Time(s.Pass.ExpiresAt),

@@ -44,7 +44,7 @@ func (o *Operation) CheckBody(body []byte) error {
 		return nil
 	}
 	if !utf8.Valid(body) {
-		return because(ErrMalformedJSON, "The body is not UTF-8, as JSON must be (RFC 8259, section 8.1).")
+		return withDetail(ErrMalformedJSON, "The body is not UTF-8, as JSON must be (RFC 8259, section 8.1).")
 	}
 	r := reader{decoder: jsontext.NewDecoder(bytes.NewBuffer(body))}
 	v, err := r.whole()
@@ -82,7 +82,7 @@ func (o *Operation) bodyMissing() error {
 			detail += " with " + strings.Join(names, ", ")
 		}
 	}
-	return because(ErrMalformedJSON, detail+".")
+	return withDetail(ErrMalformedJSON, detail+".")
 }
 
 var (
@@ -99,7 +99,7 @@ func malformed(err error, offset int64) error {
 	problem := "The body is not valid JSON"
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return because(ErrMalformedJSON, "The body ends in the middle of its JSON value.")
+		return withDetail(ErrMalformedJSON, "The body ends in the middle of its JSON value.")
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		problem = "The body repeats a key of an object"
 	case errors.Is(err, errDepth):
@@ -107,5 +107,5 @@ func malformed(err error, offset int64) error {
 	case errors.Is(err, errTail):
 		problem = "The body goes on after its JSON value"
 	}
-	return because(ErrMalformedJSON, fmt.Sprintf("%s, at byte %d.", problem, offset))
+	return withDetail(ErrMalformedJSON, fmt.Sprintf("%s, at byte %d.", problem, offset))
 }

@@ -40,7 +40,7 @@ func (o *Operation) CheckQuery(rawQuery string) error {
 	}
 	parameters, err := url.ParseQuery(rawQuery)
 	if err != nil {
-		return because(ErrMalformedRequest, "The query has an escape or a separator that is not valid.")
+		return withDetail(ErrMalformedRequest, "The query has an escape or a separator that is not valid.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		p, ok := o.query[name]
@@ -53,9 +53,9 @@ func (o *Operation) CheckQuery(rawQuery string) error {
 		}
 		switch values := parameters[name]; {
 		case !ok:
-			return because(ErrUnknownParameter, "There is no query parameter "+quoteName(name)+" here.")
+			return withDetail(ErrUnknownParameter, "There is no query parameter "+quoteName(name)+" here.")
 		case len(values) > 1:
-			return because(ErrInvalidParameter, "The query parameter "+quoteName(name)+" is given more than once.")
+			return withDetail(ErrInvalidParameter, "The query parameter "+quoteName(name)+" is given more than once.")
 		default:
 			if err := p.check(values[0]); err != nil {
 				return err
@@ -72,7 +72,7 @@ func (o *Operation) CheckHeader(h http.Header) error {
 		p := &o.headers[i]
 		values := h[p.Name]
 		if len(values) > 1 && p.Schema.Type != "array" {
-			return because(ErrInvalidParameter, "The header "+p.Name+" is given more than once.")
+			return withDetail(ErrInvalidParameter, "The header "+p.Name+" is given more than once.")
 		}
 		for _, value := range values {
 			if err := p.check(value); err != nil {
@@ -119,9 +119,10 @@ func (p *parameter) check(s string) error {
 		return ErrInvalidCursor
 	}
 	if p.In == "header" {
-		return because(ErrInvalidParameter, "The header "+p.Name+" has a value that it does not take"+rule+".")
+		return withDetail(ErrInvalidParameter, "The header "+p.Name+" has a value that it does not take"+rule+".")
 	}
-	return because(ErrInvalidParameter, "The query parameter "+quoteName(p.Name)+" has a value that it does not take"+
+	return withDetail(ErrInvalidParameter, "The query parameter "+quoteName(p.Name)+
+		" has a value that it does not take"+
 		rule+".")
 }
 
@@ -142,8 +143,8 @@ func broken(err error) string {
 // quoteName makes a name that a client chose safe to show.
 func quoteName(name string) string { return strconv.QuoteToASCII(schema.Capped(name)) }
 
-// because returns e with details.
-func because(e *fault.Error, detail string) *fault.Error {
+// withDetail returns e with another detail.
+func withDetail(e *fault.Error, detail string) *fault.Error {
 	c := *e
 	c.Detail = detail
 	return &c

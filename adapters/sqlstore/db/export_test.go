@@ -27,8 +27,8 @@ func age[K comparable, V any](r *ttlCache[K, V], by time.Duration) {
 	}
 }
 
-// MoveLastLook makes the last look for changes younger, or older if by is negative.
-func MoveLastLook(db *DB, by time.Duration) { db.observed.looked.Add(int64(by)) }
+// ShiftLastCheck makes the last look for changes younger, or older if by is negative.
+func ShiftLastCheck(db *DB, by time.Duration) { db.observed.looked.Add(int64(by)) }
 
 // AgeChanges makes the rows old that say what transactions have changed, up to the last look.
 func AgeChanges(db *DB) {

@@ -160,9 +160,9 @@ func TestACredentialIsNotReadAgainWhileLooksFindNoChange(t *testing.T) {
 		core.AgeCredentials(l.here.DB, 2*time.Second)
 		if looks {
 			l.look(t, time.Now())
-			core.MoveLastLook(l.here.DB, proof.Patience) // however slow this machine is
+			core.ShiftLastCheck(l.here.DB, proof.Patience) // however slow this machine is
 		} else {
-			core.MoveLastLook(l.here.DB, -2*proof.Patience)
+			core.ShiftLastCheck(l.here.DB, -2*proof.Patience)
 		}
 		return l.statementsOf(func() { l.read(t, stores) })
 	}

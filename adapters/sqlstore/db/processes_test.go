@@ -171,7 +171,7 @@ func TestOnSQLiteWhatIsCachedLastsWhileNothingChanges(t *testing.T) {
 	look := func() {
 		t.Helper()
 		require.NoError(t, p.here.LookForChanges(t.Context(), time.Now()))
-		core.MoveLastLook(p.here.DB, proof.Patience)
+		core.ShiftLastCheck(p.here.DB, proof.Patience)
 	}
 	read := func() int {
 		core.AgeCredentials(p.here.DB, 2*time.Second)

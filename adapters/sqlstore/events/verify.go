@@ -96,7 +96,7 @@ func (store *Store) verifyPart(
 		}
 		v.Resume(cursor, hash)
 	}
-	hasMore, err := store.eachLink(ctx, key, `events WHERE chain_seq > 0`, cursor+1, limit, v.Linked)
+	hasMore, err := store.eachLink(ctx, key, `events WHERE chain_seq > 0`, cursor+1, limit, v.CheckLink)
 	if err != nil {
 		return event.Part{}, err
 	}

@@ -27,37 +27,37 @@ const webhookColumns = `t.id, t.org_id, t.workspace_id, t.url, t.description, t.
 	t.leased_until`
 
 type webhookRow struct {
-	ID            webhook.ID           `db:"id"`
-	Org           identity.OrgID       `db:"org_id"`
-	Workspace     identity.WorkspaceID `db:"workspace_id"`
-	URL           string               `db:"url"`
-	Description   string               `db:"description"`
-	Events        string               `db:"events"`
-	Headers       string               `db:"headers"`
-	Sealed        []byte               `db:"sealed"`
-	Enabled       bool                 `db:"enabled"`
-	Reason        webhook.Reason       `db:"reason"`
-	Failures      int                  `db:"failures"`
-	FailingSince  int64                `db:"failing_since"`
-	Told          bool                 `db:"told"`
-	SucceededAt   int64                `db:"succeeded_at"`
-	Secret        int                  `db:"secret"`
-	PreviousUntil int64                `db:"previous_until"`
-	Place         int64                `db:"place"`
-	CreatedBy     identity.UserID      `db:"created_by"`
-	Owner         identity.UserID      `db:"owner_id"`
-	Ownerless     bool                 `db:"ownerless"`
-	Revision      int64                `db:"revision"`
-	CreatedAt     int64                `db:"created_at"`
-	UpdatedAt     int64                `db:"updated_at"`
-	LeasedUntil   int64                `db:"leased_until"`
+	ID              webhook.ID           `db:"id"`
+	Org             identity.OrgID       `db:"org_id"`
+	Workspace       identity.WorkspaceID `db:"workspace_id"`
+	URL             string               `db:"url"`
+	Description     string               `db:"description"`
+	Events          string               `db:"events"`
+	Headers         string               `db:"headers"`
+	Sealed          []byte               `db:"sealed"`
+	Enabled         bool                 `db:"enabled"`
+	Reason          webhook.Reason       `db:"reason"`
+	Failures        int                  `db:"failures"`
+	FailingSince    int64                `db:"failing_since"`
+	FailureNotified bool                 `db:"told"`
+	SucceededAt     int64                `db:"succeeded_at"`
+	Secret          int                  `db:"secret"`
+	PreviousUntil   int64                `db:"previous_until"`
+	Place           int64                `db:"place"`
+	CreatedBy       identity.UserID      `db:"created_by"`
+	Owner           identity.UserID      `db:"owner_id"`
+	Ownerless       bool                 `db:"ownerless"`
+	Revision        int64                `db:"revision"`
+	CreatedAt       int64                `db:"created_at"`
+	UpdatedAt       int64                `db:"updated_at"`
+	LeasedUntil     int64                `db:"leased_until"`
 }
 
 func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
 	e := &webhook.Endpoint{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, URL: r.URL, Description: r.Description, Sealed: r.Sealed,
 		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: db.FromMicros(r.FailingSince),
-		Told: r.Told, SucceededAt: db.FromMicros(r.SucceededAt), Secret: r.Secret,
+		FailureNotified: r.FailureNotified, SucceededAt: db.FromMicros(r.SucceededAt), Secret: r.Secret,
 		PreviousUntil: db.FromMicros(r.PreviousUntil), Place: r.Place, CreatedBy: r.CreatedBy, Owner: r.Owner,
 		Ownerless: r.Ownerless, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
 		UpdatedAt: db.FromMicros(r.UpdatedAt), LeasedUntil: db.FromMicros(r.LeasedUntil),
@@ -91,7 +91,8 @@ func webhookArgs(e *webhook.Endpoint) ([]any, error) {
 		return nil, err
 	}
 	return []any{e.URL, e.Description, string(events), string(headers), e.Sealed, e.Enabled, e.Reason, e.Failures,
-		db.Micros(e.FailingSince), e.Told, db.Micros(e.SucceededAt), e.Secret, db.Micros(e.PreviousUntil), e.Place,
+		db.Micros(e.FailingSince), e.FailureNotified, db.Micros(e.SucceededAt), e.Secret,
+		db.Micros(e.PreviousUntil), e.Place,
 		e.Owner,
 		e.Ownerless, e.Revision, db.Micros(e.UpdatedAt)}, nil
 }

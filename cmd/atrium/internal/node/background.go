@@ -18,8 +18,9 @@ const flushWithin = 2 * time.Second
 // the start has used. Their intervals are multiples of each other, so later rounds are as far apart.
 const turn = 25 * time.Millisecond
 
-// inTurn calls loop when its turn has come, and at once if ctx ends before: a loop also stores what is in memory.
-func inTurn(ctx context.Context, place int, loop func(context.Context)) {
+// startStaggered calls loop when its turn has come, and at once if ctx ends before: a loop also stores what is in
+// memory.
+func startStaggered(ctx context.Context, place int, loop func(context.Context)) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Duration(place) * turn):
@@ -30,13 +31,13 @@ func inTurn(ctx context.Context, place int, loop func(context.Context)) {
 // Background runs a server's loops until ctx ends. It returns when all of them have stored what they hold in memory.
 func (n *Node) Background(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() { inTurn(ctx, 1, n.runPresences) })
-	running.Go(func() { inTurn(ctx, 1, n.lookForChanges) })
-	running.Go(func() { inTurn(ctx, 1, n.linkEvents) })
+	running.Go(func() { startStaggered(ctx, 1, n.runPresences) })
+	running.Go(func() { startStaggered(ctx, 1, n.lookForChanges) })
+	running.Go(func() { startStaggered(ctx, 1, n.linkEvents) })
 	clock := newClock(n.Registry) // before its turn, so that the metric is never missing
-	running.Go(func() { inTurn(ctx, 4, func(ctx context.Context) { n.runClock(ctx, clock) }) })
-	running.Go(func() { inTurn(ctx, 5, n.settleDirectories) })
-	running.Go(func() { inTurn(ctx, 7, n.noteReferences) })
+	running.Go(func() { startStaggered(ctx, 4, func(ctx context.Context) { n.runClock(ctx, clock) }) })
+	running.Go(func() { startStaggered(ctx, 5, n.settleDirectories) })
+	running.Go(func() { startStaggered(ctx, 7, n.noteReferences) })
 	running.Go(func() { n.runKeyUsage(ctx) })
 	running.Go(func() { n.runSessionUsage(ctx) })
 	running.Go(func() { n.runEmbedUsage(ctx) })

@@ -118,7 +118,7 @@ func newRegistry(app *Core, version string) *prometheus.Registry {
 func listen(ctx context.Context, c configs.Config, serving bool) (api, metrics net.Listener, err error) {
 	if serving {
 		config := net.ListenConfig{}
-		config.SetMultipathTCP(false) // the kernel cannot filter its packets: see RefuseNewcomers
+		config.SetMultipathTCP(false) // the kernel cannot filter its packets: see StopAccepting
 		if api, err = config.Listen(ctx, "tcp", c.Server.Addr); err != nil {
 			return nil, nil, listenError("server.addr", c.Server.Addr, err)
 		}

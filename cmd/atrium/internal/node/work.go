@@ -111,10 +111,10 @@ func jobTable(s application.Services) worker.Table {
 // Jobs runs queued jobs until ctx ends. Running jobs then have as long to finish as requests.
 func (n *Node) Jobs(ctx context.Context) {
 	go sweep(ctx, n.Core, n.Log)
-	go inTurn(ctx, 6, func(ctx context.Context) { resealAtStart(ctx, n.Core, n.Log) })
+	go startStaggered(ctx, 6, func(ctx context.Context) { resealAtStart(ctx, n.Core, n.Log) })
 	var delivering sync.WaitGroup
 	defer delivering.Wait()
-	delivering.Go(func() { inTurn(ctx, 3, n.deliverWebhooks) })
+	delivering.Go(func() { startStaggered(ctx, 3, n.deliverWebhooks) })
 	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
 	worker.New(config, jobs.NewQueue(n.DB.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx,
 		n.Config.Server.ShutdownTimeout)

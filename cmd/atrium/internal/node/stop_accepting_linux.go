@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RefuseNewcomers makes the kernel drop requests for new connections to l. It accepts those that clients have already
+// StopAccepting makes the kernel drop requests for new connections to l. It accepts those that clients have already
 // begun, and the caller can accept those that are complete. Without it, closing l would reset connections that the
 // kernel had completed and no one had accepted, perhaps with a request on them. A client whose request was dropped
 // repeats it after a second, or goes to another node.
-func RefuseNewcomers(l net.Listener) error {
+func StopAccepting(l net.Listener) error {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
 		return nil
