@@ -119,18 +119,20 @@ func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 		same := func(sealed []byte) ([]byte, error) { return sealed, nil }
 		calls := 0
 		for _, want := range []int{1, 0} {
-			err := db.Reseal(t.Context(), &sqldb.Resealing{Rewrap: same, Bind: func(c *sqldb.SealedCredential) ([]byte, error) {
+			bind := func(c *sqldb.SealedCredential) ([]byte, error) {
 				calls++
 				if c.ID != made.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != made.Kind ||
 					c.Revision != 1 {
 					t.Errorf("%+v", c)
 				}
 				return append([]byte("bound "), c.Sealed...), nil
-			}, Progress: func(r sqldb.Resealed) {
+			}
+			progress := func(r sqldb.Resealed) {
 				if r.Changed != want {
 					t.Errorf("%+v", r)
 				}
-			}})
+			}
+			err := db.Reseal(t.Context(), &sqldb.Resealing{Rewrap: same, Bind: bind, Progress: progress})
 			require.NoError(t, err)
 		}
 		got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID)

@@ -47,8 +47,8 @@ type activation struct {
 	request  *prompt.ActivationRequest
 }
 
-// activateOrRequest activates v if that has to wait for nothing, and records a request otherwise. MayRequest has allowed
-// it.
+// activateOrRequest activates v if that has to wait for nothing, and records a request otherwise. MayRequest has
+// allowed it.
 func activateOrRequest(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template,
 	v *prompt.VersionInfo, a prompt.Activating) (activation, error) {
 	if t.Active.Version == v.ID {

@@ -72,7 +72,8 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		s.used = quota.Amounts{StorageBytes: 2}
 		frozen := including()
 		frozen.Frozen = true
-		s.prompts.EXPECT().UpdateVersion(s.ctx, owner, prompt.ID("tpl"), gomock.Any(), gomock.Any()).Times(2).DoAndReturn(
+		update := s.prompts.EXPECT().UpdateVersion(s.ctx, owner, prompt.ID("tpl"), gomock.Any(), gomock.Any())
+		update.Times(2).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 				change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
 				t := template()

@@ -3,12 +3,13 @@ package payment
 import "strings"
 
 // currencies are the codes of https://docs.stripe.com/currencies, and some that Stripe's libraries still name.
-var currencies = set(`aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd bwp byn bzd
-	cad cdf chf clp cny cop crc cve czk djf dkk dop dzd eek egp etb eur fjd fkp gbp gel ghs gip gmd gnf gtq gyd hkd hnl hrk
-	htg huf idr ils inr isk jmd jod jpy kes kgs khr kmf krw kwd kyd kzt lak lbp lkr lrd lsl ltl lvl mad mdl mga mkd mmk
-	mnt mop mro mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php pkr pln pyg qar ron rsd rub rwf sar
-	sbd scr sek sgd shp sle sll sos srd std svc szl thb tjs tnd top try ttd twd tzs uah ugx usd uyu uzs vef vnd vuv wst
-	xaf xcd xcg xof xpf yer zar zmw`)
+var currencies = set(`
+	aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd bwp byn bzd cad cdf chf clp
+	cny cop crc cve czk djf dkk dop dzd eek egp etb eur fjd fkp gbp gel ghs gip gmd gnf gtq gyd hkd hnl hrk htg huf
+	idr ils inr isk jmd jod jpy kes kgs khr kmf krw kwd kyd kzt lak lbp lkr lrd lsl ltl lvl mad mdl mga mkd mmk mnt
+	mop mro mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr pab pen pgk php pkr pln pyg qar ron rsd rub rwf sar
+	sbd scr sek sgd shp sle sll sos srd std svc szl thb tjs tnd top try ttd twd tzs uah ugx usd uyu uzs vef vnd vuv
+	wst xaf xcd xcg xof xpf yer zar zmw`)
 
 // Two of Stripe's tables of minor units: https://docs.stripe.com/currencies#zero-decimal and #three-decimal. Amounts of
 // ISK and UGX have two decimals that are always 00 (#special-cases).

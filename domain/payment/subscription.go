@@ -203,7 +203,8 @@ func precedence(a, b GatewaySubscription) int {
 	rank := func(s Status) int {
 		return slices.Index([]Status{PastDue, Unpaid, Paused, Incomplete}, s) // -1 for what entitles
 	}
-	return cmp.Or(cmp.Compare(rank(a.Status), rank(b.Status)), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(rank(a.Status), rank(b.Status)), a.CreatedAt.Compare(b.CreatedAt),
+		cmp.Compare(a.ID, b.ID))
 }
 
 // applySurplus updates which subscriptions are live in addition to the one that counts.

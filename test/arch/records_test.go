@@ -21,8 +21,8 @@ var (
 	recordMention = regexp.MustCompile(`\bADRs? (\d+)`)
 )
 
-// TestTheListOfRecordsEqualsTheRecords compares docs/adr/README.md with the records: each has one row with its title and
-// its status. A number is that of one record, or part of another one.
+// TestTheListOfRecordsEqualsTheRecords compares docs/adr/README.md with the records: each has one row with its title
+// and its status. A number is that of one record, or part of another one.
 func TestTheListOfRecordsEqualsTheRecords(t *testing.T) {
 	numbers, rows := recordNumbers(t), map[string][]string{}
 	list := readDocument(t, "docs/adr/README.md")

@@ -32,7 +32,8 @@ func TestDocumentsAndCommentsTakeNoDetours(t *testing.T) {
 		regexp.MustCompile(`^adapters/(rest|sqlstore)/`)
 	check := func(name, text string, line int) {
 		for _, span := range detours.FindAllStringIndex(text, -1) {
-			t.Errorf("%s:%d: %q; see docs/style.md", name, line+strings.Count(text[:span[0]], "\n"), text[span[0]:span[1]])
+			t.Errorf("%s:%d: %q; see docs/style.md", name, line+strings.Count(text[:span[0]], "\n"),
+				text[span[0]:span[1]])
 		}
 	}
 	for _, s := range sources(t) {

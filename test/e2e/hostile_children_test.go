@@ -49,10 +49,11 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 		}, proof.Sample(20, 60), 100*time.Millisecond, func(ctx context.Context, _ int) error {
 			// Nothing listens there, so a served request gets that error.
 			peers.Do(func() {
-				w.stranger("peer").do(t, "GET", sheetOf(fixture.ClosedPort(t), "a"), nil).problem(t, 502, "upstream_failed")
+				w.stranger("peer").do(t, "GET", sheetOf(fixture.ClosedPort(t), "a"), nil).problem(t, 502,
+					"upstream_failed")
 			})
-			_, err := w.victims[0].served(ctx, http.StatusOK, "GET", sources+"/warehouse-preview?connection_id="+connection,
-				nil)
+			_, err := w.victims[0].served(ctx, http.StatusOK, "GET",
+				sources+"/warehouse-preview?connection_id="+connection, nil)
 			return err
 		})
 		if statuses[http.StatusTooManyRequests] == 0 {

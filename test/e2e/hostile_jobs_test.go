@@ -73,7 +73,8 @@ func (w *world) addCard(ctx context.Context, v *client) error {
 	}
 	path := "/api/payments/sandbox/setup-intents/" + intent.at("id") + "/confirm"
 	card := object{"number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2034}
-	_, err = v.served(ctx, http.StatusOK, "POST", path, object{"client_secret": intent.at("client_secret"), "card": card})
+	_, err = v.served(ctx, http.StatusOK, "POST", path,
+		object{"client_secret": intent.at("client_secret"), "card": card})
 	return err
 }
 

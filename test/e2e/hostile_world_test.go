@@ -20,9 +20,9 @@ import (
 )
 
 // world is a server with two orgs. In arena every user of the issuer can sign in and gets a workspace. The people of
-// shop are the victims. One self-made account of arena attacks, and the tests measure what the victims notice. make test
-// takes few samples and prints durations; make prove takes many, and asserts that the victims' 99th percentile stays at
-// or below 5 times their quiet one plus 50 ms. All limits have their defaults, except those that a test sets.
+// shop are the victims. One self-made account of arena attacks, and the tests measure what the victims notice. make
+// test takes few samples and prints durations; make prove takes many, and asserts that the victims' 99th percentile
+// stays at or below 5 times their quiet one plus 50 ms. All limits have their defaults, except those that a test sets.
 type world struct {
 	*realm
 	t        *testing.T
@@ -81,7 +81,8 @@ func newWorld(t *testing.T, engine, rules string, settings ...option) *world {
 	return w
 }
 
-// startWorld starts a server with an issuer and a mail server. arena is the YAML of that org, and may go on with others.
+// startWorld starts a server with an issuer and a mail server. arena is the YAML of that org, and may go on with
+// others.
 func startWorld(t *testing.T, engine, arena string, settings ...option) *world {
 	t.Helper()
 	w := &world{t: t, smtp: fixture.NewSMTP(t, "none")}
@@ -115,8 +116,8 @@ var attackers = &http.Client{
 	Transport: &http.Transport{MaxIdleConns: 512, MaxIdleConnsPerHost: 256},
 }
 
-// ask is do for attacks and their victims, from any goroutine: the answer is not compared with openapi.yaml, which would
-// take longer than the call. A call that was cut off has the status 0.
+// ask is do for attacks and their victims, from any goroutine: the answer is not compared with openapi.yaml, which
+// would take longer than the call. A call that was cut off has the status 0.
 func (c *client) ask(ctx context.Context, method, path string, body any, headers ...string) *answer {
 	request, err := c.request(ctx, method, path, body, headers...)
 	var a *answer

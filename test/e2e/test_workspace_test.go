@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"database/sql"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -255,18 +254,4 @@ func invite(t *testing.T, by *client, workspace, email, role string) (id, token 
 	}
 	url := a.at("accept_url")
 	return a.at("id"), tokenIn(url)
-}
-
-// latestChange is the newest event of a workspace that records what a request changed. Refusals are events too, and
-// jobs leave theirs at any time: their request_id names the job.
-func (c *client) latestChange(t *testing.T, headers ...string) string {
-	t.Helper()
-	newest := c.get(t, "/api/events?limit=100", headers...)
-	requests := newest.each(t, "request_id")
-	for i, kind := range newest.each(t, "type") {
-		if kind != "access.refused" && strings.HasPrefix(requests[i], "req_") {
-			return newest.at(fmt.Sprintf("data.%d.id", i))
-		}
-	}
-	return ""
 }

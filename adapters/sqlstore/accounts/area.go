@@ -59,7 +59,8 @@ var Area = db.Area{
 				JOIN user_groups g ON g.id = p.group_id WHERE g.org_id = ? AND p.user_id = ? ORDER BY g.id DESC`},
 		{Name: "invitations", Users: 1,
 			Query: `SELECT i.id, i.workspace_id, i.email, i.role, i.invited_by, i.created_at, i.expires_at
-				FROM invitations i JOIN users u ON u.org_id = i.org_id AND u.email_key = i.email_key AND u.email_key <> ''
+				FROM invitations i JOIN users u ON u.org_id = i.org_id AND u.email_key = i.email_key
+				AND u.email_key <> ''
 				WHERE i.org_id = ? AND u.id = ? ORDER BY i.id DESC`},
 		{Name: "sessions", Users: 1,
 			Query: `SELECT id, source, agent, address, created_at, last_seen_at, expires_at, ended_at FROM sessions
@@ -75,7 +76,8 @@ var Area = db.Area{
 	Erasures: []db.Erasure{
 		{Query: `DELETE FROM stream_tickets WHERE org_id = ? AND (key_hash IN (SELECT hash FROM api_keys WHERE user_id = ?)
 			OR session_hash IN (SELECT cookie_hash FROM sessions WHERE user_id = ?)
-			OR EXISTS (SELECT 1 FROM sign_ins i WHERE i.org_id = stream_tickets.org_id AND i.issuer = stream_tickets.issuer
+			OR EXISTS (SELECT 1 FROM sign_ins i WHERE i.org_id = stream_tickets.org_id
+				AND i.issuer = stream_tickets.issuer
 				AND i.subject = stream_tickets.subject AND i.user_id = ?))`, Args: orgThrice, Count: others},
 		{Query: `DELETE FROM stream_resumptions WHERE org_id = ?
 			AND (key_hash IN (SELECT hash FROM api_keys WHERE user_id = ?)

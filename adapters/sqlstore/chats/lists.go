@@ -134,7 +134,7 @@ func (l *Lists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q p
 	}
 }
 
-// chatSeenBy adds the condition that by sees a template.
+// SeenBy adds the condition that by sees a template.
 func SeenBy(conditions *db.Conditions, by identity.Actor) {
 	if by.Role >= identity.Admin {
 		return

@@ -53,9 +53,11 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 }
 
 // liveConnections counts a workspace's live connections except for one.
-func (store *Store) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
-	_, err = store.Get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`,
-		ws, but)
+func (store *Store) liveConnections(
+	ctx context.Context, ws identity.WorkspaceID, but connection.ID,
+) (n int, err error) {
+	_, err = store.Get(ctx, &n,
+		`SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`, ws, but)
 	return n, err
 }
 

@@ -40,12 +40,12 @@ var Area = db.Area{
 	Exports: []db.Section{
 		{Name: "prompt_shares", Users: 1,
 			Query: `SELECT s.template_id, s.workspace_id, s.access, s.granted_by, s.created_at, s.expires_at
-				FROM prompt_shares s JOIN workspaces w ON w.id = s.workspace_id WHERE w.org_id = ? AND s.user_id = ?
-				ORDER BY s.created_at DESC`},
+				FROM prompt_shares s JOIN workspaces w ON w.id = s.workspace_id
+				WHERE w.org_id = ? AND s.user_id = ? ORDER BY s.created_at DESC`},
 		{Name: "prompt_folder_shares", Users: 1,
 			Query: `SELECT s.folder, s.workspace_id, s.access, s.granted_by, s.created_at, s.expires_at
-				FROM prompt_folder_shares s JOIN workspaces w ON w.id = s.workspace_id WHERE w.org_id = ? AND s.user_id = ?
-				ORDER BY s.created_at DESC`},
+				FROM prompt_folder_shares s JOIN workspaces w ON w.id = s.workspace_id
+				WHERE w.org_id = ? AND s.user_id = ? ORDER BY s.created_at DESC`},
 		{Name: "prompt_templates", Users: 2,
 			Query: `SELECT t.id, t.workspace_id, t.name, t.created_at, t.deleted_at FROM prompt_templates t
 				JOIN workspaces w ON w.id = t.workspace_id WHERE w.org_id = ? AND (t.owner_id = ? OR t.created_by = ?)

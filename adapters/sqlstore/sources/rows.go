@@ -167,7 +167,9 @@ func pairs(array string) ([]source.Pair, error) {
 		list = append(list, p)
 	}
 	if len(list) == 0 || !s.HasEnded() {
-		return db.DecodeList(array, func(p pairRow) source.Pair { return source.Pair{Field: p.Field, Column: p.Column} })
+		return db.DecodeList(array, func(p pairRow) source.Pair {
+			return source.Pair{Field: p.Field, Column: p.Column}
+		})
 	}
 	return list, nil
 }

@@ -21,7 +21,8 @@ func TestColumnsAndMappingsAreReadAsByEncodingJSON(t *testing.T) {
 			t.Errorf("%s: %+v, %v", array, got, err)
 		}
 		mapping := []source.Pair{{Field: "email", Column: text}, {Field: text, Column: "b"}}
-		if array, err = db.EncodeList(mapping, func(p source.Pair) pairRow { return pairRow{p.Field, p.Column} }); err != nil {
+		array, err = db.EncodeList(mapping, func(p source.Pair) pairRow { return pairRow{p.Field, p.Column} })
+		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := pairs(array)

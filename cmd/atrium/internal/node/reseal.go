@@ -11,7 +11,9 @@ import (
 
 // Reseal seals stored credentials under the primary key. It reports its progress after each batch.
 func (c *Core) Reseal(ctx context.Context, progress func(db.Resealed)) error {
-	return c.DB.Reseal(ctx, &db.Resealing{Rewrap: c.External.Envelope.Rewrap, Bind: c.External.rebind, Progress: progress})
+	return c.DB.Reseal(ctx, &db.Resealing{
+		Rewrap: c.External.Envelope.Rewrap, Bind: c.External.rebind, Progress: progress,
+	})
 }
 
 // resealQuietly seals stored credentials under the primary key. A server does so at its start and after each reload.
