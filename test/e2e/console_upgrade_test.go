@@ -3,13 +3,16 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 
+	"github.com/andybalholm/brotli"
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -40,6 +43,17 @@ func laterDist(t *testing.T) (all, changed fstest.MapFS) {
 	})
 	if err != nil || len(changed) == 0 {
 		t.Fatalf("%v, %d files have the text", err, len(changed))
+	}
+	for name, file := range maps.Clone(changed) {
+		if all[name+".br"] == nil { // as the build compresses it
+			continue
+		}
+		var compressed bytes.Buffer
+		out := brotli.NewWriter(&compressed)
+		_, err := out.Write(file.Data)
+		require.NoError(t, errors.Join(err, out.Close()))
+		all[name+".br"] = &fstest.MapFile{Data: compressed.Bytes()}
+		changed[name+".br"] = all[name+".br"]
 	}
 	return all, changed
 }

@@ -79,7 +79,8 @@ var openIDBin = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	source := filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "test", "services", "openid")
+	source := filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "test", "support", "services",
+		"openid")
 	bin := filepath.Join(cache, "atrium-tests", "openid")
 	c := exec.Command("go", "build", "-C", source, "-o", bin, ".")
 	c.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0")
