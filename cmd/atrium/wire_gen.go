@@ -86,7 +86,7 @@ func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Regis
 	config := c.Config
 	config2 := serverConfig(config)
 	db := c.DB
-	idempotency := sqlstore.NewIdempotency(db)
+	store := sqlstore.NewIdempotency(db)
 	verifier := oidc.New(log)
 	client := oidc.NewClient(verifier)
 	handler, err := newConsole()
@@ -97,7 +97,7 @@ func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Regis
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, idempotency, verifier, client, handler, scimHandler, metrics, log)
+	deps := newDeps(c, store, verifier, client, handler, scimHandler, metrics, log)
 	api, err := rest.New(contract, config2, deps)
 	if err != nil {
 		return nil, err

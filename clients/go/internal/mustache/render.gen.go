@@ -13,10 +13,9 @@ import (
 // MaxBytes is the largest size of what a Renderer writes.
 const MaxBytes = 1 << 20
 
-// MaxWork bounds the work of a Renderer other than writing, in units of about a third of a nanosecond: without it,
-// nested sections over long lists could run for years and write nothing. Each operation that a text can repeat has a
-// cost, and more if it touches more data. A prompt of 1 MiB that a list produces, tag by tag, needs less than half of
-// it.
+// MaxWork bounds a Renderer's work other than writing, in units of about a third of a nanosecond: without it, nested
+// sections over long lists could run for years and write nothing. Each operation that a text can repeat has a cost, and
+// more if it touches more data. A prompt of 1 MiB that a list produces, tag by tag, needs less than half of it.
 const MaxWork = 64 << 20
 
 // The costs of operations.
