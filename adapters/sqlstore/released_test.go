@@ -29,7 +29,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		since := fixture.At.Add(24 * time.Hour)
-		at := func(since time.Time) *idempotency.Store {
+		storeSince := func(since time.Time) *idempotency.Store {
 			if _, err := databases.Raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+
 				itoa(since.UnixMicro())); err != nil {
 				t.Fatal(err)
@@ -40,7 +40,7 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			}
 			return sqlstore.NewIdempotency(db)
 		}
-		store := at(since)
+		store := storeSince(since)
 		before, after := since.Add(-time.Hour), since.Add(time.Hour)
 		key := func(name, body string, at time.Time) ports.IdempotencyKey {
 			name = team.Workspace.Slug + name

@@ -71,10 +71,10 @@ func TestCallsTakeFewStatements(t *testing.T) {
 			service := chats.NewService(w.s.Atomic, w.s.ChatStores, chats.Deps{Users: w.s.Users, Prompts: w.s.Prompts,
 				Quotas:     unlimited,
 				Registries: func(identity.OrgID) *chat.Registry { return registry }})
-			made := fixture.Chat(t, w.s, w.Member, chat.Draft{})
+			template := fixture.Chat(t, w.s, w.Member, chat.Draft{})
 			for _, greeting := range []string{"Good day! How can we help?", "Hello!"} {
 				w.takes(t, 6, func() error {
-					_, err := service.Change(t.Context(), w.Member, made.ID, nil, chat.Changes{Greeting: &greeting})
+					_, err := service.Change(t.Context(), w.Member, template.ID, nil, chat.Changes{Greeting: &greeting})
 					return err
 				})
 			}
@@ -108,11 +108,11 @@ func TestCallsTakeFewStatements(t *testing.T) {
 		})
 		t.Run("a request with an idempotency key sends two more", func(t *testing.T) {
 			create := func(tx ports.Stores, name string) error {
-				made, err := prompt.New(w.Member, prompt.Draft{Name: name})
+				template, err := prompt.New(w.Member, prompt.Draft{Name: name})
 				if err != nil {
 					return err
 				}
-				return tx.Prompts.Add(t.Context(), made)
+				return tx.Prompts.Add(t.Context(), template)
 			}
 			plain := w.takes(t, 20, func() error {
 				return w.s.Atomic.Atomically(t.Context(), func(tx ports.Stores) error { return create(tx, "plain") })
@@ -166,10 +166,10 @@ func activationTakes(t *testing.T, w *watchedTeam) {
 	t.Helper()
 	by := w.Member
 	service := prompts.NewService(w.s.Atomic, w.s.PromptStores, w.s.Users, unlimited)
-	made := fixture.Template(t, w.s, by, prompt.Draft{})
-	one := fixture.Version(t, w.s, by, made.ID, "one", "live", "stable")
-	fixture.Version(t, w.s, by, made.ID, "two")
-	fixture.Share(t, w.s, by, made.ID, prompt.Grant{User: w.Peer.User, Role: access.Editor})
+	template := fixture.Template(t, w.s, by, prompt.Draft{})
+	one := fixture.Version(t, w.s, by, template.ID, "one", "live", "stable")
+	fixture.Version(t, w.s, by, template.ID, "two")
+	fixture.Share(t, w.s, by, template.ID, prompt.Grant{User: w.Peer.User, Role: access.Editor})
 	for _, tt := range []struct {
 		name string
 		by   identity.Actor
@@ -183,7 +183,7 @@ func activationTakes(t *testing.T, w *watchedTeam) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, query := range w.takes(t, 7, func() error {
-				_, _, err := service.ActivateVersion(t.Context(), tt.by, made.ID, tt.ref, nil,
+				_, _, err := service.ActivateVersion(t.Context(), tt.by, template.ID, tt.ref, nil,
 					prompt.Activating{Reason: "why"})
 				return err
 			}) {

@@ -153,18 +153,18 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 	}
 	all := append(details(t, owner), screens...)
-	for _, at := range all {
-		t.Run(at.name(), func(t *testing.T) {
+	for _, screen := range all {
+		t.Run(screen.name(), func(t *testing.T) {
 			if len(checked) > 0 {
-				goes(ctx, t, at.path)
+				goes(ctx, t, screen.path)
 			} else {
-				drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
+				drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+screen.path))
 			}
-			reads(ctx, t, at.shows)
+			reads(ctx, t, screen.shows)
 			for _, v := range checked {
 				seen(ctx, t, v)
 				usable(ctx, t, v)
-				pictured(ctx, t, s, at, v)
+				pictured(ctx, t, s, screen, v)
 			}
 			seen(ctx, t, looks{"light", 640, 400}) // twice as large on a small screen
 			if found := drive(ctx, t, chromedp.Evaluate[string](wide)); found != "" {
@@ -172,19 +172,19 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 			}
 			if os.Getenv("ATRIUM_IMAGES") != "" {
 				for _, v := range []looks{{"light", 360, 740}, {"dark", 1280, 800}} {
-					pictured(ctx, t, s, at, v)
+					pictured(ctx, t, s, screen, v)
 				}
 			}
-			keep(ctx, t, "console-"+at.name())
+			keep(ctx, t, "console-"+screen.name())
 		})
 	}
 	if len(checked) > 0 {
 		t.Run("from right to left", func(t *testing.T) {
 			proof.Only(t)
-			for _, at := range all {
-				goes(ctx, t, at.path)
-				reads(ctx, t, at.shows)
-				fromRightToLeft(ctx, t, at)
+			for _, screen := range all {
+				goes(ctx, t, screen.path)
+				reads(ctx, t, screen.shows)
+				fromRightToLeft(ctx, t, screen)
 			}
 		})
 	}

@@ -160,10 +160,10 @@ func (c *client) patient(t *testing.T, method, path string, body any) *answer {
 // reached through a proxy.
 func (w *world) warehouse(tables int) (credential object, network *fixture.Proxy) {
 	w.t.Helper()
-	at := services.Postgres(w.t)
-	u, err := url.Parse(at)
+	address := services.Postgres(w.t)
+	u, err := url.Parse(address)
 	require.NoError(w.t, err)
-	db, err := sql.Open("postgres", at)
+	db, err := sql.Open("postgres", address)
 	require.NoError(w.t, err)
 	defer db.Close()
 	for i := range tables {
@@ -197,11 +197,11 @@ func (w *world) measure(n int, pace time.Duration, do func(context.Context, int)
 	defer ticks.Stop()
 	took := make([]time.Duration, n)
 	for i := range n {
-		begun := time.Now()
+		start := time.Now()
 		if err := do(w.t.Context(), i); err != nil {
 			w.t.Fatalf("a victim's request failed: %v", err)
 		}
-		took[i] = time.Since(begun)
+		took[i] = time.Since(start)
 		<-ticks.C
 	}
 	slices.Sort(took)

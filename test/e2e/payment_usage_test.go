@@ -73,8 +73,8 @@ func TestARetiredPlanIsNotSold(t *testing.T) {
       {id: new, name: New, price: {amount: 900, currency: usd}, interval: month}]}`))
 		ann := s.user(t, "owner")
 		ann.card(t, cardNumber)
-		if shown := ann.get(t, payments+"/plans").each(t, "id"); !slices.Equal(shown, []string{"new"}) {
-			t.Errorf("the plans %v are shown", shown)
+		if ids := ann.get(t, payments+"/plans").each(t, "id"); !slices.Equal(ids, []string{"new"}) {
+			t.Errorf("the plans %v are shown", ids)
 		}
 		ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "old"}).problem(t, 422, "plan_unavailable")
 		ann.subscribe(t, "new")

@@ -82,7 +82,7 @@ func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 				}
 				for range 100 {
 					sent.Take()
-					begun := time.Now()
+					start := time.Now()
 					if first := read(); len(first) == 0 || len(first) > most {
 						t.Fatalf("a read that is the first one, or a second after it, sent %.300q", first)
 					}
@@ -90,7 +90,7 @@ func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 					for range 20 {
 						again = append(again, read()...)
 					}
-					if time.Since(begun) < time.Second { // what is in memory lasts that long
+					if time.Since(start) < time.Second { // what is in memory lasts that long
 						if len(again) > 0 {
 							t.Errorf("sent %.300q", again)
 						}

@@ -87,7 +87,8 @@ func (s *People) Search(
 	conditions.When(f.Status == account.PersonErased, `t.disabled_at > 0 AND t.erased_at > 0`)
 	conditions.PageBounds(`t.id`, q.After, "")
 	for _, word := range f.Words {
-		conditions.When(true, `t.id IN (SELECT w.user_id FROM people_words w WHERE w.org_id = ? AND w.word >= ? AND w.word < ?)`,
+		conditions.When(true, `t.id IN (SELECT w.user_id FROM people_words w
+			WHERE w.org_id = ? AND w.word >= ? AND w.word < ?)`,
 			org, word, word+lastWord)
 	}
 	return s.summaries(ctx, conditions, now, q)

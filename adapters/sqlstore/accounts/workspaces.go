@@ -251,12 +251,13 @@ func (store *Store) mayMakeWorkspace(ctx context.Context, w *account.Workspace) 
 		return nil
 	}
 	var maker identity.UserID
-	if _, err := store.Get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+store.Dialect.Lock, w.Org,
-		w.CreatedBy); err != nil {
+	_, err := store.Get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+store.Dialect.Lock,
+		w.Org, w.CreatedBy)
+	if err != nil {
 		return err
 	}
 	var count int
-	_, err := store.Get(ctx, &count, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`,
+	_, err = store.Get(ctx, &count, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`,
 		w.CreatedBy)
 	if err == nil && count >= account.MaxWorkspaces {
 		err = account.ErrTooManyWorkspaces

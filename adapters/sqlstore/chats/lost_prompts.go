@@ -14,7 +14,8 @@ var promptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND
 	SELECT 1 FROM (SELECT t.prompt_id AS prompt_id, t.prompt_ref AS ref UNION
 		SELECT cv.prompt_id, cv.prompt_ref FROM chat_versions cv WHERE cv.id = t.published_version_id) c
 	JOIN prompt_templates p ON p.id = c.prompt_id AND p.workspace_id = t.workspace_id AND p.deleted_at = 0
-	WHERE ` + db.RoleOnPrompt(`t.owner_id`) + ` < ` + db.RoleToReadVersion(db.ReferredVersion(`c.ref`)) + `)) AS prompt_lost`
+	WHERE ` + db.RoleOnPrompt(`t.owner_id`) + ` < ` +
+	db.RoleToReadVersion(db.ReferredVersion(`c.ref`)) + `)) AS prompt_lost`
 
 // loadPromptLost reads t.PromptLost, by itself: SQLite compiles the statement each time in a transaction, which takes
 // longer than all of the rest of a change.

@@ -19,8 +19,8 @@ var _ ports.Prompts = (*Prompts)(nil)
 
 // A template is read together with the share of the caller that the first ? names.
 var (
-	templateColumns = db.ColumnList(readingColumns) + db.OwnerLeftColumn + `, t.description, t.tags, t.metadata, t.protected,
-		t.compatibility, t.approvals, t.required_checks, t.open_requests,
+	templateColumns = db.ColumnList(readingColumns) + db.OwnerLeftColumn + `, t.description, t.tags, t.metadata,
+		t.protected, t.compatibility, t.approvals, t.required_checks, t.open_requests,
 		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,

@@ -17,7 +17,8 @@ var readingColumns = slices.Concat(
 	db.ColumnsOf(`t.%`, ``, []string{"id", "workspace_id", "owner_id", "name", "type", "visibility", "active_version_id",
 		"deleted_at", "include_mode"}),
 	[]db.PackedColumn{
-		{Expression: `COALESCE(s.access, 0)`, Path: `share_access`}, {Expression: `COALESCE(s.expires_at, 0)`, Path: `share_expires_at`},
+		{Expression: `COALESCE(s.access, 0)`, Path: `share_access`},
+		{Expression: `COALESCE(s.expires_at, 0)`, Path: `share_expires_at`},
 	},
 )
 
@@ -153,7 +154,9 @@ var versionQueries = sync.OnceValue(func() map[versionQuery]*db.PackedQuery[read
 })
 
 var readVersionColumns = slices.Concat(readingColumns, []db.PackedColumn{
-	{Expression: `COALESCE(v.id, '')`, Path: `v.id`}, {Expression: `COALESCE(v.revision, 0)`, Path: `v.revision`}, {Expression: labelsColumn, Path: `v.labels`},
+	{Expression: `COALESCE(v.id, '')`, Path: `v.id`},
+	{Expression: `COALESCE(v.revision, 0)`, Path: `v.revision`},
+	{Expression: labelsColumn, Path: `v.labels`},
 })
 
 // version returns a version with a known head, from the cache or the database; nil if it has just been deleted. A

@@ -16,8 +16,8 @@ var (
 		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at",
 		"includes"}
 	largeVersionColumns = []string{"text", "messages", "tools", "response_format", "pinned"}
-	versionColumns      = db.ColumnsLike(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn +
-		` AS labels`
+	versionColumns      = db.ColumnsLike(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` +
+		labelsColumn + ` AS labels`
 	summaryColumns = db.ColumnsLike(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
 )
 
@@ -229,8 +229,8 @@ func (store *Store) saveVersion(ctx context.Context, previous, v *prompt.Version
 
 // versionInfoWrite writes what may change in a version except its content.
 func versionInfoWrite(v *prompt.VersionInfo) db.Write {
-	return db.Write{Query: `UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?,
-		updated_at = ? WHERE id = ? AND template_id = ?`,
+	return db.Write{Query: `UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?,
+		revision = ?, updated_at = ? WHERE id = ? AND template_id = ?`,
 		Args: []any{v.CommitMessage, v.Frozen, db.Micros(v.FirstActivatedAt), v.Revision, db.Micros(v.UpdatedAt), v.ID,
 			v.Template}}
 }

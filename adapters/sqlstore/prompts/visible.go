@@ -52,7 +52,8 @@ func (l *PromptLists) Visible(
 			AND ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_shares s JOIN prompt_templates t ON t.id = s.template_id
-				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + conditions.SQL() + ` ORDER BY s.template_id DESC LIMIT ?) c`
+				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + conditions.SQL() + `
+				ORDER BY s.template_id DESC LIMIT ?) c`
 		args = append(args, by.User)
 		args = append(args, conditions.Args(q.Limit+1)...)
 		args = append(args, conditions.Args(q.Limit+1)...)
@@ -64,7 +65,8 @@ func (l *PromptLists) Visible(
 			visible += `
 			UNION
 			SELECT id FROM (SELECT DISTINCT t.id FROM ` + groupShares + ` JOIN prompt_templates t ON t.id = s.template_id
-				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?) d`
+				WHERE ` + shares.SQL() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + conditions.SQL() + `
+				ORDER BY t.id DESC LIMIT ?) d`
 			args = append(args, shares.Args(db.Micros(by.At))...)
 			args = append(args, conditions.Args(q.Limit+1)...)
 		}

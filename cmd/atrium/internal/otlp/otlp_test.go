@@ -182,9 +182,9 @@ func TestUploadsAreRetriedAsTheProtocolSays(t *testing.T) {
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				c.http.Transport = &test.answers
-				begun := time.Now()
+				start := time.Now()
 				err := c.UploadTraces(t.Context(), spans)
-				took := time.Since(begun)
+				took := time.Since(start)
 				if took < test.least || took > test.most || len(test.answers) != test.left {
 					t.Errorf("after %s, with %d answers left: %v", took, len(test.answers), err)
 				}
