@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
@@ -143,6 +144,25 @@ func (p Plan) limits() (map[string]int64, error) {
 	return limits, json.Unmarshal(p.Limits, &limits)
 }
 
+// Shortfalls describes the plans that leave a workspace with less than its org's quotas give to those without a plan.
+func (c Config) Shortfalls() (all []string) {
+	for _, o := range c.Orgs {
+		plans, _ := o.Payments.Terms()
+		for i := range plans {
+			for _, k := range plans[i].Below(o.Quotas) {
+				quantity := fmt.Sprintf("has %d", o.Quotas.Get(k))
+				if o.Quotas.Get(k) == quota.Unlimited {
+					quantity = "has no limit"
+				}
+				all = append(all, fmt.Sprintf("the plan %s of the org %s limits %s to %d, and a workspace without a plan "+
+					"%s: who pays gets less. Lower orgs[].quotas.%s, or raise the plan's limit",
+					plans[i].ID, o.Slug, k, plans[i].Limits[string(k)], quantity, k))
+			}
+		}
+	}
+	return all
+}
+
 func (c *Config) validatePayments(found *problems) {
 	l := c.Payments.CardLimits
 	inRange(found, "payments.card_limits.setup_intents_per_hour", l.SetupIntentsPerHour, 0, 1000, "0 to 1000")
@@ -224,13 +244,51 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
 	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
 	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
-	if _, err := p.limits(); err != nil {
+	limits, err := p.limits()
+	if err != nil {
 		found.add(key+".limits", "must be whole numbers by name")
+	}
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		if k := misspelled(name); k != "" { // it would limit nothing
+			found.add(key+".limits."+name, "is not a limit that Atrium knows, which is %s. For a limit of your own, choose "+
+				"a name that differs more", k)
+		}
 	}
 	p.Metered.validate(found, key+".metered", gateway)
 	if gateway == string(payment.Stripe) && p.GatewayPrice == "" {
 		found.add(key+".gateway_price", "must be the id of a price at Stripe, such as price_1MoBy5LkdIwHu7ixZhnattbh")
 	}
+}
+
+// misspelled returns the limit of Atrium's that a name differs from by one or two letters, or "" if not found.
+func misspelled(name string) quota.Kind {
+	kinds := quota.Kinds()
+	n := slices.IndexFunc(kinds, func(k quota.Kind) bool { return distance(name, string(k)) <= 2 })
+	if n < 0 || slices.Contains(kinds, quota.Kind(name)) {
+		return ""
+	}
+	return kinds[n]
+}
+
+// distance returns the number of bytes that must be inserted, deleted or replaced to change a into b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(row[j]+1, row[j+1]+1, replaced)
+		}
+	}
+	return row[len(b)]
 }
 
 // samplePayments are the plans of the org of the embedded default, in a sandbox: no money moves.
@@ -239,18 +297,18 @@ func samplePayments() Payments {
 		{
 			ID: "starter", Name: "Starter", Description: "For one person.", Price: Price{Amount: 900, Currency: "usd"},
 			Interval: "month", IntervalCount: 1, TrialDays: 14,
-			Features: []string{"5 chat templates"}, Limits: Document(`{"chat_templates":5,"members":1}`),
+			Features: []string{"1,000 messages per month"}, Limits: Document(`{"messages":1000}`),
 			Sold: new(true),
 		},
 		{
 			ID: "team", Name: "Team", Description: "For a team that grows.",
 			Price: Price{Amount: 2900, Currency: "usd"}, Interval: "month", IntervalCount: 1,
-			Features: []string{"Unlimited chat templates", "Embedding"}, Limits: Document(`{"members":25}`),
+			Features: []string{"20,000 messages per month"}, Limits: Document(`{"messages":20000}`),
 		},
 		{
 			ID: "team-yearly", Name: "Team, yearly", Description: "Two months less to pay.",
 			Price: Price{Amount: 29000, Currency: "usd"}, Interval: "year", IntervalCount: 1,
-			Features: []string{"Unlimited chat templates", "Embedding"}, Limits: Document(`{"members":25}`),
+			Features: []string{"20,000 messages per month"}, Limits: Document(`{"messages":20000}`),
 		},
 	}}
 }

@@ -67,6 +67,9 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 		"a plan for less than nothing": {strings.Replace("{"+plan+"}", "900", "-1", 1), "price.amount: must be 0"},
 		"limits that are no numbers": {strings.Replace("{"+plan+"}", "interval:", "limits: {a: b}, interval:", 1),
 			"limits: must be whole numbers"},
+		"a limit of Atrium's with a typo": {
+			strings.Replace("{"+plan+"}", "interval:", "limits: {membres: 3}, interval:", 1),
+			"limits.membres: is not a limit that Atrium knows, which is members"},
 		"a plan that Stripe cannot know": {strings.Replace("{gateway: stripe, "+plan+"}", ", gateway_price: p", "", 1),
 			"gateway_price: must be the id"},
 		"a metered price of what Atrium counts": {
@@ -84,5 +87,25 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 				t.Errorf("error = %v, want %s", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestAPlanWithLessThanNoPlanIsNamed(t *testing.T) {
+	c := parse(t, configs.Source{File: inFile(t, `orgs: [{slug: a, quotas: {chat_templates: 10, sources: 2}, payments: {
+		gateway: sandbox, plans: [
+		{id: small, name: Small, price: {amount: 900, currency: usd}, interval: month, limits: {chat_templates: 5, members: 1, messages: 1}},
+		{id: large, name: Large, price: {amount: 2900, currency: usd}, interval: month, limits: {chat_templates: 10, sources: 3}}]}}]`)})
+	all := c.Shortfalls()
+	if len(all) != 2 {
+		t.Fatalf("%q", all)
+	}
+	for i, want := range []string{"small of the org a limits chat_templates to 5, and a workspace without a plan has 10",
+		"small of the org a limits members to 1, and a workspace without a plan has no limit"} {
+		if !strings.Contains(all[i], want) {
+			t.Errorf("%q does not say %q", all[i], want)
+		}
+	}
+	if all := parse(t, configs.Source{}).Shortfalls(); len(all) != 0 {
+		t.Errorf("who pays for a plan of the embedded default gets less: %q", all)
 	}
 }

@@ -18,6 +18,17 @@ func (p Plans) Limiting(kinds []quota.Kind) bool {
 	return false
 }
 
+// Below returns the kinds of which a workspace has less with p than without a plan. base are the limits without one.
+func (p *Plan) Below(base quota.Amounts) (kinds []quota.Kind) {
+	amounts := base.WithPlan(p.Limits)
+	for _, k := range quota.Kinds() {
+		if amounts.Get(k) < base.Get(k) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
 // Entitling returns the plan that a subscription entitles its workspace to at now; nil if it entitles to
 // none.
 func (p Plans) Entitling(s *Subscription, now time.Time, grace time.Duration) *Plan {

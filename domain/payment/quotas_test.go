@@ -1,6 +1,7 @@
 package payment_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -32,6 +33,24 @@ func TestLimits(t *testing.T) {
 		limits := plans.Limits(quota.Amounts{}, plans.Entitling(tt.s, now, 24*time.Hour))
 		if got := limits.StorageBytes; got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+func TestAPlanIsBelowAQuotaThatItLowers(t *testing.T) {
+	base := quota.Amounts{Members: quota.Unlimited, ChatTemplates: 5, Sources: 3}
+	for name, tt := range map[string]struct {
+		limits map[string]int64
+		want   []quota.Kind
+	}{
+		"a plan without limits":             {nil, nil},
+		"a limit of the application":        {map[string]int64{"messages": 1}, nil},
+		"the same limits and higher ones":   {map[string]int64{"chat_templates": 5, "sources": 4}, nil},
+		"a limit where there was none":      {map[string]int64{"members": 1000}, []quota.Kind{quota.Members}},
+		"a lower limit beside a higher one": {map[string]int64{"chat_templates": 4, "sources": 9}, []quota.Kind{quota.ChatTemplates}},
+	} {
+		if got := (&payment.Plan{Limits: tt.limits}).Below(base); !slices.Equal(got, tt.want) {
+			t.Errorf("%s is below %v, want %v", name, got, tt.want)
 		}
 	}
 }

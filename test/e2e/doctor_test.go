@@ -81,6 +81,18 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				t.Errorf("ended with %d: %s", r.code, r.stdout)
 			}
 		})
+		t.Run("doctor and the start warn of a plan that gives less than no plan", func(t *testing.T) {
+			d := deploy(t, engine, configured(`
+orgs: [{slug: default, payments: {gateway: sandbox, plans: [
+  {id: small, name: Small, price: {amount: 900, currency: usd}, interval: month, limits: {members: 1}}]}}]`))
+			const want = "the plan small of the org default limits members to 1"
+			if r := d.run(t, "doctor"); r.code != 0 || !strings.Contains(r.stdout, "WARNING plans          "+want) {
+				t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
+			}
+			if log := d.start(t).stderr.String(); !strings.Contains(log, want) {
+				t.Errorf("the start does not warn:\n%s", log)
+			}
+		})
 		t.Run("doctor names what is wrong", func(t *testing.T) {
 			for want, d := range map[string]*deployment{
 				"server.request_timeout": deploy(t, engine, set("server.request_timeout", "never")),

@@ -32,7 +32,7 @@ type Finding struct {
 // do. createPerson is the command that creates a person, for hints.
 func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Finding {
 	findings := []Finding{Passed("configuration", "valid, with %s", node.Count(len(c.Orgs), "organisation")),
-		checkEntry(c), checkData(c), checkChildren(c)}
+		checkEntry(c), checkData(c), checkChildren(c), checkPlans(c)}
 	ring, err := seal.Open(c.Keyring)
 	noKeys := errors.Is(err, seal.ErrNoKeyFile)
 	if err != nil && !noKeys {
@@ -250,6 +250,14 @@ func checkData(c configs.Config) Finding {
 		return Failed("data directory", errors.New(strings.TrimPrefix(err.Error(), ports.ErrUnavailable.Error()+": ")))
 	}
 	return Passed("data directory", "%s", c.Data)
+}
+
+// checkPlans checks that no plan gives less than no plan.
+func checkPlans(c configs.Config) Finding {
+	if all := c.Shortfalls(); len(all) > 0 {
+		return Finding{Check: "plans", OK: true, Warning: true, Note: strings.Join(all, "; ")}
+	}
+	return Passed("plans", "none gives less than no plan")
 }
 
 // checkChildren checks whether the kernel has all parts of the confinement of child processes.

@@ -89,7 +89,7 @@ func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, 
 	if metrics != nil {
 		go serveMetrics(metrics, c, n.Registry, log)
 	}
-	app.warn(ctx, log)
+	app.warn(ctx, c, log)
 	reloading, cancel := context.WithCancel(context.WithoutCancel(ctx)) // SIGHUP must not end a server that drains
 	defer cancel()
 	go reloadOnHangup(reloading, p.Load, app, log)
@@ -190,13 +190,13 @@ func reloadOnHangup(ctx context.Context, load func() (configs.Config, error), ap
 			}
 		}
 		log.Info("the configuration was reloaded", "orgs", len(c.Orgs))
-		app.warn(ctx, log)
+		app.warn(ctx, c, log)
 		resealQuietly(ctx, app, log)
 	}
 }
 
 // warn logs the parts of the configuration that are probably not intended.
-func (c *Core) warn(ctx context.Context, log *slog.Logger) {
+func (c *Core) warn(ctx context.Context, settings configs.Config, log *slog.Logger) {
 	missing, err := MissingWorkspaces(ctx, c.Orgs.Directory(), c.DB.Stores().Workspaces)
 	for _, m := range missing {
 		log.Warn("a claim rule has no effect", "reason", m)
@@ -206,6 +206,9 @@ func (c *Core) warn(ctx context.Context, log *slog.Logger) {
 	}
 	for _, err := range c.External.Gateways.Unsure() {
 		log.Warn("some plans cannot be bought", "reason", err)
+	}
+	for _, reason := range settings.Shortfalls() {
+		log.Warn("a plan gives less than no plan", "reason", reason)
 	}
 }
 
