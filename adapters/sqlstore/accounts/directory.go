@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -145,18 +144,6 @@ func (s *DirectoryUsers) Users(
 	return users, total, s.loadGroups(ctx, users)
 }
 
-// directoryPage reads a part of the rows of a table into rows, and returns how many there are.
-func (store *Store) directoryPage(
-	ctx context.Context, rows any, table, columns, order string, conditions *db.Conditions, q account.DirectoryQuery,
-) (total int, err error) {
-	if _, err = store.Get(ctx, &total, `SELECT COUNT(*) FROM `+table+` t WHERE `+conditions.SQL(),
-		conditions.Args()...); err != nil {
-		return 0, err
-	}
-	return total, store.List(ctx, rows, `SELECT `+columns+` FROM `+table+` t WHERE `+conditions.SQL()+` ORDER BY `+order+
-		` LIMIT ? OFFSET ?`, conditions.Args(q.Limit, q.Skip)...)
-}
-
 // SaveUser implements ports.DirectoryUsers.
 func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
@@ -208,23 +195,4 @@ func (s *DirectoryUsers) Settle(
 	_, err := s.db.Exec(ctx, `UPDATE scim_users SET unsettled = 0, rules = ? WHERE org_id = ? AND user_id = ?
 		AND unsettled = ?`, rules, by.Org, u.ID, u.Unsettled)
 	return err
-}
-
-// markAllUnsettled records that the roles of everyone in org's directory must be computed again.
-func (store *Store) markAllUnsettled(ctx context.Context, org identity.OrgID) error {
-	_, err := store.Exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE org_id = ? AND removed_at = 0`, org)
-	return err
-}
-
-// markUnsettled records that the groups of people have changed.
-func (store *Store) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
-	for batch := range slices.Chunk(people, 500) {
-		conditions := db.NewConditions(`org_id = ?`, org)
-		db.OneOf(conditions, `user_id`, batch)
-		if _, err := store.Exec(ctx, `UPDATE scim_users SET unsettled = unsettled + 1 WHERE `+conditions.SQL(),
-			conditions.Args()...); err != nil {
-			return err
-		}
-	}
-	return nil
 }

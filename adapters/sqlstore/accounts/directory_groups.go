@@ -15,22 +15,6 @@ type DirectoryGroups struct{ db *Store }
 
 var _ ports.DirectoryGroups = (*DirectoryGroups)(nil)
 
-const scimGroupColumns = `t.id, t.org_id, t.name, t.external_id, t.created_at, t.updated_at`
-
-type scimGroupRow struct {
-	ID         account.DirectoryGroupID `db:"id"`
-	Org        identity.OrgID           `db:"org_id"`
-	Name       string                   `db:"name"`
-	ExternalID string                   `db:"external_id"`
-	CreatedAt  int64                    `db:"created_at"`
-	UpdatedAt  int64                    `db:"updated_at"`
-}
-
-func (r *scimGroupRow) group() account.DirectoryGroup {
-	return account.DirectoryGroup{ID: r.ID, Org: r.Org, Name: r.Name, ExternalID: r.ExternalID,
-		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt)}
-}
-
 // AddGroup implements ports.DirectoryGroups.
 func (s *DirectoryGroups) AddGroup(ctx context.Context, by identity.Actor, g *account.DirectoryGroup) error {
 	return s.db.inTx(ctx, func(tx *Store) error {

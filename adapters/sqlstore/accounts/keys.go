@@ -18,46 +18,6 @@ type Keys struct{ db *Store }
 
 var _ ports.Keys = (*Keys)(nil)
 
-const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at,
-	t.scopes, t.networks, t.last_used_at, t.last_used_by, t.revoked_at, t.suspended_at, t.created_by, t.kept_by,
-	t.made_by_key, t.revision, t.created_at, t.updated_at`
-
-type keyRow struct {
-	ID         identity.KeyID       `db:"id"`
-	Org        identity.OrgID       `db:"org_id"`
-	Workspace  identity.WorkspaceID `db:"workspace_id"`
-	User       identity.UserID      `db:"user_id"`
-	Service    bool                 `db:"service"`
-	Name       string               `db:"name"`
-	Ceiling    identity.Role        `db:"ceiling"`
-	Hint       string               `db:"hint"`
-	ExpiresAt  int64                `db:"expires_at"`
-	Scopes     identity.Scopes      `db:"scopes"`
-	Networks   identity.Networks    `db:"networks"`
-	LastUsedAt int64                `db:"last_used_at"`
-	LastUsedBy string               `db:"last_used_by"`
-	RevokedAt  int64                `db:"revoked_at"`
-	Suspended  int64                `db:"suspended_at"`
-	CreatedBy  identity.UserID      `db:"created_by"`
-	KeptBy     identity.UserID      `db:"kept_by"`
-	MadeBy     identity.KeyID       `db:"made_by_key"`
-	Revision   int64                `db:"revision"`
-	CreatedAt  int64                `db:"created_at"`
-	UpdatedAt  int64                `db:"updated_at"`
-}
-
-func (r *keyRow) key() account.Key {
-	return account.Key{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name,
-		Ceiling: r.Ceiling, Scopes: r.Scopes, Networks: r.Networks, Hint: r.Hint, LastUsedBy: r.LastUsedBy,
-		ExpiresAt: db.FromMicros(r.ExpiresAt), LastUsedAt: db.FromMicros(r.LastUsedAt),
-		RevokedAt:   db.FromMicros(r.RevokedAt),
-		SuspendedAt: db.FromMicros(r.Suspended),
-		CreatedBy:   r.CreatedBy, KeptBy: r.KeptBy, MadeBy: r.MadeBy, Revision: r.Revision,
-		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
-	}
-}
-
 // Add implements ports.Keys.
 func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID,
 	change func(*account.Workspace) (*account.User, *account.Key, error)) error {
@@ -101,19 +61,6 @@ func (store *Store) keyring(ctx context.Context, by identity.Actor, user identit
 		OR expires_at > ?)`, user, by.Key, w.ID, db.Micros(by.At))
 	w.Live = account.LiveKeys{User: live.User, Programs: live.Programs, Maker: live.Maker > 0}
 	return w, err
-}
-
-func (store *Store) addKey(ctx context.Context, k *account.Key) error {
-	if _, err := store.Exec(ctx, `
-		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at,
-		scopes, networks, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`,
-		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, db.Micros(k.ExpiresAt),
-		k.Scopes, k.Networks, k.CreatedBy, k.MadeBy, k.Revision, db.Micros(k.CreatedAt),
-		db.Micros(k.UpdatedAt)); err != nil {
-		return err
-	}
-	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
 // Get implements ports.Keys.
@@ -206,64 +153,6 @@ func (store *Store) lockedKey(
 	}
 	k, err = store.key(ctx, by.Workspace, id, store.Dialect.Lock)
 	return w, k, err
-}
-
-// keysMadeBy reads the keys r of a workspace that meet a condition, and the keys that were created with them, directly
-// or indirectly, unless they are revoked or an admin has kept them.
-func (store *Store) keysMadeBy(
-	ctx context.Context, ws identity.WorkspaceID, fit string, args ...any,
-) ([]*account.Key, error) {
-	var rows []keyRow
-	if err := store.List(ctx, &rows, `
-		WITH RECURSIVE made (id) AS (
-			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
-			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id
-			WHERE c.made_by_key <> '' AND c.kept_by = ''
-		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0
-		ORDER BY t.id`+store.Dialect.Lock, append([]any{ws}, args...)...); err != nil {
-		return nil, err
-	}
-	keys := make([]*account.Key, len(rows))
-	for i := range rows {
-		k := rows[i].key()
-		keys[i] = &k
-	}
-	return keys, nil
-}
-
-// saveKey writes a key that recorded anything. An answer that showed the token is erased: the key
-// has ended, or another one takes its place.
-func (store *Store) saveKey(ctx context.Context, k *account.Key) error {
-	if len(k.Recorded()) == 0 {
-		return nil
-	}
-	if _, err := store.Exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, suspended_at = ?, kept_by = ?,
-		revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
-		db.Micros(k.ExpiresAt), db.Micros(k.RevokedAt), db.Micros(k.SuspendedAt), k.KeptBy, k.Revision,
-		db.Micros(k.UpdatedAt),
-		k.ID, k.Workspace); err != nil {
-		return err
-	}
-	if err := store.EraseAnswers(ctx, k.Org, string(k.ID)); err != nil {
-		return err
-	}
-	store.Forget()
-	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
-}
-
-func (store *Store) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key,
-	error) {
-	var row keyRow
-	found, err := store.Get(ctx, &row, `SELECT `+keyColumns+` FROM api_keys t WHERE t.id = ? AND t.workspace_id = ?`+lock,
-		id, ws)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, account.ErrKeyNotFound
-	}
-	k := row.key()
-	return &k, nil
 }
 
 // Holder implements ports.Keys.

@@ -2,71 +2,35 @@ package accounts
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
 )
 
-// wordsAtOnce is for how many people IndexPeople writes words in one transaction.
-const wordsAtOnce = 500
+// People stores the accounts of people for operators.
+type People struct{ db *Store }
 
-// saveWords replaces the words by which a person is found, in the transaction that writes the user with its
-// words_revision. Words that stay are not written again.
-func (store *Store) saveWords(ctx context.Context, u *account.User) error {
-	if u.Service {
-		return nil
-	}
-	words := account.SearchWords(u.Name, u.Email)
-	if len(words) == 0 {
-		_, err := store.Exec(ctx, `DELETE FROM people_words WHERE user_id = ?`, u.ID)
-		return err
-	}
-	stay, rows := []any{u.ID}, make([]any, 0, 3*len(words))
-	for _, word := range words {
-		stay, rows = append(stay, word), append(rows, u.Org, word, u.ID)
-	}
-	if _, err := store.Exec(ctx, `DELETE FROM people_words WHERE user_id = ? AND word NOT IN (`+
-		db.Placeholders(len(words))+`)`, stay...); err != nil {
-		return err
-	}
-	_, err := store.Exec(ctx, `INSERT INTO people_words (org_id, word, user_id) VALUES (?, ?, ?)`+
-		strings.Repeat(`, (?, ?, ?)`, len(words)-1)+` ON CONFLICT DO NOTHING`, rows...)
-	return err
-}
+var _ ports.People = (*People)(nil)
 
-// IndexPeople writes the words of people that a release without them has written, at most limit.
-func (store *Store) IndexPeople(ctx context.Context, limit int) error {
-	for limit > 0 {
-		var rows []userRow
-		err := store.inTx(ctx, func(tx *Store) error {
-			rows = nil
-			if err := tx.List(ctx, &rows, `SELECT `+userColumns+` FROM users t
-				WHERE t.words_revision <> t.revision AND NOT t.service ORDER BY t.id LIMIT ?`+tx.Dialect.Lock,
-				min(limit, wordsAtOnce)); err != nil {
-				return err
-			}
-			for i := range rows {
-				u := rows[i].user()
-				if err := tx.saveWords(ctx, &u); err != nil {
-					return err
-				}
-				if _, err := tx.Exec(ctx, `UPDATE users SET words_revision = revision WHERE org_id = ? AND id = ?`,
-					u.Org, u.ID); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		limit -= len(rows)
+// List implements ports.People.
+func (s *People) List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error) {
+	var rows []userRow
+	err := s.db.List(ctx, &rows, `
+		SELECT `+userColumns+` FROM users t
+		WHERE t.org_id = ? AND t.email_key <> '' AND t.email_key > ? ORDER BY t.email_key LIMIT ?`,
+		org, q.After, q.Limit+1)
+	if err != nil {
+		return account.UserPage{}, err
 	}
-	return nil
+	people := make([]account.User, len(rows))
+	for i := range rows {
+		people[i] = rows[i].user()
+	}
+	return page.Cut(people, q.Limit, func(u account.User) string { return account.EmailKey(u.Email) }), nil
 }
 
 // lastWord follows every word with the same beginning.
@@ -146,4 +110,24 @@ func (s *People) summaries(
 		}
 	}
 	return page.Cut(people, q.Limit, func(p account.PersonSummary) string { return string(p.User.ID) }), nil
+}
+
+// Memberships implements ports.People.
+func (s *People) Memberships(
+	ctx context.Context, by identity.Actor, q page.Query,
+) (account.MembershipPage, error) {
+	conditions := db.NewConditions(`m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0`, by.User, by.Org)
+	conditions.When(by.Key != "", `m.workspace_id = ?`, by.Workspace)
+	conditions.PageBounds(`m.workspace_id`, q.After, "")
+	var rows []membershipRow
+	if err := s.db.List(ctx, &rows, `
+		SELECT `+membershipColumns+` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
+		WHERE `+conditions.SQL()+` ORDER BY m.workspace_id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
+		return account.MembershipPage{}, err
+	}
+	found := make([]account.Membership, len(rows))
+	for i := range rows {
+		found[i] = rows[i].membership()
+	}
+	return page.Cut(found, q.Limit, func(m account.Membership) string { return string(m.Workspace.ID) }), nil
 }

@@ -115,38 +115,6 @@ func (store *Store) makersAmong(
 	return slices.DeleteFunc(makers, func(id identity.UserID) bool { return users[id].Role == identity.NoRole }), nil
 }
 
-// loadMakers reads who created or kept the keys of a program, and the keys with which these were created. Revoked keys
-// count: a program can revoke its own.
-func (store *Store) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
-	var makers []identity.UserID
-	if err := store.List(ctx, &makers, `
-		WITH RECURSIVE up (created_by, kept_by, made_by_key) AS (
-			SELECT k.created_by, k.kept_by, k.made_by_key FROM api_keys k
-			WHERE k.workspace_id = ? AND k.user_id = ?
-			UNION SELECT p.created_by, p.kept_by, p.made_by_key FROM api_keys p JOIN up ON p.id = up.made_by_key
-		) SELECT created_by FROM up WHERE created_by <> '' UNION SELECT kept_by FROM up WHERE kept_by <> ''
-		ORDER BY 1`, w.ID, program); err != nil {
-		return err
-	}
-	if w.Makers == nil {
-		w.Makers, w.Retired = map[identity.UserID][]identity.UserID{}, map[identity.UserID]bool{}
-	}
-	w.Makers[program] = makers
-	var working int
-	_, err := store.Get(ctx, &working, `SELECT COUNT(*) FROM api_keys WHERE workspace_id = ? AND user_id = ?
-		AND revoked_at = 0 AND suspended_at = 0`, w.ID, program)
-	w.Retired[program] = working == 0
-	return err
-}
-
-// loadMakersRoles reads the memberships of those who created or kept the keys of a program.
-func (store *Store) loadMakersRoles(ctx context.Context, w *account.Workspace, program identity.UserID) error {
-	if len(w.Makers[program]) == 0 {
-		return nil
-	}
-	return store.loadMembers(ctx, w, w.Makers[program]...)
-}
-
 // KeysAbove returns the ids of service keys that work, or will, with a higher role than that of the person who is
 // responsible for them: at most limit, oldest first, and how many there are. Losses of roles have taken them along only
 // since release 0.3.0.

@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -81,10 +80,3 @@ var principalJoins = []db.PackedJoin{
 		Columns: db.ColumnsOf(`m.%`, ``, []string{"role", "by_hand", "grouped"}),
 		Index:   `memberships_user`}, // it has these columns, and users differ where their workspaces do not
 }
-
-var (
-	userNames   = slices.Concat([]string{"id", "org_id"}, userDetails)
-	userDetails = []string{"email", "email_verified", "email_verified_by", "name", "service", "operator",
-		"operator_by_hand", "operator_by", "disabled_at", "default_workspace_id", "revision", "created_at",
-		"updated_at"}
-)

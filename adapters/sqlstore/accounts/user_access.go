@@ -7,31 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/page"
-	"github.com/atrium-hq/atrium/ports"
 )
-
-// People stores the accounts of people for operators.
-type People struct{ db *Store }
-
-var _ ports.People = (*People)(nil)
-
-// List implements ports.People.
-func (s *People) List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error) {
-	var rows []userRow
-	err := s.db.List(ctx, &rows, `
-		SELECT `+userColumns+` FROM users t
-		WHERE t.org_id = ? AND t.email_key <> '' AND t.email_key > ? ORDER BY t.email_key LIMIT ?`,
-		org, q.After, q.Limit+1)
-	if err != nil {
-		return account.UserPage{}, err
-	}
-	people := make([]account.User, len(rows))
-	for i := range rows {
-		people[i] = rows[i].user()
-	}
-	return page.Cut(people, q.Limit, func(u account.User) string { return account.EmailKey(u.Email) }), nil
-}
 
 // ChangeAccess implements ports.People. Users are locked before workspaces, as in SignIn, and both by id.
 func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID,

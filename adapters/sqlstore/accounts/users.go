@@ -14,40 +14,6 @@ type Users struct{ db *Store }
 
 var _ ports.Users = (*Users)(nil)
 
-const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.email_verified_by, t.name, t.service,
-	t.operator, t.operator_by_hand, t.operator_by, t.disabled_at, t.erased_at, t.default_workspace_id, t.revision,
-	t.created_at, t.updated_at`
-
-type userRow struct {
-	ID               identity.UserID      `db:"id"`
-	Org              identity.OrgID       `db:"org_id"`
-	Email            string               `db:"email"`
-	EmailVerified    bool                 `db:"email_verified"`
-	EmailVerifiedBy  string               `db:"email_verified_by"`
-	Name             string               `db:"name"`
-	Service          bool                 `db:"service"`
-	Operator         bool                 `db:"operator"`
-	OperatorByHand   bool                 `db:"operator_by_hand"`
-	OperatorBy       db.Granters          `db:"operator_by"`
-	DisabledAt       int64                `db:"disabled_at"`
-	ErasedAt         int64                `db:"erased_at"`
-	DefaultWorkspace identity.WorkspaceID `db:"default_workspace_id"`
-	Revision         int64                `db:"revision"`
-	CreatedAt        int64                `db:"created_at"`
-	UpdatedAt        int64                `db:"updated_at"`
-}
-
-func (r *userRow) user() account.User {
-	return account.User{
-		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, EmailVerifiedBy: r.EmailVerifiedBy,
-		Name: r.Name, Service: r.Service,
-		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy,
-		DisabledAt: db.FromMicros(r.DisabledAt), ErasedAt: db.FromMicros(r.ErasedAt),
-		DefaultWorkspace: r.DefaultWorkspace,
-		Revision:         r.Revision, CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
-	}
-}
-
 // Add implements ports.Users.
 func (s *Users) Add(ctx context.Context, u *account.User) error {
 	return s.db.inTx(ctx, func(tx *Store) error { return tx.addUser(ctx, u) })

@@ -18,53 +18,6 @@ type Workspaces struct{ db *Store }
 
 var _ ports.Workspaces = (*Workspaces)(nil)
 
-const workspaceColumns = `t.id, t.org_id, t.slug, t.name, t.created_by, t.revision, t.created_at, t.updated_at,
-	t.deleted_at`
-
-type workspaceRow struct {
-	ID        identity.WorkspaceID `db:"id"`
-	Org       identity.OrgID       `db:"org_id"`
-	Slug      string               `db:"slug"`
-	Name      string               `db:"name"`
-	CreatedBy identity.UserID      `db:"created_by"`
-	Revision  int64                `db:"revision"`
-	CreatedAt int64                `db:"created_at"`
-	UpdatedAt int64                `db:"updated_at"`
-	DeletedAt int64                `db:"deleted_at"`
-}
-
-func (r *workspaceRow) workspace() account.Workspace {
-	return account.Workspace{
-		ID: r.ID, Org: r.Org, Slug: r.Slug, Name: r.Name, CreatedBy: r.CreatedBy, Revision: r.Revision,
-		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
-		DeletedAt: db.FromMicros(r.DeletedAt),
-	}
-}
-
-const memberColumns = `m.user_id, u.email, u.name, u.service, m.role, m.by_hand, m.granted, m.revision, m.created_at,
-	m.updated_at`
-
-type memberRow struct {
-	User      identity.UserID `db:"user_id"`
-	Email     string          `db:"email"`
-	Name      string          `db:"name"`
-	Service   bool            `db:"service"`
-	Role      identity.Role   `db:"role"`
-	ByHand    identity.Role   `db:"by_hand"`
-	Granted   db.Granted      `db:"granted"`
-	Revision  int64           `db:"revision"`
-	CreatedAt int64           `db:"created_at"`
-	UpdatedAt int64           `db:"updated_at"`
-}
-
-func (r *memberRow) member() account.Member {
-	return account.Member{
-		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, ByHand: r.ByHand,
-		Granted: account.Granted(r.Granted), Revision: r.Revision,
-		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
-	}
-}
-
 // Add implements ports.Workspaces.
 func (s *Workspaces) Add(ctx context.Context, w *account.Workspace) error {
 	return s.db.inTx(ctx, func(tx *Store) error { return tx.addWorkspace(ctx, w) })
@@ -199,30 +152,6 @@ func (store *Store) LockedWorkspace(ctx context.Context, org identity.OrgID, id 
 	return w, store.loadMembers(ctx, w, users...)
 }
 
-// loadMembers reads the memberships of users, and counts the people who are owners.
-func (store *Store) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
-	for _, user := range users {
-		var row memberRow
-		found, err := store.Get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id
-			WHERE m.workspace_id = ? AND m.user_id = ?`, w.ID, user)
-		if err != nil {
-			return err
-		}
-		if found {
-			w.Members[user] = row.member()
-			store.RememberMember(w, row.member())
-			if row.member().Service {
-				if err := store.loadMakers(ctx, w, user); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	_, err := store.Get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id
-		WHERE m.workspace_id = ? AND m.role = ? AND NOT u.service`, w.ID, identity.Owner)
-	return err
-}
-
 func (store *Store) addWorkspace(ctx context.Context, w *account.Workspace) error {
 	if err := store.mayMakeWorkspace(ctx, w); err != nil {
 		return err
@@ -294,32 +223,6 @@ func (store *Store) SaveWorkspace(ctx context.Context, w *account.Workspace) err
 	return store.Record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
 }
 
-// saveMember writes one membership. If the membership ends, the shares that depend on it are removed.
-func (store *Store) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
-	store.RememberMember(w, m)
-	if m.Role != identity.NoRole {
-		_, err := store.Exec(ctx, `
-			INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand,
-			granted = excluded.granted, revision = excluded.revision, updated_at = excluded.updated_at`,
-			w.ID, m.User, m.Role, m.ByHand, db.Granted(m.Granted), m.Revision, db.Micros(m.CreatedAt),
-			db.Micros(m.UpdatedAt))
-		return err
-	}
-	for _, query := range []string{
-		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
-		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`,
-		`DELETE FROM prompt_folder_shares WHERE workspace_id = ? AND user_id = ?`,
-		`DELETE FROM chat_members WHERE workspace_id = ? AND user_id = ?`,
-	} {
-		if _, err := store.Exec(ctx, query, w.ID, m.User); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // slugIsFree detects a duplicate slug before the write. It cannot see a concurrent transaction: in that case slugTaken
 // makes the transaction run again, since PostgreSQL has aborted it.
 func (store *Store) slugIsFree(ctx context.Context, w *account.Workspace) error {
@@ -337,4 +240,18 @@ func (store *Store) slugTaken(err error) error {
 		return db.ErrRaced
 	}
 	return err
+}
+
+// Maker returns the org of a workspace and the user who created it. The user is empty if that was the system, or an
+// operator of the org, who creates workspaces for others. Both are empty if the workspace does not exist.
+func (store *Store) Maker(ctx context.Context, ws identity.WorkspaceID) (identity.OrgID, identity.UserID, error) {
+	var found struct {
+		Org   identity.OrgID  `db:"org_id"`
+		Maker identity.UserID `db:"maker"`
+	}
+	_, err := store.Get(ctx, &found, `
+		SELECT w.org_id, COALESCE(u.id, '') AS maker FROM workspaces w
+		LEFT JOIN users u ON u.id = w.created_by AND u.org_id = w.org_id AND NOT u.operator
+		WHERE w.id = ?`, ws)
+	return found.Org, found.Maker, err
 }
