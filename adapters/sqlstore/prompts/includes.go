@@ -37,39 +37,6 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 	return p.db.Run(ctx, writes...)
 }
 
-// pinned has the parts of a prompt.Expansion other than the content of its version.
-type pinned struct {
-	Text      string            `json:"text,omitempty"`
-	Messages  []prompt.Message  `json:"messages,omitempty"`
-	Variables []prompt.Variable `json:"variables,omitempty"`
-	Declared  []prompt.Variable `json:"declared,omitempty"`
-	Hash      string            `json:"hash"`
-	Includes  []prompt.Included `json:"includes"`
-	Closure   []prompt.ID       `json:"closure"`
-	Depth     int               `json:"depth"`
-}
-
-// pinnedText is empty for nil.
-func pinnedText(e *prompt.Expansion) (string, error) {
-	if e == nil {
-		return "", nil
-	}
-	return db.JSONText(pinned{e.Content.Text, e.Content.Messages, e.Content.Variables, e.Declared, e.Hash, e.Includes,
-		e.Closure, e.Depth}, false)
-}
-
-// readPinned is the inverse of pinnedText, for a version with that content.
-func readPinned(text string, content prompt.Content) (*prompt.Expansion, error) {
-	var p pinned
-	if err := db.FromJSON(text, &p); err != nil {
-		return nil, err
-	}
-	content.Text, content.Messages, content.Variables = p.Text, p.Messages, p.Variables
-	return &prompt.Expansion{Content: content, Hash: p.Hash, Declared: p.Declared, Includes: p.Includes,
-		Closure: p.Closure,
-		Depth:   p.Depth}, nil
-}
-
 // Includers implements ports.PromptLists.
 func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool,
 	limit int) ([]prompt.Use, error) {

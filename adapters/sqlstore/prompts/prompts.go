@@ -2,90 +2,12 @@ package prompts
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
-	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
-	"github.com/atrium-hq/atrium/ports"
 )
-
-// Prompts stores prompt templates.
-type Prompts struct{ db *Store }
-
-var _ ports.Prompts = (*Prompts)(nil)
-
-// A template is read together with the share of the caller that the first ? names.
-var (
-	templateColumns = db.ColumnList(readingColumns) + db.OwnerLeftColumn + `, t.description, t.tags, t.metadata,
-		t.protected, t.compatibility, t.approvals, t.required_checks, t.open_requests,
-		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
-		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
-		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
-		t.latest_number, t.frozen_count, t.latest_frozen_id,
-		t.latest_frozen_number, t.revision, t.created_at, t.created_by, t.updated_at`
-	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
-)
-
-type templateRow struct {
-	readingRow
-	OwnerLeft          bool                 `db:"owner_left"`
-	Description        string               `db:"description"`
-	Tags               string               `db:"tags"`
-	Metadata           string               `db:"metadata"`
-	Protected          bool                 `db:"protected"`
-	Compatibility      prompt.Compatibility `db:"compatibility"`
-	Approvals          int                  `db:"approvals"`
-	RequiredChecks     string               `db:"required_checks"`
-	OpenRequests       int                  `db:"open_requests"`
-	Referenced         bool                 `db:"referenced"`
-	LastRead           prompt.Day           `db:"last_read_day"`
-	ActiveNumber       int                  `db:"active_number"`
-	ActivatedAt        int64                `db:"activated_at"`
-	ActivatedBy        identity.UserID      `db:"activated_by"`
-	LastNumber         int                  `db:"last_number"`
-	VersionCount       int                  `db:"version_count"`
-	LatestVersion      prompt.VersionID     `db:"latest_version_id"`
-	LatestNumber       int                  `db:"latest_number"`
-	FrozenCount        int                  `db:"frozen_count"`
-	LatestFrozen       prompt.VersionID     `db:"latest_frozen_id"`
-	LatestFrozenNumber int                  `db:"latest_frozen_number"`
-	Revision           int64                `db:"revision"`
-	CreatedAt          int64                `db:"created_at"`
-	CreatedBy          identity.UserID      `db:"created_by"`
-	UpdatedAt          int64                `db:"updated_at"`
-}
-
-func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
-	t := new(prompt.Template)
-	return t, r.fill(t, by)
-}
-
-// fill sets t, which is empty.
-func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
-	*t = prompt.Template{
-		Resource: access.Resource{
-			Subject: r.subject(by), OwnerLeft: r.OwnerLeft, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
-			CreatedBy: r.CreatedBy, UpdatedAt: db.FromMicros(r.UpdatedAt), DeletedAt: db.FromMicros(r.DeletedAt),
-		},
-		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
-		Compatibility: r.Compatibility, IncludeMode: r.IncludeMode, LastNumber: r.LastNumber, Approvals: r.Approvals,
-		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests, LastRead: r.LastRead,
-		Referenced: r.Referenced,
-		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: db.FromMicros(r.ActivatedAt),
-			By: r.ActivatedBy},
-		AllVersions: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
-		FrozenVersions: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen,
-			LatestNumber: r.LatestFrozenNumber},
-	}
-	if r.Metadata != "" {
-		t.Metadata = json.RawMessage(r.Metadata)
-	}
-	t.Tags, err = db.TextList(r.Tags)
-	return err
-}
 
 // Add implements ports.Prompts.
 func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
@@ -114,11 +36,6 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 func (p *Prompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	return p.db.template(ctx, by, templateByID, id, by.Workspace)
 }
-
-const (
-	templateByID   = `t.id = ? AND t.workspace_id = ?`
-	templateByName = `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`
-)
 
 // Update implements ports.Prompts.
 func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID,
@@ -167,67 +84,4 @@ func (p *Prompts) UpdateFor(ctx context.Context, by identity.Actor, id prompt.ID
 		return nil, err
 	}
 	return t, nil
-}
-
-// template reads one template.
-func (store *Store) template(ctx context.Context, by identity.Actor, condition string, args ...any) (*prompt.Template,
-	error) {
-	var row templateRow
-	begin, first := templatesFor(by, templateColumns)
-	found, err := store.Get(ctx, &row, begin+` WHERE `+condition, append(first, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, prompt.ErrNotFound
-	}
-	return row.template(by)
-}
-
-// lockTemplate locks a template until the transaction ends. A later statement then reads what other transactions have
-// committed: the locking statement itself would read the other tables as they were before it waited.
-func (store *Store) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
-	store.DeclareChange(by.Workspace)
-	if store.Dialect.Lock == "" {
-		return nil // the transaction already has SQLite's only lock
-	}
-	var one int
-	found, err := store.Get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+
-		store.Dialect.Lock, id, by.Workspace)
-	if err == nil && !found {
-		err = prompt.ErrNotFound
-	}
-	return err
-}
-
-// lockedTemplate locks a template that is about to change, and reads it.
-func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	if err := store.lockTemplate(ctx, by, id); err != nil {
-		return nil, err
-	}
-	return store.template(ctx, by, templateByID, id, by.Workspace)
-}
-
-// tagList returns tags as a JSON array: [] for none, never null.
-func tagList(tags []string) string {
-	items := make([]string, len(tags))
-	for i, tag := range tags {
-		items[i] = tagItem(tag)
-	}
-	return "[" + strings.Join(items, ",") + "]"
-}
-
-// tagItem is a tag as an item of that array. Quotes and commas within it are escaped, so that the
-// text of an item occurs in the text of an array only where it is one of its items.
-func tagItem(tag string) string {
-	b, _ := json.Marshal(tag) // a string always encodes
-	return `"` + escapeTag(string(b[1:len(b)-1])) + `"`
-}
-
-var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).Replace
-
-// searchText returns the text that Filter.Query searches. It is lower-cased here, since SQLite's lower handles
-// only ASCII.
-func searchText(t *prompt.Template) string {
-	return prompt.NameKey(t.Name + "\n" + t.Description + "\n" + strings.Join(t.Tags, "\n"))
 }

@@ -7,60 +7,9 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
-	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
-
-// readingColumns are those of a readingRow, without what by has by groups and folders.
-var readingColumns = slices.Concat(
-	db.ColumnsOf(`t.%`, ``, []string{"id", "workspace_id", "owner_id", "name", "type", "visibility", "active_version_id",
-		"deleted_at", "include_mode"}),
-	[]db.PackedColumn{
-		{Expression: `COALESCE(s.access, 0)`, Path: `share_access`},
-		{Expression: `COALESCE(s.expires_at, 0)`, Path: `share_expires_at`},
-	},
-)
-
-// readingRow has the columns of a prompt.Reading.
-type readingRow struct {
-	ID             prompt.ID            `db:"id"`
-	Workspace      identity.WorkspaceID `db:"workspace_id"`
-	Owner          identity.UserID      `db:"owner_id"`
-	Name           string               `db:"name"`
-	Type           prompt.Type          `db:"type"`
-	Visibility     access.Visibility    `db:"visibility"`
-	ActiveVersion  prompt.VersionID     `db:"active_version_id"`
-	DeletedAt      int64                `db:"deleted_at"`
-	IncludeMode    prompt.IncludeMode   `db:"include_mode"`
-	ShareAccess    access.Role          `db:"share_access"`
-	ShareExpiresAt int64                `db:"share_expires_at"`
-	GroupAccess    access.Role          `db:"group_access"`
-	BestFolder     string               `db:"best_folder"`
-}
-
-func (r *readingRow) reading(by identity.Actor) *prompt.Reading {
-	return &prompt.Reading{
-		Subject: r.subject(by),
-		ID:      r.ID, Name: r.Name, Type: r.Type, ActiveVersion: r.ActiveVersion,
-		DeletedAt: db.FromMicros(r.DeletedAt),
-		Floating:  r.IncludeMode == prompt.Floating,
-	}
-}
-
-func (r *readingRow) subject(by identity.Actor) access.Subject {
-	s := access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility}
-	if r.ShareAccess != access.None {
-		s.Grants = access.Grants{{User: by.User, Role: r.ShareAccess, ExpiresAt: db.FromMicros(r.ShareExpiresAt)}}
-	}
-	if r.GroupAccess != access.None {
-		s.Grants = append(s.Grants, access.Grant{User: by.User, By: access.ByGroup, Role: r.GroupAccess})
-	}
-	if g, found := folderGrant(by, r.BestFolder); found {
-		s.Grants = append(s.Grants, g)
-	}
-	return s
-}
 
 // GetVersion implements ports.Prompts.
 func (p *Prompts) GetVersion(

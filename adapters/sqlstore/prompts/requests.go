@@ -56,14 +56,6 @@ func (r *requestRow) request() (prompt.ActivationRequest, error) {
 	return out, db.FromJSON(r.Decisions, &out.Decisions)
 }
 
-// nameList reads names that a comma separates.
-func nameList(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, ",")
-}
-
 // Request implements ports.PromptRequests.
 func (l *PromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	request prompt.RequestID) (*prompt.ActivationRequest, error) {

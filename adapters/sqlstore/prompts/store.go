@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // Store is a database, or one transaction on it, with the statements of prompts.
@@ -17,3 +18,13 @@ func NewStore(d *db.DB) *Store { return &Store{d} }
 func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
 	return store.InTx(ctx, func(tx *db.DB) error { return fn(NewStore(tx)) })
 }
+
+// Prompts stores prompt templates.
+type Prompts struct{ db *Store }
+
+var _ ports.Prompts = (*Prompts)(nil)
+
+// PromptLists reads lists of prompt templates and of what belongs to one.
+type PromptLists struct{ db *Store }
+
+var _ ports.PromptLists = (*PromptLists)(nil)

@@ -126,3 +126,67 @@ func contentArgs(c prompt.Content) ([]any, error) {
 	}
 	return []any{c.Text, messages, c.Format, variables, model, string(c.Tools), string(c.ResponseFormat)}, nil
 }
+
+// The large columns are left out of lists.
+var (
+	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash",
+		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at",
+		"includes"}
+	largeVersionColumns = []string{"text", "messages", "tools", "response_format", "pinned"}
+	versionColumns      = db.ColumnsLike(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` +
+		labelsColumn + ` AS labels`
+	summaryColumns = db.ColumnsLike(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
+)
+
+// pinned has the parts of a prompt.Expansion other than the content of its version.
+type pinned struct {
+	Text      string            `json:"text,omitempty"`
+	Messages  []prompt.Message  `json:"messages,omitempty"`
+	Variables []prompt.Variable `json:"variables,omitempty"`
+	Declared  []prompt.Variable `json:"declared,omitempty"`
+	Hash      string            `json:"hash"`
+	Includes  []prompt.Included `json:"includes"`
+	Closure   []prompt.ID       `json:"closure"`
+	Depth     int               `json:"depth"`
+}
+
+// pinnedText is empty for nil.
+func pinnedText(e *prompt.Expansion) (string, error) {
+	if e == nil {
+		return "", nil
+	}
+	return db.JSONText(pinned{e.Content.Text, e.Content.Messages, e.Content.Variables, e.Declared, e.Hash, e.Includes,
+		e.Closure, e.Depth}, false)
+}
+
+// readPinned is the inverse of pinnedText, for a version with that content.
+func readPinned(text string, content prompt.Content) (*prompt.Expansion, error) {
+	var p pinned
+	if err := db.FromJSON(text, &p); err != nil {
+		return nil, err
+	}
+	content.Text, content.Messages, content.Variables = p.Text, p.Messages, p.Variables
+	return &prompt.Expansion{Content: content, Hash: p.Hash, Declared: p.Declared, Includes: p.Includes,
+		Closure: p.Closure,
+		Depth:   p.Depth}, nil
+}
+
+// versionMatch is the condition under which v is the version that ref names.
+func versionMatch(ref prompt.Ref) (condition string, args []any) {
+	switch {
+	case ref.Active:
+		return `v.id = t.active_version_id`, nil
+	case ref.Latest:
+		return `v.id = t.latest_version_id`, nil
+	case ref.Previous:
+		return `v.id = (SELECT a.from_version_id FROM prompt_activations a WHERE a.template_id = t.id
+			ORDER BY a.number DESC LIMIT 1)`, nil
+	case ref.Number != 0:
+		return `v.number = ?`, []any{ref.Number}
+	case ref.Label != "":
+		return `v.id = (SELECT l.version_id FROM prompt_labels l WHERE l.template_id = t.id AND l.label = ?)`,
+			[]any{ref.Label}
+	default: // the zero Ref matches nothing
+		return `v.id = ?`, []any{ref.ID}
+	}
+}

@@ -10,37 +10,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// The large columns are left out of lists.
-var (
-	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash",
-		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at",
-		"includes"}
-	largeVersionColumns = []string{"text", "messages", "tools", "response_format", "pinned"}
-	versionColumns      = db.ColumnsLike(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` +
-		labelsColumn + ` AS labels`
-	summaryColumns = db.ColumnsLike(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
-)
-
-// versionMatch is the condition under which v is the version that ref names.
-func versionMatch(ref prompt.Ref) (condition string, args []any) {
-	switch {
-	case ref.Active:
-		return `v.id = t.active_version_id`, nil
-	case ref.Latest:
-		return `v.id = t.latest_version_id`, nil
-	case ref.Previous:
-		return `v.id = (SELECT a.from_version_id FROM prompt_activations a WHERE a.template_id = t.id
-			ORDER BY a.number DESC LIMIT 1)`, nil
-	case ref.Number != 0:
-		return `v.number = ?`, []any{ref.Number}
-	case ref.Label != "":
-		return `v.id = (SELECT l.version_id FROM prompt_labels l WHERE l.template_id = t.id AND l.label = ?)`,
-			[]any{ref.Label}
-	default: // the zero Ref matches nothing
-		return `v.id = ?`, []any{ref.ID}
-	}
-}
-
 // Lock implements ports.Prompts.
 func (p *Prompts) Lock(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,

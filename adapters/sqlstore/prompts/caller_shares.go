@@ -4,8 +4,34 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
+
+// folderSharesOfCaller are the shares of folders that a caller or a group of the caller has. Its arguments are those of
+// folderArgs.
+const folderSharesOfCaller = `prompt_folder_shares f WHERE f.workspace_id = ? AND f.user_id IN (
+	SELECT CAST(? AS TEXT) UNION ALL SELECT p.group_id FROM group_people p WHERE p.workspace_id = ? AND p.user_id = ?)
+	AND (f.expires_at = 0 OR f.expires_at > ?)`
+
+func folderArgs(by identity.Actor) []any {
+	return []any{by.Workspace, by.User, by.Workspace, by.User, db.Micros(by.At)}
+}
+
+// bestFolder is the highest role by shares of folders, as a digit, followed by the lowest of the folders that give it:
+// a folder sorts after those above it. Its arguments are those of folderArgs.
+func bestFolder(name string) string {
+	return `COALESCE((SELECT MAX(f.access || f.folder) FROM ` + folderSharesOfCaller + ` AND ` +
+		db.FolderShareReaches(name) + `), '')`
+}
+
+// folderGrant reads what bestFolder returned.
+func folderGrant(by identity.Actor, best string) (g access.Grant, found bool) {
+	if best == "" {
+		return access.Grant{}, false
+	}
+	return access.Grant{User: by.User, By: access.ByFolder, Role: access.Role(best[0] - '0'), Folder: best[1:]}, true
+}
 
 // sharedColumns are the highest roles on t that a caller has by groups, and by folders. The arguments are the caller
 // and the time, and those of folderArgs.
@@ -16,6 +42,9 @@ var sharedColumns = []db.PackedColumn{
 		Path: `group_access`},
 	{Expression: bestFolder(`t.name_key`), Path: `best_folder`},
 }
+
+// templateTables are templates t with the share s of the caller, who is the first argument.
+const templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
 
 // templatesFor returns the beginning of a statement that reads columns of templates with the shares of by, and its
 // arguments. For callers without groups and shared folders, neither is looked up.
