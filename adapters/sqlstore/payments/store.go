@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // Store is a database, or one transaction on it, with the statements of payments.
@@ -17,3 +18,8 @@ func NewStore(d *db.DB) *Store { return &Store{d} }
 func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
 	return store.InTx(ctx, func(tx *db.DB) error { return fn(NewStore(tx)) })
 }
+
+// Payments stores the customers of payment gateways, and the mirror of the gateways' data.
+type Payments struct{ db *Store }
+
+var _ ports.Payments = (*Payments)(nil)
