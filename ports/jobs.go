@@ -39,17 +39,20 @@ var ErrJobLost = errors.New("another worker has taken the job over")
 
 // JobQueue hands queued jobs to workers. A worker serves every org.
 type JobQueue interface {
-	// Take returns at most n jobs that are due at now, only of the kinds in leases: other kinds are left to a worker
+	// Take returns at most n jobs that are due at now, only of some kinds: other kinds are left to a worker
 	// that knows them. Workspaces take turns: first those with the fewest running jobs, then those that have started
 	// none for the longest time. No workspace has more than job.PerWorkspace jobs running over all nodes. Within a
 	// workspace, urgent jobs come first (job.Kind.Urgent), then those that have been due longest. After a job is
 	// postponed, its workspace starts only urgent jobs until the postponed job is due. An org's jobs that have no
 	// workspace count as the jobs of one workspace.
 	//
-	// No other worker gets the job until its kind's lease has passed. If it has not been settled by the
+	// No other worker gets the job until the lease has passed. If it has not been settled by the
 	// end of the lease, its worker is considered dead: the attempt has failed (job.Lost), and Take
 	// returns the job again, with its failures, even if they exhaust it.
-	Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error)
+	Take(ctx context.Context, now time.Time, lease time.Duration, kinds []job.Kind, n int) ([]job.Job, error)
+
+	// Release ends the leases of all running jobs at now, because their workers are known to be dead.
+	Release(ctx context.Context, now time.Time) error
 
 	// Renew extends the lease of the attempt for which j was taken until a time. ErrJobLost if the lease has passed
 	// and another worker has taken the job, or if the attempt was settled.

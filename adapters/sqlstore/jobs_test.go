@@ -32,7 +32,7 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 			"running":   {},
 		} {
 			enqueue(subject)
-			taken, err := queue.Take(ctx, fixture.At, map[job.Kind]time.Duration{"test.sweep": time.Minute}, 1)
+			taken, err := queue.Take(ctx, fixture.At, time.Minute, []job.Kind{"test.sweep"}, 1)
 			if err != nil || len(taken) != 1 {
 				t.Fatalf("%d taken, %v", len(taken), err)
 			}
@@ -76,7 +76,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 				continue
 			}
 			taken, err := queue.Take(ctx, fixture.At.Add(time.Duration(i)*time.Second),
-				map[job.Kind]time.Duration{"test.backlog": time.Hour}, 1)
+				time.Hour, []job.Kind{"test.backlog"}, 1)
 			if err != nil || len(taken) != 1 {
 				t.Fatalf("%d taken, %v", len(taken), err)
 			}

@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -25,7 +24,7 @@ const (
 	kind   = job.Kind("thing.check")
 	limit  = 10 * time.Second
 	poll   = time.Second
-	grace  = 5 * time.Second
+	lease  = 4 * time.Second
 	finish = 3 * time.Second
 )
 
@@ -40,9 +39,8 @@ type env struct {
 	do   func(ctx context.Context, by identity.Actor, subject string) error
 	away func() error // what the queue answers instead of jobs, if it is not nil
 
-	lease time.Duration // of job.Policy
-	renew func() error  // what the queue answers to an extension of a lease
-	fail  func() error  // what it answers instead of taking note of an outcome
+	renew func() error // what the queue answers to an extension of a lease
+	fail  func() error // what it answers instead of taking note of an outcome
 
 	mu      sync.Mutex
 	queued  []job.Job
@@ -62,7 +60,7 @@ func withEnv(t *testing.T, test func(s *env)) {
 		s := &env{
 			t: t, ctx: ctx, log: &lines{}, reg: prometheus.NewRegistry(), begun: time.Now(), stop: cancel,
 			stopped: make(chan struct{}), do: func(context.Context, identity.Actor, string) error { return nil },
-			away: func() error { return nil }, fail: func() error { return nil },
+			away: func() error { return nil }, fail: func() error { return nil }, renew: func() error { return nil },
 			settled: map[string]job.Outcome{}, at: map[string]time.Duration{},
 		}
 		test(s)
@@ -81,14 +79,13 @@ func (s *env) start(subjects ...string) {
 		s.queued = append(s.queued, j)
 	}
 	q := mocks.NewMockJobQueue(gomock.NewController(s.t))
-	q.EXPECT().Take(gomock.Any(), gomock.Any(), map[job.Kind]time.Duration{kind: cmp.Or(s.lease, limit+grace)},
-		gomock.Any()).AnyTimes().DoAndReturn(s.take)
+	q.EXPECT().Take(gomock.Any(), gomock.Any(), lease, []job.Kind{kind}, gomock.Any()).AnyTimes().DoAndReturn(s.take)
 	q.EXPECT().Renew(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, job.Job, time.Time) error { return s.renew() })
 	q.EXPECT().Settle(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(s.settle)
-	table := worker.Table{kind: {Policy: job.Policy{Limit: limit, Attempts: 3, Lease: s.lease},
+	table := worker.Table{kind: {Policy: job.Policy{Limit: limit, Attempts: 3},
 		Do: func(ctx context.Context, by identity.Actor, subject string) error { return s.do(ctx, by, subject) }}}
-	w := worker.New(worker.Config{Slots: 2, Poll: poll, Grace: grace}, q, table, s.reg,
+	w := worker.New(worker.Config{Slots: 2, Poll: poll, Lease: lease}, q, table, s.reg,
 		slog.New(slog.NewTextHandler(s.log, nil)))
 	go func() {
 		w.Run(s.ctx, finish)
@@ -96,7 +93,7 @@ func (s *env) start(subjects ...string) {
 	}()
 }
 
-func (s *env) take(ctx context.Context, _ time.Time, _ map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+func (s *env) take(ctx context.Context, _ time.Time, _ time.Duration, _ []job.Kind, n int) ([]job.Job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++

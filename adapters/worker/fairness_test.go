@@ -100,7 +100,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 // run runs a node of ten slots until the test ends, or the returned function is called.
 func run(t *testing.T, queue ports.JobQueue, table worker.Table) (stop func()) {
 	t.Helper()
-	config := worker.Config{Slots: 10, Reserved: 3, Poll: 20 * time.Millisecond, Grace: 200 * time.Millisecond}
+	config := worker.Config{Slots: 10, Reserved: 3, Poll: 20 * time.Millisecond, Lease: 3 * time.Second}
 	w := worker.New(config, queue, table, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

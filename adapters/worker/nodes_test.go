@@ -107,11 +107,12 @@ type fallen struct {
 	dead atomic.Bool
 }
 
-func (f *fallen) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+func (f *fallen) Take(ctx context.Context, now time.Time, lease time.Duration, kinds []job.Kind, n int) ([]job.Job,
+	error) {
 	if f.dead.Load() {
 		return nil, errors.New("dead")
 	}
-	return f.JobQueue.Take(ctx, now, leases, n)
+	return f.JobQueue.Take(ctx, now, lease, kinds, n)
 }
 
 func (f *fallen) Settle(ctx context.Context, j job.Job, o job.Outcome) error {

@@ -17,27 +17,28 @@ var errLost = errors.New("the lease of the job has passed")
 const renewals = 4
 
 // renewing extends the lease of a job that was taken at a time, until the caller calls stop. It calls lost if the job
-// is no longer this worker's. It does nothing for kinds without job.Policy.Lease.
+// is no longer this worker's. A short job ends before its lease is extended for the first time. The
+// lease of a job that ignores its limit is no longer extended after that.
 func (w *Worker) renewing(
 	ctx context.Context, work Work, j job.Job, start time.Time, lost context.CancelCauseFunc,
 ) (stop func()) {
-	if work.Lease == 0 {
-		return func() {}
-	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() {
-		tick := time.NewTicker(work.Lease / renewals)
+		tick := time.NewTicker(w.Lease / renewals)
 		defer tick.Stop()
-		expiry := start.Add(work.Lease)
+		expiry := start.Add(w.Lease)
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			next := time.Now().Add(work.Lease)
-			try, end := context.WithTimeout(ctx, work.Lease/renewals)
+			next := time.Now().Add(w.Lease)
+			if next.After(start.Add(work.Limit + w.Lease)) {
+				return
+			}
+			try, end := context.WithTimeout(ctx, w.Lease/renewals)
 			err := w.queue.Renew(try, j, next)
 			end()
 			switch {

@@ -13,7 +13,6 @@ import (
 
 func TestALeaseIsExtendedWhileItsJobRuns(t *testing.T) {
 	withEnv(t, func(s *env) {
-		s.lease = 4 * time.Second
 		renewed := 0
 		s.renew = func() error {
 			if renewed++; renewed == 3 {
@@ -44,7 +43,6 @@ func TestAnAttemptEndsWhenItsLeaseIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withEnv(t, func(s *env) {
-				s.lease = 4 * time.Second
 				s.renew = func() error { return tt.err }
 				s.do = func(ctx context.Context, _ identity.Actor, _ string) error {
 					<-ctx.Done()
@@ -56,4 +54,20 @@ func TestAnAttemptEndsWhenItsLeaseIsLost(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTheLeaseOfAJobThatIgnoresItsLimitEnds(t *testing.T) {
+	withEnv(t, func(s *env) {
+		var renewed time.Duration
+		s.renew = func() error { renewed = time.Since(s.begun); return nil }
+		s.do = func(context.Context, identity.Actor, string) error {
+			time.Sleep(time.Minute)
+			return nil
+		}
+		s.start("a")
+		s.wait(2 * time.Minute)
+		if renewed > limit || renewed < limit-time.Second {
+			t.Errorf("the lease was extended last after %s, at a limit of %s", renewed, limit)
+		}
+	})
 }

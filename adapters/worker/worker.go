@@ -2,11 +2,12 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,10 +38,9 @@ type Config struct {
 	Reserved int           // how many of Slots are for urgent jobs only (job.Kind.Urgent)
 	Poll     time.Duration // the interval between two polls of the queue
 
-	// Grace is how much longer than its limit a job stays leased to its worker: for the work to notice
-	// that its context has ended, and for clock differences between nodes. After that the worker counts
-	// as dead.
-	Grace time.Duration
+	// Lease is the time for which a running job belongs to its worker, which extends it while the job runs. After that
+	// the worker counts as dead, and another one takes the job. It is longer than the clocks of nodes differ.
+	Lease time.Duration
 }
 
 // Worker takes jobs from a queue and runs them.
@@ -48,8 +48,8 @@ type Worker struct {
 	Config
 	queue    ports.JobQueue
 	table    Table
-	leases   map[job.Kind]time.Duration // of a job that is taken
-	urgent   map[job.Kind]time.Duration // the lengths of urgent leases
+	kinds    []job.Kind
+	urgent   []job.Kind // those of kinds that are urgent
 	log      *slog.Logger
 	measured *measures
 }
@@ -60,17 +60,11 @@ func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registe
 		Config:   c,
 		queue:    queue,
 		table:    table,
-		leases:   map[job.Kind]time.Duration{},
-		urgent:   map[job.Kind]time.Duration{},
+		kinds:    slices.Sorted(maps.Keys(table)),
 		log:      log,
 		measured: newMeasures(metrics),
 	}
-	for kind, work := range table {
-		w.leases[kind] = cmp.Or(work.Lease, work.Limit+c.Grace)
-		if kind.Urgent() {
-			w.urgent[kind] = w.leases[kind]
-		}
-	}
+	w.urgent = slices.DeleteFunc(slices.Clone(w.kinds), func(k job.Kind) bool { return !k.Urgent() })
 	return w
 }
 
@@ -132,7 +126,7 @@ func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
 	silent := false // whether the queue did not respond
 	for ctx.Err() == nil {
 		now := time.Now()
-		jobs, err := w.take(ctx, now, w.leases, general.free())
+		jobs, err := w.take(ctx, now, w.kinds, general.free())
 		start(general, jobs, now)
 		if err == nil && len(w.urgent) > 0 {
 			jobs, err = w.take(ctx, now, w.urgent, special.free())
@@ -157,13 +151,13 @@ func (s slots) free() int { return cap(s) - len(s) }
 
 // take completes even if the program is told to stop: jobs that the queue has handed out would otherwise wait
 // until their leases expire.
-func (w *Worker) take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+func (w *Worker) take(ctx context.Context, now time.Time, kinds []job.Kind, n int) ([]job.Job, error) {
 	if n == 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
 	defer cancel()
-	return w.queue.Take(ctx, now, leases, n)
+	return w.queue.Take(ctx, now, w.Lease, kinds, n)
 }
 
 // run runs a job that was taken at a time, and settles it.
@@ -192,15 +186,15 @@ func (w *Worker) run(ctx context.Context, j job.Job, start time.Time) {
 			r.outcome = work.Failure(j, code(r.err), time.Now(), rand.Float64()) //nolint:gosec // jitter needs no secrecy
 		}
 	}
-	r.unsettled = w.settle(ctx, j, r.outcome, start.Add(work.Limit+w.Grace))
+	r.unsettled = w.settle(jobCtx, j, r.outcome)
 	stop()
 	end(nil)
 	w.report(r)
 }
 
-// settle retries until the lease expires, so that a short outage of the database does not make the work run
-// again.
-func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, end time.Time) error {
+// settle retries for as long as a lease lasts, unless ctx ends because it is lost, so that a short outage of the
+// database does not make the work run again.
+func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	var err error
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides the queue's error when ctx ends
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
@@ -209,6 +203,6 @@ func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, end time.
 			return struct{}{}, backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(backoff.NewConstantBackOff(w.Poll)), backoff.WithMaxElapsedTime(max(time.Until(end), 1)))
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(w.Poll)), backoff.WithMaxElapsedTime(w.Lease))
 	return err
 }

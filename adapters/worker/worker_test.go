@@ -276,7 +276,7 @@ func TestAnOutcomeIsToldUntilTheQueueHearsItOrTheLeaseIsOver(t *testing.T) {
 			s.fail = func() error { tries++; return errBoom }
 			s.start("a")
 			s.wait(time.Minute)
-			if want := int((limit + grace) / poll); len(s.settled) != 0 || tries < want-1 || tries > want+1 {
+			if want := int(lease / poll); len(s.settled) != 0 || tries < want-1 || tries > want+1 {
 				t.Errorf("%d settled, %d tries, want about %d", len(s.settled), tries, want)
 			}
 			s.logged("level=WARN", "unsettled=boom")

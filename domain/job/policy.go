@@ -13,10 +13,6 @@ type Policy struct {
 
 	// Attempts is the number of attempts that may fail before the job fails permanently.
 	Attempts int
-
-	// Lease is the time for which an attempt belongs to its worker, which extends it while the attempt runs. After it,
-	// the worker counts as dead. 0: an attempt belongs to its worker for Limit and some time more, and is not extended.
-	Lease time.Duration
 }
 
 // State is a job's state.

@@ -105,6 +105,20 @@ func (m *MockJobQueue) EXPECT() *MockJobQueueMockRecorder {
 	return m.recorder
 }
 
+// Release mocks base method.
+func (m *MockJobQueue) Release(ctx context.Context, now time.Time) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Release", ctx, now)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Release indicates an expected call of Release.
+func (mr *MockJobQueueMockRecorder) Release(ctx, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Release", reflect.TypeOf((*MockJobQueue)(nil).Release), ctx, now)
+}
+
 // Renew mocks base method.
 func (m *MockJobQueue) Renew(ctx context.Context, j job.Job, end time.Time) error {
 	m.ctrl.T.Helper()
@@ -134,16 +148,16 @@ func (mr *MockJobQueueMockRecorder) Settle(ctx, j, o interface{}) *gomock.Call {
 }
 
 // Take mocks base method.
-func (m *MockJobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+func (m *MockJobQueue) Take(ctx context.Context, now time.Time, lease time.Duration, kinds []job.Kind, n int) ([]job.Job, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Take", ctx, now, leases, n)
+	ret := m.ctrl.Call(m, "Take", ctx, now, lease, kinds, n)
 	ret0, _ := ret[0].([]job.Job)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Take indicates an expected call of Take.
-func (mr *MockJobQueueMockRecorder) Take(ctx, now, leases, n interface{}) *gomock.Call {
+func (mr *MockJobQueueMockRecorder) Take(ctx, now, lease, kinds, n interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockJobQueue)(nil).Take), ctx, now, leases, n)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockJobQueue)(nil).Take), ctx, now, lease, kinds, n)
 }

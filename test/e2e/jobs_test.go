@@ -129,6 +129,20 @@ func TestAKilledNode(t *testing.T) {
 	}
 }
 
+// TestAServerOnSQLiteTakesOverTheJobsOfADeadOneAtOnce begins with what a killed server leaves: a job whose lease lasts
+// for an hour.
+func TestAServerOnSQLiteTakesOverTheJobsOfADeadOneAtOnce(t *testing.T) {
+	t.Parallel()
+	d := deployMigrated(t, sqlite)
+	d.must(t, "migrate")
+	d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, subject, kind, state, due_at, attempt, failures,
+		failure, created_at, started_at, ended_at)
+		SELECT 'job_left', id, '', 'cus_left', 'payment.events', 'running', %d, 1, 0, '', 0, 0, 0 FROM orgs`,
+		time.Now().Add(time.Hour).UnixMicro()))
+	s := d.start(t)
+	s.stderr.await(t, s, regexp.MustCompile(`"subject":"cus_left".*"attempt":2,`))
+}
+
 const (
 	nodeOf    = "ATRIUM_TEST_NODE_OF" // makes this binary a node on the database that it names
 	killed    = job.Kind("test.kill")
@@ -162,7 +176,7 @@ func workAsNode() int {
 		return nil
 	}
 	table := worker.Table{killed: {Policy: job.Policy{Limit: nodeLimit, Attempts: 3}, Do: do}}
-	w := worker.New(worker.Config{Slots: 2, Poll: 50 * time.Millisecond, Grace: nodeLimit / 2},
+	w := worker.New(worker.Config{Slots: 2, Poll: 50 * time.Millisecond, Lease: nodeLimit},
 		jobs.NewQueue(db.DB), table, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	fmt.Println("ready")
 	w.Run(ctx, 0)

@@ -52,6 +52,13 @@ func (q *Queue) Renew(ctx context.Context, j job.Job, expiry time.Time) error {
 	return err
 }
 
+// Release implements ports.JobQueue.
+func (q *Queue) Release(ctx context.Context, now time.Time) error {
+	_, err := q.db.Exec(ctx, `UPDATE jobs SET due_at = ? WHERE state = ? AND ended_at = 0 AND due_at > ?`,
+		db.Micros(now), job.Running, db.Micros(now))
+	return err
+}
+
 // Settle implements ports.JobQueue.
 func (q *Queue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	return q.db.inTx(ctx, func(tx *Store) error {

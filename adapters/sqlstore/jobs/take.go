@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,17 +19,18 @@ type turn struct {
 // demand is a worker's request for jobs.
 type demand struct {
 	now    time.Time
-	leases map[job.Kind]time.Duration
-	kinds  []job.Kind // of leases, sorted, so that a statement's text is always the same
+	expiry time.Time // of the leases
+	kinds  []job.Kind
 	urgent []job.Kind // those of kinds that are urgent
 	n      int        // how many jobs at most
 }
 
 // Take implements ports.JobQueue. It first finds the next tenants with a read, since usually there is nothing to do.
 // On SQLite a read neither waits for a writer nor blocks one.
-func (q *Queue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration,
-	n int) ([]job.Job, error) {
-	d := demand{now: now, leases: leases, kinds: slices.Sorted(maps.Keys(leases)), n: n}
+func (q *Queue) Take(
+	ctx context.Context, now time.Time, lease time.Duration, kinds []job.Kind, n int,
+) ([]job.Job, error) {
+	d := demand{now: now, expiry: now.Add(lease), kinds: kinds, n: n}
 	if len(d.kinds) == 0 {
 		return nil, nil
 	}
@@ -159,7 +159,7 @@ func (store *Store) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, e
 	r.Attempt++
 	_, err := store.Exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at =
 		? WHERE id = ?`,
-		job.Running, db.Micros(d.now.Add(d.leases[r.Kind])), r.Attempt, r.Failures, r.Failure, db.Micros(d.now), r.ID)
+		job.Running, db.Micros(d.expiry), r.Attempt, r.Failures, r.Failure, db.Micros(d.now), r.ID)
 	return r.job(), err
 }
 

@@ -141,7 +141,7 @@ func jobFairness(t *testing.T, a Adapter) {
 						t.Error(err)
 						return
 					}
-					taken, err := queue.Take(t.Context(), fixture.At, map[job.Kind]time.Duration{b.kind: lease}, 3)
+					taken, err := queue.Take(t.Context(), fixture.At, lease, []job.Kind{b.kind}, 3)
 					if err != nil {
 						t.Error(err)
 						return

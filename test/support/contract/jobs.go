@@ -46,11 +46,7 @@ func (b *backlog) add(t *testing.T, subject string, after time.Duration) job.Job
 // take takes at most n jobs that are due after a time.
 func (b *backlog) take(t *testing.T, after time.Duration, n int, more ...job.Kind) []job.Job {
 	t.Helper()
-	leases := map[job.Kind]time.Duration{b.kind: lease}
-	for _, k := range more {
-		leases[k] = lease
-	}
-	taken, err := b.queue.Take(t.Context(), fixture.At.Add(after), leases, n)
+	taken, err := b.queue.Take(t.Context(), fixture.At.Add(after), lease, append(more, b.kind), n)
 	must(t, err)
 	return taken
 }
@@ -163,7 +159,7 @@ func Jobs(t *testing.T, open Opener) {
 		}
 		for _, k := range []job.Kind{retried, running} {
 			must(t, b.Jobs.Enqueue(t.Context(), job.New(b.by, k, "a", fixture.At)))
-			j, err := b.queue.Take(t.Context(), fixture.At, map[job.Kind]time.Duration{k: lease}, 1)
+			j, err := b.queue.Take(t.Context(), fixture.At, lease, []job.Kind{k}, 1)
 			must(t, err)
 			if k == retried {
 				b.settle(t, j[0], job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(time.Minute),
@@ -222,8 +218,8 @@ func JobQueue(t *testing.T, open Opener) {
 	t.Run("a kind that was not requested stays queued", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
-		for _, leases := range []map[job.Kind]time.Duration{nil, {"test.unheard_of": lease}} {
-			taken, err := b.queue.Take(t.Context(), fixture.At, leases, 100)
+		for _, kinds := range [][]job.Kind{nil, {"test.unheard_of"}} {
+			taken, err := b.queue.Take(t.Context(), fixture.At, lease, kinds, 100)
 			must(t, err)
 			same(t, "taken", len(taken), 0)
 		}
@@ -255,6 +251,19 @@ func JobQueue(t *testing.T, open Opener) {
 		b.settle(t, again, again.Success(fixture.At))
 		wantErr(t, b.queue.Renew(t.Context(), again, fixture.At.Add(9*lease)), ports.ErrJobLost)
 		same(t, "left", b.subjects(t, 24*time.Hour), nobody)
+	})
+	t.Run("the leases of dead workers can be ended at once", func(t *testing.T) {
+		b := newBacklog(t, a)
+		b.add(t, "running", 0)
+		b.add(t, "later", time.Hour)
+		dead := b.take(t, 0, 10)[0]
+		must(t, b.queue.Release(t.Context(), fixture.At.Add(time.Second)))
+		same(t, "before", b.subjects(t, 0), nobody)
+		again := b.take(t, time.Second, 10)
+		if len(again) != 1 || again[0].Subject != "running" || again[0].Failures != 1 {
+			t.Errorf("taken over: %+v", again)
+		}
+		wantErr(t, b.queue.Renew(t.Context(), dead, fixture.At.Add(9*lease)), ports.ErrJobLost)
 	})
 	t.Run("a job whose lease has expired can be settled until another worker takes it", func(t *testing.T) {
 		b := newBacklog(t, a)
@@ -370,7 +379,7 @@ func JobQueue(t *testing.T, open Opener) {
 // drain takes and settles jobs of a kind until there are none. It settles every second attempt as interrupted.
 func drain(ctx context.Context, queue ports.JobQueue, kind job.Kind, run func(job.Job)) error {
 	for {
-		taken, err := queue.Take(ctx, fixture.At, map[job.Kind]time.Duration{kind: lease}, 7)
+		taken, err := queue.Take(ctx, fixture.At, lease, []job.Kind{kind}, 7)
 		if err != nil || len(taken) == 0 {
 			return err
 		}

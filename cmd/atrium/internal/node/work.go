@@ -18,9 +18,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-// readLease is the lease of jobs whose results people wait for. If a node dies, another takes them within this time and
-// one poll of the queue.
-const readLease = 12 * time.Second
+// jobLease is the lease of running jobs. If a node dies, another one takes its jobs within this time and one poll of the
+// queue. People wait for many of them: what a payment entitles to, a refreshed source.
+const jobLease = 12 * time.Second
 
 // jobTable maps each kind of job to its use case.
 func jobTable(s application.Services) worker.Table {
@@ -32,26 +32,26 @@ func jobTable(s application.Services) worker.Table {
 			},
 		},
 		connection.CheckJob: {
-			Policy: job.Policy{Limit: time.Minute, Attempts: 8, Lease: readLease},
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Connections.Check(ctx, by, connection.ID(subject))
 			},
 		},
 		source.RefreshJob: {
-			Policy: job.Policy{Limit: time.Minute, Attempts: 8, Lease: readLease},
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Sources.Refresh(ctx, by, source.ID(subject))
 			},
 		},
 		source.ValidateJob: {
 			// longer than an org may let rows be read
-			Policy: job.Policy{Limit: 11 * time.Minute, Attempts: 8, Lease: readLease},
+			Policy: job.Policy{Limit: 11 * time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Sources.RunValidation(ctx, by, source.ID(subject))
 			},
 		},
 		source.CompareJob: {
-			Policy: job.Policy{Limit: 11 * time.Minute, Attempts: 8, Lease: readLease},
+			Policy: job.Policy{Limit: 11 * time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Sources.Compare(ctx, by, source.ID(subject))
 			},
@@ -115,8 +115,14 @@ func (n *Node) Jobs(ctx context.Context) {
 	var delivering sync.WaitGroup
 	defer delivering.Wait()
 	delivering.Go(func() { startStaggered(ctx, 3, n.deliverWebhooks) })
-	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
-	worker.New(config, jobs.NewQueue(n.DB.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx,
+	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Lease: jobLease}
+	queue := jobs.NewQueue(n.DB.DB)
+	if n.API != nil && n.DB.Engine() == "sqlite" { // the database is this server's: who had jobs is dead
+		if err := queue.Release(ctx, time.Now()); err != nil {
+			n.Log.Warn("jobs of the previous server wait for the end of their leases", "error", err)
+		}
+	}
+	worker.New(config, queue, jobTable(n.Services), n.Registry, n.Log).Run(ctx,
 		n.Config.Server.ShutdownTimeout)
 }
 
