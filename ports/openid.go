@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -20,13 +21,13 @@ type OpenIDClient interface {
 
 	// Finish exchanges the code that the browser brought back for an ID token, and returns its claims. The token is
 	// verified as Verifier.Verify does, for the client as its audience, and must have the nonce.
-	// account.ErrSignInState if the response names another issuer (RFC 9207).
+	// session.ErrSignInState if the response names another issuer (RFC 9207).
 	Finish(ctx context.Context, issuer identity.Issuer, r AuthorizationResponse, now time.Time) (*account.Claims, error)
 
 	// Logout returns the content of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6) that one of
 	// issuers signed for its Client at most 5 minutes ago. account.ErrLogoutToken for any other token, and
 	// ErrUnavailable as Verifier.Verify.
-	Logout(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*account.Logout, error)
+	Logout(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*session.Logout, error)
 }
 
 // AuthorizationRequest is what a browser takes to a provider.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -15,8 +16,8 @@ type ProviderSessions interface {
 	// End loads the live sessions of by's org that a sign-in opened, user by user, and calls change with the sessions
 	// of each user. It saves the sessions that change ended, and removes the sign-in codes, all in one transaction.
 	// Only the fields of from that are not empty select; its Issuer is never empty.
-	End(ctx context.Context, by identity.Actor, from account.ProviderSession,
-		change func(p *account.Person, live []*account.Session) error) error
+	End(ctx context.Context, by identity.Actor, from session.ProviderSession,
+		change func(p *account.Person, live []*session.Session) error) error
 
 	// Receive notes that a logout token of org was received, until it can be forgotten. account.ErrLogoutToken if it
 	// was noted before.

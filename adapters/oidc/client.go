@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -98,7 +99,7 @@ func (c *Client) Finish(
 		return nil, failure("its discovery document", err)
 	}
 	if r.Issuer != issuer.URL && (r.Issuer != "" || d.flow.NamesIssuer) {
-		return nil, account.ErrSignInState.Because(
+		return nil, session.ErrSignInState.Because(
 			"The response is not from the provider at which the sign-in began. Sign in again.",
 		)
 	}
@@ -162,7 +163,7 @@ func word(s string) string {
 }
 
 func failure(step string, err error) error {
-	return fmt.Errorf("%w: %s: %w", account.ErrProviderFailed, step, err)
+	return fmt.Errorf("%w: %s: %w", session.ErrProviderFailed, step, err)
 }
 
 // document is the part of a discovery document that Atrium uses (OpenID Connect Discovery, section 3; RFC 8414).

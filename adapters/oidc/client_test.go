@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -86,7 +87,7 @@ func TestSignIn(t *testing.T) {
 			defer p.Tamper(func(p *fixture.Provider) { p.Document, p.Response = nil, nil })
 			claims, err := signsIn(t, oidc.NewClient(newVerifier()), issuer, nil)
 			accepted(t, claims, err)
-			if from := claims.ProviderSession(); from.ID != "s-1" || from.Issuer != p.URL {
+			if from := session.FromClaims(*claims); from.ID != "s-1" || from.Issuer != p.URL {
 				t.Errorf("the session is %+v", from)
 			}
 		})
@@ -149,45 +150,45 @@ func TestHostileProviders(t *testing.T) {
 		change func(*ports.AuthorizationResponse)
 		want   error
 	}{
-		"another nonce":                  {claim("nonce", "other"), nil, account.ErrProviderFailed},
-		"no nonce":                       {claim("nonce", nil), nil, account.ErrProviderFailed},
-		"a token for another client":     {claim("aud", "other"), nil, account.ErrProviderFailed},
-		"a token for the API's audience": {claim("aud", app), nil, account.ErrProviderFailed},
-		"a token of another issuer":      {claim("iss", "https://other.example"), nil, account.ErrProviderFailed},
+		"another nonce":                  {claim("nonce", "other"), nil, session.ErrProviderFailed},
+		"no nonce":                       {claim("nonce", nil), nil, session.ErrProviderFailed},
+		"a token for another client":     {claim("aud", "other"), nil, session.ErrProviderFailed},
+		"a token for the API's audience": {claim("aud", app), nil, session.ErrProviderFailed},
+		"a token of another issuer":      {claim("iss", "https://other.example"), nil, session.ErrProviderFailed},
 		"a token that has expired": {claim("exp", time.Now().Add(-time.Hour).Unix()), nil,
-			account.ErrProviderFailed},
-		"a token without a subject": {claim("sub", nil), nil, account.ErrProviderFailed},
+			session.ErrProviderFailed},
+		"a token without a subject": {claim("sub", nil), nil, session.ErrProviderFailed},
 		"a response of another issuer": {nil,
-			func(r *ports.AuthorizationResponse) { r.Issuer = "https://other.example" }, account.ErrSignInState},
+			func(r *ports.AuthorizationResponse) { r.Issuer = "https://other.example" }, session.ErrSignInState},
 		"a response of no issuer": {nil, func(r *ports.AuthorizationResponse) { r.Issuer = "" },
-			account.ErrSignInState},
+			session.ErrSignInState},
 		"another verifier": {nil,
-			func(r *ports.AuthorizationResponse) { r.Verifier = strings.Repeat("w", 43) }, account.ErrProviderFailed},
+			func(r *ports.AuthorizationResponse) { r.Verifier = strings.Repeat("w", 43) }, session.ErrProviderFailed},
 		"another code": {nil, func(r *ports.AuthorizationResponse) { r.Code = "x" },
-			account.ErrProviderFailed},
-		"a token endpoint that fails": {swaps(fixture.Failing), nil, account.ErrProviderFailed},
-		"one that sends a page":       {swaps(fixture.Garbage), nil, account.ErrProviderFailed},
-		"one that never stops":        {swaps(fixture.Huge), nil, account.ErrProviderFailed},
+			session.ErrProviderFailed},
+		"a token endpoint that fails": {swaps(fixture.Failing), nil, session.ErrProviderFailed},
+		"one that sends a page":       {swaps(fixture.Garbage), nil, session.ErrProviderFailed},
+		"one that never stops":        {swaps(fixture.Huge), nil, session.ErrProviderFailed},
 		"one without an ID token": {swaps(text(`{"access_token":"a","token_type":"Bearer"}`)), nil,
-			account.ErrProviderFailed},
+			session.ErrProviderFailed},
 		"one with a huge ID token": {
 			swaps(text(`{"access_token":"a","token_type":"Bearer","id_token":"` + strings.Repeat("x", 20<<10) + `"}`)),
-			nil, account.ErrProviderFailed},
+			nil, session.ErrProviderFailed},
 		"one that redirects": {swaps(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
-		}), nil, account.ErrProviderFailed},
-		"a document of another issuer": {says("issuer", "https://other.example"), nil, account.ErrProviderFailed},
+		}), nil, session.ErrProviderFailed},
+		"a document of another issuer": {says("issuer", "https://other.example"), nil, session.ErrProviderFailed},
 		"an endpoint without TLS": {says("token_endpoint", "http://id.example/token"), nil,
-			account.ErrProviderFailed},
+			session.ErrProviderFailed},
 		"an endpoint that is a script": {says("authorization_endpoint", "javascript:alert(1)"), nil,
-			account.ErrProviderFailed},
+			session.ErrProviderFailed},
 		"no code flow": {says("response_types_supported", []string{"id_token"}), nil,
-			account.ErrProviderFailed},
+			session.ErrProviderFailed},
 		"PKCE without S256": {says("code_challenge_methods_supported", []string{"plain"}), nil,
-			account.ErrProviderFailed},
-		"a member of a wrong type": {says("response_types_supported", "code"), nil, account.ErrProviderFailed},
+			session.ErrProviderFailed},
+		"a member of a wrong type": {says("response_types_supported", "code"), nil, session.ErrProviderFailed},
 		"only private keys as secrets": {says("token_endpoint_auth_methods_supported", []string{"private_key_jwt"}),
-			nil, account.ErrProviderFailed},
+			nil, session.ErrProviderFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := fixture.NewProvider(t)
@@ -212,7 +213,7 @@ func TestHostileProviders(t *testing.T) {
 		var again ports.AuthorizationResponse
 		_, err := signsIn(t, c, issuer, func(r *ports.AuthorizationResponse) { again = *r })
 		require.NoError(t, err)
-		if _, err = c.Finish(t.Context(), issuer, again, time.Now()); !errors.Is(err, account.ErrProviderFailed) {
+		if _, err = c.Finish(t.Context(), issuer, again, time.Now()); !errors.Is(err, session.ErrProviderFailed) {
 			t.Errorf("the second time it ends with %v", err)
 		}
 	})
@@ -226,7 +227,7 @@ func TestHostileProviders(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		_, err := c.Finish(ctx, issuer, ports.AuthorizationResponse{Code: "c", Issuer: p.URL}, time.Now())
-		if !errors.Is(err, account.ErrProviderFailed) {
+		if !errors.Is(err, session.ErrProviderFailed) {
 			t.Errorf("it ends with %v", err)
 		}
 	})
@@ -234,7 +235,7 @@ func TestHostileProviders(t *testing.T) {
 		p := fixture.NewProvider(t)
 		p.Network.Cut()
 		_, err := oidc.NewClient(newVerifier()).Begin(t.Context(), registered(p), ports.AuthorizationRequest{})
-		if !errors.Is(err, account.ErrProviderFailed) {
+		if !errors.Is(err, session.ErrProviderFailed) {
 			t.Errorf("it ends with %v", err)
 		}
 	})

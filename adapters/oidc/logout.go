@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 const (
@@ -22,17 +23,17 @@ var logoutTypes = []string{"", "jwt", "logout+jwt"}
 // Logout implements ports.OpenIDClient.
 func (c *Client) Logout(
 	ctx context.Context, issuers []identity.Issuer, token string, now time.Time,
-) (*account.Logout, error) {
+) (*session.Logout, error) {
 	l, err := c.logout(ctx, issuers, token, now)
 	if errors.Is(err, identity.ErrUnauthenticated) {
-		err = account.ErrLogoutToken
+		err = session.ErrLogoutToken
 	}
 	return l, err
 }
 
 func (c *Client) logout(
 	ctx context.Context, issuers []identity.Issuer, text string, now time.Time,
-) (*account.Logout, error) {
+) (*session.Logout, error) {
 	if len(text) > maxToken {
 		return nil, refused("it is larger than %d KiB", maxToken>>10)
 	}
@@ -78,11 +79,11 @@ func readLogout(raw map[string]any) (claims, error) {
 }
 
 // logout returns what the claims of a logout token say.
-func (c claims) logout() (*account.Logout, error) {
+func (c claims) logout() (*session.Logout, error) {
 	events, _ := c.Raw["events"].(map[string]any)
 	_, isLogout := events[logoutEvent].(map[string]any)
 	id, _ := c.Raw["jti"].(string)
-	l := &account.Logout{TokenID: id, ProviderSession: account.ProviderSession{Issuer: c.Issuer}}
+	l := &session.Logout{TokenID: id, ProviderSession: session.ProviderSession{Issuer: c.Issuer}}
 	_, hasNonce := c.Raw["nonce"]
 	switch {
 	case !isLogout:

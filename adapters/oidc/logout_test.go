@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -20,39 +20,39 @@ func TestLogout(t *testing.T) {
 	for name, tt := range map[string]struct {
 		claims map[string]any
 		typ    string
-		want   account.ProviderSession // without its issuer; zero: refused
+		want   session.ProviderSession // without its issuer; zero: refused
 	}{
-		"of a subject":              {nil, "logout+jwt", account.ProviderSession{Subject: "ann-1"}},
-		"without a type":            {nil, "", account.ProviderSession{Subject: "ann-1"}},
-		"of a session":              {map[string]any{"sub": nil, "sid": "s"}, "JWT", account.ProviderSession{ID: "s"}},
-		"of a session of a subject": {map[string]any{"sid": "s"}, "JWT", account.ProviderSession{Subject: "ann-1", ID: "s"}},
+		"of a subject":              {nil, "logout+jwt", session.ProviderSession{Subject: "ann-1"}},
+		"without a type":            {nil, "", session.ProviderSession{Subject: "ann-1"}},
+		"of a session":              {map[string]any{"sub": nil, "sid": "s"}, "JWT", session.ProviderSession{ID: "s"}},
+		"of a session of a subject": {map[string]any{"sid": "s"}, "JWT", session.ProviderSession{Subject: "ann-1", ID: "s"}},
 		"with an end": {map[string]any{"exp": ago(-time.Minute)}, "JWT",
-			account.ProviderSession{Subject: "ann-1"}},
+			session.ProviderSession{Subject: "ann-1"}},
 		"for several audiences": {map[string]any{"aud": []string{"x", p.ClientID}, "azp": p.ClientID}, "JWT",
-			account.ProviderSession{Subject: "ann-1"}},
-		"of another type":                 {nil, "at+jwt", account.ProviderSession{}},
-		"of nobody":                       {map[string]any{"sub": nil}, "JWT", account.ProviderSession{}},
-		"with a subject that is no text":  {map[string]any{"sub": 1}, "JWT", account.ProviderSession{}},
-		"with an empty session":           {map[string]any{"sid": ""}, "JWT", account.ProviderSession{}},
-		"with a session that is too long": {map[string]any{"sid": long}, "JWT", account.ProviderSession{}},
-		"with a nonce":                    {map[string]any{"nonce": "n"}, "JWT", account.ProviderSession{}},
-		"with a nonce of null":            {map[string]any{"nonce": []string(nil)}, "JWT", account.ProviderSession{}},
-		"without an id":                   {map[string]any{"jti": nil}, "JWT", account.ProviderSession{}},
-		"with an id that is too long":     {map[string]any{"jti": long}, "JWT", account.ProviderSession{}},
-		"without events":                  {map[string]any{"events": nil}, "JWT", account.ProviderSession{}},
+			session.ProviderSession{Subject: "ann-1"}},
+		"of another type":                 {nil, "at+jwt", session.ProviderSession{}},
+		"of nobody":                       {map[string]any{"sub": nil}, "JWT", session.ProviderSession{}},
+		"with a subject that is no text":  {map[string]any{"sub": 1}, "JWT", session.ProviderSession{}},
+		"with an empty session":           {map[string]any{"sid": ""}, "JWT", session.ProviderSession{}},
+		"with a session that is too long": {map[string]any{"sid": long}, "JWT", session.ProviderSession{}},
+		"with a nonce":                    {map[string]any{"nonce": "n"}, "JWT", session.ProviderSession{}},
+		"with a nonce of null":            {map[string]any{"nonce": []string(nil)}, "JWT", session.ProviderSession{}},
+		"without an id":                   {map[string]any{"jti": nil}, "JWT", session.ProviderSession{}},
+		"with an id that is too long":     {map[string]any{"jti": long}, "JWT", session.ProviderSession{}},
+		"without events":                  {map[string]any{"events": nil}, "JWT", session.ProviderSession{}},
 		"with another event": {map[string]any{"events": map[string]any{"x": map[string]any{}}}, "JWT",
-			account.ProviderSession{}},
-		"with an event that is no object": {map[string]any{"events": map[string]any{event: true}}, "JWT", account.ProviderSession{}},
-		"for another client":              {map[string]any{"aud": "other"}, "JWT", account.ProviderSession{}},
-		"for the API's audience":          {map[string]any{"aud": app}, "JWT", account.ProviderSession{}},
-		"of another issuer":               {map[string]any{"iss": p.URL + "/"}, "JWT", account.ProviderSession{}},
-		"without a time":                  {map[string]any{"iat": nil}, "JWT", account.ProviderSession{}},
+			session.ProviderSession{}},
+		"with an event that is no object": {map[string]any{"events": map[string]any{event: true}}, "JWT", session.ProviderSession{}},
+		"for another client":              {map[string]any{"aud": "other"}, "JWT", session.ProviderSession{}},
+		"for the API's audience":          {map[string]any{"aud": app}, "JWT", session.ProviderSession{}},
+		"of another issuer":               {map[string]any{"iss": p.URL + "/"}, "JWT", session.ProviderSession{}},
+		"without a time":                  {map[string]any{"iat": nil}, "JWT", session.ProviderSession{}},
 		"that is too old": {map[string]any{"iat": ago(7 * time.Minute)}, "JWT",
-			account.ProviderSession{}},
+			session.ProviderSession{}},
 		"that is too old, with a late end": {map[string]any{"iat": ago(7 * time.Minute), "exp": ago(-time.Hour)}, "JWT",
-			account.ProviderSession{}},
-		"that has expired": {map[string]any{"exp": ago(2 * time.Minute)}, "JWT", account.ProviderSession{}},
-		"of the future":    {map[string]any{"iat": ago(-2 * time.Minute)}, "JWT", account.ProviderSession{}},
+			session.ProviderSession{}},
+		"that has expired": {map[string]any{"exp": ago(2 * time.Minute)}, "JWT", session.ProviderSession{}},
+		"of the future":    {map[string]any{"iat": ago(-2 * time.Minute)}, "JWT", session.ProviderSession{}},
 	} {
 		t.Run("a token "+name, func(t *testing.T) {
 			key := p.Key()
@@ -63,8 +63,8 @@ func TestLogout(t *testing.T) {
 			token := fixture.SignToken(t, header, p.LogoutToken(tt.claims), key.Private)
 			got, err := oidc.NewClient(newVerifier()).Logout(t.Context(), []identity.Issuer{registered(p)}, token,
 				time.Now())
-			if tt.want == (account.ProviderSession{}) {
-				if got != nil || !errors.Is(err, account.ErrLogoutToken) {
+			if tt.want == (session.ProviderSession{}) {
+				if got != nil || !errors.Is(err, session.ErrLogoutToken) {
 					t.Errorf("got %+v, %v", got, err)
 				}
 				return
@@ -95,7 +95,7 @@ func TestLogout(t *testing.T) {
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			if got, err := client.Logout(t.Context(), tt.issuers, tt.token, time.Now()); got != nil ||
-				!errors.Is(err, account.ErrLogoutToken) {
+				!errors.Is(err, session.ErrLogoutToken) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})

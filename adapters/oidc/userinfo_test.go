@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
-	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -64,7 +64,7 @@ func TestTheUserInfoEndpointCompletesAnIDTokenWithoutAnAddress(t *testing.T) {
 				t.Errorf("the endpoint was asked: %v", asked)
 			}
 			if tt.want == "" {
-				if !errors.Is(err, account.ErrProviderFailed) || !strings.Contains(err.Error(), "UserInfo") {
+				if !errors.Is(err, session.ErrProviderFailed) || !strings.Contains(err.Error(), "UserInfo") {
 					t.Errorf("it ends with %+v, %v", claims, err)
 				}
 				return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -22,12 +23,12 @@ func TestSessionsFollowCorrectionsOfTheClock(t *testing.T) {
 			Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Owner,
 		}},
 	}
-	opened, secrets, err := person.OpenSession(identity.System("org_1", "", "test", start), account.ByLink,
+	opened, secrets, err := session.Open(identity.System("org_1", "", "test", start), &person, session.ByLink,
 		nil, "", nil)
 	require.NoError(t, err)
 	opened.ExpiresAt = start.Add(2 * time.Hour)
 	h.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org_1"), secrets.Cookie.Hash()).AnyTimes().Return(
-		&account.SessionPerson{Person: person, Session: *opened}, nil)
+		&session.Person{Person: person, Session: *opened}, nil)
 	h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
 	for _, step := range []struct {
 		name  string

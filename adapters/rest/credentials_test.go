@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -46,9 +47,9 @@ func TestTheCookieOfASessionIsRefusedInTheSameWordsWhateverIsWrong(t *testing.T)
 		"proof or comes from a page of another origin. Sign in again, or send an API key in the Authorization header."
 	h := newEnv(t)
 	person := account.Person{User: account.User{ID: "usr_1", Org: "org_1"}}
-	open := func() (*account.Session, account.SessionSecrets) {
-		s, secrets, err := person.OpenSession(identity.System("org_1", "", "test", time.Now()), account.ByLink, nil, "",
-			nil)
+	open := func() (*session.Session, session.Secrets) {
+		s, secrets, err := session.Open(identity.System("org_1", "", "test", time.Now()), &person, session.ByLink,
+			nil, "", nil)
 		require.NoError(t, err)
 		return s, secrets
 	}
@@ -56,7 +57,7 @@ func TestTheCookieOfASessionIsRefusedInTheSameWordsWhateverIsWrong(t *testing.T)
 	expired.ExpiresAt = time.Now().Add(-time.Hour)
 	_, unknown := open()
 	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), secrets.Cookie.Hash()).AnyTimes().Return(
-		&account.SessionPerson{Person: person, Session: *expired}, nil)
+		&session.Person{Person: person, Session: *expired}, nil)
 	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), unknown.Cookie.Hash()).AnyTimes().Return(nil,
 		identity.ErrUnauthenticated)
 	for name, sent := range map[string]struct{ cookie, proof, site string }{

@@ -25,6 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
@@ -94,8 +95,8 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 	}
 	tickets := mocks.NewMockTickets(mock) // a test on a busy machine can last until its streams are checked
 	tickets.EXPECT().Proven(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
-			return slices.Repeat([]*account.Principal{principal}, len(proofs)), nil
+		func(_ context.Context, _ identity.OrgID, proofs []session.Proof) ([]*session.Principal, error) {
+			return slices.Repeat([]*session.Principal{{Principal: *principal}}, len(proofs)), nil
 		})
 	notes := mocks.NewMockNotes(mock)
 	notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -34,7 +35,7 @@ func TestCredentialsHaveConnectionsOfTheirOwn(t *testing.T) {
 			t.Errorf("looking up a sign-in: %v", err)
 		}
 		if _, err := s.Tickets.Proven(ctx, ids["one"],
-			[]account.Proof{{Key: account.Hash{1}}, {Issuer: "issuer", Subject: "subject"}}); err != nil {
+			[]session.Proof{{Key: account.Hash{1}}, {Issuer: "issuer", Subject: "subject"}}); err != nil {
 			t.Errorf("looking up proofs: %v", err)
 		}
 	})

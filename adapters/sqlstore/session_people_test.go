@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -39,11 +40,11 @@ func TestASessionIsTheSameByTextAndByColumns(t *testing.T) {
 		}{"of a person": {nil, 3}, "of a key": {key, 1}} {
 			t.Run(name, func(t *testing.T) {
 				by := identity.System(team.Org, "", "sign-in", fixture.At)
-				var opened *account.Session
+				var opened *session.Session
 				require.NoError(t, s.Sessions.Update(ctx, by, user, func(
-					p *account.Person, live []*account.Session,
-				) (_ *account.Session, err error) {
-					opened, _, err = p.OpenSession(by, account.ByLink, of.key, "Firefox", live)
+					p *account.Person, live []*session.Session,
+				) (_ *session.Session, err error) {
+					opened, _, err = session.Open(by, p, session.ByLink, of.key, "Firefox", live)
 					return opened, err
 				}))
 				byText, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)

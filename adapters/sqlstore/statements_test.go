@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
@@ -91,10 +92,10 @@ func TestCallsTakeFewStatements(t *testing.T) {
 			})
 		})
 		t.Run("the check of the callers of all streams", func(t *testing.T) {
-			var proofs []account.Proof
+			var proofs []session.Proof
 			for range 10 {
 				key, _ := fixture.Key(t, w.s, w.Member, account.KeyDraft{Name: "k"})
-				proofs = append(proofs, account.Proof{Key: key.Hash})
+				proofs = append(proofs, session.Proof{Key: key.Hash})
 			}
 			for _, n := range []int{1, len(proofs)} {
 				w.takes(t, 1, func() error {

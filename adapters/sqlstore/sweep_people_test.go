@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -41,8 +42,8 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 				opener = &account.Key{ID: by, Workspace: team.Workspace.ID, ExpiresAt: fixture.At.Add(day)}
 			}
 			require.NoError(t, s.Sessions.Update(ctx, system, team.Member.User,
-				func(p *account.Person, live []*account.Session) (*account.Session, error) {
-					opened, _, err := p.OpenSession(system, account.ByLink, opener, "", live)
+				func(p *account.Person, live []*session.Session) (*session.Session, error) {
+					opened, _, err := session.Open(system, p, session.ByLink, opener, "", live)
 					return opened, err
 				}))
 		}
@@ -63,9 +64,9 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 		openSession("")
 		openSession(expires)
 		token := secret.NewToken("test_")
-		require.NoError(t, s.Sessions.AddLink(ctx, &account.SignInLink{
+		require.NoError(t, s.Sessions.AddLink(ctx, &session.Link{
 			Org: team.Org, User: team.Member.User, Hash: token.Hash(), CreatedAt: fixture.At,
-			ExpiresAt: fixture.At.Add(account.LinkLife),
+			ExpiresAt: fixture.At.Add(session.LinkLife),
 		}))
 		for email, by := range map[string]identity.Actor{
 			"first@example.com": team.Owner, "second@example.com": fixture.Later(team.Owner, day),
@@ -103,9 +104,9 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 			at    time.Duration // at which the rows are removed
 			gone  []string
 		}{
-			{"a link goes with its end", links, account.LinkLife, []string{"a link"}},
+			{"a link goes with its end", links, session.LinkLife, []string{"a link"}},
 			{"a session goes with the key that opened it", sessions, day, []string{"of a key"}},
-			{"a session goes after its longest life", sessions, account.SessionLife, []string{"of a link"}},
+			{"a session goes after its longest life", sessions, session.Life, []string{"of a link"}},
 			{"an invitation goes 30 days after its end", invitations, account.InvitationLasts + 30*day,
 				[]string{"first@example.com"}},
 			{"so does the next", invitations, account.InvitationLasts + 31*day, []string{"second@example.com"}},

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -25,19 +26,19 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		system := identity.System(team.Org, "", "sign-in", fixture.At)
-		begin := func(by identity.Actor) (opened *account.Session) {
+		begin := func(by identity.Actor) (opened *session.Session) {
 			t.Helper()
 			require.NoError(t, s.Sessions.Update(ctx, system, by.User,
-				func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-					opened, _, err = p.OpenProviderSession(system,
-						account.ProviderSession{Issuer: "https://id.test", Subject: "s"}, "", live)
+				func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+					opened, _, err = session.OpenFromProvider(system, p,
+						session.ProviderSession{Issuer: "https://id.test", Subject: "s"}, "", live)
 					return opened, err
 				}))
 			return opened
 		}
 		idle, over, used, ended := begin(team.Member), begin(team.Peer), begin(team.Admin), begin(team.Member)
 		uses := map[identity.SessionID]time.Time{}
-		use := func(at time.Duration, sessions ...*account.Session) {
+		use := func(at time.Duration, sessions ...*session.Session) {
 			t.Helper()
 			for _, one := range sessions {
 				uses[one.ID] = fixture.At.Add(at)
@@ -46,10 +47,10 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 		}
 		by := fixture.Later(team.Member, time.Minute)
 		require.NoError(t, s.Sessions.Update(ctx, by, by.User,
-			func(p *account.Person, live []*account.Session) (*account.Session, error) {
-				return nil, p.EndSession(by, live, ended.ID)
+			func(p *account.Person, live []*session.Session) (*session.Session, error) {
+				return nil, session.End(by, p, live, ended.ID)
 			}))
-		reasons := func(of *account.Session) (all []any) {
+		reasons := func(of *session.Session) (all []any) {
 			t.Helper()
 			found, err := s.Events.List(ctx, team.Workspace.ID,
 				event.Filter{Subject: string(of.ID), Type: "session.ended"}, page.Query{Limit: 10})
@@ -59,7 +60,7 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 			}
 			return all
 		}
-		expect := func(at time.Duration, want map[*account.Session]string) {
+		expect := func(at time.Duration, want map[*session.Session]string) {
 			t.Helper()
 			for range 2 { // the second time there is nothing left to do
 				require.NoError(t, db.Sweep(ctx, fixture.At.Add(at), 400*day))
@@ -72,10 +73,10 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 			}
 		}
 		use(11*time.Hour, over, used)
-		expect(12*time.Hour, map[*account.Session]string{idle: "", over: "", used: "", ended: "ended"})
-		expect(13*time.Hour, map[*account.Session]string{idle: "expired", over: "", used: "", ended: "ended"})
+		expect(12*time.Hour, map[*session.Session]string{idle: "", over: "", used: "", ended: "ended"})
+		expect(13*time.Hour, map[*session.Session]string{idle: "expired", over: "", used: "", ended: "ended"})
 		use(22*time.Hour, over, used)
-		expect(day-time.Minute, map[*account.Session]string{over: "", used: ""})
-		expect(day, map[*account.Session]string{over: "expired", used: "expired"})
+		expect(day-time.Minute, map[*session.Session]string{over: "", used: ""})
+		expect(day, map[*session.Session]string{over: "expired", used: "expired"})
 	})
 }

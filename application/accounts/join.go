@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -58,7 +59,7 @@ func (s *Service) Join(
 		if _, err := acceptIn(ctx, tx, person, i.Workspace, t, limits); err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, u.ID, account.ByInvitation, nil, agent)
+		out, err = openFor(ctx, tx.Sessions, by, u.ID, session.ByInvitation, nil, agent)
 		return err
 	})
 	if errors.Is(err, account.ErrEmailTaken) { // a concurrent call was faster

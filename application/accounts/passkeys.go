@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -184,7 +185,7 @@ func (s *Passkeys) SignIn(
 		if err := proof.use(ctx, tx, by); err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, proof.passkey.User, account.ByPasskey, nil, agent)
+		out, err = openFor(ctx, tx.Sessions, by, proof.passkey.User, session.ByPasskey, nil, agent)
 		return err
 	})
 	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
@@ -197,7 +198,7 @@ func (s *Passkeys) SignIn(
 // account.ErrPasskeyRefused if the response does not verify, or if the passkey is another person's.
 func (s *Passkeys) StepUp(
 	ctx context.Context, by identity.Actor, rp account.RelyingParty, response []byte,
-) (session *account.Session, err error) {
+) (out *session.Session, err error) {
 	if err := account.MayUsePasskeys(by); err != nil {
 		return nil, err
 	}
@@ -213,12 +214,12 @@ func (s *Passkeys) StepUp(
 			return refused(err)
 		}
 		return tx.Sessions.Update(ctx, by, by.User,
-			func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-				session, err = p.ConfirmSession(by, live, proof.passkey.ID)
+			func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+				out, err = session.Confirm(by, p, live, proof.passkey.ID)
 				return nil, err
 			})
 	})
-	return session, err
+	return out, err
 }
 
 // signature is a response that a passkey has signed.

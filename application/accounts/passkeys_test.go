@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
@@ -33,9 +34,9 @@ type withPasskeys struct {
 	mailer   *mocks.MockMailer
 	person   account.Person
 	passkey  *account.Passkey
-	live     []*account.Session
+	live     []*session.Session
 	stored   *account.Passkey // what was added
-	opened   *account.Session
+	opened   *session.Session
 }
 
 func newWithPasskeys(t *testing.T) *withPasskeys {
@@ -45,7 +46,7 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 		mailer:  mocks.NewMockMailer(c),
 		person:  account.Person{User: account.User{ID: "ann", Org: "org"}},
 		passkey: &account.Passkey{ID: "psk_1", Org: "org", User: "ann", Host: rp.Host, SignCount: 1, Revision: 1},
-		live:    []*account.Session{{ID: "ses_1", Org: "org", User: "ann"}},
+		live:    []*session.Session{{ID: "ses_1", Org: "org", User: "ann"}},
 	}
 	sealer := mocks.NewMockSealer(c) // it writes in front of the content what the content is bound to
 	sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, context []byte) ([]byte, error) {
@@ -73,7 +74,7 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 	s.sessions.EXPECT().Update(gomock.Any(), gomock.Any(), identity.UserID("ann"), gomock.Any()).DoAndReturn(
 		func(
 			_ context.Context, _ identity.Actor, _ identity.UserID,
-			change func(*account.Person, []*account.Session) (*account.Session, error),
+			change func(*account.Person, []*session.Session) (*session.Session, error),
 		) (err error) {
 			s.opened, err = change(&s.person, s.live)
 			return err
@@ -121,7 +122,7 @@ func TestSignInWithPasskey(t *testing.T) {
 			now.Add(5*time.Minute)).Return(nil)
 		out, err := s.SignIn(t.Context(), system, org, rp, response, "Firefox")
 		wantErr(t, err, nil)
-		if out.Session != s.opened || s.opened.Source != account.ByPasskey || s.opened.Key != "" ||
+		if out.Session != s.opened || s.opened.Source != session.ByPasskey || s.opened.Key != "" ||
 			out.User.ID != "ann" || s.passkey.SignCount != 2 || !s.passkey.LastUsedAt.Equal(now) {
 			t.Errorf("%+v, %+v", out, s.passkey)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -49,11 +50,11 @@ func (s AtProvider) Begin(
 ) (address string, f ProviderFlow, err error) {
 	issuer, ok := org.Provider(provider)
 	if !ok {
-		return "", ProviderFlow{}, account.ErrProviderNotFound
+		return "", ProviderFlow{}, session.ErrProviderNotFound
 	}
 	f = ProviderFlow{
 		Issuer: issuer.URL, State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(),
-		Browser: account.NewBrowserSecret().Reveal(), ReturnTo: returnTo, Until: now.Add(account.SignInWithin),
+		Browser: session.NewBrowserSecret().Reveal(), ReturnTo: returnTo, Until: now.Add(session.SignInWithin),
 	}
 	address, err = s.Client.Begin(ctx, issuer, ports.AuthorizationRequest{
 		RedirectURI: redirectURI, State: f.State, Nonce: f.Nonce, Verifier: f.Verifier,
@@ -72,8 +73,8 @@ func (s AtProvider) Logout(ctx context.Context, by identity.Actor, org *identity
 }
 
 // Finish signs in the person who returns from a provider. It returns the code that opens a session, and the flow that
-// binds the code to the browser. by is the system. Returns account.ErrSignInState if the response does not belong to
-// f, and account.ErrSignInRefused if the provider reports an error.
+// binds the code to the browser. by is the system. Returns session.ErrSignInState if the response does not belong to
+// f, and session.ErrSignInRefused if the provider reports an error.
 func (s AtProvider) Finish(
 	ctx context.Context, by identity.Actor, org *identity.Org, f ProviderFlow, redirectURI string, r ProviderResponse,
 ) (code account.Token, bound ProviderFlow, err error) {
@@ -81,11 +82,11 @@ func (s AtProvider) Finish(
 	same := f.State != "" && subtle.ConstantTimeCompare([]byte(r.State), []byte(f.State)) == 1
 	switch {
 	case !same || !ok || issuer.Client == nil:
-		return code, bound, account.ErrSignInState
+		return code, bound, session.ErrSignInState
 	case r.Error != "":
-		return code, bound, account.ErrSignInRefused
+		return code, bound, session.ErrSignInRefused
 	case r.Code == "":
-		return code, bound, account.ErrSignInState
+		return code, bound, session.ErrSignInState
 	}
 	claims, err := s.Client.Finish(ctx, issuer, ports.AuthorizationResponse{
 		RedirectURI: redirectURI, Code: r.Code, Issuer: r.Issuer, Nonce: f.Nonce, Verifier: f.Verifier,
@@ -97,10 +98,10 @@ func (s AtProvider) Finish(
 	if err != nil {
 		return code, bound, err
 	}
-	browser, _ := account.ParseBrowserSecret(f.Browser)
-	code, err = s.Sessions.CodeFor(ctx, by, &p.User, claims.ProviderSession(), browser.Hash())
+	browser, _ := session.ParseBrowserSecret(f.Browser)
+	code, err = s.Sessions.CodeFor(ctx, by, &p.User, session.FromClaims(*claims), browser.Hash())
 	if err != nil {
 		return code, bound, err
 	}
-	return code, ProviderFlow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: by.At.Add(account.CodeLife)}, nil
+	return code, ProviderFlow{Browser: f.Browser, ReturnTo: f.ReturnTo, Until: by.At.Add(session.CodeLife)}, nil
 }

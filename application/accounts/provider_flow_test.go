@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
@@ -46,7 +47,7 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 	}
 	if address != "https://issuer.example/authorize" || sent != want || len(first.Verifier) < 43 || // RFC 7636, 4.1
 		first.Issuer != provider.URL || first.ReturnTo != "/console" ||
-		!first.Until.Equal(now.Add(account.SignInWithin)) {
+		!first.Until.Equal(now.Add(session.SignInWithin)) {
 		t.Errorf("%s, %+v after %+v", address, first, sent)
 	}
 	_, second, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "", now)
@@ -56,13 +57,13 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 		t.Error("two sign-ins share a secret")
 	}
 	_, _, err = p.Begin(t.Context(), providerOrg, "other", redirectURI, "", now)
-	wantErr(t, err, account.ErrProviderNotFound)
+	wantErr(t, err, session.ErrProviderNotFound)
 }
 
 func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 	original := accounts.ProviderFlow{
 		Issuer: provider.URL, State: "state", Nonce: "nonce", Verifier: "verifier", ReturnTo: "/console",
-		Browser: account.NewBrowserSecret().Reveal(), Until: now.Add(time.Minute),
+		Browser: session.NewBrowserSecret().Reveal(), Until: now.Add(time.Minute),
 	}
 	response := accounts.ProviderResponse{State: "state", Code: "code", Issuer: provider.URL}
 	errDisabled := errors.New("the account is disabled")
@@ -75,25 +76,25 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 	}{
 		"the response belongs to the flow": {exchange: true},
 		"another state": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) { r.State = "other" },
-			want: account.ErrSignInState},
+			want: session.ErrSignInState},
 		"no flow and no state": {change: func(f *accounts.ProviderFlow, r *accounts.ProviderResponse) {
 			f.State, r.State = "", ""
-		}, want: account.ErrSignInState},
+		}, want: session.ErrSignInState},
 		"a flow that is used up": {change: func(f *accounts.ProviderFlow, r *accounts.ProviderResponse) {
 			*f, r.State = accounts.ProviderFlow{Browser: f.Browser}, ""
-		}, want: account.ErrSignInState},
+		}, want: session.ErrSignInState},
 		"an issuer that the org no longer has": {change: func(f *accounts.ProviderFlow, _ *accounts.ProviderResponse) {
 			f.Issuer = "https://gone.example"
-		}, want: account.ErrSignInState},
+		}, want: session.ErrSignInState},
 		"an issuer without a client": {change: func(f *accounts.ProviderFlow, _ *accounts.ProviderResponse) {
 			f.Issuer = "https://tokens.example"
-		}, want: account.ErrSignInState},
+		}, want: session.ErrSignInState},
 		"the provider refuses": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) {
 			r.Code, r.Error = "", "access_denied"
-		}, want: account.ErrSignInRefused},
+		}, want: session.ErrSignInRefused},
 		"no code": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) { r.Code = "" },
-			want: account.ErrSignInState},
-		"the provider fails": {exchange: true, failure: account.ErrProviderFailed, want: account.ErrProviderFailed},
+			want: session.ErrSignInState},
+		"the provider fails": {exchange: true, failure: session.ErrProviderFailed, want: session.ErrProviderFailed},
 		"a disabled account": {exchange: true, refusal: errDisabled, want: errDisabled},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,22 +108,22 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 					Code: "code", Issuer: provider.URL, Nonce: "nonce", Verifier: "verifier"}, now).
 					Return(&account.Claims{Issuer: provider.URL, Subject: "sub"}, tt.failure)
 			}
-			var stored *account.SignInLink
+			var stored *session.Link
 			if tt.want == nil {
 				s.sessions.EXPECT().AddLink(gomock.Any(), gomock.Any()).DoAndReturn(
-					func(_ context.Context, link *account.SignInLink) error { stored = link; return nil })
+					func(_ context.Context, link *session.Link) error { stored = link; return nil })
 			}
 			code, bound, err := p.Finish(t.Context(), system, providerOrg, flow, redirectURI, r)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				return
 			}
-			browser, _ := account.ParseBrowserSecret(original.Browser)
+			browser, _ := session.ParseBrowserSecret(original.Browser)
 			if stored.User != "ann" || stored.Bound != browser.Hash() || stored.Hash != code.Hash() {
 				t.Errorf("stored %+v", stored)
 			}
 			kept := accounts.ProviderFlow{Browser: original.Browser, ReturnTo: "/console",
-				Until: now.Add(account.CodeLife)}
+				Until: now.Add(session.CodeLife)}
 			if bound != kept {
 				t.Errorf("the browser keeps %+v", bound)
 			}

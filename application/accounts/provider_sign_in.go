@@ -7,15 +7,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // CodeFor returns a code that opens a session for a user who has just signed in at a provider. Only the browser with
 // the secret of the hash bound can use it. by is the system, in the request of the browser.
 func (s *Sessions) CodeFor(
-	ctx context.Context, by identity.Actor, u *account.User, from account.ProviderSession, bound account.Hash,
+	ctx context.Context, by identity.Actor, u *account.User, from session.ProviderSession, bound account.Hash,
 ) (account.Token, error) {
-	token, code, err := account.NewSignInCode(by, u, from, bound)
+	token, code, err := session.NewCode(by, u, from, bound)
 	if err != nil {
 		return account.Token{}, err
 	}
@@ -23,14 +24,14 @@ func (s *Sessions) CodeFor(
 }
 
 // OpenByCode exchanges the code of a sign-in at a provider, which it uses up, for a session. browser is the secret of
-// the browser that sent the code. by is the system. Every problem is account.ErrLinkInvalid.
+// the browser that sent the code. by is the system. Every problem is session.ErrLinkInvalid.
 func (s *Sessions) OpenByCode(
 	ctx context.Context, by identity.Actor, org *identity.Org, code, browser, agent string,
 ) (OpenedSession, error) {
-	t, isCode := account.ParseSignInCode(code)
-	secret, isBound := account.ParseBrowserSecret(browser)
+	t, isCode := session.ParseCode(code)
+	secret, isBound := session.ParseBrowserSecret(browser)
 	if !isCode {
-		return OpenedSession{}, account.ErrLinkInvalid
+		return OpenedSession{}, session.ErrLinkInvalid
 	}
 	// In one transaction: a logout at the provider finds either the code or the session.
 	out, err := ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (out OpenedSession, err error) {
@@ -42,29 +43,29 @@ func (s *Sessions) OpenByCode(
 			return out, nil // another browser has the code, which is used up
 		}
 		return out, tx.Sessions.Update(
-			ctx, by, link.User, func(p *account.Person, live []*account.Session) (*account.Session, error) {
-				session, secrets, err := p.OpenProviderSession(by, link.From, agent, live)
-				out = OpenedSession{Session: session, Secrets: secrets, User: p.User}
-				return session, err
+			ctx, by, link.User, func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+				out.Session, out.Secrets, err = session.OpenFromProvider(by, p, link.From, agent, live)
+				out.User = p.User
+				return out.Session, err
 			})
 	})
 	if (err == nil && out.Session == nil) || errors.Is(err, identity.ErrUnauthenticated) ||
 		errors.Is(err, account.ErrUserNotFound) {
-		err = account.ErrLinkInvalid
+		err = session.ErrLinkInvalid
 	}
 	return out, err
 }
 
 // endAtProvider ends the sessions that a logout token of one of org's issuers is about. by is the system.
 // account.ErrLogoutToken if the token was received before.
-func (s *Sessions) endAtProvider(ctx context.Context, by identity.Actor, l *account.Logout) error {
+func (s *Sessions) endAtProvider(ctx context.Context, by identity.Actor, l *session.Logout) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.ProviderSessions.Receive(ctx, by.Org, l.Hash(), l.RememberUntil(by.At)); err != nil {
 			return err
 		}
 		return tx.ProviderSessions.End(ctx, by, l.ProviderSession,
-			func(p *account.Person, live []*account.Session) error {
-				return p.EndSessionsBecause(by, account.EndedByProvider, live)
+			func(p *account.Person, live []*session.Session) error {
+				return session.EndBecause(by, p, session.EndedByProvider, live)
 			})
 	})
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
-var atProvider = account.ProviderSession{Issuer: "https://issuer.example", Subject: "sub", ID: "sid"}
+var atProvider = session.ProviderSession{Issuer: "https://issuer.example", Subject: "sub", ID: "sid"}
 
 func TestOpenByCode(t *testing.T) {
-	org, browser := &identity.Org{ID: "org"}, account.NewBrowserSecret()
-	token, code, err := account.NewSignInCode(system, &account.User{ID: "ann", Org: "org"}, atProvider, browser.Hash())
+	org, browser := &identity.Org{ID: "org"}, session.NewBrowserSecret()
+	token, code, err := session.NewCode(system, &account.User{ID: "ann", Org: "org"}, atProvider, browser.Hash())
 	wantErr(t, err, nil)
 	for name, tt := range map[string]struct {
 		code, browser string
@@ -23,12 +24,12 @@ func TestOpenByCode(t *testing.T) {
 		want          error
 	}{
 		"the browser that began": {token.Reveal(), browser.Reveal(), false, nil, nil},
-		"another browser": {token.Reveal(), account.NewBrowserSecret().Reveal(), false, nil,
-			account.ErrLinkInvalid},
-		"no browser":         {token.Reveal(), "", false, nil, account.ErrLinkInvalid},
-		"a disabled account": {token.Reveal(), browser.Reveal(), true, nil, account.ErrLinkInvalid},
-		"a code that is not known": {token.Reveal(), browser.Reveal(), false, account.ErrLinkInvalid,
-			account.ErrLinkInvalid},
+		"another browser": {token.Reveal(), session.NewBrowserSecret().Reveal(), false, nil,
+			session.ErrLinkInvalid},
+		"no browser":         {token.Reveal(), "", false, nil, session.ErrLinkInvalid},
+		"a disabled account": {token.Reveal(), browser.Reveal(), true, nil, session.ErrLinkInvalid},
+		"a code that is not known": {token.Reveal(), browser.Reveal(), false, session.ErrLinkInvalid,
+			session.ErrLinkInvalid},
 		"the store is away": {token.Reveal(), browser.Reveal(), false, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,15 +52,15 @@ func TestOpenByCode(t *testing.T) {
 	}
 	t.Run("what is no code reaches no store", func(t *testing.T) {
 		_, err := newSigningIn(t).OpenByCode(t.Context(), system, org, linkToken(t).Reveal(), browser.Reveal(), "")
-		wantErr(t, err, account.ErrLinkInvalid)
+		wantErr(t, err, session.ErrLinkInvalid)
 	})
 }
 
 func TestCodeFor(t *testing.T) {
-	s, bound := newSigningIn(t), account.NewBrowserSecret().Hash()
-	var stored *account.SignInLink
+	s, bound := newSigningIn(t), session.NewBrowserSecret().Hash()
+	var stored *session.Link
 	s.sessions.EXPECT().AddLink(gomock.Any(),
-		gomock.Any()).Do(func(_ context.Context, l *account.SignInLink) { stored = l })
+		gomock.Any()).Do(func(_ context.Context, l *session.Link) { stored = l })
 	token, err := s.CodeFor(t.Context(), system, &s.person.User, atProvider, bound)
 	wantErr(t, err, nil)
 	if stored.Hash != token.Hash() || stored.Bound != bound || stored.From != atProvider {
@@ -71,7 +72,7 @@ func TestCodeFor(t *testing.T) {
 }
 
 func TestALogoutAtAProvider(t *testing.T) {
-	logout := &account.Logout{ProviderSession: atProvider, TokenID: "1"}
+	logout := &session.Logout{ProviderSession: atProvider, TokenID: "1"}
 	receive := func(t *testing.T, failure error) (*signingIn, func() error) {
 		p, client, s := newAtProvider(t, nil)
 		client.EXPECT().Logout(gomock.Any(), providerOrg.Issuers, "token", now).Return(logout, failure)
@@ -79,12 +80,12 @@ func TestALogoutAtAProvider(t *testing.T) {
 	}
 	t.Run("ends the sessions of the sign-in", func(t *testing.T) {
 		s, run := receive(t, nil)
-		one := &account.Session{ID: "one", Org: "org", User: "ann"}
+		one := &session.Session{ID: "one", Org: "org", User: "ann"}
 		s.provided.EXPECT().Receive(gomock.Any(), identity.OrgID("org"), logout.Hash(), logout.RememberUntil(now))
 		s.provided.EXPECT().End(gomock.Any(), system, atProvider, gomock.Any()).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ account.ProviderSession,
-				change func(*account.Person, []*account.Session) error) error {
-				return change(&s.person, []*account.Session{one})
+			func(_ context.Context, _ identity.Actor, _ session.ProviderSession,
+				change func(*account.Person, []*session.Session) error) error {
+				return change(&s.person, []*session.Session{one})
 			})
 		wantErr(t, run(), nil)
 		if !one.EndedAt.Equal(now) {
@@ -94,12 +95,12 @@ func TestALogoutAtAProvider(t *testing.T) {
 	t.Run("a token counts once", func(t *testing.T) {
 		s, run := receive(t, nil)
 		s.provided.EXPECT().Receive(gomock.Any(), gomock.Any(), gomock.Any(),
-			gomock.Any()).Return(account.ErrLogoutToken)
-		wantErr(t, run(), account.ErrLogoutToken)
+			gomock.Any()).Return(session.ErrLogoutToken)
+		wantErr(t, run(), session.ErrLogoutToken)
 	})
 	t.Run("a token that no provider of the org signed ends nothing", func(t *testing.T) {
-		_, run := receive(t, account.ErrLogoutToken)
-		wantErr(t, run(), account.ErrLogoutToken)
+		_, run := receive(t, session.ErrLogoutToken)
+		wantErr(t, run(), session.ErrLogoutToken)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -12,7 +13,7 @@ import (
 // system. Returns account.ErrUserNotFound if the person does not exist or is disabled.
 func (s *Sessions) LinkFor(
 	ctx context.Context, by identity.Actor, email string,
-) (account.Token, *account.SignInLink, error) {
+) (account.Token, *session.Link, error) {
 	u, _, err := s.users.FindByEmail(ctx, by.Org, email)
 	if err == nil && !u.Enabled() {
 		err = errDisabled
@@ -20,7 +21,7 @@ func (s *Sessions) LinkFor(
 	if err != nil {
 		return account.Token{}, nil, err
 	}
-	token, link, err := account.NewSignInLink(by, u)
+	token, link, err := session.NewLink(by, u)
 	if err != nil {
 		return account.Token{}, nil, err
 	}
@@ -30,18 +31,18 @@ func (s *Sessions) LinkFor(
 // MailsLinks reports whether MailLink can mail a link.
 func (s *Sessions) MailsLinks() bool { return s.mailer.Delivers() }
 
-// MailLink mails a sign-in link to the person of org with an e-mail address, unless account.NewMailedLink decides that
+// MailLink mails a sign-in link to the person of org with an e-mail address, unless session.NewMailedLink decides that
 // nothing is mailed. by is the system. The caller must not show whether a link was mailed, or how long that took.
 func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identity.Org, email string) error {
 	var mailed struct {
 		to    *account.User
-		link  *account.SignInLink
+		link  *session.Link
 		token account.Token
 	}
 	err := s.sessions.MailLink(ctx, by, email,
-		func(u *account.User, mails account.LinkMails) (_ *account.SignInLink, err error) {
+		func(u *account.User, mails session.LinkMails) (_ *session.Link, err error) {
 			mailed.to = u
-			mailed.token, mailed.link, err = account.NewMailedLink(by, u, mails)
+			mailed.token, mailed.link, err = session.NewMailedLink(by, u, mails)
 			return mailed.link, err
 		})
 	if err != nil || mailed.link == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -17,7 +18,7 @@ func TestMailLink(t *testing.T) {
 	org := &identity.Org{ID: "org", Name: "Acme. http://evil.example", BaseURL: "https://atrium.example"}
 	for name, tt := range map[string]struct {
 		person func(*account.User)
-		mailed []account.LinkMail
+		mailed []session.LinkMail
 		sent   bool
 		want   error
 	}{
@@ -25,11 +26,11 @@ func TestMailLink(t *testing.T) {
 		"not to one that is not verified": {func(u *account.User) { u.EmailVerified = false }, nil, false, nil},
 		"not to a machine":                {func(u *account.User) { u.Email = "root@localhost" }, nil, false, nil},
 		"not twice in a minute for one address": {func(*account.User) {},
-			[]account.LinkMail{{At: now.Add(-59 * time.Second), From: "192.0.2.1"}}, false, nil},
+			[]session.LinkMail{{At: now.Add(-59 * time.Second), From: "192.0.2.1"}}, false, nil},
 		"again after a minute": {func(*account.User) {},
-			[]account.LinkMail{{At: now.Add(-time.Minute), From: "192.0.2.1"}}, true, nil},
+			[]session.LinkMail{{At: now.Add(-time.Minute), From: "192.0.2.1"}}, true, nil},
 		"at once although somebody else asked for it": {func(*account.User) {},
-			[]account.LinkMail{{At: now, From: "198.51.100.7"}}, true, nil},
+			[]session.LinkMail{{At: now, From: "198.51.100.7"}}, true, nil},
 		"not to a person who is disabled": {func(u *account.User) { u.DisabledAt = now }, nil, false,
 			account.ErrUserNotFound},
 		"not to the bearer of service keys": {func(u *account.User) { u.Service = true }, nil, false,
@@ -40,13 +41,13 @@ func TestMailLink(t *testing.T) {
 			by.Request.Address = "192.0.2.1"
 			u := account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true}
 			tt.person(&u)
-			var stored *account.SignInLink
+			var stored *session.Link
 			s.sessions.EXPECT().MailLink(gomock.Any(), by, "Ann@example.com", gomock.Any()).DoAndReturn(
 				func(
 					_ context.Context, _ identity.Actor, _ string,
-					change func(*account.User, account.LinkMails) (*account.SignInLink, error),
+					change func(*account.User, session.LinkMails) (*session.Link, error),
 				) (err error) {
-					stored, err = change(&u, account.LinkMails{Sent: tt.mailed, Usable: true})
+					stored, err = change(&u, session.LinkMails{Sent: tt.mailed, Usable: true})
 					return err
 				})
 			if tt.sent {

@@ -6,23 +6,24 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // ListOf lists the live sessions of a person in by's org. by is an operator or the system.
 func (s *Sessions) ListOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, q page.Query,
-) (account.SessionPage, error) {
+) (session.Page, error) {
 	if err := account.MayChangeAccess(by); err != nil {
-		return account.SessionPage{}, err
+		return session.Page{}, err
 	}
 	if _, _, err := s.users.Get(ctx, by.Org, user); err != nil {
-		return account.SessionPage{}, err
+		return session.Page{}, err
 	}
 	return s.sessions.List(ctx, by.Org, user, "", by.At, q)
 }
 
 // EndOf ends one live session of a person of by's org, or all of them if id is empty, and returns their number. by is
-// an operator or the system. account.ErrSessionNotFound if there is no such session.
+// an operator or the system. session.ErrNotFound if there is no such session.
 func (s *Sessions) EndOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, id identity.SessionID,
 ) (count int, err error) {
@@ -30,8 +31,8 @@ func (s *Sessions) EndOf(
 		return 0, err
 	}
 	err = s.sessions.Update(
-		ctx, by, user, func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-			count, err = p.EndSessionsFor(by, live, id)
+		ctx, by, user, func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+			count, err = session.EndFor(by, p, live, id)
 			return nil, err
 		})
 	return count, err

@@ -8,16 +8,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 func TestSessionsOfAPerson(t *testing.T) {
 	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: now}
 	t.Run("an operator lists and ends them", func(t *testing.T) {
 		s := newSigningIn(t)
-		s.live = []*account.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
+		s.live = []*session.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
 		s.users.EXPECT().Get(gomock.Any(), identity.OrgID("org"), identity.UserID("ann")).Return(&s.person.User, nil,
 			nil)
-		want := account.SessionPage{Items: []account.Session{{ID: "ses_1"}}}
+		want := session.Page{Items: []session.Session{{ID: "ses_1"}}}
 		q := page.Query{Limit: 10}
 		s.sessions.EXPECT().List(gomock.Any(), identity.OrgID("org"), identity.UserID("ann"),
 			identity.KeyID(""), now, q).

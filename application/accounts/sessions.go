@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -32,9 +33,9 @@ func NewSessions(
 // with them is identity.ErrUnauthenticated.
 func (s *Sessions) Authenticate(
 	ctx context.Context, org *identity.Org, cookie, proof string, now time.Time,
-) (*account.SessionPerson, error) {
-	c, ok := account.ParseSessionCookie(cookie)
-	token, hasBoth := account.ParseSessionProof(proof)
+) (*session.Person, error) {
+	c, ok := session.ParseCookie(cookie)
+	token, hasBoth := session.ParseProof(proof)
 	if !ok || !hasBoth {
 		return nil, identity.ErrUnauthenticated
 	}
@@ -51,13 +52,13 @@ func (s *Sessions) Authenticate(
 
 // OpenedSession is a new session with its secrets and its user.
 type OpenedSession struct {
-	Session *account.Session
-	Secrets account.SessionSecrets
+	Session *session.Session
+	Secrets session.Secrets
 	User    account.User
 }
 
 // Open exchanges the token of a sign-in link, which it uses up, or an API key for a session. by is the system, in the
-// request of the browser. Every problem with the token is account.ErrLinkInvalid.
+// request of the browser. Every problem with the token is session.ErrLinkInvalid.
 func (s *Sessions) Open(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
 ) (OpenedSession, error) {
@@ -67,7 +68,7 @@ func (s *Sessions) Open(
 	}
 	out, err := open(ctx, by, org, token, agent)
 	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
-		err = account.ErrLinkInvalid
+		err = session.ErrLinkInvalid
 	}
 	return out, err
 }
@@ -75,16 +76,16 @@ func (s *Sessions) Open(
 func (s *Sessions) openByLink(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
 ) (out OpenedSession, err error) {
-	t, ok := account.ParseSignInLink(token)
+	t, ok := session.ParseLink(token)
 	if !ok {
-		return OpenedSession{}, account.ErrLinkInvalid
+		return OpenedSession{}, session.ErrLinkInvalid
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		link, err := tx.Sessions.TakeLink(ctx, org.ID, t.Hash(), by.At)
 		if err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, link.User, account.ByLink, nil, agent)
+		out, err = openFor(ctx, tx.Sessions, by, link.User, session.ByLink, nil, agent)
 		return err
 	})
 	return out, err
@@ -104,30 +105,31 @@ func (s *Sessions) openByKey(
 	if !p.Key.Networks.Contain(by.Request.Address) {
 		return OpenedSession{}, identity.ErrAddressNotAllowed
 	}
-	return openFor(ctx, s.sessions, by, p.User.ID, account.ByAPIKey, &p.Key, agent)
+	return openFor(ctx, s.sessions, by, p.User.ID, session.ByAPIKey, &p.Key, agent)
 }
 
 // openFor opens a session for a user.
 func openFor(
 	ctx context.Context, sessions ports.Sessions, by identity.Actor, user identity.UserID,
-	source account.SessionSource, key *account.Key, agent string,
+	source session.Source, key *account.Key, agent string,
 ) (out OpenedSession, err error) {
-	err = sessions.Update(ctx, by, user, func(p *account.Person, live []*account.Session) (*account.Session, error) {
-		session, secrets, err := p.OpenSession(by, source, key, agent, live)
-		out = OpenedSession{Session: session, Secrets: secrets, User: p.User}
-		return session, err
-	})
+	err = sessions.Update(
+		ctx, by, user, func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+			out.Session, out.Secrets, err = session.Open(by, p, source, key, agent, live)
+			out.User = p.User
+			return out.Session, err
+		})
 	return out, err
 }
 
 // List lists the caller's live sessions; for an API key, those that it opened.
-func (s *Sessions) List(ctx context.Context, by identity.Actor, q page.Query) (account.SessionPage, error) {
+func (s *Sessions) List(ctx context.Context, by identity.Actor, q page.Query) (session.Page, error) {
 	return s.sessions.List(ctx, by.Org, by.User, by.Key, by.At, q)
 }
 
 // Get returns one of the caller's live sessions.
-func (s *Sessions) Get(ctx context.Context, by identity.Actor, id identity.SessionID) (*account.Session, error) {
-	all, err := s.List(ctx, by, page.Query{Limit: account.MaxSessions})
+func (s *Sessions) Get(ctx context.Context, by identity.Actor, id identity.SessionID) (*session.Session, error) {
+	all, err := s.List(ctx, by, page.Query{Limit: session.MaxPerUser})
 	if err != nil {
 		return nil, err
 	}
@@ -136,37 +138,37 @@ func (s *Sessions) Get(ctx context.Context, by identity.Actor, id identity.Sessi
 			return &all.Items[i], nil
 		}
 	}
-	return nil, account.ErrSessionNotFound
+	return nil, session.ErrNotFound
 }
 
 // End ends one of the caller's sessions.
 func (s *Sessions) End(ctx context.Context, by identity.Actor, id identity.SessionID) error {
-	return s.change(ctx, by, func(p *account.Person, live []*account.Session) error {
-		return p.EndSession(by, live, id)
+	return s.change(ctx, by, func(p *account.Person, live []*session.Session) error {
+		return session.End(by, p, live, id)
 	})
 }
 
-// EndOwn ends the session of this request. account.ErrNoSession if the caller uses another credential.
+// EndOwn ends the session of this request. session.ErrNoSession if the caller uses another credential.
 func (s *Sessions) EndOwn(ctx context.Context, by identity.Actor) error {
 	if by.Session == "" {
-		return account.ErrNoSession
+		return session.ErrNoSession
 	}
 	return s.End(ctx, by, by.Session)
 }
 
 // EndAll ends all of the caller's sessions; for an API key, those that it opened.
 func (s *Sessions) EndAll(ctx context.Context, by identity.Actor) error {
-	return s.change(ctx, by, func(p *account.Person, live []*account.Session) error {
-		p.EndSessions(by, live)
+	return s.change(ctx, by, func(p *account.Person, live []*session.Session) error {
+		session.EndAll(by, p, live)
 		return nil
 	})
 }
 
 func (s *Sessions) change(
-	ctx context.Context, by identity.Actor, change func(*account.Person, []*account.Session) error,
+	ctx context.Context, by identity.Actor, change func(*account.Person, []*session.Session) error,
 ) error {
 	return s.sessions.Update(
-		ctx, by, by.User, func(p *account.Person, live []*account.Session) (*account.Session, error) {
+		ctx, by, by.User, func(p *account.Person, live []*session.Session) (*session.Session, error) {
 			return nil, change(p, live)
 		})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
@@ -24,8 +25,8 @@ type signingIn struct {
 	users    *mocks.MockUsers
 	mailer   *mocks.MockMailer
 	person   account.Person
-	live     []*account.Session
-	opened   *account.Session // what was stored
+	live     []*session.Session
+	opened   *session.Session // what was stored
 }
 
 func newSigningIn(t *testing.T) *signingIn {
@@ -52,7 +53,7 @@ func (s *signingIn) expectUpdate(err error) {
 	s.sessions.EXPECT().Update(gomock.Any(), gomock.Any(), identity.UserID("ann"), gomock.Any()).DoAndReturn(
 		func(
 			_ context.Context, _ identity.Actor, _ identity.UserID,
-			change func(*account.Person, []*account.Session) (*account.Session, error),
+			change func(*account.Person, []*session.Session) (*session.Session, error),
 		) (failed error) {
 			if err != nil {
 				return err
@@ -71,14 +72,14 @@ func TestOpenSession(t *testing.T) {
 	org := &identity.Org{ID: "org"}
 	t.Run("a link is taken, and opens a session of its user", func(t *testing.T) {
 		s := newSigningIn(t)
-		token, link, err := account.NewSignInLink(system, &s.person.User)
+		token, link, err := session.NewLink(system, &s.person.User)
 		wantErr(t, err, nil)
 		s.sessions.EXPECT().TakeLink(gomock.Any(), identity.OrgID("org"), token.Hash(), now).Return(link, nil)
 		s.expectUpdate(nil)
 		out, err := s.Open(t.Context(), system, org, token.Reveal(), "Firefox")
 		wantErr(t, err, nil)
 		if out.Session != s.opened || s.opened.Cookie != out.Secrets.Cookie.Hash() ||
-			s.opened.Source != account.ByLink ||
+			s.opened.Source != session.ByLink ||
 			s.opened.Agent != "Firefox" || out.User.ID != "ann" {
 			t.Errorf("%+v", out)
 		}
@@ -94,7 +95,7 @@ func TestOpenSession(t *testing.T) {
 		s.expectUpdate(nil)
 		out, err := s.Open(t.Context(), system, org, token.Reveal(), "")
 		wantErr(t, err, nil)
-		if out.Session.Key != "key" || out.Session.Workspace != "acme" || out.Session.Source != account.ByAPIKey {
+		if out.Session.Key != "key" || out.Session.Workspace != "acme" || out.Session.Source != session.ByAPIKey {
 			t.Errorf("%+v", out.Session)
 		}
 	})
@@ -105,26 +106,26 @@ func TestOpenSession(t *testing.T) {
 	}{
 		"a link that is not known": {linkToken(t), func(s *signingIn) {
 			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
-				Return(nil, account.ErrLinkInvalid)
-		}, account.ErrLinkInvalid},
+				Return(nil, session.ErrLinkInvalid)
+		}, session.ErrLinkInvalid},
 		"a link of a user who is gone": {linkToken(t), func(s *signingIn) {
 			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
-				Return(&account.SignInLink{User: "ann"}, nil)
+				Return(&session.Link{User: "ann"}, nil)
 			s.expectUpdate(account.ErrUserNotFound)
-		}, account.ErrLinkInvalid},
+		}, session.ErrLinkInvalid},
 		"a link of a user who is disabled": {linkToken(t), func(s *signingIn) {
 			s.person.User.DisabledAt = now
 			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
-				Return(&account.SignInLink{User: "ann"}, nil)
+				Return(&session.Link{User: "ann"}, nil)
 			s.expectUpdate(nil)
-		}, account.ErrLinkInvalid},
+		}, session.ErrLinkInvalid},
 		"a key that is not known": {account.NewToken(), func(s *signingIn) {
 			s.keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, identity.ErrUnauthenticated)
-		}, account.ErrLinkInvalid},
+		}, session.ErrLinkInvalid},
 		"a key that does not work": {account.NewToken(), func(s *signingIn) {
 			s.keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).Return(&account.Principal{}, nil)
-		}, account.ErrLinkInvalid},
-		"another kind of token": {account.Token{}, func(*signingIn) {}, account.ErrLinkInvalid},
+		}, session.ErrLinkInvalid},
+		"another kind of token": {account.Token{}, func(*signingIn) {}, session.ErrLinkInvalid},
 		"the store is away": {linkToken(t), func(s *signingIn) {
 			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).Return(nil, errOutage)
 		}, errOutage},
@@ -141,7 +142,7 @@ func TestOpenSession(t *testing.T) {
 // linkToken returns the token of a sign-in link.
 func linkToken(t *testing.T) account.Token {
 	t.Helper()
-	token, _, err := account.NewSignInLink(system, &account.User{ID: "ann", Org: "org"})
+	token, _, err := session.NewLink(system, &account.User{ID: "ann", Org: "org"})
 	wantErr(t, err, nil)
 	return token
 }
@@ -149,9 +150,9 @@ func linkToken(t *testing.T) account.Token {
 func TestAuthenticateSession(t *testing.T) {
 	org := &identity.Org{ID: "org"}
 	ann := &account.Person{User: account.User{ID: "ann", Org: "org"}}
-	opened, secrets, err := ann.OpenSession(system, account.ByLink, nil, "", nil)
+	opened, secrets, err := session.Open(system, ann, session.ByLink, nil, "", nil)
 	wantErr(t, err, nil)
-	_, others, err := ann.OpenSession(system, account.ByLink, nil, "", nil)
+	_, others, err := session.Open(system, ann, session.ByLink, nil, "", nil)
 	wantErr(t, err, nil)
 	cookie, proof := secrets.Cookie.Reveal(), secrets.Proof.Reveal()
 	for name, tt := range map[string]struct {
@@ -166,14 +167,14 @@ func TestAuthenticateSession(t *testing.T) {
 		"another's proof":        {cookie, others.Proof.Reveal(), 0, true, nil, identity.ErrUnauthenticated},
 		"the cookie as proof":    {cookie, cookie, 0, false, nil, identity.ErrUnauthenticated},
 		"no cookie":              {"", proof, 0, false, nil, identity.ErrUnauthenticated},
-		"a session that ended":   {cookie, proof, account.SessionIdle, true, nil, identity.ErrUnauthenticated},
+		"a session that ended":   {cookie, proof, session.Idle, true, nil, identity.ErrUnauthenticated},
 		"a session that is gone": {cookie, proof, 0, true, identity.ErrUnauthenticated, identity.ErrUnauthenticated},
 		"the store is away":      {cookie, proof, 0, true, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSigningIn(t)
 			if tt.looked {
-				p := &account.SessionPerson{Person: *ann, Session: *opened}
+				p := &session.Person{Person: *ann, Session: *opened}
 				s.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org"), opened.Cookie).Return(p, tt.found)
 			}
 			p, err := s.Authenticate(t.Context(), org, tt.cookie, tt.proof, now.Add(tt.after))
@@ -188,8 +189,8 @@ func TestAuthenticateSession(t *testing.T) {
 func TestEndSessions(t *testing.T) {
 	ann := actor("ann", identity.Member)
 	ann.Session = "ses_1"
-	live := func() []*account.Session {
-		return []*account.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
+	live := func() []*session.Session {
+		return []*session.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
 	}
 	for name, tt := range map[string]struct {
 		end   func(*signingIn) error
@@ -201,7 +202,7 @@ func TestEndSessions(t *testing.T) {
 		"all":       {func(s *signingIn) error { return s.EndAll(t.Context(), ann) }, []bool{true, true}, nil},
 		"one not there": {
 			func(s *signingIn) error { return s.End(t.Context(), ann, "ses_9") }, []bool{false, false},
-			account.ErrSessionNotFound,
+			session.ErrNotFound,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +221,7 @@ func TestEndSessions(t *testing.T) {
 		})
 	}
 	t.Run("a key has no own session", func(t *testing.T) {
-		wantErr(t, newSigningIn(t).EndOwn(t.Context(), member), account.ErrNoSession)
+		wantErr(t, newSigningIn(t).EndOwn(t.Context(), member), session.ErrNoSession)
 	})
 }
 
@@ -228,7 +229,7 @@ func TestListSessions(t *testing.T) {
 	s := newSigningIn(t)
 	by := member
 	by.Key = "key"
-	found := account.SessionPage{Items: []account.Session{{ID: "ses_2"}, {ID: "ses_1"}}}
+	found := session.Page{Items: []session.Session{{ID: "ses_2"}, {ID: "ses_1"}}}
 	s.sessions.EXPECT().
 		List(gomock.Any(), identity.OrgID("org"), identity.UserID("ann"), identity.KeyID("key"), now, gomock.Any()).
 		Return(found, nil).AnyTimes()
@@ -239,7 +240,7 @@ func TestListSessions(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err := s.Get(t.Context(), by, "ses_9")
-	wantErr(t, err, account.ErrSessionNotFound)
+	wantErr(t, err, session.ErrNotFound)
 }
 
 func TestLinkFor(t *testing.T) {
@@ -259,10 +260,10 @@ func TestLinkFor(t *testing.T) {
 			}
 			s.users.EXPECT().FindByEmail(gomock.Any(), identity.OrgID("org"), "ann@example.com").
 				Return(&s.person.User, nil, tt.found)
-			var stored *account.SignInLink
+			var stored *session.Link
 			if tt.want == nil {
 				s.sessions.EXPECT().AddLink(gomock.Any(), gomock.Any()).
-					Do(func(_ context.Context, l *account.SignInLink) { stored = l })
+					Do(func(_ context.Context, l *session.Link) { stored = l })
 			}
 			token, link, err := s.LinkFor(t.Context(), system, "ann@example.com")
 			wantErr(t, err, tt.want)

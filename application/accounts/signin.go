@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -72,9 +73,9 @@ func (s *Service) LinkSignIn(ctx context.Context, by identity.Actor, org *identi
 		}); err != nil || out.From == "" {
 			return err
 		}
-		return tx.ProviderSessions.End(ctx, by, account.ProviderSession{Issuer: issuer, Subject: subject},
-			func(p *account.Person, live []*account.Session) error {
-				return p.EndSessionsBecause(by, account.EndedByUnlink, live)
+		return tx.ProviderSessions.End(ctx, by, session.ProviderSession{Issuer: issuer, Subject: subject},
+			func(p *account.Person, live []*session.Session) error {
+				return session.EndBecause(by, p, session.EndedByUnlink, live)
 			})
 	})
 	return out, err

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 func TestSignIn(t *testing.T) {
@@ -142,7 +143,7 @@ func TestLinkSignIn(t *testing.T) {
 			var person, from *account.Person
 			tx := s.expectAtomically(t, 1)
 			if tt.from == "bob" {
-				tx.provided.EXPECT().End(s.ctx, system, account.ProviderSession{Issuer: issuer, Subject: "sub"},
+				tx.provided.EXPECT().End(s.ctx, system, session.ProviderSession{Issuer: issuer, Subject: "sub"},
 					gomock.Any())
 			}
 			tx.users.EXPECT().Link(s.ctx, system, email, issuer, "sub", gomock.Any()).DoAndReturn(

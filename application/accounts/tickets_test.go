@@ -11,14 +11,15 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
 
 func TestTickets(t *testing.T) {
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	key := account.NewToken()
-	byKey := account.Proof{Key: key.Hash()}
-	bySignIn := account.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: now.Add(time.Hour)}
+	byKey := session.Proof{Key: key.Hash()}
+	bySignIn := session.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: now.Add(time.Hour)}
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer.example"}}}
 	outage := errors.New("the store is away")
 	newTickets := func(t *testing.T) (*accounts.Tickets, *mocks.MockTickets) {
@@ -27,8 +28,8 @@ func TestTickets(t *testing.T) {
 	}
 	t.Run("a ticket stands for what was shown", func(t *testing.T) {
 		s, tickets := newTickets(t)
-		var kept account.Ticket
-		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, t account.Ticket) error {
+		var kept session.Ticket
+		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, t session.Ticket) error {
 			kept = t
 			return nil
 		})
@@ -44,7 +45,7 @@ func TestTickets(t *testing.T) {
 	})
 	t.Run("a ticket that was redeemed resumes", func(t *testing.T) {
 		s, tickets := newTickets(t)
-		token, kept := account.NewTicket("org", byKey, now)
+		token, kept := session.NewTicket("org", byKey, now)
 		resumes := tickets.EXPECT().Resume(gomock.Any(), identity.OrgID("org"), token.Hash(), now)
 		resumes.Return(&kept, nil)
 		if got, err := s.Resume(t.Context(), "org", token.Reveal(), now); err != nil || got != byKey {
@@ -72,27 +73,29 @@ func TestTickets(t *testing.T) {
 		if _, _, err := s.Issue(t.Context(), "org", byKey, now); !errors.Is(err, outage) {
 			t.Error(err)
 		}
-		token, _ := account.NewTicket("org", byKey, now)
+		token, _ := session.NewTicket("org", byKey, now)
 		tickets.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
 		if _, err := s.Redeem(t.Context(), "org", token.Reveal(), now); !errors.Is(err, outage) {
 			t.Error(err)
 		}
 		tickets.EXPECT().Proven(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
-		if _, err := s.ResolveProofs(t.Context(), org, []account.Proof{byKey}, now); !errors.Is(err, outage) {
+		if _, err := s.ResolveProofs(t.Context(), org, []session.Proof{byKey}, now); !errors.Is(err, outage) {
 			t.Error(err)
 		}
 	})
 	t.Run("of many proofs, each stands or falls for itself, and the store is asked once", func(t *testing.T) {
 		s, tickets := newTickets(t)
-		live := func(user identity.UserID) *account.Principal {
-			return &account.Principal{User: account.User{ID: user},
-				Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}
+		live := func(user identity.UserID) *session.Principal {
+			return &session.Principal{Principal: account.Principal{User: account.User{ID: user},
+				Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}}
 		}
 		revoked := live("bob")
 		revoked.Key.RevokedAt = now
-		proofs := []account.Proof{byKey, byKey, bySignIn, byKey}
+		proofs := []session.Proof{byKey, byKey, bySignIn, byKey}
 		tickets.EXPECT().Proven(gomock.Any(), identity.OrgID("org"),
-			proofs).Return([]*account.Principal{live("ann"), revoked, {User: account.User{ID: "carl"}}, nil}, nil)
+			proofs).Return([]*session.Principal{
+			live("ann"), revoked, {Principal: account.Principal{User: account.User{ID: "carl"}}}, nil,
+		}, nil)
 		got, err := s.ResolveProofs(t.Context(), org, proofs, now)
 		if err != nil || len(got) != 4 || got[0].User.ID != "ann" || got[1] != nil || got[2].User.ID != "carl" ||
 			got[3] != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -57,7 +58,7 @@ func NewSessionUsage(sessions ports.Sessions) *SessionUsage {
 }
 
 // Record records that s was used, unless its last known use was within the last minute.
-func (u *SessionUsage) Record(s *account.Session, now time.Time) {
+func (u *SessionUsage) Record(s *session.Session, now time.Time) {
 	if now.Sub(s.LastSeenAt) >= time.Minute {
 		u.record(s.Org, s.ID, now)
 	}

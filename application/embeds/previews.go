@@ -6,17 +6,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // Preview opens a session in which Atrium's own page shows a template's draft. Requires the viewer role. It lasts
 // embed.PreviewLifetime, and ends with by's credential, which proof identifies, and by's access to the template.
 func (s *Service) Preview(
-	ctx context.Context, by identity.Actor, proof account.Proof, template chat.ID,
+	ctx context.Context, by identity.Actor, proof session.Proof, template chat.ID,
 ) (*Session, error) {
 	t, err := s.chats.Get(ctx, by, template)
 	if err != nil {

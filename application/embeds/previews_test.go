@@ -9,11 +9,11 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/embeds"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -31,12 +31,12 @@ func preview(t *testing.T, s *replyStage) (*chat.Template, string) {
 }
 
 // annsKey is what opens a preview.
-var annsKey = account.Proof{Key: secret.Hash{1}, Workspace: "acme"}
+var annsKey = session.Proof{Key: secret.Hash{1}, Workspace: "acme"}
 
 // own is a visit of Atrium's own page while the key of ann is valid.
 func own(now time.Time) embeds.Visit {
 	return embeds.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: now,
-		Caller: func(p account.Proof) (identity.Actor, error) {
+		Caller: func(p session.Proof) (identity.Actor, error) {
 			if p != annsKey {
 				return identity.Actor{}, identity.ErrUnauthenticated
 			}
@@ -99,12 +99,12 @@ func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newReplyStage(t, chat.Reply{})
-			_, session := preview(t, s)
+			_, pass := preview(t, s)
 			visit := own(embedAt)
-			visit.Caller = func(account.Proof) (identity.Actor, error) { return tt.by, tt.err }
-			_, err := s.Resume(t.Context(), visit, session, unlimited)
+			visit.Caller = func(session.Proof) (identity.Actor, error) { return tt.by, tt.err }
+			_, err := s.Resume(t.Context(), visit, pass, unlimited)
 			wantErr(t, err, tt.want)
-			_, err = s.Ask(t.Context(), visit, session, embed.Question{Text: "Where?"}, unlimited)
+			_, err = s.Ask(t.Context(), visit, pass, embed.Question{Text: "Where?"}, unlimited)
 			wantErr(t, err, tt.want)
 		})
 	}
@@ -143,6 +143,6 @@ func TestAStrangerSeesNoPreview(t *testing.T) {
 	hidden := s.template()
 	hidden.Visibility, hidden.Owner = "private", "bob"
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(hidden, nil)
-	_, err := s.Preview(t.Context(), embedder("sam"), account.Proof{}, "ctpl")
+	_, err := s.Preview(t.Context(), embedder("sam"), session.Proof{}, "ctpl")
 	wantErr(t, err, chat.ErrNotFound)
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // Prefixes of sessions and tickets. They also bind the sealed content to its purpose.
@@ -32,7 +32,7 @@ type Visit struct {
 
 	// Caller returns the person who has shown a proof, as they are now. identity.ErrUnauthenticated if it is no longer
 	// valid.
-	Caller func(account.Proof) (identity.Actor, error)
+	Caller func(session.Proof) (identity.Actor, error)
 }
 
 // Limit counts a call against a token's limits. It returns an error if one of them is reached.

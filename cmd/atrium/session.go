@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 type sessionCommand struct {
@@ -35,7 +35,7 @@ Examples:
 // Run implements the command.
 func (l *sessionListCommand) Run(p *process) error {
 	return p.withPerson(l.Org, l.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
-		sessions, err := everyPage(func(q page.Query) (account.SessionPage, error) {
+		sessions, err := everyPage(func(q page.Query) (session.Page, error) {
 			return app.Services.Sessions.ListOf(p.ctx, by, id, q)
 		})
 		if err != nil {
@@ -43,7 +43,7 @@ func (l *sessionListCommand) Run(p *process) error {
 		}
 		return list(p, l.JSON, []string{"ID", "SOURCE", "ADDRESS", "BROWSER", "OPENED", "LAST SEEN", "EXPIRES"},
 			sessions,
-			func(s account.Session) (any, []string) {
+			func(s session.Session) (any, []string) {
 				key := any(nil)
 				if s.Key != "" {
 					key = s.Key

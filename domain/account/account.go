@@ -65,13 +65,11 @@ type Membership struct {
 type MembershipPage = page.Of[Membership]
 
 // Principal is the identity behind an API key: a user with a role in the key's workspace. Role is
-// NoRole if the user is no longer a member. The principal of a session has a key and a membership only if a key
-// opened it.
+// NoRole if the user is no longer a member.
 type Principal struct {
 	User       User
 	Membership Membership
 	Key        Key
-	Session    Session // zero for another credential
 }
 
 // Live reports whether p's key works at this moment: its user may have left the workspace or be disabled, and policy

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -45,7 +46,7 @@ func TestNewInvitedUser(t *testing.T) {
 		i := &account.Invitation{Org: "org", Email: "bob@example.com", ExpiresAt: sessionAt.Add(time.Hour)}
 		u, err := i.NewInvitedUser(browser(sessionAt), &identity.Org{}, "Bob")
 		require.NoError(t, err)
-		_, link, err := account.NewMailedLink(browser(sessionAt), u, account.LinkMails{})
+		_, link, err := session.NewMailedLink(browser(sessionAt), u, session.LinkMails{})
 		if link != nil || err != nil {
 			t.Errorf("a link: %+v, %v", link, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // offboardedKeys returns what a store loads for the member: a personal key, service keys that they
@@ -228,9 +229,11 @@ func TestEnable(t *testing.T) {
 }
 
 func TestADisabledAccountOpensNothing(t *testing.T) {
-	p := &account.Principal{User: account.User{ID: "ann"}, Membership: account.Membership{Role: identity.Member}}
+	p := &session.Principal{Principal: account.Principal{
+		User: account.User{ID: "ann"}, Membership: account.Membership{Role: identity.Member},
+	}}
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer", TrustEmail: true}}}
-	token := account.Proof{Issuer: "https://issuer", Subject: "ann", Until: now.Add(time.Hour)}
+	token := session.Proof{Issuer: "https://issuer", Subject: "ann", Until: now.Add(time.Hour)}
 	for _, enabled := range []bool{true, false} {
 		if !enabled {
 			p.User.DisabledAt = now
@@ -238,7 +241,7 @@ func TestADisabledAccountOpensNothing(t *testing.T) {
 		if got := p.Live(identity.KeyPolicy{}, now); got != enabled {
 			t.Errorf("Live = %v, want %v", got, enabled)
 		}
-		for _, proof := range []account.Proof{{}, token} {
+		for _, proof := range []session.Proof{{}, token} {
 			if got := proof.Valid(org, p, now); got != enabled {
 				t.Errorf("Stands = %v, want %v", got, enabled)
 			}

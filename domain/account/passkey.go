@@ -244,7 +244,7 @@ func (k *Passkey) touch(by identity.Actor) {
 // record adds an event to the trails of the workspaces that p joined last or, without one, to the trail of no
 // workspace. data never contains the name of the passkey.
 func (k *Passkey) record(by identity.Actor, p *Person, kind string, data map[string]any) {
-	in := p.latestWorkspaces()
+	in := p.LatestWorkspaces()
 	if len(in) == 0 {
 		in = []identity.WorkspaceID{""}
 	}

@@ -16,7 +16,7 @@ func (p *Person) SignedIn(by identity.Actor, issuer string) event.Note {
 	by.User = p.User.ID
 	return event.Note{
 		By: by, Type: "user.signed_in", Subject: string(p.User.ID), Data: map[string]any{"issuer": issuer},
-		Workspaces: p.latestWorkspaces(), Scope: []string{issuer}, Until: event.EndOfDay(by.At),
+		Workspaces: p.LatestWorkspaces(), Scope: []string{issuer}, Until: event.EndOfDay(by.At),
 	}
 }
 
@@ -25,8 +25,8 @@ func (p *Person) IsIn(ws identity.WorkspaceID) bool {
 	return slices.ContainsFunc(p.Memberships, func(m Membership) bool { return m.Workspace.ID == ws })
 }
 
-// latestWorkspaces returns at most maxSignInEvents workspaces of p, the one that p joined last first.
-func (p *Person) latestWorkspaces() (in []identity.WorkspaceID) {
+// LatestWorkspaces returns at most maxSignInEvents workspaces of p, the one that p joined last first.
+func (p *Person) LatestWorkspaces() (in []identity.WorkspaceID) {
 	for i := len(p.Memberships) - 1; i >= 0 && len(in) < maxSignInEvents; i-- {
 		if w := &p.Memberships[i].Workspace; w.DeletedAt.IsZero() {
 			in = append(in, w.ID)

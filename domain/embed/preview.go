@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // PreviewLifetime is the time for which a preview shows a template's draft.
@@ -16,7 +16,7 @@ const previewPerMinute = 10 // sixth of the calls of each kind from an address, 
 
 // PreviewPass returns a session for Atrium's own page, which shows the draft of t to by. It ends with the credential of
 // by, and with by's access to t.
-func PreviewPass(by identity.Actor, proof account.Proof, t *chat.Template) (Pass, error) {
+func PreviewPass(by identity.Actor, proof session.Proof, t *chat.Template) (Pass, error) {
 	return Pass{Draft: t.ID, Workspace: t.Workspace, Framed: true, ExpiresAt: by.At.Add(PreviewLifetime), Proof: proof},
 		MayPreview(t, by)
 }

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // TicketLifetime is the maximum time that the page in a frame can take to open its session.
@@ -71,7 +71,7 @@ type Pass struct {
 	// was opened.
 	Draft     chat.ID              `json:"p,omitempty"`
 	Workspace identity.WorkspaceID `json:"w,omitempty"`
-	Proof     account.Proof        `json:"c,omitzero"`
+	Proof     session.Proof        `json:"c,omitzero"`
 }
 
 // Counted identifies the visitor for a token's limits: a visitor that the site's backend signed, or a session. If both

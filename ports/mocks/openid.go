@@ -11,6 +11,7 @@ import (
 
 	account "github.com/atrium-hq/atrium/domain/account"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	session "github.com/atrium-hq/atrium/domain/session"
 	ports "github.com/atrium-hq/atrium/ports"
 	gomock "github.com/golang/mock/gomock"
 )
@@ -69,10 +70,10 @@ func (mr *MockOpenIDClientMockRecorder) Finish(ctx, issuer, r, now interface{}) 
 }
 
 // Logout mocks base method.
-func (m *MockOpenIDClient) Logout(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*account.Logout, error) {
+func (m *MockOpenIDClient) Logout(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*session.Logout, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Logout", ctx, issuers, token, now)
-	ret0, _ := ret[0].(*account.Logout)
+	ret0, _ := ret[0].(*session.Logout)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

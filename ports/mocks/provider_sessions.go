@@ -11,6 +11,7 @@ import (
 
 	account "github.com/atrium-hq/atrium/domain/account"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	session "github.com/atrium-hq/atrium/domain/session"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -38,7 +39,7 @@ func (m *MockProviderSessions) EXPECT() *MockProviderSessionsMockRecorder {
 }
 
 // End mocks base method.
-func (m *MockProviderSessions) End(ctx context.Context, by identity.Actor, from account.ProviderSession, change func(*account.Person, []*account.Session) error) error {
+func (m *MockProviderSessions) End(ctx context.Context, by identity.Actor, from session.ProviderSession, change func(*account.Person, []*session.Session) error) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "End", ctx, by, from, change)
 	ret0, _ := ret[0].(error)

@@ -12,6 +12,7 @@ import (
 	account "github.com/atrium-hq/atrium/domain/account"
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	page "github.com/atrium-hq/atrium/domain/page"
+	session "github.com/atrium-hq/atrium/domain/session"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -39,7 +40,7 @@ func (m *MockSessions) EXPECT() *MockSessionsMockRecorder {
 }
 
 // AddLink mocks base method.
-func (m *MockSessions) AddLink(ctx context.Context, l *account.SignInLink) error {
+func (m *MockSessions) AddLink(ctx context.Context, l *session.Link) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "AddLink", ctx, l)
 	ret0, _ := ret[0].(error)
@@ -53,10 +54,10 @@ func (mr *MockSessionsMockRecorder) AddLink(ctx, l interface{}) *gomock.Call {
 }
 
 // List mocks base method.
-func (m *MockSessions) List(ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time, q page.Query) (account.SessionPage, error) {
+func (m *MockSessions) List(ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time, q page.Query) (session.Page, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "List", ctx, org, user, key, now, q)
-	ret0, _ := ret[0].(account.SessionPage)
+	ret0, _ := ret[0].(session.Page)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -68,7 +69,7 @@ func (mr *MockSessionsMockRecorder) List(ctx, org, user, key, now, q interface{}
 }
 
 // MailLink mocks base method.
-func (m *MockSessions) MailLink(ctx context.Context, by identity.Actor, email string, change func(*account.User, account.LinkMails) (*account.SignInLink, error)) error {
+func (m *MockSessions) MailLink(ctx context.Context, by identity.Actor, email string, change func(*account.User, session.LinkMails) (*session.Link, error)) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "MailLink", ctx, by, email, change)
 	ret0, _ := ret[0].(error)
@@ -82,10 +83,10 @@ func (mr *MockSessionsMockRecorder) MailLink(ctx, by, email, change interface{})
 }
 
 // Person mocks base method.
-func (m *MockSessions) Person(ctx context.Context, org identity.OrgID, cookie account.Hash) (*account.SessionPerson, error) {
+func (m *MockSessions) Person(ctx context.Context, org identity.OrgID, cookie account.Hash) (*session.Person, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Person", ctx, org, cookie)
-	ret0, _ := ret[0].(*account.SessionPerson)
+	ret0, _ := ret[0].(*session.Person)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -97,10 +98,10 @@ func (mr *MockSessionsMockRecorder) Person(ctx, org, cookie interface{}) *gomock
 }
 
 // TakeLink mocks base method.
-func (m *MockSessions) TakeLink(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.SignInLink, error) {
+func (m *MockSessions) TakeLink(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*session.Link, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "TakeLink", ctx, org, h, now)
-	ret0, _ := ret[0].(*account.SignInLink)
+	ret0, _ := ret[0].(*session.Link)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -112,7 +113,7 @@ func (mr *MockSessionsMockRecorder) TakeLink(ctx, org, h, now interface{}) *gomo
 }
 
 // Update mocks base method.
-func (m *MockSessions) Update(ctx context.Context, by identity.Actor, user identity.UserID, change func(*account.Person, []*account.Session) (*account.Session, error)) error {
+func (m *MockSessions) Update(ctx context.Context, by identity.Actor, user identity.UserID, change func(*account.Person, []*session.Session) (*session.Session, error)) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Update", ctx, by, user, change)
 	ret0, _ := ret[0].(error)

@@ -11,6 +11,7 @@ import (
 
 	account "github.com/atrium-hq/atrium/domain/account"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	session "github.com/atrium-hq/atrium/domain/session"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -38,7 +39,7 @@ func (m *MockTickets) EXPECT() *MockTicketsMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockTickets) Add(ctx context.Context, t account.Ticket) error {
+func (m *MockTickets) Add(ctx context.Context, t session.Ticket) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Add", ctx, t)
 	ret0, _ := ret[0].(error)
@@ -52,10 +53,10 @@ func (mr *MockTicketsMockRecorder) Add(ctx, t interface{}) *gomock.Call {
 }
 
 // Proven mocks base method.
-func (m *MockTickets) Proven(ctx context.Context, org identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
+func (m *MockTickets) Proven(ctx context.Context, org identity.OrgID, proofs []session.Proof) ([]*session.Principal, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Proven", ctx, org, proofs)
-	ret0, _ := ret[0].([]*account.Principal)
+	ret0, _ := ret[0].([]*session.Principal)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -67,10 +68,10 @@ func (mr *MockTicketsMockRecorder) Proven(ctx, org, proofs interface{}) *gomock.
 }
 
 // Resume mocks base method.
-func (m *MockTickets) Resume(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error) {
+func (m *MockTickets) Resume(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*session.Ticket, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Resume", ctx, org, h, now)
-	ret0, _ := ret[0].(*account.Ticket)
+	ret0, _ := ret[0].(*session.Ticket)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -82,10 +83,10 @@ func (mr *MockTicketsMockRecorder) Resume(ctx, org, h, now interface{}) *gomock.
 }
 
 // Take mocks base method.
-func (m *MockTickets) Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error) {
+func (m *MockTickets) Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*session.Ticket, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Take", ctx, org, h, now)
-	ret0, _ := ret[0].(*account.Ticket)
+	ret0, _ := ret[0].(*session.Ticket)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

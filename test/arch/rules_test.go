@@ -214,11 +214,11 @@ var unscoped = map[string]string{
 	"SandboxPayer.Authenticate":           "as GatewayCustomers.CreateCustomer",
 	"PresenceSignals.Listen":              "a node serves every org; each signal names its own",
 	"StreamSeats.Keep":                    "a node serves every org",
-	"Tickets.Add":                         "account.Ticket names its org",
+	"Tickets.Add":                         "session.Ticket names its org",
 	"OpenIDClient.Begin":                  "the issuer that it is given is that of one org",
 	"OpenIDClient.Finish":                 "as OpenIDClient.Begin",
 	"OpenIDClient.Logout":                 "as Verifier.Verify",
-	"Sessions.AddLink":                    "account.SignInLink names its org",
+	"Sessions.AddLink":                    "session.Link names its org",
 	"Notes.Note":                          "event.Note names its workspaces, and its actor the org",
 }
 

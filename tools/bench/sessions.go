@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // coldCallers is how many people take turns so that no node remembers their credentials: a node remembers 20,000, and
@@ -67,7 +68,7 @@ func (m *machine) sessionsOn(ctx context.Context, d database, data string) error
 }
 
 // sessionHeaders returns the headers with which a browser shows a session to p over plain HTTP.
-func (p *program) sessionHeaders(s account.SessionSecrets) []string {
+func (p *program) sessionHeaders(s session.Secrets) []string {
 	port := p.addr[len("127.0.0.1:"):]
 	return []string{
 		"Cookie: atrium_session_" + port + "=" + s.Cookie.Reveal(), "Atrium-Console: " + s.Proof.Reveal(),
@@ -86,7 +87,7 @@ type sessionRow struct {
 }
 
 // openSessions opens a session for each of some people, and returns their secrets. It writes rows, as crowd does.
-func openSessions(ctx context.Context, d database, people []person) ([]account.SessionSecrets, error) {
+func openSessions(ctx context.Context, d database, people []person) ([]session.Secrets, error) {
 	db, err := d.open("&_pragma=synchronous(off)")
 	if err != nil {
 		return nil, err
@@ -97,10 +98,10 @@ func openSessions(ctx context.Context, d database, people []person) ([]account.S
 		return nil, err
 	}
 	by := identity.System(identity.OrgID(org), "", "load", time.Now())
-	rows, secrets := make([]sessionRow, len(people)), make([]account.SessionSecrets, len(people))
+	rows, secrets := make([]sessionRow, len(people)), make([]session.Secrets, len(people))
 	for i, p := range people {
 		one := account.Person{User: account.User{ID: identity.UserID(p.User), Org: by.Org}}
-		s, shown, err := one.OpenSession(by, account.ByLink, nil, "", nil)
+		s, shown, err := session.Open(by, &one, session.ByLink, nil, "", nil)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 func toUser(r *server.Call, u *account.User) openapi.User {
@@ -146,7 +147,7 @@ func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.AP
 	}
 }
 
-func toSession(r *server.Call, s *account.Session) openapi.Session {
+func toSession(r *server.Call, s *session.Session) openapi.Session {
 	return openapi.Session{
 		ID:         string(s.ID),
 		Current:    s.ID == r.By.Session,

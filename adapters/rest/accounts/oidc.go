@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/accounts"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 const (
@@ -53,7 +53,7 @@ func (a *handlers) beginSignIn(r *server.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return address, a.setFlow(r, org, f, account.SignInWithin)
+	return address, a.setFlow(r, org, f, session.SignInWithin)
 }
 
 // atProvider returns the use cases of signing in at a provider, for a request.
@@ -81,7 +81,7 @@ func (a *handlers) finishSignIn(r *server.Call) (string, error) {
 	}
 	a.uncountSignIn(r, now)
 	// The remaining cookie only binds the code to this browser.
-	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, bound, account.CodeLife)
+	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, bound, session.CodeLife)
 }
 
 const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
@@ -183,7 +183,7 @@ func (a *handlers) receiveLogout(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	if err := a.atProvider(r).Logout(r.Context(), signingIn(r, now), obs.Org, in.LogoutToken); err != nil {
-		if server.PublicError(err) == account.ErrLogoutToken {
+		if server.PublicError(err) == session.ErrLogoutToken {
 			err = r.API.CountUnauthenticated(r.ReplyHeader, obs, err)
 		}
 		return server.Reply{}, err

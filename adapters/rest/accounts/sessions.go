@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 func (a *handlers) sessionOperations() []server.Operation {
@@ -63,7 +64,7 @@ func (a *handlers) openSession(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if _, isCode := account.ParseSignInCode(in.Token); isCode {
+	if _, isCode := session.ParseCode(in.Token); isCode {
 		return a.openByCode(r, obs.Org, in.Token, now)
 	}
 	by := signingIn(r, now)
@@ -92,7 +93,7 @@ func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	if !r.Sessions.MailsLinks() {
-		return server.Reply{}, account.ErrMailNotConfigured
+		return server.Reply{}, session.ErrMailNotConfigured
 	}
 	select {
 	case a.mailings <- struct{}{}:
@@ -121,7 +122,7 @@ func (a *handlers) endOwnSession(r *server.Call) (server.Reply, error) {
 }
 
 func listSessions(r *server.Call) (server.Reply, error) {
-	return server.List(r, server.MapFor(r, toSession), func(q page.Query) (account.SessionPage, error) {
+	return server.List(r, server.MapFor(r, toSession), func(q page.Query) (session.Page, error) {
 		return r.Sessions.List(r.Context(), r.By, q)
 	})
 }
@@ -147,7 +148,7 @@ func endSessions(r *server.Call) (server.Reply, error) {
 }
 
 func listPersonSessions(r *server.Call) (server.Reply, error) {
-	return server.List(r, server.MapFor(r, toSession), func(q page.Query) (account.SessionPage, error) {
+	return server.List(r, server.MapFor(r, toSession), func(q page.Query) (session.Page, error) {
 		return r.Sessions.ListOf(r.Context(), r.By, server.MemberID(r), q)
 	})
 }

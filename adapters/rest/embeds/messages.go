@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/embeds"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // embedDelta and embedFailure are the data of events.
@@ -84,7 +84,7 @@ func (a *handlers) recheckAnswers(ctx context.Context, org *identity.Org, stream
 	var passes []embed.Pass
 	for _, s := range streams {
 		pass := passOf(s)
-		if pass.Proof == (account.Proof{}) {
+		if pass.Proof == (session.Proof{}) {
 			visits, passes = append(visits, s), append(passes, pass)
 			continue
 		}

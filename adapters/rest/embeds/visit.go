@@ -7,10 +7,10 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/embeds"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // visitor is a request of a visitor's page. It has no account; its token decides what it may do.
@@ -73,7 +73,7 @@ func (a *handlers) countRefusal(t *embed.Token, v embeds.Visit, err error) {
 func (a *handlers) newVisit(r *http.Request) embeds.Visit {
 	now := a.Now()
 	address := identity.AddressGroup(server.Observed(r).Address)
-	opener := func(p account.Proof) (identity.Actor, error) {
+	opener := func(p session.Proof) (identity.Actor, error) {
 		return a.ResolveProof(r.Context(), server.Observed(r), p, now)
 	}
 	v := embeds.Visit{Org: server.Observed(r).Org.ID, At: now, Address: address, Caller: opener}

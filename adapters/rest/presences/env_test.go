@@ -27,6 +27,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/conformance"
@@ -43,7 +44,7 @@ type streamEnv struct {
 
 	mu         sync.Mutex
 	principals map[account.Hash]*account.Principal
-	tickets    map[account.Hash]account.Ticket
+	tickets    map[account.Hash]session.Ticket
 	records    map[identity.UserID]*presence.Record
 	seq        int64
 	resolved   int   // how often proofs were resolved
@@ -57,7 +58,7 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 	synctest.Test(t, func(t *testing.T) {
 		mock := gomock.NewController(t)
 		h := &streamEnv{t: t, log: new(bytes.Buffer), principals: map[account.Hash]*account.Principal{},
-			tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
+			tickets: map[account.Hash]session.Ticket{}, records: map[identity.UserID]*presence.Record{}}
 		notes := mocks.NewMockNotes(mock)
 		notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
 		stores := ports.Stores{
@@ -120,19 +121,19 @@ func (h *streamEnv) proofs(mock *gomock.Controller) ports.Tickets {
 	tickets := mocks.NewMockTickets(mock)
 	at := tickets.EXPECT()
 	at.Proven(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
-		_ identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
+		_ identity.OrgID, proofs []session.Proof) ([]*session.Principal, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.resolved++
-		out := make([]*account.Principal, len(proofs))
+		out := make([]*session.Principal, len(proofs))
 		for i, p := range proofs {
 			if person := h.principals[p.Key]; person != nil {
-				out[i] = new(*person)
+				out[i] = &session.Principal{Principal: *person}
 			}
 		}
 		return out, h.fails
 	})
-	at.Add(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, t account.Ticket) error {
+	at.Add(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, t session.Ticket) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.tickets[t.Hash] = t
@@ -140,7 +141,7 @@ func (h *streamEnv) proofs(mock *gomock.Controller) ports.Tickets {
 	})
 	at.Take(gomock.Any(), identity.OrgID("org_1"), gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash,
-		_ time.Time) (*account.Ticket, error) {
+		_ time.Time) (*session.Ticket, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		t, ok := h.tickets[hash]

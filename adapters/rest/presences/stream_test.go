@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 func TestAStreamOpensAsEventSourceExpects(t *testing.T) {
@@ -205,8 +206,8 @@ func TestAServerThatStopsEndsEveryStream(t *testing.T) {
 func TestATicketOpensAStreamOnce(t *testing.T) {
 	withStreams(t, func(t *testing.T, h *streamEnv) {
 		ann, token := h.caller(1)
-		issued := account.Proof{Key: token.Hash()}
-		ticket, kept := account.NewTicket("org_1", issued, server.Now())
+		issued := session.Proof{Key: token.Hash()}
+		ticket, kept := session.NewTicket("org_1", issued, server.Now())
 		h.tickets[kept.Hash] = kept
 		l := h.open(account.Token{}, "?ticket="+ticket.Reveal())
 		l.expect(string(ann), "retry:", "snapshot")

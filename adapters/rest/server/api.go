@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -122,7 +123,7 @@ type Call struct {
 
 	writer     http.ResponseWriter
 	connection context.Context // without the deadline of the request; for streams
-	proof      *account.Proof  // of a ticket; nil for another credential
+	proof      *session.Proof  // of a ticket; nil for another credential
 	stream     *Stream         // the response; nil if it is sent at once
 	ending     []func()        // see atEnd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // The errors of requests without a valid credential. They differ only by what the request itself shows, such as a wrong
@@ -112,7 +113,7 @@ func (r *Call) AuthenticateReader() error {
 
 // AuthenticateByTicket sets the caller, by a ticket for one stream. redeem returns the proof that a ticket stands for.
 func (r *Call) AuthenticateByTicket(
-	ticket string, redeem func(context.Context, identity.OrgID, string, time.Time) (account.Proof, error),
+	ticket string, redeem func(context.Context, identity.OrgID, string, time.Time) (session.Proof, error),
 ) error {
 	a, obs, now := r.API, Observed(r.Request), r.API.Now()
 	if err := a.LimitFailedAuth(r.ReplyHeader, obs, ticket, now); err != nil {
@@ -308,33 +309,33 @@ func keyActor(p *account.Principal, obs *Observation, now time.Time) identity.Ac
 }
 
 // sessionActor returns the caller for a session, with the limits of the key that opened it, if one did.
-func sessionActor(p *account.Principal, obs *Observation, now time.Time) identity.Actor {
+func sessionActor(p *session.Principal, obs *Observation, now time.Time) identity.Actor {
 	by := userActor(&p.User, obs, now)
 	if p.Key.ID != "" {
-		by = keyActor(p, obs, now)
+		by = keyActor(&p.Principal, obs, now)
 	}
 	by.Session, by.SignedInAt = p.Session.ID, p.Session.SignedInAt()
 	return by
 }
 
 // Proof returns what identifies the valid credential of a request, and the workspace of the request.
-func (r *Call) Proof() (account.Proof, error) {
+func (r *Call) Proof() (session.Proof, error) {
 	if r.proof != nil {
 		return *r.proof, nil
 	}
 	org := Observed(r.Request).Org
 	token, _, _ := r.API.credential(r.Request, org)
 	if key, ok := account.ParseToken(token); ok {
-		return account.Proof{Key: key.Hash(), Workspace: r.By.Workspace}, nil
+		return session.Proof{Key: key.Hash(), Workspace: r.By.Workspace}, nil
 	}
-	if cookie, ok := account.ParseSessionCookie(token); ok {
-		return account.Proof{Session: cookie.Hash(), Workspace: r.By.Workspace}, nil
+	if cookie, ok := session.ParseCookie(token); ok {
+		return session.Proof{Session: cookie.Hash(), Workspace: r.By.Workspace}, nil
 	}
 	c, err := r.API.Verifier.Verify(r.Context(), org.Issuers, token, r.By.At)
 	if err != nil {
-		return account.Proof{}, err
+		return session.Proof{}, err
 	}
-	return account.Proof{
+	return session.Proof{
 		Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt.Add(account.ClockSkew), Workspace: r.By.Workspace,
 	}, nil
 }
@@ -342,13 +343,13 @@ func (r *Call) Proof() (account.Proof, error) {
 // ResolveProof returns the caller behind a proof, if the proof is still valid in the org as it is configured
 // now, and ErrUnauthenticated otherwise.
 func (a *API) ResolveProof(
-	ctx context.Context, obs *Observation, p account.Proof, now time.Time,
+	ctx context.Context, obs *Observation, p session.Proof, now time.Time,
 ) (identity.Actor, error) {
 	org, ok := a.Orgs().ByID(obs.Org.ID)
 	if !ok {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	found, err := a.Services.Tickets.ResolveProofs(ctx, org, []account.Proof{p}, now)
+	found, err := a.Services.Tickets.ResolveProofs(ctx, org, []session.Proof{p}, now)
 	if err != nil {
 		return identity.Actor{}, err
 	}
@@ -356,7 +357,7 @@ func (a *API) ResolveProof(
 }
 
 // actorOf returns the caller of a resolved proof, whose principal is nil if the proof is no longer valid.
-func actorOf(principal *account.Principal, obs *Observation, now time.Time) (identity.Actor, error) {
+func actorOf(principal *session.Principal, obs *Observation, now time.Time) (identity.Actor, error) {
 	if principal == nil {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}

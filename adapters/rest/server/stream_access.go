@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // accessCheck is the interval at which the access of the readers of open streams is checked. A stream ends within
@@ -105,7 +105,7 @@ func (a *API) recheckCallers(ctx context.Context, org *identity.Org, streams []*
 	if len(streams) == 0 {
 		return nil
 	}
-	proofs := make([]account.Proof, len(streams))
+	proofs := make([]session.Proof, len(streams))
 	for i, s := range streams {
 		proofs[i] = *s.proof
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -186,7 +187,7 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 		}
 		return p, exists
 	})
-	s.db.Sessions.Replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
+	s.db.Sessions.Replace(func(p *session.Person) (*session.Person, bool) {
 		use, exists := uses[p.Key.ID]
 		if exists {
 			p = new(*p)

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -86,7 +87,7 @@ func (s *People) summaries(
 		KeyAt      int64 `db:"key_at"`
 		TokenAt    int64 `db:"token_at"`
 	}
-	idle := db.Micros(now.Add(-account.SessionIdle))
+	idle := db.Micros(now.Add(-session.Idle))
 	args := append([]any{db.Micros(now), idle, db.Micros(now)}, conditions.Args(q.Limit+1)...)
 	if err := s.db.List(ctx, &rows, `SELECT `+userColumns+`,
 		(SELECT COUNT(*) FROM memberships m JOIN workspaces w ON w.id = m.workspace_id

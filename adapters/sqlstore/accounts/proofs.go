@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // provenAtOnce is how many proofs one statement looks up; SQLite takes 32,766 values.
@@ -15,10 +16,10 @@ const provenAtOnce = 4096
 // Proven implements ports.Tickets. It does not use the cache: a caller that checks many proofs each second would get
 // old results, and evict the entries of others.
 func (s *Tickets) Proven(
-	ctx context.Context, org identity.OrgID, proofs []account.Proof,
-) ([]*account.Principal, error) {
-	byKey, bySubject := map[account.Hash]*account.Principal{}, map[db.SignInKey]*account.Principal{}
-	bySession := map[account.Hash]*account.Principal{}
+	ctx context.Context, org identity.OrgID, proofs []session.Proof,
+) ([]*session.Principal, error) {
+	byKey, bySubject := map[account.Hash]*session.Principal{}, map[db.SignInKey]*session.Principal{}
+	bySession := map[account.Hash]*session.Principal{}
 	var keys, cookies [][]byte
 	subjects := map[string][]string{} // by issuer, of which there are few
 	for _, p := range proofs {
@@ -48,7 +49,7 @@ func (s *Tickets) Proven(
 			}
 		}
 	}
-	out := make([]*account.Principal, len(proofs))
+	out := make([]*session.Principal, len(proofs))
 	for i, p := range proofs {
 		switch {
 		case p.Issuer != "":
@@ -64,7 +65,7 @@ func (s *Tickets) Proven(
 
 // joinMemberships gives principals their memberships in the workspaces of their proofs, where these are not theirs yet.
 func (s *Tickets) joinMemberships(
-	ctx context.Context, org identity.OrgID, proofs []account.Proof, principals []*account.Principal,
+	ctx context.Context, org identity.OrgID, proofs []session.Proof, principals []*session.Principal,
 ) error {
 	type seat struct {
 		user identity.UserID
@@ -108,7 +109,7 @@ func (s *Tickets) joinMemberships(
 }
 
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
-	found map[account.Hash]*account.Principal) error {
+	found map[account.Hash]*session.Principal) error {
 	conditions := db.NewConditions(`k.org_id = ?`, org)
 	db.OneOf(conditions, `k.hash`, hashes)
 	var rows []struct {
@@ -120,13 +121,13 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 		return err
 	}
 	for i := range rows {
-		found[account.Hash(rows[i].Hash)] = rows[i].principal(org)
+		found[account.Hash(rows[i].Hash)] = &session.Principal{Principal: *rows[i].principal(org)}
 	}
 	return nil
 }
 
 func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer string, subjects []string,
-	found map[db.SignInKey]*account.Principal) error {
+	found map[db.SignInKey]*session.Principal) error {
 	conditions := db.NewConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)
 	db.OneOf(conditions, `l.subject`, subjects)
 	var rows []struct {
@@ -139,7 +140,7 @@ func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer
 	}
 	for i := range rows {
 		found[db.SignInKey{Org: org, Issuer: issuer,
-			Subject: rows[i].Subject}] = &account.Principal{User: rows[i].user()}
+			Subject: rows[i].Subject}] = &session.Principal{Principal: account.Principal{User: rows[i].user()}}
 	}
 	return nil
 }

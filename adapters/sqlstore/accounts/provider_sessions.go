@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -18,8 +19,8 @@ var _ ports.ProviderSessions = (*ProviderSessions)(nil)
 
 // End implements ports.ProviderSessions.
 func (s *ProviderSessions) End(
-	ctx context.Context, by identity.Actor, from account.ProviderSession,
-	change func(*account.Person, []*account.Session) error,
+	ctx context.Context, by identity.Actor, from session.ProviderSession,
+	change func(*account.Person, []*session.Session) error,
 ) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		conditions := db.NewConditions(`t.org_id = ? AND t.issuer = ?`, by.Org, from.Issuer)
@@ -39,7 +40,7 @@ func (s *ProviderSessions) End(
 			sessions := liveSessions(by.Org, user, by.At)
 			sessions.When(true, conditions.SQL(), conditions.Args()...)
 			if _, err := tx.changeSessions(ctx, by.Org, user, sessions,
-				func(p *account.Person, live []*account.Session) (*account.Session, error) {
+				func(p *account.Person, live []*session.Session) (*session.Session, error) {
 					return nil, change(p, live)
 				}); err != nil {
 				return err
@@ -56,7 +57,7 @@ func (s *ProviderSessions) Receive(
 	count, err := s.db.Exec(ctx, `INSERT INTO logout_tokens (org_id, hash, expires_at) VALUES (?, ?, ?)
 		ON CONFLICT (org_id, hash) DO NOTHING`, org, token[:], db.Micros(expires))
 	if err == nil && count == 0 {
-		err = account.ErrLogoutToken
+		err = session.ErrLogoutToken
 	}
 	return err
 }
@@ -98,7 +99,7 @@ func (s *Captures) Capture(
 
 // sweepSessions ends expired sessions, so that the trail records it. Their last use may be up to a minute out of date.
 func (store *Store) sweepSessions(ctx context.Context, now time.Time) error {
-	idle := now.Add(-account.SessionIdle - 5*time.Minute)
+	idle := now.Add(-session.Idle - 5*time.Minute)
 	const over = `t.ended_at = 0 AND (t.expires_at <= ? OR t.last_seen_at <= ?)`
 	for {
 		var owners []struct {
@@ -116,8 +117,8 @@ func (store *Store) sweepSessions(ctx context.Context, now time.Time) error {
 			conditions := db.NewConditions(`t.user_id = ? AND `+over, o.User, db.Micros(now), db.Micros(idle))
 			if err := store.inTx(ctx, func(tx *Store) error {
 				_, err := tx.changeSessions(ctx, o.Org, o.User, conditions,
-					func(p *account.Person, sessions []*account.Session) (*account.Session, error) {
-						return nil, p.EndSessionsBecause(by, account.EndedByTime, sessions)
+					func(p *account.Person, sessions []*session.Session) (*session.Session, error) {
+						return nil, session.EndBecause(by, p, session.EndedByTime, sessions)
 					})
 				return err
 			}); err != nil {

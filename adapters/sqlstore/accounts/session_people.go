@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // sessionPersonRow is a session with its user and one of the user's memberships. Without a membership, or without a
@@ -58,8 +59,8 @@ var (
 // Person implements ports.Sessions. It runs one statement, as Keys.Principal does.
 func (s *Sessions) Person(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
-) (*account.SessionPerson, error) {
-	read := func() (*account.SessionPerson, error) { return s.db.sessionPerson(ctx, org, cookie) }
+) (*session.Person, error) {
+	read := func() (*session.Person, error) { return s.db.sessionPerson(ctx, org, cookie) }
 	if s.db.IsTransaction() {
 		return read()
 	}
@@ -68,7 +69,7 @@ func (s *Sessions) Person(
 
 func (store *Store) sessionPerson(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
-) (*account.SessionPerson, error) {
+) (*session.Person, error) {
 	var texts []struct {
 		Text  string `db:"text"`
 		Proof []byte `db:"proof"`
@@ -96,12 +97,12 @@ func (store *Store) sessionPerson(
 
 // sessionPerson returns the person of the rows of one session. Rate limits and records of use keep the ids for longer
 // than the text of a packed row.
-func sessionPerson(rows []sessionPersonRow) *account.SessionPerson {
+func sessionPerson(rows []sessionPersonRow) *session.Person {
 	first := &rows[0]
 	first.Session.ID = identity.SessionID(strings.Clone(string(first.Session.ID)))
 	first.User.ID = identity.UserID(strings.Clone(string(first.User.ID)))
 	first.Key.ID = identity.KeyID(strings.Clone(string(first.Key.ID)))
-	p := &account.SessionPerson{
+	p := &session.Person{
 		Person: account.Person{User: first.User.user()}, Session: first.Session.session(), Key: first.Key.key(),
 	}
 	if p.Key.ID != "" {
@@ -126,7 +127,7 @@ func sessionPerson(rows []sessionPersonRow) *account.SessionPerson {
 
 // provenBySession adds the principals behind sessions to found.
 func (s *Tickets) provenBySession(
-	ctx context.Context, org identity.OrgID, cookies [][]byte, found map[account.Hash]*account.Principal,
+	ctx context.Context, org identity.OrgID, cookies [][]byte, found map[account.Hash]*session.Principal,
 ) error {
 	conditions := db.NewConditions(`s.org_id = ?`, org)
 	db.OneOf(conditions, `s.cookie_hash`, cookies)

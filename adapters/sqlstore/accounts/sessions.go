@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -24,51 +25,51 @@ var sessionNames = []string{
 var sessionColumns = db.ColumnsLike(`t.%`, sessionNames)
 
 type sessionRow struct {
-	ID          identity.SessionID    `db:"id"`
-	Org         identity.OrgID        `db:"org_id"`
-	User        identity.UserID       `db:"user_id"`
-	Cookie      []byte                `db:"cookie_hash"`
-	Proof       []byte                `db:"proof_hash"`
-	Source      account.SessionSource `db:"source"`
-	Key         identity.KeyID        `db:"key_id"`
-	Workspace   identity.WorkspaceID  `db:"workspace_id"`
-	Agent       string                `db:"agent"`
-	Address     string                `db:"address"`
-	CreatedAt   int64                 `db:"created_at"`
-	LastSeenAt  int64                 `db:"last_seen_at"`
-	ExpiresAt   int64                 `db:"expires_at"`
-	EndedAt     int64                 `db:"ended_at"`
-	ConfirmedAt int64                 `db:"confirmed_at"`
-	Issuer      string                `db:"issuer"`
-	Subject     string                `db:"subject"`
-	Provider    string                `db:"provider_session"`
+	ID          identity.SessionID   `db:"id"`
+	Org         identity.OrgID       `db:"org_id"`
+	User        identity.UserID      `db:"user_id"`
+	Cookie      []byte               `db:"cookie_hash"`
+	Proof       []byte               `db:"proof_hash"`
+	Source      session.Source       `db:"source"`
+	Key         identity.KeyID       `db:"key_id"`
+	Workspace   identity.WorkspaceID `db:"workspace_id"`
+	Agent       string               `db:"agent"`
+	Address     string               `db:"address"`
+	CreatedAt   int64                `db:"created_at"`
+	LastSeenAt  int64                `db:"last_seen_at"`
+	ExpiresAt   int64                `db:"expires_at"`
+	EndedAt     int64                `db:"ended_at"`
+	ConfirmedAt int64                `db:"confirmed_at"`
+	Issuer      string               `db:"issuer"`
+	Subject     string               `db:"subject"`
+	Provider    string               `db:"provider_session"`
 }
 
-func (r *sessionRow) session() account.Session {
-	s := account.Session{
+func (r *sessionRow) session() session.Session {
+	s := session.Session{
 		ID: r.ID, Org: r.Org, User: r.User, Source: r.Source, Key: r.Key, Workspace: r.Workspace, Agent: r.Agent,
 		Address: r.Address, CreatedAt: db.FromMicros(r.CreatedAt), LastSeenAt: db.FromMicros(r.LastSeenAt),
 		ExpiresAt: db.FromMicros(r.ExpiresAt), EndedAt: db.FromMicros(r.EndedAt),
 		ConfirmedAt: db.FromMicros(r.ConfirmedAt),
-		From:        account.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
+		From:        session.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
 	}
 	copy(s.Cookie[:], r.Cookie)
 	copy(s.Proof[:], r.Proof)
 	return s
 }
 
-// liveSessions returns the condition that a session of t is live at a time, as account.Session.Live decides it.
+// liveSessions returns the condition that a session of t is live at a time, as session.Session.Live decides it.
 func liveSessions(org identity.OrgID, user identity.UserID, now time.Time) *db.Conditions {
 	return db.NewConditions(
 		`t.org_id = ? AND t.user_id = ? AND t.ended_at = 0 AND t.expires_at > ? AND t.last_seen_at > ?`,
-		org, user, db.Micros(now), db.Micros(now.Add(-account.SessionIdle)),
+		org, user, db.Micros(now), db.Micros(now.Add(-session.Idle)),
 	)
 }
 
 // Update implements ports.Sessions. The lock on the user makes concurrent calls wait.
 func (s *Sessions) Update(
 	ctx context.Context, by identity.Actor, user identity.UserID,
-	change func(*account.Person, []*account.Session) (*account.Session, error),
+	change func(*account.Person, []*session.Session) (*session.Session, error),
 ) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		session, err := tx.changeSessions(ctx, by.Org, user, liveSessions(by.Org, user, by.At), change)
@@ -83,8 +84,8 @@ func (s *Sessions) Update(
 // change ended or confirmed. It returns the session that change opened, which is not stored yet.
 func (store *Store) changeSessions(
 	ctx context.Context, org identity.OrgID, user identity.UserID, conditions *db.Conditions,
-	change func(*account.Person, []*account.Session) (*account.Session, error),
-) (*account.Session, error) {
+	change func(*account.Person, []*session.Session) (*session.Session, error),
+) (*session.Session, error) {
 	u, memberships, err := store.User(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, user)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (store *Store) changeSessions(
 		` ORDER BY t.id`, conditions.Args()...); err != nil {
 		return nil, err
 	}
-	live := make([]*account.Session, len(rows))
+	live := make([]*session.Session, len(rows))
 	for i := range rows {
 		one := rows[i].session()
 		live[i] = &one
@@ -112,7 +113,7 @@ func (store *Store) changeSessions(
 }
 
 // saveSession writes a session that ended or was confirmed.
-func (store *Store) saveSession(ctx context.Context, s *account.Session) error {
+func (store *Store) saveSession(ctx context.Context, s *session.Session) error {
 	if len(s.Recorded()) == 0 {
 		return nil
 	}
@@ -124,7 +125,7 @@ func (store *Store) saveSession(ctx context.Context, s *account.Session) error {
 	return store.Record(ctx, s.Recorded())
 }
 
-func (store *Store) addSession(ctx context.Context, s *account.Session) error {
+func (store *Store) addSession(ctx context.Context, s *session.Session) error {
 	if _, err := store.Exec(ctx, `
 		INSERT INTO sessions (id, org_id, user_id, cookie_hash, proof_hash, source, key_id, workspace_id, agent,
 			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session)
@@ -140,20 +141,20 @@ func (store *Store) addSession(ctx context.Context, s *account.Session) error {
 // List implements ports.Sessions.
 func (s *Sessions) List(
 	ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time, q page.Query,
-) (account.SessionPage, error) {
+) (session.Page, error) {
 	conditions := liveSessions(org, user, now)
 	conditions.When(key != "", `t.key_id = ?`, key)
 	conditions.PageBounds(`t.id`, q.After, "")
 	var rows []sessionRow
 	if err := s.db.List(ctx, &rows, `SELECT `+sessionColumns+` FROM sessions t WHERE `+conditions.SQL()+
 		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
-		return account.SessionPage{}, err
+		return session.Page{}, err
 	}
-	sessions := make([]account.Session, len(rows))
+	sessions := make([]session.Session, len(rows))
 	for i := range rows {
 		sessions[i] = rows[i].session()
 	}
-	return page.Cut(sessions, q.Limit, func(s account.Session) string { return string(s.ID) }), nil
+	return page.Cut(sessions, q.Limit, func(s session.Session) string { return string(s.ID) }), nil
 }
 
 // Used implements ports.Sessions. The cache of callers stays, as in Keys.Used.
@@ -165,7 +166,7 @@ func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identi
 	if err != nil || len(uses) == 0 {
 		return err
 	}
-	s.db.Sessions.Replace(func(p *account.SessionPerson) (*account.SessionPerson, bool) {
+	s.db.Sessions.Replace(func(p *session.Person) (*session.Person, bool) {
 		lastSeen, exists := uses[p.Session.ID]
 		if exists {
 			p = new(*p)

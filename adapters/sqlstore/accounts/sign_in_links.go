@@ -8,10 +8,11 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 // AddLink implements ports.Sessions.
-func (s *Sessions) AddLink(ctx context.Context, l *account.SignInLink) error {
+func (s *Sessions) AddLink(ctx context.Context, l *session.Link) error {
 	_, err := s.db.Exec(ctx,
 		`INSERT INTO sign_in_links (hash, org_id, user_id, created_at, expires_at, issuer, subject, provider_session,
 			bound_hash, mailed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -24,7 +25,7 @@ func (s *Sessions) AddLink(ctx context.Context, l *account.SignInLink) error {
 // TakeLink implements ports.Sessions.
 func (s *Sessions) TakeLink(
 	ctx context.Context, org identity.OrgID, h account.Hash, now time.Time,
-) (*account.SignInLink, error) {
+) (*session.Link, error) {
 	var row struct {
 		User      identity.UserID `db:"user_id"`
 		CreatedAt int64           `db:"created_at"`
@@ -46,23 +47,23 @@ func (s *Sessions) TakeLink(
 		return err
 	})
 	if err == nil && (!found || !now.Before(db.FromMicros(row.ExpiresAt))) {
-		err = account.ErrLinkInvalid
+		err = session.ErrLinkInvalid
 	}
 	if err != nil {
 		return nil, err
 	}
-	l := &account.SignInLink{
+	l := &session.Link{
 		Org: org, User: row.User, Hash: h, CreatedAt: db.FromMicros(row.CreatedAt),
 		ExpiresAt: db.FromMicros(row.ExpiresAt),
-		From:      account.ProviderSession{Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider},
+		From:      session.ProviderSession{Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider},
 		Mailed:    row.Mailed,
 	}
 	copy(l.Bound[:], row.Bound)
 	return l, nil
 }
 
-// boundHash returns the stored form of SignInLink.Bound.
-func boundHash(l *account.SignInLink) []byte {
+// boundHash returns the stored form of session.Link.Bound.
+func boundHash(l *session.Link) []byte {
 	if l.Bound == (account.Hash{}) {
 		return []byte{}
 	}
@@ -72,7 +73,7 @@ func boundHash(l *account.SignInLink) []byte {
 // MailLink implements ports.Sessions. The mails are counted where those about invitations are, in a scope of their own.
 func (s *Sessions) MailLink(
 	ctx context.Context, by identity.Actor, email string,
-	change func(*account.User, account.LinkMails) (*account.SignInLink, error),
+	change func(*account.User, session.LinkMails) (*session.Link, error),
 ) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		u, _, err := tx.User(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org,
@@ -86,9 +87,9 @@ func (s *Sessions) MailLink(
 			return err
 		}
 		mails = slices.DeleteFunc(mails, func(m linkMail) bool { return by.At.Sub(db.FromMicros(m.At)) >= mailsKept })
-		var previous account.LinkMails
+		var previous session.LinkMails
 		for _, m := range mails {
-			previous.Sent = append(previous.Sent, account.LinkMail{At: db.FromMicros(m.At), From: m.From})
+			previous.Sent = append(previous.Sent, session.LinkMail{At: db.FromMicros(m.At), From: m.From})
 		}
 		if _, err := tx.Get(ctx, &previous.Usable, `SELECT EXISTS (SELECT 1 FROM sign_in_links
 			WHERE user_id = ? AND mailed AND expires_at > ?)`, u.ID, db.Micros(by.At)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -16,7 +17,7 @@ type Tickets struct{ db *Store }
 var _ ports.Tickets = (*Tickets)(nil)
 
 // Add implements ports.Tickets.
-func (s *Tickets) Add(ctx context.Context, t account.Ticket) error {
+func (s *Tickets) Add(ctx context.Context, t session.Ticket) error {
 	_, err := s.db.Exec(ctx, `INSERT INTO stream_tickets (hash, org_id, key_hash, session_hash, issuer, subject, until,
 			expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -37,17 +38,17 @@ type proofRow struct {
 
 const proofColumns = `key_hash, session_hash, issuer, subject, until, expires_at`
 
-func (r *proofRow) ticket(org identity.OrgID, h account.Hash) *account.Ticket {
-	p := account.Proof{Issuer: r.Issuer, Subject: r.Subject, Until: db.FromMicros(r.Until)}
+func (r *proofRow) ticket(org identity.OrgID, h account.Hash) *session.Ticket {
+	p := session.Proof{Issuer: r.Issuer, Subject: r.Subject, Until: db.FromMicros(r.Until)}
 	copy(p.Key[:], r.Key)
 	copy(p.Session[:], r.Session) // empty if an older node issued the ticket
-	return &account.Ticket{Org: org, Hash: h, ExpiresAt: db.FromMicros(r.ExpiresAt), Proof: p}
+	return &session.Ticket{Org: org, Hash: h, ExpiresAt: db.FromMicros(r.ExpiresAt), Proof: p}
 }
 
 // Take implements ports.Tickets.
 func (s *Tickets) Take(
 	ctx context.Context, org identity.OrgID, h account.Hash, now time.Time,
-) (*account.Ticket, error) {
+) (*session.Ticket, error) {
 	var row proofRow
 	err := s.db.inTx(ctx, func(tx *Store) error {
 		found, err := tx.Get(ctx, &row,
@@ -61,7 +62,7 @@ func (s *Tickets) Take(
 		_, err = tx.Exec(ctx,
 			`INSERT INTO stream_resumptions (hash, org_id, `+proofColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			h[:], org, row.Key, row.Session, row.Issuer, row.Subject, row.Until,
-			db.Micros(now.Add(account.ResumeWithin)))
+			db.Micros(now.Add(session.ResumeWithin)))
 		return err
 	})
 	if err != nil {
@@ -73,13 +74,13 @@ func (s *Tickets) Take(
 // Resume implements ports.Tickets.
 func (s *Tickets) Resume(
 	ctx context.Context, org identity.OrgID, h account.Hash, now time.Time,
-) (*account.Ticket, error) {
+) (*session.Ticket, error) {
 	var row proofRow
 	var found bool
 	err := s.db.inTx(ctx, func(tx *Store) (err error) {
 		found, err = tx.Get(ctx, &row, `
 			UPDATE stream_resumptions SET expires_at = ? WHERE hash = ? AND org_id = ? AND expires_at > ?
-			RETURNING `+proofColumns, db.Micros(now.Add(account.ResumeWithin)), h[:], org, db.Micros(now))
+			RETURNING `+proofColumns, db.Micros(now.Add(session.ResumeWithin)), h[:], org, db.Micros(now))
 		return err
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
@@ -52,22 +53,22 @@ func (c credentials) signIn(t *testing.T, s ports.Stores) {
 }
 
 // newCredentials stores an API key, a session and a sign-in of a team's member.
-func newCredentials(t *testing.T, s ports.Stores, team *fixture.Team) (credentials, *account.Key, *account.Session) {
+func newCredentials(t *testing.T, s ports.Stores, team *fixture.Team) (credentials, *account.Key, *session.Session) {
 	t.Helper()
 	by := team.Member
 	key, token := fixture.Key(t, s, by, account.KeyDraft{Name: "Key"})
-	var session *account.Session
+	var stored *session.Session
 	require.NoError(t, s.Sessions.Update(t.Context(), by, by.User,
-		func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-			session, _, err = p.OpenSession(identity.System(team.Org, "", "sign-in", fixture.At), account.ByLink, nil,
+		func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+			stored, _, err = session.Open(identity.System(team.Org, "", "sign-in", fixture.At), p, session.ByLink, nil,
 				"Firefox", live)
-			return session, err
+			return stored, err
 		}))
 	email := "member@" + team.Workspace.Slug + ".example"
-	c := credentials{org: team.Org, token: token.Hash(), cookie: session.Cookie, claims: account.Claims{
+	c := credentials{org: team.Org, token: token.Hash(), cookie: stored.Cookie, claims: account.Claims{
 		Issuer: changesIssuer, Subject: "member", Email: email, EmailVerified: true, Name: "member"}}
 	c.signIn(t, s)
-	return c, key, session
+	return c, key, stored
 }
 
 // owned is a member of a team, with credentials.
@@ -76,7 +77,7 @@ type owned struct {
 	team *fixture.Team
 	credentials
 	key     *account.Key
-	session *account.Session
+	session *session.Session
 }
 
 func newGroup(t *testing.T, s ports.Stores, by identity.Actor, external string) (group identity.UserID) {
@@ -111,8 +112,8 @@ func TestCachedCredentialsFollowEveryChangeOfTheirPerson(t *testing.T) {
 		}},
 		{"the session ends", nil, func(t *testing.T, o owned) error {
 			return o.Sessions.Update(t.Context(), o.team.Member, o.team.Member.User,
-				func(p *account.Person, live []*account.Session) (*account.Session, error) {
-					return nil, p.EndSession(o.team.Member, live, o.session.ID)
+				func(p *account.Person, live []*session.Session) (*session.Session, error) {
+					return nil, session.End(o.team.Member, p, live, o.session.ID)
 				})
 		}},
 		{"the workspace is renamed", nil, func(t *testing.T, o owned) error {

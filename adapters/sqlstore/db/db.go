@@ -19,6 +19,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -46,7 +47,7 @@ type shared struct {
 	Sealer      ports.Sealer
 	Principals  ttlCache[CredentialKey, *account.Principal]
 	SignIns     ttlCache[SignInKey, *account.Person]
-	Sessions    ttlCache[CredentialKey, *account.SessionPerson]
+	Sessions    ttlCache[CredentialKey, *session.Person]
 	Contents    contents
 	Scans       ScanBounds
 	checkDisk   func() error // nil: the database was not opened for writing

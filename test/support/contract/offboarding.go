@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
@@ -118,9 +119,9 @@ func accessChanged(t *testing.T, a Adapter) {
 		for _, ws := range []identity.WorkspaceID{team.Workspace.ID, second.ID} {
 			same(t, "told", kinds(eventsOn(t, a.Stores, ws, string(who)))[0], "user.disabled")
 		}
-		proven, err := a.Tickets.Proven(ctx, team.Org, []account.Proof{{Key: personal.Hash}})
+		proven, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Key: personal.Hash}})
 		must(t, err)
-		same(t, "proof stands", account.Proof{}.Valid(&identity.Org{ID: team.Org}, proven[0], by.At), false)
+		same(t, "proof stands", session.Proof{}.Valid(&identity.Org{ID: team.Org}, proven[0], by.At), false)
 	})
 	t.Run("another process sees within a second that an account is disabled", func(t *testing.T) {
 		other := a.Second()

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
@@ -105,7 +106,7 @@ func personSummarised(t *testing.T, a Adapter) {
 	})
 	later := at.Add(2 * time.Hour)
 	must(t, a.Keys.Used(ctx, team.Org, map[identity.KeyID]account.KeyUse{key.ID: {At: later}}))
-	p, err = a.People.Person(ctx, team.Org, who, at.Add(account.SessionIdle+time.Minute))
+	p, err = a.People.Person(ctx, team.Org, who, at.Add(session.Idle+time.Minute))
 	must(t, err)
 	same(t, "last seen", p.LastSeenAt, later)
 	same(t, "sessions that ended by themselves", p.Sessions, 0)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
@@ -12,7 +13,7 @@ import (
 // proven is the part of Tickets about which principal each proof belongs to.
 func proven(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	ask := func(s ports.Stores, org identity.OrgID, proofs ...account.Proof) []*account.Principal {
+	ask := func(s ports.Stores, org identity.OrgID, proofs ...session.Proof) []*session.Principal {
 		t.Helper()
 		who, err := s.Tickets.Proven(ctx, org, proofs)
 		must(t, err)
@@ -25,14 +26,14 @@ func proven(t *testing.T, a Adapter) {
 		addKey(t, a.Stores, team.Viewer, account.KeyDraft{Name: "k"})
 	signed := claimsOf(team, "signed")
 	signIn(t, a.Stores, team.Org, signed, nil)
-	byMember, byViewer := account.Proof{Key: member.Hash}, account.Proof{Key: viewer.Hash}
-	bySignIn := account.Proof{Issuer: signed.Issuer, Subject: signed.Subject}
+	byMember, byViewer := session.Proof{Key: member.Hash}, session.Proof{Key: viewer.Hash}
+	bySignIn := session.Proof{Issuer: signed.Issuer, Subject: signed.Subject}
 
 	t.Run("Proven returns the same principals as single look-ups, in the order of the proofs", func(t *testing.T) {
 		for _, s := range []ports.Stores{a.Stores, a.Second()} {
-			who := ask(s, team.Org, byViewer, bySignIn, account.Proof{Key: account.Hash{1}}, byMember,
-				account.Proof{Issuer: signed.Issuer, Subject: "nobody"}, byViewer,
-				account.Proof{Issuer: "https://other.example", Subject: signed.Subject})
+			who := ask(s, team.Org, byViewer, bySignIn, session.Proof{Key: account.Hash{1}}, byMember,
+				session.Proof{Issuer: signed.Issuer, Subject: "nobody"}, byViewer,
+				session.Proof{Issuer: "https://other.example", Subject: signed.Subject})
 			for i, key := range map[int]*account.Key{0: viewer, 3: member, 5: viewer} {
 				want, err := s.Keys.Principal(ctx, team.Org, key.Hash)
 				must(t, err)
@@ -40,7 +41,7 @@ func proven(t *testing.T, a Adapter) {
 			}
 			want, err := s.Users.SignedIn(ctx, team.Org, signed.Issuer, signed.Subject)
 			must(t, err)
-			same(t, "who signed in", who[1], &account.Principal{User: want.User})
+			same(t, "who signed in", who[1], &session.Principal{Principal: account.Principal{User: want.User}})
 			for _, i := range []int{2, 4, 6} {
 				if who[i] != nil {
 					t.Errorf("%d means %+v", i, who[i])
@@ -67,7 +68,7 @@ func proven(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("Proven returns the membership in the workspace of each proof, as it is now", func(t *testing.T) {
-		in := func(ws identity.WorkspaceID, p account.Proof) account.Proof {
+		in := func(ws identity.WorkspaceID, p session.Proof) session.Proof {
 			p.Workspace = ws
 			return p
 		}
@@ -98,11 +99,11 @@ func proven(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("Proven accepts more proofs than one statement can hold", func(t *testing.T) {
-		many := make([]account.Proof, 10_000)
+		many := make([]session.Proof, 10_000)
 		for i := range many {
-			many[i] = account.Proof{Key: account.Hash{byte(i), byte(i >> 8), 1}}
+			many[i] = session.Proof{Key: account.Hash{byte(i), byte(i >> 8), 1}}
 			if i%2 == 1 {
-				many[i] = account.Proof{Issuer: signed.Issuer, Subject: string(rune(i))}
+				many[i] = session.Proof{Issuer: signed.Issuer, Subject: string(rune(i))}
 			}
 		}
 		many[0], many[9_999] = byMember, bySignIn

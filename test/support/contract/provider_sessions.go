@@ -8,19 +8,20 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
 // providedSession opens a session of a user who signed in at a provider.
 func providedSession(
-	t testing.TB, s ports.Stores, by identity.Actor, from account.ProviderSession,
-) (opened *account.Session) {
+	t testing.TB, s ports.Stores, by identity.Actor, from session.ProviderSession,
+) (opened *session.Session) {
 	t.Helper()
 	system := signingIn(by.Org, fixture.At)
 	must(t, s.Sessions.Update(t.Context(), system, by.User,
-		func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-			opened, _, err = p.OpenProviderSession(system, from, "Firefox", live)
+		func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+			opened, _, err = session.OpenFromProvider(system, p, from, "Firefox", live)
 			return opened, err
 		}))
 	return opened
@@ -29,8 +30,8 @@ func providedSession(
 func providerSessions(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	other := fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	at := func(subject, id string) account.ProviderSession {
-		return account.ProviderSession{Issuer: issuer + "/" + team.Workspace.Slug, Subject: subject, ID: id}
+	at := func(subject, id string) session.ProviderSession {
+		return session.ProviderSession{Issuer: issuer + "/" + team.Workspace.Slug, Subject: subject, ID: id}
 	}
 	live := func(by identity.Actor) (ids []identity.SessionID) {
 		t.Helper()
@@ -41,13 +42,13 @@ func providerSessions(t *testing.T, a Adapter) {
 		}
 		return ids
 	}
-	end := func(from account.ProviderSession) (users []identity.UserID) {
+	end := func(from session.ProviderSession) (users []identity.UserID) {
 		t.Helper()
 		by := signingIn(team.Org, fixture.At)
 		must(t, a.Second().ProviderSessions.End(ctx, by, from,
-			func(p *account.Person, live []*account.Session) error {
+			func(p *account.Person, live []*session.Session) error {
 				users = append(users, p.User.ID)
-				return p.EndSessionsBecause(by, account.EndedByProvider, live)
+				return session.EndBecause(by, p, session.EndedByProvider, live)
 			}))
 		return users
 	}
@@ -81,10 +82,10 @@ func providerSessions(t *testing.T, a Adapter) {
 			[]string{"session.ended", "session.started"})
 	})
 	t.Run("a code keeps its sign-in and browser, and ends with the sign-in", func(t *testing.T) {
-		bound := account.NewBrowserSecret().Hash()
-		add := func(id string) *account.SignInLink {
+		bound := session.NewBrowserSecret().Hash()
+		add := func(id string) *session.Link {
 			t.Helper()
-			_, code, err := account.NewSignInCode(signingIn(team.Org, fixture.At),
+			_, code, err := session.NewCode(signingIn(team.Org, fixture.At),
 				&account.User{ID: team.Member.User, Org: team.Org}, at("m", id), bound)
 			must(t, err)
 			must(t, a.Sessions.AddLink(ctx, code))
@@ -96,13 +97,13 @@ func providerSessions(t *testing.T, a Adapter) {
 		same(t, "the code", got, first)
 		end(at("m", "s2"))
 		_, err = a.Sessions.TakeLink(ctx, team.Org, second.Hash, fixture.At)
-		wantErr(t, err, account.ErrLinkInvalid)
+		wantErr(t, err, session.ErrLinkInvalid)
 	})
 }
 
 func logoutTokens(t *testing.T, a Adapter) {
 	ctx := t.Context()
-	l := account.Logout{ProviderSession: account.ProviderSession{Issuer: issuer},
+	l := session.Logout{ProviderSession: session.ProviderSession{Issuer: issuer},
 		TokenID: fixture.NewTeam(t, a.Stores, a.Orgs[0]).Workspace.Slug}
 	until := l.RememberUntil(fixture.At)
 	noted := 0
@@ -118,7 +119,7 @@ func logoutTokens(t *testing.T, a Adapter) {
 			noted++
 			continue
 		}
-		wantErr(t, err, account.ErrLogoutToken)
+		wantErr(t, err, session.ErrLogoutToken)
 	}
 	if noted != 1 {
 		t.Errorf("the token counted %d times", noted)

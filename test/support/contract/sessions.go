@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -35,16 +36,16 @@ func signingIn(org identity.OrgID, at time.Time) identity.Actor {
 // openSession opens a session of a user, by a key unless it is nil.
 func openSession(
 	t testing.TB, s ports.Stores, org identity.OrgID, user identity.UserID, at time.Time, key *account.Key,
-) (opened *account.Session) {
+) (opened *session.Session) {
 	t.Helper()
-	source := account.ByLink
+	source := session.ByLink
 	if key != nil {
-		source = account.ByAPIKey
+		source = session.ByAPIKey
 	}
 	by := signingIn(org, at)
 	must(t, s.Sessions.Update(t.Context(), by, user,
-		func(p *account.Person, live []*account.Session) (_ *account.Session, err error) {
-			opened, _, err = p.OpenSession(by, source, key, "Firefox", live)
+		func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+			opened, _, err = session.Open(by, p, source, key, "Firefox", live)
 			return opened, err
 		}))
 	return opened
@@ -54,8 +55,8 @@ func openSession(
 func endSession(t testing.TB, s ports.Stores, by identity.Actor, id identity.SessionID) {
 	t.Helper()
 	must(t, s.Sessions.Update(t.Context(), by, by.User,
-		func(p *account.Person, live []*account.Session) (*account.Session, error) {
-			return nil, p.EndSession(by, live, id)
+		func(p *account.Person, live []*session.Session) (*session.Session, error) {
+			return nil, session.End(by, p, live, id)
 		}))
 }
 
@@ -66,7 +67,7 @@ func sessionsKept(t *testing.T, a Adapter) {
 		t.Helper()
 		for _, limit := range []int{100, 2} {
 			ids = nil
-			for _, s := range fixture.Pages(t, limit, func(q page.Query) (account.SessionPage, error) {
+			for _, s := range fixture.Pages(t, limit, func(q page.Query) (session.Page, error) {
 				return a.Sessions.List(ctx, team.Org, user, key, at, q)
 			}) {
 				ids = append(ids, s.ID)
@@ -84,7 +85,7 @@ func sessionsKept(t *testing.T, a Adapter) {
 	t.Run("List returns the live sessions of a user, newest first", func(t *testing.T) {
 		same(t, "the sessions", list("", fixture.At), []identity.SessionID{second.ID, first.ID})
 		same(t, "those of the key", list(key.ID, fixture.At), []identity.SessionID{second.ID})
-		same(t, "after 12 hours", list("", fixture.At.Add(account.SessionIdle)), []identity.SessionID(nil))
+		same(t, "after 12 hours", list("", fixture.At.Add(session.Idle)), []identity.SessionID(nil))
 		found, err := a.Sessions.List(ctx, team.Org, user, key.ID, fixture.At, page.Query{Limit: 1})
 		must(t, err)
 		same(t, "what was stored", &found.Items[0], second)
@@ -97,15 +98,15 @@ func sessionsKept(t *testing.T, a Adapter) {
 	t.Run("Update loads the live sessions, oldest first, and stores nothing after an error", func(t *testing.T) {
 		by := signingIn(team.Org, fixture.At)
 		err := a.Sessions.Update(ctx, by, user, func(
-			p *account.Person, live []*account.Session,
-		) (*account.Session, error) {
-			same(t, "the sessions", live, []*account.Session{first, second})
+			p *account.Person, live []*session.Session,
+		) (*session.Session, error) {
+			same(t, "the sessions", live, []*session.Session{first, second})
 			if p.User.ID != user || len(p.Memberships) != 1 || p.Memberships[0].Workspace.ID != team.Workspace.ID {
 				t.Errorf("the person is %+v", p)
 			}
-			opened, _, err := p.OpenSession(by, account.ByLink, nil, "", live)
+			opened, _, err := session.Open(by, p, session.ByLink, nil, "", live)
 			must(t, err)
-			p.EndSessions(team.Member, live)
+			session.EndAll(team.Member, p, live)
 			return opened, errBoom
 		})
 		wantErr(t, err, errBoom)
@@ -126,8 +127,8 @@ func sessionsKept(t *testing.T, a Adapter) {
 		by := team.Member
 		by.Session, by.At = first.ID, fixture.At.Add(time.Minute)
 		must(t, a.Sessions.Update(ctx, by, user,
-			func(p *account.Person, live []*account.Session) (*account.Session, error) {
-				_, err := p.ConfirmSession(by, live, "psk_1")
+			func(p *account.Person, live []*session.Session) (*session.Session, error) {
+				_, err := session.Confirm(by, p, live, "psk_1")
 				return nil, err
 			}))
 		p, err := a.Sessions.Person(ctx, team.Org, first.Cookie)
@@ -142,9 +143,9 @@ func sessionsKept(t *testing.T, a Adapter) {
 			first.ID: later, second.ID: fixture.At.Add(time.Second), "ses_none": later,
 		}
 		must(t, a.Sessions.Used(ctx, a.Orgs[1], uses))
-		same(t, "the sessions", list("", fixture.At.Add(account.SessionIdle)), []identity.SessionID(nil))
+		same(t, "the sessions", list("", fixture.At.Add(session.Idle)), []identity.SessionID(nil))
 		must(t, a.Sessions.Used(ctx, team.Org, uses))
-		same(t, "the sessions", list("", fixture.At.Add(account.SessionIdle)), []identity.SessionID{first.ID})
+		same(t, "the sessions", list("", fixture.At.Add(session.Idle)), []identity.SessionID{first.ID})
 	})
 }
 
@@ -152,7 +153,7 @@ func sessionPerson(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	s := openSession(t, a.Stores, team.Org, team.Member.User, fixture.At, nil)
 	nowhere := openSession(t, a.Stores, team.Org, team.Gone.User, fixture.At, nil)
-	find := func(from ports.Stores, cookie account.Hash) *account.SessionPerson {
+	find := func(from ports.Stores, cookie account.Hash) *session.Person {
 		t.Helper()
 		p, err := from.Sessions.Person(ctx, team.Org, cookie)
 		must(t, err)
@@ -179,7 +180,7 @@ func sessionPerson(t *testing.T, a Adapter) {
 		wantErr(t, err, identity.ErrUnauthenticated)
 	})
 	t.Run("Proven returns the same principal", func(t *testing.T) {
-		who, err := a.Tickets.Proven(ctx, team.Org, []account.Proof{{Session: s.Cookie}, {Session: s.Proof}})
+		who, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Session: s.Cookie}, {Session: s.Proof}})
 		must(t, err)
 		if who[1] != nil {
 			t.Errorf("an unknown session means %+v", who[1])
@@ -187,7 +188,7 @@ func sessionPerson(t *testing.T, a Adapter) {
 		same(t, "the principal", who[0], find(a.Stores, s.Cookie).Principal())
 	})
 	t.Run("a ticket keeps the session that it was issued to", func(t *testing.T) {
-		token, ticket := account.NewTicket(team.Org, account.Proof{Session: s.Cookie}, fixture.At)
+		token, ticket := session.NewTicket(team.Org, session.Proof{Session: s.Cookie}, fixture.At)
 		must(t, a.Tickets.Add(ctx, ticket))
 		got, err := a.Tickets.Take(ctx, team.Org, token.Hash(), fixture.At)
 		must(t, err)
@@ -220,11 +221,11 @@ func sessionOfKey(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	key := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
 	s := openSession(t, a.Stores, team.Org, team.Member.User, fixture.At, key)
-	find := func() *account.Principal {
+	find := func() *session.Principal {
 		t.Helper()
 		p, err := a.Sessions.Person(ctx, team.Org, s.Cookie)
 		must(t, err)
-		who, err := a.Tickets.Proven(ctx, team.Org, []account.Proof{{Session: s.Cookie}})
+		who, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Session: s.Cookie}})
 		must(t, err)
 		same(t, "the principal of the proof", who[0], p.Principal())
 		return p.Principal()
@@ -243,7 +244,7 @@ func sessionOfKey(t *testing.T, a Adapter) {
 func sessionsAtOnce(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	user, second := team.Member.User, a.Second()
-	for range account.MaxSessions - 4 {
+	for range session.MaxPerUser - 4 {
 		openSession(t, a.Stores, team.Org, user, fixture.At, nil)
 	}
 	for _, err := range atOnce(8, func(i int) error {
@@ -252,9 +253,9 @@ func sessionsAtOnce(t *testing.T, a Adapter) {
 			s = second
 		}
 		return s.Sessions.Update(ctx, by, user, func(
-			p *account.Person, live []*account.Session,
-		) (*account.Session, error) {
-			opened, _, err := p.OpenSession(by, account.ByLink, nil, "", live)
+			p *account.Person, live []*session.Session,
+		) (*session.Session, error) {
+			opened, _, err := session.Open(by, p, session.ByLink, nil, "", live)
 			return opened, err
 		})
 	}) {
@@ -262,7 +263,7 @@ func sessionsAtOnce(t *testing.T, a Adapter) {
 	}
 	live, err := a.Sessions.List(ctx, team.Org, user, "", fixture.At, page.Query{Limit: 100})
 	must(t, err)
-	if len(live.Items) != account.MaxSessions {
-		t.Errorf("%d sessions, want %d", len(live.Items), account.MaxSessions)
+	if len(live.Items) != session.MaxPerUser {
+		t.Errorf("%d sessions, want %d", len(live.Items), session.MaxPerUser)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -14,19 +15,19 @@ func Tickets(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("Proven", func(t *testing.T) { proven(t, a) })
 	ctx, org := t.Context(), a.Orgs[0]
-	issue := func(p account.Proof) (account.Hash, account.Ticket) {
+	issue := func(p session.Proof) (account.Hash, session.Ticket) {
 		t.Helper()
-		token, ticket := account.NewTicket(org, p, fixture.At)
+		token, ticket := session.NewTicket(org, p, fixture.At)
 		must(t, a.Tickets.Add(ctx, ticket))
 		return token.Hash(), ticket
 	}
-	for name, p := range map[string]account.Proof{
+	for name, p := range map[string]session.Proof{
 		"of a key":     {Key: account.NewToken().Hash()},
 		"of a sign-in": {Issuer: "https://issuer.example", Subject: "ann", Until: fixture.At.Add(time.Hour)},
 	} {
 		t.Run("a ticket "+name+" is returned unchanged, once", func(t *testing.T) {
 			hash, want := issue(p)
-			got, err := a.Second().Tickets.Take(ctx, org, hash, fixture.At.Add(account.TicketLife-time.Microsecond))
+			got, err := a.Second().Tickets.Take(ctx, org, hash, fixture.At.Add(session.TicketLife-time.Microsecond))
 			must(t, err)
 			same(t, "the ticket", got, &want)
 			_, err = a.Tickets.Take(ctx, org, hash, fixture.At)
@@ -34,25 +35,25 @@ func Tickets(t *testing.T, open Opener) {
 		})
 	}
 	t.Run("a ticket resumes any number of times once it was taken, until a time after the last", func(t *testing.T) {
-		hash, want := issue(account.Proof{Key: account.NewToken().Hash()})
+		hash, want := issue(session.Proof{Key: account.NewToken().Hash()})
 		_, err := a.Tickets.Resume(ctx, org, hash, fixture.At)
 		wantErr(t, err, identity.ErrUnauthenticated)
 		_, err = a.Tickets.Take(ctx, org, hash, fixture.At)
 		must(t, err)
 		at := fixture.At
 		for range 2 {
-			at = at.Add(account.ResumeWithin - time.Microsecond)
+			at = at.Add(session.ResumeWithin - time.Microsecond)
 			got, err := a.Second().Tickets.Resume(ctx, org, hash, at)
 			must(t, err)
 			same(t, "the proof", got.Proof, want.Proof)
 		}
 		_, err = a.Tickets.Resume(ctx, a.Orgs[1], hash, at)
 		wantErr(t, err, identity.ErrUnauthenticated)
-		_, err = a.Tickets.Resume(ctx, org, hash, at.Add(account.ResumeWithin))
+		_, err = a.Tickets.Resume(ctx, org, hash, at.Add(session.ResumeWithin))
 		wantErr(t, err, identity.ErrUnauthenticated)
 	})
 	t.Run("of many callers that take a ticket at once one gets it", func(t *testing.T) {
-		hash, _ := issue(account.Proof{})
+		hash, _ := issue(session.Proof{})
 		second, had := a.Second(), 0
 		for _, err := range atOnce(8, func(i int) error {
 			s := a.Stores
@@ -73,10 +74,10 @@ func Tickets(t *testing.T, open Opener) {
 		}
 	})
 	t.Run("a ticket that has expired, or of another org, is not found", func(t *testing.T) {
-		hash, _ := issue(account.Proof{})
+		hash, _ := issue(session.Proof{})
 		_, err := a.Tickets.Take(ctx, a.Orgs[1], hash, fixture.At)
 		wantErr(t, err, identity.ErrUnauthenticated)
-		_, err = a.Tickets.Take(ctx, org, hash, fixture.At.Add(account.TicketLife))
+		_, err = a.Tickets.Take(ctx, org, hash, fixture.At.Add(session.TicketLife))
 		wantErr(t, err, identity.ErrUnauthenticated)
 		_, err = a.Tickets.Take(ctx, org, account.NewToken().Hash(), fixture.At)
 		wantErr(t, err, identity.ErrUnauthenticated)

@@ -1,4 +1,4 @@
-package account
+package session
 
 import (
 	"slices"
@@ -22,8 +22,8 @@ const (
 // Proof is what a caller has proved: possession of a live key or session, or a sign-in at an issuer. It is not the
 // credential itself and cannot be used to authenticate.
 type Proof struct {
-	Key             Hash // zero for a session, and for a person who signed in at an issuer
-	Session         Hash // of the session's cookie; zero for another credential
+	Key             secret.Hash // zero for a session, and for a person who signed in at an issuer
+	Session         secret.Hash // of the session's cookie; zero for another credential
 	Issuer, Subject string
 	Until           time.Time // when a sign-in's token ends; a key has its own end
 
@@ -39,7 +39,7 @@ func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) boo
 	case p.Workspace != "" && (principal.Membership.Workspace.ID != p.Workspace ||
 		principal.Membership.Role == identity.NoRole):
 		return false
-	case p.Session != Hash{}:
+	case p.Session != secret.Hash{}:
 		return principal.LiveSession(org, now)
 	case p.Issuer == "":
 		return principal.Live(org.Keys, now)
@@ -51,16 +51,16 @@ func (p Proof) Valid(org *identity.Org, principal *Principal, now time.Time) boo
 // Ticket is a stored ticket.
 type Ticket struct {
 	Org       identity.OrgID
-	Hash      Hash
+	Hash      secret.Hash
 	Proof     Proof
 	ExpiresAt time.Time
 }
 
 // NewTicket returns a ticket for a caller who has shown proof in org.
-func NewTicket(org identity.OrgID, p Proof, now time.Time) (Token, Ticket) {
+func NewTicket(org identity.OrgID, p Proof, now time.Time) (secret.Token, Ticket) {
 	t := secret.NewToken(ticketPrefix)
 	return t, Ticket{Org: org, Hash: t.Hash(), Proof: p, ExpiresAt: now.Add(TicketLife)}
 }
 
 // ParseTicket checks the form and checksum of a ticket, so that an invalid one costs no look-up.
-func ParseTicket(s string) (Token, bool) { return secret.ParseToken(ticketPrefix, s) }
+func ParseTicket(s string) (secret.Token, bool) { return secret.ParseToken(ticketPrefix, s) }

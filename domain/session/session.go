@@ -1,4 +1,5 @@
-package account
+// Package session holds the sessions of browsers, what opens them, and the tickets that replace a credential.
+package session
 
 import (
 	"cmp"
@@ -6,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -15,18 +17,18 @@ import (
 )
 
 const (
-	// SessionIdle is the time without a request after which a session expires.
-	SessionIdle = 12 * time.Hour
-	// SessionLife is the maximum lifetime of a session.
-	SessionLife = 7 * 24 * time.Hour
-	// MaxSessions is the maximum number of a user's live sessions. Another one ends the session that was not used for
+	// Idle is the time without a request after which a session expires.
+	Idle = 12 * time.Hour
+	// Life is the maximum lifetime of a session.
+	Life = 7 * 24 * time.Hour
+	// MaxPerUser is the maximum number of a user's live sessions. Another one ends the session that was not used for
 	// the longest time.
-	MaxSessions = 50
+	MaxPerUser = 50
 )
 
 // Errors about sessions.
 var (
-	ErrSessionNotFound = &fault.Error{
+	ErrNotFound = &fault.Error{
 		Kind: fault.NotFound, Code: "session_not_found", Detail: "There is no such session.",
 	}
 	ErrNoSession = &fault.Error{
@@ -35,16 +37,16 @@ var (
 	}
 )
 
-// SessionSource is what opened a session.
-type SessionSource string
+// Source is what opened a session.
+type Source string
 
-// The values of SessionSource.
+// The values of Source.
 const (
-	ByLink       SessionSource = "link"
-	ByAPIKey     SessionSource = "api_key"
-	ByInvitation SessionSource = "invitation"
-	ByPasskey    SessionSource = "passkey"
-	ByOIDC       SessionSource = "oidc"
+	ByLink       Source = "link"
+	ByAPIKey     Source = "api_key"
+	ByInvitation Source = "invitation"
+	ByPasskey    Source = "passkey"
+	ByOIDC       Source = "oidc"
 )
 
 // Session is a browser's credential. It has two secrets: the cookie, which the browser sends, and the proof, which only
@@ -54,9 +56,9 @@ type Session struct {
 	ID          identity.SessionID
 	Org         identity.OrgID
 	User        identity.UserID
-	Cookie      Hash
-	Proof       Hash
-	Source      SessionSource
+	Cookie      secret.Hash
+	Proof       secret.Hash
+	Source      Source
 	Key         identity.KeyID       // the key that opened it, whose limits it has and with which it ends; empty: none
 	Workspace   identity.WorkspaceID // of Key; empty: the session is not bound to one
 	From        ProviderSession      // the sign-in that opened it; zero: another source did
@@ -69,15 +71,15 @@ type Session struct {
 	ConfirmedAt time.Time // when its user last confirmed it with a passkey; zero: never
 }
 
-// SessionPage is one page of sessions.
-type SessionPage = page.Of[Session]
+// Page is one page of sessions.
+type Page = page.Of[Session]
 
-// SessionSecrets are shown once, when a session is opened.
-type SessionSecrets struct{ Cookie, Proof Token }
+// Secrets are shown once, when a session is opened.
+type Secrets struct{ Cookie, Proof secret.Token }
 
 // EndsAt returns when s ends if it is not used again.
 func (s *Session) EndsAt() time.Time {
-	if idle := s.LastSeenAt.Add(SessionIdle); idle.Before(s.ExpiresAt) {
+	if idle := s.LastSeenAt.Add(Idle); idle.Before(s.ExpiresAt) {
 		return idle
 	}
 	return s.ExpiresAt
@@ -91,20 +93,20 @@ func (s *Session) Access(by identity.Actor) bool {
 	return by.Org == s.Org && by.User == s.User && (by.Key == "" || by.Key == s.Key)
 }
 
-// OpenSession opens a session for p. live holds p's live sessions. by is the system, in the request of the browser.
+// Open opens a session for p. live holds p's live sessions. by is the system, in the request of the browser.
 // key is the API key that opens it, nil for a link. identity.ErrUnauthenticated if p is disabled.
-func (p *Person) OpenSession(
-	by identity.Actor, source SessionSource, key *Key, agent string, live []*Session,
-) (*Session, SessionSecrets, error) {
+func Open(
+	by identity.Actor, p *account.Person, source Source, key *account.Key, agent string, live []*Session,
+) (*Session, Secrets, error) {
 	if by.User != "" || by.Org != p.User.Org || !p.User.Enabled() {
-		return nil, SessionSecrets{}, identity.ErrUnauthenticated
+		return nil, Secrets{}, identity.ErrUnauthenticated
 	}
-	secrets := SessionSecrets{Cookie: secret.NewToken(sessionPrefix), Proof: secret.NewToken(sessionProofPrefix)}
+	secrets := Secrets{Cookie: secret.NewToken(cookiePrefix), Proof: secret.NewToken(proofPrefix)}
 	s := &Session{
 		ID: identity.SessionID(id.New(identity.SessionPrefix)), Org: by.Org, User: p.User.ID,
 		Cookie: secrets.Cookie.Hash(), Proof: secrets.Proof.Hash(), Source: source,
 		Agent: cleanAgent(agent), Address: by.Request.Address,
-		CreatedAt: by.At, LastSeenAt: by.At, ExpiresAt: by.At.Add(SessionLife),
+		CreatedAt: by.At, LastSeenAt: by.At, ExpiresAt: by.At.Add(Life),
 	}
 	if key != nil {
 		s.Key, s.Workspace = key.ID, key.Workspace
@@ -113,7 +115,7 @@ func (p *Person) OpenSession(
 		}
 	}
 	by.User, by.Key, by.Session = s.User, s.Key, s.ID
-	if len(live) >= MaxSessions {
+	if len(live) >= MaxPerUser {
 		oldest := slices.MinFunc(live, func(a, b *Session) int {
 			return cmp.Or(a.LastSeenAt.Compare(b.LastSeenAt), cmp.Compare(a.ID, b.ID))
 		})
@@ -131,10 +133,12 @@ func (s *Session) SignedInAt() time.Time {
 	return s.CreatedAt
 }
 
-// ConfirmSession records that by has just used a passkey in its own session, one of live, p's live sessions. Requires
-// MayUsePasskeys. ErrSessionNotFound if the session has ended.
-func (p *Person) ConfirmSession(by identity.Actor, live []*Session, passkey PasskeyID) (*Session, error) {
-	if err := MayUsePasskeys(by); err != nil {
+// Confirm records that by has just used a passkey in its own session, one of live, p's live sessions. Requires
+// account.MayUsePasskeys. ErrNotFound if the session has ended.
+func Confirm(
+	by identity.Actor, p *account.Person, live []*Session, passkey account.PasskeyID,
+) (*Session, error) {
+	if err := account.MayUsePasskeys(by); err != nil {
 		return nil, err
 	}
 	for _, s := range live {
@@ -144,11 +148,11 @@ func (p *Person) ConfirmSession(by identity.Actor, live []*Session, passkey Pass
 			return s, nil
 		}
 	}
-	return nil, ErrSessionNotFound
+	return nil, ErrNotFound
 }
 
-// EndSession ends one of live, p's live sessions. Returns ErrSessionNotFound if by can see no such session.
-func (p *Person) EndSession(by identity.Actor, live []*Session, id identity.SessionID) error {
+// End ends one of live, p's live sessions. Returns ErrNotFound if by can see no such session.
+func End(by identity.Actor, p *account.Person, live []*Session, id identity.SessionID) error {
 	for _, s := range live {
 		if s.ID == id && s.Access(by) {
 			reason := "ended"
@@ -159,11 +163,11 @@ func (p *Person) EndSession(by identity.Actor, live []*Session, id identity.Sess
 			return nil
 		}
 	}
-	return ErrSessionNotFound
+	return ErrNotFound
 }
 
-// EndSessions ends all of live, p's live sessions, that by can see.
-func (p *Person) EndSessions(by identity.Actor, live []*Session) {
+// EndAll ends all of live, p's live sessions, that by can see.
+func EndAll(by identity.Actor, p *account.Person, live []*Session) {
 	for _, s := range live {
 		if s.Access(by) {
 			s.end(by, p, "signed_out_everywhere")
@@ -172,15 +176,15 @@ func (p *Person) EndSessions(by identity.Actor, live []*Session) {
 }
 
 // end ends s, a session of p, without a permission check.
-func (s *Session) end(by identity.Actor, p *Person, reason string) {
+func (s *Session) end(by identity.Actor, p *account.Person, reason string) {
 	s.EndedAt = by.At
 	s.record(by, p, "session.ended", map[string]any{"reason": reason})
 }
 
 // record adds an event to the trail of the workspace that s is bound to, or of the workspaces that p joined last.
 // Without one, the event is in the trail of no workspace.
-func (s *Session) record(by identity.Actor, p *Person, kind string, data map[string]any) {
-	in := p.latestWorkspaces()
+func (s *Session) record(by identity.Actor, p *account.Person, kind string, data map[string]any) {
+	in := p.LatestWorkspaces()
 	switch {
 	case s.Workspace != "":
 		in = []identity.WorkspaceID{s.Workspace}
@@ -206,29 +210,36 @@ func cleanAgent(agent string) string {
 	return printable[:min(len(printable), maxAgent)]
 }
 
-// SessionPerson is the person that a session authenticates, with all memberships, oldest first. A session that an API
+// Person is the person that a session authenticates, with all memberships, oldest first. A session that an API
 // key opened has only the membership of its workspace.
-type SessionPerson struct {
-	Person
+type Person struct {
+	account.Person
 	Session Session
-	Key     Key // the key that opened the session; zero without one
+	Key     account.Key // the key that opened the session; zero without one
 }
 
 // Principal returns the identity behind the session, as Proof.Valid checks it.
-func (s *SessionPerson) Principal() *Principal {
-	p := &Principal{User: s.User, Session: s.Session, Key: s.Key}
+func (s *Person) Principal() *Principal {
+	p := &Principal{Principal: account.Principal{User: s.User, Key: s.Key}, Session: s.Session}
 	if s.Session.Key != "" && len(s.Memberships) > 0 {
 		p.Membership = s.Memberships[0]
 	}
 	return p
 }
 
-// Select returns a request's workspace, as Principal.Select or Person.Select does.
-func (s *SessionPerson) Select(id string, safe bool) (Membership, error) {
+// Select returns a request's workspace, as account.Principal or account.Person does.
+func (s *Person) Select(id string, safe bool) (account.Membership, error) {
 	if s.Session.Key != "" {
 		return s.Principal().Select(id)
 	}
 	return s.Person.Select(id, safe)
+}
+
+// Principal is the identity behind an API key, a session or a sign-in at an issuer. A session's principal has a key
+// and a membership only if a key opened the session.
+type Principal struct {
+	account.Principal
+	Session Session // zero for another credential
 }
 
 // LiveSession reports whether p's session works in org at this moment, with the key or the issuer that opened it. A

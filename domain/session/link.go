@@ -1,8 +1,9 @@
-package account
+package session
 
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -17,27 +18,27 @@ var ErrLinkInvalid = &fault.Error{
 	Detail: "The sign-in link was used, has expired, or never existed. Ask for a new one.",
 }
 
-// SignInLink opens one session of a user. Its token is in a link, shown or mailed once, or is the code of a sign-in at
+// Link opens one session of a user. Its token is in a link, shown or mailed once, or is the code of a sign-in at
 // a provider.
-type SignInLink struct {
+type Link struct {
 	Org       identity.OrgID
 	User      identity.UserID
-	Hash      Hash
+	Hash      secret.Hash
 	From      ProviderSession // zero for a link
-	Bound     Hash            // of the secret of the browser that may use the code; zero for a link
+	Bound     secret.Hash     // of the secret of the browser that may use the code; zero for a link
 	Mailed    bool            // to the user's address
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// NewSignInLink returns a link for a user and its token. by is the system. ErrUserNotFound if the user is disabled or
+// NewLink returns a link for a user and its token. by is the system. account.ErrUserNotFound if the user is disabled or
 // a program's.
-func NewSignInLink(by identity.Actor, u *User) (Token, *SignInLink, error) {
+func NewLink(by identity.Actor, u *account.User) (secret.Token, *Link, error) {
 	if by.User != "" || by.Org != u.Org || !u.Enabled() || u.Service {
-		return Token{}, nil, ErrUserNotFound
+		return secret.Token{}, nil, account.ErrUserNotFound
 	}
-	t := secret.NewToken(signInLinkPrefix)
-	return t, &SignInLink{Org: u.Org, User: u.ID, Hash: t.Hash(), CreatedAt: by.At, ExpiresAt: by.At.Add(LinkLife)}, nil
+	t := secret.NewToken(linkPrefix)
+	return t, &Link{Org: u.Org, User: u.ID, Hash: t.Hash(), CreatedAt: by.At, ExpiresAt: by.At.Add(LinkLife)}, nil
 }
 
 // ErrMailNotConfigured is returned for a mailed link where mail cannot be sent.
@@ -82,16 +83,16 @@ func (m LinkMails) Waits(from string, now time.Time) bool {
 	if !newest.IsZero() && now.Sub(newest) < pause {
 		return true
 	}
-	return recent >= linksPerHour && m.Usable && now.Sub(latest) < MailPause
+	return recent >= linksPerHour && m.Usable && now.Sub(latest) < account.MailPause
 }
 
-// NewMailedLink is NewSignInLink for a link that is mailed to u's address. The link is nil if nothing is mailed: the
+// NewMailedLink is NewLink for a link that is mailed to u's address. The link is nil if nothing is mailed: the
 // address is not verified or has no public domain, or the caller has to wait.
-func NewMailedLink(by identity.Actor, u *User, mails LinkMails) (Token, *SignInLink, error) {
+func NewMailedLink(by identity.Actor, u *account.User, mails LinkMails) (secret.Token, *Link, error) {
 	if !u.MailsLinks() || mails.Waits(identity.AddressGroup(by.Request.Address), by.At) {
-		return Token{}, nil, nil
+		return secret.Token{}, nil, nil
 	}
-	t, l, err := NewSignInLink(by, u)
+	t, l, err := NewLink(by, u)
 	if err == nil {
 		l.Mailed = true
 	}
@@ -100,6 +101,6 @@ func NewMailedLink(by identity.Actor, u *User, mails LinkMails) (Token, *SignInL
 
 // URL returns the address that opens a sign-in link in a browser, below an org's canonical one. The token is in the
 // fragment, which browsers send to no server.
-func (l *SignInLink) URL(org *identity.Org, t Token) string {
+func (l *Link) URL(org *identity.Org, t secret.Token) string {
 	return org.BaseURL + "/console/sign-in#token=" + t.Reveal()
 }

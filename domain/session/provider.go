@@ -1,9 +1,10 @@
-package account
+package session
 
 import (
 	"crypto/sha256"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -53,8 +54,8 @@ type ProviderSession struct {
 	ID      string // the provider's session (sid); empty: it names none
 }
 
-// ProviderSession returns the sign-in that the claims of an ID token are about.
-func (c Claims) ProviderSession() ProviderSession {
+// FromClaims returns the sign-in that the claims of an ID token are about.
+func FromClaims(c account.Claims) ProviderSession {
 	sid, _ := c.Raw["sid"].(string)
 	if len(sid) > maxProviderSession {
 		sid = ""
@@ -65,46 +66,48 @@ func (c Claims) ProviderSession() ProviderSession {
 // maxProviderSession is the maximum length of the id of a provider's session, in bytes.
 const maxProviderSession = 255
 
-// NewSignInCode returns a code that opens one session of a user who has just signed in at a provider, and its token.
+// NewCode returns a code that opens one session of a user who has just signed in at a provider, and its token.
 // Only the browser that has the secret of the hash bound can use it. by is the system. identity.ErrUnauthenticated if
 // the user is disabled or a program's.
-func NewSignInCode(by identity.Actor, u *User, from ProviderSession, bound Hash) (Token, *SignInLink, error) {
+func NewCode(
+	by identity.Actor, u *account.User, from ProviderSession, bound secret.Hash,
+) (secret.Token, *Link, error) {
 	if by.User != "" || by.Org != u.Org || !u.Enabled() || u.Service {
-		return Token{}, nil, identity.ErrUnauthenticated
+		return secret.Token{}, nil, identity.ErrUnauthenticated
 	}
-	t := secret.NewToken(signInCodePrefix)
-	return t, &SignInLink{
+	t := secret.NewToken(codePrefix)
+	return t, &Link{
 		Org: u.Org, User: u.ID, Hash: t.Hash(), From: from, Bound: bound, CreatedAt: by.At,
 		ExpiresAt: by.At.Add(CodeLife),
 	}, nil
 }
 
-// OpenProviderSession opens a session for p, who signed in at a provider. Otherwise it is OpenSession.
-func (p *Person) OpenProviderSession(
-	by identity.Actor, from ProviderSession, agent string, live []*Session,
-) (*Session, SessionSecrets, error) {
-	s, secrets, err := p.OpenSession(by, ByOIDC, nil, agent, live)
+// OpenFromProvider opens a session for p, who signed in at a provider. Otherwise it is Open.
+func OpenFromProvider(
+	by identity.Actor, p *account.Person, from ProviderSession, agent string, live []*Session,
+) (*Session, Secrets, error) {
+	s, secrets, err := Open(by, p, ByOIDC, nil, agent, live)
 	if err != nil {
-		return nil, SessionSecrets{}, err
+		return nil, Secrets{}, err
 	}
 	s.From, s.ExpiresAt = from, by.At.Add(ProviderSessionLife)
 	return s, secrets, nil
 }
 
-// SessionEnd is why sessions end without an act of their user. It is in the event session.ended.
-type SessionEnd string
+// EndReason is the reason for which sessions end without an act of their user. It is in the event session.ended.
+type EndReason string
 
-// The values of SessionEnd.
+// The values of EndReason.
 const (
-	EndedByProvider SessionEnd = "provider_logout"  // the provider sent a logout token
-	EndedByUnlink   SessionEnd = "sign_in_unlinked" // the subject signs in as another user now
-	EndedByTime     SessionEnd = "expired"
+	EndedByProvider EndReason = "provider_logout"  // the provider sent a logout token
+	EndedByUnlink   EndReason = "sign_in_unlinked" // the subject signs in as another user now
+	EndedByTime     EndReason = "expired"
 )
 
-// EndSessionsBecause ends all of live, sessions of p, for a reason. by is the system.
-func (p *Person) EndSessionsBecause(by identity.Actor, reason SessionEnd, live []*Session) error {
+// EndBecause ends all of live, sessions of p, for a reason. by is the system.
+func EndBecause(by identity.Actor, p *account.Person, reason EndReason, live []*Session) error {
 	if by.User != "" || by.Org != p.User.Org {
-		return ErrSessionNotFound
+		return ErrNotFound
 	}
 	for _, s := range live {
 		s.end(by, p, string(reason))
@@ -120,7 +123,7 @@ type Logout struct {
 }
 
 // Hash identifies the token of l, so that it is accepted once.
-func (l *Logout) Hash() Hash { return sha256.Sum256([]byte(l.Issuer + "\x00" + l.TokenID)) }
+func (l *Logout) Hash() secret.Hash { return sha256.Sum256([]byte(l.Issuer + "\x00" + l.TokenID)) }
 
 // RememberUntil returns when the token of l, which was received at a time, can be forgotten.
 func (l *Logout) RememberUntil(moment time.Time) time.Time { return moment.Add(logoutKept) }

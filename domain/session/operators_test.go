@@ -1,4 +1,4 @@
-package account_test
+package session_test
 
 import (
 	"errors"
@@ -6,9 +6,10 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
-func TestEndSessionsFor(t *testing.T) {
+func TestEndFor(t *testing.T) {
 	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: sessionAt}
 	capped, member, abroad := operator, operator, operator
 	capped.Ceiling, member.Operator, abroad.Org = identity.Admin, false, "other"
@@ -21,14 +22,14 @@ func TestEndSessionsFor(t *testing.T) {
 		"all of them by an operator":      {operator, "", 2, nil},
 		"one by an operator":              {operator, "ses_2", 1, nil},
 		"all of them by the system":       {browser(sessionAt), "", 2, nil},
-		"not one that does not exist":     {operator, "ses_9", 0, account.ErrSessionNotFound},
+		"not one that does not exist":     {operator, "ses_9", 0, session.ErrNotFound},
 		"not by a member":                 {member, "", 0, identity.ErrForbidden},
 		"not by an operator's lesser key": {capped, "", 0, identity.ErrForbidden},
 		"not in another org":              {abroad, "", 0, account.ErrUserNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			live := []*account.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
-			ended, err := inWorkspaces("w1").EndSessionsFor(tt.by, live, tt.id)
+			live := []*session.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
+			ended, err := session.EndFor(tt.by, inWorkspaces("w1"), live, tt.id)
 			if ended != tt.ended || !errors.Is(err, tt.want) {
 				t.Fatalf("%d, %v, want %d, %v", ended, err, tt.ended, tt.want)
 			}

@@ -1,4 +1,4 @@
-package account_test
+package session_test
 
 import (
 	"errors"
@@ -9,33 +9,15 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
-var sessionAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-
-// browser is the system in the request of a browser.
-func browser(now time.Time) identity.Actor {
-	by := identity.System("org", "", "sign-in", now)
-	by.Request = identity.Request{ID: "req", Address: "192.0.2.1"}
-	return by
-}
-
-// inWorkspaces is a person in some workspaces of org.
-func inWorkspaces(ids ...identity.WorkspaceID) *account.Person {
-	p := &account.Person{User: account.User{ID: "ann", Org: "org"}}
-	for _, id := range ids {
-		w := account.Workspace{ID: id, Org: "org"}
-		p.Memberships = append(p.Memberships, account.Membership{Workspace: w, Role: identity.Member})
-	}
-	return p
-}
-
-func TestOpenSession(t *testing.T) {
+func TestOpen(t *testing.T) {
 	t.Run("by a link: two secrets, in the trail of each workspace", func(t *testing.T) {
 		p := inWorkspaces("w1", "w2")
 		agent := "Mozilla/5.0\x00\u202e" + strings.Repeat("x", 300)
-		s, secrets, err := p.OpenSession(browser(sessionAt), account.ByLink, nil, agent, nil)
+		s, secrets, err := session.Open(browser(sessionAt), p, session.ByLink, nil, agent, nil)
 		require.NoError(t, err)
 		if s.Cookie != secrets.Cookie.Hash() || s.Proof != secrets.Proof.Hash() || s.Cookie == s.Proof {
 			t.Error("the session does not hold the hashes of its secrets")
@@ -59,7 +41,7 @@ func TestOpenSession(t *testing.T) {
 	})
 	t.Run("by a key: in its workspace, and at most as long as the key", func(t *testing.T) {
 		key := &account.Key{ID: "key", Workspace: "w1", ExpiresAt: sessionAt.Add(time.Hour)}
-		s, _, err := inWorkspaces("w1", "w2").OpenSession(browser(sessionAt), account.ByAPIKey, key, "", nil)
+		s, _, err := session.Open(browser(sessionAt), inWorkspaces("w1", "w2"), session.ByAPIKey, key, "", nil)
 		require.NoError(t, err)
 		if s.Key != "key" || s.Workspace != "w1" || !s.ExpiresAt.Equal(key.ExpiresAt) {
 			t.Errorf("the session is %+v", s)
@@ -69,20 +51,20 @@ func TestOpenSession(t *testing.T) {
 		}
 	})
 	t.Run("a person without a workspace is recorded in the trail of none", func(t *testing.T) {
-		s, _, err := inWorkspaces().OpenSession(browser(sessionAt), account.ByLink, nil, "", nil)
+		s, _, err := session.Open(browser(sessionAt), inWorkspaces(), session.ByLink, nil, "", nil)
 		if err != nil || len(s.Recorded()) != 1 || s.Recorded()[0].Workspace != "" {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
 	t.Run("one too many ends the one that was not used for longest", func(t *testing.T) {
-		var live []*account.Session
-		for i := range account.MaxSessions {
+		var live []*session.Session
+		for i := range session.MaxPerUser {
 			seen := sessionAt.Add(-time.Duration(i%10) * time.Minute)
 			id := identity.SessionID(fmt.Sprintf("ses_%02d", i))
-			live = append(live, &account.Session{ID: id, Org: "org", User: "ann", LastSeenAt: seen})
+			live = append(live, &session.Session{ID: id, Org: "org", User: "ann", LastSeenAt: seen})
 		}
 		p := inWorkspaces("w1")
-		if _, _, err := p.OpenSession(browser(sessionAt), account.ByLink, nil, "", live[1:]); err != nil {
+		if _, _, err := session.Open(browser(sessionAt), p, session.ByLink, nil, "", live[1:]); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range live {
@@ -90,7 +72,7 @@ func TestOpenSession(t *testing.T) {
 				t.Fatalf("%s ended although there was room", s.ID)
 			}
 		}
-		if _, _, err := p.OpenSession(browser(sessionAt), account.ByLink, nil, "", live); err != nil {
+		if _, _, err := session.Open(browser(sessionAt), p, session.ByLink, nil, "", live); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range live {
@@ -113,7 +95,7 @@ func TestOpenSession(t *testing.T) {
 		t.Run("none "+name, func(t *testing.T) {
 			p := inWorkspaces("w1")
 			tt.person(p)
-			s, _, err := p.OpenSession(tt.by, account.ByLink, nil, "", nil)
+			s, _, err := session.Open(tt.by, p, session.ByLink, nil, "", nil)
 			if s != nil || !errors.Is(err, identity.ErrUnauthenticated) {
 				t.Errorf("%+v, %v", s, err)
 			}
@@ -123,24 +105,24 @@ func TestOpenSession(t *testing.T) {
 
 func TestASessionLives(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*account.Session)
+		change func(*session.Session)
 		after  time.Duration
 		want   bool
 	}{
-		"at first":                   {func(*account.Session) {}, 0, true},
-		"until it was idle too long": {func(*account.Session) {}, 12*time.Hour - 1, true},
-		"not after":                  {func(*account.Session) {}, 12 * time.Hour, false},
+		"at first":                   {func(*session.Session) {}, 0, true},
+		"until it was idle too long": {func(*session.Session) {}, 12*time.Hour - 1, true},
+		"not after":                  {func(*session.Session) {}, 12 * time.Hour, false},
 		"longer if it is used": {
-			func(s *account.Session) { s.LastSeenAt = sessionAt.Add(11 * time.Hour) }, 22 * time.Hour, true,
+			func(s *session.Session) { s.LastSeenAt = sessionAt.Add(11 * time.Hour) }, 22 * time.Hour, true,
 		},
-		"a week at most":         {func(s *account.Session) { s.LastSeenAt = s.ExpiresAt }, 7 * 24 * time.Hour, false},
-		"not after it was ended": {func(s *account.Session) { s.EndedAt = sessionAt }, 0, false},
+		"a week at most":         {func(s *session.Session) { s.LastSeenAt = s.ExpiresAt }, 7 * 24 * time.Hour, false},
+		"not after it was ended": {func(s *session.Session) { s.EndedAt = sessionAt }, 0, false},
 		"not longer than its own end": {
-			func(s *account.Session) { s.ExpiresAt = sessionAt.Add(time.Hour) }, time.Hour, false,
+			func(s *session.Session) { s.ExpiresAt = sessionAt.Add(time.Hour) }, time.Hour, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := account.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(account.SessionLife)}
+			s := session.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(session.Life)}
 			tt.change(&s)
 			if got := s.Live(sessionAt.Add(tt.after)); got != tt.want {
 				t.Errorf("it lives: %v", got)
@@ -150,7 +132,7 @@ func TestASessionLives(t *testing.T) {
 }
 
 func TestALiveSessionNeedsItsUserAndItsKey(t *testing.T) {
-	live := account.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(time.Hour)}
+	live := session.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(time.Hour)}
 	ofKey := live
 	ofKey.Key = "key"
 	key := account.Key{ID: "key"}
@@ -160,27 +142,27 @@ func TestALiveSessionNeedsItsUserAndItsKey(t *testing.T) {
 	disabled := account.Person{User: account.User{DisabledAt: sessionAt}}
 	noPersonal := identity.KeyPolicy{NoPersonal: true}
 	for name, tt := range map[string]struct {
-		person account.SessionPerson
+		person session.Person
 		policy identity.KeyPolicy
 		want   bool
 	}{
-		"without a key, in no workspace": {account.SessionPerson{Person: none, Session: live},
+		"without a key, in no workspace": {session.Person{Person: none, Session: live},
 			identity.KeyPolicy{}, true},
-		"personal keys are forbidden": {account.SessionPerson{Session: live}, noPersonal, true},
-		"its user is disabled": {account.SessionPerson{Person: disabled, Session: live},
+		"personal keys are forbidden": {session.Person{Session: live}, noPersonal, true},
+		"its user is disabled": {session.Person{Person: disabled, Session: live},
 			identity.KeyPolicy{}, false},
-		"of a key": {account.SessionPerson{Person: member, Session: ofKey, Key: key},
+		"of a key": {session.Person{Person: member, Session: ofKey, Key: key},
 			identity.KeyPolicy{}, true},
-		"of a key whose bearer left": {account.SessionPerson{Session: ofKey, Key: key}, identity.KeyPolicy{}, false},
+		"of a key whose bearer left": {session.Person{Session: ofKey, Key: key}, identity.KeyPolicy{}, false},
 		"of a key that was revoked": {
-			account.SessionPerson{Person: member, Session: ofKey, Key: account.Key{ID: "key", RevokedAt: sessionAt}},
+			session.Person{Person: member, Session: ofKey, Key: account.Key{ID: "key", RevokedAt: sessionAt}},
 			identity.KeyPolicy{}, false,
 		},
 		"of a key that is not there, whose ceiling is unknown": {
-			account.SessionPerson{Person: member, Session: ofKey}, identity.KeyPolicy{}, false,
+			session.Person{Person: member, Session: ofKey}, identity.KeyPolicy{}, false,
 		},
 		"of a key that is forbidden now": {
-			account.SessionPerson{Person: member, Session: ofKey, Key: key}, noPersonal, false,
+			session.Person{Person: member, Session: ofKey, Key: key}, noPersonal, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +170,7 @@ func TestALiveSessionNeedsItsUserAndItsKey(t *testing.T) {
 			if got := tt.person.Principal().LiveSession(&identity.Org{Keys: tt.policy}, sessionAt); got != tt.want {
 				t.Errorf("it lives: %v", got)
 			}
-			proof := account.Proof{Session: account.Hash{1}}
+			proof := session.Proof{Session: account.Hash{1}}
 			if got := proof.Valid(org, tt.person.Principal(), sessionAt); got != tt.want {
 				t.Errorf("its proof is valid: %v", got)
 			}
@@ -196,11 +178,11 @@ func TestALiveSessionNeedsItsUserAndItsKey(t *testing.T) {
 	}
 }
 
-func TestEndSession(t *testing.T) {
+func TestEnd(t *testing.T) {
 	ann := identity.Actor{Org: "org", User: "ann", Session: "ses_1", At: sessionAt}
 	byKey := identity.Actor{Org: "org", User: "ann", Key: "key", Workspace: "w1", At: sessionAt}
-	open := func() []*account.Session {
-		return []*account.Session{
+	open := func() []*session.Session {
+		return []*session.Session{
 			{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"},
 			{ID: "ses_3", Org: "org", User: "ann", Key: "key", Workspace: "w1"},
 		}
@@ -221,8 +203,8 @@ func TestEndSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := open()
-			err := inWorkspaces("w1", "w2").EndSession(tt.by, live, tt.id)
-			if (tt.reason == "") != errors.Is(err, account.ErrSessionNotFound) {
+			err := session.End(tt.by, inWorkspaces("w1", "w2"), live, tt.id)
+			if (tt.reason == "") != errors.Is(err, session.ErrNotFound) {
 				t.Fatalf("error %v", err)
 			}
 			for _, s := range live {
@@ -237,7 +219,7 @@ func TestEndSession(t *testing.T) {
 		for by, want := range map[string]int{"": 3, "key": 1} {
 			live, caller, ended := open(), ann, 0
 			caller.Key = identity.KeyID(by)
-			inWorkspaces("w1").EndSessions(caller, live)
+			session.EndAll(caller, inWorkspaces("w1"), live)
 			for _, s := range live {
 				if !s.EndedAt.IsZero() {
 					ended++
@@ -250,13 +232,13 @@ func TestEndSession(t *testing.T) {
 	})
 }
 
-func TestNewSignInLink(t *testing.T) {
+func TestNewLink(t *testing.T) {
 	ann := account.User{ID: "ann", Org: "org"}
-	token, l, err := account.NewSignInLink(browser(sessionAt), &ann)
+	token, l, err := session.NewLink(browser(sessionAt), &ann)
 	if err != nil || l.User != "ann" || l.Hash != token.Hash() || !l.ExpiresAt.Equal(sessionAt.Add(15*time.Minute)) {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	if _, ok := account.ParseSignInLink(token.Reveal()); !ok {
+	if _, ok := session.ParseLink(token.Reveal()); !ok {
 		t.Error("its token is not accepted")
 	}
 	org := &identity.Org{BaseURL: "https://atrium.example/base"}
@@ -272,7 +254,7 @@ func TestNewSignInLink(t *testing.T) {
 		t.Run("none for a user who is "+name, func(t *testing.T) {
 			u := ann
 			change(&u)
-			if _, _, err := account.NewSignInLink(browser(sessionAt), &u); !errors.Is(err, account.ErrUserNotFound) {
+			if _, _, err := session.NewLink(browser(sessionAt), &u); !errors.Is(err, account.ErrUserNotFound) {
 				t.Errorf("error %v", err)
 			}
 		})

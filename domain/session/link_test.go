@@ -1,57 +1,57 @@
-package account_test
+package session_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/session"
 )
 
 func TestMailsWithLinksWait(t *testing.T) {
 	const own, other = "192.0.2.1", "198.51.100.7"
 	// mails returns as many mails to one address, the last one some time ago and each a second after the one before.
-	mails := func(n int, from string, last time.Duration) (all []account.LinkMail) {
+	mails := func(n int, from string, last time.Duration) (all []session.LinkMail) {
 		for i := range n {
-			all = append(all, account.LinkMail{At: later.Add(-last - time.Duration(n-1-i)*time.Second), From: from})
+			all = append(all, session.LinkMail{At: sessionAt.Add(-last - time.Duration(n-1-i)*time.Second), From: from})
 		}
 		return all
 	}
-	usable := func(sent []account.LinkMail) account.LinkMails { return account.LinkMails{Sent: sent, Usable: true} }
+	usable := func(sent []session.LinkMail) session.LinkMails { return session.LinkMails{Sent: sent, Usable: true} }
 	for name, tt := range map[string]struct {
-		mailed account.LinkMails
+		mailed session.LinkMails
 		want   bool
 	}{
-		"the first":                                                 {account.LinkMails{}, false},
+		"the first":                                                 {session.LinkMails{}, false},
 		"the second within a minute":                                {usable(mails(1, own, time.Minute-1)), true},
 		"the second after a minute":                                 {usable(mails(1, own, time.Minute)), false},
 		"the third within two minutes":                              {usable(mails(2, own, 2*time.Minute-1)), true},
 		"the third after two minutes":                               {usable(mails(2, own, 2*time.Minute)), false},
-		"the fifth within a quarter of an hour":                     {usable(mails(5, own, account.LinkLife-1)), true},
-		"the pauses grow to the life of a link":                     {usable(mails(19, own, account.LinkLife-1)), true},
-		"and no further":                                            {usable(mails(19, own, account.LinkLife)), false},
-		"an earlier link that was used changes nothing":             {account.LinkMails{Sent: mails(1, own, time.Second)}, true},
+		"the fifth within a quarter of an hour":                     {usable(mails(5, own, session.LinkLife-1)), true},
+		"the pauses grow to the life of a link":                     {usable(mails(19, own, session.LinkLife-1)), true},
+		"and no further":                                            {usable(mails(19, own, session.LinkLife)), false},
+		"an earlier link that was used changes nothing":             {session.LinkMails{Sent: mails(1, own, time.Second)}, true},
 		"somebody else asked a moment ago":                          {usable(mails(1, other, 0)), false},
 		"somebody else asked nine times":                            {usable(mails(9, other, 0)), false},
 		"others asked ten times, and a link works for some minutes": {usable(mails(10, other, 10*time.Minute-1)), true},
 		"others asked ten times, and the last link is old":          {usable(mails(10, other, 10*time.Minute)), false},
-		"others asked ten times, and the last link was used":        {account.LinkMails{Sent: mails(10, other, 0)}, false},
+		"others asked ten times, and the last link was used":        {session.LinkMails{Sent: mails(10, other, 0)}, false},
 		"others asked often more than an hour ago":                  {usable(append(mails(20, other, time.Hour), mails(1, other, 0)...)), false},
 		"others asked 1,000 times, and the last link is old":        {usable(mails(1000, other, 10*time.Minute)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.mailed.Waits(own, later); got != tt.want {
+			if got := tt.mailed.Waits(own, sessionAt); got != tt.want {
 				t.Errorf("it waits: %v", got)
 			}
 		})
 	}
 	t.Run("whatever others ask for, a mailbox always has a link that works", func(t *testing.T) {
-		var mailed account.LinkMails
-		for now := later; now.Before(later.Add(24 * time.Hour)); now = now.Add(time.Minute) {
+		var mailed session.LinkMails
+		for now := sessionAt; now.Before(sessionAt.Add(24 * time.Hour)); now = now.Add(time.Minute) {
 			if from := now.String(); !mailed.Waits(from, now) { // each time from another address
-				mailed = usable(append(mailed.Sent, account.LinkMail{At: now, From: from}))
+				mailed = usable(append(mailed.Sent, session.LinkMail{At: now, From: from}))
 			}
 			if last := mailed.Sent[len(mailed.Sent)-1].At; mailed.Waits(own, now) &&
-				now.Sub(last) > account.LinkLife-5*time.Minute {
+				now.Sub(last) > session.LinkLife-5*time.Minute {
 				t.Fatalf("at %s a person gets no mail, and the last link is of %s", now, last)
 			}
 		}
