@@ -258,7 +258,7 @@ func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
 func TestTheSweepReadsIndexes(t *testing.T) {
 	url := databases.Engines["sqlite"](t)
 	var sent statements.Log
-	db := openWatched(t, url, proof.Patience, statements.WithoutLooks(sent.Add))
+	db := openWatched(t, url, proof.Patience, sent.Add)
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	require.NoError(t, err)
 	team := fixture.NewTeam(t, db.Stores(), ids["one"])

@@ -29,7 +29,7 @@ func TestListsReadIndexes(t *testing.T) {
 		db, closeDB, err := sqlstore.Open(t.Context(),
 			sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, databases.Keyring(t),
 			func(c driver.Connector) *sql.DB {
-				return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
+				return sql.OpenDB(statements.Watch(c, sent.Add))
 			})
 		require.NoError(t, err)
 		t.Cleanup(closeDB)

@@ -74,7 +74,7 @@ func openStores(t *testing.T) (s ports.Stores, f *faults, org identity.OrgID) {
 		URL: secret.New("sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))), MaxConns: 10,
 		StatementTimeout: proof.Patience,
 	}, nil, func(c driver.Connector) *sql.DB {
-		return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(f.next)))
+		return sql.OpenDB(statements.Watch(c, f.next))
 	})
 	require.NoError(t, err)
 	t.Cleanup(closeDB)

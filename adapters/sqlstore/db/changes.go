@@ -35,9 +35,6 @@ func (c *changes) counter(ws identity.WorkspaceID) *changeCount {
 
 // Generation implements ports.Changes.
 func (db *DB) Generation(ws identity.WorkspaceID) (generation uint64, isSettled bool) {
-	if db.observed.mayMiss() {
-		return 0, false
-	}
 	count, all := db.changes.counter(ws), &db.changes.all
 	// The pending count is read first: a change that is no longer pending has been counted.
 	isSettled = count.pending.Load() == 0 && all.pending.Load() == 0

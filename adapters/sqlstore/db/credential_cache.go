@@ -99,10 +99,8 @@ func (r *ttlCache[K, V]) end(key K, reading chan struct{}) {
 }
 
 func (r *ttlCache[K, V]) Recall(key K) (value V, ok bool, current state) {
-	mayMiss := false
 	if r.observed != nil {
 		current.observed, current.current = r.observed.generation("")
-		mayMiss = r.observed.mayMiss()
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -110,7 +108,7 @@ func (r *ttlCache[K, V]) Recall(key K) (value V, ok bool, current state) {
 	current.era = r.era
 	if ok {
 		age := time.Since(k.read)
-		ok = !mayMiss && (age < principalsFresh || (current.current && k.seen == current && age < principalsLast))
+		ok = age < principalsFresh || (current.current && k.seen == current && age < principalsLast)
 	}
 	return k.value, ok, current
 }

@@ -38,19 +38,6 @@ func AgeChanges(db *DB) {
 	db.observed.old.Clock -= changesKept.Microseconds()
 }
 
-// LookAtOthers makes the next read look whether another process has written to a database of SQLite. Until then,
-// nothing is known of others.
-func LookAtOthers(db *DB) {
-	db.observed.others.lookedAt.Store(0)
-	db.observed.others.due.Store(0)
-}
-
-// PostponeLook makes the last look of a read younger, and the next one late, however slow this machine is.
-func PostponeLook(db *DB, by time.Duration) {
-	db.observed.others.lookedAt.Add(int64(by))
-	db.observed.others.due.Add(int64(by))
-}
-
 // ReplaceWriter makes SQLite's writer use another connection.
 func ReplaceWriter(db *DB) {
 	db.writer.SetMaxIdleConns(0)

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -25,9 +26,9 @@ var errGroupLost = fmt.Errorf("%w: the transactions that were to be committed to
 type groupCommit struct {
 	db      *sqlx.DB
 	slot    chan struct{} // held by the goroutine that uses the connection; the first to wait gets it first
-	waiting atomic.Int64  // transactions that have not begun and wait for the slot
+	waiting atomic.Int64  // those that have not begun and wait for the slot
 	open    *group        // not committed yet; guarded by slot
-	others  *otherProcesses
+	opened  *atomic.Int64 // the number of connections that db has opened
 	maxAge  time.Duration // maxGroupAge, except in tests
 }
 
@@ -40,22 +41,21 @@ type group struct {
 	err     error         // of the commit; set before done is closed
 }
 
-// newGroupCommit returns a groupCommit on the connection of db, which others counts.
-func newGroupCommit(db *sqlx.DB, others *otherProcesses) *groupCommit {
-	others.groups = &groupCommit{db: db, slot: make(chan struct{}, 1), maxAge: maxGroupAge, others: others}
-	return others.groups
+// newGroupCommit returns a groupCommit on the connections that pool opens through the connector.
+func newGroupCommit(connector driver.Connector, open OpenPool) *groupCommit {
+	counted := countedConnector{connector, new(atomic.Int64)}
+	pool := open(counted)
+	pool.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
+	return &groupCommit{
+		db: sqlx.NewDb(pool, "sqlite"), slot: make(chan struct{}, 1), opened: counted.opened, maxAge: maxGroupAge,
+	}
 }
 
 // run runs fn in a transaction, and returns when it is committed. ctx can only end the wait for its turn, not the
 // transaction.
 func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
-	c.waiting.Add(1)
-	select {
-	case c.slot <- struct{}{}:
-		c.waiting.Add(-1)
-	case <-ctx.Done():
-		c.waiting.Add(-1)
-		return ctx.Err()
+	if err := c.take(ctx); err != nil {
+		return err
 	}
 	g, err := c.work(context.WithoutCancel(ctx), fn)
 	if err == nil && c.waiting.Load() == 0 {
@@ -74,6 +74,18 @@ func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
 		<-c.slot
 	}
 	return g.err
+}
+
+// take waits for the slot, or until ctx is done.
+func (c *groupCommit) take(ctx context.Context) error {
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	select {
+	case c.slot <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // work runs fn as a member of the open group, or of a new one. The caller holds the slot. A panic of fn frees it.
@@ -141,7 +153,39 @@ func (c *groupCommit) end(err error) {
 	c.open.err = err
 	close(c.open.done)
 	c.open = nil
-	if c.others.wanted.Load() {
-		c.others.look()
+}
+
+// dataVersion returns a string that changes when another process commits. It asks the connection through which this
+// process writes: a connection's data version changes with every commit through another connection
+// (https://www.sqlite.org/pragma.html#pragma_data_version), and this process commits through no other one. Versions of
+// two connections cannot be compared, so the string also names the connection.
+func (c *groupCommit) dataVersion(ctx context.Context) (string, error) {
+	if err := c.take(ctx); err != nil {
+		return "", err
 	}
+	defer func() { <-c.slot }()
+	if c.open != nil {
+		c.commit()
+	}
+	conn, err := c.db.Conn(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	var version int64
+	// Not by ctx: SQLite gives up a connection of which a statement was interrupted.
+	err = conn.QueryRowContext(context.WithoutCancel(ctx), `PRAGMA data_version`).Scan(&version)
+	return fmt.Sprint(c.opened.Load(), " ", version), err
+}
+
+// countedConnector counts the connections that it opens.
+type countedConnector struct {
+	driver.Connector
+	opened *atomic.Int64
+}
+
+// Connect implements driver.Connector.
+func (c countedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	c.opened.Add(1)
+	return c.Connector.Connect(ctx)
 }

@@ -28,7 +28,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 	at := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(at)}, databases.Keyring(t),
 		func(c driver.Connector) *sql.DB {
-			return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
+			return sql.OpenDB(statements.Watch(c, sent.Add))
 		})
 	require.NoError(t, err)
 	t.Cleanup(closeDB)

@@ -31,11 +31,10 @@ const (
 	maxLooked = 1000
 )
 
-// observedChanges counts the changes that this process has observed by looking at the database, those of other nodes
-// included. Several workspaces share a counter, as in changes.
+// observedChanges counts the changes that this process has observed by looking at the database, including the changes
+// of other nodes and commands. Several workspaces share a counter, as in changes.
 type observedChanges struct {
 	seed       maphash.Seed
-	others     *otherProcesses // that use a database of SQLite; nil on PostgreSQL
 	begun      time.Time
 	asked      atomic.Bool  // since the last look
 	looked     atomic.Int64 // when the last look began, after begun; 0 for never
@@ -52,7 +51,7 @@ type observedChanges struct {
 
 // look is what a look at the changes found.
 type look struct {
-	Server  string `db:"server"`  // when it was started: another server may have lost transactions
+	Server  string `db:"server"`  // when it was started: another one may have lost transactions; or see dataVersion
 	Clock   int64  `db:"clock"`   // of the server, in microseconds since 1970
 	Horizon int64  `db:"horizon"` // all transactions with a lower id have ended
 	Changed string `db:"changed"` // transactions and workspaces, with commas between them
@@ -62,10 +61,6 @@ type look struct {
 func newObservedChanges() *observedChanges {
 	return &observedChanges{seed: maphash.MakeSeed(), begun: time.Now(), seen: map[int64]bool{}}
 }
-
-// mayMiss reports whether this process may have missed a write of another process to a SQLite database, so that nothing
-// may be served from a cache. On PostgreSQL, and for shares that end, the result current of generation says that.
-func (e *observedChanges) mayMiss() bool { return e.others != nil && !e.others.isCurrent() }
 
 // generation returns a number that grows when this process observes a change of a workspace, and whether it has
 // observed all changes that were stored more than lookedFor ago.
@@ -109,7 +104,7 @@ const lookAtChanges = `
 		COALESCE((SELECT string_agg(c.xid || ' ' || c.workspace_id, ',') FROM
 			(SELECT xid, workspace_id FROM workspace_changes WHERE xid >= ? LIMIT ?) c), '') AS changed, ` + endedIn
 
-// lookAtTime is lookAtChanges on SQLite, where only time changes something of which this process does not know.
+// lookAtTime is lookAtChanges on SQLite, where the data version tells whether another process has changed anything.
 const lookAtTime = `SELECT ` + endedIn
 
 const endedIn = `COALESCE((SELECT string_agg(workspace_id, ',') FROM (
@@ -117,8 +112,8 @@ const endedIn = `COALESCE((SELECT string_agg(workspace_id, ',') FROM (
 	UNION SELECT workspace_id FROM prompt_folder_shares WHERE expires_at > ? AND expires_at <= ? AND
 		expires_at > 0) e), '') AS ended`
 
-// LookForChanges observes the changes of all nodes, and the shares that have ended at now. For a second afterwards,
-// cached data that has not changed is current. On SQLite it does nothing while no one reads.
+// LookForChanges observes the changes of all nodes, on SQLite of other processes, and the shares that have ended at now.
+// For a second afterwards, cached data that has not changed is current. On SQLite it does nothing while no one reads.
 func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	e := db.observed
 	e.mu.Lock()
@@ -140,6 +135,13 @@ func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 		query, args = lookAtChanges, append([]any{from, maxLooked + 1}, args...)
 	}
 	var found look
+	if db.groups != nil {
+		version, err := db.groups.dataVersion(ctx)
+		if err != nil {
+			return err
+		}
+		found.Server = version
+	}
 	if _, err := db.ForCredentials().Get(ctx, &found, query, args...); err != nil {
 		return err
 	}

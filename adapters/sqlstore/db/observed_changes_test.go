@@ -21,7 +21,8 @@ import (
 	"github.com/atrium-hq/atrium/test/support/statements"
 )
 
-// looker is a node on PostgreSQL that looks for the changes of another one.
+// looker is a process that looks for the changes of another one: a node on PostgreSQL, or a server on SQLite, whose
+// connections are as foreign to those of the other pool as to those of a command.
 type looker struct {
 	there *sqlstore.DB
 	owned
@@ -30,9 +31,8 @@ type looker struct {
 	url  string
 }
 
-func newLooker(t *testing.T) *looker {
+func newLooker(t *testing.T, url string) *looker {
 	t.Helper()
-	url := databases.Engines["postgres"](t)
 	there, _ := databases.Watched(t, url)
 	here, sent := databases.Watched(t, url)
 	orgs, err := there.EnsureOrgs(t.Context(), []string{"one"})
@@ -49,6 +49,7 @@ func newLooker(t *testing.T) *looker {
 // look looks for changes at a time, and returns the generation of a workspace.
 func (l *looker) look(t *testing.T, now time.Time) uint64 {
 	t.Helper()
+	l.here.ObservedGeneration("") // someone reads
 	require.NoError(t, l.here.LookForChanges(t.Context(), now))
 	generation, _ := l.here.ObservedGeneration(l.team.Workspace.ID)
 	return generation
@@ -80,7 +81,7 @@ var anyChange = map[string]string{
 }
 
 func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
-	l := newLooker(t)
+	l := newLooker(t, databases.Engines["postgres"](t))
 	by := l.team.Member
 	l.signIn(t, l.Stores)
 	made := fixture.Template(t, l.Stores, by, prompt.Draft{})
@@ -154,7 +155,11 @@ func (l *looker) statementsOf(f func()) int {
 }
 
 func TestACredentialIsNotReadAgainWhileLooksFindNoChange(t *testing.T) {
-	l := newLooker(t)
+	databases.OnEach(t, func(t *testing.T, url string) { testCredentialsWhileLooks(t, newLooker(t, url)) })
+}
+
+func testCredentialsWhileLooks(t *testing.T, l *looker) {
+	t.Helper()
 	stores := l.here.Stores()
 	read := func(looks bool) int { // what is two seconds old
 		core.AgeCredentials(l.here.DB, 2*time.Second)
@@ -204,8 +209,37 @@ func TestACredentialIsNotReadAgainWhileLooksFindNoChange(t *testing.T) {
 	}
 }
 
+func TestSharesThatEndBetweenTwoLooksCountAsChanges(t *testing.T) {
+	databases.OnEach(t, func(t *testing.T, url string) {
+		db, _ := databases.Watched(t, url)
+		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
+		require.NoError(t, err)
+		s := db.Stores()
+		team := fixture.NewTeam(t, s, orgs["one"])
+		ends := time.Now().Add(time.Hour).UTC()
+		fixture.Share(t, s, team.Member, fixture.Template(t, s, team.Member, prompt.Draft{}).ID,
+			prompt.Grant{User: team.Peer.User, Role: access.Viewer, ExpiresAt: ends})
+		look := func(now time.Time) uint64 {
+			db.ObservedGeneration(team.Workspace.ID) // someone reads
+			require.NoError(t, db.LookForChanges(t.Context(), now))
+			n, _ := db.ObservedGeneration(team.Workspace.ID)
+			return n
+		}
+		look(ends.Add(-time.Second))
+		before := look(ends.Add(-time.Second)) // on PostgreSQL, what was written before can count until the second look
+		if again := look(ends.Add(-time.Microsecond)); again != before {
+			t.Error("it counts before its end")
+		}
+		if after := look(ends.Add(time.Minute)); after <= before {
+			t.Error("a share that ended a minute before a look, and after the last one, does not count")
+		} else if again := look(ends.Add(time.Minute + time.Second)); again != after {
+			t.Error("it still counts at the next look")
+		}
+	})
+}
+
 func TestAShareThatEndsCountsAsAChange(t *testing.T) {
-	l := newLooker(t)
+	l := newLooker(t, databases.Engines["postgres"](t))
 	ends := time.Now().Add(time.Hour).UTC()
 	grant := prompt.Grant{User: l.team.Peer.User, Role: access.Viewer, ExpiresAt: ends}
 	fixture.Share(t, l.Stores, l.team.Member, fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{}).ID, grant)
@@ -226,7 +260,7 @@ func TestAShareThatEndsCountsAsAChange(t *testing.T) {
 }
 
 func TestRowsThatSayWhatHasChangedAreRemoved(t *testing.T) {
-	l := newLooker(t)
+	l := newLooker(t, databases.Engines["postgres"](t))
 	db := databases.Raw(t, l.url)
 	left := func() (n int) {
 		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM workspace_changes`).Scan(&n))

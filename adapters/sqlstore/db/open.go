@@ -88,13 +88,10 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 		db.SetMaxIdleConns(n)
 		return sqlx.NewDb(db, "sqlite")
 	}
-	others := &otherProcesses{begun: time.Now(), changed: (&DB{shared: s}).Forget}
-	// Setting auto_vacuum writes to the file, and readers must not write: see otherProcesses. The writer connects
-	// first, in createSQLiteSchema.
-	writer := open(countedConnector{source("&_pragma=auto_vacuum(incremental)"), &others.connected})
-	writer.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
-	s.writer = sqlx.NewDb(writer, "sqlite")
-	s.groups, s.observed.others = newGroupCommit(s.writer, others), others
+	// Setting auto_vacuum writes to the file, and readers must not write: see dataVersion. The writer connects first,
+	// in createSQLiteSchema.
+	s.groups = newGroupCommit(source("&_pragma=auto_vacuum(incremental)"), open)
+	s.writer = s.groups.db
 	s.reader, s.credentials = readers(max(minReaders, runtime.GOMAXPROCS(0))), readers(credentialReaders)
 }
 

@@ -96,7 +96,7 @@ func Watched(t *testing.T, url string) (*sqlstore.DB, *statements.Log) {
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, Keyring(t),
 		func(c driver.Connector) *sql.DB {
-			return sql.OpenDB(statements.Watch(c, statements.WithoutLooks(sent.Add)))
+			return sql.OpenDB(statements.Watch(c, sent.Add))
 		})
 	require.NoError(t, err)
 	t.Cleanup(closeDB)

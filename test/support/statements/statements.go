@@ -22,17 +22,6 @@ type Hook func(query string, args []driver.NamedValue) error
 // Watch returns a connector whose connections call before for each statement that database/sql sends.
 func Watch(to driver.Connector, before Hook) driver.Connector { return &connector{to, before} }
 
-// WithoutLooks is before, without the question of a store whether another process has written to its SQLite file. It
-// depends on the time which reads and transactions ask it.
-func WithoutLooks(before Hook) Hook {
-	return func(query string, args []driver.NamedValue) error {
-		if query == "PRAGMA data_version" {
-			return nil
-		}
-		return before(query, args)
-	}
-}
-
 // Log keeps the statements that were sent. Its zero value is empty. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex
