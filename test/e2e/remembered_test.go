@@ -139,7 +139,7 @@ func TestTheServerNoticesACommandOnSQLite(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatal("the server does not notice it")
 			}
-			proof.Within(t, "until the server noticed a command", last.Load().Sub(stored), 100*time.Millisecond)
+			proof.Within(t, "until the server noticed a command", last.Load().Sub(stored), time.Second)
 			tt.reads.do(t, "GET", tt.path, nil).problem(t, 401, "unauthenticated")
 		})
 	}
