@@ -9,9 +9,7 @@ import (
 	"net"
 
 	"github.com/lib/pq"
-	"github.com/lib/pq/pqerror"
 	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -91,34 +89,4 @@ var Postgres = Dialect{
 		return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) ||
 			errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 	},
-}
-
-// isLost reports whether an error of PostgreSQL says that its connection must not be used again: it leads to a server
-// that cannot be written, and another connection may not.
-func isLost(err error) bool {
-	switch PostgresCode(err) {
-	case "25006", // read_only_sql_transaction, such as of a primary that has become a standby
-		"57P03", // cannot_connect_now
-		"0A000": // feature_not_supported: a read-write transaction in recovery, or a plan of before a migration
-		return true
-	}
-	return false
-}
-
-// SQLiteCode returns the result code of an error of SQLite; 0 if err is none.
-func SQLiteCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code()
-	}
-	return 0
-}
-
-// PostgresCode returns the SQLSTATE of an error of PostgreSQL; "" if err is none.
-func PostgresCode(err error) pqerror.Code {
-	var e *pq.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
 }

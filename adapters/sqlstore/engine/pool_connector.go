@@ -72,12 +72,6 @@ func (p *PoolConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
-// tooManyConnections is the SQLSTATE of a server, a database or a role that has as many connections as it may have.
-const tooManyConnections = "53300"
-
-// IsFull reports whether err says that the server accepts no more connections.
-func IsFull(err error) bool { return PostgresCode(err) == tooManyConnections }
-
 // connect opens a connection that is not counted.
 func (p *PoolConnector) connect(ctx context.Context) (*postgresConn, error) {
 	raw, err := p.Connector.Connect(ctx)

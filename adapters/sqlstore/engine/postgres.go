@@ -5,37 +5,22 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"net/url"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/lib/pq"
 )
 
-// lib/pq waits forever on a connection whose peer does not respond any more, even if the context is done. So its
-// connections set deadlines of their own, without the knowledge of lib/pq: every operation gets one before it starts.
-// The size of a response is also limited.
 const (
 	// margin is the additional time for the network beyond the server's own statement_timeout.
 	margin = time.Second
-
-	// Grace is the remaining time of an operation whose context is done, and of the request to cancel it, for which
-	// lib/pq opens another connection. The server usually responds within it, and the connection is then closed
-	// cleanly.
-	Grace = 400 * time.Millisecond
-
-	// answerBudget is the most bytes that the server may send between two of our requests. No query of ours comes near
-	// it. A larger response means that something is wrong, and would use too much memory.
-	answerBudget = 256 << 20
 
 	// ConnectTimeout is for dialling, TLS and authentication together, unless the URL says otherwise. It is also how
 	// long an unresponsive database may block database/sql's single opener of connections.
 	ConnectTimeout = 3 * time.Second
 )
-
-var errAnswerTooLarge = errors.New("the answer is longer than its budget")
 
 // postgresConnector opens guarded connections to our own PostgreSQL.
 type postgresConnector struct {
@@ -44,12 +29,6 @@ type postgresConnector struct {
 	limit            time.Duration // for one operation on the network
 	budget           int64         // bytes of one answer
 }
-
-// connectError is an error of connecting: the database cannot be reached now, whatever the reason.
-type connectError struct{ error }
-
-// Unwrap returns the reason.
-func (e *connectError) Unwrap() error { return e.error }
 
 // NewPostgres returns a connector for a postgres:// URL. It refuses a standby (ErrStandby). A statement is ended by the
 // server after statementTimeout, and by the connection's deadline a second later; a context that is done ends it within
@@ -120,100 +99,6 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return guard, nil
 }
 
-// dialer dials for one connection, and for the requests that cancel its operations.
-type dialer struct {
-	timeout   time.Duration
-	budget    int64
-	line      *guardedConn // the latest dialled: lib/pq may try several hosts, with TLS and without
-	connected bool         // from now on lib/pq dials only for cancel requests
-}
-
-// DialContext implements pq.DialerContext.
-func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	timeout := d.timeout
-	if d.connected {
-		d.line.abandon() // lib/pq dials because the context of the running operation is done
-		timeout = Grace
-	}
-	ends := time.Now().Add(timeout)
-	if t, ok := ctx.Deadline(); ok && t.Before(ends) {
-		ends = t
-	}
-	dialer := net.Dialer{
-		Deadline: ends,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second,
-			Count: 3},
-	}
-	conn, err := dialer.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	line := &guardedConn{Conn: conn, budget: d.budget, ends: ends}
-	if !d.connected {
-		d.line = line
-	}
-	return line, line.SetDeadline(ends)
-}
-
-// Dial implements pq.Dialer. lib/pq calls DialContext where there is one.
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
-	return d.DialContext(context.Background(), network, address)
-}
-
-// DialTimeout implements pq.Dialer.
-func (d *dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	return d.DialContext(ctx, network, address)
-}
-
-// guardedConn is the network connection below lib/pq, and below TLS if it is used.
-type guardedConn struct {
-	net.Conn
-	budget int64
-	left   atomic.Int64 // of the budget
-	ends   time.Time    // no deadline is later, lib/pq's own included; zero once connected
-	broken atomic.Bool  // bytes of a response may be missing or late: must not be used again
-}
-
-// SetDeadline implements net.Conn.
-func (l *guardedConn) SetDeadline(t time.Time) error {
-	if !l.ends.IsZero() && (t.IsZero() || t.After(l.ends)) {
-		t = l.ends
-	}
-	return l.Conn.SetDeadline(t)
-}
-
-// abandon gives the current operation Grace to end.
-func (l *guardedConn) abandon() {
-	l.broken.Store(true)
-	_ = l.SetDeadline(time.Now().Add(Grace)) // fails only on a closed connection
-}
-
-// Read implements net.Conn. A response beyond the budget returns a *net.OpError, by which lib/pq recognises that a
-// connection is lost.
-func (l *guardedConn) Read(b []byte) (int, error) {
-	n, err := l.Conn.Read(b)
-	if l.left.Add(-int64(n)) < 0 {
-		_ = l.Close()
-		err = &net.OpError{Op: "read", Net: l.RemoteAddr().Network(), Addr: l.RemoteAddr(), Err: errAnswerTooLarge}
-	}
-	if err != nil {
-		l.broken.Store(true)
-	}
-	return n, err
-}
-
-// Write implements net.Conn. A new request gets a new budget.
-func (l *guardedConn) Write(b []byte) (int, error) {
-	l.left.Store(l.budget)
-	n, err := l.Conn.Write(b)
-	if err != nil {
-		l.broken.Store(true)
-	}
-	return n, err
-}
-
 // pqConn has the interfaces of lib/pq's connections. Each is needed: without one of the optional ones, database/sql
 // falls back to a slower way, or to one without a context.
 type pqConn interface {
@@ -235,6 +120,46 @@ type postgresConn struct {
 	limit   time.Duration
 	backend int64  // the process ID of the backend that began the connection
 	closed  func() // called when the connection is closed; nil: nothing is
+}
+
+// begin sets settings that PostgreSQL accepts as connection parameters but poolers refuse, and remembers the backend.
+// It returns ErrStandby if the server is a standby.
+func (c *postgresConn) begin(ctx context.Context, statementTimeout string) (err error) {
+	c.backend, err = c.readBackend(ctx, `SELECT pg_backend_pid(), pg_is_in_recovery(), set_config('statement_timeout', `+
+		pq.QuoteLiteral(statementTimeout)+`, false)`)
+	return err
+}
+
+// Ping implements driver.Pinger. It returns ErrPooledByTransaction if the connection no longer has its first backend,
+// and ErrStandby if the server is a standby.
+func (c *postgresConn) Ping(ctx context.Context) error {
+	backend, err := c.readBackend(ctx, `SELECT pg_backend_pid(), pg_is_in_recovery()`)
+	if err == nil && backend != c.backend {
+		return ErrPooledByTransaction
+	}
+	return err
+}
+
+// readBackend returns the first column of a query that returns one row: the number of the backend that runs it. The
+// second one is whether the server is a standby; then it returns ErrStandby, and the pool drops the connection.
+func (c *postgresConn) readBackend(ctx context.Context, query string) (pid int64, err error) {
+	rows, err := c.QueryContext(ctx, query, nil)
+	if err != nil {
+		return 0, err
+	}
+	row := make([]driver.Value, len(rows.Columns()))
+	if err = rows.Next(row); err == nil {
+		pid, _ = row[0].(int64)
+		standby, _ := row[1].(bool)
+		if err = rows.Next(row); errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if standby {
+			c.line.broken.Store(true)
+			err = errors.Join(err, ErrStandby)
+		}
+	}
+	return pid, errors.Join(err, rows.Close())
 }
 
 // limitKey is the key of WithLimit.

@@ -5,21 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
-	"io"
-
-	"github.com/lib/pq"
 )
-
-// ErrPooledByTransaction says that a pooler gives the transactions of one connection to different backends. Prepared
-// statements, LISTEN and session locks do not work there: the text of another caller's statement could run.
-var ErrPooledByTransaction = errors.New(
-	"the pooler that database.url leads to pools by transaction, and Atrium needs " +
-		"connections of its own: set pool_mode = session in PgBouncer, or let database.url lead to PostgreSQL itself")
-
-// ErrStandby says that the server is a standby, which cannot be written: after a failover a name or a proxy may lead to
-// one for some seconds.
-var ErrStandby = errors.New("the server is a standby (pg_is_in_recovery)")
 
 // CheckSessions returns ErrPooledByTransaction if two new connections share a backend, or if one of them changes its
 // backend. A pooler reuses the backend that was released last, so that the first queries on them usually find it. The
@@ -99,44 +85,4 @@ func compareBackends(ctx context.Context, a, b *postgresConn) error {
 		}
 	}
 	return nil
-}
-
-// begin sets settings that PostgreSQL accepts as connection parameters but poolers refuse, and remembers the backend.
-// It returns ErrStandby if the server is a standby.
-func (c *postgresConn) begin(ctx context.Context, statementTimeout string) (err error) {
-	c.backend, err = c.readBackend(ctx, `SELECT pg_backend_pid(), pg_is_in_recovery(), set_config('statement_timeout', `+
-		pq.QuoteLiteral(statementTimeout)+`, false)`)
-	return err
-}
-
-// Ping implements driver.Pinger. It returns ErrPooledByTransaction if the connection no longer has its first backend,
-// and ErrStandby if the server is a standby.
-func (c *postgresConn) Ping(ctx context.Context) error {
-	backend, err := c.readBackend(ctx, `SELECT pg_backend_pid(), pg_is_in_recovery()`)
-	if err == nil && backend != c.backend {
-		return ErrPooledByTransaction
-	}
-	return err
-}
-
-// readBackend returns the first column of a query that returns one row: the number of the backend that runs it. The
-// second one is whether the server is a standby; then it returns ErrStandby, and the pool drops the connection.
-func (c *postgresConn) readBackend(ctx context.Context, query string) (pid int64, err error) {
-	rows, err := c.QueryContext(ctx, query, nil)
-	if err != nil {
-		return 0, err
-	}
-	row := make([]driver.Value, len(rows.Columns()))
-	if err = rows.Next(row); err == nil {
-		pid, _ = row[0].(int64)
-		standby, _ := row[1].(bool)
-		if err = rows.Next(row); errors.Is(err, io.EOF) {
-			err = nil
-		}
-		if standby {
-			c.line.broken.Store(true)
-			err = errors.Join(err, ErrStandby)
-		}
-	}
-	return pid, errors.Join(err, rows.Close())
 }
