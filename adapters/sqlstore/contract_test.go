@@ -100,7 +100,7 @@ func sandboxAccounts(t *testing.T, url func(*testing.T) string) {
 
 // TestStoresAreComplete fails if a port of ports.Stores is not implemented: use cases would meet nil.
 func TestStoresAreComplete(t *testing.T) {
-	stores := reflect.ValueOf(new(sqlstore.DB).Stores())
+	stores := reflect.ValueOf(new(sqlstore.Store).Stores())
 	for _, field := range reflect.VisibleFields(stores.Type()) {
 		if !field.Anonymous && stores.FieldByIndex(field.Index).IsNil() {
 			t.Errorf("%s is nil", field.Name)
@@ -115,7 +115,7 @@ func adapter(t *testing.T, url string) contract.Adapter {
 }
 
 // opener opens the database at a URL.
-type opener func(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB
+type opener func(t *testing.T, url string, sealer ports.Sealer) *sqlstore.Store
 
 // adapterBy is adapter with databases that open opens.
 func adapterBy(t *testing.T, url string, open opener) contract.Adapter {
@@ -137,7 +137,7 @@ func adapterBy(t *testing.T, url string, open opener) contract.Adapter {
 	return a
 }
 
-func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
+func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.Store {
 	t.Helper()
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, sealer, sql.OpenDB)

@@ -17,9 +17,9 @@ import (
 // openDeclaring opens a database of PostgreSQL that fails t if a transaction changes what it does not declare: before
 // each commit it compares the workspaces that triggers have noted with those that the stores have declared. On SQLite,
 // which has no such triggers, only the declarations keep what is cached true.
-func openDeclaring(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
+func openDeclaring(t *testing.T, url string, sealer ports.Sealer) *sqlstore.Store {
 	t.Helper()
-	var db *sqlstore.DB
+	var db *sqlstore.Store
 	check := func(conn driver.QueryerContext) {
 		for _, ws := range noted(conn) {
 			if _, settled := db.Generation(identity.WorkspaceID(ws)); settled {

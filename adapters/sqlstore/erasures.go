@@ -15,7 +15,7 @@ import (
 
 // Erasures exports and erases what all areas store about people.
 type Erasures struct {
-	db    *DB
+	db    *Store
 	areas []db.Area
 }
 
@@ -24,7 +24,7 @@ var _ ports.Erasures = (*Erasures)(nil)
 // Erase implements ports.Erasures. Users are locked before workspaces, as in ChangeAccess.
 func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.UserID,
 	change func(*account.Leaver) (*account.Erasure, error)) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
 		people := tx.Accounts()
 		a, err := people.Access(ctx, by.Org, id)
 		if err != nil {
@@ -77,7 +77,7 @@ func (s *Erasures) Erase(ctx context.Context, by identity.Actor, id identity.Use
 
 // eraseRows runs the erasures of all areas. What refers to others is erased first.
 func (s *Erasures) eraseRows(
-	ctx context.Context, tx *DB, person *db.ErasedPerson, report *account.ErasureReport,
+	ctx context.Context, tx *Store, person *db.ErasedPerson, report *account.ErasureReport,
 ) error {
 	for _, area := range slices.Backward(s.areas) {
 		for _, e := range area.Erasures {
@@ -97,7 +97,7 @@ func (s *Erasures) eraseRows(
 	return nil
 }
 
-func (store *DB) addErasure(ctx context.Context, e *account.Erasure) error {
+func (store *Store) addErasure(ctx context.Context, e *account.Erasure) error {
 	terms, err := json.Marshal(e.Terms)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *Erasures) CompleteErasure(
 }
 
 // endErasure deletes the search terms, and stores the report.
-func (store *DB) endErasure(ctx context.Context, e *account.Erasure, now time.Time) error {
+func (store *Store) endErasure(ctx context.Context, e *account.Erasure, now time.Time) error {
 	report, err := json.Marshal(e.Report)
 	if err != nil {
 		return err

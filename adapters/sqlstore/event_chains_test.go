@@ -21,7 +21,7 @@ import (
 )
 
 // signing opens a database whose events are signed, and a direct connection to it for an attacker.
-func signing(t *testing.T, url string) (db *sqlstore.DB, by identity.Actor, tamper *sqlx.DB) {
+func signing(t *testing.T, url string) (db *sqlstore.Store, by identity.Actor, tamper *sqlx.DB) {
 	t.Helper()
 	db = open(t, url, databases.Keyring(t))
 	db.SignEvents(databases.Digester("key"))
@@ -32,7 +32,7 @@ func signing(t *testing.T, url string) (db *sqlstore.DB, by identity.Actor, tamp
 }
 
 // happen makes a workspace with n events.
-func happen(t *testing.T, db *sqlstore.DB, by identity.Actor, slug string, n int) identity.WorkspaceID {
+func happen(t *testing.T, db *sqlstore.Store, by identity.Actor, slug string, n int) identity.WorkspaceID {
 	t.Helper()
 	w, err := account.NewWorkspace(by, nil, slug, "0")
 	if err == nil {
@@ -46,7 +46,7 @@ func happen(t *testing.T, db *sqlstore.DB, by identity.Actor, slug string, n int
 }
 
 // rename makes one more event of a workspace.
-func rename(ctx context.Context, db *sqlstore.DB, by identity.Actor, ws identity.WorkspaceID, i int) error {
+func rename(ctx context.Context, db *sqlstore.Store, by identity.Actor, ws identity.WorkspaceID, i int) error {
 	_, err := db.Stores().Workspaces.Update(ctx, by, ws, nil, func(w *account.Workspace) error {
 		by.Workspace = ws
 		w.Record(by, "workspace.updated", string(ws), map[string]any{"name": fmt.Sprint(i)})
@@ -55,13 +55,13 @@ func rename(ctx context.Context, db *sqlstore.DB, by identity.Actor, ws identity
 	return err
 }
 
-func link(t *testing.T, db *sqlstore.DB) {
+func link(t *testing.T, db *sqlstore.Store) {
 	t.Helper()
 	require.NoError(t, db.Events().Link(t.Context(), time.Now()))
 }
 
 // verified is what verification finds of a workspace.
-func verified(t *testing.T, db *sqlstore.DB, ws identity.WorkspaceID) (out event.Report) {
+func verified(t *testing.T, db *sqlstore.Store, ws identity.WorkspaceID) (out event.Report) {
 	t.Helper()
 	found := 0
 	if err := db.Events().VerifyChains(t.Context(), ws,
@@ -76,7 +76,7 @@ func verified(t *testing.T, db *sqlstore.DB, ws identity.WorkspaceID) (out event
 }
 
 // verifiedInParts adds up what is found in parts of two links.
-func verifiedInParts(t *testing.T, db *sqlstore.DB, org identity.OrgID, ws identity.WorkspaceID) (sum event.Report) {
+func verifiedInParts(t *testing.T, db *sqlstore.Store, org identity.OrgID, ws identity.WorkspaceID) (sum event.Report) {
 	t.Helper()
 	for after := int64(0); ; {
 		part, err := db.Stores().Events.Verify(t.Context(), org, ws, after, 2)
@@ -133,7 +133,7 @@ func TestEventChains(t *testing.T) {
 				var wg sync.WaitGroup
 				for w := range writers {
 					wg.Go(func() {
-						node := []*sqlstore.DB{db, other}[w%2]
+						node := []*sqlstore.Store{db, other}[w%2]
 						for i := range each {
 							err := rename(t.Context(), node, by, ws, i)
 							if i%5 == 0 {
@@ -206,7 +206,7 @@ func insertAsBefore(t *testing.T, tamper *sqlx.DB, org identity.OrgID, ws identi
 }
 
 // testTampering changes the rows of a chain as an attacker could who can write the database and has no key.
-func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sqlx.DB) {
+func testTampering(t *testing.T, db *sqlstore.Store, by identity.Actor, tamper *sqlx.DB) {
 	third := `(SELECT id FROM (SELECT id FROM events WHERE workspace_id = ? AND chain_seq = 3) AS third)`
 	for name, tt := range map[string]struct {
 		statements []string // each is given the workspace for its one ?

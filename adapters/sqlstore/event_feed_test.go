@@ -124,11 +124,11 @@ func seqsOf(f event.Feed) (seqs []int64) {
 }
 
 // followsAll lets 8 writers on two nodes write, and 3 readers follow until each has read everything.
-func followsAll(t *testing.T, db, other *sqlstore.DB, by identity.Actor) {
+func followsAll(t *testing.T, db, other *sqlstore.Store, by identity.Actor) {
 	other.SignEvents(databases.Digester("key"))
 	ws := happen(t, db, by, "followed", 1)
 	const writers, each, readers = 8, 10, 3
-	nodes := []*sqlstore.DB{db, other}
+	nodes := []*sqlstore.Store{db, other}
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {

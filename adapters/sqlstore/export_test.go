@@ -11,21 +11,23 @@ import (
 )
 
 // BoundScans makes every page of a filtered list end after n rows that it examined.
-func BoundScans(store *DB, n int) {
+func BoundScans(store *Store, n int) {
 	store.Scans = db.ScanBounds{Templates: n, Keys: n, Presences: n, Events: n}
 }
 
 // Exec runs a statement that no store has.
-func Exec(ctx context.Context, store *DB, query string, args ...any) error {
+func Exec(ctx context.Context, store *Store, query string, args ...any) error {
 	_, err := store.Exec(ctx, query, args...)
 	return err
 }
 
 // InTx runs fn in a transaction.
-func InTx(ctx context.Context, store *DB, fn func(tx *DB) error) error { return store.inTx(ctx, fn) }
+func InTx(ctx context.Context, store *Store, fn func(tx *Store) error) error {
+	return store.inTx(ctx, fn)
+}
 
 // NoteLost notes that the holder of a reference lost its prompt, as a node does that has read so.
-func NoteLost(ctx context.Context, store *DB, by identity.Actor, r prompt.Reference, owner identity.UserID) error {
+func NoteLost(ctx context.Context, store *Store, by identity.Actor, r prompt.Reference, owner identity.UserID) error {
 	return prompts.NewStore(store.DB).NoteReference(ctx, by, r, owner, true)
 }
 

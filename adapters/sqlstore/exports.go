@@ -77,7 +77,7 @@ func (s *Erasures) exportEvents(
 }
 
 // exportRows reads at most limit rows of any shape, and whether there are more.
-func (store *DB) exportRows(
+func (store *Store) exportRows(
 	ctx context.Context, limit int, query string, args ...any,
 ) (found []map[string]any, isTruncated bool, err error) {
 	rows, err := store.Rows(ctx, query, append(args, limit+1)...)

@@ -8,13 +8,13 @@ import (
 )
 
 // SealedBy returns the value that the keyring must be able to open; nil if no start has stored one.
-func (store *DB) SealedBy(ctx context.Context) (check []byte, err error) {
+func (store *Store) SealedBy(ctx context.Context) (check []byte, err error) {
 	_, err = store.Get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)
 	return check, err
 }
 
 // Orgs returns the permanent identifiers of all orgs that were ever configured, by slug.
-func (store *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
+func (store *Store) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 	var rows []struct {
 		ID   identity.OrgID `db:"id"`
 		Slug string         `db:"slug"`
@@ -28,9 +28,9 @@ func (store *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
 }
 
 // EnsureOrgs gives every configured org a permanent identifier, and returns the identifiers by slug.
-func (store *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identity.OrgID, error) {
+func (store *Store) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identity.OrgID, error) {
 	ids := map[string]identity.OrgID{}
-	return ids, store.inTx(ctx, func(tx *DB) error {
+	return ids, store.inTx(ctx, func(tx *Store) error {
 		for _, slug := range slugs {
 			if _, err := tx.Exec(ctx, `INSERT INTO orgs (id, slug) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`,
 				id.New(identity.OrgPrefix), slug); err != nil {
@@ -46,7 +46,7 @@ func (store *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]ide
 }
 
 // Empty reports whether there is no account yet, as in a new deployment.
-func (store *DB) Empty(ctx context.Context) (bool, error) {
+func (store *Store) Empty(ctx context.Context) (bool, error) {
 	var one int
 	found, err := store.Get(ctx, &one, `SELECT 1 FROM users LIMIT 1`)
 	return !found, err
@@ -54,7 +54,7 @@ func (store *DB) Empty(ctx context.Context) (bool, error) {
 
 // OnlyPerson returns the e-mail address of the only person in all orgs; empty if there is no person or more
 // than one.
-func (store *DB) OnlyPerson(ctx context.Context) (email string, err error) {
+func (store *Store) OnlyPerson(ctx context.Context) (email string, err error) {
 	_, err = store.Get(ctx, &email, `SELECT COALESCE(MIN(email), '') FROM users WHERE NOT service HAVING COUNT(*) = 1`)
 	return email, err
 }

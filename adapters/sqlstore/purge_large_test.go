@@ -26,7 +26,7 @@ import (
 const purgeDay = 24 * time.Hour
 
 // openWatched is open with a hook for each statement.
-func openWatched(t *testing.T, url string, timeout time.Duration, before statements.Hook) *sqlstore.DB {
+func openWatched(t *testing.T, url string, timeout time.Duration, before statements.Hook) *sqlstore.Store {
 	t.Helper()
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: timeout}, databases.Keyring(t),
@@ -288,7 +288,7 @@ func TestNodesTakeTurnsToSweep(t *testing.T) {
 		}
 		for _, step := range []struct {
 			name string
-			db   *sqlstore.DB
+			db   *sqlstore.Store
 			at   time.Duration
 			want bool
 		}{

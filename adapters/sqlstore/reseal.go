@@ -7,7 +7,7 @@ import (
 )
 
 // Reseal seals what all areas store sealed again, in small steps.
-func (store *DB) Reseal(ctx context.Context, r *db.Resealing) error {
+func (store *Store) Reseal(ctx context.Context, r *db.Resealing) error {
 	if err := store.ResealFingerprintKey(ctx, r); err != nil {
 		return err
 	}

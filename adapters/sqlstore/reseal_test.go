@@ -101,7 +101,7 @@ func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 }
 
 // withConnection returns a database with one connection, and its owner.
-func withConnection(t *testing.T, url string) (*sqlstore.DB, identity.Actor, *connection.Connection) {
+func withConnection(t *testing.T, url string) (*sqlstore.Store, identity.Actor, *connection.Connection) {
 	t.Helper()
 	db := open(t, url, databases.Keyring(t))
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})

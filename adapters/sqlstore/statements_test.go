@@ -28,7 +28,7 @@ import (
 // watchedTeam is a team in a database whose statements are logged.
 type watchedTeam struct {
 	*fixture.Team
-	db   *sqlstore.DB
+	db   *sqlstore.Store
 	sent *statements.Log
 	s    ports.Stores
 }

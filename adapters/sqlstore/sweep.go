@@ -17,7 +17,7 @@ import (
 // Sweep removes rows that are no longer needed: those that expire, events that are older than eventsKept, and
 // workspaces that can no longer be restored. It works in small transactions, so that other writers do not have to wait.
 // An error in one kind of rows does not keep the others.
-func (store *DB) Sweep(ctx context.Context, now time.Time, eventsKept time.Duration) error {
+func (store *Store) Sweep(ctx context.Context, now time.Time, eventsKept time.Duration) error {
 	var failures []error
 	note := func(name string, err error) {
 		if err != nil {
@@ -51,7 +51,7 @@ var tablesOf = func() map[string][]db.Table {
 
 // remove removes the rows of a table that meet a condition, in batches, and before each of them the rows that belong to
 // it.
-func (store *DB) remove(ctx context.Context, table, key, condition string, args ...any) error {
+func (store *Store) remove(ctx context.Context, table, key, condition string, args ...any) error {
 	children := tablesOf[table]
 	if len(children) == 0 {
 		return store.InBatches(ctx, `DELETE FROM `+table+` WHERE (`+key+`) IN (SELECT `+key+` FROM `+table+` WHERE `+
@@ -82,7 +82,7 @@ func (store *DB) remove(ctx context.Context, table, key, condition string, args 
 // purgeWorkspaces removes workspaces that were deleted before a time, with all their content, and the programs that
 // were members only there. Their events stay as long as all events do. An error in one workspace does not keep the
 // others.
-func (store *DB) purgeWorkspaces(ctx context.Context, end time.Time) error {
+func (store *Store) purgeWorkspaces(ctx context.Context, end time.Time) error {
 	var ids []identity.WorkspaceID
 	if err := store.List(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`,
 		db.Micros(end)); err != nil {
@@ -97,7 +97,7 @@ func (store *DB) purgeWorkspaces(ctx context.Context, end time.Time) error {
 	return errors.Join(failures...)
 }
 
-func (store *DB) purgeWorkspace(ctx context.Context, id identity.WorkspaceID) error {
+func (store *Store) purgeWorkspace(ctx context.Context, id identity.WorkspaceID) error {
 	remove := func(tables []db.Table) error {
 		for _, t := range tables {
 			if err := store.remove(ctx, t.Name, t.Key, t.Owner+` = ?`, id); err != nil {
@@ -127,7 +127,7 @@ type Overdue struct {
 }
 
 // Overdue returns how many deleted workspaces and templates are kept a day longer than they can be restored.
-func (store *DB) Overdue(ctx context.Context, now time.Time) (o Overdue, err error) {
+func (store *Store) Overdue(ctx context.Context, now time.Time) (o Overdue, err error) {
 	const day = 24 * time.Hour
 	workspacesBefore, templatesBefore := db.Micros(now.Add(-account.RestoreWithin-day)),
 		db.Micros(now.Add(-access.RestoreWithin-day))
@@ -140,7 +140,7 @@ func (store *DB) Overdue(ctx context.Context, now time.Time) (o Overdue, err err
 }
 
 // ClaimSweep reports whether the caller is the one to sweep now: no node has begun to within the interval.
-func (store *DB) ClaimSweep(ctx context.Context, now time.Time, interval time.Duration) (bool, error) {
+func (store *Store) ClaimSweep(ctx context.Context, now time.Time, interval time.Duration) (bool, error) {
 	// a time in the future is that of a clock that was wrong
 	count, err := store.Exec(ctx, `UPDATE keyring SET swept_at = ? WHERE one = 1 AND (swept_at <= ? OR swept_at > ?)`,
 		db.Micros(now), db.Micros(now.Add(-interval)), db.Micros(now))

@@ -108,7 +108,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 					func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 			}
 		}
-		of := func(db *sqlstore.DB, ws identity.WorkspaceID) quota.Amounts {
+		of := func(db *sqlstore.Store, ws identity.WorkspaceID) quota.Amounts {
 			t.Helper()
 			used, err := db.Stores().Usage.Amounts(t.Context(), ws, fixture.At)
 			require.NoError(t, err)

@@ -41,7 +41,7 @@ func TestAPostponedJobIsQueuedForSoonAndCountsAsNoFailure(t *testing.T) {
 // there are slots, and then a payment's and a source's of others.
 func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 	const refresh, events = job.Kind("source.refresh"), job.Kind("payment.events")
-	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+	onEach(t, func(t *testing.T, node func() *sqlstore.Store) {
 		db := node()
 		ids, err := db.EnsureOrgs(t.Context(), []string{"busy", "victim"})
 		require.NoError(t, err)

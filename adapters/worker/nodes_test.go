@@ -27,14 +27,14 @@ import (
 const soon = proof.Patience
 
 // onEach runs a test with a function that opens one database, as each node does for itself.
-func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
+func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.Store)) {
 	for engine, database := range map[string]func() string{
 		"on SQLite":     func() string { return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db")) },
 		"on PostgreSQL": func() string { return migrated.Postgres(t) },
 	} {
 		t.Run(engine, func(t *testing.T) {
 			url := database()
-			test(t, func() *sqlstore.DB {
+			test(t, func() *sqlstore.Store {
 				db, closeDB, err := sqlstore.Open(t.Context(),
 					sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience},
 					nil, sql.OpenDB)
@@ -47,7 +47,7 @@ func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
 }
 
 // enqueue queues one job for each subject, and returns who did.
-func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) identity.Actor {
+func enqueue(t *testing.T, db *sqlstore.Store, subjects ...string) identity.Actor {
 	t.Helper()
 	ids, err := db.EnsureOrgs(t.Context(), []string{"org"})
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func work(t *testing.T, queue ports.JobQueue, p job.Policy,
 
 func TestTwoNodesRunEachJobOnce(t *testing.T) {
 	const count = 200
-	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+	onEach(t, func(t *testing.T, node func() *sqlstore.Store) {
 		subjects := make([]string, count)
 		for i := range subjects {
 			subjects[i] = fmt.Sprint("subject ", i)
@@ -84,7 +84,7 @@ func TestTwoNodesRunEachJobOnce(t *testing.T) {
 		var left sync.WaitGroup
 		left.Add(count)
 		var share [2]atomic.Int64
-		for i, db := range []*sqlstore.DB{one, two} {
+		for i, db := range []*sqlstore.Store{one, two} {
 			work(t, jobs.NewQueue(db.DB), job.Policy{Limit: soon, Attempts: 1},
 				func(_ context.Context, _ identity.Actor, subject string) error {
 					if _, twice := runs.LoadOrStore(subject, i); twice {
@@ -124,7 +124,7 @@ func (f *fallen) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 
 func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 	p := job.Policy{Limit: 5 * time.Second, Attempts: 3} // more than a busy machine needs for the next run
-	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+	onEach(t, func(t *testing.T, node func() *sqlstore.Store) {
 		db := node()
 		enqueue(t, db, "a")
 		dies := &fallen{JobQueue: jobs.NewQueue(db.DB)}
@@ -156,7 +156,7 @@ func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 
 func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
 	const count, writes = 100, 100
-	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+	onEach(t, func(t *testing.T, node func() *sqlstore.Store) {
 		db := node()
 		subjects := make([]string, count)
 		for i := range subjects {

@@ -76,7 +76,7 @@ func (b *backupCommand) Run(p *process) error {
 			"file elsewhere.\n", b.File, c.Keyring.KeyFile)
 }
 
-func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlstore.DB) error {
+func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlstore.Store) error {
 	writer := gzip.NewWriter(out)
 	archive := tar.NewWriter(writer)
 	scratch, err := os.MkdirTemp(filepath.Dir(c.Database.File()), "backup-")

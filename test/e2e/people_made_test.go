@@ -50,13 +50,13 @@ func grantOf(t *testing.T, command string, flags []string) (g grant) {
 // process of the deployment begins or ends, which may replace the database, or be the last to close it.
 type openStore struct {
 	mu    sync.Mutex
-	db    *sqlstore.DB
+	db    *sqlstore.Store
 	close func()  // nil: the store is not open
 	asked *sql.DB // nil: it is not open
 }
 
 // open returns the store. The caller must hold its lock.
-func (o *openStore) open(ctx context.Context, d *deployment) (*sqlstore.DB, error) {
+func (o *openStore) open(ctx context.Context, d *deployment) (*sqlstore.Store, error) {
 	if o.close != nil {
 		return o.db, nil
 	}
@@ -132,7 +132,7 @@ func accountsOf(s ports.Stores) *accounts.Service {
 }
 
 // signsEvents makes db sign events as the program does: others are not told of events without a signature.
-func (d *deployment) signsEvents(ctx context.Context, db *sqlstore.DB) error {
+func (d *deployment) signsEvents(ctx context.Context, db *sqlstore.Store) error {
 	ring, err := seal.Open(seal.Config{KeyFile: d.keyFile()})
 	if err != nil {
 		return err

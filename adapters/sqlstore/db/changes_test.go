@@ -24,7 +24,7 @@ import (
 )
 
 // without changes a table by a transaction that records no event.
-func without(db *sqlstore.DB, statement string) func() error {
+func without(db *sqlstore.Store, statement string) func() error {
 	return func() error { return core.Exec(context.Background(), db.DB, statement) }
 }
 

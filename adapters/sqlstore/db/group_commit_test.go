@@ -153,7 +153,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 }
 
 // awaitWaiting waits until n transactions wait for SQLite's writer.
-func awaitWaiting(t *testing.T, db *sqlstore.DB, n int) {
+func awaitWaiting(t *testing.T, db *sqlstore.Store, n int) {
 	t.Helper()
 	for late := time.Now().Add(proof.Patience); core.Waiting(db.DB) < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {

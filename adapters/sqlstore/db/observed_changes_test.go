@@ -24,9 +24,9 @@ import (
 // looker is a process that looks for the changes of another one: a node on PostgreSQL, or a server on SQLite, whose
 // connections are as foreign to those of the other pool as to those of a command.
 type looker struct {
-	there *sqlstore.DB
+	there *sqlstore.Store
 	owned
-	here *sqlstore.DB
+	here *sqlstore.Store
 	sent *statements.Log // by here
 	url  string
 }

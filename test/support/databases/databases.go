@@ -90,7 +90,7 @@ func Keyring(t *testing.T) ports.Sealer {
 }
 
 // Watched opens a database whose statements a log keeps.
-func Watched(t *testing.T, url string) (*sqlstore.DB, *statements.Log) {
+func Watched(t *testing.T, url string) (*sqlstore.Store, *statements.Log) {
 	t.Helper()
 	sent := new(statements.Log)
 	db, closeDB, err := sqlstore.Open(t.Context(),

@@ -81,7 +81,7 @@ func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Find
 }
 
 // checkKeyring checks that a keyring opens the secrets of the database. The keyring is nil if there is no key file.
-func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB) Finding {
+func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.Store) Finding {
 	var check []byte
 	if db != nil {
 		var err error
@@ -104,7 +104,7 @@ func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db 
 }
 
 // checkConnections compares the connections that the nodes may open with PostgreSQL's limits.
-func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Finding {
+func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.Store) Finding {
 	found, err := db.ServerLimits(ctx)
 	if err != nil {
 		return Failed("connections", err)
@@ -122,7 +122,7 @@ func checkConnections(ctx context.Context, c configs.Config, db *sqlstore.DB) Fi
 }
 
 // checkClock compares the clock of this machine with the database's.
-func checkClock(ctx context.Context, db *sqlstore.DB) Finding {
+func checkClock(ctx context.Context, db *sqlstore.Store) Finding {
 	offset, isKnown, err := node.ClockOffset(ctx, db)
 	switch {
 	case err != nil:
@@ -138,7 +138,7 @@ func checkClock(ctx context.Context, db *sqlstore.DB) Finding {
 	return Passed("clock", "differs from the database's by %s", offset.Abs().Round(time.Millisecond))
 }
 
-func checkPeople(ctx context.Context, db *sqlstore.DB, createPerson string) Finding {
+func checkPeople(ctx context.Context, db *sqlstore.Store, createPerson string) Finding {
 	empty, err := db.Empty(ctx)
 	switch {
 	case err != nil:
@@ -151,7 +151,7 @@ func checkPeople(ctx context.Context, db *sqlstore.DB, createPerson string) Find
 
 // checkJobs reports the state of the queue. Failed jobs, and jobs that wait because no server runs, do not fail the
 // check.
-func checkJobs(ctx context.Context, db *sqlstore.DB) Finding {
+func checkJobs(ctx context.Context, db *sqlstore.Store) Finding {
 	now := time.Now()
 	b, err := jobs.NewQueue(db.DB).Backlog(ctx, now)
 	if err != nil {
@@ -170,7 +170,7 @@ func checkJobs(ctx context.Context, db *sqlstore.DB) Finding {
 }
 
 // checkRemovals reports deleted objects that the hourly removal should have removed.
-func checkRemovals(ctx context.Context, db *sqlstore.DB) Finding {
+func checkRemovals(ctx context.Context, db *sqlstore.Store) Finding {
 	found, err := db.Overdue(ctx, time.Now())
 	switch {
 	case err != nil:
@@ -189,7 +189,7 @@ const namedKeys = 20
 
 // checkServiceKeys reports service keys with a role that the person who is responsible for them has lost: before
 // release 0.3.0, only a removal ended keys.
-func checkServiceKeys(ctx context.Context, db *sqlstore.DB) Finding {
+func checkServiceKeys(ctx context.Context, db *sqlstore.Store) Finding {
 	ids, count, err := db.Accounts().KeysAbove(ctx, time.Now(), namedKeys)
 	switch {
 	case err != nil:
@@ -209,7 +209,7 @@ func checkServiceKeys(ctx context.Context, db *sqlstore.DB) Finding {
 }
 
 // checkRules checks that the workspaces that claim rules name exist.
-func checkRules(ctx context.Context, c configs.Config, db *sqlstore.DB) Finding {
+func checkRules(ctx context.Context, c configs.Config, db *sqlstore.Store) Finding {
 	ids, err := db.Orgs(ctx)
 	if err != nil {
 		return Failed("claim rules", err)

@@ -33,7 +33,7 @@ func newClock(registry prometheus.Registerer) *clock {
 // ClockOffset returns how far the clock of this machine is ahead of the database's. isKnown is false on SQLite, which
 // has
 // no clock, and if the database took too long.
-func ClockOffset(ctx context.Context, db *sqlstore.DB) (offset time.Duration, isKnown bool, err error) {
+func ClockOffset(ctx context.Context, db *sqlstore.Store) (offset time.Duration, isKnown bool, err error) {
 	start := time.Now()
 	clock, err := db.Clock(ctx)
 	took := time.Since(start)

@@ -26,7 +26,7 @@ import (
 type Core struct {
 	Config   configs.Config
 	Keyring  *seal.Keyring
-	DB       *sqlstore.DB
+	DB       *sqlstore.Store
 	Orgs     *Orgs
 	External External
 	Services application.Services // on the stores of DB
@@ -72,7 +72,7 @@ func CreateKeyFile(c configs.Config) error {
 // NewDatabase opens the database, migrates it, and returns an error if its data was sealed with another keyring.
 func NewDatabase(
 	ctx context.Context, c configs.Config, ring OpenedKeyring,
-) (db *sqlstore.DB, closeAll func(), err error) {
+) (db *sqlstore.Store, closeAll func(), err error) {
 	defer func() {
 		if err != nil && ring.isNew {
 			_ = os.Remove(c.Keyring.KeyFile)
@@ -115,7 +115,7 @@ func KeyFileMissing(c configs.Config) error {
 }
 
 // lostKeyring returns an error that lists the data that cannot be recovered without its keyring.
-func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring OpenedKeyring, cause error) error {
+func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.Store, ring OpenedKeyring, cause error) error {
 	n, err := connections.Credentials(ctx, db.DB)
 	if err != nil {
 		return errors.Join(cause, err)
@@ -142,7 +142,7 @@ func OpenPool(c driver.Connector) *sql.DB {
 }
 
 // NewStores returns the stores of db.
-func NewStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
+func NewStores(db *sqlstore.Store) ports.Stores { return db.Stores() }
 
 // NewServices returns the use cases on the stores of the pool. One of them receives the events of sandboxes.
 func NewServices(bind application.Bind, stores ports.Stores, external External) application.Services {

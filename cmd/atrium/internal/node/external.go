@@ -49,7 +49,7 @@ type External struct {
 
 // NewExternal returns the dependencies that a configuration names. Call the returned function to end its children.
 func NewExternal(
-	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *Orgs, signals ports.PresenceSignals,
+	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.Store, o *Orgs, signals ports.PresenceSignals,
 	mailer ports.Mailer, log *slog.Logger,
 ) (External, func(), error) {
 	envelope, err := seal.NewEnvelope(ring, func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) })
@@ -130,7 +130,7 @@ type sandboxedReaders struct {
 
 // tenantOf returns the tenant whose share of the children a workspace uses: the person who created it, together with
 // that person's other workspaces, or the workspace itself if the system or an operator of the org created it.
-func tenantOf(db *sqlstore.DB) confine.TenantOf {
+func tenantOf(db *sqlstore.Store) confine.TenantOf {
 	return func(ctx context.Context, ws identity.WorkspaceID) (confine.Tenant, error) {
 		org, maker, err := db.Accounts().Maker(ctx, ws)
 		return confine.Tenant{Org: org, Person: cmp.Or(string(maker), string(ws))}, err

@@ -39,7 +39,7 @@ type Gateways struct {
 
 // newGateways returns the gateways of a configuration.
 func newGateways(
-	ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *Orgs,
+	ctx context.Context, c configs.Config, db *sqlstore.Store, envelope *seal.Envelope, o *Orgs,
 ) (*Gateways, error) {
 	g := &Gateways{accounts: sqlpayments.NewSandboxAccounts(db.DB), mac: func(text string) string {
 		// Two fingerprints, since each is cut to 64 bits.

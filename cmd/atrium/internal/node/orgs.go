@@ -20,11 +20,11 @@ type Orgs struct {
 	registries atomic.Pointer[map[identity.OrgID]*chat.Registry]
 	sources    atomic.Pointer[map[identity.OrgID]configs.SourceOffer]
 	quotas     atomic.Pointer[map[identity.OrgID]quota.Amounts]
-	db         *sqlstore.DB
+	db         *sqlstore.Store
 }
 
 // NewOrgs returns the orgs of a configuration. It stores those that are new.
-func NewOrgs(ctx context.Context, c configs.Config, db *sqlstore.DB) (*Orgs, error) {
+func NewOrgs(ctx context.Context, c configs.Config, db *sqlstore.Store) (*Orgs, error) {
 	o := &Orgs{db: db}
 	return o, o.load(ctx, c)
 }

@@ -19,7 +19,7 @@ func steady(start time.Time) func() time.Time {
 
 // NewPresenceSignals returns the signals that tell nodes about changed presences: through Redis if it is configured,
 // else through PostgreSQL. It returns nil on SQLite, which has no other nodes.
-func NewPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignals, func(), error) {
+func NewPresenceSignals(c configs.Config, db *sqlstore.Store) (ports.PresenceSignals, func(), error) {
 	switch {
 	case db.Engine() != "postgres":
 		return nil, func() {}, nil

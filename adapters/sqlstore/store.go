@@ -4,12 +4,13 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/accounts"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// DB is a database, or one transaction on it, with the statements of all areas.
-type DB struct{ *db.DB }
+// Store is a database, or one transaction on it, with the statements of all areas.
+type Store struct{ *db.DB }
 
 // Config configures the database and the limits of its use.
 type Config = db.Config
@@ -25,21 +26,21 @@ var (
 
 // Open connects and brings the schema up to date. The returned function closes every connection. sealer is for
 // responses under an Idempotency-Key that contain a secret.
-func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*DB, func(), error) {
+func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*Store, func(), error) {
 	return withAreas(db.Open(ctx, c, sealer, pool))
 }
 
 // Inspect opens a database read-only: it creates and changes nothing. It returns fs.ErrNotExist if a SQLite
 // database does not exist yet. The returned function closes it.
-func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) {
+func Inspect(ctx context.Context, c Config, pool OpenPool) (*Store, func(), error) {
 	return withAreas(db.Inspect(ctx, c, pool))
 }
 
-func withAreas(d *db.DB, closeDB func(), err error) (*DB, func(), error) {
+func withAreas(d *db.DB, closeDB func(), err error) (*Store, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &DB{d}, closeDB, nil
+	return &Store{d}, closeDB, nil
 }
 
 // HasSchema reports whether Atrium has ever created its tables in the database. It returns fs.ErrNotExist if a SQLite
@@ -49,6 +50,9 @@ func HasSchema(ctx context.Context, c Config, pool OpenPool) (bool, error) {
 }
 
 // inTx runs fn in a transaction, and commits if fn succeeds; see db.DB.InTx.
-func (store *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
-	return store.InTx(ctx, func(tx *db.DB) error { return fn(&DB{tx}) })
+func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
+	return store.InTx(ctx, func(tx *db.DB) error { return fn(&Store{tx}) })
 }
+
+// Accounts returns the people, their workspaces and credentials.
+func (store *Store) Accounts() *accounts.Store { return accounts.NewStore(store.DB) }

@@ -36,7 +36,7 @@ var areas = []db.Area{
 }
 
 // Stores returns every store on db.
-func (store *DB) Stores() ports.Stores {
+func (store *Store) Stores() ports.Stores {
 	s := ports.Stores{Atomic: store}
 	for _, area := range areas {
 		if area.AddStores != nil {
@@ -56,21 +56,18 @@ var eventHooks = &events.Hooks{
 	},
 }
 
-// Accounts returns the people, their workspaces and credentials.
-func (store *DB) Accounts() *accounts.Store { return accounts.NewStore(store.DB) }
-
 // Events returns the audit trail.
-func (store *DB) Events() *events.Store { return events.NewStore(store.DB, eventHooks) }
+func (store *Store) Events() *events.Store { return events.NewStore(store.DB, eventHooks) }
 
 // Atomically implements ports.Atomic.
-func (store *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
-	return store.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
+func (store *Store) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
+	return store.inTx(ctx, func(tx *Store) error { return fn(tx.Stores()) })
 }
 
 // NewIdempotency returns the responses by Idempotency-Key. What they are the responses to uses all stores.
-func NewIdempotency(store *DB) *idempotency.Store {
-	return idempotency.NewStore(store.DB, func(tx *db.DB) ports.Stores { return (&DB{tx}).Stores() })
+func NewIdempotency(store *Store) *idempotency.Store {
+	return idempotency.NewStore(store.DB, func(tx *db.DB) ports.Stores { return (&Store{tx}).Stores() })
 }
 
 // NewWebhookQueue returns the queue of webhooks, which queues jobs too.
-func NewWebhookQueue(store *DB) *webhooks.Queue { return webhooks.NewQueue(store.DB, jobs.Enqueue) }
+func NewWebhookQueue(store *Store) *webhooks.Queue { return webhooks.NewQueue(store.DB, jobs.Enqueue) }
