@@ -37,6 +37,7 @@ type Config struct {
 	Log         Log
 	Events      Events
 	Connections Connections
+	Replies     Replies
 	Payments    CardTesting
 	Children    Children
 	BaseDomain  string // {slug}.{BaseDomain} is a host of each org; empty: only listed hosts are
@@ -67,6 +68,12 @@ type Connections struct {
 	// RefreshInterval is the minimum time between the end of a data source's refresh and the next one that a caller
 	// requests.
 	RefreshInterval time.Duration
+}
+
+// Replies says how long the endpoints of chats may take for one answer.
+type Replies struct {
+	MaxDuration     time.Duration
+	ProgressTimeout time.Duration // without text, reasoning or a call of a tool
 }
 
 // CardTesting says how often workspaces of any org may try cards.
@@ -220,6 +227,7 @@ func defaults() Config {
 			PreviewLimits:   connection.PreviewLimits{WorkspacePerMinute: 60, TargetPerHour: 1800},
 			RefreshInterval: 30 * time.Second,
 		},
+		Replies: Replies{MaxDuration: 10 * time.Minute, ProgressTimeout: 2 * time.Minute},
 		Payments: CardTesting{CardLimits: payment.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3,
 			DeclinesPerDay: 10, InvalidCodesPerHour: 10}},
 		Children: Children{Confine: BestEffort},

@@ -30,6 +30,8 @@ func (c *Config) validate(found *problems) {
 	oneOf(found, "log.format", c.Log.Format, "text", "json")
 	inRange(found, "events.retention", c.Events.Retention, day, 3650*day, "1d to 3650d")
 	oneOf(found, "children.confine", c.Children.Confine, BestEffort, Strict)
+	inRange(found, "replies.max_duration", c.Replies.MaxDuration, 10*time.Second, time.Hour, "10s to 1h")
+	inRange(found, "replies.progress_timeout", c.Replies.ProgressTimeout, 5*time.Second, time.Hour, "5s to 1h")
 	c.validateConnections(found)
 	c.validatePayments(found)
 	c.validateOrgs(found)

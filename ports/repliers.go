@@ -13,10 +13,10 @@ import (
 // Replier asks an organisation's endpoint to answer a visitor. There is one per kind of connection that answers.
 type Replier interface {
 	// Reply sends a request through the target's egress policy, and calls yield with each piece of the answer as it
-	// arrives, in UTF-8. It follows no redirect. It ends within a second of its context's end. If yield returns an
-	// error, Reply ends with it. Other errors are a embed.ReplyFailure, wrapped with a cause that is only for the log;
-	// it contains nothing that the endpoint sent, and no part of the credential.
-	Reply(ctx context.Context, target Target, r ReplyRequest, yield func(text string) error) error
+	// arrives. It follows no redirect. It ends within a second of its context's end. If yield returns an error, Reply
+	// ends with it. Other errors are an embed.ReplyFailure, wrapped with a cause that is only for the log; it contains
+	// nothing that the endpoint sent, and no part of the credential.
+	Reply(ctx context.Context, target Target, r ReplyRequest, yield func(embed.Piece) error) error
 }
 
 // ReplyRequest is what an endpoint answers.

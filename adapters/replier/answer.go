@@ -3,8 +3,10 @@ package replier
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -19,41 +21,45 @@ import (
 // maxLine is the longest line of a stream, and the longest answer in one piece, in bytes.
 const maxLine = 1 << 20
 
-// errSilent ends a request whose endpoint sends nothing.
+// errSilent ends a request whose endpoint sends nothing, or only signs of life.
 var errSilent = errors.New("the endpoint sent nothing for too long")
 
-// piece is the part of an event of a stream, or of an answer in one piece, that is for the visitor.
-type piece struct {
-	text   string
-	isLast bool
+// part is the part of a stream's event, or of an answer in one piece, that matters to visitors.
+type part struct {
+	pieces      []embed.Piece
+	hasProgress bool   // also without pieces, as when the model calls a tool
+	reason      string // why the answer ended; empty if it goes on
 }
 
 // reader reads an event's data, or an answer in one piece. It returns an error if the data has another shape, or if it
 // reports a failure.
-type reader func(data []byte) (piece, error)
+type reader func(data []byte) (part, error)
 
-// relay sends a request, and passes the texts of its answer to each.
+// exchange is a request, and how its response is read.
+type exchange struct {
+	request func(context.Context) (*http.Request, error)
+	event   reader // of a stream's events
+	whole   reader // of an answer in one piece
+}
+
+// relay sends a request, and passes the pieces of its answer to yield.
 func (p *pool) relay(
-	ctx context.Context, target ports.Target, l Limits, request func(context.Context) (*http.Request, error),
-	event, readAll reader, handle func(string) error,
+	ctx context.Context, target ports.Target, l Limits, e exchange, yield func(embed.Piece) error,
 ) error {
 	callCtx, cancel := context.WithTimeout(ctx, l.Total)
 	defer cancel()
 	callCtx, silence := context.WithCancelCause(callCtx)
 	defer silence(nil)
-	patience := time.AfterFunc(l.Silence, func() { silence(errSilent) })
-	defer patience.Stop()
-	a := &answer{each: func(text string) error {
-		patience.Stop() // a slow visitor does not count as a silent endpoint
-		defer patience.Reset(l.Silence)
-		return handle(text)
-	}}
-	err := p.receive(callCtx, cancel, target, l, request, event, readAll, a)
+	a := newAnswer(l, yield, func() { silence(errSilent) })
+	defer a.pause()
+	err := p.receive(callCtx, cancel, target, e, a)
 	switch {
-	case err == nil, a.refused != nil:
+	case a.refused != nil:
 		return a.refused
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case err == nil, a.reason != "" && callCtx.Err() != nil:
+		return a.check()
 	case callCtx.Err() != nil:
 		return failed(embed.ReplyTimeout, connection.QueryTimeout)
 	}
@@ -70,11 +76,8 @@ func (p *pool) relay(
 	return failed(embed.ReplyFailed, code)
 }
 
-func (p *pool) receive(
-	ctx context.Context, abandon func(), target ports.Target, l Limits,
-	request func(context.Context) (*http.Request, error), event, readAll reader, a *answer,
-) error {
-	r, err := request(ctx)
+func (p *pool) receive(ctx context.Context, abandon func(), target ports.Target, e exchange, a *answer) error {
+	r, err := e.request(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,42 +96,88 @@ func (p *pool) receive(
 	if code := codeOfStatus(response.StatusCode); code != "" {
 		return failed(embed.ReplyFailed, code)
 	}
-	body := &limited{response.Body, l.Bytes}
+	body := &limited{response.Body, a.limits.Bytes}
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch media {
 	case "text/event-stream":
-		err := a.events(body, event)
+		err := a.stream(alive{body, a}, e.event)
 		if err == nil {
 			drain(body, abandon)
 		}
 		return err
 	case "application/json":
-		text, err := io.ReadAll(io.LimitReader(body, maxLine+1))
+		text, err := io.ReadAll(io.LimitReader(alive{body, a}, maxLine+1))
 		if err != nil {
 			return err
 		}
 		if len(text) > maxLine {
 			return failed(embed.ReplyTooLarge, connection.ResponseTooLarge)
 		}
-		_, err = a.take(text, readAll)
-		return err
+		return a.take(text, e.whole)
 	}
 	return failed(embed.ReplyFailed, connection.NotThisDatabase)
 }
 
 // answer is the part of an answer that the visitor has received so far.
 type answer struct {
-	each    func(string) error
-	size    int
-	refused error // of each
+	limits   Limits
+	yield    func(embed.Piece) error
+	silence  *time.Timer // without a byte
+	progress *time.Timer
+
+	sizes   map[embed.Part]int // bytes
+	reason  string             // why the answer ended, if the server said it
+	refused error              // of yield
 }
 
-// events reads server-sent events, each with its data in one line.
-func (a *answer) events(body io.Reader, event reader) error {
+func newAnswer(l Limits, yield func(embed.Piece) error, end func()) *answer {
+	return &answer{
+		limits: l, yield: yield, silence: time.AfterFunc(l.Silence, end), progress: time.AfterFunc(l.Progress, end),
+		sizes: map[embed.Part]int{},
+	}
+}
+
+// pause stops the clocks.
+func (a *answer) pause() {
+	a.silence.Stop()
+	a.progress.Stop()
+}
+
+// beat begins the silence again, because a byte has arrived.
+func (a *answer) beat() {
+	if a.reason != "" {
+		a.silence.Reset(a.limits.Close)
+	} else {
+		a.silence.Reset(a.limits.Silence)
+	}
+}
+
+// alive reads the body of an answer, each byte of which is a sign of life.
+type alive struct {
+	io.Reader
+	answer *answer
+}
+
+func (r alive) Read(buffer []byte) (int, error) {
+	n, err := r.Reader.Read(buffer)
+	if n > 0 {
+		r.answer.beat()
+	}
+	return n, err
+}
+
+// stream reads server-sent events, each with its data in one line, until the server closes the stream or sends [DONE].
+// A reason is not the end: some servers send one with each event
+// (https://github.com/QuantumNous/new-api/issues/378).
+func (a *answer) stream(body io.Reader, read reader) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
-	lines.Split(wholeLines)
 	for lines.Scan() {
+		// llama.cpp's server sent failures in a field of this name until September 2025
+		// (https://github.com/ggml-org/llama.cpp/pull/16109).
+		if bytes.HasPrefix(lines.Bytes(), []byte("error:")) {
+			return failed(embed.ReplyFailed, connection.NotThisDatabase)
+		}
 		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
 		if !ok {
 			continue
@@ -139,39 +188,80 @@ func (a *answer) events(body io.Reader, event reader) error {
 		if string(data) == "[DONE]" {
 			return nil
 		}
-		if last, err := a.take(data, event); err != nil || last {
-			return err
+		if err := a.take(data, read); err != nil {
+			return cmp.Or(lines.Err(), err) // it is not valid because it was cut off
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return failed(embed.ReplyTooLarge, connection.ResponseTooLarge)
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); err != nil && a.reason == "" {
 		return err
 	}
-	return failed(embed.ReplyFailed, connection.HostUnreachable) // it ended before the answer did
+	if a.reason == "" {
+		return failed(embed.ReplyFailed, connection.HostUnreachable) // it ended before the answer did
+	}
+	return nil
 }
 
-func (a *answer) take(data []byte, read reader) (last bool, err error) {
-	p, err := read(data)
+// take passes the pieces of an event to the visitor.
+func (a *answer) take(data []byte, read reader) error {
+	e, err := read(data)
 	if err != nil {
-		return false, failed(embed.ReplyFailed, connection.NotThisDatabase)
+		return failed(embed.ReplyFailed, connection.NotThisDatabase)
 	}
-	if p.text == "" {
-		return p.isLast, nil
+	if e.reason != "" {
+		a.reason = e.reason
+		a.beat()
 	}
-	if a.size += len(p.text); a.size > embed.MaxReplied {
-		return false, failed(embed.ReplyTooLarge, connection.ResponseTooLarge)
+	for _, p := range e.pieces {
+		if err := a.pass(p); err != nil {
+			return err
+		}
 	}
-	a.refused = a.each(strings.ToValidUTF8(p.text, "\uFFFD"))
-	return p.isLast, a.refused
+	if e.hasProgress || len(e.pieces) > 0 {
+		a.progress.Reset(a.limits.Progress)
+	}
+	return nil
 }
 
-// wholeLines is bufio.ScanLines without a last line that was cut off.
-func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
-	advance, token, err = bufio.ScanLines(data, false)
-	if advance == 0 && atEOF && string(bytes.TrimSpace(data)) == "data: [DONE]" {
-		return len(data), data, nil
+// pass passes a piece to the visitor. A visitor who reads slowly does not count as a silent endpoint.
+func (a *answer) pass(p embed.Piece) error {
+	if p.Text == "" {
+		return nil
 	}
-	return advance, token, err
+	if a.sizes[p.Part] += len(p.Text); a.sizes[p.Part] > embed.MaxReplied {
+		if p.Part == embed.PartReasoning {
+			return nil
+		}
+		return failed(embed.ReplyTooLarge, connection.ResponseTooLarge)
+	}
+	a.pause()
+	defer a.progress.Reset(a.limits.Progress)
+	defer a.beat()
+	p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+	a.refused = a.yield(p)
+	return a.refused
+}
+
+// check returns an error if the visitor has received nothing that can be shown as an answer.
+func (a *answer) check() error {
+	if a.sizes[embed.PartText]+a.sizes[embed.PartRefusal] > 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", embed.ReplyEmpty, emptiness(a.reason))
+}
+
+// emptiness explains to the log why an answer is empty. It contains nothing that the endpoint sent.
+func emptiness(reason string) string {
+	switch reason {
+	case "tool_calls", "function_call":
+		return "the model only called tools"
+	case "content_filter":
+		return "the server's filter removed the answer"
+	case "length":
+		return "the model used all tokens before it answered"
+	default:
+		return "it has no text"
+	}
 }

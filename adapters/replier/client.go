@@ -35,14 +35,18 @@ type Guard func(target ports.Target, end time.Time, bytes int64) Network
 
 // Limits bound one answer.
 type Limits struct {
-	Silence time.Duration // between two pieces of an answer, and before the first
-	Total   time.Duration // for the whole answer
-	Bytes   int64         // received: each word of an answer has an overhead of some 300 bytes
+	Silence  time.Duration // without a byte, comments included
+	Progress time.Duration // without text, reasoning or a call of a tool: a server can keep a stream open for ever
+	Total    time.Duration // for the whole answer
+	Close    time.Duration // without a byte after the server has said why the answer ended
+	Bytes    int64         // received: each word of an answer has an overhead of some 300 bytes
 }
 
-// DefaultLimits returns the limits of answers.
-func DefaultLimits() Limits {
-	return Limits{Silence: 30 * time.Second, Total: 3 * time.Minute, Bytes: 8 << 20}
+// NewLimits returns the limits of answers that take at most total, and at most progress without progress.
+func NewLimits(total, progress time.Duration) Limits {
+	return Limits{
+		Silence: 30 * time.Second, Progress: progress, Total: total, Close: 2 * time.Second, Bytes: 32 << 20,
+	}
 }
 
 // client returns an HTTP client for one request, which keeps no connection.

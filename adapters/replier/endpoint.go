@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -62,8 +61,9 @@ func conversation(q embed.Question) []turn {
 }
 
 // Reply implements ports.Replier.
-func (e *Endpoint) Reply(ctx context.Context, target ports.Target, r ports.ReplyRequest,
-	handle func(string) error) error {
+func (e *Endpoint) Reply(
+	ctx context.Context, target ports.Target, r ports.ReplyRequest, yield func(embed.Piece) error,
+) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
 		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Config, Messages: conversation(r.Question),
@@ -71,7 +71,7 @@ func (e *Endpoint) Reply(ctx context.Context, target ports.Target, r ports.Reply
 	if r.Visitor != "" {
 		m.Signed = &r.Signed
 	}
-	return e.pool.relay(ctx, target, e.limits, e.request(target, m), readText(false), readText(true), handle)
+	return e.pool.relay(ctx, target, e.limits, exchange{e.request(target, m), readEvent, readAnswer}, yield)
 }
 
 func orNil(s string) *string {
@@ -81,21 +81,28 @@ func orNil(s string) *string {
 	return &s
 }
 
-// readText reads {"text": …}; {"error": …} reports a failure.
-func readText(isComplete bool) reader {
-	return func(data []byte) (piece, error) {
-		var in struct {
-			Text  *string
-			Error json.RawMessage
-		}
-		if err := json.Unmarshal(data, &in); err != nil {
-			return piece{}, err
-		}
-		if in.Error != nil || in.Text == nil {
-			return piece{}, errors.New("no text")
-		}
-		return piece{text: *in.Text, isLast: isComplete}, nil
+// readEvent reads {"text": …}, {"reasoning": …} or {"refusal": …}; {"error": …} reports a failure. Other objects, such as
+// a program's own signs of life, are no part of the answer.
+func readEvent(data []byte) (part, error) {
+	var in struct {
+		Text, Reasoning, Refusal string
+		Error                    json.RawMessage
 	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return part{}, err
+	}
+	if isSet(in.Error) {
+		return part{}, errReported
+	}
+	all := said{Content: content{text: in.Text}, Reasoning: in.Reasoning, Refusal: in.Refusal}
+	return part{pieces: all.pieces()}, nil
+}
+
+// readAnswer reads an answer in one piece.
+func readAnswer(data []byte) (part, error) {
+	e, err := readEvent(data)
+	e.reason = "stop"
+	return e, err
 }
 
 // request returns a function that creates a message's signed request.

@@ -38,7 +38,8 @@ func guard(to ports.Target, end time.Time, most int64) replier.Network {
 		Connect: proof.Patience, Deadline: end, Bytes: most})
 }
 
-var limits = replier.Limits{Silence: proof.Patience, Total: proof.Patience, Bytes: 2 << 20}
+var limits = replier.Limits{Silence: proof.Patience, Progress: proof.Patience, Total: proof.Patience,
+	Close: proof.Patience, Bytes: 2 << 20}
 
 // serve starts an endpoint, and returns targets of both kinds at it.
 func serve(t *testing.T, handler http.HandlerFunc) (endpoint, compatible ports.Target) {
@@ -72,8 +73,8 @@ var request = ports.ReplyRequest{
 // collect returns the answer.
 func collect(ctx context.Context, r ports.Replier, to ports.Target) (string, error) {
 	var text strings.Builder
-	err := r.Reply(ctx, to, request, func(s string) error {
-		text.WriteString(s)
+	err := r.Reply(ctx, to, request, func(p embed.Piece) error {
+		text.WriteString(p.Text)
 		return nil
 	})
 	return text.String(), err
@@ -131,9 +132,9 @@ func TestACompatibleServerGetsACompletion(t *testing.T) {
 	if text != "On its way." || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	if want := `{"model":"small","stream":true,"messages":[{"role":"system","content":"Be brief."},` +
+	if want := `{"max_tokens":9,"messages":[{"role":"system","content":"Be brief."},` +
 		`{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"},{"role":"user","content":"Where?"}],` +
-		`"temperature":0.5,"max_tokens":9}`; body != want {
+		`"model":"small","stream":true,"temperature":0.5}`; body != want {
 		t.Errorf("%s", body)
 	}
 }
@@ -254,7 +255,7 @@ func TestAVisitorWhoLeavesEndsTheRequest(t *testing.T) {
 		close(gone)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	err := replier.NewEndpoint(guard, limits).Reply(ctx, to, request, func(string) error {
+	err := replier.NewEndpoint(guard, limits).Reply(ctx, to, request, func(embed.Piece) error {
 		cancel()
 		return nil
 	})

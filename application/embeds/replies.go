@@ -108,16 +108,22 @@ func (a *Asking) Pass() embed.Pass { return a.pass }
 // Connection returns the connection that replies, for the log.
 func (a *Asking) Connection() connection.ID { return a.reply.Connection }
 
-// Answer relays the message, and passes each piece of the reply to each. Errors are a embed.ReplyFailure with a cause
-// for the log, the error of each, or the context's.
-func (a *Asking) Answer(ctx context.Context, yield func(text string) error) error {
+// Answer relays the message, and passes each piece of the reply to yield, but reasoning only if the template shows it.
+// Errors are an embed.ReplyFailure with a cause for the log, the error of yield, or the context's.
+func (a *Asking) Answer(ctx context.Context, yield func(embed.Piece) error) error {
+	visible := func(p embed.Piece) error {
+		if p.Part == embed.PartReasoning && !a.reply.ShowReasoning {
+			return nil
+		}
+		return yield(p)
+	}
 	err := a.replies.use(ctx, a.by, a.reply.Connection,
 		func(ctx context.Context, _ ports.Warehouse, target ports.Target) error {
 			replier, ok := a.replies.repliers[target.Credential.Kind()]
 			if !ok || target.Credential.Kind() != a.reply.Needs() {
 				return errors.New("the connection is of another kind")
 			}
-			return replier.Reply(ctx, target, a.request, yield)
+			return replier.Reply(ctx, target, a.request, visible)
 		})
 	if _, isKnown := errors.AsType[embed.ReplyFailure](err); err != nil && !isKnown && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", embed.ReplyFailed, err)

@@ -92,17 +92,41 @@ func TestAMessageIsAnswered(t *testing.T) {
 	asking, err := s.ask(ctx, chat.Content{Instructions: "Be brief"})
 	wantErr(t, err, nil)
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, handle func(string) error) error {
+		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, yield func(embed.Piece) error) error {
 			if r.Instructions != "Be brief in acme" || r.Question.Text != "Where?" || r.Visitor != "42" ||
 				r.Origin != embedSite || r.Model != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
 				t.Errorf("%+v", r)
 			}
-			return handle("There.")
+			return yield(embed.Piece{Part: embed.PartText, Text: "There."})
 		})
 	got := ""
-	wantErr(t, asking.Answer(ctx, func(text string) error { got += text; return nil }), nil)
+	wantErr(t, asking.Answer(ctx, func(p embed.Piece) error { got += p.Text; return nil }), nil)
 	if got != "There." || s.used != "con_1" {
 		t.Errorf("%q by %s", got, s.used)
+	}
+}
+
+func TestVisitorsReadReasoningOnlyIfTheChatShowsIt(t *testing.T) {
+	for want, reply := range map[string]chat.Reply{
+		"There.": compatible,
+		"Hm. There.": {Kind: compatible.Kind, Connection: compatible.Connection, Model: compatible.Model,
+			ShowReasoning: true},
+	} {
+		ctx := t.Context()
+		s := newReplyStage(t, reply)
+		s.expectCount(true)
+		asking, err := s.ask(ctx, chat.Content{})
+		wantErr(t, err, nil)
+		s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+			func(_ context.Context, _ ports.Target, _ ports.ReplyRequest, yield func(embed.Piece) error) error {
+				return errors.Join(yield(embed.Piece{Part: embed.PartReasoning, Text: "Hm. "}),
+					yield(embed.Piece{Part: embed.PartText, Text: "There."}))
+			})
+		got := ""
+		wantErr(t, asking.Answer(ctx, func(p embed.Piece) error { got += p.Text; return nil }), nil)
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

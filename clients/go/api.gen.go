@@ -1010,6 +1010,8 @@ type ChatReply struct {
 	Model *string `json:"model,omitzero"`
 	// Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON.
 	Variables map[string]any `json:"variables,omitzero"`
+	// Whether visitors can read what the model thought before its answer, which is collapsed at first.
+	ShowReasoning *bool `json:"show_reasoning,omitzero"`
 }
 
 // ChatReplyKind is a type of the API. The kind of endpoint that replies to the visitors of embedded chats.

@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -32,6 +33,8 @@ type Reply struct {
 	Connection connection.ID   `json:"connection_id,omitempty"`
 	Model      string          `json:"model,omitempty"`     // of an OpenAI-compatible API, up to 128 characters
 	Variables  json.RawMessage `json:"variables,omitempty"` // of the prompt: a JSON object, up to 16 KiB; nil: none
+
+	ShowReasoning bool `json:"show_reasoning,omitempty"` // whether visitors get what the model thought
 }
 
 // Errors about what replies to a chat's messages.
@@ -59,15 +62,20 @@ func (r Reply) Needs() connection.Kind {
 	}
 }
 
-func (r Reply) same(o Reply) bool {
-	return r.Kind == o.Kind && r.Connection == o.Connection && r.Model == o.Model &&
-		string(r.Variables) == string(o.Variables)
+// equal reports whether r and o reply in the same way. All kinds that do not answer are equal.
+func (r Reply) equal(o Reply) bool {
+	if !r.Answers() || !o.Answers() {
+		return r.Answers() == o.Answers()
+	}
+	sameVariables := equalJSON(r.Variables, o.Variables)
+	r.Variables, o.Variables = nil, nil
+	return sameVariables && reflect.DeepEqual(r, o) // so that no member can be forgotten here
 }
 
 func (r Reply) check(errs *fault.Fields) {
 	switch r.Kind {
 	case "", NoReply:
-		if r.Connection != "" || r.Model != "" || r.Variables != nil {
+		if r.Connection != "" || r.Model != "" || r.Variables != nil || r.ShowReasoning {
 			errs.Add("/reply", "not_allowed_value", "Must have no other members for the kind none.")
 		}
 		return

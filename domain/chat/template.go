@@ -227,7 +227,7 @@ func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, f 
 		changes["theme"] = true
 		t.Theme = *c.Theme
 	}
-	newReply := c.Reply != nil && !c.Reply.same(t.Reply)
+	newReply := c.Reply != nil && !c.Reply.equal(t.Reply)
 	if newReply {
 		changes["reply"] = true
 		t.Reply = *c.Reply

@@ -229,13 +229,6 @@ func UnifiedInstructions(fromName, toName string, from, to Content) string {
 
 func equalSelected(a, b Selected) bool { return a.ID == b.ID && equalJSON(a.Config, b.Config) }
 
-func (r Reply) equal(o Reply) bool {
-	if !r.Answers() || !o.Answers() {
-		return r.Answers() == o.Answers()
-	}
-	return r.Kind == o.Kind && r.Connection == o.Connection && r.Model == o.Model && equalJSON(r.Variables, o.Variables)
-}
-
 // object returns a JSON object, the empty one for none.
 func object(text json.RawMessage) json.RawMessage {
 	if len(text) == 0 {

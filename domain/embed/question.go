@@ -12,7 +12,7 @@ const (
 	MaxQuestion = 4000      // characters of a visitor's message
 	MaxAnswer   = 32 << 10  // characters of an answer in the history
 	MaxTurns    = 20        // of the history
-	MaxReplied  = 128 << 10 // bytes of an answer
+	MaxReplied  = 128 << 10 // bytes of an answer, and of its reasoning, of which the rest is not sent
 )
 
 // Errors for a visitor who sends a message.
@@ -52,6 +52,22 @@ func (q Question) Check() error {
 	return errs.Err()
 }
 
+// Part says what a piece of an answer is. Its values are the names of events.
+type Part string
+
+// The parts of an answer.
+const (
+	PartText      Part = "delta"     // the answer itself
+	PartReasoning Part = "reasoning" // what the model thought before the answer
+	PartRefusal   Part = "refusal"   // why the model does not answer, in its own words
+)
+
+// Piece is a piece of an answer, in UTF-8.
+type Piece struct {
+	Part Part
+	Text string
+}
+
 // ReplyFailure says to a visitor why an answer is missing or not complete.
 type ReplyFailure string
 
@@ -60,6 +76,7 @@ const (
 	ReplyFailed   ReplyFailure = "reply_failed"    // the endpoint is unreachable, refuses, or its response is invalid
 	ReplyTimeout  ReplyFailure = "reply_timeout"   // it is too slow
 	ReplyTooLarge ReplyFailure = "reply_too_large" // the answer exceeds MaxReplied
+	ReplyEmpty    ReplyFailure = "reply_empty"     // it ended without text, for example with only a call of a tool
 )
 
 func (f ReplyFailure) Error() string { return string(f) }
@@ -71,6 +88,8 @@ func (f ReplyFailure) Detail() string {
 		return "The answer took too long. Try again."
 	case ReplyTooLarge:
 		return "The answer is too long to show the rest of it."
+	case ReplyEmpty:
+		return "The chat did not find an answer. Try again."
 	default:
 		return "The chat cannot answer at the moment. Try again later."
 	}

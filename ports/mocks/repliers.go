@@ -8,6 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 
+	embed "github.com/atrium-hq/atrium/domain/embed"
 	ports "github.com/atrium-hq/atrium/ports"
 	gomock "github.com/golang/mock/gomock"
 )
@@ -36,7 +37,7 @@ func (m *MockReplier) EXPECT() *MockReplierMockRecorder {
 }
 
 // Reply mocks base method.
-func (m *MockReplier) Reply(ctx context.Context, target ports.Target, r ports.ReplyRequest, yield func(string) error) error {
+func (m *MockReplier) Reply(ctx context.Context, target ports.Target, r ports.ReplyRequest, yield func(embed.Piece) error) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Reply", ctx, target, r, yield)
 	ret0, _ := ret[0].(error)

@@ -171,7 +171,7 @@ window.told = {}
   const set = setTimeout
   window.setTimeout = (act, ms) => set(act, ms > 100000 ? ms / 1000 : ms)
 }
-{{end}}for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply']) {
+{{end}}for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply', 'refusal', 'failed']) {
   addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
 }
 </script>

@@ -195,6 +195,8 @@ func fromReply(r chat.Reply) openapi.ChatReply {
 		ConnectionID: string(r.Connection),
 		Model:        r.Model,
 		Variables:    r.Variables,
+
+		ShowReasoning: r.ShowReasoning,
 	}
 }
 
@@ -310,5 +312,7 @@ func toReply(in *openapi.ChatReply) chat.Reply {
 		Connection: connection.ID(in.ConnectionID),
 		Model:      in.Model,
 		Variables:  in.Variables,
+
+		ShowReasoning: in.ShowReasoning,
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// embedDelta and embedFailure are the data of events.
+// embedPiece and embedFailure are the data of events.
 type (
-	embedDelta struct {
+	embedPiece struct {
 		Text string `json:"text"`
 	}
 	embedFailure struct {
@@ -122,11 +122,11 @@ func (s *answer) Run() error {
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
 	s.Out.WriteString(":\n\n") // tells the page that its message was accepted
-	texts, finished := make(chan string), make(chan error, 1)
+	pieces, finished := make(chan embed.Piece), make(chan error, 1)
 	go func() {
-		finished <- s.asking.Answer(ctx, func(text string) error {
+		finished <- s.asking.Answer(ctx, func(p embed.Piece) error {
 			select {
-			case texts <- text:
+			case pieces <- p:
 				return nil
 			case <-ctx.Done():
 				return context.Cause(ctx)
@@ -137,8 +137,8 @@ func (s *answer) Run() error {
 	defer comment.Stop()
 	for s.Flush() == nil {
 		select {
-		case text := <-texts:
-			s.Event("delta", embedDelta{text})
+		case p := <-pieces:
+			s.Event(string(p.Part), embedPiece{p.Text})
 		case err := <-finished:
 			s.end(err)
 			return nil

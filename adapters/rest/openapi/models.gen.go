@@ -1452,6 +1452,9 @@ type ChatReply struct {
 	// Model The model to use. Must be given for `openai_compatible`, and only for that kind.
 	Model string `json:"model,omitempty,omitzero"`
 
+	// ShowReasoning Whether visitors can read what the model thought before its answer, which is collapsed at first.
+	ShowReasoning bool `json:"show_reasoning,omitempty,omitzero"`
+
 	// Variables Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON.
 	Variables json.RawMessage `json:"variables,omitempty,omitzero"`
 }

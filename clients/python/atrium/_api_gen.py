@@ -1169,6 +1169,9 @@ class ChatReply(TypedDict):
     variables: NotRequired[Dict[str, Any]]
     """Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON."""
 
+    show_reasoning: NotRequired[bool]
+    """Whether visitors can read what the model thought before its answer, which is collapsed at first."""
+
 # The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
 # `openai_compatible`: a server with the API of OpenAI's chat completions. `none`: nothing.
 ChatReplyKind = Union[Literal["http", "openai_compatible", "none"], str]

@@ -1019,6 +1019,8 @@ export type ChatReply = {
   model?: string
   /** Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON. */
   variables?: Record<string, unknown>
+  /** Whether visitors can read what the model thought before its answer, which is collapsed at first. */
+  show_reasoning?: boolean
 }
 
 /**

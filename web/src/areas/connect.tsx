@@ -36,7 +36,7 @@ const groups = [
 ]
 
 /** Fields for texts of several lines. */
-const multiline = /(private_key|service_account_key|host_key|_ca)$/
+const multiline = /(private_key|service_account_key|host_key|_ca|headers)$/
 
 /** What a probe found, in a success or in a problem. */
 function probed(result: unknown, error: unknown): ProbeCheck[] | undefined {

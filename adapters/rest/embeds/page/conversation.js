@@ -80,6 +80,8 @@ const converse = (card, template, words, history, say, tell) => {
     log.ariaBusy = 'true'
     button.textContent = words.stop
     let answer = ''
+    let refused
+    let thought
     let why = 'unreachable'
     let drawing
     const draw = () => {
@@ -90,9 +92,16 @@ const converse = (card, template, words, history, say, tell) => {
     }
     try {
       for await (const [type, data] of events(await say({ text, history: history.recent() }, own.signal))) {
-        if (type === 'delta') {
+        if (type === 'delta' || type === 'refusal') {
+          refused ||= type === 'refusal'
           answer += data.text
           drawing ??= setTimeout(draw, 40)
+        } else if (type === 'reasoning') {
+          if (!thought) {
+            thought = make('div', { dir: 'auto' })
+            body.before(make('details', { className: 'thought', part: 'reasoning' }, make('summary', { textContent: words.reasoning }), thought))
+          }
+          thought.append(data.text)
         } else if (type === 'done') why = ''
         else if (type === 'error') why = data.code
       }
@@ -106,6 +115,7 @@ const converse = (card, template, words, history, say, tell) => {
     const actions = make('div', { className: 'actions' })
     if (answer) actions.append(copier(answer))
     if (why) {
+      if (why !== 'stopped') tell('failed', why)
       said.append(make('p', { className: 'why', textContent: words[reasons[why] || 'failed'] }))
       actions.append(make('button', { type: 'button', className: 'plain', textContent: words.retry, onclick: () => {
         if (stopper) return
@@ -113,7 +123,10 @@ const converse = (card, template, words, history, say, tell) => {
         field.focus()
         answerTo(text)
       } }))
-    } else tell('reply', answer)
+    } else {
+      if (refused) tell('refusal', answer)
+      tell('reply', answer)
+    }
     said.append(actions)
     status.textContent = why ? words[reasons[why] || 'failed'] : ''
     log.ariaBusy = 'false'

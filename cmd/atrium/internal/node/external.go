@@ -157,8 +157,9 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 		command = append(command, absolute)
 	}
 	atGoogle := google.Default()
-	compatible := replier.NewCompatible(replyGuard, replier.DefaultLimits())
-	endpoint := replier.NewEndpoint(replyGuard, replier.DefaultLimits())
+	replyLimits := replier.NewLimits(c.Replies.MaxDuration, c.Replies.ProgressTimeout)
+	compatible := replier.NewCompatible(replyGuard, replyLimits)
+	endpoint := replier.NewEndpoint(replyGuard, replyLimits)
 	all := connections.Warehouses{
 		connection.GoogleSheets:     google.NewAccounts(atGoogle),
 		connection.Microsoft365:     microsoft.NewAccounts(microsoft.Default(), http.DefaultClient),
