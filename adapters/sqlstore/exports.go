@@ -22,7 +22,11 @@ const exportedEvents = `SELECT id, workspace_id, type, actor_id, subject, data, 
 func (s *Erasures) Export(
 	ctx context.Context, org identity.OrgID, id identity.UserID, emit func(account.ExportSection) error,
 ) error {
-	if _, _, err := s.db.Accounts().User(ctx, `t.org_id = ? AND t.id = ? AND NOT t.service`, org, id); err != nil {
+	p, err := s.db.Accounts().Person(ctx, org, id)
+	if err == nil && p.User.Service {
+		err = account.ErrUserNotFound
+	}
+	if err != nil {
 		return err
 	}
 	for _, area := range s.areas {

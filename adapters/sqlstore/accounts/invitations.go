@@ -80,7 +80,7 @@ func (s *Invitations) Get(ctx context.Context, org identity.OrgID, ws identity.W
 
 // Workspace implements ports.Invitations.
 func (s *Invitations) Workspace(ctx context.Context, org identity.OrgID, h account.Hash) (identity.WorkspaceID, error) {
-	i, err := s.db.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, org, h[:], h[:])
+	i, err := s.db.invitationByLink(ctx, org, h)
 	if err == nil && i == nil {
 		err = account.ErrInvitationNotFound
 	}
@@ -206,7 +206,7 @@ func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity
 func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.Hash,
 	change func(*account.User, *account.Workspace, *account.Invitation) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		i, err := tx.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, by.Org, h[:], h[:])
+		i, err := tx.invitationByLink(ctx, by.Org, h)
 		if err != nil {
 			return err
 		}
@@ -219,14 +219,14 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 			return err
 		}
 		// again, under the lock
-		if i, err = tx.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, by.Org, h[:], h[:]); err != nil {
+		if i, err = tx.invitationByLink(ctx, by.Org, h); err != nil {
 			return err
 		}
-		u, _, err := tx.User(ctx, `t.org_id = ? AND t.id = ?`, by.Org, by.User)
+		p, err := tx.Person(ctx, by.Org, by.User)
 		if err != nil {
 			return err
 		}
-		if err := change(u, w, i); err != nil {
+		if err := change(&p.User, w, i); err != nil {
 			return err
 		}
 		if err := tx.saveInvitation(ctx, i); err != nil {
@@ -261,7 +261,14 @@ func (store *Store) pending(ctx context.Context, org identity.OrgID, email strin
 	return found, nil
 }
 
-// invitation reads an invitation, nil if there is none.
+// invitationByLink returns the open invitation that a link is for, or nil.
+func (store *Store) invitationByLink(
+	ctx context.Context, org identity.OrgID, h account.Hash,
+) (*account.Invitation, error) {
+	return store.invitation(ctx, `t.org_id = ? AND t.open AND `+linkMatch, org, h[:], h[:])
+}
+
+// invitation returns the invitation that meets a condition, or nil.
 func (store *Store) invitation(ctx context.Context, condition string, args ...any) (*account.Invitation, error) {
 	var row invitationRow
 	found, err := store.Get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+condition, args...)

@@ -23,15 +23,31 @@ func (store *Store) key(ctx context.Context, ws identity.WorkspaceID, id identit
 	return &k, nil
 }
 
-// keysMadeBy reads the keys r of a workspace that meet a condition, and the keys that were created with them, directly
-// or indirectly, unless they are revoked or an admin has kept them.
-func (store *Store) keysMadeBy(
-	ctx context.Context, ws identity.WorkspaceID, fit string, args ...any,
+// responsible is account.Key.Responsible of the key r.
+const responsible = `COALESCE(NULLIF(r.kept_by, ''), r.created_by)`
+
+// keysMadeWith returns the keys that were created with a key, directly or indirectly, unless they are revoked or an
+// admin has kept them.
+func (store *Store) keysMadeWith(
+	ctx context.Context, ws identity.WorkspaceID, id identity.KeyID,
+) ([]*account.Key, error) {
+	return store.keysFrom(ctx, ws, `r.made_by_key = ? AND r.kept_by = ''`, id)
+}
+
+// keysOf returns the keys of a user, the service keys that the user is responsible for, and what keysMadeWith returns
+// for each of them.
+func (store *Store) keysOf(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) ([]*account.Key, error) {
+	return store.keysFrom(ctx, ws, `(r.user_id = ? OR `+responsible+` = ? AND r.service)`, user, user)
+}
+
+// keysFrom returns the keys r that meet a condition, and the keys that were created with them.
+func (store *Store) keysFrom(
+	ctx context.Context, ws identity.WorkspaceID, condition string, args ...any,
 ) ([]*account.Key, error) {
 	var rows []keyRow
 	if err := store.List(ctx, &rows, `
 		WITH RECURSIVE made (id) AS (
-			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
+			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+condition+`
 			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id
 			WHERE c.made_by_key <> '' AND c.kept_by = ''
 		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0

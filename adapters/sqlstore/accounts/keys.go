@@ -103,7 +103,7 @@ func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID,
 		if err != nil {
 			return err
 		}
-		children, err := tx.keysMadeBy(ctx, w.ID, `r.made_by_key = ? AND r.kept_by = ''`, id)
+		children, err := tx.keysMadeWith(ctx, w.ID, id)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (s *Passkeys) Update(
 	change func(*account.Person, []*account.Passkey) (*account.Passkey, error),
 ) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		u, memberships, err := tx.User(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, by.Org, user)
+		p, err := tx.lockedPerson(ctx, by.Org, user)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (s *Passkeys) Update(
 			one := rows[i].passkey()
 			passkeys[i], previous[i] = &one, one
 		}
-		addition, err := change(&account.Person{User: *u, Memberships: memberships}, passkeys)
+		addition, err := change(p, passkeys)
 		if err != nil {
 			return err
 		}

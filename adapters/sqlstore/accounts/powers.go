@@ -43,15 +43,11 @@ func (store *Store) loadOwningPrograms(ctx context.Context, w *account.Workspace
 	return store.loadMembers(ctx, w, slices.Compact(programs)...)
 }
 
-// responsible is account.Key.Responsible of the key r.
-const responsible = `COALESCE(NULLIF(r.kept_by, ''), r.created_by)`
-
 // powers reads what a user made in a workspace.
 func (store *Store) powers(
 	ctx context.Context, ws identity.WorkspaceID, user identity.UserID,
 ) (p account.Powers, err error) {
-	if p.Keys, err = store.keysMadeBy(ctx, ws, `(r.user_id = ? OR `+responsible+` = ? AND r.service)`, user,
-		user); err != nil {
+	if p.Keys, err = store.keysOf(ctx, ws, user); err != nil {
 		return p, err
 	}
 	var rows []struct {

@@ -73,7 +73,7 @@ func (s *Captures) Capture(
 ) (isCaptured bool, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) error {
 		isCaptured = false
-		w, err := tx.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+tx.Dialect.Lock, by.Org, slug)
+		w, err := tx.lockedWorkspaceBySlug(ctx, by.Org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			return nil
 		}

@@ -86,7 +86,7 @@ func (store *Store) changeSessions(
 	ctx context.Context, org identity.OrgID, user identity.UserID, conditions *db.Conditions,
 	change func(*account.Person, []*session.Session) (*session.Session, error),
 ) (*session.Session, error) {
-	u, memberships, err := store.User(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, user)
+	p, err := store.lockedPerson(ctx, org, user)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (store *Store) changeSessions(
 		one := rows[i].session()
 		live[i] = &one
 	}
-	session, err := change(&account.Person{User: *u, Memberships: memberships}, live)
+	session, err := change(p, live)
 	if err != nil {
 		return nil, err
 	}

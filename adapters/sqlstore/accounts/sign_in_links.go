@@ -76,8 +76,7 @@ func (s *Sessions) MailLink(
 	change func(*account.User, session.LinkMails) (*session.Link, error),
 ) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		u, _, err := tx.User(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org,
-			account.EmailKey(email))
+		p, err := tx.personByEmail(ctx, by.Org, email)
 		if err != nil {
 			return err
 		}
@@ -92,10 +91,10 @@ func (s *Sessions) MailLink(
 			previous.Sent = append(previous.Sent, session.LinkMail{At: db.FromMicros(m.At), From: m.From})
 		}
 		if _, err := tx.Get(ctx, &previous.Usable, `SELECT EXISTS (SELECT 1 FROM sign_in_links
-			WHERE user_id = ? AND mailed AND expires_at > ?)`, u.ID, db.Micros(by.At)); err != nil {
+			WHERE user_id = ? AND mailed AND expires_at > ?)`, p.User.ID, db.Micros(by.At)); err != nil {
 			return err
 		}
-		l, err := change(u, previous)
+		l, err := change(&p.User, previous)
 		if err != nil || l == nil {
 			return err
 		}

@@ -14,41 +14,53 @@ import (
 
 // SignedIn implements ports.Users.
 func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
-	read := func() (*account.Person, error) { return s.db.forCredentials().signedIn(ctx, org, issuer, subject) }
+	read := func() (*account.Person, error) {
+		return s.db.forCredentials().personBySubject(ctx, org, issuer, subject)
+	}
 	if s.db.IsTransaction() {
 		return read()
 	}
 	return s.db.SignIns.Get(ctx, db.SignInKey{Org: org, Issuer: issuer, Subject: subject}, read)
 }
 
-func (store *Store) signedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
-	user, issuedAt, err := store.linked(ctx, org, issuer, subject, "")
-	if err != nil {
-		return nil, err
-	}
-	u, memberships, err := store.User(ctx, `t.org_id = ? AND t.id = ?`, org, user)
-	if err != nil {
-		return nil, err
-	}
-	return &account.Person{User: *u, Memberships: memberships, IssuedAt: issuedAt}, nil
+// personBySubject returns the person that a subject is linked to, with the time when the newest token that was settled
+// for it was issued, or account.ErrUserNotFound.
+func (store *Store) personBySubject(
+	ctx context.Context, org identity.OrgID, issuer, subject string,
+) (*account.Person, error) {
+	return store.linkedPerson(ctx, org, issuer, subject, "", store.Person)
 }
 
-// linked returns the user that a subject is linked to, and when the newest token that was settled for it was
-// issued. For a change the link is locked first, before any user, so that no other transaction moves it or
-// settles a newer token.
-func (store *Store) linked(
+// lockedPersonBySubject is personBySubject for a person who is about to change. The link is locked before any user, so
+// that no other transaction moves it or settles a newer token.
+func (store *Store) lockedPersonBySubject(
+	ctx context.Context, org identity.OrgID, issuer, subject string,
+) (*account.Person, error) {
+	return store.linkedPerson(ctx, org, issuer, subject, store.Dialect.Lock, store.lockedPerson)
+}
+
+func (store *Store) linkedPerson(
 	ctx context.Context, org identity.OrgID, issuer, subject, lock string,
-) (identity.UserID, time.Time, error) {
-	var row struct {
+	read func(context.Context, identity.OrgID, identity.UserID) (*account.Person, error),
+) (*account.Person, error) {
+	var link struct {
 		User     identity.UserID `db:"user_id"`
 		IssuedAt int64           `db:"issued_at"`
 	}
-	found, err := store.Get(ctx, &row, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ?
+	found, err := store.Get(ctx, &link, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ?
 		AND t.subject = ?`+lock, org, issuer, subject)
 	if err == nil && !found {
 		err = account.ErrUserNotFound
 	}
-	return row.User, db.FromMicros(row.IssuedAt), err
+	if err != nil {
+		return nil, err
+	}
+	p, err := read(ctx, org, link.User)
+	if err != nil {
+		return nil, err
+	}
+	p.IssuedAt = db.FromMicros(link.IssuedAt)
+	return p, nil
 }
 
 // SignIn implements ports.Users.
@@ -69,11 +81,11 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		if err := tx.saveSignIn(ctx, org, &try); err != nil {
 			return err
 		}
-		u, memberships, err := tx.User(ctx, `t.org_id = ? AND t.id = ?`, org, try.User.ID)
-		if err != nil {
+		var err error
+		if p, err = tx.Person(ctx, org, try.User.ID); err != nil {
 			return err
 		}
-		p = &account.Person{User: *u, Memberships: memberships, IssuedAt: try.IssuedAt}
+		p.IssuedAt = try.IssuedAt
 		return nil
 	})
 	if err == nil && !s.db.IsTransaction() {
@@ -91,13 +103,12 @@ func (store *Store) loadSignIn(ctx context.Context, org identity.OrgID, s *accou
 	for _, r := range s.Org.ClaimRules {
 		names[r.Workspace] = true
 	}
-	user, issuedAt, err := store.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, store.Dialect.Lock)
-	if err == nil {
-		s.IssuedAt = issuedAt
-		s.Linked, err = store.matchingUser(ctx, s, names, `t.org_id = ? AND t.id = ?`, org, user)
-	}
-	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+	linked, err := unlessMissing(store.lockedPersonBySubject(ctx, org, s.Claims.Issuer, s.Claims.Subject))
+	if err != nil {
 		return err
+	}
+	if linked != nil {
+		s.IssuedAt, s.Linked = linked.IssuedAt, matchingUser(linked, s, names)
 	}
 	if s.Linked == nil {
 		if s.ErasedAt, err = store.erasedSignIn(ctx, org, s.Claims.Issuer, s.Claims.Subject); err != nil {
@@ -105,9 +116,12 @@ func (store *Store) loadSignIn(ctx context.Context, org identity.OrgID, s *accou
 		}
 	}
 	if email := s.Email(); email != "" {
-		if s.ByEmail, err = store.matchingUser(ctx, s, names, `t.org_id = ? AND t.email_key = ?`, org,
-			account.EmailKey(email)); err != nil {
+		owner, err := unlessMissing(store.lockedPersonByEmail(ctx, org, email))
+		if err != nil {
 			return err
+		}
+		if owner != nil {
+			s.ByEmail = matchingUser(owner, s, names)
 		}
 		if s.Linked == nil {
 			if s.Invitations, err = store.pending(ctx, org, email); err != nil {
@@ -130,7 +144,7 @@ func (store *Store) loadSignIn(ctx context.Context, org identity.OrgID, s *accou
 	users := slices.Sorted(maps.Keys(s.MemberOf))
 	s.Workspaces = map[string]*account.Workspace{}
 	for _, slug := range slices.Sorted(maps.Keys(names)) { // locks are taken in one order
-		w, err := store.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+store.Dialect.Lock, org, slug)
+		w, err := store.lockedWorkspaceBySlug(ctx, org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			continue
 		}
@@ -158,25 +172,26 @@ func (store *Store) loadSignIn(ctx context.Context, org identity.OrgID, s *accou
 	return nil
 }
 
-// matchingUser reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled
-// the slugs of workspaces where a rule has raised its role.
-func (store *Store) matchingUser(ctx context.Context, s *account.SignIn, names map[string]bool, condition string,
-	args ...any) (*account.User, error) {
-	u, memberships, err := store.User(ctx, condition+store.Dialect.Lock, args...)
+// unlessMissing returns nil instead of account.ErrUserNotFound.
+func unlessMissing(p *account.Person, err error) (*account.Person, error) {
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	s.MemberOf[u.ID] = nil
-	for _, m := range memberships {
-		s.MemberOf[u.ID] = append(s.MemberOf[u.ID], m.Workspace.ID)
+	return p, err
+}
+
+// matchingUser returns the user that claims match. It adds the user's memberships to s, and the slugs of the workspaces
+// where a rule has raised the user's role to names.
+func matchingUser(p *account.Person, s *account.SignIn, names map[string]bool) *account.User {
+	id := p.User.ID
+	s.MemberOf[id] = nil
+	for _, m := range p.Memberships {
+		s.MemberOf[id] = append(s.MemberOf[id], m.Workspace.ID)
 		if m.Role > m.ByHand {
 			names[m.Workspace.Slug] = true
 		}
 	}
-	return u, nil
+	return &p.User
 }
 
 func (store *Store) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
@@ -223,16 +238,11 @@ func (store *Store) saveSignIn(ctx context.Context, org identity.OrgID, s *accou
 func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string,
 	change func(to, from *account.Person) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		var from *account.Person
-		user, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.Dialect.Lock)
-		if err == nil {
-			from, err = tx.person(ctx, `t.org_id = ? AND t.id = ?`, by.Org, user)
-		}
-		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+		from, err := unlessMissing(tx.lockedPersonBySubject(ctx, by.Org, issuer, subject))
+		if err != nil {
 			return err
 		}
-		to, err := tx.person(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org,
-			account.EmailKey(email))
+		to, err := tx.lockedPersonByEmail(ctx, by.Org, email)
 		if err != nil {
 			return err
 		}
@@ -252,13 +262,4 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 		}
 		return tx.SaveUser(ctx, &to.User)
 	})
-}
-
-// person reads the person that is about to change.
-func (store *Store) person(ctx context.Context, condition string, args ...any) (*account.Person, error) {
-	u, memberships, err := store.User(ctx, condition+store.Dialect.Lock, args...)
-	if err != nil {
-		return nil, err
-	}
-	return &account.Person{User: *u, Memberships: memberships}, nil
 }

@@ -44,10 +44,11 @@ func (store *Store) Access(ctx context.Context, org identity.OrgID, id identity.
 			a.Operators = append(a.Operators, u.ID)
 		}
 	}
-	var err error
-	if a.User, _, err = store.User(ctx, `t.org_id = ? AND t.id = ?`, org, id); err != nil {
+	p, err := store.Person(ctx, org, id)
+	if err != nil {
 		return nil, err
 	}
+	a.User = &p.User
 	if err := store.List(ctx, &a.MemberOf, `
 		SELECT t.id FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
 		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+store.Dialect.Lock, id, org); err != nil {

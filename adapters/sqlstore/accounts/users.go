@@ -75,14 +75,21 @@ func (store *Store) SaveUser(ctx context.Context, u *account.User) error {
 func (s *Users) Get(
 	ctx context.Context, org identity.OrgID, id identity.UserID,
 ) (*account.User, []account.Membership, error) {
-	return s.db.User(ctx, `t.org_id = ? AND t.id = ?`, org, id)
+	return userOf(s.db.Person(ctx, org, id))
 }
 
 // FindByEmail implements ports.Users.
 func (s *Users) FindByEmail(
 	ctx context.Context, org identity.OrgID, email string,
 ) (*account.User, []account.Membership, error) {
-	return s.db.User(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, org, account.EmailKey(email))
+	return userOf(s.db.personByEmail(ctx, org, email))
+}
+
+func userOf(p *account.Person, err error) (*account.User, []account.Membership, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	return &p.User, p.Memberships, nil
 }
 
 // Member implements ports.Users.
@@ -102,47 +109,66 @@ func (s *Users) Member(
 // Update implements ports.Users.
 func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.UserID,
 	change func(*account.User, []account.Membership) error) (*account.User, error) {
-	var u *account.User
-	err := s.db.inTx(ctx, func(tx *Store) error {
-		var memberships []account.Membership
-		var err error
-		if u, memberships, err = tx.User(ctx, `t.org_id = ? AND t.id = ?`+tx.Dialect.Lock, org, id); err != nil {
+	var p *account.Person
+	err := s.db.inTx(ctx, func(tx *Store) (err error) {
+		if p, err = tx.lockedPerson(ctx, org, id); err != nil {
 			return err
 		}
-		if err := change(u, memberships); err != nil {
+		if err := change(&p.User, p.Memberships); err != nil {
 			return err
 		}
-		return tx.SaveUser(ctx, u)
+		return tx.SaveUser(ctx, &p.User)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return u, nil
+	return &p.User, nil
 }
 
-// User reads the user t that meets a condition, with the memberships in workspaces that are not deleted. It returns
-// account.ErrUserNotFound if there is none.
-func (store *Store) User(
-	ctx context.Context, condition string, args ...any,
-) (*account.User, []account.Membership, error) {
+// Person returns a user with the memberships in workspaces that are not deleted, or account.ErrUserNotFound.
+func (store *Store) Person(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Person, error) {
+	return store.findPerson(ctx, `t.org_id = ? AND t.id = ?`, org, id)
+}
+
+// lockedPerson is Person for a user who is about to change.
+func (store *Store) lockedPerson(
+	ctx context.Context, org identity.OrgID, id identity.UserID,
+) (*account.Person, error) {
+	return store.findPerson(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, id)
+}
+
+const withEmail = `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`
+
+// personByEmail is Person for the user with an address.
+func (store *Store) personByEmail(ctx context.Context, org identity.OrgID, email string) (*account.Person, error) {
+	return store.findPerson(ctx, withEmail, org, account.EmailKey(email))
+}
+
+// lockedPersonByEmail is personByEmail for a user who is about to change.
+func (store *Store) lockedPersonByEmail(
+	ctx context.Context, org identity.OrgID, email string,
+) (*account.Person, error) {
+	return store.findPerson(ctx, withEmail+store.Dialect.Lock, org, account.EmailKey(email))
+}
+
+func (store *Store) findPerson(ctx context.Context, condition string, args ...any) (*account.Person, error) {
 	var row userRow
 	found, err := store.Get(ctx, &row, `SELECT `+userColumns+` FROM users t WHERE `+condition, args...)
-	if err != nil {
-		return nil, nil, err
+	if err == nil && !found {
+		err = account.ErrUserNotFound
 	}
-	if !found {
-		return nil, nil, account.ErrUserNotFound
+	if err != nil {
+		return nil, err
 	}
 	var rows []membershipRow
 	if err := store.List(ctx, &rows, `
 		SELECT `+membershipColumns+` FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
 		WHERE m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0 ORDER BY t.id`, row.ID, row.Org); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	u := row.user()
-	memberships := make([]account.Membership, len(rows))
+	p := &account.Person{User: row.user(), Memberships: make([]account.Membership, len(rows))}
 	for i := range rows {
-		memberships[i] = rows[i].membership()
+		p.Memberships[i] = rows[i].membership()
 	}
-	return &u, memberships, nil
+	return p, nil
 }

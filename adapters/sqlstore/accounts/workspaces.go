@@ -45,12 +45,12 @@ func (s *Workspaces) Find(ctx context.Context, org identity.OrgID, idOrSlug stri
 	if id.Valid(identity.WorkspacePrefix, idOrSlug) {
 		column = `t.id`
 	}
-	return s.db.workspace(ctx, `t.org_id = ? AND `+column+` = ?`, org, idOrSlug)
+	return s.db.findWorkspace(ctx, `t.org_id = ? AND `+column+` = ?`, org, idOrSlug)
 }
 
 // Get implements ports.Workspaces.
 func (s *Workspaces) Get(ctx context.Context, by identity.Actor, id identity.WorkspaceID) (*account.Workspace, error) {
-	w, err := s.db.workspace(ctx, `t.org_id = ? AND t.id = ?`, by.Org, id)
+	w, err := s.db.findWorkspace(ctx, `t.org_id = ? AND t.id = ?`, by.Org, id)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 	return w, nil
 }
 
-func (store *Store) workspace(ctx context.Context, condition string, args ...any) (*account.Workspace, error) {
+func (store *Store) findWorkspace(ctx context.Context, condition string, args ...any) (*account.Workspace, error) {
 	var row workspaceRow
 	found, err := store.Get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces t WHERE `+condition, args...)
 	if err != nil {
@@ -142,10 +142,18 @@ func (store *Store) workspace(ctx context.Context, condition string, args ...any
 	return &w, nil
 }
 
+// lockedWorkspaceBySlug returns a workspace that is about to change, without members. It returns
+// identity.ErrWorkspaceNotFound for a deleted workspace.
+func (store *Store) lockedWorkspaceBySlug(
+	ctx context.Context, org identity.OrgID, slug string,
+) (*account.Workspace, error) {
+	return store.findWorkspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+store.Dialect.Lock, org, slug)
+}
+
 // LockedWorkspace reads a workspace that is about to change, with the memberships of users.
 func (store *Store) LockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID,
 	users ...identity.UserID) (*account.Workspace, error) {
-	w, err := store.workspace(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, id)
+	w, err := store.findWorkspace(ctx, `t.org_id = ? AND t.id = ?`+store.Dialect.Lock, org, id)
 	if err != nil {
 		return nil, err
 	}

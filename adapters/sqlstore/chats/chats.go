@@ -142,7 +142,7 @@ func (store *Store) template(ctx context.Context, by identity.Actor, id chat.ID)
 	}
 	t, err := row.template(by)
 	if err == nil && row.PublishedID != "" {
-		t.Published, err = store.chatVersion(ctx, `v.id = ?`, row.PublishedID)
+		t.Published, err = store.version(ctx, row.PublishedID)
 	}
 	if err == nil {
 		err = store.loadPromptLost(ctx, by, t)

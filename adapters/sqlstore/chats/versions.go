@@ -28,8 +28,12 @@ func (r *chatVersionRow) info() chat.VersionInfo {
 	}
 }
 
-// chatVersion reads a version; nil if there is none.
-func (store *Store) chatVersion(ctx context.Context, condition string, args ...any) (*chat.Version, error) {
+// version returns a version, or nil if it does not exist.
+func (store *Store) version(ctx context.Context, id chat.VersionID) (*chat.Version, error) {
+	return store.findVersion(ctx, `v.id = ?`, id)
+}
+
+func (store *Store) findVersion(ctx context.Context, condition string, args ...any) (*chat.Version, error) {
 	var row chatVersionRow
 	found, err := store.Get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+chatContentColumns+`
 		FROM chat_versions v WHERE `+condition, args...)
@@ -48,7 +52,7 @@ func (store *Store) chatVersion(ctx context.Context, condition string, args ...a
 func (s *Versions) Get(
 	ctx context.Context, ws identity.WorkspaceID, template chat.ID, ref chat.VersionRef,
 ) (*chat.Version, error) {
-	v, err := s.db.chatVersion(ctx, `v.template_id = ? AND v.workspace_id = ? AND (v.id = ? OR v.number = ?)`,
+	v, err := s.db.findVersion(ctx, `v.template_id = ? AND v.workspace_id = ? AND (v.id = ? OR v.number = ?)`,
 		template, ws,
 		ref.ID, ref.Number)
 	if err == nil && v == nil {

@@ -34,7 +34,7 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 
 // Get implements ports.Prompts.
 func (p *Prompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	return p.db.template(ctx, by, templateByID, id, by.Workspace)
+	return p.db.template(ctx, by, byID(by.Workspace, id))
 }
 
 // Update implements ports.Prompts.

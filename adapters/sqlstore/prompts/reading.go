@@ -15,20 +15,20 @@ import (
 func (p *Prompts) GetVersion(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 ) (*prompt.Reading, *prompt.Version, error) {
-	return p.getVersion(ctx, by, ref, templateByID, id, by.Workspace)
+	return p.getVersion(ctx, by, ref, byID(by.Workspace, id))
 }
 
 // GetVersionByName implements ports.Prompts.
 func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name string,
 	ref prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
-	return p.getVersion(ctx, by, ref, templateByName, by.Workspace, prompt.NameKey(name))
+	return p.getVersion(ctx, by, ref, byName(by.Workspace, name))
 }
 
 // getVersion runs the same statement for a template that does not exist and for one that by may not see.
-func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, condition string,
-	names ...any) (*prompt.Reading, *prompt.Version, error) {
+func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref,
+	key templateKey) (*prompt.Reading, *prompt.Version, error) {
 	if ref.Latest { // which one that is depends on what by may see
-		t, err := p.db.template(ctx, by, condition, names...)
+		t, err := p.db.template(ctx, by, key)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -38,9 +38,9 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 		ref = prompt.Ref{ID: t.LatestFor(by, ref)}
 	}
 	var row readVersionRow
-	match, arg := versionMatch(ref)
-	query := versionQueries()[versionQuery{match, condition, by.Grouped}]
-	found, err := query.Get(ctx, p.db.DB, &row, append(append(templatesArgs(by), arg...), names...)...)
+	match, args := versionMatch(ref)
+	query := versionQueries()[versionQuery{match, key.condition, by.Grouped}]
+	found, err := query.Get(ctx, p.db.DB, &row, slices.Concat(templatesArgs(by), args, key.args)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +86,7 @@ type versionQuery struct {
 var versionQueries = sync.OnceValue(func() map[versionQuery]*db.PackedQuery[readVersionRow] {
 	queries := map[versionQuery]*db.PackedQuery[readVersionRow]{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
-		for _, condition := range []string{templateByID, templateByName} {
+		for _, condition := range []string{idMatches, nameMatches} {
 			match, _ := versionMatch(ref)
 			for _, isGrouped := range []bool{false, true} {
 				columns := readVersionColumns

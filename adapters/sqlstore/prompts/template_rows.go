@@ -129,17 +129,30 @@ func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 	return err
 }
 
+// templateKey is what a template t is found by.
+type templateKey struct {
+	condition string
+	args      []any
+}
+
 const (
-	templateByID   = `t.id = ? AND t.workspace_id = ?`
-	templateByName = `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`
+	idMatches   = `t.id = ? AND t.workspace_id = ?`
+	nameMatches = `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`
 )
 
-// template reads one template.
-func (store *Store) template(ctx context.Context, by identity.Actor, condition string, args ...any) (*prompt.Template,
-	error) {
+func byID(ws identity.WorkspaceID, id prompt.ID) templateKey {
+	return templateKey{idMatches, []any{id, ws}}
+}
+
+func byName(ws identity.WorkspaceID, name string) templateKey {
+	return templateKey{nameMatches, []any{ws, prompt.NameKey(name)}}
+}
+
+// template returns a template with the caller's own shares, or prompt.ErrNotFound.
+func (store *Store) template(ctx context.Context, by identity.Actor, key templateKey) (*prompt.Template, error) {
 	var row templateRow
-	begin, first := templatesFor(by, templateColumns)
-	found, err := store.Get(ctx, &row, begin+` WHERE `+condition, append(first, args...)...)
+	begin, args := templatesFor(by, templateColumns)
+	found, err := store.Get(ctx, &row, begin+` WHERE `+key.condition, append(args, key.args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +183,7 @@ func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id pr
 	if err := store.lockTemplate(ctx, by, id); err != nil {
 		return nil, err
 	}
-	return store.template(ctx, by, templateByID, id, by.Workspace)
+	return store.template(ctx, by, byID(by.Workspace, id))
 }
 
 // tagList returns tags as a JSON array: [] for none, never null.

@@ -25,7 +25,7 @@ func (store *Store) lockedVersion(
 		return nil, nil, err
 	}
 	if ref.Latest { // which one that is depends on what by may see
-		t, err := store.template(ctx, by, templateByID, id, by.Workspace)
+		t, err := store.template(ctx, by, byID(by.Workspace, id))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -36,9 +36,10 @@ func (store *Store) lockedVersion(
 		Version versionInfoRow `db:"v"`
 	}
 	match, args := versionMatch(ref)
+	key := byID(by.Workspace, id)
 	found, err := store.Get(ctx, &row, `SELECT `+templateColumns+`, `+versionInfoColumns+templateTables+
-		` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match+` WHERE `+templateByID,
-		append(append([]any{by.User}, args...), id, by.Workspace)...)
+		` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match+` WHERE `+key.condition,
+		slices.Concat([]any{by.User}, args, key.args)...)
 	switch {
 	case err != nil:
 		return nil, nil, err

@@ -108,15 +108,6 @@ func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Quer
 
 var packedSources = db.NewPackedList[sourceRow]()
 
-// sources lists the sources that meet a condition.
-func (store *Store) sources(ctx context.Context, condition string, args ...any) ([]source.Source, error) {
-	var rows []sourceRow
-	if err := store.List(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+condition, args...); err != nil {
-		return nil, err
-	}
-	return sourcesOf(rows)
-}
-
 func sourcesOf(rows []sourceRow) ([]source.Source, error) {
 	found := make([]source.Source, len(rows))
 	for i := range rows {
@@ -162,8 +153,12 @@ func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source
 func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, conn connection.ID,
 	change func(*source.Source) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ?
-			ORDER BY t.id`+tx.Dialect.Lock, ws, conn)
+		var rows []sourceRow
+		if err := tx.List(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ?
+			AND t.connection_id <> '' AND t.connection_id = ? ORDER BY t.id`+tx.Dialect.Lock, ws, conn); err != nil {
+			return err
+		}
+		found, err := sourcesOf(rows)
 		if err != nil {
 			return err
 		}

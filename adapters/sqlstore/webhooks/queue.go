@@ -52,7 +52,7 @@ func (s *Queue) Take(ctx context.Context, now time.Time, lease time.Duration, n 
 		if count == 0 {
 			continue // another node was faster
 		}
-		e, err := s.db.webhook(ctx, `t.id = ?`, id)
+		e, err := s.db.anyEndpoint(ctx, id)
 		if errors.Is(err, webhook.ErrNotFound) {
 			continue
 		}
@@ -174,7 +174,7 @@ func (store *Store) wakeWaiting(ctx context.Context, now time.Time) error {
 func (s *Queue) Settle(ctx context.Context, by identity.Actor, lease *webhook.Endpoint,
 	attempts []webhook.Delivery, change func(*webhook.Endpoint) []job.Job) (e *webhook.Endpoint, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) (err error) {
-		if e, err = tx.webhook(ctx, `t.id = ? AND t.org_id = ?`+tx.Dialect.Lock, lease.ID, by.Org); err != nil {
+		if e, err = tx.lockedEndpoint(ctx, by.Workspace, lease.ID); err != nil {
 			return err
 		}
 		if !e.LeasedUntil.Equal(lease.LeasedUntil) {

@@ -109,10 +109,22 @@ func (s *Webhooks) List(ctx context.Context, ws identity.WorkspaceID) ([]webhook
 
 // Get implements ports.Webhooks.
 func (s *Webhooks) Get(ctx context.Context, ws identity.WorkspaceID, id webhook.ID) (*webhook.Endpoint, error) {
-	return s.db.webhook(ctx, `t.id = ? AND t.workspace_id = ?`, id, ws)
+	return s.db.findEndpoint(ctx, `t.id = ? AND t.workspace_id = ?`, id, ws)
 }
 
-func (store *Store) webhook(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
+// lockedEndpoint returns an endpoint that is about to change, or webhook.ErrNotFound.
+func (store *Store) lockedEndpoint(
+	ctx context.Context, ws identity.WorkspaceID, id webhook.ID,
+) (*webhook.Endpoint, error) {
+	return store.findEndpoint(ctx, `t.id = ? AND t.workspace_id = ?`+store.Dialect.Lock, id, ws)
+}
+
+// anyEndpoint returns an endpoint in any workspace, for the queue, which works for all of them.
+func (store *Store) anyEndpoint(ctx context.Context, id webhook.ID) (*webhook.Endpoint, error) {
+	return store.findEndpoint(ctx, `t.id = ?`, id)
+}
+
+func (store *Store) findEndpoint(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
 	var row webhookRow
 	found, err := store.Get(ctx, &row, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+condition, args...)
 	if err == nil && !found {
@@ -164,7 +176,7 @@ func (s *Webhooks) Add(
 func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 	change func(e *webhook.Endpoint, place int64) error) (e *webhook.Endpoint, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) (err error) {
-		if e, err = tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, id, by.Workspace); err != nil {
+		if e, err = tx.lockedEndpoint(ctx, by.Workspace, id); err != nil {
 			return err
 		}
 		_, place, err := tx.ChainEnds(ctx, by.Org, by.Workspace)
@@ -309,7 +321,7 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, endpoint
 	onlyFailed bool, now time.Time) (count int, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) error {
 		count = 0
-		if _, err := tx.webhook(ctx, `t.id = ? AND t.workspace_id = ?`+tx.Dialect.Lock, endpoint, ws); err != nil {
+		if _, err := tx.lockedEndpoint(ctx, ws, endpoint); err != nil {
 			return err
 		}
 		for i := range all {
