@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -175,4 +176,41 @@ func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identi
 		return p, exists
 	})
 	return nil
+}
+
+// sweptUsers is how many users' sessions sweepSessions ends before it looks again.
+const sweptUsers = 100
+
+// sweepSessions ends expired sessions, so that the trail records it. Their last use may be up to a minute out of date.
+func (store *Store) sweepSessions(ctx context.Context, now time.Time) error {
+	idle := now.Add(-session.Idle - 5*time.Minute)
+	const over = `t.ended_at = 0 AND (t.expires_at <= ? OR t.last_seen_at <= ?)`
+	for {
+		var owners []struct {
+			Org  identity.OrgID  `db:"org_id"`
+			User identity.UserID `db:"user_id"`
+		}
+		if err := store.List(ctx, &owners, `SELECT org_id, user_id FROM sessions WHERE ended_at = 0
+			AND expires_at <= ? UNION SELECT org_id, user_id FROM sessions WHERE ended_at = 0 AND last_seen_at <= ? LIMIT ?`,
+			db.Micros(now), db.Micros(idle), sweptUsers); err != nil || len(owners) == 0 {
+			return err
+		}
+		var errs []error
+		for _, o := range owners {
+			by := identity.System(o.Org, "", "sweep", now)
+			conditions := db.NewConditions(`t.user_id = ? AND `+over, o.User, db.Micros(now), db.Micros(idle))
+			if err := store.inTx(ctx, func(tx *Store) error {
+				_, err := tx.changeSessions(ctx, o.Org, o.User, conditions,
+					func(p *account.Person, sessions []*session.Session) (*session.Session, error) {
+						return nil, session.EndBecause(by, p, session.EndedByTime, sessions)
+					})
+				return err
+			}); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if len(errs) == len(owners) { // those that fail are found again
+			return errors.Join(errs...)
+		}
+	}
 }
