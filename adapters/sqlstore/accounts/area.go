@@ -29,9 +29,9 @@ var Area = db.Area{
 		{Table: "passkey_challenges", Key: "hash", Condition: "expires_at < ?"},
 		{Table: "erased_sign_ins", Key: "org_id, digest", Condition: "erased_at < ?", Kept: erasedSignInsKept},
 		{Table: "stream_resumptions", Key: "hash", Condition: "expires_at < ?"},
-		{Table: "api_keys", Key: "id", Condition: "revoked_at > 0 AND revoked_at < ? AND " + madeNone,
+		{Table: "api_keys", Key: "id", Condition: "revoked_at > 0 AND revoked_at < ? AND " + madeNoKey,
 			Kept: endedKeysKept},
-		{Table: "api_keys", Key: "id", Condition: "expires_at > 0 AND expires_at < ? AND " + madeNone,
+		{Table: "api_keys", Key: "id", Condition: "expires_at > 0 AND expires_at < ? AND " + madeNoKey,
 			Kept: endedKeysKept},
 		{Table: "invitations", Key: "id", Condition: "expires_at < ?", Kept: db.InvitationsKept},
 	},
@@ -137,7 +137,7 @@ var PeopleTables = []db.Table{
 // endedKeysKept is how long an API key is kept after it has ended, so that its owner can see when it was used.
 const endedKeysKept = 90 * 24 * time.Hour
 
-// madeNone excludes keys that created others: a key ends with the key that created it, directly or indirectly, so no
+// madeNoKey excludes keys that created others: a key ends with the key that created it, directly or indirectly, so no
 // link of the chain may be missing.
-const madeNone = `NOT EXISTS (SELECT 1 FROM api_keys made
+const madeNoKey = `NOT EXISTS (SELECT 1 FROM api_keys made
 	WHERE made.made_by_key <> '' AND made.made_by_key = api_keys.id)`

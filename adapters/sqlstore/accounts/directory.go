@@ -14,10 +14,10 @@ type DirectoryUsers struct{ db *Store }
 
 var _ ports.DirectoryUsers = (*DirectoryUsers)(nil)
 
-const scimUserColumns = `t.user_id, t.org_id, t.subject, t.user_name, t.external_id, t.formatted, t.given_name,
+const directoryUserColumns = `t.user_id, t.org_id, t.subject, t.user_name, t.external_id, t.formatted, t.given_name,
 	t.family_name, t.display, t.email, t.active, t.unsettled, t.created_at, t.updated_at, t.removed_at`
 
-type scimUserRow struct {
+type directoryUserRow struct {
 	ID         identity.UserID `db:"user_id"`
 	Org        identity.OrgID  `db:"org_id"`
 	Subject    string          `db:"subject"`
@@ -35,7 +35,7 @@ type scimUserRow struct {
 	RemovedAt  int64           `db:"removed_at"`
 }
 
-func (r *scimUserRow) user() account.DirectoryUser {
+func (r *directoryUserRow) user() account.DirectoryUser {
 	return account.DirectoryUser{
 		ID: r.ID, Org: r.Org, Subject: r.Subject,
 		DirectoryPerson: account.DirectoryPerson{
@@ -82,8 +82,8 @@ func (s *DirectoryUsers) one(ctx context.Context, condition string, args ...any)
 	if s.db.IsTransaction() {
 		lock = s.db.Dialect.Lock
 	}
-	var row scimUserRow
-	found, err := s.db.Get(ctx, &row, `SELECT `+scimUserColumns+` FROM scim_users t WHERE `+condition+lock, args...)
+	var row directoryUserRow
+	found, err := s.db.Get(ctx, &row, `SELECT `+directoryUserColumns+` FROM scim_users t WHERE `+condition+lock, args...)
 	if err == nil && !found {
 		err = account.ErrDirectoryUserNotFound
 	}
@@ -109,10 +109,10 @@ func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.Directo
 	conditions := db.NewConditions(`m.group_id = t.id`)
 	db.OneOf(conditions, `m.user_id`, ids)
 	var rows []struct {
-		scimGroupRow
+		directoryGroupRow
 		User identity.UserID `db:"user_id"`
 	}
-	if err := s.db.List(ctx, &rows, `SELECT `+scimGroupColumns+`, m.user_id FROM scim_members m, scim_groups t WHERE `+
+	if err := s.db.List(ctx, &rows, `SELECT `+directoryGroupColumns+`, m.user_id FROM scim_members m, scim_groups t WHERE `+
 		conditions.SQL()+` ORDER BY t.id`, conditions.Args()...); err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func (s *DirectoryUsers) Users(
 	conditions.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
 	conditions.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
 	conditions.When(q.Email != "", `t.email = ?`, account.EmailKey(q.Email))
-	var rows []scimUserRow
-	total, err := s.db.directoryPage(ctx, &rows, `scim_users`, scimUserColumns, `t.user_id`, conditions, q)
+	var rows []directoryUserRow
+	total, err := s.db.directoryPage(ctx, &rows, `scim_users`, directoryUserColumns, `t.user_id`, conditions, q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -175,8 +175,8 @@ func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *acc
 func (s *DirectoryUsers) Unsettled(
 	ctx context.Context, org identity.OrgID, rules string, limit int,
 ) ([]account.DirectoryUser, error) {
-	var rows []scimUserRow
-	if err := s.db.List(ctx, &rows, `SELECT `+scimUserColumns+` FROM scim_users t WHERE t.org_id = ?
+	var rows []directoryUserRow
+	if err := s.db.List(ctx, &rows, `SELECT `+directoryUserColumns+` FROM scim_users t WHERE t.org_id = ?
 		AND t.removed_at = 0 AND t.active AND (t.unsettled > 0 OR t.rules <> ?) ORDER BY t.user_id LIMIT ?`, org, rules,
 		limit); err != nil {
 		return nil, err

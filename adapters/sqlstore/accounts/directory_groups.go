@@ -69,8 +69,8 @@ func (s *DirectoryGroups) Group(
 func (store *Store) directoryGroup(
 	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID, lock string,
 ) (*account.DirectoryGroup, error) {
-	var row scimGroupRow
-	found, err := store.Get(ctx, &row, `SELECT `+scimGroupColumns+` FROM scim_groups t WHERE t.org_id = ? AND t.id = ?`+
+	var row directoryGroupRow
+	found, err := store.Get(ctx, &row, `SELECT `+directoryGroupColumns+` FROM scim_groups t WHERE t.org_id = ? AND t.id = ?`+
 		lock, org, id)
 	if err == nil && !found {
 		err = account.ErrDirectoryGroupNotFound
@@ -90,8 +90,8 @@ func (s *DirectoryGroups) Groups(
 	conditions.When(q.ID != "", `t.id = ?`, q.ID)
 	conditions.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
 	conditions.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
-	var rows []scimGroupRow
-	total, err := s.db.directoryPage(ctx, &rows, `scim_groups`, scimGroupColumns, `t.id`, conditions, q)
+	var rows []directoryGroupRow
+	total, err := s.db.directoryPage(ctx, &rows, `scim_groups`, directoryGroupColumns, `t.id`, conditions, q)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-const scimGroupColumns = `t.id, t.org_id, t.name, t.external_id, t.created_at, t.updated_at`
+const directoryGroupColumns = `t.id, t.org_id, t.name, t.external_id, t.created_at, t.updated_at`
 
-type scimGroupRow struct {
+type directoryGroupRow struct {
 	ID         account.DirectoryGroupID `db:"id"`
 	Org        identity.OrgID           `db:"org_id"`
 	Name       string                   `db:"name"`
@@ -20,7 +20,7 @@ type scimGroupRow struct {
 	UpdatedAt  int64                    `db:"updated_at"`
 }
 
-func (r *scimGroupRow) group() account.DirectoryGroup {
+func (r *directoryGroupRow) group() account.DirectoryGroup {
 	return account.DirectoryGroup{ID: r.ID, Org: r.Org, Name: r.Name, ExternalID: r.ExternalID,
 		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt)}
 }

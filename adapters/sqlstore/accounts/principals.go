@@ -59,12 +59,12 @@ func (store *Store) principal(ctx context.Context, org identity.OrgID, h account
 	return row.found(org, found, err)
 }
 
-var principalQuery = db.NewPackedQuery[principalRow](principalKeyColumns, principalTable, ofPrincipal,
+var principalQuery = db.NewPackedQuery[principalRow](principalKeyColumns, principalTable, principalCondition,
 	principalJoins...)
 
 const (
-	principalTable = ` FROM api_keys k`
-	ofPrincipal    = ` WHERE k.hash = ? AND k.org_id = ?`
+	principalTable     = ` FROM api_keys k`
+	principalCondition = ` WHERE k.hash = ? AND k.org_id = ?`
 )
 
 // principalKeyColumns and principalJoins are without the org, by which a key is found, and without ids that it has.

@@ -44,16 +44,16 @@ var sessionPersonPacked = db.Pack[sessionPersonRow](
 
 const (
 	sessionMemberships = ` FROM sessions s LEFT JOIN memberships m ON m.user_id = s.user_id`
-	ofCookie           = ` WHERE s.cookie_hash = ? AND s.org_id = ?`
+	cookieCondition    = ` WHERE s.cookie_hash = ? AND s.org_id = ?`
 )
 
 var (
 	sessionPersonColumns = `SELECT ` + sessionPersonPacked.Columns + `,
 		s.cookie_hash AS "s.cookie_hash", s.proof_hash AS "s.proof_hash"` + sessionMemberships
-	personByColumns = sessionPersonColumns + sessionPersonPacked.Joins + ofCookie
-	personByText    = `SELECT ` + sessionPersonPacked.Text + ` AS text, s.proof_hash AS proof` + sessionMemberships +
-		ofCookie
-	personsProven = sessionPersonColumns + ` AND m.workspace_id = s.workspace_id` + sessionPersonPacked.Joins
+	personQuery       = sessionPersonColumns + sessionPersonPacked.Joins + cookieCondition
+	packedPersonQuery = `SELECT ` + sessionPersonPacked.Text + ` AS text, s.proof_hash AS proof` + sessionMemberships +
+		cookieCondition
+	provenPersonsQuery = sessionPersonColumns + ` AND m.workspace_id = s.workspace_id` + sessionPersonPacked.Joins
 )
 
 // Person implements ports.Sessions. It runs one statement, as Keys.Principal does.
@@ -75,14 +75,14 @@ func (store *Store) sessionPerson(
 		Proof []byte `db:"proof"`
 	}
 	from := store.forCredentials()
-	if err := from.List(ctx, &texts, personByText, cookie[:], org); err != nil {
+	if err := from.List(ctx, &texts, packedPersonQuery, cookie[:], org); err != nil {
 		return nil, err
 	}
 	rows := make([]sessionPersonRow, len(texts))
 	for i := range texts {
 		if !sessionPersonPacked.Unpack(texts[i].Text, &rows[i]) {
 			rows = nil
-			if err := from.List(ctx, &rows, personByColumns, cookie[:], org); err != nil {
+			if err := from.List(ctx, &rows, personQuery, cookie[:], org); err != nil {
 				return nil, err
 			}
 			break
@@ -132,7 +132,7 @@ func (s *Tickets) provenBySession(
 	conditions := db.NewConditions(`s.org_id = ?`, org)
 	db.OneOf(conditions, `s.cookie_hash`, cookies)
 	var rows []sessionPersonRow
-	if err := s.db.forCredentials().List(ctx, &rows, personsProven+` WHERE `+conditions.SQL(),
+	if err := s.db.forCredentials().List(ctx, &rows, provenPersonsQuery+` WHERE `+conditions.SQL(),
 		conditions.Args()...); err != nil {
 		return err
 	}

@@ -16,9 +16,9 @@ type Chats struct{ db *Store }
 
 var _ ports.Chats = (*Chats)(nil)
 
-// chatArgs are the values of what may change in a template, in the order of both statements below.
-func chatArgs(t *chat.Template) ([]any, error) {
-	args, err := chatContentArgs(&t.Content)
+// templateArgs are the values of what may change in a template, in the order of both statements below.
+func templateArgs(t *chat.Template) ([]any, error) {
+	args, err := contentArgs(&t.Content)
 	if err != nil {
 		return nil, err
 	}
@@ -34,23 +34,23 @@ func chatArgs(t *chat.Template) ([]any, error) {
 
 // Add implements ports.Chats.
 func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
-	args, err := chatArgs(t)
+	args, err := templateArgs(t)
 	if err != nil {
 		return err
 	}
 	return s.db.inTx(ctx, func(tx *Store) error {
 		if _, err := tx.Exec(ctx, `
-			INSERT INTO chat_templates (`+chatContentColumns+`, owner_id, workflows, status, visibility, search,
+			INSERT INTO chat_templates (`+contentColumns+`, owner_id, workflows, status, visibility, search,
 				published_version_id, version_count, revision, updated_at, deleted_at, id, workspace_id, created_at,
 				created_by)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, db.Micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
 		}
-		if err := tx.saveChatVersions(ctx, t); err != nil {
+		if err := tx.saveVersions(ctx, t); err != nil {
 			return err
 		}
-		if err := tx.saveChatReference(ctx, t); err != nil {
+		if err := tx.saveReference(ctx, t); err != nil {
 			return err
 		}
 		return tx.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
@@ -82,7 +82,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 		}
 		parties := make([]chat.Party, len(users))
 		for i, user := range users {
-			if parties[i], err = tx.chatParty(ctx, id, user); err != nil {
+			if parties[i], err = tx.party(ctx, id, user); err != nil {
 				return err
 			}
 			parties[i].InWorkspace = present[user]
@@ -94,11 +94,11 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 		if len(t.Recorded()) == 0 {
 			return nil
 		}
-		if err := tx.saveChat(ctx, &previous, t); err != nil {
+		if err := tx.saveTemplate(ctx, &previous, t); err != nil {
 			return err
 		}
 		for _, m := range t.ChangedMembers {
-			if err := tx.saveChatMember(ctx, t, m); err != nil {
+			if err := tx.saveMember(ctx, t, m); err != nil {
 				return err
 			}
 		}
@@ -131,8 +131,8 @@ func (s *Chats) Waiting(ctx context.Context, ws identity.WorkspaceID, id chat.ID
 
 // template returns a template as the caller sees it, with its published version.
 func (store *Store) template(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	var row chatRow
-	begin, args := chatsFor(by, chatColumns)
+	var row templateRow
+	begin, args := templatesFor(by, templateColumns)
 	found, err := store.Get(ctx, &row, begin+` WHERE t.id = ? AND t.workspace_id = ?`, append(args, id, by.Workspace)...)
 	if err != nil {
 		return nil, err
@@ -164,15 +164,15 @@ func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id ch
 	return store.template(ctx, by, id)
 }
 
-// chatParty reads the data of a user that a template needs.
-func (store *Store) chatParty(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
+// party reads the data of a user that a template needs.
+func (store *Store) party(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
 	p := chat.Party{User: user}
 	if _, err := store.Get(ctx, &p.Members, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, id); err != nil {
 		return p, err
 	}
-	var row chatMemberRow
+	var row memberRow
 	found, err := store.Get(ctx, &row, `
-		SELECT `+chatMemberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id
+		SELECT `+memberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id
 		WHERE c.template_id = ? AND c.user_id = ?`, id, user)
 	if found {
 		m := row.member()
@@ -181,13 +181,13 @@ func (store *Store) chatParty(ctx context.Context, id chat.ID, user identity.Use
 	return p, err
 }
 
-// saveChat writes what a locked template recorded, and its values unless they are the same as before.
-func (store *Store) saveChat(ctx context.Context, previous, t *chat.Template) error {
-	old, err := chatArgs(previous)
+// saveTemplate writes what a locked template recorded, and its values unless they are the same as before.
+func (store *Store) saveTemplate(ctx context.Context, previous, t *chat.Template) error {
+	old, err := templateArgs(previous)
 	if err != nil {
 		return err
 	}
-	args, err := chatArgs(t)
+	args, err := templateArgs(t)
 	if err != nil {
 		return err
 	}
@@ -208,16 +208,16 @@ func (store *Store) saveChat(ctx context.Context, previous, t *chat.Template) er
 		return err
 	}
 	if t.Prompt != previous.Prompt {
-		if err := store.saveChatReference(ctx, t); err != nil {
+		if err := store.saveReference(ctx, t); err != nil {
 			return err
 		}
 	}
-	return store.saveChatVersions(ctx, t)
+	return store.saveVersions(ctx, t)
 }
 
-// saveChatReference stores what the prompt of a template names when it is set, by someone who may read it. Published
+// saveReference stores what the prompt of a template names when it is set, by someone who may read it. Published
 // versions refer to prompts that were set before.
-func (store *Store) saveChatReference(ctx context.Context, t *chat.Template) error {
+func (store *Store) saveReference(ctx context.Context, t *chat.Template) error {
 	if t.Prompt == (chat.Prompt{}) {
 		return nil
 	}

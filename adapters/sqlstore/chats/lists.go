@@ -21,8 +21,8 @@ var _ ports.ChatLists = (*Lists)(nil)
 
 // The packings of a page of templates, for a caller without groups and for others.
 var (
-	ownChats     = db.NewPackedList[chatSummaryRow]("group_role")
-	groupedChats = db.NewPackedList[chatSummaryRow]()
+	ownChats     = db.NewPackedList[summaryRow]("group_role")
+	groupedChats = db.NewPackedList[summaryRow]()
 )
 
 // Visible implements ports.ChatLists, with a branch for each reason to see a template, as PromptLists.Visible. Few
@@ -46,7 +46,7 @@ func (l *Lists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q
 		SeenBy(conditions, by)
 	}
 
-	begin, args := chatsFor(by, chatSummaryColumns, db.RoleOnPromptArgs(by.At)...)
+	begin, args := templatesFor(by, summaryColumns, db.RoleOnPromptArgs(by.At)...)
 	ids := `SELECT t.id FROM chat_templates t WHERE ` + conditions.SQL() + ` ORDER BY t.id DESC LIMIT ?`
 	if by.Role >= identity.Admin || f.Prompt != "" {
 		args = append(args, conditions.Args(q.Limit+1)...)
@@ -161,9 +161,9 @@ func membersByGroups(by identity.Actor) *db.Conditions {
 func (l *Lists) Members(
 	ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query,
 ) (chat.MemberPage, error) {
-	var rows []chatMemberRow
+	var rows []memberRow
 	err := l.db.List(ctx, &rows, `
-		SELECT `+chatMemberColumns+` FROM (
+		SELECT `+memberColumns+` FROM (
 			SELECT user_id, email, role, invited, invited_by, revision, created_at, updated_at
 			FROM chat_members WHERE template_id = ? AND workspace_id = ?
 			UNION ALL

@@ -9,10 +9,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-const chatMemberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email,
+const memberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email,
 	COALESCE(u.name, '') AS name, c.role, c.invited, c.invited_by, c.revision, c.created_at, c.updated_at`
 
-type chatMemberRow struct {
+type memberRow struct {
 	User      identity.UserID `db:"user_id"`
 	Email     string          `db:"email"`
 	Name      string          `db:"name"`
@@ -24,16 +24,16 @@ type chatMemberRow struct {
 	UpdatedAt int64           `db:"updated_at"`
 }
 
-func (r *chatMemberRow) member() chat.Member {
+func (r *memberRow) member() chat.Member {
 	return chat.Member{
 		User: r.User, Email: r.Email, Name: r.Name, Role: r.Role, Invited: r.Invited, InvitedBy: r.InvitedBy,
 		Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 }
 
-// saveChatMember writes one member; one without a role is removed. The address of an account is stored with the
+// saveMember writes one member; one without a role is removed. The address of an account is stored with the
 // account: only that of an invited person is stored here.
-func (store *Store) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
+func (store *Store) saveMember(ctx context.Context, t *chat.Template, m chat.Member) error {
 	if m.Role == access.None {
 		_, err := store.Exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
 		return err

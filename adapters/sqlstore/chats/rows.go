@@ -14,17 +14,17 @@ import (
 // A template is read together with the membership of the caller. Arguments of summaries begin with those of
 // promptLostColumn.
 var (
-	chatCommonColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
+	commonColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
 		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
 		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at, t.published_version_id,
 		COALESCE((SELECT pv.number FROM chat_versions pv WHERE pv.id = t.published_version_id), 0) AS published_number,
 		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + db.OwnerLeftColumn + `,
 		(t.prompt_id <> '' AND COALESCE((SELECT ` + db.ReferredVersion(`t.prompt_ref`) + ` FROM prompt_templates p
 			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone`
-	chatSummaryColumns = chatCommonColumns + `, ` + promptLostColumn
-	chatColumns        = chatCommonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs,
+	summaryColumns  = commonColumns + `, ` + promptLostColumn
+	templateColumns = commonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs,
 		t.model_config, t.reply, t.theme, t.version_count`
-	chatTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
+	templateTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
 // groupMemberColumn selects the highest role that groups of a caller have on t. Its argument is the caller.
@@ -32,17 +32,17 @@ const groupMemberColumn = `, COALESCE((SELECT MAX(g.role) FROM group_people p
 	JOIN chat_members g ON g.template_id = t.id AND g.user_id = p.group_id
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ?), 0) AS group_role`
 
-// chatsFor returns how a statement begins that selects columns of chat templates for a caller, and its arguments,
+// templatesFor returns how a statement begins that selects columns of chat templates for a caller, and its arguments,
 // of which first are those of columns.
-func chatsFor(by identity.Actor, columns string, first ...any) (statement string, args []any) {
+func templatesFor(by identity.Actor, columns string, first ...any) (statement string, args []any) {
 	if !by.Grouped {
-		return `SELECT ` + columns + chatTables, append(first, by.User)
+		return `SELECT ` + columns + templateTables, append(first, by.User)
 	}
-	return `SELECT ` + columns + groupMemberColumn + chatTables, append(first, by.User, by.User)
+	return `SELECT ` + columns + groupMemberColumn + templateTables, append(first, by.User, by.User)
 }
 
-type chatRow struct {
-	chatSummaryRow
+type templateRow struct {
+	summaryRow
 	Prompt       prompt.ID `db:"prompt_id"`
 	PromptRef    string    `db:"prompt_ref"`
 	Instructions string    `db:"instructions"`
@@ -53,7 +53,7 @@ type chatRow struct {
 	Versions     int       `db:"version_count"`
 }
 
-type chatSummaryRow struct {
+type summaryRow struct {
 	ID            chat.ID              `db:"id"`
 	Workspace     identity.WorkspaceID `db:"workspace_id"`
 	Owner         identity.UserID      `db:"owner_id"`
@@ -84,7 +84,7 @@ type chatSummaryRow struct {
 	PublishedNo   int                  `db:"published_number"`
 }
 
-func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
+func (r *summaryRow) summary(by identity.Actor) (chat.Summary, error) {
 	t := chat.Summary{
 		Resource: access.Resource{
 			Subject:   access.Subject{Workspace: r.Workspace, Owner: r.Owner, Visibility: r.Visibility},
@@ -113,7 +113,7 @@ func (r *chatSummaryRow) summary(by identity.Actor) (chat.Summary, error) {
 	return t, errors.Join(errs[:]...)
 }
 
-func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
+func (r *templateRow) template(by identity.Actor) (*chat.Template, error) {
 	s, err := r.summary(by)
 	if err != nil {
 		return nil, err
@@ -125,8 +125,8 @@ func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 	}, err
 }
 
-func (r *chatRow) content(s *chat.Summary) (chat.Content, error) {
-	var configs chatConfigs
+func (r *templateRow) content(s *chat.Summary) (chat.Content, error) {
+	var configs storedConfigs
 	var model *prompt.ModelConfig
 	var reply chat.Reply
 	theme, err := db.ReadTheme(r.Theme)
@@ -141,12 +141,12 @@ func (r *chatRow) content(s *chat.Summary) (chat.Content, error) {
 	}, err
 }
 
-// chatContentColumns are the columns of a template's content, in the order of chatContentArgs.
-const chatContentColumns = `name, description, avatar_url, instructions, prompt_id, prompt_ref, agents, tools,
+// contentColumns are the columns of a template's content, in the order of contentArgs.
+const contentColumns = `name, description, avatar_url, instructions, prompt_id, prompt_ref, agents, tools,
 	capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
 
-func chatContentArgs(c *chat.Content) ([]any, error) {
-	var configs chatConfigs
+func contentArgs(c *chat.Content) ([]any, error) {
+	var configs storedConfigs
 	var agents, tools []string
 	agents, configs.Agents = unselected(c.Agents)
 	tools, configs.Tools = unselected(c.Tools)
@@ -179,15 +179,15 @@ func chatContentArgs(c *chat.Content) ([]any, error) {
 	return append(args, reply, text, c.Greeting, string(c.Metadata), theme), err
 }
 
-// chatConfigs are kept apart from the ids that they belong to, so that lists need not read them.
-type chatConfigs struct {
+// storedConfigs are kept apart from the ids that they belong to, so that lists need not read them.
+type storedConfigs struct {
 	Agents []json.RawMessage `json:"agents"`
 	Tools  []json.RawMessage `json:"tools"`
 }
 
 // text returns the JSON that db.FromJSON reads. Configurations stay as they were sent, except for the space between
 // their tokens.
-func (c chatConfigs) text() (string, error) {
+func (c storedConfigs) text() (string, error) {
 	if len(c.Agents)+len(c.Tools) == 0 {
 		return "", nil
 	}

@@ -17,12 +17,12 @@ type Versions struct{ db *Store }
 
 var _ ports.ChatVersions = (*Versions)(nil)
 
-type chatVersionRow struct {
-	chatRow
+type versionRow struct {
+	templateRow
 	Number int `db:"number"`
 }
 
-func (r *chatVersionRow) info() chat.VersionInfo {
+func (r *versionRow) info() chat.VersionInfo {
 	return chat.VersionInfo{
 		ID: chat.VersionID(r.ID), Number: r.Number, CreatedBy: r.CreatedBy, CreatedAt: db.FromMicros(r.CreatedAt),
 	}
@@ -34,8 +34,8 @@ func (store *Store) version(ctx context.Context, id chat.VersionID) (*chat.Versi
 }
 
 func (store *Store) findVersion(ctx context.Context, condition string, args ...any) (*chat.Version, error) {
-	var row chatVersionRow
-	found, err := store.Get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+chatContentColumns+`
+	var row versionRow
+	found, err := store.Get(ctx, &row, `SELECT v.id, v.number, v.created_by, v.created_at, `+contentColumns+`
 		FROM chat_versions v WHERE `+condition, args...)
 	if err != nil || !found {
 		return nil, err
@@ -69,7 +69,7 @@ func (s *Versions) List(
 	if err != nil {
 		return chat.VersionPage{}, err
 	}
-	var rows []chatVersionRow
+	var rows []versionRow
 	if err := s.db.List(ctx, &rows, `SELECT v.id, v.number, v.created_by, v.created_at FROM chat_versions v
 		WHERE `+conditions.SQL()+` ORDER BY v.number DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return chat.VersionPage{}, err
@@ -125,14 +125,14 @@ func below(conditions *db.Conditions, column string, q page.Query) (*db.Conditio
 	return conditions, nil
 }
 
-// saveChatVersions writes the version and the publication that a change of a template made.
-func (store *Store) saveChatVersions(ctx context.Context, t *chat.Template) error {
+// saveVersions writes the version and the publication that a change of a template made.
+func (store *Store) saveVersions(ctx context.Context, t *chat.Template) error {
 	if v := t.NewVersion; v != nil {
-		args, err := chatContentArgs(&v.Content)
+		args, err := contentArgs(&v.Content)
 		if err != nil {
 			return err
 		}
-		if _, err := store.Exec(ctx, `INSERT INTO chat_versions (`+chatContentColumns+`, id, template_id,
+		if _, err := store.Exec(ctx, `INSERT INTO chat_versions (`+contentColumns+`, id, template_id,
 			workspace_id, number, created_by, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, v.ID, t.ID, t.Workspace, v.Number, v.CreatedBy, db.Micros(v.CreatedAt))...); err != nil {

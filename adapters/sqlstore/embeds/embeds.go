@@ -19,12 +19,12 @@ type Embeds struct{ db *Store }
 
 var _ ports.Embeds = (*Embeds)(nil)
 
-var embedColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin",
+var tokenColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin",
 	"enabled", "expires_at",
 	"session_seconds", "per_minute", "hash", "hint", "previous_hash", "previous_until", "last_used_at",
 	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation", "replies_per_day", "theme"}
 
-type embedRow struct {
+type tokenRow struct {
 	ID             embed.TokenID        `db:"id"`
 	Org            identity.OrgID       `db:"org_id"`
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -51,7 +51,7 @@ type embedRow struct {
 	Theme          string               `db:"theme"`
 }
 
-func (r *embedRow) token() (embed.Token, error) {
+func (r *tokenRow) token() (embed.Token, error) {
 	t := embed.Token{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Template: r.Template,
 		Settings: embed.Settings{
@@ -71,7 +71,7 @@ func (r *embedRow) token() (embed.Token, error) {
 	return t, errors.Join(err, db.FromJSON(r.Origins, &t.Origins))
 }
 
-var embedQuery = `SELECT ` + db.ColumnsLike(`t.%`, embedColumns) + ` FROM chat_embed_tokens t WHERE `
+var tokenQuery = `SELECT ` + db.ColumnsLike(`t.%`, tokenColumns) + ` FROM chat_embed_tokens t WHERE `
 
 // List implements ports.Embeds.
 func (s *Embeds) List(
@@ -79,8 +79,8 @@ func (s *Embeds) List(
 ) (embed.TokenPage, error) {
 	conditions := db.NewConditions(`t.template_id = ? AND t.workspace_id = ?`, template, ws)
 	conditions.When(q.After != "", `t.id < ?`, q.After)
-	var rows []embedRow
-	if err := s.db.List(ctx, &rows, embedQuery+conditions.SQL()+` ORDER BY t.id DESC LIMIT ?`,
+	var rows []tokenRow
+	if err := s.db.List(ctx, &rows, tokenQuery+conditions.SQL()+` ORDER BY t.id DESC LIMIT ?`,
 		conditions.Args(q.Limit+1)...); err != nil {
 		return embed.TokenPage{}, err
 	}
@@ -98,18 +98,18 @@ func (s *Embeds) List(
 func (s *Embeds) Get(
 	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 ) (*chat.Template, *embed.Token, error) {
-	return s.db.embedToken(ctx, by, template, id, s.db.templates.Read)
+	return s.db.token(ctx, by, template, id, s.db.templates.Read)
 }
 
-func (store *Store) embedToken(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
+func (store *Store) token(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	read func(context.Context, *db.DB, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
 	*embed.Token, error) {
 	t, err := read(ctx, store.DB, by, template)
 	if err != nil {
 		return nil, nil, err
 	}
-	var row embedRow
-	found, err := store.Get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, template,
+	var row tokenRow
+	found, err := store.Get(ctx, &row, tokenQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, template,
 		by.Workspace)
 	if err != nil || !found {
 		return t, nil, err
@@ -135,11 +135,11 @@ func (s *Embeds) Add(ctx context.Context, by identity.Actor, template chat.ID,
 		if err != nil {
 			return err
 		}
-		return tx.addEmbedToken(ctx, token)
+		return tx.addToken(ctx, token)
 	})
 }
 
-func (store *Store) addEmbedToken(ctx context.Context, t *embed.Token) error {
+func (store *Store) addToken(ctx context.Context, t *embed.Token) error {
 	origins, err := db.JSONText(t.Origins, false)
 	if err != nil {
 		return err
@@ -148,20 +148,20 @@ func (store *Store) addEmbedToken(ctx context.Context, t *embed.Token) error {
 	if err != nil {
 		return err
 	}
-	if _, err := store.Exec(ctx, `INSERT INTO chat_embed_tokens (`+db.ColumnsLike(`%`, embedColumns)+`)
+	if _, err := store.Exec(ctx, `INSERT INTO chat_embed_tokens (`+db.ColumnsLike(`%`, tokenColumns)+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?, ?)`,
 		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, db.Micros(t.ExpiresAt),
 		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision,
 		db.Micros(t.CreatedAt), db.Micros(t.UpdatedAt), t.Generation, t.RepliesPerDay, theme); err != nil {
 		return err
 	}
-	if err := store.addEmbedOrigins(ctx, t); err != nil {
+	if err := store.addOrigins(ctx, t); err != nil {
 		return err
 	}
 	return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }
 
-func (store *Store) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
+func (store *Store) addOrigins(ctx context.Context, t *embed.Token) error {
 	for _, pattern := range t.KnownPatterns() {
 		if _, err := store.Exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org,
 			pattern, t.ID); err != nil {
@@ -175,7 +175,7 @@ func (store *Store) addEmbedOrigins(ctx context.Context, t *embed.Token) error {
 func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	change func(*chat.Template, *embed.Token) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		t, token, err := tx.embedToken(ctx, by, template, id, tx.templates.Locked)
+		t, token, err := tx.token(ctx, by, template, id, tx.templates.Locked)
 		if err != nil {
 			return err
 		}
@@ -194,11 +194,11 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID
 				return err
 			}
 		}
-		return tx.saveEmbedToken(ctx, &previous, token)
+		return tx.saveToken(ctx, &previous, token)
 	})
 }
 
-func (store *Store) saveEmbedToken(ctx context.Context, previous, t *embed.Token) error {
+func (store *Store) saveToken(ctx context.Context, previous, t *embed.Token) error {
 	if t.Deleted {
 		if _, err := store.Exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
 			t.Workspace); err != nil {
@@ -233,7 +233,7 @@ func (store *Store) saveEmbedToken(ctx context.Context, previous, t *embed.Token
 		t.ID); err != nil {
 		return err
 	}
-	if err := store.addEmbedOrigins(ctx, t); err != nil {
+	if err := store.addOrigins(ctx, t); err != nil {
 		return err
 	}
 	return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))

@@ -18,14 +18,14 @@ var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "tool
 
 // embeddingQuery reads everything that a visitor's request needs. Its result is not cached: a token that ends
 // must end its sessions at the next request, on every node.
-var embeddingQuery = `SELECT ` + db.ColumnsLike(`t.% AS "t.%"`, embedColumns) + `,
+var embeddingQuery = `SELECT ` + db.ColumnsLike(`t.% AS "t.%"`, tokenColumns) + `,
 	c.status, ` + db.ColumnsLike(`COALESCE(v.%, c.%) AS %`, servedColumns) + `
 	FROM chat_embed_tokens t JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
 	LEFT JOIN chat_versions v ON v.id = c.published_version_id
 	WHERE c.deleted_at = 0 AND w.deleted_at = 0 AND t.org_id = ? AND `
 
 type embeddingRow struct {
-	Token     embedRow    `db:"t"`
+	Token     tokenRow    `db:"t"`
 	Status    chat.Status `db:"status"`
 	Name      string      `db:"name"`
 	AvatarURL string      `db:"avatar_url"`

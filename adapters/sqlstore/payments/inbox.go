@@ -17,10 +17,10 @@ type Inbox struct{ db *Store }
 
 var _ ports.Inbox = (*Inbox)(nil)
 
-const paymentEventColumns = `t.org_id, t.account, t.id, t.gateway, t.type, t.customer, t.workspace_id, t.state,
+const eventColumns = `t.org_id, t.account, t.id, t.gateway, t.type, t.customer, t.workspace_id, t.state,
 	t.attempts, t.failure, t.created_at, t.received_at, t.ended_at`
 
-type paymentEventRow struct {
+type eventRow struct {
 	Org        identity.OrgID       `db:"org_id"`
 	Account    string               `db:"account"`
 	ID         string               `db:"id"`
@@ -36,7 +36,7 @@ type paymentEventRow struct {
 	EndedAt    int64                `db:"ended_at"`
 }
 
-func (r *paymentEventRow) event() payment.Event {
+func (r *eventRow) event() payment.Event {
 	return payment.Event{
 		Org: r.Org, Account: r.Account, ID: r.ID, Gateway: r.Gateway, Type: r.Type, Customer: r.Customer,
 		Workspace: r.Workspace,
@@ -45,7 +45,7 @@ func (r *paymentEventRow) event() payment.Event {
 	}
 }
 
-func paymentEvents(rows []paymentEventRow) []payment.Event {
+func eventsOf(rows []eventRow) []payment.Event {
 	events := make([]payment.Event, len(rows))
 	for i := range rows {
 		events[i] = rows[i].event()
@@ -68,12 +68,12 @@ func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *payment.Event) (
 func (s *Inbox) Waiting(
 	ctx context.Context, org identity.OrgID, account string, c payment.CustomerID,
 ) ([]payment.Event, error) {
-	var rows []paymentEventRow
+	var rows []eventRow
 	err := s.db.List(ctx, &rows, `
-		SELECT `+paymentEventColumns+` FROM payment_events t
+		SELECT `+eventColumns+` FROM payment_events t
 		WHERE t.org_id = ? AND t.account = ? AND t.customer = ? AND t.ended_at = 0 ORDER BY t.received_at, t.id
 		LIMIT 100`, org, account, c)
-	return paymentEvents(rows), err
+	return eventsOf(rows), err
 }
 
 // Save implements ports.Inbox.
@@ -101,17 +101,17 @@ func (s *Inbox) List(ctx context.Context, org identity.OrgID, state payment.Even
 		conditions.When(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`,
 			micros, micros, account, account, id)
 	}
-	var rows []paymentEventRow
-	err := s.db.List(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+conditions.SQL()+
+	var rows []eventRow
+	err := s.db.List(ctx, &rows, `SELECT `+eventColumns+` FROM payment_events t WHERE `+conditions.SQL()+
 		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...)
-	return page.Cut(paymentEvents(rows), q.Limit,
+	return page.Cut(eventsOf(rows), q.Limit,
 		func(e payment.Event) string { return position(db.Micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
 }
 
 // Get implements ports.Inbox.
 func (s *Inbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*payment.Event, error) {
-	var row paymentEventRow
-	found, err := s.db.Get(ctx, &row, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE t.org_id = ?
+	var row eventRow
+	found, err := s.db.Get(ctx, &row, `SELECT `+eventColumns+` FROM payment_events t WHERE t.org_id = ?
 		AND t.account = ? AND t.id = ?`, org, account, id)
 	if err == nil && !found {
 		err = payment.ErrEventNotFound

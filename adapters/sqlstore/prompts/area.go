@@ -68,7 +68,7 @@ func sweep(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error 
 func addStores(s *ports.Stores, d *db.DB) {
 	store := NewStore(d)
 	s.Prompts = &Prompts{store}
-	s.PromptLists = &PromptLists{store}
-	s.PromptReads = &PromptReads{store}
-	s.PromptFolders = &PromptFolders{store}
+	s.PromptLists = &Lists{store}
+	s.PromptReads = &Reads{store}
+	s.PromptFolders = &Folders{store}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// PromptFolders stores the shares of folders.
-type PromptFolders struct{ db *Store }
+// Folders stores the shares of folders.
+type Folders struct{ db *Store }
 
-var _ ports.PromptFolders = (*PromptFolders)(nil)
+var _ ports.PromptFolders = (*Folders)(nil)
 
 // Folder implements ports.PromptFolders.
-func (s *PromptFolders) Folder(ctx context.Context, by identity.Actor, path string) (*prompt.SharedFolder, error) {
+func (s *Folders) Folder(ctx context.Context, by identity.Actor, path string) (*prompt.SharedFolder, error) {
 	var row struct {
 		Shares int    `db:"shares"`
 		Best   string `db:"best"`
@@ -37,7 +37,7 @@ func (s *PromptFolders) Folder(ctx context.Context, by identity.Actor, path stri
 }
 
 // Update implements ports.PromptFolders.
-func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path string, user identity.UserID,
+func (s *Folders) Update(ctx context.Context, by identity.Actor, path string, user identity.UserID,
 	change func(*prompt.SharedFolder, prompt.Recipient, *prompt.FolderShare) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		members, err := tx.MembersOf(ctx, by.Workspace, []identity.UserID{user})
@@ -54,7 +54,7 @@ func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path stri
 		if err != nil {
 			return err
 		}
-		f, err := (&PromptFolders{tx}).Folder(ctx, by, path)
+		f, err := (&Folders{tx}).Folder(ctx, by, path)
 		if err != nil {
 			return err
 		}
@@ -70,13 +70,13 @@ func (s *PromptFolders) Update(ctx context.Context, by identity.Actor, path stri
 }
 
 // UpdateShare implements ports.PromptFolders.
-func (s *PromptFolders) UpdateShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
+func (s *Folders) UpdateShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
 	change func(*prompt.SharedFolder, prompt.FolderShare) error) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		if err := tx.LockWorkspace(ctx, by.Workspace); err != nil {
 			return err
 		}
-		f, share, err := (&PromptFolders{tx}).Share(ctx, by, id)
+		f, share, err := (&Folders{tx}).Share(ctx, by, id)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *PromptFolders) UpdateShare(ctx context.Context, by identity.Actor, id p
 }
 
 // Share implements ports.PromptFolders.
-func (s *PromptFolders) Share(ctx context.Context, by identity.Actor, id prompt.FolderShareID) (*prompt.SharedFolder,
+func (s *Folders) Share(ctx context.Context, by identity.Actor, id prompt.FolderShareID) (*prompt.SharedFolder,
 	prompt.FolderShare, error) {
 	found, err := s.db.folderShares(ctx, `s.id = ? AND s.workspace_id = ?`, id, by.Workspace)
 	if err == nil && len(found) == 0 {
@@ -102,7 +102,7 @@ func (s *PromptFolders) Share(ctx context.Context, by identity.Actor, id prompt.
 }
 
 // Shares implements ports.PromptFolders.
-func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, path string,
+func (s *Folders) Shares(ctx context.Context, ws identity.WorkspaceID, path string,
 	q page.Query) (prompt.FolderSharePage, error) {
 	conditions := db.NewConditions(`s.workspace_id = ? AND s.id > ?`, ws, q.After)
 	conditions.When(path != "", `substr(CAST(? AS TEXT), 1, length(s.folder_key) + 1) = s.folder_key || '/'`,
@@ -115,7 +115,7 @@ func (s *PromptFolders) Shares(ctx context.Context, ws identity.WorkspaceID, pat
 }
 
 // Reshares implements ports.PromptFolders.
-func (s *PromptFolders) Reshares(ctx context.Context, by identity.Actor, previous, next string) (bool, error) {
+func (s *Folders) Reshares(ctx context.Context, by identity.Actor, previous, next string) (bool, error) {
 	var one int
 	return s.db.Get(ctx, &one, `SELECT 1 FROM prompt_folder_shares f WHERE f.workspace_id = ?
 		AND (f.expires_at = 0 OR f.expires_at > ?) AND (`+db.FolderShareReaches(`CAST(? AS TEXT)`)+`) <> (`+

@@ -38,7 +38,7 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 }
 
 // Includers implements ports.PromptLists.
-func (l *PromptLists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool,
+func (l *Lists) Includers(ctx context.Context, by identity.Actor, id prompt.ID, refs []string, isSeen bool,
 	limit int) ([]prompt.Use, error) {
 	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 	condition, args := `i.target_id = ?`, []any{id}

@@ -11,7 +11,7 @@ import (
 )
 
 // Versions implements ports.PromptLists.
-func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool,
+func (l *Lists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool,
 	q page.Query) (prompt.VersionPage, error) {
 	conditions := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	conditions.When(!drafts, `v.frozen`)
@@ -50,7 +50,7 @@ func listed(rows []versionSummaryRow) int {
 }
 
 // Shares implements ports.PromptLists.
-func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
+func (l *Lists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	q page.Query) (prompt.SharePage, error) {
 	var rows []shareRow
 	err := l.db.List(ctx, &rows, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ? AND s.workspace_id = ?
@@ -67,7 +67,7 @@ func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id pr
 }
 
 // Share implements ports.PromptLists.
-func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
+func (l *Lists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	user identity.UserID) (prompt.Share, error) {
 	var row shareRow
 	found, err := l.db.Get(ctx, &row, `SELECT `+shareColumns+shareTables+` WHERE s.template_id = ?
@@ -82,7 +82,7 @@ func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id pro
 }
 
 // Activations implements ports.PromptLists.
-func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string,
+func (l *Lists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, label string,
 	q page.Query) (page.Of[prompt.Activation], error) {
 	ledger := `activated_by, a.activated_at, a.reason, a.request_id, '' AS weights
 		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id`

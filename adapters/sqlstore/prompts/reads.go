@@ -12,13 +12,13 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// PromptReads counts reads of versions.
-type PromptReads struct{ db *Store }
+// Reads counts reads of versions.
+type Reads struct{ db *Store }
 
-var _ ports.PromptReads = (*PromptReads)(nil)
+var _ ports.PromptReads = (*Reads)(nil)
 
 // AddReads implements ports.PromptReads.
-func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, reads map[prompt.Read]int64) error {
+func (s *Reads) AddReads(ctx context.Context, ws identity.WorkspaceID, reads map[prompt.Read]int64) error {
 	// In the same order on all nodes, to prevent deadlocks.
 	list := slices.SortedFunc(maps.Keys(reads), func(a, b prompt.Read) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Day, b.Day))
@@ -50,7 +50,7 @@ func (s *PromptReads) AddReads(ctx context.Context, ws identity.WorkspaceID, rea
 }
 
 // Reads implements ports.PromptLists.
-func (l *PromptLists) Reads(
+func (l *Lists) Reads(
 	ctx context.Context, ws identity.WorkspaceID, id prompt.ID, firstDay prompt.Day, limit int,
 ) ([]prompt.Reads, error) {
 	var rows []struct {

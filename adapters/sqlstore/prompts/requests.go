@@ -57,7 +57,7 @@ func (r *requestRow) request() (prompt.ActivationRequest, error) {
 }
 
 // Request implements ports.PromptRequests.
-func (l *PromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
+func (l *Lists) Request(ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 	request prompt.RequestID) (*prompt.ActivationRequest, error) {
 	conditions := db.NewConditions(`r.id = ? AND r.workspace_id = ?`, request, ws)
 	conditions.When(id != "", `r.template_id = ?`, id)
@@ -72,7 +72,7 @@ func (l *PromptLists) Request(ctx context.Context, ws identity.WorkspaceID, id p
 }
 
 // OpenRequests implements ports.PromptRequests.
-func (l *PromptLists) OpenRequests(
+func (l *Lists) OpenRequests(
 	ctx context.Context, ws identity.WorkspaceID, id prompt.ID,
 ) ([]prompt.ActivationRequest, error) {
 	conditions := db.NewConditions(`r.template_id = ? AND r.workspace_id = ? AND r.state = 'waiting'`, id, ws)
@@ -80,7 +80,7 @@ func (l *PromptLists) OpenRequests(
 }
 
 // Requests implements ports.PromptRequests.
-func (l *PromptLists) Requests(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, state prompt.RequestState,
+func (l *Lists) Requests(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, state prompt.RequestState,
 	q page.Query) (prompt.RequestPage, error) {
 	conditions := db.NewConditions(`r.template_id = ? AND r.workspace_id = ?`, id, ws)
 	conditions.When(state != "", `r.state = ?`, state)
@@ -89,7 +89,7 @@ func (l *PromptLists) Requests(ctx context.Context, ws identity.WorkspaceID, id 
 	return page.Cut(found, q.Limit, func(r prompt.ActivationRequest) string { return string(r.ID) }), err
 }
 
-func (l *PromptLists) requests(
+func (l *Lists) requests(
 	ctx context.Context, conditions *db.Conditions, order string, limit int,
 ) ([]prompt.ActivationRequest, error) {
 	var rows []requestRow
@@ -108,7 +108,7 @@ func (l *PromptLists) requests(
 }
 
 // Checks implements ports.PromptRequests.
-func (l *PromptLists) Checks(
+func (l *Lists) Checks(
 	ctx context.Context, ws identity.WorkspaceID, id prompt.ID, v prompt.VersionID,
 ) ([]prompt.Check, error) {
 	var rows []struct {

@@ -24,7 +24,7 @@ type Prompts struct{ db *Store }
 
 var _ ports.Prompts = (*Prompts)(nil)
 
-// PromptLists reads lists of prompt templates and of what belongs to one.
-type PromptLists struct{ db *Store }
+// Lists reads lists of prompt templates and of what belongs to one.
+type Lists struct{ db *Store }
 
-var _ ports.PromptLists = (*PromptLists)(nil)
+var _ ports.PromptLists = (*Lists)(nil)

@@ -13,7 +13,7 @@ import (
 // Visible implements ports.PromptLists. Each reason to see a template is a branch of its own, on an index that begins
 // with what the reason is about: a member who may see thirty of a hundred thousand templates reads about thirty rows.
 // No index serves the filters and shares of folders: the number of rows that they filter out is bounded in each branch.
-func (l *PromptLists) Visible(
+func (l *Lists) Visible(
 	ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
 ) (prompt.Page, error) {
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
@@ -169,7 +169,7 @@ func SeenBy(conditions *db.Conditions, by identity.Actor) {
 }
 
 // byName is Visible in the order of names. It examines as many templates at most as a filtered page.
-func (l *PromptLists) byName(ctx context.Context, by identity.Actor, f prompt.Filter,
+func (l *Lists) byName(ctx context.Context, by identity.Actor, f prompt.Filter,
 	q page.Query) (prompt.Page, error) {
 	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0 AND t.name_key > ?`, by.Workspace, q.After)
 	var last string
@@ -195,7 +195,7 @@ func (l *PromptLists) byName(ctx context.Context, by identity.Actor, f prompt.Fi
 }
 
 // Outline implements ports.PromptLists.
-func (l *PromptLists) Outline(ctx context.Context, by identity.Actor, folder string,
+func (l *Lists) Outline(ctx context.Context, by identity.Actor, folder string,
 	limit int) ([]prompt.Entry, error) {
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return nil, nil
@@ -224,7 +224,7 @@ func (l *PromptLists) Outline(ctx context.Context, by identity.Actor, folder str
 
 // floor returns where a page of templates has to end that are filtered, by a filter or by the folders that are shared
 // with by.
-func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
+func (l *Lists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
 	inFolders bool) (string, error) {
 	if !f.Narrows() && !inFolders {
 		return "", nil

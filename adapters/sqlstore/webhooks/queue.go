@@ -196,7 +196,7 @@ func (s *Queue) Settle(ctx context.Context, by identity.Actor, lease *webhook.En
 				return err
 			}
 		}
-		return tx.saveWebhook(ctx, e)
+		return tx.saveEndpoint(ctx, e)
 	})
 	return e, err
 }

@@ -21,12 +21,12 @@ var _ ports.Webhooks = (*Webhooks)(nil)
 // never is the due_at of an endpoint that has nothing to deliver.
 const never = math.MaxInt64
 
-const webhookColumns = `t.id, t.org_id, t.workspace_id, t.url, t.description, t.events, t.headers, t.sealed, t.enabled,
+const endpointColumns = `t.id, t.org_id, t.workspace_id, t.url, t.description, t.events, t.headers, t.sealed, t.enabled,
 	t.reason, t.failures, t.failing_since, t.told, t.succeeded_at, t.secret, t.previous_until, t.place, t.created_by,
 	COALESCE(NULLIF(t.owner_id, ''), t.created_by) AS owner_id, t.ownerless, t.revision, t.created_at, t.updated_at,
 	t.leased_until`
 
-type webhookRow struct {
+type endpointRow struct {
 	ID              webhook.ID           `db:"id"`
 	Org             identity.OrgID       `db:"org_id"`
 	Workspace       identity.WorkspaceID `db:"workspace_id"`
@@ -53,7 +53,7 @@ type webhookRow struct {
 	LeasedUntil     int64                `db:"leased_until"`
 }
 
-func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
+func (r *endpointRow) endpoint() (*webhook.Endpoint, error) {
 	e := &webhook.Endpoint{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, URL: r.URL, Description: r.Description, Sealed: r.Sealed,
 		Enabled: r.Enabled, Reason: r.Reason, Failures: r.Failures, FailingSince: db.FromMicros(r.FailingSince),
@@ -68,7 +68,7 @@ func (r *webhookRow) endpoint() (*webhook.Endpoint, error) {
 	return e, json.Unmarshal([]byte(r.Headers), &e.Headers)
 }
 
-func endpointsOf(rows []webhookRow) ([]webhook.Endpoint, error) {
+func endpointsOf(rows []endpointRow) ([]webhook.Endpoint, error) {
 	found := make([]webhook.Endpoint, len(rows))
 	for i := range rows {
 		e, err := rows[i].endpoint()
@@ -80,8 +80,8 @@ func endpointsOf(rows []webhookRow) ([]webhook.Endpoint, error) {
 	return found, nil
 }
 
-// webhookArgs returns the values of the columns that change, in the order of saveWebhook.
-func webhookArgs(e *webhook.Endpoint) ([]any, error) {
+// endpointArgs returns the values of the columns that change, in the order of saveEndpoint.
+func endpointArgs(e *webhook.Endpoint) ([]any, error) {
 	events, err := json.Marshal(e.Events)
 	if err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func webhookArgs(e *webhook.Endpoint) ([]any, error) {
 
 // List implements ports.Webhooks.
 func (s *Webhooks) List(ctx context.Context, ws identity.WorkspaceID) ([]webhook.Endpoint, error) {
-	var rows []webhookRow
-	if err := s.db.List(ctx, &rows, `SELECT `+webhookColumns+` FROM webhooks t WHERE t.workspace_id = ?
+	var rows []endpointRow
+	if err := s.db.List(ctx, &rows, `SELECT `+endpointColumns+` FROM webhooks t WHERE t.workspace_id = ?
 		ORDER BY t.id DESC LIMIT ?`, ws, webhook.MaxEndpoints); err != nil {
 		return nil, err
 	}
@@ -125,8 +125,8 @@ func (store *Store) anyEndpoint(ctx context.Context, id webhook.ID) (*webhook.En
 }
 
 func (store *Store) findEndpoint(ctx context.Context, condition string, args ...any) (*webhook.Endpoint, error) {
-	var row webhookRow
-	found, err := store.Get(ctx, &row, `SELECT `+webhookColumns+` FROM webhooks t WHERE `+condition, args...)
+	var row endpointRow
+	found, err := store.Get(ctx, &row, `SELECT `+endpointColumns+` FROM webhooks t WHERE `+condition, args...)
 	if err == nil && !found {
 		err = webhook.ErrNotFound
 	}
@@ -157,7 +157,7 @@ func (s *Webhooks) Add(
 		if err != nil {
 			return err
 		}
-		args, err := webhookArgs(e)
+		args, err := endpointArgs(e)
 		if err != nil {
 			return err
 		}
@@ -198,13 +198,13 @@ func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 				return err
 			}
 		}
-		return tx.saveWebhook(ctx, e)
+		return tx.saveEndpoint(ctx, e)
 	})
 	return e, err
 }
 
-func (store *Store) saveWebhook(ctx context.Context, e *webhook.Endpoint) error {
-	args, err := webhookArgs(e)
+func (store *Store) saveEndpoint(ctx context.Context, e *webhook.Endpoint) error {
+	args, err := endpointArgs(e)
 	if err != nil {
 		return err
 	}
