@@ -1,6 +1,9 @@
 package db
 
 import (
+	"database/sql"
+	"database/sql/driver"
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -22,3 +25,19 @@ type Config struct {
 	// that were acknowledged may be lost when the power fails; nothing is corrupted.
 	Synchronous string
 }
+
+// File returns where a SQLite database is; empty for others.
+func (c Config) File() string {
+	path, _ := strings.CutPrefix(c.URL.Reveal(), "sqlite:")
+	if path == c.URL.Reveal() {
+		return ""
+	}
+	return path
+}
+
+// PerNode returns the most connections to PostgreSQL of one node: those of its pools, one that listens, and one with
+// which a start migrates the database.
+func (c Config) PerNode() int { return c.MaxConns + 2 }
+
+// OpenPool creates a pool from a connector: sql.OpenDB, or a function that also traces every statement.
+type OpenPool func(driver.Connector) *sql.DB

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
@@ -28,15 +27,6 @@ func (db *DB) CopyTo(ctx context.Context, path string) error {
 		_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, path)
 	}
 	return db.WrapErr(ctx, err)
-}
-
-// File returns where a SQLite database is; empty for others.
-func (c Config) File() string {
-	path, _ := strings.CutPrefix(c.URL.Reveal(), "sqlite:")
-	if path == c.URL.Reveal() {
-		return ""
-	}
-	return path
 }
 
 // CheckIntegrity returns an error that names the first corruption of a SQLite database, if there is any.

@@ -8,17 +8,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -57,6 +56,18 @@ type shared struct {
 	chainsBegun  atomic.Bool                    // it is stored when chains began
 }
 
+// ScanBounds are the most rows that one page of a list examines where no index serves its filter. A page
+// that reaches its bound ends there, with a position after which the next one begins.
+type ScanBounds struct {
+	Templates int // wide rows, and a text that is searched
+	Keys      int
+	Presences int
+	Events    int // two or more filters at once
+}
+
+// defaultScans keep a page of any list within some ten milliseconds.
+var defaultScans = ScanBounds{Templates: 1000, Keys: 2000, Presences: 10_000, Events: 2000}
+
 type transaction struct {
 	*sqlx.Tx
 	grouped     bool // it is committed together with others
@@ -68,150 +79,20 @@ type transaction struct {
 	readWidely  bool                         // it has run a statement that is readWidely
 }
 
+// memberKey identifies a membership.
+type memberKey struct {
+	workspace identity.WorkspaceID
+	user      identity.UserID
+}
+
 // statement is what is known of a query.
 type statement struct {
 	bound      string // with the engine's placeholders
 	readWidely bool   // it changes tables on which cached responses depend
 }
 
-// AfterCommit implements ports.Atomic.
-func (db *DB) AfterCommit(effect func()) {
-	if db.Tx == nil {
-		effect()
-		return
-	}
-	db.Tx.effects = append(db.Tx.effects, effect)
-}
-
-// ErrRaced means that another transaction did the same thing first, such as linking a subject. This one must
-// run again to see it.
-var ErrRaced = errors.New("another transaction was faster")
-
-// maxTries is how often a transaction that loses races is tried. The waits between the tries add up to about a second.
-const maxTries = 8
-
-// InTx runs fn in a transaction and commits if fn succeeds; inside a transaction it joins that
-// one. It runs fn again if the database says that the transaction lost a race.
-func (db *DB) InTx(ctx context.Context, fn func(tx *DB) error) error {
-	if db.Tx != nil {
-		return fn(db)
-	}
-	waits := &backoff.ExponentialBackOff{
-		InitialInterval: 25 * time.Millisecond, RandomizationFactor: 1, Multiplier: 1.5,
-		MaxInterval: 250 * time.Millisecond,
-	}
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := db.try(ctx, fn)
-		if err != nil && !db.Dialect.Retry(err) && !errors.Is(err, ErrRaced) {
-			err = backoff.Permanent(err)
-		}
-		return struct{}{}, err
-	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(0))
-	return db.WrapErr(ctx, err)
-}
-
-func (db *DB) try(ctx context.Context, fn func(*DB) error) error {
-	t := &transaction{grouped: db.groups != nil}
-	defer db.changes.end(t)
-	changes := false
-	err := db.transact(ctx, func(tx *sqlx.Tx) error {
-		t.Tx = tx
-		if err := fn(&DB{shared: db.shared, Tx: t}); err != nil {
-			return err
-		}
-		db.beforeCommit(t)
-		changes = len(t.changing) > 0
-		return ctx.Err()
-	})
-	db.changes.end(t) // before anyone learns of the commit
-	if err != nil {
-		return err
-	}
-	if changes && !t.Links {
-		db.followers.stored()
-	}
-	for _, f := range slices.Concat(t.afterCommit, t.effects) {
-		f()
-	}
-	return nil
-}
-
-// transact runs fn in a transaction of the engine, and commits it.
-func (db *DB) transact(ctx context.Context, fn func(*sqlx.Tx) error) error {
-	if db.groups != nil {
-		return db.groups.run(ctx, fn)
-	}
-	tx, err := db.writer.BeginTxx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // no-op after Commit
-	if err := fn(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// uninterrupted returns the context of a statement. If a statement that writes is interrupted, SQLite rolls back the
-// whole transaction, and with it the others of the same group. So once it has begun, it runs to its end.
-func (t *transaction) uninterrupted(ctx context.Context) context.Context {
-	if !t.grouped || ctx.Err() != nil {
-		return ctx
-	}
-	return context.WithoutCancel(ctx)
-}
-
-// QueryxContext implements sqlx.QueryerContext.
-func (t *transaction) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	return t.Tx.QueryxContext(t.uninterrupted(ctx), query, args...)
-}
-
-// QueryRowxContext implements sqlx.QueryerContext.
-func (t *transaction) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
-	return t.Tx.QueryRowxContext(t.uninterrupted(ctx), query, args...)
-}
-
-// ExecContext implements sqlx.ExecerContext.
-func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.Tx.ExecContext(t.uninterrupted(ctx), query, args...)
-}
-
-// Snapshot calls f with a consistent snapshot of the database.
-func (db *DB) Snapshot(ctx context.Context, f func(*DB) error) error {
-	options := &sql.TxOptions{ReadOnly: true}
-	if db.Dialect.Name == engine.Postgres.Name { // SQLite's transactions are snapshots anyway
-		options.Isolation = sql.LevelRepeatableRead
-	}
-	tx, err := db.reader.BeginTxx(ctx, options)
-	if err != nil {
-		return db.WrapErr(ctx, err)
-	}
-	defer func() { _ = tx.Rollback() }() // it only read
-	return f(&DB{shared: db.shared, Tx: &transaction{Tx: tx}})
-}
-
 // IsTransaction reports whether db is a transaction.
 func (db *DB) IsTransaction() bool { return db.Tx != nil }
-
-// afterCommit runs f when the transaction has been committed, or now if there is none.
-func (db *DB) afterCommit(f func()) {
-	if db.Tx == nil {
-		f()
-		return
-	}
-	db.Tx.afterCommit = append(db.Tx.afterCommit, f)
-}
-
-// Forget clears the caches of credentials when the transaction has been committed, so that the next
-// requests read them from the database.
-func (db *DB) Forget() {
-	db.DeclareWideChange()
-	db.afterCommit(func() {
-		db.Principals.forget()
-		db.SignIns.forget()
-		db.Sessions.forget()
-	})
-}
 
 // WrapErr wraps err: in the context's error if ctx is done, since lib/pq returns SQLSTATE 57014 or a network error for
 // a cancelled query, and in ports.ErrUnavailable if err means an outage. It is also ErrUnavailable if ctx ended before
@@ -323,25 +204,6 @@ func (db *DB) canUseOthers(err error) bool {
 	return err != nil && db.Tx == nil && db.pool != nil && db.pool == db.credentials && engine.IsFull(err)
 }
 
-// Exec runs a statement and returns how many rows it changed. Outside of a transaction, the statement is its own
-// transaction.
-func (db *DB) Exec(ctx context.Context, query string, args ...any) (count int64, err error) {
-	if db.Tx == nil {
-		err = db.InTx(ctx, func(tx *DB) (err error) {
-			count, err = tx.Exec(ctx, query, args...)
-			return err
-		})
-		return count, err
-	}
-	s := db.statement(query)
-	db.Tx.readWidely = db.Tx.readWidely || s.readWidely
-	result, err := db.Tx.ExecContext(ctx, s.bound, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 // Clock returns the time by the clock of PostgreSQL; zero on SQLite, which uses the clock of this machine.
 func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 	if db.Dialect.Clock == "" {
@@ -367,3 +229,6 @@ func FromMicros(micros int64) time.Time {
 	}
 	return time.UnixMicro(micros).UTC()
 }
+
+// Engine names the database for people: sqlite or postgres.
+func (db *DB) Engine() string { return db.Dialect.Name }

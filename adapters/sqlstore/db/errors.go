@@ -12,6 +12,10 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
+// ErrRaced means that another transaction did the same thing first, such as linking a subject. This one must
+// run again to see it.
+var ErrRaced = errors.New("another transaction was faster")
+
 // describeOpenError returns the error that tells the operator why a database cannot be opened: first the reason, then
 // the driver's error. Neither contains the password.
 func describeOpenError(err error) error {

@@ -2,28 +2,10 @@ package db
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 )
-
-// followers are the readers in this process that wait for linked events.
-type followers struct {
-	recorded chan struct{} // receives after a change was stored while someone waits
-
-	mu   sync.Mutex
-	all  map[identity.WorkspaceID]map[chan struct{}]struct{}
-	told map[identity.WorkspaceID]int64 // the place of the last event of which followers were notified
-}
-
-func newFollowers() *followers {
-	return &followers{
-		recorded: make(chan struct{}, 1), all: map[identity.WorkspaceID]map[chan struct{}]struct{}{},
-		told: map[identity.WorkspaceID]int64{},
-	}
-}
 
 // Follow is ports.Events.Follow.
 func (db *DB) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()) {
@@ -48,25 +30,9 @@ func (db *DB) Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func()
 // Link of package events can run at once.
 func (db *DB) Recorded() <-chan struct{} { return db.followers.recorded }
 
-// stored notifies Recorded's channel that a change was stored.
-func (f *followers) stored() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.all) > 0 {
-		wakeUp(f.recorded)
-	}
-}
-
 // Followed reports whether someone follows events. Then Link of package events should run more often, since other nodes
 // do not announce their changes.
 func (db *DB) Followed() bool { return len(db.followers.workspaces()) > 0 }
-
-// workspaces returns the workspaces that someone follows, sorted.
-func (f *followers) workspaces() []identity.WorkspaceID {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.all))
-}
 
 // ChainEnds returns the last removed and the last given place of a workspace's chain of events; 0 without one.
 func (db *DB) ChainEnds(
@@ -98,25 +64,4 @@ func (db *DB) TellFollowers(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// tell wakes the followers of a workspace, unless they have already been notified of the event at a place.
-func (f *followers) tell(ws identity.WorkspaceID, place int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.all[ws]) == 0 || f.told[ws] == place {
-		return
-	}
-	f.told[ws] = place
-	for wake := range f.all[ws] {
-		wakeUp(wake)
-	}
-}
-
-// wakeUp sends without waiting: a signal that was not received yet is enough.
-func wakeUp(wake chan struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
 }

@@ -5,14 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/identity"
 )
-
-// memberKey identifies a membership.
-type memberKey struct {
-	workspace identity.WorkspaceID
-	user      identity.UserID
-}
 
 // RememberMember remembers what the database has of a membership, until the transaction ends.
 func (db *DB) RememberMember(w *account.Workspace, m account.Member) {

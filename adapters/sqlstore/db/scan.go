@@ -6,18 +6,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// ScanBounds are the most rows that one page of a list examines where no index serves its filter. A page
-// that reaches its bound ends there, with a position after which the next one begins.
-type ScanBounds struct {
-	Templates int // wide rows, and a text that is searched
-	Keys      int
-	Presences int
-	Events    int // two or more filters at once
-}
-
-// defaultScans keep a page of any list within some ten milliseconds.
-var defaultScans = ScanBounds{Templates: 1000, Keys: 2000, Presences: 10_000, Events: 2000}
-
 // Branch is one part of a list that is ordered by id, latest first: its conditions are the first columns of an index
 // that ends with the id.
 type Branch struct {

@@ -1,0 +1,213 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// maxTries is how often a transaction that loses races is tried. The waits between the tries add up to about a second.
+const maxTries = 8
+
+// InTx runs fn in a transaction and commits if fn succeeds; inside a transaction it joins that
+// one. It runs fn again if the database says that the transaction lost a race.
+func (db *DB) InTx(ctx context.Context, fn func(tx *DB) error) error {
+	if db.Tx != nil {
+		return fn(db)
+	}
+	waits := &backoff.ExponentialBackOff{
+		InitialInterval: 25 * time.Millisecond, RandomizationFactor: 1, Multiplier: 1.5,
+		MaxInterval: 250 * time.Millisecond,
+	}
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := db.try(ctx, fn)
+		if err != nil && !db.Dialect.Retry(err) && !errors.Is(err, ErrRaced) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(0))
+	return db.WrapErr(ctx, err)
+}
+
+func (db *DB) try(ctx context.Context, fn func(*DB) error) error {
+	t := &transaction{grouped: db.groups != nil}
+	defer db.changes.end(t)
+	changes := false
+	err := db.transact(ctx, func(tx *sqlx.Tx) error {
+		t.Tx = tx
+		if err := fn(&DB{shared: db.shared, Tx: t}); err != nil {
+			return err
+		}
+		db.beforeCommit(t)
+		changes = len(t.changing) > 0
+		return ctx.Err()
+	})
+	db.changes.end(t) // before anyone learns of the commit
+	if err != nil {
+		return err
+	}
+	if changes && !t.Links {
+		db.followers.stored()
+	}
+	for _, f := range slices.Concat(t.afterCommit, t.effects) {
+		f()
+	}
+	return nil
+}
+
+// transact runs fn in a transaction of the engine, and commits it.
+func (db *DB) transact(ctx context.Context, fn func(*sqlx.Tx) error) error {
+	if db.groups != nil {
+		return db.groups.run(ctx, fn)
+	}
+	tx, err := db.writer.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // no-op after Commit
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// uninterrupted returns the context of a statement. If a statement that writes is interrupted, SQLite rolls back the
+// whole transaction, and with it the others of the same group. So once it has begun, it runs to its end.
+func (t *transaction) uninterrupted(ctx context.Context) context.Context {
+	if !t.grouped || ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// QueryxContext implements sqlx.QueryerContext.
+func (t *transaction) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
+	return t.Tx.QueryxContext(t.uninterrupted(ctx), query, args...)
+}
+
+// QueryRowxContext implements sqlx.QueryerContext.
+func (t *transaction) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
+	return t.Tx.QueryRowxContext(t.uninterrupted(ctx), query, args...)
+}
+
+// ExecContext implements sqlx.ExecerContext.
+func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.Tx.ExecContext(t.uninterrupted(ctx), query, args...)
+}
+
+// Snapshot calls f with a consistent snapshot of the database.
+func (db *DB) Snapshot(ctx context.Context, f func(*DB) error) error {
+	options := &sql.TxOptions{ReadOnly: true}
+	if db.Dialect.Name == engine.Postgres.Name { // SQLite's transactions are snapshots anyway
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := db.reader.BeginTxx(ctx, options)
+	if err != nil {
+		return db.WrapErr(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }() // it only read
+	return f(&DB{shared: db.shared, Tx: &transaction{Tx: tx}})
+}
+
+// Exec runs a statement and returns how many rows it changed. Outside of a transaction, the statement is its own
+// transaction.
+func (db *DB) Exec(ctx context.Context, query string, args ...any) (count int64, err error) {
+	if db.Tx == nil {
+		err = db.InTx(ctx, func(tx *DB) (err error) {
+			count, err = tx.Exec(ctx, query, args...)
+			return err
+		})
+		return count, err
+	}
+	s := db.statement(query)
+	db.Tx.readWidely = db.Tx.readWidely || s.readWidely
+	result, err := db.Tx.ExecContext(ctx, s.bound, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// AfterCommit implements ports.Atomic.
+func (db *DB) AfterCommit(effect func()) {
+	if db.Tx == nil {
+		effect()
+		return
+	}
+	db.Tx.effects = append(db.Tx.effects, effect)
+}
+
+// afterCommit runs f when the transaction has been committed, or now if there is none.
+func (db *DB) afterCommit(f func()) {
+	if db.Tx == nil {
+		f()
+		return
+	}
+	db.Tx.afterCommit = append(db.Tx.afterCommit, f)
+}
+
+// DeclareChange notes that the transaction changes a workspace. Recording an event calls it, which nearly every change
+// does. Changes that may record no event call it themselves: updates from the payment gateway, and usage reports. So
+// does an update that finds nothing to change. It returns what it has read, which another process may have written;
+// later reads of this process must not return anything older.
+func (db *DB) DeclareChange(ws identity.WorkspaceID) {
+	if db.Tx != nil && ws != "" {
+		db.Tx.begin(db.changes.counter(ws))
+	}
+}
+
+// DeclareWideChange notes that the transaction changes people or their credentials, which can affect every workspace.
+func (db *DB) DeclareWideChange() {
+	if db.Tx == nil {
+		db.changes.all.ended.Add(1)
+		return
+	}
+	db.Tx.begin(&db.changes.all)
+}
+
+// Forget clears the caches of credentials when the transaction has been committed, so that the next
+// requests read them from the database.
+func (db *DB) Forget() {
+	db.DeclareWideChange()
+	db.afterCommit(func() {
+		db.Principals.forget()
+		db.SignIns.forget()
+		db.Sessions.forget()
+	})
+}
+
+// beforeCommit notes the changes of a transaction that has not declared any.
+func (db *DB) beforeCommit(t *transaction) {
+	if t.readWidely && len(t.changing) == 0 {
+		t.begin(&db.changes.all)
+	}
+}
+
+// begin counts a change as pending until the transaction ends, however it ends.
+func (t *transaction) begin(count *changeCount) {
+	for _, start := range t.changing {
+		if start == count {
+			return
+		}
+	}
+	count.pending.Add(1)
+	t.changing = append(t.changing, count)
+}
+
+// end counts the pending changes of a transaction that has ended. Those of a failed commit count too, because it may
+// have succeeded all the same.
+func (c *changes) end(t *transaction) {
+	for _, count := range t.changing {
+		count.ended.Add(1)
+		count.pending.Add(-1)
+	}
+	t.changing = nil
+}
