@@ -60,7 +60,7 @@ func TestTheFiguresOfTheCode(t *testing.T) {
 		t.Logf("declared %s: %d", kind, kinds[kind])
 	}
 	// As many arrows up as there are; they may only become fewer.
-	for folder, most := range map[string]int{"adapters/rest": 15, "adapters/sqlstore": 13} {
+	for folder, most := range map[string]int{"adapters/rest": 15, "adapters/sqlstore": 2} {
 		packages, arrows, up := arrowsBetweenFiles(t, folder)
 		t.Logf("%s: %d packages; %d arrows between the files of a package, %d of them up", folder, packages, arrows, up)
 		if up > most {

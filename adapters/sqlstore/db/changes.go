@@ -3,6 +3,7 @@ package db
 import (
 	"hash/maphash"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,3 +36,24 @@ var readWidely = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(INSERT INTO|UPDATE|DELETE FROM)\s+(prompt_\w+|chat_templates|chat_members|` +
 		`connections|sources|memberships|user_groups|group_people|users|workspaces)\b`)
 })
+
+// pendingChanges are the counts of the changes that a transaction may commit.
+type pendingChanges []*changeCount
+
+// begin counts a change as pending until end.
+func (p *pendingChanges) begin(count *changeCount) {
+	if !slices.Contains(*p, count) {
+		count.pending.Add(1)
+		*p = append(*p, count)
+	}
+}
+
+// end counts the pending changes of a transaction that has ended. Those of a failed commit count too, because it may
+// have succeeded all the same.
+func (p *pendingChanges) end() {
+	for _, count := range *p {
+		count.ended.Add(1)
+		count.pending.Add(-1)
+	}
+	*p = nil
+}

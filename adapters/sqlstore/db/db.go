@@ -25,7 +25,7 @@ import (
 // DB is a database, or one transaction on it.
 type DB struct {
 	*shared
-	Tx        *transaction // nil outside a transaction
+	tx        *transaction // nil outside a transaction
 	pool      *sqlx.DB     // where statements outside transactions run; nil: reader
 	unwatched bool         // statements run with an unwatched context
 }
@@ -69,13 +69,12 @@ type ScanBounds struct {
 var defaultScans = ScanBounds{Templates: 1000, Keys: 2000, Presences: 10_000, Events: 2000}
 
 type transaction struct {
-	*sqlx.Tx
-	grouped     bool // it is committed together with others
-	Links       bool // it links events, so that its commit leaves no event to link
+	sqlx.ExtContext
+	links       bool // it links events, so that its commit leaves no event to link
 	afterCommit []func()
 	effects     []func()                     // of use cases; they may take seconds, so they run after afterCommit
-	members     map[memberKey]account.Member // as stored; see storesMember
-	changing    []*changeCount               // the counts of the workspaces that it may change
+	members     map[memberKey]account.Member // as stored; see IsMemberStored
+	changes     pendingChanges               // of workspaces
 	readWidely  bool                         // it has run a statement that is readWidely
 }
 
@@ -92,7 +91,7 @@ type statement struct {
 }
 
 // IsTransaction reports whether db is a transaction.
-func (db *DB) IsTransaction() bool { return db.Tx != nil }
+func (db *DB) IsTransaction() bool { return db.tx != nil }
 
 // WrapErr wraps err: in the context's error if ctx is done, since lib/pq returns SQLSTATE 57014 or a network error for
 // a cancelled query, and in ports.ErrUnavailable if err means an outage. It is also ErrUnavailable if ctx ended before
@@ -115,8 +114,8 @@ func (db *DB) WrapErr(ctx context.Context, err error) error {
 // q returns where statements run: in the transaction, if there is one.
 func (db *DB) q() sqlx.ExtContext {
 	switch {
-	case db.Tx != nil:
-		return db.Tx
+	case db.tx != nil:
+		return db.tx
 	case db.pool != nil:
 		return db.pool
 	default:
@@ -128,7 +127,7 @@ func (db *DB) q() sqlx.ExtContext {
 // can occupy all other connections, and must not prevent others from signing in. If the reserved connections are busy
 // and more than half of the others are free, it returns db with the others.
 func (db *DB) ForCredentials() *DB {
-	if db.Tx != nil || db.credentials == nil {
+	if db.tx != nil || db.credentials == nil {
 		return db
 	}
 	if stats := db.credentials.Stats(); stats.InUse < stats.MaxOpenConnections {
@@ -139,15 +138,6 @@ func (db *DB) ForCredentials() *DB {
 	}
 	return &DB{shared: db.shared, pool: db.credentials}
 }
-
-// unwatched is a context without a Done channel, for a short statement that finds rows by unique keys while there is a
-// free connection. To watch the channel, database/sql and the drivers would start two goroutines for each statement
-// (ADR 144). Deadlines still hold: a connection to PostgreSQL has its own, and a read of SQLite waits for no writer. If
-// others take all free connections at that moment, the statement waits for one of them.
-type unwatched struct{ context.Context }
-
-// Done implements context.Context.
-func (unwatched) Done() <-chan struct{} { return nil }
 
 // bound returns query with the placeholders of the engine.
 func (db *DB) bound(query string) string { return db.statement(query).bound }
@@ -201,7 +191,7 @@ func (db *DB) statementContext(ctx context.Context) context.Context {
 // canUseOthers reports whether a statement that looks up credentials failed because the server accepts no connection
 // for it, so that it can run on the other connections.
 func (db *DB) canUseOthers(err error) bool {
-	return err != nil && db.Tx == nil && db.pool != nil && db.pool == db.credentials && engine.IsFull(err)
+	return err != nil && db.tx == nil && db.pool != nil && db.pool == db.credentials && engine.IsFull(err)
 }
 
 // Clock returns the time by the clock of PostgreSQL; zero on SQLite, which uses the clock of this machine.

@@ -72,3 +72,6 @@ func (db *DB) HaveChainsBegun() bool { return db.chainsBegun.Load() }
 
 // NoteChains remembers that the database stores when chains began.
 func (db *DB) NoteChains() { db.chainsBegun.Store(true) }
+
+// NoteLinks notes that the transaction links events, so that its commit leaves no event to link.
+func (db *DB) NoteLinks() { db.tx.links = true }

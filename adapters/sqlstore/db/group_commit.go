@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func newGroupCommit(connector driver.Connector, open OpenPool) *groupCommit {
 
 // run runs fn in a transaction, and returns when it is committed. ctx can only end the wait for its turn, not the
 // transaction.
-func (c *groupCommit) run(ctx context.Context, fn func(*sqlx.Tx) error) error {
+func (c *groupCommit) run(ctx context.Context, fn func(sqlx.ExtContext) error) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (c *groupCommit) take(ctx context.Context) error {
 }
 
 // work runs fn as a member of the open group, or of a new one. The caller holds the slot. A panic of fn frees it.
-func (c *groupCommit) work(ctx context.Context, fn func(*sqlx.Tx) error) (g *group, err error) {
+func (c *groupCommit) work(ctx context.Context, fn func(sqlx.ExtContext) error) (g *group, err error) {
 	isDone := false
 	defer func() {
 		if !isDone && err == nil { // fn has panicked
@@ -101,7 +102,7 @@ func (c *groupCommit) work(ctx context.Context, fn func(*sqlx.Tx) error) (g *gro
 		isDone = true
 		return nil, err
 	}
-	err = fn(c.open.tx)
+	err = fn(uninterrupted{c.open.tx})
 	if err == nil && c.open.members > 0 {
 		_, err = c.open.tx.ExecContext(ctx, `RELEASE member`)
 	}
@@ -153,6 +154,33 @@ func (c *groupCommit) end(err error) {
 	c.open.err = err
 	close(c.open.done)
 	c.open = nil
+}
+
+// uninterrupted is a transaction whose statements run to their end once they have begun. If a statement that writes is
+// interrupted, SQLite rolls back the whole transaction, and with it the others of the same group.
+type uninterrupted struct{ *sqlx.Tx }
+
+// context returns the context of a statement.
+func (uninterrupted) context(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// QueryxContext implements sqlx.QueryerContext.
+func (t uninterrupted) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
+	return t.Tx.QueryxContext(t.context(ctx), query, args...)
+}
+
+// QueryRowxContext implements sqlx.QueryerContext.
+func (t uninterrupted) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
+	return t.Tx.QueryRowxContext(t.context(ctx), query, args...)
+}
+
+// ExecContext implements sqlx.ExecerContext.
+func (t uninterrupted) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.Tx.ExecContext(t.context(ctx), query, args...)
 }
 
 // dataVersion returns a string that changes when another process commits. It asks the connection through which this

@@ -9,7 +9,7 @@ import (
 
 // RememberMember remembers what the database has of a membership, until the transaction ends.
 func (db *DB) RememberMember(w *account.Workspace, m account.Member) {
-	t := db.Tx
+	t := db.tx
 	if t == nil {
 		return
 	}
@@ -23,7 +23,7 @@ func (db *DB) RememberMember(w *account.Workspace, m account.Member) {
 
 // IsMemberStored reports whether the database has the membership as m is.
 func (db *DB) IsMemberStored(w *account.Workspace, m account.Member) bool {
-	t := db.Tx
+	t := db.tx
 	if t == nil {
 		return false
 	}

@@ -84,7 +84,7 @@ func HasSchema(ctx context.Context, c Config, pool OpenPool) (bool, error) {
 	if err := db.reader.PingContext(ctx); err != nil {
 		return false, describeOpenError(err)
 	}
-	return db.HasSchema(ctx)
+	return db.hasSchema(ctx)
 }
 
 // Ready reports whether the database responds and has the schema of this binary, or a later one: while nodes are

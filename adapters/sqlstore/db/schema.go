@@ -95,15 +95,15 @@ func (db *DB) migrator(conn *sql.DB) (*goose.Provider, error) {
 func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 	sources := db.migrations.ListSources()
 	ours = sources[len(sources)-1].Version
-	if exists, err := db.HasSchema(ctx); !exists || err != nil {
+	if exists, err := db.hasSchema(ctx); !exists || err != nil {
 		return ours, 0, err
 	}
 	_, err = db.Get(ctx, &theirs, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`)
 	return ours, theirs, err
 }
 
-// HasSchema reports whether Atrium has ever created its tables in the database.
-func (db *DB) HasSchema(ctx context.Context) (bool, error) {
+// hasSchema reports whether Atrium has ever created its tables in the database.
+func (db *DB) hasSchema(ctx context.Context) (bool, error) {
 	var tables int
 	_, err := db.Get(ctx, &tables, db.Dialect.Migrated)
 	return tables > 0, err
@@ -111,7 +111,7 @@ func (db *DB) HasSchema(ctx context.Context) (bool, error) {
 
 // Pending returns how many migrations a start would apply; ErrNewerSchema if a newer Atrium has changed the database.
 func (db *DB) Pending(ctx context.Context) (n int, err error) {
-	exists, err := db.HasSchema(ctx)
+	exists, err := db.hasSchema(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -141,8 +141,8 @@ func (db *DB) createSQLiteSchema(ctx context.Context) error {
 	if err := db.writer.GetContext(ctx, &tables, `SELECT COUNT(*) FROM sqlite_master`); err != nil || tables > 0 {
 		return err
 	}
-	return db.transact(ctx, func(tx *sqlx.Tx) error { // it has the lock of SQLite: no other process can be creating it
-		if err := tx.GetContext(ctx, &tables, `SELECT COUNT(*) FROM sqlite_master`); err != nil || tables > 0 {
+	return db.transact(ctx, func(tx sqlx.ExtContext) error { // it has the lock of SQLite: no other process can be creating it
+		if err := sqlx.GetContext(ctx, tx, &tables, `SELECT COUNT(*) FROM sqlite_master`); err != nil || tables > 0 {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, migrations.SQLiteSchema)

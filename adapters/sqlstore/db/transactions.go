@@ -20,7 +20,7 @@ const maxTries = 8
 // InTx runs fn in a transaction and commits if fn succeeds; inside a transaction it joins that
 // one. It runs fn again if the database says that the transaction lost a race.
 func (db *DB) InTx(ctx context.Context, fn func(tx *DB) error) error {
-	if db.Tx != nil {
+	if db.tx != nil {
 		return fn(db)
 	}
 	waits := &backoff.ExponentialBackOff{
@@ -38,23 +38,25 @@ func (db *DB) InTx(ctx context.Context, fn func(tx *DB) error) error {
 }
 
 func (db *DB) try(ctx context.Context, fn func(*DB) error) error {
-	t := &transaction{grouped: db.groups != nil}
-	defer db.changes.end(t)
-	changes := false
-	err := db.transact(ctx, func(tx *sqlx.Tx) error {
-		t.Tx = tx
-		if err := fn(&DB{shared: db.shared, Tx: t}); err != nil {
+	t := &transaction{}
+	defer t.changes.end()
+	isChange := false
+	err := db.transact(ctx, func(tx sqlx.ExtContext) error {
+		t.ExtContext = tx
+		if err := fn(&DB{shared: db.shared, tx: t}); err != nil {
 			return err
 		}
-		db.beforeCommit(t)
-		changes = len(t.changing) > 0
+		if t.readWidely && len(t.changes) == 0 { // it has not declared what it changes
+			t.changes.begin(&db.changes.all)
+		}
+		isChange = len(t.changes) > 0
 		return ctx.Err()
 	})
-	db.changes.end(t) // before anyone learns of the commit
+	t.changes.end() // before anyone learns of the commit
 	if err != nil {
 		return err
 	}
-	if changes && !t.Links {
+	if isChange && !t.links {
 		db.followers.stored()
 	}
 	for _, f := range slices.Concat(t.afterCommit, t.effects) {
@@ -64,7 +66,7 @@ func (db *DB) try(ctx context.Context, fn func(*DB) error) error {
 }
 
 // transact runs fn in a transaction of the engine, and commits it.
-func (db *DB) transact(ctx context.Context, fn func(*sqlx.Tx) error) error {
+func (db *DB) transact(ctx context.Context, fn func(sqlx.ExtContext) error) error {
 	if db.groups != nil {
 		return db.groups.run(ctx, fn)
 	}
@@ -79,30 +81,6 @@ func (db *DB) transact(ctx context.Context, fn func(*sqlx.Tx) error) error {
 	return tx.Commit()
 }
 
-// uninterrupted returns the context of a statement. If a statement that writes is interrupted, SQLite rolls back the
-// whole transaction, and with it the others of the same group. So once it has begun, it runs to its end.
-func (t *transaction) uninterrupted(ctx context.Context) context.Context {
-	if !t.grouped || ctx.Err() != nil {
-		return ctx
-	}
-	return context.WithoutCancel(ctx)
-}
-
-// QueryxContext implements sqlx.QueryerContext.
-func (t *transaction) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	return t.Tx.QueryxContext(t.uninterrupted(ctx), query, args...)
-}
-
-// QueryRowxContext implements sqlx.QueryerContext.
-func (t *transaction) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
-	return t.Tx.QueryRowxContext(t.uninterrupted(ctx), query, args...)
-}
-
-// ExecContext implements sqlx.ExecerContext.
-func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.Tx.ExecContext(t.uninterrupted(ctx), query, args...)
-}
-
 // Snapshot calls f with a consistent snapshot of the database.
 func (db *DB) Snapshot(ctx context.Context, f func(*DB) error) error {
 	options := &sql.TxOptions{ReadOnly: true}
@@ -114,13 +92,13 @@ func (db *DB) Snapshot(ctx context.Context, f func(*DB) error) error {
 		return db.WrapErr(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	return f(&DB{shared: db.shared, Tx: &transaction{Tx: tx}})
+	return f(&DB{shared: db.shared, tx: &transaction{ExtContext: tx}})
 }
 
 // Exec runs a statement and returns how many rows it changed. Outside of a transaction, the statement is its own
 // transaction.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) (count int64, err error) {
-	if db.Tx == nil {
+	if db.tx == nil {
 		err = db.InTx(ctx, func(tx *DB) (err error) {
 			count, err = tx.Exec(ctx, query, args...)
 			return err
@@ -128,8 +106,8 @@ func (db *DB) Exec(ctx context.Context, query string, args ...any) (count int64,
 		return count, err
 	}
 	s := db.statement(query)
-	db.Tx.readWidely = db.Tx.readWidely || s.readWidely
-	result, err := db.Tx.ExecContext(ctx, s.bound, args...)
+	db.tx.readWidely = db.tx.readWidely || s.readWidely
+	result, err := db.tx.ExecContext(ctx, s.bound, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -138,20 +116,20 @@ func (db *DB) Exec(ctx context.Context, query string, args ...any) (count int64,
 
 // AfterCommit implements ports.Atomic.
 func (db *DB) AfterCommit(effect func()) {
-	if db.Tx == nil {
+	if db.tx == nil {
 		effect()
 		return
 	}
-	db.Tx.effects = append(db.Tx.effects, effect)
+	db.tx.effects = append(db.tx.effects, effect)
 }
 
 // afterCommit runs f when the transaction has been committed, or now if there is none.
 func (db *DB) afterCommit(f func()) {
-	if db.Tx == nil {
+	if db.tx == nil {
 		f()
 		return
 	}
-	db.Tx.afterCommit = append(db.Tx.afterCommit, f)
+	db.tx.afterCommit = append(db.tx.afterCommit, f)
 }
 
 // DeclareChange notes that the transaction changes a workspace. Recording an event calls it, which nearly every change
@@ -159,18 +137,18 @@ func (db *DB) afterCommit(f func()) {
 // does an update that finds nothing to change. It returns what it has read, which another process may have written;
 // later reads of this process must not return anything older.
 func (db *DB) DeclareChange(ws identity.WorkspaceID) {
-	if db.Tx != nil && ws != "" {
-		db.Tx.begin(db.changes.counter(ws))
+	if db.tx != nil && ws != "" {
+		db.tx.changes.begin(db.changes.counter(ws))
 	}
 }
 
 // DeclareWideChange notes that the transaction changes people or their credentials, which can affect every workspace.
 func (db *DB) DeclareWideChange() {
-	if db.Tx == nil {
+	if db.tx == nil {
 		db.changes.all.ended.Add(1)
 		return
 	}
-	db.Tx.begin(&db.changes.all)
+	db.tx.changes.begin(&db.changes.all)
 }
 
 // Forget clears the caches of credentials when the transaction has been committed, so that the next
@@ -182,32 +160,4 @@ func (db *DB) Forget() {
 		db.SignIns.forget()
 		db.Sessions.forget()
 	})
-}
-
-// beforeCommit notes the changes of a transaction that has not declared any.
-func (db *DB) beforeCommit(t *transaction) {
-	if t.readWidely && len(t.changing) == 0 {
-		t.begin(&db.changes.all)
-	}
-}
-
-// begin counts a change as pending until the transaction ends, however it ends.
-func (t *transaction) begin(count *changeCount) {
-	for _, start := range t.changing {
-		if start == count {
-			return
-		}
-	}
-	count.pending.Add(1)
-	t.changing = append(t.changing, count)
-}
-
-// end counts the pending changes of a transaction that has ended. Those of a failed commit count too, because it may
-// have succeeded all the same.
-func (c *changes) end(t *transaction) {
-	for _, count := range t.changing {
-		count.ended.Add(1)
-		count.pending.Add(-1)
-	}
-	t.changing = nil
 }

@@ -90,7 +90,7 @@ func (store *Store) linkSome(ctx context.Context, d event.Digest, key chainKey, 
 			return nil
 		}
 		tx.DeclareChange(key.Workspace) // the events get their places
-		tx.Tx.Links = true
+		tx.NoteLinks()
 		for len(rows) > 0 {
 			batch := rows
 			if i := slices.IndexFunc(rows, func(r unlinkedRow) bool { return r.Moved != rows[0].Moved }); i > 0 {
