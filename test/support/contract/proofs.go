@@ -37,7 +37,7 @@ func proven(t *testing.T, a Adapter) {
 			for i, key := range map[int]*account.Key{0: viewer, 3: member, 5: viewer} {
 				want, err := s.Keys.Principal(ctx, team.Org, key.Hash)
 				must(t, err)
-				same(t, "the bearer", who[i], want)
+				same(t, "the bearer", who[i], &session.Principal{Principal: *want})
 			}
 			want, err := s.Users.SignedIn(ctx, team.Org, signed.Issuer, signed.Subject)
 			must(t, err)
