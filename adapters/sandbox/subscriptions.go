@@ -133,8 +133,8 @@ func (b *account) amend(s *subscription, a payment.Amendment, now time.Time) err
 		s.Next = &target
 	case d.AtRenewal && d.Phases != nil:
 		s.Next.Promotion = a.Promotion
-	case len(d.Items) > 0 && !d.AtRenewal:
-		err = b.resell(s, target, a.ProrateAt, a.CancelAtPeriodEnd == nil, now)
+	case d.EndsTrial, len(d.Items) > 0 && !d.AtRenewal:
+		err = b.resell(s, target, d.EndsTrial, a.ProrateAt, a.CancelAtPeriodEnd == nil, now)
 	case !d.AtRenewal:
 		err = b.promote(s, a.Promotion, now)
 	}
@@ -155,8 +155,10 @@ func (b *account) amend(s *subscription, a payment.Amendment, now time.Time) err
 }
 
 // resell changes what is sold now. The unused part of the payment is credited against the new price for the same time;
-// another interval starts a new period. canWait says whether the change can wait for the payer.
-func (b *account) resell(s *subscription, target sale, start time.Time, canWait bool, now time.Time) error {
+// another interval, and the end of a trial, start a new period. canWait says whether the change can wait for the payer.
+func (b *account) resell(
+	s *subscription, target sale, endsTrial bool, start time.Time, canWait bool, now time.Time,
+) error {
 	previous := *s
 	if start.IsZero() {
 		start = now
@@ -167,7 +169,7 @@ func (b *account) resell(s *subscription, target sale, start time.Time, canWait 
 	if err := b.promote(s, target.Promotion, now); err != nil {
 		return err
 	}
-	if s.Status == payment.Trialing {
+	if s.Status == payment.Trialing && !endsTrial {
 		return nil
 	}
 	amount := payment.Prorate(s.cost(now), remaining, period) - payment.Prorate(previous.bought(), remaining, period)
@@ -175,6 +177,11 @@ func (b *account) resell(s *subscription, target sale, start time.Time, canWait 
 		s.Anchor, s.PeriodStart = now.Day(), now
 		s.PeriodEnd = s.next(now)
 		amount = s.cost(now) - payment.Prorate(previous.bought(), remaining, period)
+	}
+	if endsTrial {
+		s.Status, s.TrialEnd, s.Intent, s.Anchor, s.PeriodStart = payment.Active, now, "", now.Day(), now
+		s.PeriodEnd = s.next(now)
+		amount = s.cost(now)
 	}
 	if amount < 0 {
 		s.spend(now)
@@ -222,6 +229,9 @@ func (b *account) apply(s *subscription) {
 	c := s.Change
 	s.Plan, s.Quantity, s.Anchor, s.PeriodStart, s.PeriodEnd = c.Plan, c.Quantity, c.Anchor, c.PeriodStart, c.PeriodEnd
 	s.Change, s.Next, s.Off = nil, nil, c.Off
+	if s.Status == payment.Trialing { // only a change that ends it waits
+		s.Status, s.TrialEnd, s.Intent = payment.Active, c.PeriodStart, ""
+	}
 	if c.Off > 0 {
 		s.endOnce()
 	}

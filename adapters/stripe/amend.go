@@ -103,6 +103,11 @@ func (g *Gateway) changeNow(
 			p.Metadata[planOf] = string(a.Plan.ID)
 		}
 	}
+	if d.EndsTrial {
+		// https://docs.stripe.com/billing/subscriptions/trials#change-the-trial-end-date
+		p.TrialEndNow, p.ProrationBehavior, p.ProrationDate = stripe.Bool(true), stripe.String("always_invoice"), nil
+		nothing = false
+	}
 	if a.Promotion != nil && !d.AtRenewal {
 		p.Discounts = []*stripe.SubscriptionUpdateDiscountParams{
 			{PromotionCode: stripe.String(string(a.Promotion.ID))},

@@ -22,11 +22,15 @@ func (g *Gateway) updateWithPayer(
 	if _, err := g.api.V1Subscriptions.Update(ctx, string(id), note); err != nil {
 		return payment.GatewaySubscription{}, translate(err)
 	}
-	_, err := g.api.V1Subscriptions.Update(ctx, string(id), &stripe.SubscriptionUpdateParams{
+	p := &stripe.SubscriptionUpdateParams{
 		Params: g.writeParams(key + "_pending"), PaymentBehavior: stripe.String("pending_if_incomplete"),
 		ProrationBehavior: stripe.String("always_invoice"), ProrationDate: prorationDate(a),
 		Items: updateItems(d.Items),
-	})
+	}
+	if d.EndsTrial {
+		p.TrialEndNow, p.ProrationDate = stripe.Bool(true), nil
+	}
+	_, err := g.api.V1Subscriptions.Update(ctx, string(id), p)
 	if err != nil && !isUnanswered(ctx, err) {
 		return payment.GatewaySubscription{}, translate(err)
 	}
@@ -65,7 +69,7 @@ func (g *Gateway) withPending(ctx context.Context, s *stripe.Subscription) (paym
 func hasTerms(s *stripe.Subscription, a payment.Amendment) bool {
 	h := mirrorSubscription(s)
 	d, err := h.Difference(a)
-	return err == nil && len(d.Items) == 0
+	return err == nil && len(d.Items) == 0 && !d.EndsTrial
 }
 
 // dropUpdate discards a pending update of another call, by voiding its invoice. If the invoice was paid in the

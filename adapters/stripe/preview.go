@@ -76,6 +76,8 @@ func (g *Gateway) previewInvoice(
 		p.SubscriptionDetails = d
 	}
 	switch {
+	case proration != "none" && change.EndsTrial:
+		d.TrialEndNow, d.ProrationBehavior, p.SubscriptionDetails = stripe.Bool(true), &proration, d
 	case proration != "none":
 		d.ProrationDate = prorationDate(a)
 	case s.Schedule != nil && change.Phases != nil && len(change.Items) == 0 && a.Undoes():
@@ -96,7 +98,7 @@ func (g *Gateway) previewInvoice(
 
 // billedNow reports whether a change has its own invoice.
 func billedNow(s *stripe.Subscription, d payment.Difference) bool {
-	return len(d.Items) > 0 && !d.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing
+	return d.EndsTrial || (len(d.Items) > 0 && !d.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing)
 }
 
 // endsWithPeriod reports whether a subscription is set to end at the end of the period of an item, or before.
@@ -134,15 +136,20 @@ func prorationDate(a payment.Amendment) *int64 {
 	return stripe.Int64(a.ProrateAt.Unix())
 }
 
-// nextPeriod returns when the period after a change ends: a change of the interval begins a new one.
+// nextPeriod returns when the period after a change ends: a change of the interval, and the end of a trial, begin a new
+// one.
 func nextPeriod(
 	s *stripe.Subscription, item *stripe.SubscriptionItem, a payment.Amendment, d payment.Difference,
 ) time.Time {
 	switch {
+	case d.Restarts:
+		rate := mirrorRate(item.Price)
+		if a.Plan.ID != "" {
+			rate.Interval, rate.IntervalCount = a.Plan.Interval, a.Plan.IntervalCount
+		}
+		return rate.Interval.Advance(a.ProrateAt, rate.IntervalCount, a.ProrateAt.Day())
 	case s.Status == stripe.SubscriptionStatusTrialing:
 		return fromSeconds(s.TrialEnd)
-	case d.Restarts:
-		return a.Plan.Interval.Advance(a.ProrateAt, a.Plan.IntervalCount, a.ProrateAt.Day())
 	}
 	return fromSeconds(item.CurrentPeriodEnd)
 }

@@ -49,7 +49,7 @@ type Worker struct {
 	queue    ports.JobQueue
 	table    Table
 	kinds    []job.Kind
-	urgent   []job.Kind // those of kinds that are urgent
+	urgent   []job.Kind // the urgent ones among kinds
 	log      *slog.Logger
 	measured *measures
 }

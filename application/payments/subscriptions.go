@@ -252,6 +252,11 @@ func (s *Service) fresh(
 		return c, nil
 	}
 	r, err := s.refresh(ctx, callCtx, by, t, c, subscriptions)
+	if c = r.customer; err != nil || c.LiveSubscription() == nil || c.DefaultMethod() != nil ||
+		c.Subscription.Status != payment.Trialing {
+		return c, err
+	}
+	r, err = s.refresh(ctx, callCtx, by, t, c, wallet) // a card may have been added, with which the trial can end
 	return r.customer, err
 }
 

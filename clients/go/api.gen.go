@@ -5039,6 +5039,8 @@ type SubscriptionPatch struct {
 	PlanID            *string `json:"plan_id,omitzero"`
 	Quantity          *int    `json:"quantity,omitzero"`
 	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitzero"`
+	// `false` ends the trial now: the first period begins, and is charged. `true` changes nothing.
+	Trial *bool `json:"trial,omitzero"`
 	// `true` pauses the subscription, `false` resumes it.
 	Paused               *bool                 `json:"paused,omitzero"`
 	CancellationFeedback *CancellationFeedback `json:"cancellation_feedback,omitzero"`
@@ -5080,6 +5082,8 @@ type SubscriptionPreviewRequest struct {
 	PlanID            *string `json:"plan_id,omitzero"`
 	Quantity          *int    `json:"quantity,omitzero"`
 	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitzero"`
+	// `false` ends the trial now: the first period begins, and is charged. `true` changes nothing.
+	Trial *bool `json:"trial,omitzero"`
 	// A code for a discount. Its case does not count.
 	PromotionCode *string `json:"promotion_code,omitzero"`
 }
@@ -8484,9 +8488,9 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 // do.
 //
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-// payment_pending, payments_not_configured, plan_not_found, plan_unavailable, promotion_code_invalid,
-// promotion_code_rate_limited, scope_required, subscription_ends, subscription_not_active, subscription_paused,
-// subscription_unrecognized; and those that every call can have.
+// payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
+// promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_ends,
+// subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body SubscriptionPreviewRequest, opts ...Option) (*SubscriptionPreview, error) {
 	return send[SubscriptionPreview](ctx, s.client, &call{name: "payments.subscription.preview", method: "POST", path: []string{"/api/payments/subscriptions/me/preview"}, body: body, repeatable: true}, opts)
 }
@@ -8522,6 +8526,10 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // if that is declined, also because the payer would have to confirm it, the subscription stays paused. Neither
 // can be combined with another change. A subscription with a `metered_price` cannot be paused.
 //
+// During a trial, a change takes effect immediately and costs nothing, unless the new plan has no `trial_days`:
+// such a plan ends the trial, and its first period is charged. `trial: false` does that for the current plan. It
+// requires a payment method, else 402 `payment_method_required` is returned.
+//
 // A change from a plan with a `metered_price` to one with another or none, or with another period, takes effect
 // at the end of the period, so that what was used is billed.
 //
@@ -8537,10 +8545,10 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // charged twice. A call with the same `preview` and the same changes does so without a key, too.
 //
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-// payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-// preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited, revision_mismatch,
-// scope_required, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized;
-// and those that every call can have.
+// payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+// plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
+// revision_mismatch, scope_required, subscription_ends, subscription_not_active, subscription_paused,
+// subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Update(ctx context.Context, body SubscriptionPatch, opts ...Option) (*Subscription, error) {
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }

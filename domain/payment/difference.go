@@ -10,7 +10,8 @@ type Difference struct {
 	Items []ItemChange
 
 	AtRenewal bool // Items changes when the period ends, by Phases
-	Restarts  bool // a new period begins at once, because the price has another period
+	EndsTrial bool // the trial ends at once
+	Restarts  bool // a new period begins at once, because the price has another period, or the trial ends
 
 	// End sets whether the subscription ends with its period. Nil leaves that.
 	End *bool
@@ -39,7 +40,8 @@ func (h *GatewaySubscription) Difference(a Amendment) (Difference, error) {
 	if item == nil {
 		return Difference{}, ErrSubscriptionUnrecognized
 	}
-	d := Difference{AtRenewal: a.AtRenewal}
+	ends := a.EndTrial && h.Status == Trialing
+	d := Difference{AtRenewal: a.AtRenewal, EndsTrial: ends, Restarts: ends}
 	h.ending(item, a, &d)
 	if a.Resell {
 		return d, h.resell(item, a, &d)
@@ -86,7 +88,7 @@ func (h *GatewaySubscription) resell(item *Item, a Amendment, d *Difference) err
 	if a.changes(item) {
 		d.Items = h.itemChanges(item, a)
 	}
-	d.Restarts = a.changesPeriod(item) && !a.AtRenewal && h.Status != Trialing
+	d.Restarts = d.EndsTrial || (a.changesPeriod(item) && !a.AtRenewal && h.Status != Trialing)
 	s := h.Schedule
 	switch {
 	case a.AtRenewal:

@@ -81,6 +81,8 @@ type Amendment struct {
 
 	CancelAtPeriodEnd *bool
 
+	EndTrial bool // its trial ends at once, and a period begins, which is charged
+
 	// Cancellation replaces why the subscription is cancelled; nil leaves it.
 	Cancellation *Cancellation
 

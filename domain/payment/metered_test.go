@@ -62,7 +62,7 @@ func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
 		for references, sold := range map[string]payment.Plans{
 			"of a catalog": byUsage, "not there": withoutRefs(byUsage),
 		} {
-			c := subscribed(tt.from, tt.status)
+			c := subscribed(tt.from, tt.status, card("a", 1))
 			_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{Plan: &tt.to}, sold)
 			if wantErr(t, err, nil); c.Pending.AtRenewal != tt.waits {
 				t.Errorf("%s, references %s: %+v", name, references, c.Pending)

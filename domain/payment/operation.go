@@ -63,6 +63,8 @@ type Operation struct {
 
 	Request string `json:"request,omitempty"` // of a Change with a preview, as Changes.request returns it
 
+	EndTrial bool `json:"end_trial,omitempty"` // the trial ends with a Change, which is charged at once
+
 	Pause        *bool         `json:"pause,omitempty"`        // true pauses, false resumes
 	PaidUntil    time.Time     `json:"paid_until,omitzero"`    // of the paused subscription that is resumed
 	Cancellation *Cancellation `json:"cancellation,omitempty"` // replaces why it is cancelled; nil leaves that
@@ -183,6 +185,7 @@ type Changes struct {
 	Quantity          *int
 	CancelAtPeriodEnd *bool
 
+	EndTrial bool      // pays from now on, without the rest of the trial
 	Pause    *bool     // true pauses the subscription, false resumes it
 	Feedback *Feedback // why it is cancelled; with CancelAtPeriodEnd only
 	Comment  *string   // likewise
@@ -197,7 +200,8 @@ type Changes struct {
 // effect when the period ends, any other at once: the rule of Stripe's customer portal
 // (https://docs.stripe.com/customer-management/configure-portal). What is left of a shorter period that
 // was paid is credited. ErrSubscriptionEnds if the subscription ends when the change would take effect.
-// During a trial every change takes effect at once, because nothing was paid. If there is nothing to
+// During a trial every change takes effect at once, because nothing was paid. A plan without a trial ends it, as does
+// Changes.EndTrial: ErrMethodRequired without a payment method that can be charged then. If there is nothing to
 // do, or if the change was made before (HasDone), done is true and err is nil.
 func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revision.Match, ch Changes,
 	plans Plans) (isDone bool, err error) {
@@ -217,7 +221,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revis
 	if err != nil || op == nil {
 		return err == nil, err
 	}
-	if (op.Resell && !op.AtRenewal) || (op.Pause != nil && !*op.Pause) {
+	if (op.Resell && !op.AtRenewal) || op.EndTrial || (op.Pause != nil && !*op.Pause) {
 		if err := c.unpaused(); err != nil {
 			return false, err
 		}
@@ -234,6 +238,9 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revis
 	}
 	if op.Pause != nil {
 		data["paused"] = *op.Pause
+	}
+	if op.EndTrial {
+		data["trial"] = false
 	}
 	data = op.Why().note(op.Promotion.note(data))
 	c.begin(by, op, "subscription.change_requested", string(op.Subscription), data)
@@ -281,6 +288,9 @@ func (c *Customer) planChange(
 			return nil, err
 		}
 	}
+	if err := c.endTrial(op, ch, plans); err != nil {
+		return nil, err
+	}
 	if op.Resell && !op.AtRenewal && s.Status == PastDue && (op.Plan != s.Plan || op.Quantity != s.Quantity) {
 		return nil, ErrRenewalUnpaid
 	}
@@ -290,7 +300,7 @@ func (c *Customer) planChange(
 	if err := errors.Join(op.promote(s, ch), op.explain(s, ch)); err != nil {
 		return nil, err
 	}
-	if !op.Resell && op.CancelAtPeriodEnd == nil && op.Promotion == nil && op.Cancellation == nil {
+	if !op.Resell && !op.EndTrial && op.CancelAtPeriodEnd == nil && op.Promotion == nil && op.Cancellation == nil {
 		return nil, nil //nolint:nilnil // there is nothing to do, and that is no error
 	}
 	ends := s.CancelAtPeriodEnd

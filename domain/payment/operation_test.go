@@ -129,7 +129,7 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 			changes: payment.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
 		"fewer of them": {of: quantity(subscribed("basic", payment.Active), 5),
 			changes: payment.Changes{Quantity: some(2)}, resell: true, renewal: true},
-		"in a trial all is done at once": {of: subscribed("pro", payment.Trialing),
+		"in a trial all is done at once": {of: subscribed("pro", payment.Trialing, card("a", 1)),
 			changes: payment.Changes{Plan: plan("basic")}, resell: true},
 		"what there is already is nothing to do": {of: subscribed("basic", payment.Active),
 			changes: payment.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},

@@ -16,7 +16,7 @@ func (o *Operation) Amendment(p Plan) Amendment {
 	}
 	return Amendment{Item: o.Item, Plan: p, Quantity: quantity, Meter: o.Meter, AtRenewal: o.AtRenewal,
 		Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, ProrateAt: o.ProrateAt, Promotion: o.Promotion,
-		Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
+		EndTrial: o.EndTrial, Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
 }
 
 // price decides when a change of plan or quantity takes effect, and which price it sends: another plan's. As

@@ -121,6 +121,9 @@ func (o *Operation) change() string {
 	if o.Promotion != nil {
 		text += fmt.Sprintf(" %q", o.Promotion.ID)
 	}
+	if o.EndTrial {
+		text += " without trial"
+	}
 	if o.CancelAtPeriodEnd != nil {
 		text += fmt.Sprintf(" %t", *o.CancelAtPeriodEnd)
 	}

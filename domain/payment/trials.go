@@ -51,6 +51,25 @@ func (r TrialRules) Refused(marks []TrialMark) TrialMarkKind {
 	return ""
 }
 
+// endTrial sets whether a change ends the trial: if the caller asks for it, and with a plan that has no trial, which no
+// one can try out in the trial of another plan.
+func (c *Customer) endTrial(op *Operation, ch Changes, plans Plans) error {
+	s := c.Subscription
+	if s.Status != Trialing {
+		return nil
+	}
+	price := s.Item.Rate.Price
+	if plan, err := plans.Find(op.Plan); err == nil && (op.Sold != nil || price == (Money{})) {
+		price = plan.Price
+		op.EndTrial = op.Sold != nil && plan.TrialDays == 0
+	}
+	op.EndTrial = op.EndTrial || ch.EndTrial
+	if op.EndTrial && price.Amount > 0 && c.DefaultMethod() == nil {
+		return ErrMethodRequired
+	}
+	return nil
+}
+
 // BeginsTrial reports whether the operation under key, which is in progress, begins a trial.
 func (c *Customer) BeginsTrial(key string) bool {
 	return c.Pending != nil && c.Pending.Kind == Subscribe && c.Pending.Key == key && c.Pending.TrialDays > 0

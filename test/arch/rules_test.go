@@ -168,6 +168,7 @@ var unscoped = map[string]string{
 	"Jobs.Enqueue":                        "job.Job names its org and workspace",
 	"Keys.Holder":                         "a report of a leaked token does not say whose it is",
 	"JobQueue.Take":                       "a worker serves every org; job.Job names the one that the work is for",
+	"JobQueue.Release":                    "as JobQueue.Take",
 	"WebhookQueue.Take":                   "a node serves every org; webhook.Endpoint names its own",
 	"WebhookQueue.Renew":                  "as WebhookQueue.Take",
 	"WebhookQueue.Queue":                  "as WebhookQueue.Take",

@@ -5149,6 +5149,9 @@ type SubscriptionPatch struct {
 	// PromotionCode A code for a discount. Its case does not count.
 	PromotionCode string `json:"promotion_code,omitempty,omitzero"`
 	Quantity      *int   `json:"quantity,omitempty"`
+
+	// Trial `false` ends the trial now: the first period begins, and is charged. `true` changes nothing.
+	Trial *bool `json:"trial,omitempty"`
 }
 
 // SubscriptionPendingChange defines model for SubscriptionPendingChange.
@@ -5189,6 +5192,9 @@ type SubscriptionPreviewRequest struct {
 	// PromotionCode A code for a discount. Its case does not count.
 	PromotionCode string `json:"promotion_code,omitempty,omitzero"`
 	Quantity      *int   `json:"quantity,omitempty"`
+
+	// Trial `false` ends the trial now: the first period begins, and is charged. `true` changes nothing.
+	Trial *bool `json:"trial,omitempty"`
 }
 
 // TableColumn defines model for TableColumn.

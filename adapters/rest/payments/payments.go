@@ -186,6 +186,7 @@ func updateSubscription(r *server.Call) (server.Command, error) {
 		Plan:              (*payment.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
+		EndTrial:          in.Trial != nil && !*in.Trial,
 		Pause:             in.Paused,
 		Feedback:          (*payment.Feedback)(in.CancellationFeedback),
 		Comment:           in.CancellationComment,

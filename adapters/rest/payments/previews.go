@@ -16,6 +16,7 @@ func previewSubscriptionChange(r *server.Call) (server.Reply, error) {
 		Plan:              (*payment.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
+		EndTrial:          in.Trial != nil && !*in.Trial,
 		Code:              in.PromotionCode,
 	})
 	if err != nil {

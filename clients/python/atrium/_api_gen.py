@@ -7002,6 +7002,9 @@ class SubscriptionPatch(TypedDict):
     cancel_at_period_end: NotRequired[bool]
     """"""
 
+    trial: NotRequired[bool]
+    """`false` ends the trial now: the first period begins, and is charged. `true` changes nothing."""
+
     paused: NotRequired[bool]
     """`true` pauses the subscription, `false` resumes it."""
 
@@ -7076,6 +7079,9 @@ class SubscriptionPreviewRequest(TypedDict):
 
     cancel_at_period_end: NotRequired[bool]
     """"""
+
+    trial: NotRequired[bool]
+    """`false` ends the trial now: the first period begins, and is charged. `true` changes nothing."""
 
     promotion_code: NotRequired[str]
     """A code for a discount. Its case does not count."""
@@ -11129,10 +11135,10 @@ class PaymentsSubscriptionResource(Resource):
         those of a change do.
 
         Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-        no_active_subscription, payment_pending, payments_not_configured, plan_not_found,
-        plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-        subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
-        those that every call can have.
+        no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+        plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
+        scope_required, subscription_ends, subscription_not_active, subscription_paused,
+        subscription_unrecognized; and those that every call can have.
         """
         return cast("SubscriptionPreview", self._caller.send("payments.subscription.preview", "POST", path("/api/payments/subscriptions/me/preview"), body=body, repeatable=True, options=options))
 
@@ -11176,6 +11182,11 @@ class PaymentsSubscriptionResource(Resource):
         have to confirm it, the subscription stays paused. Neither can be combined with another change. A
         subscription with a `metered_price` cannot be paused.
 
+        During a trial, a change takes effect immediately and costs nothing, unless the new plan has no
+        `trial_days`: such a plan ends the trial, and its first period is charged. `trial: false` does
+        that for the current plan. It requires a payment method, else 402 `payment_method_required` is
+        returned.
+
         A change from a plan with a `metered_price` to one with another or none, or with another period,
         takes effect at the end of the period, so that what was used is billed.
 
@@ -11192,11 +11203,11 @@ class PaymentsSubscriptionResource(Resource):
         without a key, too.
 
         Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-        no_active_subscription, payment_pending, payments_not_configured, payments_paused,
-        plan_not_found, plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid,
-        promotion_code_rate_limited, revision_mismatch, scope_required, subscription_ends,
-        subscription_not_active, subscription_paused, subscription_unrecognized; and those that every
-        call can have.
+        no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+        payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
+        promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required,
+        subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
+        those that every call can have.
         """
         return cast("Subscription", self._caller.send("payments.subscription.update", "PATCH", path("/api/payments/subscriptions/me"), body=body, keyed=True, merge=True, options=options))
 

@@ -5642,6 +5642,8 @@ export type SubscriptionPatch = {
   quantity?: number
   /**  */
   cancel_at_period_end?: boolean
+  /** `false` ends the trial now: the first period begins, and is charged. `true` changes nothing. */
+  trial?: boolean
   /** `true` pauses the subscription, `false` resumes it. */
   paused?: boolean
   /**  */
@@ -5696,6 +5698,8 @@ export type SubscriptionPreviewRequest = {
   quantity?: number
   /**  */
   cancel_at_period_end?: boolean
+  /** `false` ends the trial now: the first period begins, and is charged. `true` changes nothing. */
+  trial?: boolean
   /** A code for a discount. Its case does not count. */
   promotion_code?: string
 }
@@ -8356,9 +8360,9 @@ export class PaymentsSubscriptionResource extends Resource {
    * change do.
    *
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-   * payment_pending, payments_not_configured, plan_not_found, plan_unavailable, promotion_code_invalid,
-   * promotion_code_rate_limited, scope_required, subscription_ends, subscription_not_active,
-   * subscription_paused, subscription_unrecognized; and those that every call can have.
+   * payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
+   * promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_ends,
+   * subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
    */
   preview(body: SubscriptionPreviewRequest, options?: Options): Promise<SubscriptionPreview> {
     return this.caller.send({ name: 'payments.subscription.preview', method: 'POST', path: path`/api/payments/subscriptions/me/preview`, body, repeatable: true }, options)
@@ -8397,6 +8401,10 @@ export class PaymentsSubscriptionResource extends Resource {
    * charged; if that is declined, also because the payer would have to confirm it, the subscription stays
    * paused. Neither can be combined with another change. A subscription with a `metered_price` cannot be paused.
    *
+   * During a trial, a change takes effect immediately and costs nothing, unless the new plan has no
+   * `trial_days`: such a plan ends the trial, and its first period is charged. `trial: false` does that for the
+   * current plan. It requires a payment method, else 402 `payment_method_required` is returned.
+   *
    * A change from a plan with a `metered_price` to one with another or none, or with another period, takes
    * effect at the end of the period, so that what was used is billed.
    *
@@ -8412,10 +8420,10 @@ export class PaymentsSubscriptionResource extends Resource {
    * charged twice. A call with the same `preview` and the same changes does so without a key, too.
    *
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-   * payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-   * preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited, revision_mismatch,
-   * scope_required, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized;
-   * and those that every call can have.
+   * payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+   * plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
+   * revision_mismatch, scope_required, subscription_ends, subscription_not_active, subscription_paused,
+   * subscription_unrecognized; and those that every call can have.
    */
   update(body: SubscriptionPatch, options?: Options): Promise<Subscription> {
     return this.caller.send({ name: 'payments.subscription.update', method: 'PATCH', path: path`/api/payments/subscriptions/me`, body, keyed: true, merge: true }, options)

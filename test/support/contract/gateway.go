@@ -80,6 +80,7 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 		"usage is billed when the subscription ends":                        gatewayMeteredEnds,
 		"a portal has an address":                                           gatewayPortals,
 		"a trial costs nothing until it ends":                               gatewayTrials,
+		"a trial that ends early is paid at once":                           gatewayTrialsEnded,
 		"a call whose response was lost can be repeated with the same key":  gatewayLostAnswers,
 		"a customer that does not exist is refused":                         gatewayStrangers,
 		"a promotion code reduces invoices":                                 gatewayPromotions,
@@ -326,33 +327,6 @@ func gatewayTime(t *testing.T, g GatewayStage) {
 	if got := g.only(t, c); got != nil {
 		t.Errorf("%+v", got)
 	}
-}
-
-func gatewayTrials(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
-	c := g.customer(t, "4242")
-	o := g.order(0)
-	o.TrialDays = 14
-	h, err := g.Subscribe(ctx, key(), c, o)
-	must(t, err)
-	if sum, _ := g.paid(t, c); sum != 0 || h.Status != payment.Trialing || h.TrialEnd.IsZero() || h.Action != nil {
-		t.Fatalf("%+v; paid %d", h, sum)
-	}
-	g.Advance(t, 15*24*time.Hour)
-	if got := g.only(t, c); got.Status != payment.Active {
-		t.Errorf("%+v", got)
-	}
-	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
-		t.Errorf("paid %d", sum)
-	}
-	t.Run("a trial without a payment method requires a setup", func(t *testing.T) {
-		h, err := g.Subscribe(ctx, key(), g.customer(t), o)
-		must(t, err)
-		if h.Status != payment.Trialing || h.Action == nil || h.Action.Type != payment.ConfirmSetup ||
-			h.Action.ClientSecret.IsZero() {
-			t.Errorf("%+v", h)
-		}
-	})
 }
 
 func gatewayLostAnswers(t *testing.T, g GatewayStage) {

@@ -25,6 +25,14 @@ func (u *subscription) change(t terms, at, now time.Time) (due int64) {
 	return payment.Prorate(u.cost(now), left, whole) - payment.Prorate(was.bought(), left, whole)
 }
 
+// beginPaying ends a trial and begins a period, and returns what it costs
+// (https://docs.stripe.com/billing/subscriptions/trials#change-the-trial-end-date).
+func (u *subscription) beginPaying(now time.Time) int64 {
+	u.status, u.trialEnd, u.anchor, u.start = "active", now, now.Day(), now
+	u.end = u.plan.Interval.Advance(now, u.plan.IntervalCount, u.anchor)
+	return u.cost(now)
+}
+
 // endsWithin reports whether u is set to end within its period.
 func (u *subscription) endsWithin() bool { return !u.cancelAt.IsZero() && u.cancelAt.Before(u.end) }
 
@@ -67,16 +75,22 @@ func (s *Server) previewInvoice(f form, _ *http.Request) any {
 		return *refused
 	}
 	total := s.nextTotal(copied, f.Has("discounts[0][promotion_code]"))
-	if f.Has(details + "[items][0][id]") {
+	if endsTrial := f.Get(details+"[trial_end]") == "now"; f.Has(details+"[items][0][id]") || endsTrial {
 		at, inPeriod := u.prorated(f, details+"[proration_date]", now)
 		if !inPeriod {
 			return invalid(details + "[proration_date]")
 		}
-		changed, refused := s.changed(u, f, details+"[items]")
+		changed, refused := u.clone(), (*refusal)(nil)
+		if f.Has(details + "[items][0][id]") {
+			changed, refused = s.changed(u, f, details+"[items]")
+		}
 		if refused != nil {
 			return *refused
 		}
 		due := copied.change(changed, at, now)
+		if endsTrial {
+			due = copied.beginPaying(now)
+		}
 		copied.meter = u.meter
 		switch f.Get(details + "[proration_behavior]") {
 		case "always_invoice":
@@ -135,4 +149,14 @@ func (s *Server) nextTotal(u subscription, promoted bool) int64 {
 	}
 	used, _ := u.usageCost(u.end)
 	return u.cost(u.end) + used
+}
+
+// drop discards a pending update, whose invoice was voided.
+func (u *subscription) drop() {
+	if p := u.pending; p != nil {
+		u.pending = nil
+		if p.invoice.status == "open" {
+			p.invoice.void()
+		}
+	}
 }

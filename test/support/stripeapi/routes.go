@@ -31,7 +31,7 @@ var parameters = map[string]string{
 	"GET /v1/subscriptions":      "customer status limit starting_after expand",
 	"GET /v1/subscriptions/{id}": "expand",
 	"POST /v1/subscriptions/{id}": "items payment_behavior proration_behavior proration_date " +
-		"cancel_at_period_end cancel_at metadata discounts default_payment_method pause_collection billing_cycle_anchor " +
+		"trial_end cancel_at_period_end cancel_at metadata discounts default_payment_method pause_collection billing_cycle_anchor " +
 		"cancellation_details expand",
 	"DELETE /v1/subscriptions/{id}":                "cancellation_details invoice_now",
 	"POST /v1/subscription_schedules":              "from_subscription",

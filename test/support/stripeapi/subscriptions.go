@@ -263,7 +263,11 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		}
 		u.discount = given
 	}
-	if len(f.under("items")) > 0 {
+	endsTrial := f.Get("trial_end") == "now" && u.status == "trialing"
+	if f.Has("trial_end") && !endsTrial { // another end is not modelled
+		return invalid("trial_end")
+	}
+	if len(f.under("items")) > 0 || endsTrial {
 		if f.Get("proration_behavior") != "always_invoice" {
 			return invalid("proration_behavior")
 		}
@@ -271,14 +275,17 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		if !inPeriod {
 			return invalid("proration_date")
 		}
-		changed, refused := s.changed(u, f, "items")
+		changed, refused := u.clone(), (*refusal)(nil)
+		if len(f.under("items")) > 0 {
+			changed, refused = s.changed(u, f, "items")
+		}
 		if refused != nil {
 			return *refused
 		}
 		if changed.plan.Interval != u.plan.Interval && u.schedule != nil && u.status != "trialing" {
 			return invalid("items") // what becomes of its phases, which have the old period, is not documented
 		}
-		if out, refused := s.resell(u, changed, waits, at, now).(refusal); refused {
+		if out, refused := s.resell(u, changed, endsTrial, waits, at, now).(refusal); refused {
 			u.discount = before
 			return out
 		}
@@ -306,20 +313,23 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 }
 
 // withPendingUpdate are the parameters that can go with pending_if_incomplete.
-var withPendingUpdate = []string{"expand", "payment_behavior", "proration_behavior", "proration_date", "items"}
+var withPendingUpdate = []string{"expand", "payment_behavior", "proration_behavior", "proration_date", "items", "trial_end"}
 
 // resell changes what is sold, and bills the difference for the rest of the period; another interval begins a
 // new period. What is left over is credited. If the difference cannot be charged, nothing changes, but with
 // pending_if_incomplete the change waits for its invoice.
 func (s *Server) resell(
-	u *subscription, t terms, waits bool, at, now time.Time,
+	u *subscription, t terms, endsTrial, waits bool, at, now time.Time,
 ) any {
 	was := *u
-	if u.status == "trialing" {
+	if u.status == "trialing" && !endsTrial {
 		s.sell(u, t, now)
 		return nil
 	}
 	amount := u.change(t, at, now)
+	if endsTrial {
+		amount = u.beginPaying(now)
+	}
 	meter := u.meter
 	u.meter = was.meter
 	defer func() {
@@ -360,19 +370,12 @@ func (s *Server) resell(
 	return nil
 }
 
-// drop discards a pending update, whose invoice was voided.
-func (u *subscription) drop() {
-	if p := u.pending; p != nil {
-		u.pending = nil
-		if p.invoice.status == "open" {
-			p.invoice.void()
-		}
-	}
-}
-
 // apply makes a pending update, whose invoice was paid.
 func (u *subscription) apply() {
 	p := u.pending
+	if u.status == "trialing" { // only an update that ends it waits
+		u.status, u.trialEnd = "active", p.start
+	}
 	u.pending, u.terms, u.anchor, u.start, u.end = nil, p.terms, p.anchor, p.start, p.end
 	u.deducted = p.deducted
 }

@@ -1,0 +1,85 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+func gatewayTrials(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	o := g.order(0)
+	o.TrialDays = 14
+	h, err := g.Subscribe(ctx, key(), c, o)
+	must(t, err)
+	if sum, _ := g.paid(t, c); sum != 0 || h.Status != payment.Trialing || h.TrialEnd.IsZero() || h.Action != nil {
+		t.Fatalf("%+v; paid %d", h, sum)
+	}
+	g.Advance(t, 15*24*time.Hour)
+	if got := g.only(t, c); got.Status != payment.Active {
+		t.Errorf("%+v", got)
+	}
+	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
+		t.Errorf("paid %d", sum)
+	}
+	t.Run("a trial without a payment method requires a setup", func(t *testing.T) {
+		h, err := g.Subscribe(ctx, key(), g.customer(t), o)
+		must(t, err)
+		if h.Status != payment.Trialing || h.Action == nil || h.Action.Type != payment.ConfirmSetup ||
+			h.Action.ClientSecret.IsZero() {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+// gatewayTrialsEnded ends trials before their time.
+func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
+	begin := func(t *testing.T, cards ...string) (payment.CustomerID, payment.GatewaySubscription) {
+		t.Helper()
+		c := g.customer(t, cards...)
+		o := g.order(0)
+		o.TrialDays = 14
+		h, err := g.Subscribe(t.Context(), key(), c, o)
+		must(t, err)
+		return c, h
+	}
+	for name, a := range map[string]payment.Amendment{
+		"alone":             {EndTrial: true},
+		"with another plan": {EndTrial: true, Plan: g.Plans[1], Quantity: 1, Resell: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, h := begin(t, "4242")
+			g.Advance(t, 24*time.Hour)
+			price := 2 * g.Plans[0].Price.Amount
+			if a.Plan.ID != "" {
+				price = a.Plan.Price.Amount
+			}
+			a.ProrateAt = h.PeriodStart.Add(24 * time.Hour)
+			p, err := g.Preview(t.Context(), c, h.ID, a)
+			must(t, err)
+			same(t, "today", p.Today.Amount, price)
+			same(t, "the next period", p.Next.Amount, price)
+			if next := payment.Month.Advance(a.ProrateAt, 1, a.ProrateAt.Day()); p.NextAt.Sub(next).Abs() > time.Minute {
+				t.Errorf("it begins at %s, want %s", p.NextAt, next)
+			}
+			_, err = g.Amend(t.Context(), key(), c, h.ID, a)
+			must(t, err)
+			if got := g.only(t, c); got.Status != payment.Active || got.PeriodStart.Before(a.ProrateAt) {
+				t.Errorf("%+v", got)
+			}
+			if sum, n := g.paid(t, c); sum != price {
+				t.Errorf("paid %d by %d invoices", sum, n)
+			}
+		})
+	}
+	t.Run("a card that is declined leaves the trial", func(t *testing.T) {
+		c, h := begin(t, "0341")
+		_, err := g.Amend(t.Context(), key(), c, h.ID, payment.Amendment{EndTrial: true})
+		wantErr(t, err, payment.ErrCardDeclined)
+		if got := g.only(t, c); got.Status != payment.Trialing || !got.TrialEnd.Equal(h.TrialEnd) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
