@@ -2,7 +2,6 @@ package payments
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -63,9 +62,24 @@ func (r *customerRow) customer() (*payment.Customer, error) {
 		Giving: r.Giving, CheckingOut: db.FromMicros(r.CheckingOut), CheckoutTrial: r.CheckoutTrial,
 		UsageSince: db.FromMicros(r.UsageSince),
 	}
-	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts),
-		decodeColumn(r.Surplus, &c.Surplus), decodeColumn(r.Notices, &c.Notices),
-		decodeColumn(r.Entered, &c.Entered), decodeColumn(r.Given, &c.Given), decodeColumn(r.Done, &c.Done))
+	return c, errors.Join(db.FromJSON(r.Pending, &c.Pending), db.FromJSON(r.CardAttempts, &c.Attempts),
+		db.FromJSON(r.Surplus, &c.Surplus), db.FromJSON(r.Notices, &c.Notices),
+		db.FromJSON(r.Entered, &c.Entered), db.FromJSON(r.Given, &c.Given), db.FromJSON(r.Done, &c.Done))
+}
+
+// encode sets the columns that hold JSON, as customer reads them: an empty string stands for the zero value.
+func (r *customerRow) encode(c *payment.Customer) error {
+	var errs [7]error
+	attempts := c.Attempts
+	r.Pending, errs[0] = db.JSONText(c.Pending, c.Pending == nil)
+	r.CardAttempts, errs[1] = db.JSONText(attempts,
+		len(attempts.Intents) == 0 && len(attempts.Declines) == 0 && len(attempts.Promotions) == 0)
+	r.Surplus, errs[2] = db.JSONText(c.Surplus, len(c.Surplus) == 0)
+	r.Notices, errs[3] = db.JSONText(c.Notices, len(c.Notices) == 0)
+	r.Entered, errs[4] = db.JSONText(c.Entered, c.Entered.Matches(&payment.Details{}))
+	r.Given, errs[5] = db.JSONText(c.Given, c.Given == nil)
+	r.Done, errs[6] = db.JSONText(c.Done, len(c.Done) == 0)
+	return errors.Join(errs[:]...)
 }
 
 // customerQuery reads a customer with its methods, newest first, and its live subscription in one statement, which
@@ -128,48 +142,10 @@ func (store *Store) lockedCustomer(ctx context.Context, ws identity.WorkspaceID,
 	return store.customer(ctx, ws, account)
 }
 
-// customerDetails returns the stored form of the billing details of c.
-func customerDetails(c *payment.Customer) (current, synced string, err error) {
-	var problem, empty error
-	if !c.Entered.Matches(&payment.Details{}) {
-		current, problem = encodeDetails(&c.Entered)
-	}
-	synced, empty = encodeDetails(c.Given)
-	return current, synced, errors.Join(problem, empty)
-}
-
-func encodeAttempts(a payment.CardAttempts) (string, error) {
-	if len(a.Intents) == 0 && len(a.Declines) == 0 && len(a.Promotions) == 0 {
-		return "", nil
-	}
-	text, err := json.Marshal(a)
-	return string(text), err
-}
-
 func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error {
 	store.DeclareChange(c.Workspace)
-	pending, err := encodeOptional(c.Pending)
-	if err != nil {
-		return err
-	}
-	attempts, err := encodeAttempts(c.Attempts)
-	if err != nil {
-		return err
-	}
-	surplus, err := encodeList(c.Surplus)
-	if err != nil {
-		return err
-	}
-	notices, err := encodeList(c.Notices)
-	if err != nil {
-		return err
-	}
-	calls, err := encodeList(c.Done)
-	if err != nil {
-		return err
-	}
-	current, synced, err := customerDetails(c)
-	if err != nil {
+	var encoded customerRow
+	if err := encoded.encode(c); err != nil {
 		return err
 	}
 	if _, err := store.Exec(ctx, `
@@ -179,12 +155,12 @@ func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error
 			?, notices = ?, details_entered = ?, details_given = ?, details_key = ?, checkout_until = ?,
 			checking_out = ?, checkout_trial = ?, done = ?, usage_since = ?
 		WHERE workspace_id = ? AND account = ?`,
-		c.ID, c.Key, c.Default, c.HadTrial, pending, db.Micros(c.WalletAt), db.Micros(c.SubscriptionAt),
+		c.ID, c.Key, c.Default, c.HadTrial, encoded.Pending, db.Micros(c.WalletAt), db.Micros(c.SubscriptionAt),
 		db.Micros(c.InvoicesAt),
-		c.Revision, db.Micros(c.UpdatedAt), attempts, db.Micros(c.PausedAt), surplus, c.Credit.Amount,
-		c.Credit.Currency,
-		notices, current, synced, c.Giving, db.Micros(c.CheckoutUntil), db.Micros(c.CheckingOut), c.CheckoutTrial,
-		calls, db.Micros(c.UsageSince),
+		c.Revision, db.Micros(c.UpdatedAt), encoded.CardAttempts, db.Micros(c.PausedAt), encoded.Surplus,
+		c.Credit.Amount, c.Credit.Currency,
+		encoded.Notices, encoded.Entered, encoded.Given, c.Giving, db.Micros(c.CheckoutUntil),
+		db.Micros(c.CheckingOut), c.CheckoutTrial, encoded.Done, db.Micros(c.UsageSince),
 		c.Workspace, c.Account); err != nil {
 		return err
 	}

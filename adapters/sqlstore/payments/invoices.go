@@ -47,14 +47,14 @@ func (r *invoiceRow) invoice() (payment.Invoice, error) {
 		PaidAt:    db.FromMicros(r.PaidAt),
 		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: db.FromMicros(r.CreatedAt), Discount: r.Discount,
 	}
-	return i, errors.Join(decodeColumn(r.BilledTo, &i.BilledTo), decodeColumn(r.Discounts, &i.Discounts),
-		decodeColumn(r.Lines, &i.Lines))
+	return i, errors.Join(db.FromJSON(r.BilledTo, &i.BilledTo), db.FromJSON(r.Discounts, &i.Discounts),
+		db.FromJSON(r.Lines, &i.Lines))
 }
 
 func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
-	billedTo, err := encodeDetails(i.BilledTo)
-	discounts, worse := encodeList(i.Discounts)
-	lines, worst := encodeList(i.Lines)
+	billedTo, err := db.JSONText(i.BilledTo, i.BilledTo == nil)
+	discounts, worse := db.JSONText(i.Discounts, len(i.Discounts) == 0)
+	lines, worst := db.JSONText(i.Lines, len(i.Lines) == 0)
 	return invoiceRow{
 		ID: i.ID, Number: i.Number, Status: i.Status, Currency: i.Currency, Subtotal: i.Subtotal, Tax: i.Tax,
 		Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, PeriodStart: db.Micros(i.PeriodStart),

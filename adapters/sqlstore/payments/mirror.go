@@ -128,8 +128,8 @@ func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
 			Elsewhere: r.PendingElsewhere,
 		}
 	}
-	return s, errors.Join(decodeColumn(r.Discount, &s.Discount), decodeColumn(r.Cancellation, &s.Cancellation),
-		decodeColumn(r.Item, &s.Item))
+	return s, errors.Join(db.FromJSON(r.Discount, &s.Discount), db.FromJSON(r.Cancellation, &s.Cancellation),
+		db.FromJSON(r.Item, &s.Item))
 }
 
 // saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
@@ -142,9 +142,9 @@ func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) 
 		if s.Pending != nil {
 			pending = *s.Pending
 		}
-		discount, err := encodeOptional(s.Discount)
-		cancellation, worse := encodeUnlessZero(s.Cancellation)
-		item, worst := encodeUnlessZero(s.Item)
+		discount, err := db.JSONText(s.Discount, s.Discount == nil)
+		cancellation, worse := db.JSONText(s.Cancellation, s.Cancellation == payment.Cancellation{})
+		item, worst := db.JSONText(s.Item, s.Item == payment.SoldItem{})
 		if err := errors.Join(err, worse, worst); err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID,
 	found := map[identity.WorkspaceID][]payment.SubscriptionID{}
 	for _, r := range rows {
 		var ids []payment.SubscriptionID
-		err = errors.Join(err, decodeColumn(r.Surplus, &ids))
+		err = errors.Join(err, db.FromJSON(r.Surplus, &ids))
 		found[r.Workspace] = ids
 	}
 	return found, err
