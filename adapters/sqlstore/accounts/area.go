@@ -110,7 +110,7 @@ func erasedScopes(p *db.ErasedPerson) []any {
 		account.Mailbox(p.Email), linkScope(p.Org, p.Email)}
 }
 
-// addStores adds all stores of accounts but ports.Erasures, which concerns all areas.
+// addStores adds the stores of accounts except ports.Erasures, which concerns all areas.
 func addStores(s *ports.Stores, d *db.DB) {
 	store := NewStore(d)
 	s.AccountStores = ports.AccountStores{
@@ -127,17 +127,18 @@ func addStores(s *ports.Stores, d *db.DB) {
 	}
 }
 
-// PeopleTables have the rows of a workspace that are removed after its programs, which they lead to.
+// PeopleTables have the workspace's rows that are removed after its programs, which are found by them.
 var PeopleTables = []db.Table{
 	{Name: "api_keys", Key: "id", Of: "workspaces", Owner: "workspace_id"},
 	{Name: "user_groups", Key: "id", Of: "workspaces", Owner: "workspace_id"},
 	{Name: "memberships", Key: "workspace_id, user_id", Of: "workspaces", Owner: "workspace_id"},
 }
 
-// endedKeysKept is how long an API key is kept after it has ended, so that its owner can see when it was used.
+// endedKeysKept is the time for which an expired or revoked API key is kept, so that its owner can see when it was
+// used.
 const endedKeysKept = 90 * 24 * time.Hour
 
-// madeNoKey excludes keys that created others: a key ends with the key that created it, directly or indirectly, so no
-// link of the chain may be missing.
+// madeNoKey excludes keys that created others: a key stops working with the key that created it, directly or
+// indirectly, so no link of the chain may be missing.
 const madeNoKey = `NOT EXISTS (SELECT 1 FROM api_keys made
 	WHERE made.made_by_key <> '' AND made.made_by_key = api_keys.id)`

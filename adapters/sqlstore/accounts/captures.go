@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Captures stores who joined a workspace because of the domain of their address.
+// Captures stores the people who joined a workspace because of their address's domain.
 type Captures struct{ db *Store }
 
 var _ ports.Captures = (*Captures)(nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// DirectoryUsers stores what the directories of orgs say about people.
+// DirectoryUsers stores the people in the directories of orgs.
 type DirectoryUsers struct{ db *Store }
 
 var _ ports.DirectoryUsers = (*DirectoryUsers)(nil)
@@ -66,18 +66,18 @@ func (s *DirectoryUsers) AddUser(ctx context.Context, by identity.Actor, u *acco
 func (s *DirectoryUsers) User(
 	ctx context.Context, org identity.OrgID, id identity.UserID,
 ) (*account.DirectoryUser, error) {
-	return s.one(ctx, `t.org_id = ? AND t.user_id = ? AND t.removed_at = 0`, org, id)
+	return s.find(ctx, `t.org_id = ? AND t.user_id = ? AND t.removed_at = 0`, org, id)
 }
 
 // UserNamed implements ports.DirectoryUsers.
 func (s *DirectoryUsers) UserNamed(
 	ctx context.Context, org identity.OrgID, name string,
 ) (*account.DirectoryUser, error) {
-	return s.one(ctx, `t.org_id = ? AND t.name_key = ?`, org, account.DirectoryKey(name))
+	return s.find(ctx, `t.org_id = ? AND t.name_key = ?`, org, account.DirectoryKey(name))
 }
 
-// one returns a user with the groups, locked in a transaction.
-func (s *DirectoryUsers) one(ctx context.Context, condition string, args ...any) (*account.DirectoryUser, error) {
+// find returns a user with their groups. In a transaction it locks the user.
+func (s *DirectoryUsers) find(ctx context.Context, condition string, args ...any) (*account.DirectoryUser, error) {
 	var lock string
 	if s.db.IsTransaction() {
 		lock = s.db.Dialect.Lock
@@ -97,7 +97,7 @@ func (s *DirectoryUsers) one(ctx context.Context, condition string, args ...any)
 	return &all[0], nil
 }
 
-// loadGroups reads the groups of users.
+// loadGroups sets the groups of users.
 func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.DirectoryUser) error {
 	if len(users) == 0 {
 		return nil
@@ -112,8 +112,8 @@ func (s *DirectoryUsers) loadGroups(ctx context.Context, users []account.Directo
 		directoryGroupRow
 		User identity.UserID `db:"user_id"`
 	}
-	if err := s.db.List(ctx, &rows, `SELECT `+directoryGroupColumns+`, m.user_id FROM scim_members m, scim_groups t WHERE `+
-		conditions.SQL()+` ORDER BY t.id`, conditions.Args()...); err != nil {
+	if err := s.db.List(ctx, &rows, `SELECT `+directoryGroupColumns+`, m.user_id FROM scim_members m, scim_groups t
+		WHERE `+conditions.SQL()+` ORDER BY t.id`, conditions.Args()...); err != nil {
 		return err
 	}
 	for _, r := range rows {

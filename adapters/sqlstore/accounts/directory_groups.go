@@ -45,7 +45,7 @@ func (store *Store) joinDirectoryGroup(
 	for batch := range slices.Chunk(people, 500) {
 		conditions := db.NewConditions(`org_id = ? AND removed_at = 0`, g.Org)
 		db.OneOf(conditions, `user_id`, batch)
-		// locked, so that no one erases one of them meanwhile
+		// locked, so that none of them is erased before the commit
 		count, err := store.Exec(ctx, `INSERT INTO scim_members (group_id, user_id) SELECT CAST(? AS TEXT), user_id
 			FROM scim_users t WHERE `+conditions.SQL()+` ORDER BY user_id`+store.Dialect.Lock,
 			append([]any{g.ID}, conditions.Args()...)...)
@@ -66,12 +66,13 @@ func (s *DirectoryGroups) Group(
 	return s.db.directoryGroup(ctx, org, id, "")
 }
 
+// directoryGroup returns a group with its people, or account.ErrDirectoryGroupNotFound. lock is empty or Dialect.Lock.
 func (store *Store) directoryGroup(
 	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID, lock string,
 ) (*account.DirectoryGroup, error) {
 	var row directoryGroupRow
-	found, err := store.Get(ctx, &row, `SELECT `+directoryGroupColumns+` FROM scim_groups t WHERE t.org_id = ? AND t.id = ?`+
-		lock, org, id)
+	found, err := store.Get(ctx, &row, `SELECT `+directoryGroupColumns+` FROM scim_groups t
+		WHERE t.org_id = ? AND t.id = ?`+lock, org, id)
 	if err == nil && !found {
 		err = account.ErrDirectoryGroupNotFound
 	}

@@ -25,7 +25,7 @@ func (r *directoryGroupRow) group() account.DirectoryGroup {
 		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt)}
 }
 
-// directoryPage reads a part of the rows of a table into rows, and returns how many there are.
+// directoryPage reads one page of a table into rows, and returns the number of all rows that match.
 func (store *Store) directoryPage(
 	ctx context.Context, rows any, table, columns, order string, conditions *db.Conditions, q account.DirectoryQuery,
 ) (total int, err error) {
@@ -37,7 +37,7 @@ func (store *Store) directoryPage(
 		` LIMIT ? OFFSET ?`, conditions.Args(q.Limit, q.Skip)...)
 }
 
-// markUnsettled records that the groups of people have changed.
+// markUnsettled records that people's groups have changed, so that their roles must be computed again.
 func (store *Store) markUnsettled(ctx context.Context, org identity.OrgID, people []identity.UserID) error {
 	for batch := range slices.Chunk(people, 500) {
 		conditions := db.NewConditions(`org_id = ?`, org)

@@ -8,10 +8,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// erasedSignInsKept is how long tokens from before an erasure are refused: longer than tokens last.
+// erasedSignInsKept is the time for which tokens from before an erasure are refused: longer than tokens are valid.
 const erasedSignInsKept = 90 * 24 * time.Hour
 
-// signInDigest returns the keyed hash of a sign-in; nil without a key, which only tests lack.
+// signInDigest returns the sign-in's keyed hash, or nil without a key, which only tests lack.
 func (store *Store) signInDigest(org identity.OrgID, issuer, subject string) []byte {
 	d := store.Digester()
 	if d == nil {
@@ -21,7 +21,7 @@ func (store *Store) signInDigest(org identity.OrgID, issuer, subject string) []b
 	return sum[:]
 }
 
-// NoteErasedSignIns remembers the sign-ins of a person as hashes, before they are removed.
+// NoteErasedSignIns stores hashes of the person's sign-ins before these are removed.
 func (store *Store) NoteErasedSignIns(ctx context.Context, person *db.ErasedPerson, now time.Time) error {
 	var rows []struct {
 		Issuer  string `db:"issuer"`
@@ -45,7 +45,7 @@ func (store *Store) NoteErasedSignIns(ctx context.Context, person *db.ErasedPers
 	return nil
 }
 
-// erasedSignIn returns when the person of a sign-in was erased; zero if that is not known.
+// erasedSignIn returns the time at which a sign-in's person was erased, or zero if unknown.
 func (store *Store) erasedSignIn(ctx context.Context, org identity.OrgID, issuer, subject string) (time.Time, error) {
 	digest := store.signInDigest(org, issuer, subject)
 	if digest == nil {

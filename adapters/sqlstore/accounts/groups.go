@@ -54,7 +54,7 @@ func idsOfGroups(ids []identity.UserID) groupIDs {
 	return groupIDs(strings.Join(texts, " "))
 }
 
-// list returns the ids; nil if there are none.
+// list returns the ids, or nil.
 func (g groupIDs) list() (ids []identity.UserID) {
 	for id := range strings.FieldsSeq(string(g)) {
 		ids = append(ids, identity.UserID(id))
@@ -164,10 +164,11 @@ func (s *Groups) Add(
 	})
 }
 
-// groupNameKey is what must be unique in a workspace.
+// groupNameKey returns the name by which a group is unique in its workspace.
 func groupNameKey(g *account.Group) string { return strings.ToLower(g.Name) }
 
-// groupNameIsFree need not consider concurrent transactions: the workspace is locked.
+// groupNameIsFree returns account.ErrGroupNameTaken for a duplicate. No transaction can add one in between, since the
+// workspace is locked.
 func (store *Store) groupNameIsFree(ctx context.Context, g *account.Group) error {
 	var other string
 	found, err := store.Get(ctx, &other, `SELECT id FROM user_groups WHERE workspace_id = ? AND name_key = ? AND id <> ?`,
@@ -239,8 +240,8 @@ func (s *Groups) Update(
 	return g, nil
 }
 
-// loadGroupPeople reads the people of a group that is about to change, with their memberships, and in how many groups
-// each of the users in also is.
+// loadGroupPeople reads the people of a group that is about to change, with their memberships. For others who are
+// members it also counts their groups.
 func (store *Store) loadGroupPeople(
 	ctx context.Context, w *account.Workspace, g *account.Group, others []identity.UserID,
 ) error {
@@ -267,7 +268,7 @@ func (store *Store) loadGroupPeople(
 	return nil
 }
 
-// saveGroup writes a group whose people were before.
+// saveGroup writes a group. previous are the people who were in it before the change.
 func (store *Store) saveGroup(ctx context.Context, g *account.Group, previous map[identity.UserID]struct{}) error {
 	for user := range previous {
 		if _, stays := g.People[user]; !stays {
@@ -299,7 +300,7 @@ func (store *Store) saveGroup(ctx context.Context, g *account.Group, previous ma
 	return err
 }
 
-// joinGroup adds a person to a group. memberships.grouped lets reads of all others skip the look-up of groups.
+// joinGroup adds a person to a group. Reads look up groups only for members with memberships.grouped.
 func (store *Store) joinGroup(ctx context.Context, g *account.Group, user identity.UserID) error {
 	if _, err := store.Exec(ctx, `INSERT INTO group_people (group_id, workspace_id, user_id, created_at)
 		VALUES (?, ?, ?, ?)`, g.ID, g.Workspace, user, db.Micros(g.UpdatedAt)); err != nil {
@@ -317,7 +318,7 @@ func (store *Store) leaveGroup(ctx context.Context, g *account.Group, user ident
 	return store.Ungroup(ctx, g.Workspace, user)
 }
 
-// deleteGroup removes a group without people, and its shares.
+// deleteGroup removes a group that has no people left, and its shares.
 func (store *Store) deleteGroup(ctx context.Context, g *account.Group) error {
 	for _, query := range []string{
 		`DELETE FROM prompt_shares WHERE user_id = ? AND workspace_id = ?`,

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// mailScopes are the scopes in which mails are counted. Rows are locked in this order, after the workspace, so that
+// mailScopes returns the scopes in which mails are counted. Rows are locked in this order, after the workspace, so that
 // two calls never deadlock.
 func mailScopes(by identity.Actor, ws identity.WorkspaceID, email string) [3]string {
 	return [3]string{
@@ -20,11 +20,10 @@ func mailScopes(by identity.Actor, ws identity.WorkspaceID, email string) [3]str
 	}
 }
 
-// mailsKept is how long a mail is counted: the longest window of account.MailLimits.
+// mailsKept is the time for which a mail is counted: the longest window of account.MailLimits.
 const mailsKept = 24 * time.Hour
 
-// lockMails reads and locks the times of sent mails. Every other invitation that counts in one of the same scopes
-// waits.
+// lockMails reads and locks the times of sent mails. Other invitations that count in one of the same scopes wait.
 func (store *Store) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	target *account.Sent) error {
 	counts := [3]*[]time.Time{&target.Workspace, &target.User, &target.Address}
@@ -38,7 +37,7 @@ func (store *Store) lockMails(ctx context.Context, by identity.Actor, ws identit
 	return nil
 }
 
-// lockMailed reads and locks the mails that were sent in a scope.
+// lockMailed locks a scope, and decodes the mails that were sent in it into target.
 func (store *Store) lockMailed(ctx context.Context, scope string, now time.Time, target any) error {
 	var text string
 	if _, err := store.Get(ctx, &text, `INSERT INTO invitation_mails (scope, sent, last_at) VALUES (?, '[]', ?)
@@ -62,7 +61,7 @@ func (store *Store) lockMailTimes(ctx context.Context, scope string, now time.Ti
 	return times, nil
 }
 
-// saveMails stores the times that lockMails read, with those that an invitation added.
+// saveMails stores the times that lockMails read, and the times that an invitation added.
 func (store *Store) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	mails account.Sent) error {
 	counts := [3][]time.Time{mails.Workspace, mails.User, mails.Address}
@@ -83,7 +82,7 @@ func (store *Store) saveMailTimes(ctx context.Context, scope string, times []tim
 	return store.saveMailed(ctx, scope, micros)
 }
 
-// saveMailed stores the mails of a scope that lockMailed has locked.
+// saveMailed stores the mails sent in a scope that lockMailed has locked.
 func (store *Store) saveMailed(ctx context.Context, scope string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

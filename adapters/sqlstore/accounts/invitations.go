@@ -21,7 +21,7 @@ const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.gu
 // linkMatch matches the invitation that a link is for. Its arguments are the hash, twice.
 const linkMatch = `(t.hash = ? OR t.id = (SELECT l.invitation_id FROM invitation_links l WHERE l.hash = ?))`
 
-// maxLinks is how many earlier links of an invitation work.
+// maxLinks is the number of an invitation's earlier links that still work.
 const maxLinks = 20
 
 type invitationRow struct {
@@ -41,7 +41,7 @@ type invitationRow struct {
 	UpdatedAt int64                `db:"updated_at"`
 }
 
-// invitation is an open invitation. Others are never read.
+// invitation returns an open invitation: others are never read.
 func (r *invitationRow) invitation() *account.Invitation {
 	return &account.Invitation{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest,
@@ -146,7 +146,7 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 	})
 }
 
-// endLinks keeps the link of an invitation that is about to get another one, or invalidates it with all earlier ones.
+// endLinks keeps the current link of an invitation that is about to get a new one, or invalidates all its links.
 func (store *Store) endLinks(ctx context.Context, i *account.Invitation) error {
 	if !i.KeepLinks {
 		if err := store.EraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
@@ -213,7 +213,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 		if i == nil {
 			return account.ErrInvitationNotFound
 		}
-		// a renewal by another would change the hash
+		// a concurrent renewal would change the hash
 		w, err := tx.LockedWorkspace(ctx, by.Org, i.Workspace, by.User, i.InvitedBy)
 		if err != nil {
 			return err
@@ -236,12 +236,12 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 	})
 }
 
-// inviterRole is the role of the member m who sent an invitation t. A service key has none once its keys do not work.
+// inviterRole is the role of the member m who sent an invitation t. A program without a working key has no role.
 const inviterRole = `CASE WHEN EXISTS (SELECT 1 FROM users s WHERE s.id = t.invited_by AND s.service)
 	AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.workspace_id = t.workspace_id AND k.user_id = t.invited_by
 	AND k.revoked_at = 0 AND k.suspended_at = 0) THEN 0 ELSE COALESCE(m.role, 0) END`
 
-// pending lists the open invitations of an address in an org, expired ones included.
+// pending lists an address's open invitations in an org, including expired ones.
 func (store *Store) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
 	var rows []struct {
 		invitationRow
@@ -278,7 +278,7 @@ func (store *Store) invitation(ctx context.Context, condition string, args ...an
 	return row.invitation(), nil
 }
 
-// saveInvitation writes an invitation that ended.
+// saveInvitation writes an invitation that was accepted or withdrawn.
 func (store *Store) saveInvitation(ctx context.Context, i *account.Invitation) error {
 	if i == nil || len(i.Recorded()) == 0 {
 		return nil

@@ -19,11 +19,11 @@ type KeyRequests struct{ db *Store }
 
 var _ ports.KeyRequests = (*KeyRequests)(nil)
 
-// addRequests are the statements that add the counts of so many keys and days. There are only a few, because each
-// connection prepares them.
+// addRequests are the statements by the number of counts that they add. There are only a few, because each connection
+// prepares them.
 var addRequests = map[int]string{1: addRequestsOf(1), 16: addRequestsOf(16), 256: addRequestsOf(256)}
 
-// countedAtOnce returns how many of n counts one statement adds.
+// countedAtOnce returns the number of counts, of n, that one statement adds.
 func countedAtOnce(n int) int {
 	switch {
 	case n >= 256:

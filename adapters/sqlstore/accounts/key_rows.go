@@ -75,8 +75,8 @@ func (store *Store) addKey(ctx context.Context, k *account.Key) error {
 	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
-// saveKey writes a key that recorded anything. An answer that showed the token is erased: the key
-// has ended, or another one takes its place.
+// saveKey writes a key that recorded an event. A stored response that showed the token is erased: the key stopped
+// working, or another one replaces it.
 func (store *Store) saveKey(ctx context.Context, k *account.Key) error {
 	if len(k.Recorded()) == 0 {
 		return nil

@@ -43,8 +43,8 @@ func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID,
 	})
 }
 
-// keyring reads by's workspace, in which a key of user is about to change, and counts its keys. The
-// lock comes before that of any key, as where a member is removed.
+// keyring returns by's workspace, in which one of the user's keys is about to change, and counts its keys. The
+// workspace is locked before any key, as when a member is removed.
 func (store *Store) keyring(ctx context.Context, by identity.Actor, user identity.UserID) (*account.Workspace, error) {
 	w, err := store.LockedWorkspace(ctx, by.Org, by.Workspace, by.User, user)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 		return account.KeyPage{}, err
 	}
 	conditions.PageBounds(`t.id`, "", floor)
-	// there may be many that have ended
+	// there may be many expired ones
 	conditions.When(true, `(t.expires_at = 0 OR t.expires_at > ?)`, db.Micros(now))
 	var rows []keyRow
 	if err := s.db.List(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+conditions.SQL()+
@@ -140,7 +140,7 @@ func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID,
 	})
 }
 
-// lockedKey reads a key of by's workspace that is about to change, with that.
+// lockedKey returns by's workspace and one of its keys, which is about to change.
 func (store *Store) lockedKey(
 	ctx context.Context, by identity.Actor, id identity.KeyID,
 ) (*account.Workspace, *account.Key, error) {
@@ -168,8 +168,8 @@ func (s *Keys) Holder(
 	return row.Org, row.Workspace, row.ID, err
 }
 
-// Used implements ports.Keys. The cache of callers stays, with the new times, since the use of a key does not change
-// what it proves.
+// Used implements ports.Keys. Cached callers stay, with the new times, since using a key does not change what it
+// proves.
 func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error {
 	err := recordUses(ctx, s.db, uses, func(id identity.KeyID, use account.KeyUse) (string, []any) {
 		return `UPDATE api_keys SET last_used_at = ?, last_used_by = ? WHERE id = ? AND org_id = ?
@@ -198,7 +198,7 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 	return nil
 }
 
-// recordUses runs the update of each credential that was used, at most db.UsesAtOnce in a transaction.
+// recordUses runs the update for each used credential, at most db.UsesAtOnce in a transaction.
 func recordUses[ID ~string, Use any](
 	ctx context.Context, store *Store, uses map[ID]Use, update func(ID, Use) (string, []any),
 ) error {

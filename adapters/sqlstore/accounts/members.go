@@ -32,7 +32,7 @@ func (store *Store) loadMembers(ctx context.Context, w *account.Workspace, users
 	return err
 }
 
-// loadMakers reads who created or kept the keys of a program, and the keys with which these were created. Revoked keys
+// loadMakers reads who created or kept a program's keys, and the keys with which these were created. Revoked keys
 // count: a program can revoke its own.
 func (store *Store) loadMakers(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	var makers []identity.UserID
@@ -56,7 +56,7 @@ func (store *Store) loadMakers(ctx context.Context, w *account.Workspace, progra
 	return err
 }
 
-// loadMakersRoles reads the memberships of those who created or kept the keys of a program.
+// loadMakersRoles reads the memberships of the people who created or kept a program's keys.
 func (store *Store) loadMakersRoles(ctx context.Context, w *account.Workspace, program identity.UserID) error {
 	if len(w.Makers[program]) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (store *Store) loadMakersRoles(ctx context.Context, w *account.Workspace, p
 	return store.loadMembers(ctx, w, w.Makers[program]...)
 }
 
-// saveMember writes one membership. If the membership ends, the shares that depend on it are removed.
+// saveMember writes one membership. Without a role it is removed, with the shares that depend on it.
 func (store *Store) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
 	store.RememberMember(w, m)
 	if m.Role != identity.NoRole {

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Passkeys stores the passkeys of people, and the challenges that were used.
+// Passkeys stores people's passkeys, and used challenges.
 type Passkeys struct{ db *Store }
 
 var _ ports.Passkeys = (*Passkeys)(nil)
@@ -98,6 +98,7 @@ func (store *Store) savePasskey(ctx context.Context, k, previous *account.Passke
 	return store.Record(ctx, k.RecordedAt(k.Revision, string(k.ID)))
 }
 
+// addPasskey returns account.ErrPasskeyExists if the org already has the credential.
 func (store *Store) addPasskey(ctx context.Context, k *account.Passkey) error {
 	count, err := store.Exec(ctx, `
 		INSERT INTO passkeys (id, org_id, user_id, host, credential_id, public_key, sign_count, synced, name, revision,

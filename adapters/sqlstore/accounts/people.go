@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// People stores the accounts of people for operators.
+// People stores people's accounts for operators.
 type People struct{ db *Store }
 
 var _ ports.People = (*People)(nil)
@@ -34,7 +34,7 @@ func (s *People) List(ctx context.Context, org identity.OrgID, q page.Query) (ac
 	return page.Cut(people, q.Limit, func(u account.User) string { return account.EmailKey(u.Email) }), nil
 }
 
-// lastWord follows every word with the same beginning.
+// lastWord, appended to a prefix, sorts after every word with that prefix.
 const lastWord = "\U0010FFFF"
 
 // Search implements ports.People.
@@ -74,7 +74,7 @@ func (s *People) Person(
 	return &found.Items[0], nil
 }
 
-// summaries reads one page of people. What is counted is read for the people of the page only.
+// summaries reads one page of people. Workspaces, sessions and keys are counted only for the people of the page.
 func (s *People) summaries(
 	ctx context.Context, conditions *db.Conditions, now time.Time, q page.Query,
 ) (account.PersonPage, error) {

@@ -11,11 +11,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// LoadPowers reads what users made in w that acts without them.
+// LoadPowers reads the keys and endpoints in w that act for users without them.
 func (store *Store) LoadPowers(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
 	w.Powers = map[identity.UserID]account.Powers{}
 	for _, user := range users {
-		if user == "" { // the system created keys too, and they end with no membership
+		if user == "" { // keys that the system created depend on no membership
 			continue
 		}
 		if w.Powers[user], err = store.powers(ctx, w.ID, user); err != nil {
@@ -25,8 +25,8 @@ func (store *Store) LoadPowers(ctx context.Context, w *account.Workspace, users 
 	return nil
 }
 
-// loadOwningPrograms reads the memberships of the programs among w.Powers that are owners: a transfer lowers those that
-// are kept.
+// loadOwningPrograms reads the memberships of the programs among w.Powers that are owners: a transfer lowers the roles
+// of kept programs.
 func (store *Store) loadOwningPrograms(ctx context.Context, w *account.Workspace) error {
 	var programs []identity.UserID
 	for _, p := range w.Powers {
@@ -43,7 +43,8 @@ func (store *Store) loadOwningPrograms(ctx context.Context, w *account.Workspace
 	return store.loadMembers(ctx, w, slices.Compact(programs)...)
 }
 
-// powers reads what a user made in a workspace.
+// powers reads a user's keys and endpoints in a workspace, including those of programs that the user is responsible
+// for.
 func (store *Store) powers(
 	ctx context.Context, ws identity.WorkspaceID, user identity.UserID,
 ) (p account.Powers, err error) {
@@ -73,7 +74,7 @@ func (store *Store) powers(
 	return p, err
 }
 
-// savePowers writes what changed of what LoadPowers read.
+// savePowers writes the keys and endpoints that changed since LoadPowers.
 func (store *Store) savePowers(ctx context.Context, powers ...account.Powers) error {
 	for _, p := range powers {
 		for _, k := range p.Keys {
@@ -95,7 +96,8 @@ func (store *Store) savePowers(ctx context.Context, powers ...account.Powers) er
 	return nil
 }
 
-// makersAmong returns those of users who made anything in w: a group has many people, and few of them make anything.
+// makersAmong returns the users who have keys of programs or endpoints in a workspace: of a group's many people, few
+// have any.
 func (store *Store) makersAmong(
 	ctx context.Context, ws identity.WorkspaceID, users map[identity.UserID]account.Member,
 ) ([]identity.UserID, error) {
@@ -111,9 +113,8 @@ func (store *Store) makersAmong(
 	return slices.DeleteFunc(makers, func(id identity.UserID) bool { return users[id].Role == identity.NoRole }), nil
 }
 
-// KeysAbove returns the ids of service keys that work, or will, with a higher role than that of the person who is
-// responsible for them: at most limit, oldest first, and how many there are. Losses of roles have taken them along only
-// since release 0.3.0.
+// KeysAbove returns the ids of live service keys with a higher role than the person who is responsible for them has: at
+// most limit, oldest first, and the number of all. Since release 0.3.0, keys lose a role with that person.
 func (store *Store) KeysAbove(
 	ctx context.Context, now time.Time, limit int,
 ) (ids []identity.KeyID, count int, err error) {

@@ -18,7 +18,7 @@ type principalRow struct {
 	Grouped   bool          `db:"grouped"`
 }
 
-// found returns the principal of a row, if a statement has found it.
+// found returns the row's principal, or identity.ErrUnauthenticated if no row was found.
 func (row *principalRow) found(org identity.OrgID, found bool, err error) (*account.Principal, error) {
 	switch {
 	case err != nil:
@@ -30,7 +30,8 @@ func (row *principalRow) found(org identity.OrgID, found bool, err error) (*acco
 	}
 }
 
-// principal returns the row's values. Rate limits and counts keep the ids for longer than the text of a packed row.
+// principal returns the row's values. The ids are copied, because rate limits and counts keep them for longer than a
+// packed row's string.
 func (row *principalRow) principal(org identity.OrgID) *account.Principal {
 	row.Key.ID = identity.KeyID(strings.Clone(string(row.Key.ID)))
 	row.Key.User = identity.UserID(strings.Clone(string(row.Key.User)))
@@ -67,7 +68,7 @@ const (
 	principalCondition = ` WHERE k.hash = ? AND k.org_id = ?`
 )
 
-// principalKeyColumns and principalJoins are without the org, by which a key is found, and without ids that it has.
+// principalKeyColumns and principalJoins leave out the org, by which a key is found, and ids that the key has too.
 var principalKeyColumns = db.ColumnsOf(`k.%`, `k.`, []string{"id", "workspace_id", "user_id", "service", "name",
 	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "suspended_at",
 	"created_by", "made_by_key", "revision", "created_at", "updated_at"})

@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// RemovePrograms removes the programs and groups that are members only in a workspace, and their keys in it. Programs
-// that have left the workspace still have keys there.
+// RemovePrograms removes the programs and groups that belong only to a workspace, and their keys in it. Programs that
+// have left the workspace still have keys there.
 func (store *Store) RemovePrograms(ctx context.Context, ws identity.WorkspaceID) error {
 	var programs []identity.UserID
 	if err := store.List(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
@@ -26,8 +26,9 @@ func (store *Store) RemovePrograms(ctx context.Context, ws identity.WorkspaceID)
 	return nil
 }
 
-// removeProgram removes some keys of a program or group in a workspace, and reports whether it has more. With the last
-// one it removes the program, unless another workspace has it too: nothing would lead to it without a key.
+// removeProgram removes some of the keys of a program or group in a workspace, and reports whether it has more. With
+// the last key it removes the program, unless another workspace has it too: without a key it could not be found any
+// more.
 func (store *Store) removeProgram(
 	ctx context.Context, ws identity.WorkspaceID, program identity.UserID,
 ) (hasMore bool, err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// provenAtOnce is how many proofs one statement looks up; SQLite takes 32,766 values.
+// provenAtOnce is the number of proofs per statement; SQLite accepts 32,766 values.
 const provenAtOnce = 4096
 
 // Proven implements ports.Tickets. It does not use the cache: a caller that checks many proofs each second would get
@@ -63,7 +63,7 @@ func (s *Tickets) Proven(
 	return out, s.joinMemberships(ctx, org, proofs, out)
 }
 
-// joinMemberships gives principals their memberships in the workspaces of their proofs, where these are not theirs yet.
+// joinMemberships sets the principals' memberships in the workspaces that their proofs name.
 func (s *Tickets) joinMemberships(
 	ctx context.Context, org identity.OrgID, proofs []session.Proof, principals []*session.Principal,
 ) error {
@@ -108,6 +108,7 @@ func (s *Tickets) joinMemberships(
 	return nil
 }
 
+// provenByKey adds the principals of API keys to found, by the hash of the key.
 func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes [][]byte,
 	found map[account.Hash]*session.Principal) error {
 	conditions := db.NewConditions(`k.org_id = ?`, org)
@@ -126,6 +127,7 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 	return nil
 }
 
+// provenBySignIn adds the people with sign-ins at an issuer to found, without memberships.
 func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer string, subjects []string,
 	found map[db.SignInKey]*session.Principal) error {
 	conditions := db.NewConditions(`l.org_id = ? AND l.issuer = ?`, org, issuer)

@@ -73,7 +73,7 @@ func (r *workspaceRow) workspace() account.Workspace {
 	}
 }
 
-// membershipColumns are those of memberships m in workspaces t.
+// membershipColumns are the columns of memberships m in workspaces t.
 const membershipColumns = workspaceColumns + `, m.role, m.by_hand, m.granted, m.grouped`
 
 type membershipRow struct {

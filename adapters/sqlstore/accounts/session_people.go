@@ -13,7 +13,7 @@ import (
 )
 
 // sessionPersonRow is a session with its user and one of the user's memberships. Without a membership, or without a
-// key, their columns are empty. What the key has in common with the session is not read twice.
+// key, their columns are empty. Columns that the key and the session share are not read twice.
 type sessionPersonRow struct {
 	Session   sessionRow    `db:"s"`
 	User      userRow       `db:"u"`
@@ -24,7 +24,7 @@ type sessionPersonRow struct {
 	Grouped   bool          `db:"grouped"`
 }
 
-// sessionPersonPacked has the columns that are packed: all but the hashes, whose bytes are no text.
+// sessionPersonPacked has the packed columns: all except the hashes, whose bytes are not text.
 var sessionPersonPacked = db.Pack[sessionPersonRow](
 	slices.Concat(
 		db.ColumnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
@@ -67,6 +67,7 @@ func (s *Sessions) Person(
 	return s.db.Sessions.Get(ctx, db.CredentialKey{Org: org, Hash: cookie}, read)
 }
 
+// sessionPerson reads packed rows, and reads them again as columns if one cannot be unpacked.
 func (store *Store) sessionPerson(
 	ctx context.Context, org identity.OrgID, cookie account.Hash,
 ) (*session.Person, error) {
@@ -95,8 +96,8 @@ func (store *Store) sessionPerson(
 	return sessionPerson(rows), nil
 }
 
-// sessionPerson returns the person of the rows of one session. Rate limits and records of use keep the ids for longer
-// than the text of a packed row.
+// sessionPerson returns the person to whom the rows of one session belong. The ids are copied, because rate limits and
+// records of use keep them for longer than a packed row's string.
 func sessionPerson(rows []sessionPersonRow) *session.Person {
 	first := &rows[0]
 	first.Session.ID = identity.SessionID(strings.Clone(string(first.Session.ID)))

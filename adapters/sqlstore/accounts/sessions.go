@@ -59,7 +59,7 @@ func (r *sessionRow) session() session.Session {
 	return s
 }
 
-// liveSessions returns the condition that a session of t is live at a time, as session.Session.Live decides it.
+// liveSessions returns the condition that a session t is live, as session.Session.Live decides it.
 func liveSessions(org identity.OrgID, user identity.UserID, now time.Time) *db.Conditions {
 	return db.NewConditions(
 		`t.org_id = ? AND t.user_id = ? AND t.ended_at = 0 AND t.expires_at > ? AND t.last_seen_at > ?`,
@@ -81,8 +81,8 @@ func (s *Sessions) Update(
 	})
 }
 
-// changeSessions locks a user, calls change with the sessions that meet a condition, oldest first, and saves those that
-// change ended or confirmed. It returns the session that change opened, which is not stored yet.
+// changeSessions locks a user, calls change with the sessions that meet the conditions, oldest first, and saves the
+// sessions that change ended or confirmed. It returns the session that change opened, which is not stored yet.
 func (store *Store) changeSessions(
 	ctx context.Context, org identity.OrgID, user identity.UserID, conditions *db.Conditions,
 	change func(*account.Person, []*session.Session) (*session.Session, error),
@@ -158,7 +158,7 @@ func (s *Sessions) List(
 	return page.Cut(sessions, q.Limit, func(s session.Session) string { return string(s.ID) }), nil
 }
 
-// Used implements ports.Sessions. The cache of callers stays, as in Keys.Used.
+// Used implements ports.Sessions. Cached callers stay, as in Keys.Used.
 func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identity.SessionID]time.Time) error {
 	err := recordUses(ctx, s.db, uses, func(id identity.SessionID, lastUse time.Time) (string, []any) {
 		return `UPDATE sessions SET last_seen_at = ? WHERE id = ? AND org_id = ? AND last_seen_at < ?`,
@@ -178,7 +178,7 @@ func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identi
 	return nil
 }
 
-// sweptUsers is how many users' sessions sweepSessions ends before it looks again.
+// sweptUsers is the number of users whose sessions sweepSessions ends before it looks again.
 const sweptUsers = 100
 
 // sweepSessions ends expired sessions, so that the trail records it. Their last use may be up to a minute out of date.

@@ -11,8 +11,8 @@ import (
 )
 
 // followingGroups returns the groups with an external id that a sign-in may change, by workspace, and adds the slugs of
-// these workspaces to named. It looks at the workspaces of the accounts that the claims match, and at those of named,
-// which the person may join by a rule.
+// these workspaces to names. It looks at the workspaces of the accounts that the claims match, and at the workspaces in
+// names, which the person may join by a rule.
 func (store *Store) followingGroups(
 	ctx context.Context, org identity.OrgID, s *account.SignIn, names map[string]bool,
 ) (map[identity.WorkspaceID][]identity.UserID, error) {
@@ -69,7 +69,7 @@ func (store *Store) followingGroups(
 	return following, nil
 }
 
-// saveFollowing writes the groups that a sign-in has changed, after the workspaces.
+// saveFollowing writes the groups that a sign-in has changed. It must be called after the workspaces are saved.
 func (store *Store) saveFollowing(ctx context.Context, s *account.SignIn) error {
 	for _, g := range s.Groups {
 		if len(g.Recorded()) == 0 {

@@ -70,7 +70,7 @@ func boundHash(l *session.Link) []byte {
 	return l.Bound[:]
 }
 
-// MailLink implements ports.Sessions. The mails are counted where those about invitations are, in a scope of their own.
+// MailLink implements ports.Sessions. The mails are counted in the table of invitation mails, in their own scope.
 func (s *Sessions) MailLink(
 	ctx context.Context, by identity.Actor, email string,
 	change func(*account.User, session.LinkMails) (*session.Link, error),
@@ -109,7 +109,7 @@ func (s *Sessions) MailLink(
 	})
 }
 
-// linkMail is the stored form of account.LinkMail.
+// linkMail is the stored form of session.LinkMail.
 type linkMail struct {
 	At   int64  `json:"at"`
 	From string `json:"from"`

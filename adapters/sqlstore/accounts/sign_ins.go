@@ -39,6 +39,7 @@ func (store *Store) lockedPersonBySubject(
 	return store.linkedPerson(ctx, org, issuer, subject, store.Dialect.Lock, store.lockedPerson)
 }
 
+// linkedPerson finds the link of a subject, and reads its user with read.
 func (store *Store) linkedPerson(
 	ctx context.Context, org identity.OrgID, issuer, subject, lock string,
 	read func(context.Context, identity.OrgID, identity.UserID) (*account.Person, error),
@@ -97,6 +98,8 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	return p, err
 }
 
+// loadSignIn reads and locks everything on which the settlement of a sign-in depends: first the link, then users, then
+// workspaces, each in one order for all sign-ins.
 func (store *Store) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	s.MemberOf = map[identity.UserID][]identity.WorkspaceID{}
 	names := map[string]bool{}
@@ -194,6 +197,8 @@ func matchingUser(p *account.Person, s *account.SignIn, names map[string]bool) *
 	return &p.User
 }
 
+// saveSignIn writes what the settlement changed. It returns db.ErrRaced if another transaction took the address or the
+// link first.
 func (store *Store) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	save := store.SaveUser
 	if s.IsNew {

@@ -26,7 +26,7 @@ func (s *Tickets) Add(ctx context.Context, t session.Ticket) error {
 	return err
 }
 
-// proofRow is a ticket without what identifies it.
+// proofRow is a ticket without its hash and org.
 type proofRow struct {
 	Key       []byte `db:"key_hash"`
 	Session   []byte `db:"session_hash"`

@@ -27,7 +27,7 @@ func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identit
 	})
 }
 
-// Access reads and locks a user, the operators of the org, and what the user made in each workspace.
+// Access reads and locks a user, the org's operators, and the user's keys and endpoints in each workspace.
 func (store *Store) Access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
 	a := &account.Access{Powers: map[identity.WorkspaceID]account.Powers{}}
 	var rows []struct {

@@ -19,6 +19,7 @@ func (s *Users) Add(ctx context.Context, u *account.User) error {
 	return s.db.inTx(ctx, func(tx *Store) error { return tx.addUser(ctx, u) })
 }
 
+// addUser returns account.ErrEmailTaken if another user of the org has the address.
 func (store *Store) addUser(ctx context.Context, u *account.User) error {
 	key := account.EmailKey(u.Email)
 	var other string
@@ -50,7 +51,7 @@ func (store *Store) addUser(ctx context.Context, u *account.User) error {
 	return store.Record(ctx, u.RecordedAt(u.Revision, string(u.ID)))
 }
 
-// SaveUser writes a user that recorded anything.
+// SaveUser writes a user that recorded an event.
 func (store *Store) SaveUser(ctx context.Context, u *account.User) error {
 	if len(u.Recorded()) == 0 {
 		return nil

@@ -160,6 +160,7 @@ func (store *Store) LockedWorkspace(ctx context.Context, org identity.OrgID, id 
 	return w, store.loadMembers(ctx, w, users...)
 }
 
+// addWorkspace writes a new workspace with its members.
 func (store *Store) addWorkspace(ctx context.Context, w *account.Workspace) error {
 	if err := store.mayMakeWorkspace(ctx, w); err != nil {
 		return err
@@ -182,7 +183,8 @@ func (store *Store) addWorkspace(ctx context.Context, w *account.Workspace) erro
 	return store.Record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
 }
 
-// mayMakeWorkspace counts the workspaces of w's creator. Concurrent calls of one creator wait for each other.
+// mayMakeWorkspace returns account.ErrTooManyWorkspaces if w's creator has created account.MaxWorkspaces. Concurrent
+// calls for one creator wait for each other.
 func (store *Store) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error {
 	if w.CreatedBy == "" {
 		return nil
@@ -202,7 +204,7 @@ func (store *Store) mayMakeWorkspace(ctx context.Context, w *account.Workspace) 
 	return err
 }
 
-// SaveWorkspace writes a workspace that LockedWorkspace read, if it recorded anything, and the memberships that
+// SaveWorkspace writes a workspace that LockedWorkspace read, if it recorded an event, and the memberships that
 // changed.
 func (store *Store) SaveWorkspace(ctx context.Context, w *account.Workspace) error {
 	if len(w.Recorded()) == 0 {

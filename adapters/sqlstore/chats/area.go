@@ -45,8 +45,8 @@ var Area = db.Area{
 	},
 }
 
-// ofOldInvitation finds the members of chats that an expired invitation was for. Their user ids are reserved for the
-// invited person (account.InvitationID.Reserved).
+// ofOldInvitation matches chat members who stand for an expired invitation. Their user ids are reserved for the invited
+// person (account.InvitationID.Reserved).
 const ofOldInvitation = "invited AND (workspace_id, user_id) IN " +
 	"(SELECT workspace_id, 'usr_' || substr(id, 5) FROM invitations WHERE expires_at < ?)"
 
@@ -60,7 +60,7 @@ func ReadTemplate(ctx context.Context, d *db.DB, by identity.Actor, id chat.ID) 
 	return NewStore(d).template(ctx, by, id)
 }
 
-// LockedTemplate returns what ReadTemplate does, and locks the template until the transaction ends.
+// LockedTemplate is ReadTemplate, and locks the template until the end of the transaction.
 func LockedTemplate(ctx context.Context, d *db.DB, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	return NewStore(d).lockedTemplate(ctx, by, id)
 }

@@ -16,7 +16,8 @@ type Chats struct{ db *Store }
 
 var _ ports.Chats = (*Chats)(nil)
 
-// templateArgs are the values of what may change in a template, in the order of both statements below.
+// templateArgs returns the values of the columns that may change, in the order of the statements of Add and
+// saveTemplate.
 func templateArgs(t *chat.Template) ([]any, error) {
 	args, err := contentArgs(&t.Content)
 	if err != nil {
@@ -150,8 +151,8 @@ func (store *Store) template(ctx context.Context, by identity.Actor, id chat.ID)
 	return t, err
 }
 
-// lockedTemplate locks a template that is about to change, and reads it. PostgreSQL locks in a statement of its own:
-// one that also reads would see rows of other tables as they were before it waited.
+// lockedTemplate locks a template that is about to change, and reads it. PostgreSQL locks in a separate statement: one
+// that also reads would see rows of other tables as they were before it waited.
 func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	store.DeclareChange(by.Workspace)
 	if store.Dialect.Lock != "" {
@@ -164,7 +165,7 @@ func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id ch
 	return store.template(ctx, by, id)
 }
 
-// party reads the data of a user that a template needs.
+// party reads a user's membership in a template, and the number of all members.
 func (store *Store) party(ctx context.Context, id chat.ID, user identity.UserID) (chat.Party, error) {
 	p := chat.Party{User: user}
 	if _, err := store.Get(ctx, &p.Members, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, id); err != nil {
@@ -181,7 +182,7 @@ func (store *Store) party(ctx context.Context, id chat.ID, user identity.UserID)
 	return p, err
 }
 
-// saveTemplate writes what a locked template recorded, and its values unless they are the same as before.
+// saveTemplate writes the events that a locked template recorded, and its values if they changed.
 func (store *Store) saveTemplate(ctx context.Context, previous, t *chat.Template) error {
 	old, err := templateArgs(previous)
 	if err != nil {
@@ -215,7 +216,7 @@ func (store *Store) saveTemplate(ctx context.Context, previous, t *chat.Template
 	return store.saveVersions(ctx, t)
 }
 
-// saveReference stores what the prompt of a template names when it is set, by someone who may read it. Published
+// saveReference stores which version a template's prompt names when it is set, by someone who may read it. Published
 // versions refer to prompts that were set before.
 func (store *Store) saveReference(ctx context.Context, t *chat.Template) error {
 	if t.Prompt == (chat.Prompt{}) {

@@ -14,12 +14,12 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Lists reads lists of chat templates and of what belongs to one.
+// Lists reads lists of chat templates, and of a template's members.
 type Lists struct{ db *Store }
 
 var _ ports.ChatLists = (*Lists)(nil)
 
-// The packings of a page of templates, for a caller without groups and for others.
+// Pages of templates are packed in two ways: for a caller without groups, and for others.
 var (
 	ownChats     = db.NewPackedList[summaryRow]("group_role")
 	groupedChats = db.NewPackedList[summaryRow]()
@@ -95,7 +95,7 @@ func (l *Lists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q
 	return db.ContinueAt(page.Cut(found, q.Limit, func(t chat.Summary) string { return string(t.ID) }), floor), nil
 }
 
-// floor returns where a page of templates has to end if no index serves its filter.
+// floor returns the id at which a page of templates has to end if no index serves its filter.
 func (l *Lists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
 	branch := func(condition string, values ...any) db.Branch {
 		conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
@@ -152,7 +152,7 @@ func SeenBy(conditions *db.Conditions, by identity.Actor) {
 // groupMembers are the members of chats that are groups, with the people in them.
 const groupMembers = `group_people p JOIN chat_members c ON c.workspace_id = p.workspace_id AND c.user_id = p.group_id`
 
-// membersByGroups selects those of groupMembers that are for by.
+// membersByGroups selects the groupMembers whose groups by is in.
 func membersByGroups(by identity.Actor) *db.Conditions {
 	return db.NewConditions(`p.workspace_id = ? AND p.user_id = ?`, by.Workspace, by.User)
 }
@@ -188,7 +188,7 @@ func (l *Lists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, 
 	versions := db.NewConditions(`v.prompt_id = ?`, p)
 	draft.When(len(refs) > 0, refsMatch, db.RefArgs(refs)...)
 	versions.When(len(refs) > 0, strings.Replace(refsMatch, `t.`, `v.`, 1), db.RefArgs(refs)...)
-	references := db.NewConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // the versions at which references stay
+	references := db.NewConditions(`r.prompt_id = ? AND r.lost_at <> 0`, p) // versions that lost references keep
 	references.When(len(refs) > 0, strings.Replace(refsMatch, `t.prompt_ref`, `r.version_id`, 1),
 		db.RefArgs(refs)...)
 	var rows []struct {

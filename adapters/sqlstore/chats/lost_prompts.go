@@ -9,7 +9,7 @@ import (
 )
 
 // promptLostColumn selects whether the owner of the chat template t may not read the prompt of its draft or of its
-// published version. Its arguments are those of db.RoleOnPromptArgs.
+// published version. Its arguments are db.RoleOnPromptArgs.
 var promptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND EXISTS (
 	SELECT 1 FROM (SELECT t.prompt_id AS prompt_id, t.prompt_ref AS ref UNION
 		SELECT cv.prompt_id, cv.prompt_ref FROM chat_versions cv WHERE cv.id = t.published_version_id) c
@@ -17,8 +17,8 @@ var promptLostColumn = `((t.prompt_id <> '' OR t.published_version_id <> '') AND
 	WHERE ` + db.RoleOnPrompt(`t.owner_id`) + ` < ` +
 	db.RoleToReadVersion(db.ReferredVersion(`c.ref`)) + `)) AS prompt_lost`
 
-// loadPromptLost reads t.PromptLost, by itself: SQLite compiles the statement each time in a transaction, which takes
-// longer than all of the rest of a change.
+// loadPromptLost reads t.PromptLost in a separate statement: SQLite compiles it each time in a transaction, which takes
+// longer than the rest of a change.
 func (store *Store) loadPromptLost(ctx context.Context, by identity.Actor, t *chat.Template) error {
 	t.PromptLost = false
 	if t.Prompt == (chat.Prompt{}) && (t.Published == nil || t.Published.Prompt == (chat.Prompt{})) {

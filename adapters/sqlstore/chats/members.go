@@ -31,8 +31,8 @@ func (r *memberRow) member() chat.Member {
 	}
 }
 
-// saveMember writes one member; one without a role is removed. The address of an account is stored with the
-// account: only that of an invited person is stored here.
+// saveMember writes a member, or removes a member without a role. An account's address is stored with the account: only
+// an invited person's address is stored here.
 func (store *Store) saveMember(ctx context.Context, t *chat.Template, m chat.Member) error {
 	if m.Role == access.None {
 		_, err := store.Exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)

@@ -11,8 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// A template is read together with the membership of the caller. Arguments of summaries begin with those of
-// promptLostColumn.
+// A template is read together with the caller's membership. The arguments of summaries begin with promptLostColumn's.
 var (
 	commonColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
 		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
@@ -27,13 +26,13 @@ var (
 	templateTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
-// groupMemberColumn selects the highest role that groups of a caller have on t. Its argument is the caller.
+// groupMemberColumn selects the highest role that the caller's groups have on t. Its argument is the caller.
 const groupMemberColumn = `, COALESCE((SELECT MAX(g.role) FROM group_people p
 	JOIN chat_members g ON g.template_id = t.id AND g.user_id = p.group_id
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ?), 0) AS group_role`
 
-// templatesFor returns how a statement begins that selects columns of chat templates for a caller, and its arguments,
-// of which first are those of columns.
+// templatesFor returns the beginning of a statement that selects columns of chat templates for a caller, and its
+// arguments. first are the arguments of the columns.
 func templatesFor(by identity.Actor, columns string, first ...any) (statement string, args []any) {
 	if !by.Grouped {
 		return `SELECT ` + columns + templateTables, append(first, by.User)
@@ -145,6 +144,7 @@ func (r *templateRow) content(s *chat.Summary) (chat.Content, error) {
 const contentColumns = `name, description, avatar_url, instructions, prompt_id, prompt_ref, agents, tools,
 	capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
 
+// contentArgs returns the values of contentColumns.
 func contentArgs(c *chat.Content) ([]any, error) {
 	var configs storedConfigs
 	var agents, tools []string
@@ -179,7 +179,7 @@ func contentArgs(c *chat.Content) ([]any, error) {
 	return append(args, reply, text, c.Greeting, string(c.Metadata), theme), err
 }
 
-// storedConfigs are kept apart from the ids that they belong to, so that lists need not read them.
+// storedConfigs are stored apart from the ids that they belong to, so that lists need not read them.
 type storedConfigs struct {
 	Agents []json.RawMessage `json:"agents"`
 	Tools  []json.RawMessage `json:"tools"`

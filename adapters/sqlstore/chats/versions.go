@@ -112,7 +112,7 @@ func (s *Versions) Publications(
 	return page.Cut(found, q.Limit, func(p chat.Publication) string { return strconv.Itoa(p.Number) }), nil
 }
 
-// below continues a list that is ordered by a number, highest first.
+// below adds the condition that continues a list that is ordered by a number, highest first.
 func below(conditions *db.Conditions, column string, q page.Query) (*db.Conditions, error) {
 	if q.After == "" {
 		return conditions, nil
@@ -125,7 +125,7 @@ func below(conditions *db.Conditions, column string, q page.Query) (*db.Conditio
 	return conditions, nil
 }
 
-// saveVersions writes the version and the publication that a change of a template made.
+// saveVersions writes the new version and the publication of a changed template.
 func (store *Store) saveVersions(ctx context.Context, t *chat.Template) error {
 	if v := t.NewVersion; v != nil {
 		args, err := contentArgs(&v.Content)

@@ -14,7 +14,7 @@ import (
 // calls never wait for each other.
 func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target,
 	admit func(*connection.Counts) error) error {
-	prefix, address := "", hex.EncodeToString(target[:]) // the workspace's probes are counted where older versions do
+	prefix, address := "", hex.EncodeToString(target[:]) // where older versions count the workspace's probes
 	if e != connection.Probing {
 		prefix = string(e) + " "
 	}
@@ -58,8 +58,7 @@ func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connecti
 	})
 }
 
-// lockedAttempts reads the attempts of a scope that are about to change. If there is no row, it is created first, so
-// that it can be locked.
+// lockedAttempts locks and reads a scope's attempts. A missing row is created first, so that it can be locked.
 func (store *Store) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
 	if _, err := store.Exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0)
 		ON CONFLICT (scope) DO NOTHING`, scope); err != nil {

@@ -52,7 +52,7 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor,
 	})
 }
 
-// liveConnections counts a workspace's live connections except for one.
+// liveConnections counts a workspace's live connections, without one of them.
 func (store *Store) liveConnections(
 	ctx context.Context, ws identity.WorkspaceID, but connection.ID,
 ) (n int, err error) {
@@ -61,7 +61,7 @@ func (store *Store) liveConnections(
 	return n, err
 }
 
-// keepCredential stores the new credential of c, erases that of a revoked connection, and records c's events.
+// keepCredential stores c's new credential, or erases it if c is revoked, and records c's events.
 func (store *Store) keepCredential(ctx context.Context, c *connection.Connection) error {
 	if c.Status == connection.Revoked {
 		if _, err := store.Exec(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {
@@ -181,7 +181,7 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 	return c, nil
 }
 
-// connectionValues are the values of the columns that a change may touch, in the order of saveConnection.
+// connectionValues returns the values of the columns that may change, in the order of saveConnection.
 func connectionValues(c *connection.Connection) ([]any, error) {
 	config, secrets, checks, err := encoded(c)
 	return []any{
@@ -191,7 +191,7 @@ func connectionValues(c *connection.Connection) ([]any, error) {
 	}, err
 }
 
-// saveConnection writes a connection that is locked, unless its values are the same as before.
+// saveConnection writes a locked connection if its values changed.
 func (store *Store) saveConnection(ctx context.Context, previous []any, c *connection.Connection) error {
 	values, err := connectionValues(c)
 	if err != nil || slices.Equal(values, previous) {

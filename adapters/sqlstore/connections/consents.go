@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ConsentStates stores which states of consents were used.
+// ConsentStates stores the states of consents that were used.
 type ConsentStates struct{ db *Store }
 
 var _ ports.ConsentStates = (*ConsentStates)(nil)

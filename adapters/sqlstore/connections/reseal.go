@@ -33,6 +33,8 @@ func reseal(ctx context.Context, d *db.DB, r *db.Resealing) error {
 	}
 }
 
+// resealCredential seals one credential with the current key. It binds a credential to its connection if an old release
+// has not.
 func resealCredential(ctx context.Context, d *db.DB, r *db.Resealing, c *db.SealedCredential) error {
 	revision := c.For
 	return r.Credential(c.Sealed, func() ([]byte, error) {

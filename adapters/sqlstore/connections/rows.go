@@ -66,7 +66,7 @@ func (r *connectionRow) connection() (*connection.Connection, error) {
 	return c, r.fill(c)
 }
 
-// fill sets c, which is empty.
+// fill sets all fields of c.
 func (r *connectionRow) fill(c *connection.Connection) (err error) {
 	*c = connection.Connection{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Kind: r.Kind, Name: r.Name, Status: r.Status,
@@ -90,7 +90,7 @@ func (r *connectionRow) fill(c *connection.Connection) (err error) {
 	return err
 }
 
-// checks reads the checks of a probe.
+// checks decodes a probe's checks.
 func checks(array string) ([]connection.Check, error) {
 	const begin = `{"step":`
 	list, s := make([]connection.Check, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
@@ -125,7 +125,7 @@ func storedChecks(all []connection.Check) (string, error) {
 	})
 }
 
-// encoded are the parts of c that are stored as JSON.
+// encoded returns the parts of c that are stored as JSON.
 func encoded(c *connection.Connection) (config, secrets, checks string, err error) {
 	names, err := json.Marshal(c.Secrets)
 	if err != nil {

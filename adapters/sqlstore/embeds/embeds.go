@@ -101,6 +101,8 @@ func (s *Embeds) Get(
 	return s.db.token(ctx, by, template, id, s.db.templates.Read)
 }
 
+// token returns a template and its token, or nil for a token that does not exist. read returns the template, and may
+// lock it.
 func (store *Store) token(ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	read func(context.Context, *db.DB, identity.Actor, chat.ID) (*chat.Template, error)) (*chat.Template,
 	*embed.Token, error) {
@@ -139,6 +141,7 @@ func (s *Embeds) Add(ctx context.Context, by identity.Actor, template chat.ID,
 	})
 }
 
+// addToken writes a new token, and the origins by which it is found.
 func (store *Store) addToken(ctx context.Context, t *embed.Token) error {
 	origins, err := db.JSONText(t.Origins, false)
 	if err != nil {
@@ -198,6 +201,7 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, template chat.ID
 	})
 }
 
+// saveToken writes a changed token, or removes a deleted one. Its origins are written only if they changed.
 func (store *Store) saveToken(ctx context.Context, previous, t *embed.Token) error {
 	if t.Deleted {
 		if _, err := store.Exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID,
@@ -226,15 +230,14 @@ func (store *Store) saveToken(ctx context.Context, previous, t *embed.Token) err
 		t.Generation, t.RepliesPerDay, theme, t.ID, t.Workspace); err != nil {
 		return err
 	}
-	if slices.Equal(previous.KnownPatterns(), t.KnownPatterns()) {
-		return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
-	}
-	if _, err := store.Exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org,
-		t.ID); err != nil {
-		return err
-	}
-	if err := store.addOrigins(ctx, t); err != nil {
-		return err
+	if !slices.Equal(previous.KnownPatterns(), t.KnownPatterns()) {
+		if _, err := store.Exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org,
+			t.ID); err != nil {
+			return err
+		}
+		if err := store.addOrigins(ctx, t); err != nil {
+			return err
+		}
 	}
 	return store.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// servedColumns are the columns of the published version, or of the template if it has none.
+// servedColumns are the columns of the published version, or of the template without one.
 var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "tools", "reply", "theme"}
 
-// embeddingQuery reads everything that a visitor's request needs. Its result is not cached: a token that ends
-// must end its sessions at the next request, on every node.
+// embeddingQuery reads everything that a visitor's request needs. Its result is not cached: when a token is revoked,
+// its sessions must stop at the next request, on every node.
 var embeddingQuery = `SELECT ` + db.ColumnsLike(`t.% AS "t.%"`, tokenColumns) + `,
 	c.status, ` + db.ColumnsLike(`COALESCE(v.%, c.%) AS %`, servedColumns) + `
 	FROM chat_embed_tokens t JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
@@ -134,7 +134,7 @@ type Replies struct{ db *Store }
 
 var _ ports.EmbedReplies = (*Replies)(nil)
 
-// keptDays is for how many days the replies of a token are counted.
+// keptDays is the number of days for which a token's replies are counted.
 const keptDays = 90
 
 // Count implements ports.EmbedReplies. The token's row is locked, so that calls for different origins wait for each

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ErrChainChanged means that the ends of a chain of events were tampered with. Such a chain is neither
+// ErrChainChanged means that the first or last link of an event chain was tampered with. Such a chain is neither
 // continued nor cut, so that the evidence stays.
 var ErrChainChanged = errors.New("the chain of events was changed: see atrium events verify")
 
@@ -64,7 +64,7 @@ func chainArgs(c *event.Chain) []any {
 	return []any{c.Org, c.Workspace, db.Micros(c.Since), c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC}
 }
 
-// lockedChain reads and locks a chain, which begins now if there is none.
+// lockedChain locks and reads a chain. If it does not exist, it begins now.
 func (store *Store) lockedChain(
 	ctx context.Context, d event.Digest, key chainKey, now time.Time,
 ) (*event.Chain, error) {
@@ -94,8 +94,8 @@ func saveChain(d event.Digest, c *event.Chain) db.Write {
 		Args: []any{c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org}}
 }
 
-// sweep removes events that are older than end. Of a chain it removes only the first links, so that the
-// rest still verifies from its new beginning.
+// sweep removes events that are older than end. From a chain it removes only the first links, so that the rest still
+// verifies from its new beginning.
 func (store *Store) sweep(ctx context.Context, end time.Time) error {
 	failures := []error{
 		store.InBatches(ctx, `DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ?
@@ -124,7 +124,7 @@ func (store *Store) sweep(ctx context.Context, end time.Time) error {
 	return errors.Join(failures...)
 }
 
-// cutChain removes up to db.SweepBatch of the first links of a chain that are older than limit.
+// cutChain removes the first links of a chain that are older than limit, at most db.SweepBatch.
 func (store *Store) cutChain(ctx context.Context, d event.Digest, key chainKey, limit time.Time) (count int64,
 	err error) {
 	err = store.inTx(ctx, func(tx *Store) error {
@@ -149,7 +149,7 @@ func (store *Store) cutChain(ctx context.Context, d event.Digest, key chainKey, 
 		found, err := tx.Get(ctx, &hash, `
 			SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0
 			AND chain_seq = ?`, key.Workspace, key.Org, last)
-		if err != nil || !found { // deleted by someone else: the evidence stays
+		if err != nil || !found { // deleted in another way: the evidence stays
 			return err
 		}
 		c.BaseSeq, c.BaseHash = last, hash

@@ -43,11 +43,12 @@ type eventRow struct {
 const eventColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
 	request_id, address, chain_seq, revision`
 
-// clockSlack is how much earlier than its time an event's id may have been made: the time is that of the
-// request, the id is made later, and the clock may be set back in between.
+// clockSlack is the maximum duration by which an event's id may be earlier than the event's time. The time is the
+// request's, the id is made later, and the clock may be set back in between.
 const clockSlack = time.Minute
 
-// idLag is how much later than its time an event's id may have been made: work that takes long made it at its end.
+// idLag is the maximum duration by which an event's id may be later than the event's time: long work makes the id at
+// its end.
 const idLag = time.Hour
 
 // event returns the event without its data.
@@ -102,7 +103,7 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 
 var packedEvents = db.NewPackedList[eventRow]()
 
-// eventsOf returns the events of rows, with their data as it is stored.
+// eventsOf returns the rows' events, with their data as stored.
 func eventsOf(rows []eventRow) []event.Event {
 	events := make([]event.Event, len(rows))
 	for i := range rows {

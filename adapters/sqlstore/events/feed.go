@@ -8,13 +8,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Feed implements ports.Events. The places in the chain of a workspace are the order: Store.Link gives them to events
-// that are committed, one after the other and without gaps, so that no reader passes an event that appears later. A
-// filter needs no index, since one part examines a bounded number of places.
+// Feed implements ports.Events. Events are ordered by their places in the workspace's chain. Store.Link assigns places
+// to committed events, without gaps, so that no reader passes an event that appears later. A filter needs no index,
+// since one page examines a bounded number of places.
 func (s *Events) Feed(
 	ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery,
 ) (event.Feed, error) {
-	// The end is read before the events: those that are linked in between belong to the next part.
+	// The end is read before the events: events that are linked in between belong to the next page.
 	base, end, err := s.db.ChainEnds(ctx, org, ws)
 	if err != nil || end <= q.After {
 		return event.Feed{First: base + 1, Last: end}, err
@@ -40,7 +40,7 @@ func (s *Events) Feed(
 		rows = rows[:q.Limit]
 		last = rows[q.Limit-1].Seq
 	}
-	// The beginning is read after the events, which retention can have removed meanwhile.
+	// The beginning is read after the events, since retention can remove some in between.
 	if base, _, err = s.db.ChainEnds(ctx, org, ws); err != nil {
 		return event.Feed{}, err
 	}

@@ -16,9 +16,9 @@ const (
 	linksJoined  = 20  // in one statement, where the engine can join them
 )
 
-// Link links the events that are signed and not linked yet, each to the chain of its workspace, in the order of
-// their ids, and moves them to the table that has the indexes. Several nodes may do so at once. No writer of events
-// waits for the lock of a chain. Followers in this process are notified of the events that any node has linked.
+// Link links the events that are signed and not linked yet, each to the chain of its workspace, in the order of their
+// ids, and moves them to the table that has the indexes. Several nodes may do so at once. No writer of events waits for
+// a chain's lock. Followers in this process are notified of the events that any node has linked.
 func (store *Store) Link(ctx context.Context, now time.Time) error {
 	if store.Digester() == nil {
 		return nil
@@ -27,7 +27,7 @@ func (store *Store) Link(ctx context.Context, now time.Time) error {
 	return errors.Join(tampering, err, store.TellFollowers(ctx))
 }
 
-// linkAll links and moves all new events. Those of chains that were changed are only moved: tampering has their errors.
+// linkAll links and moves all new events. Events of tampered chains are only moved: tampering has their errors.
 func (store *Store) linkAll(ctx context.Context, now time.Time) (tampering, err error) {
 	d := store.Digester()
 	if d == nil {
@@ -70,6 +70,7 @@ type unlinkedRow struct {
 	Moved     bool   `db:"moved"` // it is in the table events: a release before 0147 wrote it, or its chain was changed
 }
 
+// linkSome links at most linksAtOnce events of one chain in a transaction, and returns their number.
 func (store *Store) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (count int, err error) {
 	err = store.inTx(ctx, func(tx *Store) error {
 		c, err := tx.lockedChain(ctx, d, key, now)

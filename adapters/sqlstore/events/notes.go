@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	noteTimeout  = 2 * time.Second // how long a request waits for its note
+	noteTimeout  = 2 * time.Second // the longest time that a request waits for its note
 	noteAgain    = time.Minute     // after a failure
 	maxNotesKept = 20_000          // in memory, about 100 bytes each
 )

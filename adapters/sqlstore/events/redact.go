@@ -9,11 +9,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// redactedAtOnce is how many rows are read for one transaction of a redaction.
+// redactedAtOnce is the number of rows that one transaction of a redaction reads.
 const redactedAtOnce = 500
 
-// redactOrg redacts the events of an org, in the order of their ids, and returns how many it changed. It links events
-// before: only those that were moved are redacted.
+// redactOrg redacts an org's events, in the order of their ids, and returns the number of changed ones. It first links
+// new events, since only linked events are redacted.
 func (store *Store) redactOrg(
 	ctx context.Context, org identity.OrgID, r *event.Redactor, now time.Time,
 ) (count int, err error) {
@@ -35,7 +35,7 @@ func (store *Store) redactOrg(
 	}
 }
 
-// redactedPart is what one transaction of a redaction has done.
+// redactedPart is the result of one transaction of a redaction.
 type redactedPart struct {
 	last    string // the id of the last event that was read
 	count   int    // of the events that were changed
@@ -48,7 +48,7 @@ type redactedRow struct {
 	Redaction []byte `db:"redaction"`
 }
 
-// redactSome redacts the events of an org among the next events of all orgs.
+// redactSome redacts an org's events among the next events of all orgs.
 func (store *Store) redactSome(
 	ctx context.Context, org identity.OrgID, r *event.Redactor, cursor string,
 ) (part redactedPart, err error) {

@@ -17,17 +17,17 @@ type Store struct {
 
 // Hooks are what the audit trail needs of other areas.
 type Hooks struct {
-	// Wake returns the write that makes the webhooks of a workspace due, which has new events.
+	// Wake returns the write that makes the webhooks of a workspace with new events due.
 	Wake func(ws identity.WorkspaceID, now time.Time) db.Write
 
-	// Templates have events that only those read who see the template.
+	// Templates have events that only people who see the template may read.
 	Templates []Templates
 }
 
 // Templates is a table of templates.
 type Templates struct {
 	table  string
-	types  string // of events that only those read who see the template, as SQL
+	types  string // of events that only people who see the template may read, as SQL
 	seenBy func(*db.Conditions, identity.Actor)
 }
 

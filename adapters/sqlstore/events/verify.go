@@ -75,7 +75,7 @@ func (store *Store) verifyChain(ctx context.Context, d event.Digest, key chainKe
 	return all.Report, err
 }
 
-// verifyPart checks at most so many links after a place; after the last link also the events that are not linked.
+// verifyPart checks a limited number of links after a place, and after the last link the events that are not linked.
 func (store *Store) verifyPart(
 	ctx context.Context, d event.Digest, key chainKey, cursor int64, limit int,
 ) (event.Part, error) {
@@ -110,7 +110,7 @@ func (store *Store) verifyPart(
 	return event.Part{Report: v.Report()}, nil
 }
 
-// storedChain reads a chain; nil if there is none.
+// storedChain returns a chain, or nil.
 func (store *Store) storedChain(ctx context.Context, key chainKey) (*event.Chain, error) {
 	var row chainRow
 	found, err := store.Get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ?
@@ -121,8 +121,8 @@ func (store *Store) storedChain(ctx context.Context, key chainKey) (*event.Chain
 	return row.chain(), nil
 }
 
-// eachLink calls f for the events of a workspace in a table that fit its condition, in the order of the chain: about as
-// many as most, from place seq on. It reports whether there are more.
+// eachLink calls f for a workspace's events in a table that fit its condition, in the order of the chain: about as many
+// as limit, from place seq on. It reports whether there are more.
 func (store *Store) eachLink(
 	ctx context.Context, key chainKey, table string, seq int64, limit int, f func(*event.Link),
 ) (hasMore bool, err error) {

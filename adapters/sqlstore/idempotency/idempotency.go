@@ -33,8 +33,8 @@ const (
 	answersKept = 24 * time.Hour
 	secretsKept = time.Hour
 
-	// inFlight is how long a key stays reserved after its node has died: then the request may be repeated. A running
-	// node renews the reservations of its requests.
+	// inFlight is the time for which a key stays reserved after its node has died. After it the request may be
+	// repeated. A running node renews the reservations of its requests.
 	inFlight   = 8 * time.Second
 	renewEvery = 2 * time.Second
 )
@@ -47,8 +47,8 @@ type answerRow struct {
 	Header  string `db:"header"`
 	Body    []byte `db:"body"`
 	Reveals string `db:"reveals"`
-	Shows   string `db:"shows"`    // v0.1.0 leaves it as it was: it counts where body is empty
-	EraseAt int64  `db:"erase_at"` // when the secret in body must be gone; 0 for none, or gone
+	Shows   string `db:"shows"`    // v0.1.0 does not change it: it is valid only where body is empty
+	EraseAt int64  `db:"erase_at"` // when the secret in body must be erased; 0 without a secret
 }
 
 // attempt is one call of Once.
@@ -62,9 +62,9 @@ type attempt struct {
 }
 
 // Once implements ports.Idempotency. The reservation of the key, fn and the record of its answer are one transaction.
-// Only if there is a call to another system before, the key is reserved in a separate transaction. The answer is then
-// only recorded for this attempt: if another request has taken over the reservation, the transaction is rolled back. So
-// the effect happens once, even if the process is suspended for a minute.
+// If a call to another system comes first, the key is reserved in a separate transaction. The response is then recorded
+// only for this attempt: if another request has taken over the reservation, the transaction is rolled back. So the
+// effect happens once, even if the process is suspended for a minute.
 func (s *Store) Once(ctx context.Context, key ports.IdempotencyKey, call func(context.Context) error,
 	fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (
 	answer ports.Answer, isReplay bool, err error,
@@ -77,7 +77,7 @@ func (s *Store) Once(ctx context.Context, key ports.IdempotencyKey, call func(co
 		defer s.keepReserved(ctx, a)()
 		err = call(ctx)
 		var cancel context.CancelFunc
-		ctx, cancel = outlast(ctx) // what the other system has answered is recorded if the client has gone away, too
+		ctx, cancel = outlast(ctx) // the other system's response is recorded even if the client has gone away
 		defer cancel()
 	}
 	if err == nil {
@@ -138,8 +138,8 @@ func (s *Store) record(ctx context.Context, a *attempt, fn func(ports.Stores) (p
 	return a.answer, false, nil
 }
 
-// keepReserved renews the reservation of a periodically, until stop is called. Most requests end before the first
-// renewal.
+// keepReserved renews the reservation of a periodically, until stop is called. Most requests are finished before the
+// first renewal.
 func (s *Store) keepReserved(ctx context.Context, a *attempt) (stop func()) {
 	start := time.Now()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -168,8 +168,8 @@ func (s *Store) keepReserved(ctx context.Context, a *attempt) (stop func()) {
 	}
 }
 
-// settledBy returns the deadline for settling a request: two seconds from now, but not much beyond the deadline of a
-// waiting caller. If the database does not respond, engine.Grace is added before and after it.
+// settledBy returns the deadline for settling a request: two seconds from now, but not much after a waiting caller's
+// deadline. If the database does not respond, engine.Grace is added before and after it.
 func settledBy(ctx context.Context, now time.Time) time.Time {
 	by := now.Add(2 * time.Second)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Add(engine.Grace).Before(by) {
@@ -178,7 +178,7 @@ func settledBy(ctx context.Context, now time.Time) time.Time {
 	return by
 }
 
-// outlast returns a context that does not end with ctx, but a moment after its deadline.
+// outlast returns a context that is not cancelled with ctx, but a moment after its deadline.
 func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -196,8 +196,8 @@ func later(a, b time.Time) time.Time {
 
 // reserve takes the key for a, or returns the answer that is stored under it.
 //
-// If the transaction of another request has reserved the key and has not ended, PostgreSQL would wait for its end to
-// insert the row. With the lock it does not wait: neither is the row inserted then, nor is there one to be seen.
+// If another request's open transaction has reserved the key, PostgreSQL would wait for its end to insert the row. With
+// the lock it does not wait: the row is then neither inserted nor visible.
 func (s *Store) reserve(ctx context.Context, tx *db.DB, a *attempt) (answer *answerRow, err error) {
 	current, other := s.forms(a.given)
 	now := current.At
@@ -260,7 +260,7 @@ func (s *Store) forms(key ports.IdempotencyKey) (current ports.IdempotencyKey, o
 	return key, &plain
 }
 
-// answerOf locks and returns the row of a scope, unless it has expired. It returns nil if there is none.
+// answerOf locks and returns a scope's row, or nil if it does not exist or has expired.
 func answerOf(ctx context.Context, tx *db.DB, scope [32]byte, now time.Time) (*answerRow, error) {
 	var row answerRow
 	found, err := tx.Get(ctx, &row, `
@@ -272,8 +272,8 @@ func answerOf(ctx context.Context, tx *db.DB, scope [32]byte, now time.Time) (*a
 	return &row, err
 }
 
-// takeOver returns row if it is the answer to the request of a. If row is the reservation of an attempt that never
-// ended, it reserves the key for a instead.
+// takeOver returns row if it is the response to a's request. If row is the reservation of an attempt that never
+// finished, it reserves the key for a instead.
 func takeOver(ctx context.Context, tx *db.DB, a *attempt, row *answerRow) (answer *answerRow, err error) {
 	switch key, now := a.key, a.key.At; {
 	case len(row.Request) == 0:
@@ -291,7 +291,7 @@ func takeOver(ctx context.Context, tx *db.DB, a *attempt, row *answerRow) (answe
 	}
 }
 
-// finish records the answer of a, unless another attempt has taken over.
+// finish records a's response, unless another attempt has taken over.
 func (s *Store) finish(ctx context.Context, tx *db.DB, a *attempt) error {
 	answer := a.answer
 	header, err := json.Marshal(answer.Header)
@@ -321,7 +321,7 @@ func (s *Store) finish(ctx context.Context, tx *db.DB, a *attempt) error {
 	return err
 }
 
-// replay returns the answer that is stored under the key of a; row is nil if there is none.
+// replay returns the response that is stored under a's key, or nil for no row.
 func (s *Store) replay(a *attempt, row *answerRow, err error) (answer ports.Answer, isReplay bool, _ error) {
 	if err != nil || row == nil {
 		return ports.Answer{}, false, err

@@ -9,11 +9,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 )
 
-// redactedAtOnce is how many responses are read at once.
+// redactedAtOnce is the number of responses that are read at once.
 const redactedAtOnce = 500
 
-// redact removes the stored responses that name a person. A repeated request with the same Idempotency-Key is
-// told that its response was erased.
+// redact removes the stored responses that name a person. A repeated request with the same Idempotency-Key gets the
+// error that its response was erased.
 func redact(ctx context.Context, d *db.DB, e *account.Erasure, r *event.Redactor, _ time.Time) error {
 	count := 0
 	for cursor := []byte{}; ; {

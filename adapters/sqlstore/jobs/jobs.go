@@ -18,7 +18,7 @@ var _ ports.Jobs = (*Jobs)(nil)
 // Enqueue implements ports.Jobs.
 func (s *Jobs) Enqueue(ctx context.Context, j job.Job) error { return Enqueue(ctx, s.db.DB, j) }
 
-// Enqueue is ports.Jobs.Enqueue in a database or transaction, for the stores of other areas.
+// Enqueue implements ports.Jobs.Enqueue for other areas' stores, in a database or transaction.
 func Enqueue(ctx context.Context, d *db.DB, j job.Job) error {
 	_, err := d.Exec(ctx, `
 		INSERT INTO jobs (id, org_id, workspace_id, subject, kind, state, due_at, attempt, failures, failure,

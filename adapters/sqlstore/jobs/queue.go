@@ -83,8 +83,8 @@ func (q *Queue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	})
 }
 
-// mergeQueued uses the queued job of j's kind and subject, if there is one, as j's next attempt. That job keeps its
-// own count of attempts.
+// mergeQueued uses the queued job of j's kind and subject, if it exists, as j's next attempt. That job keeps its own
+// number of attempts.
 func (store *Store) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (isMerged bool, err error) {
 	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{db.Micros(o.Due), db.Micros(o.Due)}
 	if o.Failure == job.Busy { // its workspace has had its turn
@@ -97,7 +97,7 @@ func (store *Store) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (
 	return n == 1, err
 }
 
-// settled returns the error of a statement that settles a job: ports.ErrJobLost if it changed no row.
+// settled returns the error of settling a job: ports.ErrJobLost if the statement changed no row.
 func (store *Store) settled(n int64, err error) error {
 	switch {
 	case store.Dialect.Duplicate(err, liveIndex):
@@ -113,7 +113,7 @@ func (store *Store) settled(n int64, err error) error {
 // Backlog is the state of a queue, for operators.
 type Backlog struct {
 	Queued, Running int
-	Due             time.Time // since when the first one has been due; zero if none is
+	Due             time.Time // the time since when the first one has been due; zero without due jobs
 	Failed          int       // for good, within the last week
 	LastFailed      job.Job
 	LastFailure     string // why it failed: a code

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// turn has the waiting jobs of a tenant: a workspace, or an org with jobs that have no workspace.
+// turn describes a tenant's waiting jobs. A tenant is a workspace, or an org for jobs without a workspace.
 type turn struct {
 	Tenant string `db:"tenant"`
 	Urgent bool   `db:"urgent"` // some of the waiting jobs are urgent
@@ -21,8 +21,8 @@ type demand struct {
 	now    time.Time
 	expiry time.Time // of the leases
 	kinds  []job.Kind
-	urgent []job.Kind // those of kinds that are urgent
-	n      int        // how many jobs at most
+	urgent []job.Kind // the urgent ones of kinds
+	n      int        // the maximum number of jobs
 }
 
 // Take implements ports.JobQueue. It first finds the next tenants with a read, since usually there is nothing to do.
@@ -47,8 +47,8 @@ func (q *Queue) Take(
 	return batch, err
 }
 
-// nextTenants lists the tenants whose jobs come next: those with the fewest running jobs first, then those that have
-// not started one for the longest time. Some may have no job that can be taken, so it returns more than requested.
+// nextTenants lists the tenants whose jobs are next: fewest running jobs first, and with as many, the longest without a
+// start first. Some may have no job that can be taken, so it returns more than requested.
 func (store *Store) nextTenants(ctx context.Context, d demand) (turns []turn, err error) {
 	// Without || '' SQLite would use an index by tenant and scan all jobs instead of the few that are due.
 	urgent := `0`
@@ -77,8 +77,8 @@ func (store *Store) nextTenants(ctx context.Context, d demand) (turns []turn, er
 	return turns, err
 }
 
-// takeJobs takes jobs of tenants in turn: the first one of each, in the order of turns, then the second ones. Only
-// one transaction at a time takes jobs of a tenant, and it counts those that run after it has locked the tenant.
+// takeJobs takes jobs of tenants in turn: the first one of each, in the order of turns, then the second ones. Only one
+// transaction at a time takes a tenant's jobs, and it counts the running ones after it has locked the tenant.
 func (store *Store) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, error) {
 	turns, err := store.lockTenants(ctx, turns)
 	if err != nil || len(turns) == 0 {
@@ -114,8 +114,8 @@ func (store *Store) takeJobs(ctx context.Context, d demand, turns []turn) ([]job
 	return batch, nil
 }
 
-// claimable lists at most n jobs of a tenant that may be taken, urgent ones first: queued ones, unless one of the
-// same kind and subject is running, and running ones whose lease has passed.
+// claimable lists a tenant's jobs that may be taken, at most n, urgent ones first: queued jobs, unless one of the same
+// kind and subject is running, and running jobs whose lease has expired.
 func (store *Store) claimable(ctx context.Context, d demand, t turn, n int) (rows []jobRow, err error) {
 	if t.Urgent {
 		if rows, err = store.claimableOf(ctx, d, t, d.urgent, n); err != nil {
@@ -153,7 +153,7 @@ func (store *Store) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, e
 	if r.State == job.Running {
 		r.Failures, r.Failure = r.Failures+1, job.Lost
 	}
-	if r.Failure == job.Busy { // it waits no longer
+	if r.Failure == job.Busy { // it no longer waits
 		r.Failure = ""
 	}
 	r.Attempt++
@@ -163,8 +163,8 @@ func (store *Store) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, e
 	return r.job(), err
 }
 
-// lockTenants locks the tenants of turns against other takers until the transaction ends, and returns those that it
-// could lock. It does not wait: the jobs of the others are being taken already.
+// lockTenants locks the tenants against other takers until the end of the transaction, and returns the tenants that it
+// could lock. It does not wait: another transaction is taking the jobs of the other tenants.
 func (store *Store) lockTenants(ctx context.Context, turns []turn) (free []turn, err error) {
 	if store.Dialect.TryLock == "" { // there is only one writer
 		return turns, nil
@@ -181,7 +181,7 @@ func (store *Store) lockTenants(ctx context.Context, turns []turn) (free []turn,
 	return free, nil
 }
 
-// runningJobs counts the running jobs of tenants whose leases have not passed, at most job.PerWorkspace.
+// runningJobs counts the tenants' running jobs with live leases, at most job.PerWorkspace for each tenant.
 func (store *Store) runningJobs(ctx context.Context, d demand, turns []turn) (map[string]int, error) {
 	args := []any{db.Micros(d.now)}
 	for _, t := range turns {

@@ -38,11 +38,12 @@ var Area = db.Area{
 	}},
 }
 
-// eventsKept is how long an event of a payment gateway is kept after it was processed: longer than gateways repeat one
+// eventsKept is the time for which a gateway's event is kept after it was processed: longer than gateways repeat one
 // (Stripe: 3 days, and 30 by hand).
 const eventsKept = 90 * 24 * time.Hour
 
-// featureUsageKept is how long the usage of a period is kept after its last report: longer than the longest period.
+// featureUsageKept is the time for which a period's usage is kept after its last report: longer than the longest
+// period.
 const featureUsageKept = 3 * 365 * 24 * time.Hour
 
 func addStores(s *ports.Stores, d *db.DB) {

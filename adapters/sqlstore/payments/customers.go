@@ -82,8 +82,8 @@ func (r *customerRow) encode(c *payment.Customer) error {
 	return errors.Join(errs[:]...)
 }
 
-// customerQuery reads a customer with its methods, newest first, and its live subscription in one statement, which
-// sees one state of the three tables. It returns a row for each method, and one without a method if there is none.
+// customerQuery reads a customer with its methods, newest first, and its live subscription in one statement, which sees
+// one state of the three tables. It returns a row for each method, or one row without a method.
 var customerQuery = `SELECT ` + customerColumns + `, ` +
 	db.ColumnsLike(`COALESCE(m.%, '') AS "m.%"`, []string{"id", "type", "brand", "last4", "country",
 		"fingerprint"}) + `, ` +
@@ -100,6 +100,7 @@ var customerQuery = `SELECT ` + customerColumns + `, ` +
 	LEFT JOIN payment_methods m ON m.workspace_id = t.workspace_id AND m.account = t.account
 	WHERE t.workspace_id = ? AND t.account = ? ORDER BY m.created_at DESC, m.id DESC`
 
+// customer returns a customer, or payment.ErrNoCustomer.
 func (store *Store) customer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer, error) {
 	var rows []struct {
 		customerRow
@@ -128,8 +129,8 @@ func (store *Store) customer(ctx context.Context, ws identity.WorkspaceID, accou
 	return c, nil
 }
 
-// lockedCustomer locks a customer that is about to change, and then reads it: the statement that waits for a lock
-// would see other tables as they were before.
+// lockedCustomer locks a customer that is about to change, and then reads it: a statement that waits for a lock sees
+// other tables as they were before.
 func (store *Store) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer,
 	error) {
 	if store.Dialect.Lock != "" {
@@ -142,6 +143,7 @@ func (store *Store) lockedCustomer(ctx context.Context, ws identity.WorkspaceID,
 	return store.customer(ctx, ws, account)
 }
 
+// saveCustomer writes a customer that lockedCustomer read, with its methods, subscriptions and invoices.
 func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error {
 	store.DeclareChange(c.Workspace)
 	var encoded customerRow

@@ -97,7 +97,7 @@ func (s *Inbox) List(ctx context.Context, org identity.OrgID, state payment.Even
 	conditions.When(state != "", `t.state = ?`, state)
 	if micros, key, ok := cutPosition(q.After); ok {
 		account, id, _ := strings.Cut(key, " ")
-		conditions.When(true, `t.received_at <= ?`, micros) // which an index serves, unlike what follows
+		conditions.When(true, `t.received_at <= ?`, micros) // an index serves this one, and not the next
 		conditions.When(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`,
 			micros, micros, account, account, id)
 	}

@@ -109,6 +109,7 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 		func(i payment.Invoice) string { return position(db.Micros(i.CreatedAt), string(i.ID)) }), nil
 }
 
+// saveInvoices writes the invoices of c that changed, and deletes drafts if c has all of them.
 func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error {
 	if c.AllDrafts {
 		if err := store.deleteDrafts(ctx, c); err != nil {
@@ -169,7 +170,7 @@ func (store *Store) deleteDrafts(ctx context.Context, c *payment.Customer) error
 	return nil
 }
 
-// storedInvoices returns those of c's invoices that are stored, as they are.
+// storedInvoices returns the stored rows of c's invoices.
 func (store *Store) storedInvoices(ctx context.Context, c *payment.Customer) (map[payment.InvoiceID]invoiceRow, error) {
 	invoices := make(map[payment.InvoiceID]invoiceRow, len(c.Invoices))
 	if len(c.Invoices) == 0 {

@@ -43,7 +43,7 @@ func (s *Meters) Add(
 	return sum, isRepetition, err
 }
 
-// reported stores the key of a report, and reports whether the workspace has had a report with that key.
+// reported stores a report's key, and returns whether the workspace already had a report with that key.
 func (store *Store) reported(ctx context.Context, by identity.Actor, r payment.UsageReport) (bool, error) {
 	if r.Key == "" {
 		return false, nil

@@ -31,7 +31,7 @@ func (r *methodRow) method() payment.Method {
 	}
 }
 
-// methods reads the methods of a customer.
+// methods reads a customer's payment methods.
 func (store *Store) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.Method, error) {
 	var rows []methodRow
 	if err := store.List(ctx, &rows, `
@@ -46,7 +46,7 @@ func (store *Store) methods(ctx context.Context, ws identity.WorkspaceID, accoun
 	return methods, nil
 }
 
-// saveMethods replaces the stored methods by those of c. They are few, and rarely change.
+// saveMethods replaces the stored payment methods by c's. They are few, and rarely change.
 func (store *Store) saveMethods(ctx context.Context, c *payment.Customer) error {
 	methods, err := store.methods(ctx, c.Workspace, c.Account)
 	if err != nil {
@@ -109,10 +109,10 @@ type subscriptionRow struct {
 	PendingElsewhere  bool                   `db:"pending_elsewhere"`
 }
 
-// subscription returns nil for the row of a customer without a live subscription.
+// subscription returns the row's subscription, or nil for a customer without a live one.
 func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
 	if r.ID == "" {
-		return nil, nil //nolint:nilnil // there is none, and that is no error
+		return nil, nil //nolint:nilnil // a customer without a live subscription is no error
 	}
 	s := &payment.Subscription{
 		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key,

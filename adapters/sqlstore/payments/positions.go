@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// position is the position of an item in a list that is ordered by time, then by identifier.
+// position returns an item's cursor in a list that is ordered by time, then by identifier.
 func position(micros int64, id string) string { return strconv.FormatInt(micros, 10) + " " + id }
 
 func cutPosition(cursor string) (micros int64, id string, ok bool) {

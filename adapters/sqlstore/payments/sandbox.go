@@ -23,7 +23,7 @@ func (s *SandboxAccounts) Read(ctx context.Context, org identity.OrgID, id strin
 	return orNil(book), err
 }
 
-// Write implements ports.SandboxAccounts. If there is no row, it first inserts an empty one, so that it can lock it.
+// Write implements ports.SandboxAccounts. It first inserts a missing row, so that it can lock it.
 func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string,
 	change func([]byte) ([]byte, error)) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
@@ -40,7 +40,7 @@ func (s *SandboxAccounts) Write(ctx context.Context, org identity.OrgID, id stri
 		if err != nil {
 			return err
 		}
-		tx.DeclareWideChange() // the clock of the book can move, for any workspace
+		tx.DeclareWideChange() // the sandbox's clock can move, for any workspace
 		switch {
 		case updated != nil:
 			_, err = tx.Exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`,

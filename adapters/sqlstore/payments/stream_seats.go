@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// StreamSeats stores how many streams each node has open for each workspace.
+// StreamSeats stores the number of streams that each node has open for each workspace.
 type StreamSeats struct{ db *Store }
 
 var _ ports.StreamSeats = (*StreamSeats)(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Trials stores the marks of trials.
+// Trials stores the marks by which used trials are recognised.
 type Trials struct{ db *Store }
 
 var _ ports.Trials = (*Trials)(nil)

@@ -10,13 +10,12 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Usage reads the counts that triggers maintain with each statement, so that they are right for every version of the
-// binary.
+// Usage reads the counts that triggers maintain with each statement, so that they are right whichever release writes.
 type Usage struct{ db *Store }
 
 var _ ports.Usage = (*Usage)(nil)
 
-// Amounts implements ports.Usage. It reads without a lock: what concurrent transactions have added does not count yet.
+// Amounts implements ports.Usage. It reads without a lock, and does not count what concurrent transactions have added.
 func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, now time.Time) (quota.Amounts, error) {
 	var row struct {
 		PromptTemplates int64 `db:"prompt_templates"`

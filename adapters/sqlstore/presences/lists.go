@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// List implements ports.Presences. If a status is asked for, the caller's own record is a branch of its
-// own: it is found with any status.
+// List implements ports.Presences. With a filter by status, the caller's own record is a separate branch: it is found
+// with any status.
 func (s *Presences) List(
 	ctx context.Context, by identity.Actor, f presence.Filter, q page.Query,
 ) (presence.Page, error) {

@@ -52,7 +52,7 @@ const selectPresence = `
 		due_at, seq, life, deleted, hidden_seq, hidden_text, hidden_emoji, hidden_active_at, hidden_seen_at
 	FROM presences WHERE `
 
-// deviceJSON is a device as a column keeps it.
+// deviceJSON is the stored form of a device.
 type deviceJSON struct {
 	ID     string        `json:"id"`
 	Kind   presence.Kind `json:"kind"`
@@ -171,6 +171,7 @@ func (store *Store) lockPresences(ctx context.Context, org identity.OrgID) (seq 
 	return seq, err
 }
 
+// savePresence writes a user's record, new or changed.
 func (store *Store) savePresence(ctx context.Context, r *presence.Record) error {
 	devices := make([]deviceJSON, len(r.Devices))
 	for i, d := range r.Devices {

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// presenceChannel is what LISTEN and NOTIFY name.
+// presenceChannel is the channel of LISTEN and NOTIFY.
 const presenceChannel = "atrium_presence"
 
 // Signals announces changed presences with NOTIFY.
@@ -25,8 +25,7 @@ type Signals struct {
 
 var _ ports.PresenceSignals = (*Signals)(nil)
 
-// NewSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
-// has none.
+// NewSignals returns the signals of a PostgreSQL database. SQLite needs none, since no other node shares it.
 func NewSignals(d *db.DB, c db.Config) *Signals {
 	return &Signals{db: NewStore(d), url: engine.PrimaryURL(c.URL.Reveal())}
 }
@@ -39,7 +38,7 @@ func (s *Signals) Announce(ctx context.Context, org identity.OrgID) error {
 }
 
 // Listen implements ports.PresenceSignals. It has its own connection, on which hours may pass without a message. Once
-// it is established, no deadline ends it, only TCP keep-alives.
+// it is established, it has no deadline, only TCP keep-alives.
 func (s *Signals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
 	dialer := &listenDialer{
 		plain: net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second,
@@ -58,7 +57,7 @@ func (s *Signals) Listen(ctx context.Context, heard func(identity.OrgID)) error 
 	defer func() {
 		dialer.end()
 		_ = l.Close()
-		go func() { // lib/pq must deliver its pending notifications before it ends
+		go func() { // lib/pq must deliver its pending notifications before it stops
 			for range l.NotificationChannel() {
 			}
 		}()
@@ -124,10 +123,10 @@ func (d *listenDialer) DialTimeout(network, address string, _ time.Duration) (ne
 func (d *listenDialer) settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.line.SetDeadline(time.Time{}) // of one that is closed already
+	_ = d.line.SetDeadline(time.Time{}) // fails only if it is closed already
 }
 
-// end closes the connection, and all that are dialled from now on.
+// end closes the connection, and every connection that is dialled later.
 func (d *listenDialer) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

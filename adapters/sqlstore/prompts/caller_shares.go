@@ -8,8 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// folderSharesOfCaller are the shares of folders that a caller or a group of the caller has. Its arguments are those of
-// folderArgs.
+// folderSharesOfCaller are the folder shares of a caller and of the caller's groups. Its arguments are folderArgs.
 const folderSharesOfCaller = `prompt_folder_shares f WHERE f.workspace_id = ? AND f.user_id IN (
 	SELECT CAST(? AS TEXT) UNION ALL SELECT p.group_id FROM group_people p WHERE p.workspace_id = ? AND p.user_id = ?)
 	AND (f.expires_at = 0 OR f.expires_at > ?)`
@@ -18,14 +17,14 @@ func folderArgs(by identity.Actor) []any {
 	return []any{by.Workspace, by.User, by.Workspace, by.User, db.Micros(by.At)}
 }
 
-// bestFolder is the highest role by shares of folders, as a digit, followed by the lowest of the folders that give it:
-// a folder sorts after those above it. Its arguments are those of folderArgs.
+// bestFolder is the highest role by folder shares, as a digit, followed by the innermost folder that gives it: a folder
+// sorts after its parents. Its arguments are folderArgs.
 func bestFolder(name string) string {
 	return `COALESCE((SELECT MAX(f.access || f.folder) FROM ` + folderSharesOfCaller + ` AND ` +
 		db.FolderShareReaches(name) + `), '')`
 }
 
-// folderGrant reads what bestFolder returned.
+// folderGrant decodes a value of bestFolder.
 func folderGrant(by identity.Actor, best string) (g access.Grant, found bool) {
 	if best == "" {
 		return access.Grant{}, false
@@ -33,8 +32,8 @@ func folderGrant(by identity.Actor, best string) (g access.Grant, found bool) {
 	return access.Grant{User: by.User, By: access.ByFolder, Role: access.Role(best[0] - '0'), Folder: best[1:]}, true
 }
 
-// sharedColumns are the highest roles on t that a caller has by groups, and by folders. The arguments are the caller
-// and the time, and those of folderArgs.
+// sharedColumns are the highest roles on t that a caller has by groups, and by folders. The arguments are the caller,
+// the time, and folderArgs.
 var sharedColumns = []db.PackedColumn{
 	{Expression: `COALESCE((SELECT MAX(g.access) FROM group_people p
 	JOIN prompt_shares g ON g.template_id = t.id AND g.user_id = p.group_id
@@ -46,7 +45,7 @@ var sharedColumns = []db.PackedColumn{
 // templateTables are templates t with the share s of the caller, who is the first argument.
 const templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
 
-// templatesFor returns the beginning of a statement that reads columns of templates with the shares of by, and its
+// templatesFor returns the beginning of a statement that reads columns of templates with by's shares, and its
 // arguments. For callers without groups and shared folders, neither is looked up.
 func templatesFor(by identity.Actor, columns string) (statement string, args []any) {
 	if by.Grouped {
@@ -63,19 +62,19 @@ func templatesArgs(by identity.Actor) []any {
 	return append(append([]any{by.User, db.Micros(by.At)}, folderArgs(by)...), by.User)
 }
 
-// groupShares are the shares of groups, with the people in them.
+// groupShares are the groups' shares, with the people in the groups.
 const groupShares = `group_people p JOIN prompt_shares s ON s.workspace_id = p.workspace_id AND s.user_id = p.group_id`
 
-// sharesOfGroups selects those of groupShares that are for by.
+// sharesOfGroups selects the groupShares whose groups by is in.
 func sharesOfGroups(by identity.Actor) *db.Conditions {
 	return db.NewConditions(`p.workspace_id = ? AND p.user_id = ?`, by.Workspace, by.User)
 }
 
-// isInFolder is the condition that t is in a folder that a caller or a group of the caller has a share of. Its
-// arguments are those of folderArgs.
+// isInFolder is the condition that t is in a folder that is shared with a caller or with one of the caller's groups.
+// Its arguments are folderArgs.
 var isInFolder = `EXISTS (SELECT 1 FROM ` + folderSharesOfCaller + ` AND ` + db.FolderShareReaches(`t.name_key`) + `)`
 
-// hasFolders reports whether by has a share of a folder.
+// hasFolders reports whether any folder is shared with by.
 func (store *Store) hasFolders(ctx context.Context, by identity.Actor) (bool, error) {
 	if !by.Grouped {
 		return false, nil

@@ -140,7 +140,7 @@ func (store *Store) folderShares(ctx context.Context, condition string, args ...
 	return found, err
 }
 
-// saveFolder writes the shares of a folder that changed. What callers remember of memberships.grouped is forgotten.
+// saveFolder writes a folder's changed shares. It clears the caches of callers, which hold memberships.grouped.
 func (store *Store) saveFolder(ctx context.Context, f *prompt.SharedFolder) error {
 	for _, s := range f.Changed {
 		if err := store.saveFolderShare(ctx, f.Workspace, s); err != nil {
@@ -156,6 +156,7 @@ func (store *Store) saveFolder(ctx context.Context, f *prompt.SharedFolder) erro
 	return nil
 }
 
+// saveFolderShare writes a share, or removes one that gives no access.
 func (store *Store) saveFolderShare(ctx context.Context, ws identity.WorkspaceID, s prompt.FolderShare) error {
 	if s.Role == access.None {
 		if _, err := store.Exec(ctx, `DELETE FROM prompt_folder_shares WHERE id = ?`, s.ID); err != nil {

@@ -19,7 +19,7 @@ func (p *Prompts) SetIncludes(ctx context.Context, by identity.Actor, v *prompt.
 		return err
 	}
 	if _, err := p.db.Exec(ctx, `DELETE FROM prompt_includes WHERE version_id = ?`, v.ID); err != nil {
-		return err // not joined with the rows that take their place
+		return err // not joined with the rows that replace them
 	}
 	writes := []db.Write{
 		{Query: `UPDATE prompt_versions SET includes = ?, pinned = ? WHERE id = ? AND template_id =

@@ -34,11 +34,11 @@ func (l *Lists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt
 	return page.Cut(found, limit, func(v prompt.VersionSummary) string { return strconv.Itoa(v.Number) }), nil
 }
 
-// maxListed is the maximum size of the versions of one page, in bytes as stored: decoded, a variable that allows many
-// numbers takes some twenty times that.
+// maxListed is the maximum size of the versions on one page, in stored bytes: decoded, a variable that allows many
+// numbers takes some twenty times as many.
 const maxListed = 1 << 20
 
-// listed is how many of the rows a page holds, one at least.
+// listed returns the number of rows that one page holds, at least one.
 func listed(rows []versionSummaryRow) int {
 	size := 0
 	for i := range rows {
@@ -128,7 +128,7 @@ func (l *Lists) Activations(ctx context.Context, ws identity.WorkspaceID, id pro
 	return cut, nil
 }
 
-// numberAt reads a position that is a row number. Positions are sealed, so they are always our own.
+// numberAt reads a cursor that is a row number. Cursors are sealed, so they are always our own.
 func numberAt(position string) int {
 	n, _ := strconv.Atoi(position)
 	return n

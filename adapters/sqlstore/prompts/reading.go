@@ -27,7 +27,7 @@ func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name 
 // getVersion runs the same statement for a template that does not exist and for one that by may not see.
 func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref,
 	key templateKey) (*prompt.Reading, *prompt.Version, error) {
-	if ref.Latest { // which one that is depends on what by may see
+	if ref.Latest { // the latest version depends on by's role
 		t, err := p.db.template(ctx, by, key)
 		if err != nil {
 			return nil, nil, err
@@ -50,13 +50,13 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 	return p.db.readVersion(ctx, by, &row)
 }
 
-// readVersionRow is a template with the version of it that is read.
+// readVersionRow is a template with the version that is read.
 type readVersionRow struct {
 	readingRow
 	Version versionHead `db:"v"`
 }
 
-// readVersion returns the version of a row that has been found, if by may see the template.
+// readVersion returns a row's version if by may see the template.
 func (store *Store) readVersion(
 	ctx context.Context, by identity.Actor, row *readVersionRow,
 ) (*prompt.Reading, *prompt.Version, error) {
@@ -68,21 +68,21 @@ func (store *Store) readVersion(
 	return reading, v, err
 }
 
-// versionHead has the parts of a version that may change without its revision, and the key of the rest.
+// versionHead has the parts of a version that may change without its revision, and the cache key of the others.
 type versionHead struct {
 	ID       prompt.VersionID `db:"id"`
 	Revision int64            `db:"revision"`
 	Labels   string           `db:"labels"`
 }
 
-// versionQuery is how a version and its template are found.
+// versionQuery names the conditions by which a version and its template are found.
 type versionQuery struct {
 	match, where string
 	grouped      bool
 }
 
-// versionQueries are getVersion's statements. They are built once, since each is long, and when a version is first
-// read: most processes read none.
+// versionQueries are getVersion's statements. They are built once, since each is long, and only when a version is read:
+// most processes never read one.
 var versionQueries = sync.OnceValue(func() map[versionQuery]*db.PackedQuery[readVersionRow] {
 	queries := map[versionQuery]*db.PackedQuery[readVersionRow]{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
@@ -108,7 +108,7 @@ var readVersionColumns = slices.Concat(readingColumns, []db.PackedColumn{
 	{Expression: labelsColumn, Path: `v.labels`},
 })
 
-// version returns a version with a known head, from the cache or the database; nil if it has just been deleted. A
+// version returns the version with a head, from the cache or the database, or nil if it has just been deleted. A
 // transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision may
 // then be used for other content.
 func (store *Store) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID,

@@ -9,12 +9,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// holders are the objects that refer to prompts.
+// holders are the templates that refer to prompts.
 const holders = `(SELECT id, workspace_id, owner_id, deleted_at FROM chat_templates
 	UNION ALL SELECT id, workspace_id, owner_id, deleted_at FROM prompt_templates)`
 
-// referenceQuery reads the version that a reference names, the one that it had when its owner last could read it, and
-// whether the owner can. It names the table of the holder: looking in both takes several times as long.
+// referenceQuery reads the version that a reference names, the version that it named when its owner last could read it,
+// and whether the owner still can. It names the table of the holder: looking in both takes several times as long.
 var referenceQuery = map[bool]string{false: referenceIn(`chat_templates`), true: referenceIn(`prompt_templates`)}
 
 func referenceIn(holders string) string {
@@ -28,8 +28,8 @@ func referenceIn(holders string) string {
 		WHERE h.workspace_id = ?) q`
 }
 
-// Referenced implements ports.Prompts. One statement finds both the right and the version: if the right ended between
-// two, a version that was made after its end could be returned.
+// Referenced implements ports.Prompts. One statement finds both the right and the version: between two statements the
+// right could be lost, and a version from after the loss could be returned.
 func (p *Prompts) Referenced(
 	ctx context.Context, by identity.Actor, r prompt.Reference,
 ) (reading *prompt.Reading, v *prompt.Version, lost bool, err error) {
@@ -51,13 +51,13 @@ func (p *Prompts) Referenced(
 		id = row.Kept
 	}
 	reading, v, err = p.GetVersion(ctx, by, r.Template, prompt.Ref{ID: id})
-	if v != nil && !row.Readable && !v.Frozen { // its text is not what it was
+	if v != nil && !row.Readable && !v.Frozen { // its text may have changed since
 		v = nil
 	}
 	return reading, v, !row.Readable, err
 }
 
-// moveReferences stores what the references to t name after a change of it, unless the owner of their holder may not
+// moveReferences stores the versions that references to t name after t has changed, unless their holder's owner may not
 // read t.
 func (store *Store) moveReferences(ctx context.Context, previous, t *prompt.Template) error {
 	isMoved := previous.Active.Version != t.Active.Version ||
@@ -76,8 +76,8 @@ func (store *Store) moveReferences(ctx context.Context, previous, t *prompt.Temp
 	return err
 }
 
-// lostReferences are the references r to prompts p of holders h that are in use and whose loss, or whose end, is not
-// noted yet. Labels and versions of their own matter only for prompts that float.
+// lostReferences are the references r from holders h to prompts p that are in use and whose loss, or return, is not
+// noted yet. A prompt's own labels and versions matter only if its includes float.
 var lostReferences = `prompt_references r JOIN prompt_templates p ON p.id = r.prompt_id AND p.deleted_at = 0
 	JOIN ` + holders + ` h ON h.id = r.holder_id AND h.workspace_id = r.workspace_id AND h.deleted_at = 0
 	WHERE (EXISTS (SELECT 1 FROM chat_templates c WHERE c.id = h.id
@@ -91,7 +91,7 @@ var lostReferences = `prompt_references r JOIN prompt_templates p ON p.id = r.pr
 	db.RoleToReadVersion(db.ReferredVersion(`r.ref`)) + `)`
 
 // NoteReferences records which references lost their prompt since the last call, and which got it back. An error with
-// one does not keep the others.
+// one reference does not stop the others.
 func (store *Store) NoteReferences(ctx context.Context, by identity.Actor) error {
 	const batch = 100
 	var errs []error
@@ -128,7 +128,8 @@ func (store *Store) NoteReferences(ctx context.Context, by identity.Actor) error
 	}
 }
 
-// NoteReference notes that a reference lost its prompt, or got it back. Another node may have done so meanwhile.
+// NoteReference notes that a reference lost its prompt, or got it back. Nothing happens if another node has noted it
+// first.
 func (store *Store) NoteReference(
 	ctx context.Context, by identity.Actor, r prompt.Reference, owner identity.UserID, lost bool,
 ) error {

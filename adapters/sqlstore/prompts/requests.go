@@ -151,7 +151,7 @@ func (store *Store) saveRequest(ctx context.Context, r prompt.ActivationRequest)
 	return err
 }
 
-// saveCheck writes a check, instead of an earlier one with its name.
+// saveCheck writes a check, and replaces the earlier one of that name.
 func (store *Store) saveCheck(ctx context.Context, c prompt.Check) error {
 	_, err := store.Exec(ctx, `INSERT INTO prompt_checks (version_id, name, conclusion, url, summary, content_hash,
 			reported_by, reported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)

@@ -14,6 +14,7 @@ func (p *Prompts) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID)
 	return p.db.rollouts(ctx, by.Workspace, id)
 }
 
+// rollouts returns a template's rollouts. A rollout counts only while its label is on the first of its versions.
 func (store *Store) rollouts(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) ([]prompt.Rollout, error) {
 	var rows []struct {
 		Label   string           `db:"label"`
@@ -55,7 +56,8 @@ func (store *Store) saveRollout(ctx context.Context, id prompt.ID, r prompt.Roll
 	}
 	var writes []db.Write
 	for i, p := range r.Parts {
-		writes = append(writes, db.Write{Query: `INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
+		writes = append(writes, db.Write{Query: `
+			INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
 			VALUES (?, ?, ?, ?, ?, ?)`, Args: []any{id, r.Label, i, p.Version, r.Seed, hex.EncodeToString(p.Slots)}})
 	}
 	return store.Run(ctx, writes...)

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// saveTemplate writes the differences between a locked template as it was read and as it is now, if it recorded
-// anything. also are writes of objects that belong to it.
+// saveTemplate writes what changed in a locked template since it was read, if it recorded an event. others are writes
+// of objects that belong to it.
 func (store *Store) saveTemplate(ctx context.Context, previous, t *prompt.Template, others ...db.Write) error {
 	if len(t.Recorded()) == 0 {
 		return store.saveBelongings(ctx, t)
@@ -46,7 +46,8 @@ func (store *Store) saveTemplate(ctx context.Context, previous, t *prompt.Templa
 	return store.saveBelongings(ctx, t)
 }
 
-// templateWrites returns the write of a template's row. The wide columns are written only if one of them changed.
+// templateWrites returns the write of a template's row, if it changed. The wide columns are written only if one of them
+// changed.
 func templateWrites(previous, t *prompt.Template) []db.Write {
 	fields, state := templateFields(t), templateState(t)
 	key := []any{t.ID, t.Workspace}
@@ -71,14 +72,14 @@ func templateWrites(previous, t *prompt.Template) []db.Write {
 	return nil
 }
 
-// templateFields are the values of the columns that hold what people enter.
+// templateFields returns the values of the columns that people enter.
 func templateFields(t *prompt.Template) []any {
 	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata),
 		t.Visibility, t.Protected, searchText(t), t.Compatibility, t.IncludeMode, t.Approvals,
 		strings.Join(t.RequiredChecks, ",")}
 }
 
-// templateState are the values of the columns that follow from what was done.
+// templateState returns the values of the columns that follow from operations.
 func templateState(t *prompt.Template) []any {
 	all, released := t.AllVersions, t.FrozenVersions
 	return []any{
@@ -88,7 +89,8 @@ func templateState(t *prompt.Template) []any {
 	}
 }
 
-// activationWrite adds an entry to the ledger. The template's row is locked, so that numbers have no gaps.
+// activationWrite returns the write of an entry in the ledger. The template's row is locked, so that numbers have no
+// gaps.
 func activationWrite(id prompt.ID, a prompt.Activation) db.Write {
 	return db.Write{Query: `
 		INSERT INTO prompt_activations (template_id, number, from_version_id, from_number, to_version_id, to_number,
@@ -99,7 +101,7 @@ func activationWrite(id prompt.ID, a prompt.Activation) db.Write {
 		Args: []any{id, a.From, a.FromNumber, a.To, a.ToNumber, a.By, db.Micros(a.At), a.Reason, a.Request, id}}
 }
 
-// labelMoveWrite is activationWrite for the move of a label. Each label has numbers of its own.
+// labelMoveWrite is activationWrite for the move of a label. Each label has its own numbers.
 func labelMoveWrite(id prompt.ID, a prompt.Activation) (db.Write, error) {
 	weights, err := db.JSONText(a.Weights, len(a.Weights) == 0)
 	return db.Write{Query: `
@@ -127,7 +129,7 @@ func (store *Store) nameIsFree(ctx context.Context, t *prompt.Template) error {
 	return err
 }
 
-// nameTaken is for the race that nameIsFree cannot see.
+// nameTaken returns prompt.ErrNameTaken for the race that nameIsFree cannot detect, and any other error unchanged.
 func (store *Store) nameTaken(err error) error {
 	if store.Dialect.Duplicate(err, nameIndex) {
 		return prompt.ErrNameTaken
@@ -135,7 +137,7 @@ func (store *Store) nameTaken(err error) error {
 	return err
 }
 
-// recipient reads the data of a user that a template needs.
+// recipient reads a user's share of a template, name and address, and the number of the template's shares.
 func (store *Store) recipient(ctx context.Context, id prompt.ID, user identity.UserID) (prompt.Recipient, error) {
 	r := prompt.Recipient{User: user}
 	var current struct {

@@ -36,7 +36,7 @@ func (r *shareRow) share() prompt.Share {
 	}
 }
 
-// saveShare writes one share; one that gives no access is removed.
+// saveShare writes a share, or removes one that gives no access.
 func (store *Store) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share) error {
 	if s.Role == access.None {
 		_, err := store.Exec(ctx, `DELETE FROM prompt_shares WHERE template_id = ? AND user_id = ?`, t.ID, s.User)

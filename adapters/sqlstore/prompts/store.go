@@ -24,7 +24,7 @@ type Prompts struct{ db *Store }
 
 var _ ports.Prompts = (*Prompts)(nil)
 
-// Lists reads lists of prompt templates and of what belongs to one.
+// Lists reads lists of prompt templates, and of a template's versions, shares, requests and checks.
 type Lists struct{ db *Store }
 
 var _ ports.PromptLists = (*Lists)(nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// readingColumns are those of a readingRow, without what by has by groups and folders.
+// readingColumns are the columns of a readingRow, without sharedColumns.
 var readingColumns = slices.Concat(
 	db.ColumnsOf(`t.%`, ``, []string{"id", "workspace_id", "owner_id", "name", "type", "visibility", "active_version_id",
 		"deleted_at", "include_mode"}),
@@ -105,7 +105,7 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 	return t, r.fill(t, by)
 }
 
-// fill sets t, which is empty.
+// fill sets all fields of t.
 func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 	*t = prompt.Template{
 		Resource: access.Resource{
@@ -129,7 +129,7 @@ func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 	return err
 }
 
-// templateKey is what a template t is found by.
+// templateKey is the condition by which a template t is found.
 type templateKey struct {
 	condition string
 	args      []any
@@ -162,8 +162,8 @@ func (store *Store) template(ctx context.Context, by identity.Actor, key templat
 	return row.template(by)
 }
 
-// lockTemplate locks a template until the transaction ends. A later statement then reads what other transactions have
-// committed: the locking statement itself would read the other tables as they were before it waited.
+// lockTemplate locks a template until the end of the transaction. A later statement then reads what other transactions
+// have committed: the locking statement itself would read the other tables as they were before it waited.
 func (store *Store) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
 	store.DeclareChange(by.Workspace)
 	if store.Dialect.Lock == "" {
@@ -186,7 +186,7 @@ func (store *Store) lockedTemplate(ctx context.Context, by identity.Actor, id pr
 	return store.template(ctx, by, byID(by.Workspace, id))
 }
 
-// tagList returns tags as a JSON array: [] for none, never null.
+// tagList returns tags as a JSON array, which is never null.
 func tagList(tags []string) string {
 	items := make([]string, len(tags))
 	for i, tag := range tags {
@@ -195,8 +195,8 @@ func tagList(tags []string) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// tagItem is a tag as an item of that array. Quotes and commas within it are escaped, so that the
-// text of an item occurs in the text of an array only where it is one of its items.
+// tagItem returns a tag as an item of that array. Quotes and commas within it are escaped, so that a stored array
+// contains the item's string only if it has the tag.
 func tagItem(tag string) string {
 	b, _ := json.Marshal(tag) // a string always encodes
 	return `"` + escapeTag(string(b[1:len(b)-1])) + `"`

@@ -29,7 +29,7 @@ type versionSummaryRow struct {
 	ModelConfig string        `db:"model_config"`
 }
 
-// versionInfoColumns are the columns of a version except its content; zero values if a join found none.
+// versionInfoColumns are the columns of a version except its content, or zero values if a join found no version.
 const versionInfoColumns = `COALESCE(v.id, '') AS "v.id", COALESCE(v.template_id, '') AS "v.template_id",
 	COALESCE(v.number, 0) AS "v.number",
 	COALESCE(v.content_hash, '') AS "v.content_hash",
@@ -90,7 +90,7 @@ func (r *versionRow) version() (*prompt.Version, error) {
 	return v, err
 }
 
-// size is about how many bytes the row takes.
+// size returns roughly the number of bytes that the row takes.
 func (r *versionRow) size() int {
 	return r.versionSummaryRow.size() + len(r.Text) + len(r.Messages) + len(r.Tools) + len(r.ResponseFormat) +
 		len(r.Pinned)
@@ -100,7 +100,7 @@ func (r *versionSummaryRow) size() int {
 	return 512 + len(r.Variables) + len(r.ModelConfig) + len(r.CommitMessage) + len(r.Includes)
 }
 
-// labelList reads labelsColumn.
+// labelList decodes labelsColumn.
 func labelList(column string) []string {
 	if column == "" {
 		return nil
@@ -110,7 +110,7 @@ func labelList(column string) []string {
 	return labels
 }
 
-// contentArgs are the values of a version's content, in the order of contentColumns.
+// contentArgs returns the values of a version's content, in the order of the statements that write it.
 func contentArgs(c prompt.Content) ([]any, error) {
 	messages, err := db.JSONText(c.Messages, len(c.Messages) == 0)
 	if err != nil {
@@ -138,7 +138,7 @@ var (
 	summaryColumns = db.ColumnsLike(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
 )
 
-// pinned has the parts of a prompt.Expansion other than the content of its version.
+// pinned has the parts of a prompt.Expansion that are not its version's content.
 type pinned struct {
 	Text      string            `json:"text,omitempty"`
 	Messages  []prompt.Message  `json:"messages,omitempty"`
@@ -150,7 +150,7 @@ type pinned struct {
 	Depth     int               `json:"depth"`
 }
 
-// pinnedText is empty for nil.
+// pinnedText returns the stored form of an expansion: an empty string for nil.
 func pinnedText(e *prompt.Expansion) (string, error) {
 	if e == nil {
 		return "", nil
@@ -171,7 +171,7 @@ func readPinned(text string, content prompt.Content) (*prompt.Expansion, error) 
 		Depth:   p.Depth}, nil
 }
 
-// versionMatch is the condition under which v is the version that ref names.
+// versionMatch returns the condition that v is the version that ref names.
 func versionMatch(ref prompt.Ref) (condition string, args []any) {
 	switch {
 	case ref.Active:

@@ -17,7 +17,7 @@ func (p *Prompts) Lock(
 	return p.db.lockedVersion(ctx, by, id, ref)
 }
 
-// lockedVersion locks a template, and reads it with the version that ref names, nil if there is none.
+// lockedVersion locks a template, and reads it with the version that ref names, or nil.
 func (store *Store) lockedVersion(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 ) (*prompt.Template, *prompt.VersionInfo, error) {
@@ -172,7 +172,7 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 	})
 }
 
-// saveVersion writes what differs between a version as it was read and as it is now.
+// saveVersion writes what changed in a version since it was read.
 func (store *Store) saveVersion(ctx context.Context, previous, v *prompt.Version) error {
 	old, err := contentArgs(previous.Content)
 	if err != nil {
@@ -197,7 +197,7 @@ func (store *Store) saveVersion(ctx context.Context, previous, v *prompt.Version
 	return store.saveLabels(ctx, &v.VersionInfo)
 }
 
-// versionInfoWrite writes what may change in a version except its content.
+// versionInfoWrite returns the write of what may change in a version except its content.
 func versionInfoWrite(v *prompt.VersionInfo) db.Write {
 	return db.Write{Query: `UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?,
 		revision = ?, updated_at = ? WHERE id = ? AND template_id = ?`,
@@ -205,7 +205,7 @@ func versionInfoWrite(v *prompt.VersionInfo) db.Write {
 			v.Template}}
 }
 
-// deleteVersion deletes a version of t, and counts the others.
+// deleteVersion deletes a version, and sets t's counts of the others.
 func (store *Store) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.VersionInfo) error {
 	if _, err := store.Exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID,
 		v.Template); err != nil {
@@ -234,7 +234,7 @@ type summaryRow struct {
 	LatestNumber int              `db:"latest_number"`
 }
 
-// labels reads the labels of a template.
+// labels reads a template's labels.
 func (store *Store) labels(ctx context.Context, ws identity.WorkspaceID, id prompt.ID) (prompt.Labels, error) {
 	var rows []struct {
 		Label   string           `db:"label"`

@@ -10,9 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// Visible implements ports.PromptLists. Each reason to see a template is a branch of its own, on an index that begins
-// with what the reason is about: a member who may see thirty of a hundred thousand templates reads about thirty rows.
-// No index serves the filters and shares of folders: the number of rows that they filter out is bounded in each branch.
+// Visible implements ports.PromptLists. Each reason to see a template is a separate branch, on an index that begins
+// with the reason's column: a member who may see thirty of a hundred thousand templates reads about thirty rows. No
+// index serves filters and folder shares: the number of rows that they filter out is bounded in each branch.
 func (l *Lists) Visible(
 	ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
 ) (prompt.Page, error) {
@@ -150,8 +150,8 @@ func filtered(conditions *db.Conditions, f prompt.Filter) {
 	}
 }
 
-// SeenBy adds the condition that by sees a template, for a statement that reads templates in another order than that
-// of their ids.
+// SeenBy adds the condition that by sees a template t, for a statement that does not read templates in the order of
+// ids.
 func SeenBy(conditions *db.Conditions, by identity.Actor) {
 	if by.Role >= identity.Admin {
 		return
@@ -168,7 +168,7 @@ func SeenBy(conditions *db.Conditions, by identity.Actor) {
 	conditions.When(true, `(`+condition+`)`, args...)
 }
 
-// byName is Visible in the order of names. It examines as many templates at most as a filtered page.
+// byName is Visible in the order of names. It examines at most as many templates as a filtered page.
 func (l *Lists) byName(ctx context.Context, by identity.Actor, f prompt.Filter,
 	q page.Query) (prompt.Page, error) {
 	conditions := db.NewConditions(`t.workspace_id = ? AND t.deleted_at = 0 AND t.name_key > ?`, by.Workspace, q.After)
@@ -222,8 +222,8 @@ func (l *Lists) Outline(ctx context.Context, by identity.Actor, folder string,
 	return entries, nil
 }
 
-// floor returns where a page of templates has to end that are filtered, by a filter or by the folders that are shared
-// with by.
+// floor returns the id at which a page has to end that is filtered, by a filter or by the folders that are shared with
+// by.
 func (l *Lists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query,
 	inFolders bool) (string, error) {
 	if !f.Narrows() && !inFolders {
@@ -241,7 +241,8 @@ func (l *Lists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q
 	shares := db.NewConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
 	shares.PageBounds(`s.template_id`, q.After, "")
 	branches := []db.Branch{
-		branch(`t.owner_id = ?`, by.User), branch(`t.visibility = 'workspace'`), {From: `prompt_shares s`, ID: `s.template_id`, Where: shares},
+		branch(`t.owner_id = ?`, by.User), branch(`t.visibility = 'workspace'`),
+		{From: `prompt_shares s`, ID: `s.template_id`, Where: shares},
 	}
 	if by.Grouped {
 		shares = sharesOfGroups(by)

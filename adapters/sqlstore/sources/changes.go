@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Changes keeps hashes of rows, and what comparisons found.
+// Changes stores hashes of rows, and the changes that comparisons found.
 type Changes struct{ db *Store }
 
 var _ ports.SourceChanges = (*Changes)(nil)
@@ -42,6 +42,7 @@ func (s *Changes) Tracked(
 	return s.db.tracked(ctx, id)
 }
 
+// tracked returns the tracked rows of a source, which are empty before the first comparison.
 func (store *Store) tracked(ctx context.Context, id source.ID) (*source.Tracked, error) {
 	var r struct {
 		Mapped  string `db:"mapped"`
@@ -71,8 +72,8 @@ func (store *Store) tracked(ctx context.Context, id source.ID) (*source.Tracked,
 	return t, nil
 }
 
-// encodeRemoved returns the rows that are known to be removed: after which comparison they are known, the last
-// comparison, and each with its comparison.
+// encodeRemoved returns the stored form of removed rows: the comparison since which they are tracked, the last
+// comparison, and each row with its comparison.
 func encodeRemoved(t *source.Tracked) []byte {
 	out := make([]byte, 0, removedHead+len(t.Removed)*removedBytes)
 	out = binary.BigEndian.AppendUint32(out, t.RemovedAfter)
@@ -83,8 +84,8 @@ func encodeRemoved(t *source.Tracked) []byte {
 	return out
 }
 
-// decodeRemoved is the inverse of encodeRemoved. If another comparison was the last one, a version of Atrium that knows
-// no removed rows made it: then they are known only from now on.
+// decodeRemoved is the inverse of encodeRemoved. If another comparison was the last one, a release that does not track
+// removed rows made it: then they are tracked from now on.
 func decodeRemoved(t *source.Tracked, encoded []byte) {
 	if len(encoded) < removedHead || binary.BigEndian.Uint32(encoded[4:]) != t.Number {
 		t.RemovedAfter = t.Number

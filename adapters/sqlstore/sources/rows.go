@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
+// sourceChanging are the columns of a source that may change, in the order of sourceValues.
 var sourceChanging = []string{
 	"name", "url", "tab", "header_row", "charset", "delimiter", "locale", "connection_id", "table_schema", "table_name",
 	"place", "columns", "columns_total", "mapping", "transforms", "change_key",
@@ -72,7 +72,7 @@ type sourceRow struct {
 	UpdatedAt        int64                `db:"updated_at"`
 }
 
-// The parts of a source as they are stored in JSON: types with tags, since the domain's types have none.
+// The JSON columns of a source need types with tags: the domain's types are without.
 type (
 	headerRow struct {
 		Name   string      `json:"name"`
@@ -98,7 +98,7 @@ func (r *sourceRow) source() (*source.Source, error) {
 	return s, r.fill(s)
 }
 
-// fill sets s, which is empty.
+// fill sets all fields of s.
 func (r *sourceRow) fill(s *source.Source) (err error) {
 	*s = source.Source{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Name: r.Name,
@@ -133,7 +133,7 @@ func (r *sourceRow) fill(s *source.Source) (err error) {
 	return err
 }
 
-// headers reads the columns of a source.
+// headers decodes a source's columns.
 func headers(array string) ([]column.Header, error) {
 	const begin = `{"name":`
 	list, s := make([]column.Header, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
@@ -155,7 +155,7 @@ func headers(array string) ([]column.Header, error) {
 	return list, nil
 }
 
-// pairs reads the mapping of a source.
+// pairs decodes a source's mapping.
 func pairs(array string) ([]source.Pair, error) {
 	const begin = `{"field":`
 	list, s := make([]source.Pair, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
@@ -174,7 +174,7 @@ func pairs(array string) ([]source.Pair, error) {
 	return list, nil
 }
 
-// sourceValues are the values of sourceChanging.
+// sourceValues returns the values of sourceChanging.
 func sourceValues(s *source.Source) ([]any, error) {
 	columns, err := db.EncodeList(s.Columns, func(h column.Header) headerRow { return headerRow(h) })
 	if err != nil {

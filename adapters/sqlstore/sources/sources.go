@@ -22,7 +22,7 @@ var _ ports.Sources = (*Sources)(nil)
 // sourcesPlace allows one source of each type at each location.
 const sourcesPlace = "sources_place"
 
-// maxMemory is how many column names are stored for each type of a workspace.
+// maxMemory is the number of column names that are stored for each type in a workspace.
 const maxMemory = 2000
 
 // Add implements ports.Sources.
@@ -56,7 +56,7 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 	})
 }
 
-// keepLearnt adds the names that s has learnt to the memory of its workspace, and stores its events.
+// keepLearnt adds the names that s has learnt to its workspace's memory, and stores its events.
 func (store *Store) keepLearnt(ctx context.Context, s *source.Source) error {
 	// In the same order everywhere, to prevent deadlocks.
 	for _, name := range slices.Sorted(maps.Keys(s.Learnt)) {
@@ -171,7 +171,7 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, co
 	})
 }
 
-// changeSource changes a source that is locked, and saves what changed.
+// changeSource changes a locked source, and saves it if it changed.
 func (store *Store) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
 	store.DeclareChange(s.Workspace) // a refresh without a difference records no event
 	previous, err := sourceValues(s)

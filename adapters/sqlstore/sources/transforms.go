@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// transformRow is the transformation of a mapped column as it is kept in JSON. It names its pair, because a binary
-// without transformations can change the mapping beside it.
+// transformRow is the stored form of a mapped column's transformation. It names its pair, because a release without
+// transformations can change the mapping beside it.
 type transformRow struct {
 	Field         string            `json:"field"`
 	Column        string            `json:"column"`
@@ -22,7 +22,7 @@ type transformRow struct {
 	Decimal       string            `json:"decimal,omitempty"`
 }
 
-// transformsOf writes the transformations of a mapping.
+// transformsOf encodes a mapping's transformations.
 func transformsOf(pairs []source.Pair) (string, error) {
 	var transformed []source.Pair
 	for _, p := range pairs {
@@ -44,7 +44,7 @@ func transformsOf(pairs []source.Pair) (string, error) {
 	})
 }
 
-// addTransforms adds the transformations that transformsOf wrote to the pairs that they are of.
+// addTransforms sets the transformations that transformsOf encoded on their pairs.
 func addTransforms(pairs []source.Pair, text string) error {
 	rows, err := db.DecodeList(text, func(r transformRow) transformRow { return r })
 	for _, r := range rows {

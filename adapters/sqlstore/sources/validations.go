@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Validations keeps the last validation of each data source.
+// Validations stores the last validation of each data source.
 type Validations struct{ db *Store }
 
 var _ ports.SourceValidations = (*Validations)(nil)
@@ -30,7 +30,7 @@ type validationRow struct {
 	Fields      []byte                 `db:"fields"`
 }
 
-// The parts of a validation as they are kept in JSON.
+// The JSON columns of a validation.
 type (
 	fieldReportRow struct {
 		Field   string                 `json:"field"`
@@ -101,7 +101,7 @@ func (s *Validations) UpdateValidation(ctx context.Context, ws identity.Workspac
 	return v, nil
 }
 
-// validation returns the last validation of a source; a zero one if there is none.
+// validation returns a source's last validation, or the zero value.
 func (store *Store) validation(ctx context.Context, id source.ID) (*source.Validation, error) {
 	var r validationRow
 	found, err := store.Get(ctx, &r, `SELECT state, of_revision, requested_at, updated_at, started_at, ended_at, rows_read,

@@ -29,7 +29,7 @@ var _ ports.WebhookQueue = (*Queue)(nil)
 func NewQueue(d *db.DB, enqueue Enqueue) *Queue { return &Queue{NewStore(d), enqueue} }
 
 // Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed. While an
-// endpoint is leased, due_at is the end of the lease, unless something has made it due.
+// endpoint is leased, due_at is the lease's expiry, unless the endpoint has become due.
 func (s *Queue) Take(ctx context.Context, now time.Time, lease time.Duration, n int,
 	exceptions []identity.OrgID) (endpoints []webhook.Endpoint, err error) {
 	free := `enabled AND due_at <= ? AND leased_until < ` + s.db.Dialect.Now
@@ -91,7 +91,7 @@ func (s *Queue) Queue(ctx context.Context, e *webhook.Endpoint, all []webhook.De
 	return s.db.inTx(ctx, func(tx *Store) error {
 		count, err := tx.Exec(ctx, `UPDATE webhooks SET place = ? WHERE id = ? AND place = ?
 			AND leased_until = ?`, place, e.ID, e.Place, db.Micros(e.LeasedUntil))
-		if err != nil || count == 0 { // leased by another node, or enabled again meanwhile, which has set the place
+		if err != nil || count == 0 { // leased by another node, or disabled and enabled again, which has set the place
 			return err
 		}
 		for i := range all {
@@ -110,7 +110,7 @@ func (s *Queue) Pending(ctx context.Context, endpoint webhook.ID) (n int, err er
 	return n, err
 }
 
-// isFirst is the condition that there is no earlier pending delivery about the same subject.
+// isFirst is the condition that no earlier delivery about the same subject is pending.
 const isFirst = `NOT EXISTS (SELECT 1 FROM webhook_deliveries o WHERE o.webhook_id = t.webhook_id
 	AND o.subject = t.subject AND o.state = 'pending' AND o.seq < t.seq)`
 
@@ -156,8 +156,8 @@ func wakeNext(endpoint webhook.ID, subject string, now time.Time) db.Write {
 		ORDER BY o.seq LIMIT 1)`, Args: []any{db.Micros(now), int64(never), endpoint, subject}}
 }
 
-// wakeWaiting makes deliveries due that wait for one that no longer exists. The previous release does not wake them,
-// and deliveries are removed when they are older than webhook.KeptFor.
+// wakeWaiting makes deliveries due that wait for a delivery that no longer exists: it was older than webhook.KeptFor,
+// or the previous release, which wakes none, finished it.
 func (store *Store) wakeWaiting(ctx context.Context, now time.Time) error {
 	if err := store.InBatches(ctx, `UPDATE webhook_deliveries SET due_at = ? WHERE id IN (SELECT t.id
 		FROM webhooks w CROSS JOIN webhook_deliveries t
@@ -201,7 +201,7 @@ func (s *Queue) Settle(ctx context.Context, by identity.Actor, lease *webhook.En
 	return e, err
 }
 
-// Release implements ports.WebhookQueue. An event that was linked meanwhile has made the endpoint due earlier.
+// Release implements ports.WebhookQueue. An event that was linked during the lease has made the endpoint due earlier.
 func (s *Queue) Release(ctx context.Context, e *webhook.Endpoint, due time.Time) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		var row struct {
@@ -230,8 +230,8 @@ func (s *Queue) Release(ctx context.Context, e *webhook.Endpoint, due time.Time)
 	})
 }
 
-// Wake returns the write that makes the endpoints of a workspace due that can get its new events. Failing
-// endpoints are tried at their scheduled time, if they have one.
+// Wake returns the write that makes due the workspace's endpoints that can get its new events. Failing endpoints are
+// tried at their scheduled time, if they have one.
 func Wake(ws identity.WorkspaceID, now time.Time) db.Write {
 	return db.Write{Query: `UPDATE webhooks SET due_at = ? WHERE workspace_id = ? AND enabled
 		AND (due_at > ? OR due_at = leased_until) AND (failures < ? OR due_at = ?)`,

@@ -80,7 +80,7 @@ func endpointsOf(rows []endpointRow) ([]webhook.Endpoint, error) {
 	return found, nil
 }
 
-// endpointArgs returns the values of the columns that change, in the order of saveEndpoint.
+// endpointArgs returns the values of the columns that may change, in the order of saveEndpoint.
 func endpointArgs(e *webhook.Endpoint) ([]any, error) {
 	events, err := json.Marshal(e.Events)
 	if err != nil {
@@ -217,7 +217,7 @@ func (store *Store) saveEndpoint(ctx context.Context, e *webhook.Endpoint) error
 	return store.Record(ctx, e.RecordedAt(e.Revision, string(e.ID)))
 }
 
-// makeDue makes an endpoint due at a time, unless it is already due earlier.
+// makeDue makes an endpoint due at a time, unless it is due earlier.
 func (store *Store) makeDue(ctx context.Context, id webhook.ID, moment time.Time) error {
 	_, err := store.Exec(ctx, `UPDATE webhooks SET due_at = ? WHERE id = ? AND (due_at > ? OR due_at = leased_until)`,
 		db.Micros(moment), id, db.Micros(moment))
@@ -259,7 +259,7 @@ func (r *deliveryRow) delivery() webhook.Delivery {
 	return d
 }
 
-// ofWorkspace is the condition that a delivery is of a webhook of a workspace.
+// ofWorkspace is the condition that a delivery belongs to a webhook in a workspace.
 const ofWorkspace = `EXISTS (SELECT 1 FROM webhooks w WHERE w.id = t.webhook_id AND w.workspace_id = ?)`
 
 // Deliveries implements ports.Webhooks.
@@ -343,7 +343,7 @@ func (s *Webhooks) Replay(ctx context.Context, ws identity.WorkspaceID, endpoint
 	return count, err
 }
 
-// insertDelivery returns the write of a delivery, which waits while there is an earlier one about the same subject.
+// insertDelivery returns the write of a delivery, which waits for earlier pending ones about the same subject.
 func insertDelivery(endpoint webhook.ID, d *webhook.Delivery, conflict string) db.Write {
 	return db.Write{Query: `INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts,
 		due_at, status, failure, answer, took, created_at, attempted_at)
