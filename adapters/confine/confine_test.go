@@ -80,7 +80,7 @@ var jobs = map[string]func(context.Context, json.RawMessage) (any, error){
 			kept = kept[:0]
 		}
 	},
-	"wait": func(ctx context.Context, _ json.RawMessage) (any, error) { time.Sleep(time.Hour); return nil, nil },
+	"wait": func(ctx context.Context, _ json.RawMessage) (any, error) { select {} },
 	"obey": func(ctx context.Context, _ json.RawMessage) (any, error) {
 		<-ctx.Done()
 		return ctx.Err().Error(), nil
@@ -301,11 +301,7 @@ func TestRun(t *testing.T) {
 		defer hanging.Wait()
 		defer cancel()
 		var pid int
-		for begun := time.Now(); len(childrenOf(t, os.Getpid())) < 2; time.Sleep(10 * time.Millisecond) {
-			if time.Since(begun) > proof.Patience {
-				t.Fatal("they do not run")
-			}
-		}
+		proof.Eventually(t, "two run", func() bool { return len(childrenOf(t, os.Getpid())) >= 2 })
 		for range 3 {
 			if err := r.Run(t.Context(), "wsp_2", "pid", proof.Patience, 1, &pid); err != nil {
 				t.Error(err)
@@ -324,11 +320,7 @@ func TestRun(t *testing.T) {
 			require.NoError(t, fresh.Run(t.Context(), "wsp_1", "is warm", time.Hour, 1, &warm))
 			return warm
 		}
-		for begun := time.Now(); !isWarm(); time.Sleep(10 * time.Millisecond) { // it has not yet waited
-			if time.Since(begun) > proof.Patience {
-				t.Fatal("none is warm")
-			}
-		}
+		proof.Eventually(t, "a child has waited", isWarm)
 	})
 
 	t.Run("a child that died while it waited is replaced", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package confine_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -8,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -22,12 +22,8 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
 		t.Fatal(err)
 	}
-	var children []int
-	for begun := time.Now(); len(children) == 0; time.Sleep(time.Millisecond) {
-		if children = childrenOf(t, cmd.Process.Pid); time.Since(begun) > proof.Patience {
-			t.Fatal("there is no child")
-		}
-	}
+	children := proof.Await(t, "there is a child", func() []int { return childrenOf(t, cmd.Process.Pid) },
+		func(children []int) bool { return len(children) > 0 })
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, pid := range children {
@@ -37,11 +33,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 
 func dead(t *testing.T, pid int) {
 	t.Helper()
-	for begun := time.Now(); alive(pid); time.Sleep(time.Millisecond) {
-		if time.Since(begun) > proof.Patience {
-			t.Fatalf("%d is alive", pid)
-		}
-	}
+	proof.Eventually(t, fmt.Sprint("the end of ", pid), func() bool { return !alive(pid) })
 }
 
 // alive reports whether a process runs. A zombie does not.

@@ -92,8 +92,7 @@ func outlive(context.Context, json.RawMessage) (any, error) {
 	signal.Ignore()
 	_, _ = os.StartProcess("/bin/sleep", []string{sleeper(os.Getppid()), "600"},
 		&os.ProcAttr{Files: []*os.File{nil, os.Stdout}})
-	time.Sleep(time.Hour)
-	return nil, nil
+	select {}
 }
 
 // sleeper is the name of what the child of a server starts.
@@ -360,15 +359,8 @@ func TestNothingOutlivesAJob(t *testing.T) {
 			if report.Error != ports.ErrJobTimeout.Error() {
 				t.Errorf("error = %q", report.Error)
 			}
-			for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-				left := sleepers(t, parent.Pid)
-				if len(left) == 0 {
-					break
-				}
-				if time.Since(begun) > proof.Patience {
-					t.Fatalf("%v live on", left)
-				}
-			}
+			proof.Await(t, "nothing lives on", func() []string { return sleepers(t, parent.Pid) },
+				func(left []string) bool { return len(left) == 0 })
 		})
 	}
 }

@@ -43,11 +43,7 @@ func TestDial(t *testing.T) {
 				netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)})
 		require.NoError(t, err)
 		c.Close()
-		for begun := time.Now(); accepted.Load() != 1; time.Sleep(time.Millisecond) {
-			if time.Since(begun) > proof.Patience {
-				t.Fatal("no connection came")
-			}
-		}
+		proof.Eventually(t, "a connection", func() bool { return accepted.Load() == 1 })
 	})
 	t.Run("a context that has ended ends it", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -261,12 +261,7 @@ func TestTheTimeOfAMail(t *testing.T) {
 				server.Answer(verb, "554 no")
 			}
 			_ = mailer(t, server, config(server, "")).Send(t.Context(), invitation)
-			for wait := time.Now(); server.Open() > 0; time.Sleep(time.Millisecond) {
-				if time.Since(wait) > proof.Patience {
-					t.Errorf("%q: %d connections are open", verb, server.Open())
-					break
-				}
-			}
+			proof.Eventually(t, "no connection is open after "+verb, func() bool { return server.Open() == 0 })
 		}
 	})
 }

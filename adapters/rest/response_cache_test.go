@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,93 +64,77 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 		time.Sleep(time.Second)
 		get(h, path)
 	}
-	for _, tt := range []struct {
-		name  string
-		then  func(h *env)
-		reads int
-	}{
-		{"requested again", func(h *env) { get(h, path) }, 1},
-		{"requested with HEAD", func(h *env) { h.call("HEAD", path, "") }, 1},
-		{"after a change", func(h *env) { h.changes.generation++; get(h, path) }, 2},
-		{"while a change is being stored", func(h *env) { h.changes.pending = true; get(h, path) }, 2},
-		{"just before a second has passed", func(h *env) { time.Sleep(time.Second - 1); get(h, path) }, 1},
-		{"after a second", func(h *env) { time.Sleep(time.Second); get(h, path) }, 2},
-		{"after a second, while looks find no change", func(h *env) {
-			cached(h)
-			time.Sleep(time.Second)
-			get(h, path)
-		}, 2}, // the first read was before the looks
-		{"for minutes, while looks find no change", func(h *env) {
-			cached(h)
-			for range 300 {
+	check := func(name string, reads int, then func(h *env)) {
+		t.Run(name, func(t *testing.T) {
+			read(t, func(h *env, got *int) {
 				get(h, path)
-				time.Sleep(time.Second)
-			}
-		}, 2},
-		{"for more than ten minutes", func(h *env) {
-			cached(h)
-			for range 700 {
-				time.Sleep(time.Second)
-				get(h, path)
-			}
-		}, 3},
-		{"within a second after a look found a change", func(h *env) { h.changes.observed++; get(h, path) }, 1},
-		{"more than a second after a look found a change", func(h *env) {
-			cached(h)
-			h.changes.observed++
-			time.Sleep(time.Second)
-			get(h, path)
-		}, 3},
-		{"more than a second without a look", func(h *env) {
-			cached(h)
-			h.changes.current = false
-			time.Sleep(time.Second)
-			get(h, path)
-		}, 3},
-		{"for more than a second, by a request that waited before its read", func(h *env) {
-			h.Now = func() time.Time { return server.Now().Add(-2 * time.Second) }
-			cached(h)
-			time.Sleep(time.Second)
-			get(h, path)
-		}, 3},
-		{"after a change, while looks find none", func(h *env) { cached(h); h.changes.generation++; get(h, path) }, 3},
-		{"for another version", func(h *env) { get(h, strings.Replace(path, "active", "latest", 1)) }, 2},
-		{"with Cache-Control: no-cache", func(h *env) { get(h, path, "Cache-Control: no-cache"); get(h, path) }, 2},
-		{"after it is gone", func(h *env) {
-			h.changes.generation = 99
-			for range 2 { // a refusal is not cached
-				if w := h.call("GET", path, ""); w.Code != http.StatusNotFound {
-					t.Errorf("%d %s", w.Code, w.Body)
-				}
-			}
-		}, 3},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			read(t, func(h *env, reads *int) {
-				get(h, path)
-				tt.then(h)
-				if *reads != tt.reads {
-					t.Errorf("%d reads, want %d", *reads, tt.reads)
+				then(h)
+				if *got != reads {
+					t.Errorf("%d reads, want %d", *got, reads)
 				}
 			})
 		})
 	}
+	check("requested again", 1, func(h *env) { get(h, path) })
+	check("requested with HEAD", 1, func(h *env) { h.call("HEAD", path, "") })
+	check("after a change", 2, func(h *env) { h.changes.generation++; get(h, path) })
+	check("while a change is being stored", 2, func(h *env) { h.changes.pending = true; get(h, path) })
+	check("just before a second has passed", 1, func(h *env) { time.Sleep(time.Second - 1); get(h, path) })
+	check("after a second", 2, func(h *env) { time.Sleep(time.Second); get(h, path) })
+	check("after a second, while looks find no change", 2, func(h *env) {
+		cached(h)
+		time.Sleep(time.Second)
+		get(h, path)
+	}) // the first read was before the looks
+	check("for minutes, while looks find no change", 2, func(h *env) {
+		cached(h)
+		for range 300 {
+			get(h, path)
+			time.Sleep(time.Second)
+		}
+	})
+	check("for more than ten minutes", 3, func(h *env) {
+		cached(h)
+		for range 700 {
+			time.Sleep(time.Second)
+			get(h, path)
+		}
+	})
+	check("within a second after a look found a change", 1, func(h *env) { h.changes.observed++; get(h, path) })
+	check("more than a second after a look found a change", 3, func(h *env) {
+		cached(h)
+		h.changes.observed++
+		time.Sleep(time.Second)
+		get(h, path)
+	})
+	check("more than a second without a look", 3, func(h *env) {
+		cached(h)
+		h.changes.current = false
+		time.Sleep(time.Second)
+		get(h, path)
+	})
+	check("for more than a second, by a request that waited before its read", 3, func(h *env) {
+		h.Now = func() time.Time { return server.Now().Add(-2 * time.Second) }
+		cached(h)
+		time.Sleep(time.Second)
+		get(h, path)
+	})
+	check("after a change, while looks find none", 3, func(h *env) { cached(h); h.changes.generation++; get(h, path) })
+	check("for another version", 2, func(h *env) { get(h, strings.Replace(path, "active", "latest", 1)) })
+	check("with Cache-Control: no-cache", 2, func(h *env) { get(h, path, "Cache-Control: no-cache"); get(h, path) })
+	check("after it is gone", 3, func(h *env) {
+		h.changes.generation = 99
+		for range 2 { // a refusal is not cached
+			if w := h.call("GET", path, ""); w.Code != http.StatusNotFound {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		}
+	})
 }
 
 func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		then    func(h *env)
-		reads   int
-		failing string
-	}{
-		{"requested again", func(*env) {}, 1, `"failing_webhooks":1`},
-		{"after a change", func(h *env) { h.changes.generation++ }, 2, `"failing_webhooks":2`},
-		{"while a change is being stored", func(h *env) { h.changes.pending = true }, 2, `"failing_webhooks":2`},
-		{"just before a second has passed", func(*env) { time.Sleep(time.Second - 1) }, 1, `"failing_webhooks":1`},
-		{"after a second", func(*env) { time.Sleep(time.Second) }, 2, `"failing_webhooks":2`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	check := func(name string, want int, then func(h *env)) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, reads := newEnv(t), 0
 				h.unchecked = true
@@ -159,15 +144,20 @@ func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testin
 						return slices.Repeat([]webhook.Endpoint{{FailureNotified: true}}, reads), nil
 					})
 				h.call("GET", "/api/me", "")
-				tt.then(h)
+				then(h)
 				w := h.call("GET", "/api/me", "")
-				if !strings.Contains(w.Body.String(), tt.failing) || reads != tt.reads {
-					t.Errorf("%d reads, want %d: %d %s", reads, tt.reads, w.Code, w.Body)
+				if !strings.Contains(w.Body.String(), fmt.Sprintf(`"failing_webhooks":%d`, want)) || reads != want {
+					t.Errorf("%d reads, want %d: %d %s", reads, want, w.Code, w.Body)
 				}
-				if h.call("GET", "/api/me", "", "Cache-Control: no-cache"); reads != tt.reads+1 {
+				if h.call("GET", "/api/me", "", "Cache-Control: no-cache"); reads != want+1 {
 					t.Error("no-cache did not read the database")
 				}
 			})
 		})
 	}
+	check("requested again", 1, func(*env) {})
+	check("after a change", 2, func(h *env) { h.changes.generation++ })
+	check("while a change is being stored", 2, func(h *env) { h.changes.pending = true })
+	check("just before a second has passed", 1, func(*env) { time.Sleep(time.Second - 1) })
+	check("after a second", 2, func(*env) { time.Sleep(time.Second) })
 }

@@ -3,6 +3,9 @@ package sqlstore_test
 import (
 	"database/sql"
 	"reflect"
+	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -132,9 +135,44 @@ func adapterBy(t *testing.T, url string, open opener) contract.Adapter {
 		WebhookQueue: func() ports.WebhookQueue {
 			return sqlstore.NewWebhookQueue(open(t, url, sealer))
 		},
+		Waiting: waiting(t, url),
 	}
 	a.Orgs[0], a.Orgs[1] = ids["one"], ids["two"]
 	return a
+}
+
+// waiting returns a function that reports whether a transaction waits for another one: for a lock of PostgreSQL, or for
+// SQLite's only writer, which only the stacks of the goroutines show.
+func waiting(t *testing.T, url string) func() bool {
+	t.Helper()
+	if strings.HasPrefix(url, "sqlite:") {
+		return func() bool { return slices.ContainsFunc(goroutines(), waitsForWriter) }
+	}
+	db := databases.Raw(t, url)
+	return func() (found bool) {
+		require.NoError(t, db.QueryRow(`SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&found))
+		return found
+	}
+}
+
+func goroutines() []runtime.StackRecord {
+	for all := make([]runtime.StackRecord, 1000); ; all = make([]runtime.StackRecord, 2*len(all)) {
+		if n, ok := runtime.GoroutineProfile(all); ok {
+			return all[:n]
+		}
+	}
+}
+
+// waitsForWriter reports whether a goroutine waits in the function that gives transactions their turns.
+func waitsForWriter(r runtime.StackRecord) bool {
+	frames := runtime.CallersFrames(r.Stack())
+	for frame, more := frames.Next(); more; frame, more = frames.Next() {
+		if !strings.HasPrefix(frame.Function, "runtime.") {
+			return strings.HasSuffix(frame.Function, ".(*groupCommit).run")
+		}
+	}
+	return false
 }
 
 func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.Store {

@@ -56,15 +56,8 @@ func TestPgBouncer(t *testing.T) {
 				}
 			}()
 		}
-		for late := time.Now().Add(proof.Patience); ; time.Sleep(time.Millisecond) {
-			err := db.Ready(t.Context())
-			if errors.Is(err, engine.ErrPooledByTransaction) {
-				return
-			}
-			if time.Now().After(late) {
-				t.Fatalf("Ready = %v", err)
-			}
-		}
+		proof.Await(t, "Ready notices it", func() error { return db.Ready(t.Context()) },
+			func(err error) bool { return errors.Is(err, engine.ErrPooledByTransaction) })
 	})
 }
 

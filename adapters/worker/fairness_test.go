@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -68,11 +69,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		p := job.Policy{Limit: soon, Attempts: 1}
 		table := worker.Table{refresh: {Policy: p, Do: work}, events: {Policy: p, Do: work}}
 		stop := run(t, jobs.NewQueue(db.DB), table)
-		await(t, "as many hang as may", func() {
-			for most.Load() < job.PerWorkspace {
-				time.Sleep(time.Millisecond)
-			}
-		})
+		proof.Eventually(t, "as many hang as may", func() bool { return most.Load() >= job.PerWorkspace })
 		enqueue(ids["victim"], "wsp_victim", events, "paid")
 		enqueue(ids["victim"], "wsp_victim", refresh, "refreshed")
 		await(t, "the jobs of others have run", func() { <-done; <-done })
@@ -83,11 +80,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		for i := range 20 {
 			enqueue(ids["busy"], identity.WorkspaceID(fmt.Sprint("wsp_", i)), refresh, "hangs")
 		}
-		await(t, "they hang", func() {
-			for most.Load() < 7 {
-				time.Sleep(time.Millisecond)
-			}
-		})
+		proof.Eventually(t, "they hang", func() bool { return most.Load() >= 7 })
 		enqueue(ids["victim"], "wsp_victim", events, "paid again")
 		await(t, "a payment's job has run", func() { <-done })
 		if most.Load() != 7 {

@@ -4,11 +4,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestAKeyThatIsTypedIsNotShown(t *testing.T) {
@@ -24,15 +24,10 @@ func TestAKeyThatIsTypedIsNotShown(t *testing.T) {
 		}
 		read <- got
 	}()
-	for late := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	proof.Eventually(t, "the terminal does not show what is typed", func() bool {
 		mode, err := unix.IoctlGetTermios(int(terminal.TTY.Fd()), unix.TCGETS)
-		if err == nil && mode.Lflag&unix.ECHO == 0 {
-			break
-		}
-		if time.Now().After(late) {
-			t.Fatalf("the terminal still shows what is typed: %+v, %v", mode, err)
-		}
-	}
+		return err == nil && mode.Lflag&unix.ECHO == 0
+	})
 	terminal.Type(t, key+"\n")
 	if got := <-read; got != key {
 		t.Errorf("read %q", got)

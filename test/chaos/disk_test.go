@@ -145,12 +145,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 	l.begin()
 	fill(32 << 10)
-	for late := time.Now().Add(4 * patience); l.refused.Load() < 20; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("the disk does not become full: %d answered, %d refused; %s", l.answered.Load(),
-				l.refused.Load(), n.Output)
-		}
-	}
+	proof.Eventually(t, "the disk is full", func() bool { return l.refused.Load() >= 20 }, n.Output)
 	time.Sleep(proof.Sample(200*time.Millisecond, 5*time.Second))
 	l.readiness(t, http.StatusServiceUnavailable)
 	doctorNames(t, d, "the disk of the database takes no data", "no space left on device")
@@ -213,16 +208,10 @@ func becomesReadOnly(t *testing.T, d *program.Deployment, l *load) {
 // other writes fail.
 func (l *load) readiness(t *testing.T, want int) {
 	t.Helper()
-	for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	proof.Eventually(t, fmt.Sprint("readiness is ", want), func() bool {
 		a, err := l.try("GET", "/api/health/ready", nil)
-		if err == nil && a.status == want {
-			return
-		}
-		if time.Now().After(late) {
-			t.Errorf("ready: %v, %v, want %d", a, err, want)
-			return
-		}
-	}
+		return err == nil && a.status == want
+	})
 }
 
 // doctorNames expects that doctor fails and writes the texts.

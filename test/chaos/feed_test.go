@@ -201,17 +201,11 @@ func (f *feed) check(t *testing.T, d *program.Deployment) {
 	t.Helper()
 	var recorded int64
 	require.NoError(t, d.Open(t).QueryRow(`SELECT COUNT(*) FROM recorded_events`).Scan(&recorded))
-	for late := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	proof.Await(t, fmt.Sprintf("the readers have %d events", recorded), func() int64 {
 		f.mu.Lock()
-		places := f.places
-		f.mu.Unlock()
-		if slices.Min(places[:]) == recorded {
-			break
-		}
-		if time.Now().After(late) {
-			t.Fatalf("the readers are at %d of %d events", places, recorded)
-		}
-	}
+		defer f.mu.Unlock()
+		return slices.Min(f.places[:])
+	}, func(place int64) bool { return place == recorded })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.told) < 20 || slices.Min(f.opened[:]) < 2 {

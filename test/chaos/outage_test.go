@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -69,13 +70,9 @@ func TestATroubledDatabase(t *testing.T) {
 		proxy.Restore()
 	}
 	toPrimary := func() {
-		for late := time.Now().Add(patience); get(t, n.URL+"/api/health/ready") != http.StatusServiceUnavailable; {
-			if time.Now().After(late) {
-				t.Error("the node is ready on a standby")
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		proof.Eventually(t, "the node is not ready on a standby", func() bool {
+			return get(t, n.URL+"/api/health/ready") == http.StatusServiceUnavailable
+		})
 		proxy.Lead(primary)
 	}
 	only503, late := map[int]bool{503: true}, map[int]bool{503: true, 504: true}
@@ -186,18 +183,14 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 // first waits for the first successful write and read.
 func (l *load) first(t *testing.T) {
 	t.Helper()
-	for late := time.Now().Add(patience); ; {
+	proof.Eventually(t, "a client can write and read", func() bool {
 		made, err := l.try("POST", prompts, object{"name": l.name()})
-		if err == nil && made.status == 201 {
-			if a, err := l.try("GET", prompts+"/"+made.id(t), nil); err == nil && a.status == 200 {
-				return
-			}
+		if err != nil || made.status != 201 {
+			return false
 		}
-		if time.Now().After(late) {
-			t.Fatalf("nobody can write: %v, %v", made, err)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		a, err := l.try("GET", prompts+"/"+made.id(t), nil)
+		return err == nil && a.status == 200
+	})
 }
 
 // pulse polls the node's health until the returned function is called. That function returns the 99th percentile
@@ -281,14 +274,10 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 func settles(t *testing.T, n *program.Node, d *program.Deployment, before leftovers) {
 	t.Helper()
 	strangers := before.backends - before.pool // connections that listen for notifications
-	for late := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		now := countLeftovers(t, n, d)
-		if now.goroutines <= before.goroutines+1 && now.backends-now.pool <= max(strangers, 1) {
-			t.Logf("before %+v, after %+v", before, now)
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("it is left over: before %+v, now %+v", before, now)
-		}
-	}
+	after := proof.Await(t, fmt.Sprintf("no more is left over than %+v", before), func() leftovers {
+		return countLeftovers(t, n, d)
+	}, func(now leftovers) bool {
+		return now.goroutines <= before.goroutines+1 && now.backends-now.pool <= max(strangers, 1)
+	})
+	t.Logf("before %+v, after %+v", before, after)
 }

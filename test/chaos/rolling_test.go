@@ -41,11 +41,7 @@ func TestRollingRestartsBehindNginx(t *testing.T) {
 				for i := range c.nodes {
 					c.nodes[i].Stop(t)
 					c.nodes[i] = c.startNode(t, i)
-					for waiting := time.Now(); !isReady(c.nodes[i]); time.Sleep(10 * time.Millisecond) {
-						if time.Since(waiting) > patience {
-							t.Fatalf("a node is not ready; it wrote: %s", c.nodes[i].Output)
-						}
-					}
+					proof.Eventually(t, "a node is ready", func() bool { return isReady(c.nodes[i]) }, c.nodes[i].Output)
 				}
 			}
 			requests.end()

@@ -256,9 +256,10 @@ func TestNoAnswerIsOlderThanItMayBe(t *testing.T) {
 			all.Go(func() { // a node that is stopped most of the time needs a while on a busy machine
 				defer cancel()
 				begun, lasts := time.Now(), proof.Sample(time.Minute, 30*time.Minute)
-				for time.Since(begun) < lasts || (time.Since(begun) < patience && !s.isEnough()) {
-					time.Sleep(10 * time.Millisecond)
-				}
+				proof.Poll(ctx, func() bool {
+					took := time.Since(begun)
+					return took >= lasts && (took >= patience || s.isEnough())
+				})
 			})
 			for _, f := range []func(context.Context){s.write, s.write, s.read, s.read, s.read, s.revoke, s.pause} {
 				all.Go(func() { f(ctx) })

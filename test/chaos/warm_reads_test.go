@@ -126,14 +126,12 @@ func TestWhatIsCachedForLongIsReadFromTablesWhoseChangesAreNoted(t *testing.T) {
 		}
 	}
 	read := map[string]int{}
-	for began := time.Now(); read["prompt_templates"] < times; time.Sleep(100 * time.Millisecond) {
-		if time.Since(began) > proof.Patience {
-			t.Fatalf("PostgreSQL has counted %v", read)
-		}
+	proof.Eventually(t, fmt.Sprint("PostgreSQL has counted ", times, " reads"), func() bool {
 		for table, n := range scans(t, db) {
 			read[table] = n - before[table]
 		}
-	}
+		return read["prompt_templates"] >= times
+	})
 	background := int(4 * time.Since(begun).Seconds()) // no loop of the node reads a table more often
 	isNoted := noted(t, db)
 	isNoted["version_reads"] = true // when a template was last read, which is read with it and not returned

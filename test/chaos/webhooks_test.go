@@ -88,16 +88,11 @@ func (h *hooked) write(n int) {
 func (h *hooked) events(t *testing.T) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
-	for late := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		var waiting int
-		err := h.db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM recorded_events WHERE chain_seq = 0`).Scan(&waiting)
-		if err != nil || time.Now().After(late) {
-			t.Fatalf("%d events have no place: %v", waiting, err)
-		}
-		if waiting == 0 {
-			break
-		}
-	}
+	proof.Await(t, "all events have a place", func() (waiting int) {
+		require.NoError(t, h.db.QueryRowContext(t.Context(),
+			`SELECT COUNT(*) FROM recorded_events WHERE chain_seq = 0`).Scan(&waiting))
+		return waiting
+	}, func(waiting int) bool { return waiting == 0 })
 	rows, err := h.db.QueryContext(t.Context(), `SELECT id, chain_seq FROM events WHERE type LIKE 'prompt_template.%'`)
 	require.NoError(t, err)
 	defer rows.Close()
@@ -147,19 +142,15 @@ func (h *hooked) progress(t *testing.T, n int, of int64) time.Duration {
 	for i, r := range h.to {
 		before[i] = r.known()
 	}
-	for late := begun.Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	proof.Eventually(t, fmt.Sprint(n, " events have arrived at each receiver"), func() bool {
 		ready := true
 		for i, r := range h.to {
 			known := r.known()
 			ready = ready && (known >= before[i]+n || int64(known) >= of)
 		}
-		if ready {
-			return time.Since(begun)
-		}
-		if time.Now().After(late) {
-			t.Fatalf("within %s not even %d events arrived at each receiver", patience, n)
-		}
-	}
+		return ready
+	})
+	return time.Since(begun)
 }
 
 // TestEveryWebhookArrivesAlthoughTheServerIsKilled kills the server while it delivers events to three receivers, a

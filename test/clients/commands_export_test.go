@@ -3,6 +3,7 @@ package clients
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -103,12 +104,16 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	}
 	awaitHeld := func(want ...string) {
 		t.Helper()
-		for until := time.Now().Add(proof.Patience); !slices.Equal(held(), want); time.Sleep(100 * time.Millisecond) {
+		proof.Eventually(t, fmt.Sprintf("the bucket holds %q", want), func() bool {
+			if slices.Equal(held(), want) {
+				return true
+			}
 			out, err := export("the-secret")
-			if err != nil || time.Now().After(until) {
+			if err != nil {
 				t.Fatalf("the bucket holds %q: %v: %s", held(), err, out)
 			}
-		}
+			return false
+		})
 	}
 	create("first")
 	awaitHeld("first")

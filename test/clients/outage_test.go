@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -153,11 +154,11 @@ func TestPromptsFromMemory(t *testing.T) {
 		if got := s.rendered(t, name, long, long, ""); got["text"] != "Hello Ann!" || len(s.requests()) != 0 {
 			t.Errorf("within its time, the prompt is %v", got)
 		}
-		eventually(t, "the new version comes in the background", func() bool {
+		proof.Eventually(t, "the new version comes in the background", func() bool {
 			return s.rendered(t, name, 0.001, long, "")["text"] == "Welcome, Ann!"
 		})
 		s.must(t, command{Name: "promptTemplates.delete", Args: []string{id}})
-		eventually(t, "a deleted prompt is removed from memory", func() bool {
+		proof.Eventually(t, "a deleted prompt is removed from memory", func() bool {
 			return s.prompted(t, name, 0.001, long, "").Error != nil
 		})
 		if r := s.prompted(t, name, 0.001, long, ""); r.Error == nil || r.Error.Code != "prompt_template_not_found" {
@@ -171,7 +172,7 @@ func TestPromptsFromMemory(t *testing.T) {
 		name = s.prompt(t, "Stored {{name}}")
 		s.rendered(t, name, long, long, "")
 		s.breaks(slices.Repeat([]script{{status: 503}}, 1000)...)
-		eventually(t, "after its longest time in an outage, a prompt is replaced by its fallback", func() bool {
+		proof.Eventually(t, "after its longest time in an outage, a prompt is replaced by its fallback", func() bool {
 			return s.rendered(t, name, 0.000001, 0.000001, "Hi {{name}}")["text"] == "Hi Ann"
 		})
 		s.reset()

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -71,11 +70,7 @@ func TestRowsAreStreamed(t *testing.T) {
 			if len(rows) != 2 {
 				t.Errorf("%v", rows)
 			}
-			for until := time.Now().Add(proof.Patience); s.open.Load() > 0; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(until) {
-					t.Fatal("the request is still open")
-				}
-			}
+			proof.Eventually(t, "the request is closed", func() bool { return s.open.Load() == 0 })
 		})
 		t.Run("with an error at the end if rows are missing", func(t *testing.T) {
 			// Not through the proxy, which closes its connections: fetch of Node.js then misses such an end.
@@ -128,16 +123,10 @@ func (s *session) comparesRows(t *testing.T, id string, changes int) {
 		s.must(t, command{Name: "dataSources.update", Args: []string{id}, HasBody: true,
 			Body: object{"change_key": key}})
 	}
-	for until := time.Now().Add(proof.Patience); ; time.Sleep(20 * time.Millisecond) {
-		found := s.must(t, command{Name: "dataSources.changes.list", Args: []string{id},
+	proof.Await(t, fmt.Sprint(changes, " changes"), func() []any {
+		return s.must(t, command{Name: "dataSources.changes.list", Args: []string{id},
 			Options: callOptions{All: true}}).Value.([]any)
-		if len(found) == changes {
-			return
-		}
-		if time.Now().After(until) {
-			t.Fatalf("the changes are %v, want %d", found, changes)
-		}
-	}
+	}, func(found []any) bool { return len(found) == changes })
 }
 
 func last(all []seen) seen { return all[len(all)-1] }

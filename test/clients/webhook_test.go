@@ -13,23 +13,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
-	"github.com/atrium-hq/atrium/test/internal/program"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
-
-// eventually waits for something that happens in the background.
-func eventually(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for late := time.Now().Add(program.Patience); !happened(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatal("it has not happened: " + what)
-		}
-	}
-}
 
 // TestVerifyWebhook signs as the Standard Webhooks specification describes. The first signature is the example of its
 // reference libraries.

@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestAProgramReadsWhatRunsAChat(t *testing.T) {
@@ -49,12 +51,8 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 			ann.get(t, chat+"/runtime") // an editor's reading is one of an application, whatever the credential
 			// The test above had the first version twice and once unchanged.
 			want := []string{"4", "1", "3"}
-			for begun := time.Now(); !slices.Equal(ann.get(t, prompt+"/reads").each(t, "reads"), want); time.Sleep(
-				50 * time.Millisecond) {
-				if time.Since(begun) > patience {
-					t.Fatalf("%q was read: %s", want, ann.get(t, prompt+"/reads"))
-				}
-			}
+			proof.Await(t, fmt.Sprintf("%q reads", want), func() *answer { return ann.get(t, prompt+"/reads") },
+				func(reads *answer) bool { return slices.Equal(reads.each(t, "reads"), want) })
 		})
 		t.Run("latest is the latest released version for every author of a chat", func(t *testing.T) {
 			own := templates + "/" + ann.create(t, templates, object{"name": "drafts", "type": "text",

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func init() {
@@ -118,14 +120,11 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 			today := time.Now().UTC().Format(time.DateOnly)
 			want := map[string]string{"sessions": "1", "messages": "3", "refusals": "1",
 				"data.0.origin": "https://evil.example", "data.1.origin": shop, "data.1.date": today}
-			var used *answer
-			for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-				used = admin.get(t, e.path+"/usage?from="+today+"&to="+today)
-				if used.at("sessions")+used.at("messages")+used.at("refusals") == "131" || time.Now().After(end) {
-					break
-				}
-			}
-			used.has(t, want)
+			proof.Await(t, "all are counted", func() *answer {
+				return admin.get(t, e.path+"/usage?from="+today+"&to="+today)
+			}, func(used *answer) bool {
+				return used.at("sessions")+used.at("messages")+used.at("refusals") == "131"
+			}).has(t, want)
 			admin.do(t, "GET", e.path+"/usage?from=2026-01-02&to=2026-01-01", nil).problem(t, 400, "invalid_parameter")
 		})
 		t.Run("a copy is a draft of the caller", func(t *testing.T) {

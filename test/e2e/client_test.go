@@ -15,9 +15,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // people counts the created users, so that each has a unique address.
@@ -149,12 +149,9 @@ func (c *client) create(t *testing.T, path string, body any, headers ...string) 
 // get asks again until the response is not a stale one.
 func (c *client) get(t *testing.T, path string, headers ...string) *answer {
 	t.Helper()
-	a := c.do(t, "GET", path, nil, headers...).is(t, 200)
-	for late := time.Now().Add(patience); strings.HasPrefix(path, payments) && a.at("stale") == "true" &&
-		time.Now().Before(late); time.Sleep(100 * time.Millisecond) {
-		a = c.do(t, "GET", path, nil, headers...).is(t, 200)
-	}
-	return a
+	return proof.Await(t, "a response that is not stale", func() *answer {
+		return c.do(t, "GET", path, nil, headers...).is(t, 200)
+	}, func(a *answer) bool { return !strings.HasPrefix(path, payments) || a.at("stale") != "true" })
 }
 
 // template creates a private text template and returns its path.

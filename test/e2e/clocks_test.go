@@ -78,7 +78,7 @@ func TestASuspendedNode(t *testing.T) {
 
 	s.signal(t, syscall.SIGSTOP)
 	other.must(t, "token", "revoke", id)
-	time.Sleep(proof.Sample(2*time.Second, 40*time.Second)) // the suspension; ann ends after 30 s
+	pause(t.Context(), proof.Sample(2*time.Second, 40*time.Second)) // the suspension; ann ends after 30 s
 	s.signal(t, syscall.SIGCONT)
 
 	t.Run("it refuses a key at once that was revoked meanwhile", func(t *testing.T) {

@@ -81,7 +81,7 @@ func TestACrashAmongConnections(t *testing.T) {
 			until(func(int) (*answer, error) {
 				id := pick(true)
 				if id == "" {
-					time.Sleep(usual / 10) // until there is one
+					pause(t.Context(), usual/10) // until there is one
 					return nil, c.reachable()
 				}
 				a, err := c.try(t, "DELETE", connections+"/"+id, nil)
@@ -104,7 +104,7 @@ func TestACrashAmongConnections(t *testing.T) {
 					t.Fatal("no connection was revoked")
 				}
 			}
-			time.Sleep(rand.N(3 * usual))
+			pause(t.Context(), rand.N(3*usual))
 			s.kill(t)
 			clients.Wait()
 			lookForCanary(t, s)

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // freePort is fixture.FreePort as text.
@@ -25,22 +25,13 @@ func freePort(t *testing.T) string {
 // reads waits until the tab shows a text, also on a page to which it goes on.
 func reads(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var shown string
-	for {
-		now, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ''`))
-		if err == nil {
-			shown = now
+	proof.Await(t, fmt.Sprintf("the page shows %q", text), func() string {
+		shown, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ''`))
+		if err != nil {
+			return err.Error()
 		}
-		switch {
-		case strings.Contains(shown, text):
-			return
-		case ctx.Err() != nil:
-			t.Fatalf("the page does not show %q, but %q", text, shown)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return shown
+	}, func(shown string) bool { return strings.Contains(shown, text) })
 }
 
 // clicks clicks a button or a link of the page, when it is there.

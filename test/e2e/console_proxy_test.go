@@ -54,7 +54,7 @@ func below(t *testing.T, s *server, base string) (address string, mode *atomic.V
 		switch mode.Load() {
 		case slow:
 			if api {
-				time.Sleep(2 * time.Second)
+				pause(r.Context(), 2*time.Second)
 			}
 		case fails:
 			if api {

@@ -287,7 +287,7 @@ func TestRateLimits(t *testing.T) {
 			t.Fatalf("Retry-After is %q, want 1 to 10", refused.header.Get("Retry-After"))
 		}
 		bob.get(t, "/api/me") // bob has a limit of his own
-		time.Sleep(time.Duration(wait) * time.Second)
+		pause(t.Context(), time.Duration(wait)*time.Second)
 		ann.get(t, "/api/me")
 	})
 	t.Run("requests without a credential are limited by address", func(t *testing.T) {

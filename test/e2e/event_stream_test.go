@@ -89,21 +89,17 @@ func TestEventStream(t *testing.T) {
 			awaits(t, "the stream knows the role", s, func() bool {
 				return bob.get(t, "/api/me").at("role") == "member"
 			})
-			var unseen, seen string
-			told, begun := event{}, time.Now()
-			for n := 0; n == 0 || told.at("subject") == unseen; n++ { // the stream asks for the role once a second
-				if n > 0 {
+			begun, subjects := time.Now(), []string(nil)                         // in turn unseen and seen by a member
+			told := proof.Await(t, "the stream follows the role", func() event { // it asks for the role once a second
+				if len(subjects) > 0 {
 					e.next()
-					time.Sleep(200 * time.Millisecond)
 				}
-				if time.Since(begun) > patience {
-					t.Fatal("the stream does not follow the role")
-				}
-				unseen = create(fmt.Sprint("unseen-", n))
-				seen = ann.create(t, templates, object{"name": fmt.Sprint("seen-", n),
-					"visibility": "workspace"}).at("id")
-				told = e.next()
-			}
+				subjects = append(subjects, create(fmt.Sprint("unseen-", len(subjects))),
+					ann.create(t, templates, object{"name": fmt.Sprint("seen-", len(subjects)),
+						"visibility": "workspace"}).at("id"))
+				return e.next()
+			}, func(told event) bool { return told.at("subject") != subjects[len(subjects)-2] })
+			unseen, seen := subjects[len(subjects)-2], subjects[len(subjects)-1]
 			told.has(t, map[string]string{"subject": seen, "address": "null", "api_key_id": "null", "actor": ann.id})
 			proof.Within(t, "until the stream followed the role", time.Since(begun), 2*time.Second)
 			own := bob.create(t, templates, object{"name": "own"}).at("id")

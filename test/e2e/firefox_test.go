@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
@@ -59,14 +60,13 @@ func newFirefox(t *testing.T) *firefoxTab {
 		_ = cmd.Wait()
 	})
 	f := &firefoxTab{T: t, sent: new(int)}
-	for begun := time.Now(); f.conn == nil; time.Sleep(50 * time.Millisecond) {
-		if port, err := os.ReadFile(filepath.Join(profile, "MarionetteActivePort")); err == nil && len(port) > 0 {
-			f.conn, _ = net.Dial("tcp", "127.0.0.1:"+strings.TrimSpace(string(port)))
+	proof.Eventually(t, "Firefox accepts connections of Marionette", func() bool {
+		port, err := os.ReadFile(filepath.Join(profile, "MarionetteActivePort"))
+		if err == nil && len(port) > 0 {
+			f.conn, err = net.Dial("tcp", "127.0.0.1:"+strings.TrimSpace(string(port)))
 		}
-		if time.Since(begun) > patience {
-			t.Fatal("Firefox does not accept connections of Marionette")
-		}
-	}
+		return err == nil && f.conn != nil
+	})
 	t.Cleanup(func() { _ = f.conn.Close() })
 	f.reader = bufio.NewReader(f.conn)
 	f.read() // the greeting
@@ -138,9 +138,7 @@ func (f *firefoxTab) evaluate(expression string) string {
 // waits waits until an expression is true in the page.
 func (f *firefoxTab) waits(expression string) {
 	f.Helper()
-	for begun := time.Now(); f.evaluate("!!("+expression+")") != "true"; time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			f.Fatalf("%s stays false; the page reads %s", expression, f.evaluate(`document.body.innerText`))
-		}
-	}
+	proof.Await(f, expression, func() string {
+		return f.evaluate("!!(" + expression + ") || document.body.innerText")
+	}, func(result string) bool { return result == "true" })
 }

@@ -72,14 +72,9 @@ func TestHostileConnections(t *testing.T) {
 	if asked == 0 || (most > 0 && worst > most) {
 		t.Errorf("of %d requests of somebody else's one took %v", asked, worst)
 	}
-	begun := time.Now()
 	// The pools of the database may have grown: each of ten readers has two files.
-	for left := s.openFiles(t); left > open+20; left = s.openFiles(t) {
-		if time.Since(begun) > patience {
-			t.Fatalf("the server has %d files open, and had %d", left, open)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	proof.Await(t, fmt.Sprint("about ", open, " files are open, as before"), func() int { return s.openFiles(t) },
+		func(left int) bool { return left <= open+20 })
 }
 
 // keepAsking sends requests on a kept connection and on new ones, until done returns the result.
@@ -118,7 +113,7 @@ func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, ask
 				t.Errorf("somebody else was answered %d", resp.StatusCode)
 				return
 			}
-			time.Sleep(5 * time.Millisecond) // a person, no load
+			pause(t.Context(), 5*time.Millisecond) // a person, no load
 		}
 	}()
 	return func() (time.Duration, int) { close(stop); <-ended; return worst, asked }

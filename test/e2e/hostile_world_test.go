@@ -148,12 +148,9 @@ func (c *client) served(ctx context.Context, status int, method, path string, bo
 // rate_limited.
 func (c *client) patient(t *testing.T, method, path string, body any) *answer {
 	t.Helper()
-	for late := time.Now().Add(4 * patience); ; pause(t.Context(), 200*time.Millisecond) {
-		a := c.do(t, method, path, body)
-		if a.status != http.StatusTooManyRequests || a.at("code") != "rate_limited" || time.Now().After(late) {
-			return a
-		}
-	}
+	return proof.Await(t, "a response that is not rate_limited", func() *answer {
+		return c.do(t, method, path, body)
+	}, func(a *answer) bool { return a.status != http.StatusTooManyRequests || a.at("code") != "rate_limited" })
 }
 
 // warehouse is a credential for a database of the tests' own PostgreSQL with some tables (people_0, people_1, …),
@@ -248,9 +245,7 @@ func (w *world) underUntil(status, callers int, attack func(ctx context.Context,
 		defer mu.Unlock()
 		return status == 0 || statuses[status] > 0
 	}
-	for end := time.Now().Add(patience); !answered() && time.Now().Before(end); {
-		pause(ctx, 20*time.Millisecond)
-	}
+	proof.Eventually(w.t, fmt.Sprint("a response of ", status), answered)
 	cancel()
 	running.Wait()
 	w.report(quiet, attacked, statuses)

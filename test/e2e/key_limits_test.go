@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -46,12 +46,8 @@ func signedReport(t *testing.T, by *ecdsa.PrivateKey, body string) []string {
 // waitForLetters waits until a mail server has as many letters.
 func waitForLetters(t *testing.T, smtp *fixture.SMTP, n int) []fixture.Letter {
 	t.Helper()
-	for begun := time.Now(); len(smtp.Letters()) < n; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatalf("letters %+v", smtp.Letters())
-		}
-	}
-	return smtp.Letters()
+	return proof.Await(t, fmt.Sprint(n, " letters"), smtp.Letters,
+		func(letters []fixture.Letter) bool { return len(letters) >= n })
 }
 
 func TestLimitsOfKeys(t *testing.T) {

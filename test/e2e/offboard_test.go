@@ -27,14 +27,9 @@ func (c *client) refusedWithin(t *testing.T, within time.Duration) {
 // answeredWithin waits until a caller gets a status.
 func (c *client) answeredWithin(t *testing.T, status int, within time.Duration) {
 	t.Helper()
-	begun := time.Now()
-	for c.do(t, "GET", "/api/me", nil).status != status {
-		if time.Since(begun) > patience {
-			t.Fatalf("the caller does not get %d", status)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	proof.Within(t, fmt.Sprint("a response of ", status), time.Since(begun), within)
+	proof.EventuallyWithin(t, fmt.Sprint("a response of ", status), within, func() bool {
+		return c.do(t, "GET", "/api/me", nil).status == status
+	})
 }
 
 func TestOffboardingMembers(t *testing.T) {

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
 )
 
 func TestOperatorRights(t *testing.T) {
@@ -14,12 +13,7 @@ func TestOperatorRights(t *testing.T) {
 		}
 		is := func(who *client, want string) {
 			t.Helper()
-			for begun := time.Now(); who.get(t, "/api/me").at("user.operator") != want; {
-				if time.Since(begun) > patience {
-					t.Fatalf("operator is not %s", want)
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
+			soon(t, func() string { return who.get(t, "/api/me").at("user.operator") }, want)
 		}
 		set(ann, operator.id, false).problem(t, 403, "forbidden")
 		set(operator, "usr_00000000000000000000000000", true).problem(t, 404, "user_not_found")

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 const (
@@ -263,11 +265,7 @@ func (s *server) only(t *testing.T, query string) string {
 // await waits for the effect of a job.
 func (s *server) await(t *testing.T, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it did not come about: %s", s.stderr)
-		}
-	}
+	proof.Eventually(t, "the effect of a job", done, s.stderr)
 }
 
 func TestOneOfManySubscriptions(t *testing.T) {

@@ -24,12 +24,12 @@ func idleStreams(t *testing.T, d *deployment, nodes []*server) {
 				`SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()`).Scan(&n))
 			return n
 		}
-		time.Sleep(1500 * time.Millisecond) // until what was before is counted
+		pause(t.Context(), 1500*time.Millisecond) // until what was before is counted
 		// Other work varies, but statements of streams would be counted each time.
 		least := math.Inf(1)
 		for range 3 {
 			before, begun := count(), time.Now()
-			time.Sleep(during)
+			pause(t.Context(), during)
 			least = min(least, float64(count()-before)/time.Since(begun).Seconds())
 		}
 		return least

@@ -105,7 +105,7 @@ func (c *crowd) live(t *testing.T) {
 		}
 		c.agree(t)
 		if proof.Running() {
-			time.Sleep(time.Duration(c.random.IntN(1500)) * time.Millisecond)
+			pause(t.Context(), time.Duration(c.random.IntN(1500))*time.Millisecond)
 		}
 	}
 	c.act(t, 0) // at least one dies
@@ -113,7 +113,7 @@ func (c *crowd) live(t *testing.T) {
 	if proof.Running() { // and then everybody falls silent
 		for heard := time.Now(); time.Since(heard) < 42*time.Second && !t.Failed(); {
 			c.agree(t)
-			time.Sleep(200 * time.Millisecond)
+			pause(t.Context(), 200*time.Millisecond)
 		}
 		for i := range c.people {
 			if got := c.histories[i].Possible(time.Now(), time.Now(), late()); len(got) != 1 || !got[presence.Offline] {
@@ -180,7 +180,7 @@ func (c *crowd) act(t *testing.T, action int) {
 		sent := time.Now()
 		a := by.do(t, "POST", presences, body)
 		if a.status == 429 { // more than anybody's devices may report
-			time.Sleep(time.Second)
+			pause(t.Context(), time.Second)
 			return
 		}
 		if a.status > 201 {
@@ -205,23 +205,20 @@ func (c *crowd) agree(t *testing.T) {
 	c.checks++
 	defer clear(c.ended)
 	for i := range c.nodes {
-		for first := true; ; first = false {
-			asked := time.Now()
-			wrong := c.compare(t, i)
-			if wrong == "" {
-				if !first {
-					c.slowest = max(c.slowest, time.Since(c.acted))
-				}
-				break
+		var asked []time.Time // for the state, as long as it was wrong
+		proof.Await(t, fmt.Sprintf("node %d shows a possible state\n%s", i, strings.Join(c.trace, "\n")), func() string {
+			start, wrong := time.Now(), c.compare(t, i)
+			if wrong != "" {
+				asked = append(asked, start)
 			}
-			if asked.Sub(c.acted) > late() {
-				for time.Since(asked) < patience && c.compare(t, i) != "" {
-					time.Sleep(20 * time.Millisecond)
-				}
-				t.Fatalf("%s after the last action, node %d shows %s; %s later it is %q\n%s", asked.Sub(c.acted), i,
-					wrong, time.Since(asked), c.compare(t, i), strings.Join(c.trace, "\n"))
+			return wrong
+		}, func(wrong string) bool { return wrong == "" })
+		if len(asked) > 0 {
+			c.slowest = max(c.slowest, time.Since(c.acted))
+			if delay := asked[len(asked)-1].Sub(c.acted); delay > late() {
+				t.Fatalf("node %d showed a wrong state %s after the last action\n%s", i, delay,
+					strings.Join(c.trace, "\n"))
 			}
-			time.Sleep(20 * time.Millisecond)
 		}
 	}
 }

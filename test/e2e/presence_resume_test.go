@@ -44,9 +44,9 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 			r.open(t, nodes[i%len(nodes)])
 			running.Go(func() {
 				for n := 1; !over(); n++ {
-					time.Sleep(rand.N(300 * time.Millisecond))
+					pause(t.Context(), rand.N(300*time.Millisecond))
 					r.cut()
-					time.Sleep(rand.N(300 * time.Millisecond))
+					pause(t.Context(), rand.N(300*time.Millisecond))
 					r.open(t, nodes[rand.N(len(nodes))])
 					mu.Lock()
 					cuts++
@@ -73,7 +73,7 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 								time.RFC3339Nano),
 						})
 						if err == nil && a.status == 429 {
-							time.Sleep(time.Second)
+							pause(t.Context(), time.Second)
 							continue
 						}
 					}
@@ -83,7 +83,7 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 					mu.Lock()
 					changes++
 					mu.Unlock()
-					time.Sleep(rand.N(250 * time.Millisecond))
+					pause(t.Context(), rand.N(250*time.Millisecond))
 				}
 			})
 		}

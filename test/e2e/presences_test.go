@@ -3,9 +3,12 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 const presences = "/api/presence"
@@ -249,11 +252,5 @@ func TestBadHeartbeats(t *testing.T) {
 // soon waits until get returns want.
 func soon(t *testing.T, ask func() string, want string) {
 	t.Helper()
-	got := ask()
-	for late := time.Now().Add(patience); got != want && time.Now().Before(late); got = ask() {
-		time.Sleep(20 * time.Millisecond)
-	}
-	if got != want {
-		t.Fatalf("it is still %q, not %q", got, want)
-	}
+	proof.Await(t, strconv.Quote(want), ask, func(got string) bool { return got == want })
 }

@@ -5,8 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -54,18 +54,12 @@ func TestTheLoopsOfAnIdleServerShareConnections(t *testing.T) {
 // more than one round.
 func connectionsOf(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
-	for late := time.Now().Add(patience); ; {
-		var listens bool
+	proof.Eventually(t, "the server listens", func() (listens bool) {
 		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*), COALESCE(
 				BOOL_OR(query LIKE 'LISTEN%' AND clock_timestamp() > backend_start + INTERVAL '2 s'), false)
 			FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 				AND pid <> pg_backend_pid()`).Scan(&n, &listens))
-		if listens {
-			return n
-		}
-		if time.Now().After(late) {
-			t.Fatal("the server does not listen")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return listens
+	})
+	return n
 }

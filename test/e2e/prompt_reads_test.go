@@ -18,11 +18,7 @@ func counted(t *testing.T, ann, bob *client) {
 		bob.do(t, "POST", path+"/render", object{}).is(t, 200)
 	}
 	ann.do(t, "POST", path+"/render", object{"ref": "v9"}).problem(t, 404, "prompt_version_not_found")
-	for begun := time.Now(); ann.get(t, path+"/reads").at("data.0.reads") != "8"; time.Sleep(50 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatalf("reads: %s", ann.get(t, path+"/reads"))
-		}
-	}
+	soon(t, func() string { return ann.get(t, path+"/reads").at("data.0.reads") }, "8")
 	today := time.Now().UTC().Format(time.DateOnly)
 	ann.get(t, path).has(t, map[string]string{"last_read_on": today})
 	ann.get(t, path+"/versions").has(t, map[string]string{"data.0.reads": "8"})

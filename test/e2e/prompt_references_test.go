@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.T) {
@@ -52,15 +51,7 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 			} {
 				kind, _, _ := strings.Cut(want.events, " ")
 				list := "/api/events?limit=100&type=" + kind + "&subject=" + about
-				for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-					a := want.reader.get(t, list)
-					if strings.Join(a.each(t, "type"), " ") == want.events {
-						break
-					}
-					if time.Since(begun) > patience {
-						t.Fatalf("%s has %s", about, a)
-					}
-				}
+				soon(t, func() string { return strings.Join(want.reader.get(t, list).each(t, "type"), " ") }, want.events)
 			}
 			shows("second", "degraded", "prompt_unreadable", "true")
 		})

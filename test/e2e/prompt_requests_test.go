@@ -107,13 +107,8 @@ func requests(t *testing.T, ann, bob *client) {
 	ann.do(t, "POST", template+"/versions/v3/activate", nil).is(t, 200)
 	ann.get(t, template+"/activation-requests/"+later.at("activation_request.id")).has(t, map[string]string{
 		"state": "cancelled", "cause": "base_moved"})
-	soon := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Second)}).is(t, 202).
+	scheduled := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Second)}).is(t, 202).
 		at("activation_request.id")
-	for begun := time.Now(); ann.get(t, template+"/activation-requests/"+soon).at("state") != "activated"; {
-		if time.Since(begun) > patience {
-			t.Fatal("the schedule was not kept")
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	soon(t, func() string { return ann.get(t, template+"/activation-requests/"+scheduled).at("state") }, "activated")
 	ann.get(t, template).has(t, map[string]string{"active_version.number": "2", "active_version.activated_by": bob.id})
 }

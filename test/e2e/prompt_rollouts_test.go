@@ -108,7 +108,7 @@ func sticky(t *testing.T, ann, bob *client, template, resolve string, divide fun
 						back.Add(1) // the weight of version 2 only grows
 					}
 					last = number
-					time.Sleep(2 * time.Millisecond) // each read is a connection of its own
+					pause(t.Context(), 2*time.Millisecond) // each read is a connection of its own
 				}
 			}
 		})

@@ -22,7 +22,7 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 		for range 20 {
 			ann.create(t, template+"/versions", object{"text": "Hello"})
 		}
-		var active atomic.Int64
+		var active, reads atomic.Int64
 		var wrong atomic.Pointer[string]
 		done := make(chan struct{})
 		var readers sync.WaitGroup
@@ -41,6 +41,7 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 					} {
 						least := active.Load()
 						a, err := c.try(t, "GET", path, nil)
+						reads.Add(1)
 						if err != nil || least == 0 {
 							continue
 						}
@@ -55,7 +56,8 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 		for n := range 20 {
 			ann.do(t, "POST", template+"/versions/v"+strconv.Itoa(n+1)+"/activate", nil).is(t, 200)
 			active.Store(int64(n + 1))
-			time.Sleep(5 * time.Millisecond) // the readers keep answers meanwhile
+			before := reads.Load()
+			proof.Eventually(t, "the readers keep answers", func() bool { return reads.Load() >= before+8 })
 		}
 		close(done)
 		readers.Wait()
@@ -78,8 +80,9 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 				elsewhere := bob.at(s.deployment.start(t))
 				elsewhere.get(t, template+"/versions/active").has(t, map[string]string{"number": "20"})
 				ann.do(t, "POST", template+"/versions/v1/activate", nil).is(t, 200)
-				time.Sleep(time.Second)
-				elsewhere.get(t, template+"/versions/active").has(t, map[string]string{"number": "1"})
+				proof.EventuallyWithin(t, "the change", time.Second, func() bool {
+					return elsewhere.get(t, template+"/versions/active").at("number") == "1"
+				})
 				ann.do(t, "POST", template+"/versions/v2/activate", nil).is(t, 200)
 				elsewhere.get(t, template+"/versions/active", "Cache-Control: no-cache").
 					has(t, map[string]string{"number": "2"})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // port returns the port of a server.
@@ -246,16 +248,12 @@ func TestSessionsThatAreUsedStay(t *testing.T) {
 		s.sql(t, `UPDATE sessions SET last_seen_at = last_seen_at - 39600000000`) // 11 hours ago
 		before := time.Now()
 		used.get(t, "/api/me")
-		for {
-			seen, err := time.Parse(time.RFC3339, used.get(t, mySessions+"/"+usedID).at("last_seen_at"))
-			if err == nil && seen.After(before.Add(-time.Minute)) {
-				break
-			}
-			if time.Since(before) > patience {
-				t.Fatalf("it was last seen at %v, %v", seen, err)
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
+		proof.Await(t, "it was seen", func() string {
+			return used.get(t, mySessions+"/"+usedID).at("last_seen_at")
+		}, func(last string) bool {
+			seen, err := time.Parse(time.RFC3339, last)
+			return err == nil && seen.After(before.Add(-time.Minute))
+		})
 		s.sql(t, `UPDATE sessions SET last_seen_at = last_seen_at - 3600000000`)
 		idle.refusedWithin(t, 2*time.Second)
 		used.get(t, "/api/me")

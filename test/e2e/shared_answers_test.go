@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -188,7 +189,9 @@ func TestSharedAnswers(t *testing.T) {
 	t.Run("internal errors", func(t *testing.T) {
 		h.sql(t, `ALTER SCHEMA public RENAME TO away`)
 		defer h.sql(t, `ALTER SCHEMA away RENAME TO public`)
-		time.Sleep(time.Second) // until the caches have expired
+		proof.Eventually(t, "the caches have expired", func() bool {
+			return h.owner.at(s).do(t, "GET", "/api/me", nil, onRed).status == http.StatusInternalServerError
+		})
 		everybody(t, s, http.StatusInternalServerError)
 	})
 	s.stop(t)

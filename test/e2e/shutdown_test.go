@@ -48,7 +48,8 @@ func TestStopUnderLoad(t *testing.T) {
 					}
 				})
 			}
-			time.Sleep(rand.N(100 * time.Millisecond))
+			enough := answered.Load() + rand.Int64N(50)
+			proof.Eventually(t, "it serves", func() bool { return answered.Load() >= enough }, s.stderr)
 			told := time.Now()
 			s.stop(t)
 			ended := time.Now()
@@ -145,16 +146,13 @@ func TestStop(t *testing.T) {
 		s.user(t, "member").stuck(t)
 		s.signal(t, syscall.SIGTERM)
 		s.stderr.await(t, s, stopping)
-		for late := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		proof.Eventually(t, "it takes no connections", func() bool {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-			if err != nil {
-				break
+			if err == nil {
+				conn.Close()
 			}
-			conn.Close()
-			if time.Now().After(late) {
-				t.Fatal("it still takes connections")
-			}
-		}
+			return err != nil
+		})
 		s.wait(t)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
@@ -32,15 +31,8 @@ func TestMailedLinks(t *testing.T) {
 			}
 		}
 		ask(ann.email) // a second time within a minute
-		begun := time.Now()
-		for len(smtp.Letters()) < 2 {
-			if time.Since(begun) > patience {
-				t.Fatalf("letters %+v\n%s", smtp.Letters(), s.stderr)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
 		seen := map[string]bool{}
-		for _, letter := range smtp.Letters() {
+		for _, letter := range waitForLetters(t, smtp, 2) {
 			if seen[letter.To] {
 				t.Errorf("%s got two letters", letter.To)
 			}

@@ -1,9 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -12,13 +12,8 @@ import (
 // compared waits until a source has a number of changes, and returns them.
 func compared(t *testing.T, c *client, path string, changes int) *answer {
 	t.Helper()
-	for end := time.Now().Add(proof.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if found := c.get(t, path+"/changes"); len(found.items(t)) == changes {
-			return found
-		}
-	}
-	t.Fatalf("no %d changes: %s\n%s", changes, c.get(t, path+"/changes").text, c.get(t, path+"/jobs").text)
-	return nil
+	return proof.Await(t, fmt.Sprint(changes, " changes"), func() *answer { return c.get(t, path+"/changes") },
+		func(found *answer) bool { return len(found.items(t)) == changes })
 }
 
 // TestRemovedRowsAreReported reads the rows of a table as an application does that keeps a copy of them.

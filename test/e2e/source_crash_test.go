@@ -42,11 +42,7 @@ func sorted(lines string) string {
 // awaits waits until a condition is true.
 func awaits(t *testing.T, what string, s *server, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it was not so: %s\nthe server wrote: %s", what, s.stderr)
-		}
-	}
+	proof.Eventually(t, what, so, "the server wrote: ", s.stderr)
 }
 
 // TestARevocationAmidRefreshes revokes a connection at one node while another one refreshes eight sources through it,

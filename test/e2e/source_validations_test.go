@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -14,13 +13,8 @@ import (
 // validated waits until the validation of a source has ended, and returns it.
 func validated(t *testing.T, c *client, path string) *answer {
 	t.Helper()
-	for end := time.Now().Add(proof.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if v := c.get(t, path+"/validation"); v.at("ended_at") != "null" {
-			return v
-		}
-	}
-	t.Fatalf("the validation does not end: %s", c.get(t, path+"/validation").text)
-	return nil
+	return proof.Await(t, "the validation has ended", func() *answer { return c.get(t, path+"/validation") },
+		func(v *answer) bool { return v.at("ended_at") != "null" })
 }
 
 // rowsAreValidated checks the rows of files and tables, and downloads those that fail.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -36,14 +37,12 @@ func (s *shopWarehouse) people(t *testing.T, connection string) object {
 // refreshed waits until a refresh of a source has ended and returns the source.
 func refreshed(t *testing.T, c *client, id string) *answer {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		jobs := c.get(t, sources+"/"+id+"/jobs")
-		if states := jobs.each(t, "state"); len(states) > 0 && !slices.Contains(states, "running") && !due(t, jobs) {
-			return c.get(t, sources+"/"+id)
-		}
-	}
-	t.Fatalf("no refresh has ended: %s\nthe server wrote: %s", c.get(t, sources+"/"+id+"/jobs"), c.server.stderr)
-	return nil
+	proof.Await(t, "a refresh has ended", func() *answer { return c.get(t, sources+"/"+id+"/jobs") },
+		func(jobs *answer) bool {
+			states := jobs.each(t, "state")
+			return len(states) > 0 && !slices.Contains(states, "running") && !due(t, jobs)
+		})
+	return c.get(t, sources+"/"+id)
 }
 
 // due reports whether one of jobs is queued and due.

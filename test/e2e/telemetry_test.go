@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -28,12 +28,9 @@ func TestTraces(t *testing.T) {
 	e.page(t).is(t, 403)
 	ann.get(t, template, "traceparent: 00-"+trace+"-00f067aa0ba902b7-01")
 
-	for deadline := time.Now().Add(patience); !strings.Contains(sent(),
-		"GET /api/prompt-templates/{prompt_template_id}"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no span of the request arrived")
-		}
-	}
+	proof.Eventually(t, "a span of the request", func() bool {
+		return strings.Contains(sent(), "GET /api/prompt-templates/{prompt_template_id}")
+	})
 	s.stop(t)
 	all := sent()
 	for what, want := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestWorkspaceSelection(t *testing.T) {
@@ -174,7 +175,11 @@ func TestWorkspaceDeletion(t *testing.T) {
 			ann.get(t, "/api/workspaces").has(t, map[string]string{"data.0.slug": "other", "data.1.id": ""})
 		})
 		t.Run("a deleted workspace is gone on another node within a second", func(t *testing.T) {
-			time.Sleep(time.Until(deleted.Add(1100 * time.Millisecond)))
+			proof.Eventually(t, "it is gone", func() bool {
+				return key.at(second).do(t, "GET", "/api/me", nil).status == 401 &&
+					ann.at(second).do(t, "GET", template, nil, "Workspace-Id: "+ws).status == 404
+			})
+			proof.Within(t, "until it was gone on another node", time.Since(deleted), 1500*time.Millisecond)
 			key.at(second).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			ann.at(second).do(t, "GET", template, nil, "Workspace-Id: "+ws).problem(t, 404, "workspace_not_found")
 		})
@@ -189,7 +194,9 @@ func TestWorkspaceDeletion(t *testing.T) {
 				}
 			}
 			key.get(t, template).has(t, map[string]string{"name": "kept"})
-			time.Sleep(1100 * time.Millisecond) // until no node believes what it read before
+			proof.Eventually(t, "the other node knows it", func() bool {
+				return ann.at(second).do(t, "GET", template, nil, "Workspace-Id: research").status == 200
+			})
 			ann.at(second).get(t, template, "Workspace-Id: research").has(t, map[string]string{"my_role": "owner"})
 		})
 		t.Run("restore of an unknown workspace is refused", func(t *testing.T) {

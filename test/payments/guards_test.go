@@ -46,12 +46,7 @@ func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
 		}
 		close(release)
 		first.Wait()
-		for end := time.Now().Add(proof.Patience); s.api.Made("atrium_key")["one"] == 0; time.Sleep(
-			time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the first call takes no effect")
-			}
-		}
+		proof.Eventually(t, "the first call takes effect", func() bool { return s.api.Made("atrium_key")["one"] > 0 })
 		wantErr(t, s.reconcile(t), nil)
 		s.agrees(t, 1, "900")
 		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Key != "one" || c.Pending != nil {

@@ -24,9 +24,7 @@ func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
 			}
 		})
 	}
-	for callers(s.books) < 20 || callers(s.heads) < 20 {
-		time.Sleep(time.Millisecond)
-	}
+	proof.Eventually(t, "20 callers wait", func() bool { return callers(s.books) >= 20 && callers(s.heads) >= 20 })
 	close(joined)
 	all.Wait()
 	asked(t, g, "token", "tabs", "values A1:GR52")

@@ -155,11 +155,8 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 // awaitWaiting waits until n transactions wait for SQLite's writer.
 func awaitWaiting(t *testing.T, db *sqlstore.Store, n int) {
 	t.Helper()
-	for late := time.Now().Add(proof.Patience); core.Waiting(db.DB) < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("%d transactions wait, want %d", core.Waiting(db.DB), n)
-		}
-	}
+	proof.Await(t, fmt.Sprint(n, " transactions wait"), func() int { return core.Waiting(db.DB) },
+		func(waiting int) bool { return waiting >= n })
 }
 
 func count(all []statements.Statement, query string) (n int) {

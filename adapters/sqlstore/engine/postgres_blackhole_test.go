@@ -274,19 +274,26 @@ func TestPoolAfterBlackHoles(t *testing.T) {
 				return err
 			}
 			var wg sync.WaitGroup
+			ended, over := make(chan struct{}), make(chan struct{})
 			for worker := range 8 {
 				wg.Go(func() {
-					for i := range 10 {
+					for i := 0; ; i++ {
 						_ = ask(worker*1000+i, 100*time.Millisecond) // some are lost
+						select {
+						case ended <- struct{}{}:
+						case <-over:
+							return
+						}
 					}
 				})
 			}
-			for range 3 { // in the midst of it all
-				proxy.Swallow(true)
-				time.Sleep(50 * time.Millisecond)
-				proxy.Swallow(false)
-				time.Sleep(50 * time.Millisecond)
+			for hole := range 6 {
+				proxy.Swallow(hole%2 == 0)
+				for range 12 { // queries, of which the first began before
+					<-ended
+				}
 			}
+			close(over)
 			wg.Wait()
 			start := time.Now()
 			for good := 0; good < 20; good++ {

@@ -80,16 +80,10 @@ func TestStatementsThatTakeTooLong(t *testing.T) {
 			if after == before {
 				t.Error("the connection is used again, where a late cancel request may hit it")
 			}
-			for late := time.Now().Add(proof.Patience); ; {
-				if scan[int](t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`,
-					before)) == 0 {
-					break
-				}
-				if time.Now().After(late) {
-					t.Fatal("the server is still at it")
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
+			proof.Eventually(t, "the server has stopped it", func() bool {
+				return scan[int](t, db.QueryRowContext(t.Context(),
+					`SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, before)) == 0
+			})
 		})
 	}
 }

@@ -133,11 +133,9 @@ func (c *changing) Connect(ctx context.Context) (driver.Conn, error) {
 // untilAlone waits until the database has no other connection.
 func untilAlone(t *testing.T, db *sql.DB) {
 	t.Helper()
-	for late := time.Now().Add(proof.Patience); scan[int](t, db.QueryRowContext(t.Context(), `SELECT count(*)
-		FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-			AND backend_type = 'client backend'`)) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatal("a connection is still open")
-		}
-	}
+	proof.Eventually(t, "no other connection is open", func() bool {
+		return scan[int](t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()
+				AND backend_type = 'client backend'`)) == 0
+	})
 }

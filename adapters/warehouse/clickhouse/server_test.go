@@ -216,11 +216,7 @@ func (s *server) hold(t *testing.T, user string, began func() bool) {
 		_, _ = s.askAs(ctx, user, warehouses.Canary, `SELECT count() FROM system.numbers`)
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
-	for begun := time.Now(); !began(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begun) > proof.Patience {
-			t.Fatalf("the statement of %s does not begin", user)
-		}
-	}
+	proof.Eventually(t, "the statement of "+user+" has begun", began)
 }
 
 // crowdedUser has one statement running, and may have no more.

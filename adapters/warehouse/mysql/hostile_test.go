@@ -198,17 +198,10 @@ func scripts() []warehouses.HostileScript {
 			Serve: say(packet(0, append([]byte{9}, "3.20\x00\x01\x00\x00\x0012345678\x00"...)))},
 		{Name: "it can nothing", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion},
 			Serve: say(greeting(0, native))},
-		{Name: "it drips its greeting", Codes: late, Serve: func(c io.ReadWriter) {
-			for _, b := range whole {
-				if _, err := c.Write([]byte{b}); err != nil {
-					return
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
-		}},
+		{Name: "it drips its greeting", Codes: late,
+			Serve: func(c io.ReadWriter) { warehouses.Drip(c, whole) }},
 		{Name: "it resets in the middle of the greeting", Plain: true, Codes: reset, Serve: func(c io.ReadWriter) {
 			_, _ = c.Write(whole[:20])
-			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
 			warehouses.Reset(c)
 		}},
 		{Name: "it goes while the user signs in", Plain: true, Codes: lost,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -24,55 +26,15 @@ func BenchmarkWarehouse(b *testing.B) {
 	s, err := start()
 	require.NoError(b, err)
 	b.Run("loopback", func(b *testing.B) { compare(b, s, s.port) })
-	b.Run("2ms", func(b *testing.B) { compare(b, s, delayed(b, s.port, time.Millisecond)) })
-}
-
-// delayed forwards connections to a port of 127.0.0.1, each way by so much later.
-func delayed(b *testing.B, port uint16, by time.Duration) uint16 {
-	type chunk struct {
-		due  time.Time
-		text []byte
-	}
-	forward := func(to, from net.Conn) {
-		chunks := make(chan chunk, 1000)
-		go func() {
-			defer close(chunks)
-			for {
-				text := make([]byte, 16<<10)
-				n, err := from.Read(text)
-				if err != nil {
-					return
-				}
-				chunks <- chunk{time.Now().Add(by), text[:n]}
-			}
-		}()
-		for c := range chunks {
-			time.Sleep(time.Until(c.due))
-			if _, err := to.Write(c.text); err != nil {
-				from.Close()
-			}
-		}
-		to.Close()
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(b, err)
-	b.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-			if err != nil {
-				near.Close()
-				continue
-			}
-			go forward(far, near)
-			go forward(near, far)
-		}
-	}()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
+	b.Run("2ms", func(b *testing.B) {
+		proxy := fixture.NewProxy(b, fmt.Sprintf("127.0.0.1:%d", s.port))
+		proxy.Delay(2 * time.Millisecond)
+		_, port, err := net.SplitHostPort(proxy.Addr())
+		require.NoError(b, err)
+		number, err := strconv.ParseUint(port, 10, 16)
+		require.NoError(b, err)
+		compare(b, s, uint16(number))
+	})
 }
 
 func compare(b *testing.B, s *server, port uint16) {

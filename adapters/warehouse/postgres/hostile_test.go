@@ -158,12 +158,7 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 		}},
 		{Name: "it drips an error", Codes: late, Serve: func(c io.ReadWriter) {
 			_, _ = c.Read(make([]byte, 512))
-			for _, b := range message('E', 20000, make([]byte, 20000)) {
-				if _, err := c.Write([]byte{b}); err != nil {
-					return
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
+			warehouses.Drip(c, message('E', 20000, make([]byte, 20000)))
 		}},
 		{Name: "it greets for ever", Codes: append(endless, large...), Serve: func(c io.ReadWriter) {
 			say(c, encode(&pgproto3.AuthenticationOk{}))
@@ -180,7 +175,6 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 			Serve: func(c io.ReadWriter) { say(c, welcome()); hold(c) }},
 		{Name: "it resets in the middle of the greeting", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) {
 			say(c, welcome()[:12])
-			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
 			warehouses.Reset(c)
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
@@ -257,12 +251,7 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 			Serve: func(c io.ReadWriter) { say(c, []byte{'N'}); hold(c) }},
 		{Name: "it drips TLS", To: secured, Codes: late, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
-			for _, b := range append([]byte{22, 3, 3, 0x40, 0}, make([]byte, 0x4000)...) {
-				if _, err := c.Write([]byte{b}); err != nil {
-					return
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
+			warehouses.Drip(c, append([]byte{22, 3, 3, 0x40, 0}, make([]byte, 0x4000)...))
 		}},
 	}
 }

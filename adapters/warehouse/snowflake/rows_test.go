@@ -138,9 +138,5 @@ func TestAStatementThatRunsIsCancelledWithItsRead(t *testing.T) {
 		t.Error(err)
 	}
 	proof.Within(t, "a read that is cancelled", time.Since(begun), 2*time.Second)
-	for until := time.Now().Add(proof.Patience); s.Cancelled.Load() != 1; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatalf("%d statements are cancelled", s.Cancelled.Load())
-		}
-	}
+	proof.Eventually(t, "the statement is cancelled", func() bool { return s.Cancelled.Load() == 1 })
 }

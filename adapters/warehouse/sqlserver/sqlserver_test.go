@@ -86,12 +86,7 @@ func TestAnEndlessStreamEndsAtTheServerToo(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("error = %v", err)
 			}
-			for s.Running() > 0 {
-				if time.Since(begun) > proof.Patience {
-					t.Fatal("the server works on")
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
+			proof.Eventually(t, "the server has stopped", func() bool { return s.Running() == 0 })
 			proof.Within(t, "the end of the statement", time.Since(begun), 2*time.Second)
 		})
 	}

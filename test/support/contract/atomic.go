@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -13,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // Atomic is the suite for ports.Atomic.
@@ -149,13 +149,15 @@ func Atomic(t *testing.T, open Opener) {
 			fixture.Template(t, a.Stores, by, prompt.Draft{Name: "two"})
 		done := make(chan error, 2)
 		var effects atomic.Int32 // of two commits, after any number of attempts
+		var begun atomic.Int32   // first changes
 		cross := func(first, second prompt.ID) {
 			done <- a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				tx.Atomic.AfterCommit(func() { effects.Add(1) })
 				if err := change(ctx, tx, by, first, "a"); err != nil {
 					return err
 				}
-				time.Sleep(100 * time.Millisecond) // until the other one holds the lock that this one needs
+				begun.Add(1)
+				proof.Poll(ctx, func() bool { return begun.Load() > 1 || a.Waiting() }) // for the lock that this one holds
 				return change(ctx, tx, by, second, "b")
 			})
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
@@ -130,20 +129,19 @@ func chatRaces(t *testing.T, a Adapter) {
 		by := team.Member
 		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		fixture.ChatMember(t, a.Stores, by, made.ID, team.Peer.User, access.Editor)
-		waiting := make(chan error, 1)
+		var changed <-chan error
 		fixture.ChangeChatFor(t, a.Stores, by, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
-			go func() {
+			changed = a.beside(t, func() error {
 				_, err := a.Chats.Update(ctx, team.Peer, made.ID, func(c *chat.Template) error {
 					return c.Change(team.Peer, nil, chat.Changes{Greeting: new("too late")},
 						chat.Facts{Registry: fixture.Registry(t)})
 				})
-				waiting <- err
-			}()
-			time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
+				return err
+			})
 			_, err := c.Remove(by, nil, peer)
 			return err
 		})
-		wantErr(t, <-waiting, chat.ErrNotFound)
+		wantErr(t, <-changed, chat.ErrNotFound)
 	})
 	t.Run("concurrent changes are all kept", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -209,16 +207,15 @@ func chatRaces(t *testing.T, a Adapter) {
 		// first runs in a transaction that is open while second starts.
 		both := func(first func(tx ports.Stores) error, second func() error) (err error) {
 			t.Helper()
-			waiting := make(chan error, 1)
+			var result <-chan error
 			must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				if err := first(tx); err != nil {
 					return err
 				}
-				go func() { waiting <- second() }()
-				time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
+				result = a.beside(t, second)
 				return nil
 			}))
-			return <-waiting
+			return <-result
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
 			_, err := chatService(tx, registries).Create(ctx, by, draft)

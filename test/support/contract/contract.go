@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -35,6 +36,19 @@ type Adapter struct {
 
 	// WebhookQueue opens the queue of the same data, each time as another process.
 	WebhookQueue func() ports.WebhookQueue
+
+	// Waiting reports whether a transaction waits for another one.
+	Waiting func() bool
+}
+
+// beside starts second while the transaction that calls it is open, and returns when second waits for that transaction
+// or has ended.
+func (a Adapter) beside(t testing.TB, second func() error) (result <-chan error) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- second() }()
+	proof.Eventually(t, "the second transaction waits", func() bool { return len(ended) > 0 || a.Waiting() })
+	return ended
 }
 
 // Opener opens an adapter that ends with the test.

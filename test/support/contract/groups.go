@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // Groups is the suite for ports.Groups.
@@ -210,7 +211,11 @@ func groupPeople(t *testing.T, a Adapter) {
 			t.Error("a person without groups is grouped")
 		}
 		addGroup(t, a, team, team.Admin.User)
-		time.Sleep(time.Second) // as long as the other process may believe what it read
+		proof.EventuallyWithin(t, "a person in a group is grouped", time.Second, func() bool {
+			p, err := second.Keys.Principal(ctx, team.Org, key.Hash())
+			must(t, err)
+			return p.Membership.Grouped
+		})
 		if !isGrouped(t, second, team.Admin, key.Hash()) {
 			t.Error("a person in a group is not grouped")
 		}

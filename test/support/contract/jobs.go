@@ -358,7 +358,10 @@ func JobQueue(t *testing.T, open Opener) {
 								t.Errorf("%d run at once", n)
 							}
 							runs.Add(1)
-							time.Sleep(time.Millisecond) // long enough for another to be taken meanwhile
+							taken, err := other.Take(t.Context(), fixture.At, lease, []job.Kind{b.kind}, 7)
+							if err != nil || len(taken) > 0 {
+								t.Errorf("%+v is taken while one runs, %v", taken, err)
+							}
 							running.Add(-1)
 						})
 					}

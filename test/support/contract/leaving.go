@@ -1,9 +1,7 @@
 package contract
 
 import (
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -21,7 +19,6 @@ type leaving struct {
 // whileTheyLeave runs the change that set returns concurrently with the removal of the member. Whichever is first,
 // nothing may be left to a user who is no member, because they would have it again when they return.
 func whileTheyLeave(t *testing.T, a Adapter, name string, set func(t *testing.T) leaving) {
-	const patience = 200 * time.Millisecond // until the slower one waits for the lock
 	remove := func(t *testing.T, l leaving) func(meanwhile func()) error {
 		return func(meanwhile func()) error {
 			peer := l.team.Peer.User
@@ -34,28 +31,25 @@ func whileTheyLeave(t *testing.T, a Adapter, name string, set func(t *testing.T)
 		}
 	}
 	// race runs the first one up to its change, then the second one concurrently.
-	race := func(first, second func(meanwhile func()) error) (errFirst, errSecond error) {
-		var beside sync.WaitGroup
-		var once sync.Once
+	race := func(t *testing.T, first, second func(meanwhile func()) error) (errFirst, errSecond error) {
+		var result <-chan error
 		errFirst = first(func() {
-			once.Do(func() {
-				beside.Go(func() { errSecond = second(func() {}) })
-				time.Sleep(patience)
-			})
+			if result == nil {
+				result = a.beside(t, func() error { return second(func() {}) })
+			}
 		})
-		beside.Wait()
-		return errFirst, errSecond
+		return errFirst, <-result
 	}
 	t.Run("while "+name+" the member is removed", func(t *testing.T) {
 		l := set(t)
-		changed, removed := race(l.change, remove(t, l))
+		changed, removed := race(t, l.change, remove(t, l))
 		must(t, changed)
 		must(t, removed)
 		l.left(t)
 	})
 	t.Run("while the member is removed "+name, func(t *testing.T) {
 		l := set(t)
-		removed, changed := race(remove(t, l), l.change)
+		removed, changed := race(t, remove(t, l), l.change)
 		must(t, removed)
 		if l.tooLate != nil {
 			wantErr(t, changed, l.tooLate)

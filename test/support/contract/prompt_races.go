@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -164,21 +163,20 @@ func promptRaces(t *testing.T, a Adapter) {
 	t.Run("a waiting change sees that a share was removed meanwhile", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})
 		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
-		waiting := make(chan error, 1)
+		var changed <-chan error
 		_, err := a.Prompts.UpdateFor(ctx, by, made.ID, team.Peer.User,
 			func(p *prompt.Template, peer prompt.Recipient) error {
-				go func() {
+				changed = a.beside(t, func() error {
 					_, err := a.Prompts.Update(ctx, team.Peer, made.ID, func(p *prompt.Template) error {
 						return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")},
 							prompt.Recipient{})
 					})
-					waiting <- err
-				}()
-				time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
+					return err
+				})
 				return p.Unshare(by, nil, peer)
 			})
 		must(t, err)
-		wantErr(t, <-waiting, prompt.ErrNotFound)
+		wantErr(t, <-changed, prompt.ErrNotFound)
 		if k := keptOf(t, a.Stores, by, made.ID); len(k.Shares) != 0 || k.Template.Description != "" {
 			t.Fatalf("shares = %+v, description %q", k.Shares, k.Template.Description)
 		}

@@ -208,12 +208,9 @@ func sessionPerson(t *testing.T, a Adapter) {
 	t.Run("those of another process within a second", func(t *testing.T) {
 		find(a.Stores, nowhere.Cookie)
 		endSession(t, a.Second(), team.Gone, nowhere.ID)
-		for begun := time.Now(); find(a.Stores, nowhere.Cookie).Session.EndedAt.IsZero(); {
-			if time.Since(begun) > proof.Patience {
-				t.Fatal("it has not ended")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		proof.EventuallyWithin(t, "the end of the session", time.Second, func() bool {
+			return !find(a.Stores, nowhere.Cookie).Session.EndedAt.IsZero()
+		})
 	})
 }
 

@@ -141,16 +141,9 @@ func leasesLost(t *testing.T, a Adapter, team *fixture.Team, held *webhook.Endpo
 	until, err := queue.Renew(ctx, held, 20*time.Millisecond)
 	must(t, err)
 	held.LeasedUntil = until
-	var other webhook.Endpoint
-	for late := time.Now().Add(proof.Patience); ; time.Sleep(5 * time.Millisecond) {
-		if taken := leased(t, a, long); len(taken) == 1 {
-			other = taken[0]
-			break
-		}
-		if time.Now().After(late) {
-			t.Fatal("an endpoint whose lease has passed is taken by no one")
-		}
-	}
+	other := proof.Await(t, "an endpoint whose lease has passed is taken",
+		func() []webhook.Endpoint { return leased(t, a, long) },
+		func(taken []webhook.Endpoint) bool { return len(taken) == 1 })[0]
 	_, err = queue.Renew(ctx, held, time.Hour)
 	wantErr(t, err, webhook.ErrLeaseLost)
 	_, err = queue.Settle(ctx, team.Admin, held, nil, func(*webhook.Endpoint) []job.Job { return nil })

@@ -3,6 +3,8 @@
 package proof
 
 import (
+	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -44,6 +46,51 @@ func Within(t testing.TB, what string, took, limit time.Duration) {
 		t.Logf("%s took %s; make prove allows %s", what, took, limit)
 	}
 }
+
+// Poll calls done until it returns true or ctx ends, and reports whether it returned true. No other test code polls: a
+// test that can wait for a channel or a line of output waits for that. It first waits a millisecond between two calls,
+// and later 50.
+func Poll(ctx context.Context, done func() bool) bool {
+	for pause := time.Millisecond; !done(); pause = min(2*pause, 50*time.Millisecond) {
+		if ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(pause)
+	}
+	return true
+}
+
+// Eventually waits until condition is true, for at most Patience. If it stays false, the test fails with what is
+// expected, and with the state, such as a program's output, as it is then.
+func Eventually(t testing.TB, what string, condition func() bool, state ...any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience) // t.Context has ended during Cleanup
+	defer cancel()
+	if !Poll(ctx, condition) {
+		t.Fatalf("not after %s: %s\n%s", Patience, what, fmt.Sprint(state...))
+	}
+}
+
+// EventuallyWithin is Eventually, and asserts the duration as Within does. The limit is what users are told: a tenth is
+// added for the polling.
+func EventuallyWithin(t testing.TB, what string, limit time.Duration, condition func() bool) {
+	t.Helper()
+	start := time.Now()
+	Eventually(t, what, condition)
+	Within(t, what, time.Since(start), limit+limit/10)
+}
+
+// Await waits until accept returns true for what read returns, and returns that value. A failure shows the last one.
+func Await[T any](t testing.TB, what string, read func() T, accept func(T) bool) (value T) {
+	t.Helper()
+	Eventually(t, what, func() bool { value = read(); return accept(value) }, &lazy[T]{&value})
+	return value
+}
+
+// lazy is a value that is formatted when a test fails.
+type lazy[T any] struct{ value *T }
+
+func (l *lazy[T]) String() string { return fmt.Sprint(*l.value) }
 
 // Seed returns another seed in each run, and logs it. ATRIUM_SEED sets the seed, to repeat a run that failed.
 func Seed(t testing.TB) uint64 {

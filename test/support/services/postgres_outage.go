@@ -12,8 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -117,11 +117,7 @@ func (p *OwnPostgres) Down(crash bool) {
 	if err != nil {
 		p.t.Fatalf("stop PostgreSQL: %v", err)
 	}
-	for late := time.Now().Add(patience); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(late) {
-			p.t.Fatal("PostgreSQL does not stop")
-		}
-	}
+	proof.Eventually(p.t, "PostgreSQL has stopped", func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
 // Up starts the server again, and returns once it answers.
@@ -130,15 +126,11 @@ func (p *OwnPostgres) Up() {
 	if err := os.Remove(p.down()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	var err error
-	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-		if err = answers(ctx, p.URL); err == nil {
-			return
-		}
-	}
-	p.t.Fatalf("PostgreSQL does not start: %v", err)
+	proof.Await(p.t, "PostgreSQL accepts connections", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		return answers(ctx, p.URL)
+	}, func(err error) bool { return err == nil })
 }
 
 func (p *OwnPostgres) down() string { return filepath.Join(p.keeper.Dir, "down") }

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 // Server is one that this package started.
@@ -213,21 +215,20 @@ func (p program) tryStart() (*Server, error) {
 		return fail(err)
 	}
 	server := &Server{URL: p.url(port), held: hold, keeper: keeper}
-	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		err := p.ready(ctx, server.URL)
-		cancel()
-		if err == nil {
-			return server, nil
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	proof.Poll(ctx, func() bool {
+		if err = p.ready(ctx, server.URL); err == nil {
+			return true
 		}
-		if _, gone := os.Stat(folder); errors.Is(gone, fs.ErrNotExist) { // keep has given up
-			err = errors.New("it ended at once")
-		} else if time.Since(begun) < patience {
-			continue
-		}
+		_, gone := os.Stat(folder)
+		return errors.Is(gone, fs.ErrNotExist) // keep has given up
+	})
+	if err != nil {
 		server.Stop()
 		return nil, fmt.Errorf("start %s: %w\n%s", p.name, err, tail(log))
 	}
+	return server, nil
 }
 
 // memory returns Linux's file system in memory if it has room, else nothing, which stands for

@@ -32,22 +32,15 @@ func warehouseCancels(t *testing.T, w ports.Warehouse, harness Harness) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- call(ctx, w, to) }()
-			becomes(t, proof.Patience, true, harness.SlowRuns)
+			proof.Eventually(t, "the statement runs", func() bool { return harness.SlowRuns(t) })
 			cancel()
 			begun := time.Now()
 			wantErr(t, <-ended, context.Canceled)
-			becomes(t, 20*time.Second, false, harness.SlowRuns) // of the 30 that the statement takes
+			proof.Eventually(t, "the statement has ended", func() bool { return !harness.SlowRuns(t) })
+			if took := time.Since(begun); took > 20*time.Second { // of the 30 that the statement takes
+				t.Errorf("the statement ended after %v", took)
+			}
 			proof.Within(t, "the end of the statement", time.Since(begun), 1250*time.Millisecond)
 		})
-	}
-}
-
-// becomes waits until is returns want.
-func becomes(t *testing.T, within time.Duration, want bool, is func(*testing.T) bool) {
-	t.Helper()
-	for begun := time.Now(); is(t) != want; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > within {
-			t.Fatalf("it is not %v after %v", want, within)
-		}
 	}
 }

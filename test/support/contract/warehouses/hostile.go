@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,14 +165,7 @@ func hostileScripts(t *testing.T) []HostileScript {
 		{Name: "it redirects elsewhere", Listens: true, Plain: true, Codes: append(foreign, connection.NetworkNotAllowed),
 			Serve: after(fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:%d/\r\nContent-Length: "+
 				"0\r\n\r\n", elsewhere.port))},
-		{Name: "it drips", Codes: late, Serve: func(c io.ReadWriter) {
-			for {
-				if _, err := c.Write([]byte{'E'}); err != nil {
-					return
-				}
-				time.Sleep(100 * time.Millisecond) // corresponds to a byte per second at production limits
-			}
-		}},
+		{Name: "it drips", Codes: late, Serve: func(c io.ReadWriter) { Drip(c, []byte{'E'}) }},
 		{Name: "it talks nonsense", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) {
 			noise := rand.New(rand.NewPCG(1, 2))
 			b := make([]byte, 4096)
@@ -208,13 +202,46 @@ func Forever(c io.Writer, b []byte) {
 	}
 }
 
-// Reset resets the connection of a HostileScript.
+// Drip writes the bytes of b, again and again, until the connection is closed. Its 20 bytes per second correspond to
+// two at production limits.
+func Drip(c io.Writer, b []byte) {
+	pace := time.Tick(50 * time.Millisecond)
+	for i := 0; ; i++ {
+		if _, err := c.Write(b[i%len(b):][:1]); err != nil {
+			return
+		}
+		<-pace
+	}
+}
+
+// Reset resets the connection of a HostileScript, once the client has read what was sent: a reset overtakes it.
 func Reset(c io.ReadWriter) {
 	if h, ok := c.(*heard); ok {
 		if tcp, ok := h.Conn.(*net.TCPConn); ok {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second) // a client may read no more
+			defer cancel()
+			proof.Poll(ctx, func() bool { return isRead(tcp) })
 			_ = tcp.SetLinger(0)
 		}
 	}
+}
+
+// isRead reports whether the client of a connection on this machine has read everything that was sent. Its line of
+// /proc/net/tcp has its address, the other one, its state, and the length of what it sends and has not read, all in
+// hexadecimal (proc_net_tcp.rst).
+func isRead(c *net.TCPConn) bool {
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return true // not Linux
+	}
+	port := func(a net.Addr) string { return fmt.Sprintf(":%04X", a.(*net.TCPAddr).Port) }
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if strings.HasSuffix(fields[1], port(c.RemoteAddr())) && strings.HasSuffix(fields[2], port(c.LocalAddr())) {
+			return strings.HasSuffix(fields[4], ":00000000")
+		}
+	}
+	return true
 }
 
 // rebinding resolves a name to an allowed address first, and then to a forbidden one, where no connection may arrive.

@@ -83,12 +83,7 @@ func HTTPScripts(over func(then func(io.ReadWriter)) func(io.ReadWriter)) []Host
 			Serve: HTTPSays(HTTPResponse("503 Service Unavailable", "", "<html>no upstream</html>"))},
 		{Name: "it drips its answer", Codes: late, Serve: func(c io.ReadWriter) {
 			httpAnswer(c, "HTTP/1.1 200 OK\r\n\r\n")
-			for {
-				if _, err := io.WriteString(c, " "); err != nil {
-					return
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
+			Drip(c, []byte{' '})
 		}},
 		{Name: "it goes in the middle of the answer", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) {
 			httpAnswer(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")

@@ -1,6 +1,7 @@
 package warehouses
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -45,7 +46,9 @@ func Outlasts(t *testing.T, w ports.Warehouse, to ports.Target, table connection
 		read := 0
 		err := w.Rows(t.Context(), to, q, func(b column.Batch) error {
 			if read == 0 { // the session has begun, and its limit passes while rows are still to come
-				<-time.After(to.Limits.Connect)
+				limit, cancel := context.WithTimeout(t.Context(), to.Limits.Connect)
+				defer cancel()
+				<-limit.Done()
 			}
 			read += b.Rows.Len()
 			return nil

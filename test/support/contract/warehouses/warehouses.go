@@ -379,11 +379,6 @@ func quiet(t *testing.T, harness Harness) {
 		if harness.Sessions == nil {
 			return
 		}
-		// The server notices an ended session a moment later.
-		for begun := time.Now(); harness.Sessions(t) > 0; time.Sleep(5 * time.Millisecond) {
-			if time.Since(begun) > proof.Patience {
-				t.Fatal("a session is left at the server")
-			}
-		}
+		proof.Eventually(t, "no session is left at the server", func() bool { return harness.Sessions(t) == 0 })
 	})
 }
