@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -144,9 +145,7 @@ orgs:
 `)})
 		wantProxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"),
 			netip.MustParsePrefix("2001:db8::/32")}
-		if diff := cmp.Diff(wantProxies, c.Server.TrustedProxies, equal); diff != "" {
-			t.Errorf("trusted proxies (-want +got):\n%s", diff)
-		}
+		assert.Equal(t, "trusted proxies (-want +got)", cmp.Diff(wantProxies, c.Server.TrustedProxies, equal), "")
 		rows := source.RowLimits{Rows: 1_000_000, Bytes: 256 << 20, Seconds: time.Minute}
 		timeouts := connection.Timeouts{Connect: 5 * time.Second, Statement: 5 * time.Second, Total: 10 * time.Second}
 		want := []configs.Org{
@@ -159,9 +158,7 @@ orgs:
 				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
 				APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
-		if diff := cmp.Diff(want, c.Orgs, equal); diff != "" {
-			t.Errorf("orgs (-want +got):\n%s", diff)
-		}
+		assert.Equal(t, "orgs (-want +got)", cmp.Diff(want, c.Orgs, equal), "")
 	})
 
 	t.Run("an empty file, only a comment and an empty section are the defaults", func(t *testing.T) {

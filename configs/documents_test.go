@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -80,9 +81,7 @@ func TestTheComposeFileHasValidSettings(t *testing.T) {
 	}
 	c, err := Load(Source{Environ: environ})
 	require.NoError(t, err)
-	if c.Log.Format != "json" {
-		t.Errorf("logs are %q, want what the file sets", c.Log.Format)
-	}
+	assert.Equal(t, "logs are", c.Log.Format, "json")
 	if needs := c.Server.Drain + c.Server.ShutdownTimeout; atrium.StopGracePeriod <= needs {
 		t.Errorf("Docker kills the server after %s, which takes up to %s to stop", atrium.StopGracePeriod, needs)
 	}

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -33,9 +34,7 @@ func TestTheExampleFile(t *testing.T) {
 			cmp.Comparer(func(a, b secret.String) bool { return a.Reveal() == b.Reveal() }),
 			cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
 		}
-		if diff := cmp.Diff(want, got, same); diff != "" {
-			t.Errorf("(-defaults +example):\n%s", diff)
-		}
+		assert.Equal(t, "(-defaults +example)", cmp.Diff(want, got, same), "")
 	})
 
 	t.Run("holds every key", func(t *testing.T) {

@@ -1,11 +1,11 @@
 package configs_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -35,9 +35,7 @@ func TestNeedRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			read := load()
 			tt.change(&read)
-			if got := configs.NeedRestart(load(), read); !slices.Equal(got, tt.want) {
-				t.Errorf("NeedRestart = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "NeedRestart", configs.NeedRestart(load(), read), tt.want)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestIssuers(t *testing.T) {
@@ -156,9 +157,7 @@ orgs:
 		AcceptURL: "https://app.example.com/invitations/{token}", ConnectionKinds: []string{"postgres"},
 		Keys: identity.KeyPolicy{MaxLifetime: 90 * 24 * time.Hour, NoPersonal: true},
 	}
-	if diff := cmp.Diff(want, *o); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.Equal(t, "(-want +got)", cmp.Diff(want, *o), "")
 }
 
 func TestMail(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -151,9 +152,7 @@ func runner(t testing.TB, limits confine.Limits) *confine.Runner {
 	r, err := confine.New(limits, 4, program, childMode)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, r.Close())
 	})
 	return r
 }
@@ -258,9 +257,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := time.Now()
-			if err := run(t, tt.job, tt.within, new(any)); !errors.Is(err, tt.want) {
-				t.Errorf("error = %v, want %v", err, tt.want)
-			}
+			assert.ErrorIs(t, run(t, tt.job, tt.within, new(any)), tt.want)
 			proof.Within(t, tt.job, time.Since(begun), tt.most)
 		})
 	}
@@ -269,9 +266,7 @@ func TestRun(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		begun := time.Now()
-		if err := r.Run(ctx, "wsp_1", "wait", time.Hour, 1, new(any)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error = %v", err)
-		}
+		assert.ErrorIs(t, r.Run(ctx, "wsp_1", "wait", time.Hour, 1, new(any)), context.DeadlineExceeded)
 		proof.Within(t, "the job", time.Since(begun), 2*time.Second)
 	})
 
@@ -303,15 +298,11 @@ func TestRun(t *testing.T) {
 		var pid int
 		proof.Eventually(t, "two run", func() bool { return len(childrenOf(t, os.Getpid())) >= 2 })
 		for range 3 {
-			if err := r.Run(t.Context(), "wsp_2", "pid", proof.Patience, 1, &pid); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, r.Run(t.Context(), "wsp_2", "pid", proof.Patience, 1, &pid))
 		}
 		short, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer stop()
-		if err := r.Run(short, "wsp_1", "pid", time.Hour, 1, &pid); !errors.Is(err, ports.ErrJobRefused) {
-			t.Errorf("one more of theirs: %v", err)
-		}
+		assert.ErrorIs(t, r.Run(short, "wsp_1", "pid", time.Hour, 1, &pid), ports.ErrJobRefused)
 	})
 
 	t.Run("a child that waits is warm", func(t *testing.T) {
@@ -330,8 +321,6 @@ func TestRun(t *testing.T) {
 			require.NoError(t, syscall.Kill(spare, syscall.SIGKILL))
 			dead(t, spare)
 		}
-		if err := run(t, "pid", time.Hour, &pid); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, run(t, "pid", time.Hour, &pid))
 	})
 }

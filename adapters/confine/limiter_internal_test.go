@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // simulation is tenants that want slots, in a bubble where time passes when all wait.
@@ -173,9 +174,7 @@ func TestWhoIsCalledOffWhileWaitingLeavesTheQueue(t *testing.T) {
 		if _, _, err := c.acquire(ctx, tenant("b", "bob"), true); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v", err)
 		}
-		if len(c.waiting) != 0 {
-			t.Errorf("%d wait", len(c.waiting))
-		}
+		assert.Equal(t, "wait", len(c.waiting), 0)
 	})
 }
 

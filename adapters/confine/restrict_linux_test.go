@@ -23,6 +23,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -312,9 +313,7 @@ func untouched(t *testing.T, folder string) {
 /warehouses drwx------
 /warehouses/link.db Lrwxrwxrwx
 /warehouses/mine.db -rw------- c4n4ry`
-	if got := strings.Join(found, "\n"); got != want {
-		t.Errorf("the data directory is now\n%s", got)
-	}
+	assert.Equal(t, "the data directory is now", strings.Join(found, "\n"), want)
 }
 
 // TestWithoutConfinementTheAttemptsSucceed runs the same on a kernel that knows neither Landlock nor filters: else the
@@ -356,9 +355,7 @@ func TestNothingOutlivesAJob(t *testing.T) {
 	for _, kernel := range []string{"present", "old"} {
 		t.Run(kernel, func(t *testing.T) {
 			report, parent, _ := serve(t, uint32(os.Getuid()), kernel, "outlive")
-			if report.Error != ports.ErrJobTimeout.Error() {
-				t.Errorf("error = %q", report.Error)
-			}
+			assert.Equal(t, "error", report.Error, ports.ErrJobTimeout.Error())
 			proof.Await(t, "nothing lives on", func() []string { return sleepers(t, parent.Pid) },
 				func(left []string) bool { return len(left) == 0 })
 		})

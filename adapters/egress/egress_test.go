@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -98,9 +99,7 @@ func TestSpecialAddressesAreRefused(t *testing.T) {
 					t.Errorf("DialContext: %v", err)
 				}
 				response, err := d.Client(nil).Get("https://db.example.com/")
-				if !errors.Is(err, connection.NetworkNotAllowed) {
-					t.Errorf("Get: %v", err)
-				}
+				assert.ErrorIs(t, err, connection.NetworkNotAllowed)
 				if response != nil {
 					response.Body.Close()
 				}
@@ -202,9 +201,7 @@ func TestLookup(t *testing.T) {
 		_, _ = lookup(t, func(r *Rules) {
 			r.Resolve = func(_ context.Context, name string) ([]netip.Addr, error) { asked = name; return nil, nil }
 		}, "db.example.com", 5432)
-		if asked != "db.example.com." {
-			t.Errorf("asked for %q", asked)
-		}
+		assert.Equal(t, "asked for", asked, "db.example.com.")
 	})
 
 	t.Run("what is not there is told for public names", func(t *testing.T) {

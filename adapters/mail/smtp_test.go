@@ -3,7 +3,6 @@ package mail_test
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -49,9 +49,7 @@ func TestSMTP(t *testing.T) {
 			server := fixture.NewSMTP(t, offered)
 			require.NoError(t, mailer(t, server, config(server, security)).Send(t.Context(), invitation))
 			letters := server.Letters()
-			if len(letters) != 1 {
-				t.Fatalf("%d letters", len(letters))
-			}
+			require.Equal(t, "letters", len(letters), 1)
 			got := letters[0]
 			if got.From != "atrium@example.org" || got.To != invitation.To || got.Subject != invitation.Subject ||
 				got.Text != invitation.Text {
@@ -147,9 +145,7 @@ func TestSMTPFails(t *testing.T) {
 				t.Fatalf("error = %v\nwant … %s … with the server's address", err, tt.want)
 			}
 			silent(t, err)
-			if n := len(server.Letters()); n != 0 {
-				t.Errorf("%d letters", n)
-			}
+			assert.Equal(t, "letters", len(server.Letters()), 0)
 		})
 	}
 
@@ -201,9 +197,7 @@ func TestTheTimeOfAMail(t *testing.T) {
 			begun := time.Now()
 			err := mailer(t, server, config(server, "")).Send(ctx, invitation)
 			late(t, begun)
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error = %v", err)
-			}
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			silent(t, err)
 		})
 	}
@@ -216,9 +210,7 @@ func TestTheTimeOfAMail(t *testing.T) {
 		begun := time.Now()
 		err := mailer(t, server, config(server, "")).Send(ctx, invitation)
 		late(t, begun)
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error = %v", err)
-		}
+		assert.ErrorIs(t, err, context.Canceled)
 	})
 
 	t.Run("it is bounded without any deadline of the caller", func(t *testing.T) {
@@ -229,9 +221,7 @@ func TestTheTimeOfAMail(t *testing.T) {
 		begun := time.Now()
 		err := m.Send(context.WithoutCancel(t.Context()), invitation)
 		late(t, begun)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error = %v", err)
-		}
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 
 	t.Run("it does not begin again with each answer of a slow server", func(t *testing.T) {
@@ -239,10 +229,7 @@ func TestTheTimeOfAMail(t *testing.T) {
 		server.Delay(short / 3)
 		ctx, end := context.WithTimeout(t.Context(), short)
 		defer end()
-		if err := mailer(t, server, config(server, "")).Send(ctx, invitation); !errors.Is(err,
-			context.DeadlineExceeded) {
-			t.Errorf("error = %v", err)
-		}
+		assert.ErrorIs(t, mailer(t, server, config(server, "")).Send(ctx, invitation), context.DeadlineExceeded)
 	})
 
 	t.Run("a slow server may use all of it", func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -227,16 +228,12 @@ func TestHostileProviders(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		_, err := c.Finish(ctx, issuer, ports.AuthorizationResponse{Code: "c", Issuer: p.URL}, time.Now())
-		if !errors.Is(err, session.ErrProviderFailed) {
-			t.Errorf("it ends with %v", err)
-		}
+		assert.ErrorIs(t, err, session.ErrProviderFailed)
 	})
 	t.Run("a provider that is away", func(t *testing.T) {
 		p := fixture.NewProvider(t)
 		p.Network.Cut()
 		_, err := oidc.NewClient(newVerifier()).Begin(t.Context(), registered(p), ports.AuthorizationRequest{})
-		if !errors.Is(err, session.ErrProviderFailed) {
-			t.Errorf("it ends with %v", err)
-		}
+		assert.ErrorIs(t, err, session.ErrProviderFailed)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -68,9 +69,7 @@ func TestReasonSaysWhyATokenIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if got := oidc.Reason(fmt.Errorf("another")); got != "" {
-		t.Errorf("the reason of another error is %q", got)
-	}
+	assert.Equal(t, "the reason of another error", oidc.Reason(fmt.Errorf("another")), "")
 }
 
 // containsToken reports whether text quotes what only the token's bearer should have: its signature.

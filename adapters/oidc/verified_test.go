@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -71,9 +72,7 @@ func TestVerified(t *testing.T) {
 			at := now.Add(time.Duration(i) * time.Minute)
 			v.put(keyOf(i), verification{until: cachedUntil(lasting, at)}, at)
 		}
-		if n := len(v.young) + len(v.old); n != 2 {
-			t.Errorf("%d are held", n)
-		}
+		assert.Equal(t, "are held", len(v.young)+len(v.old), 2)
 	})
 }
 

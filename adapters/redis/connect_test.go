@@ -15,6 +15,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
@@ -57,9 +58,7 @@ func TestAnIdleConnectionThatTheServerClosedLosesNoSignal(t *testing.T) {
 	require.NoError(t, s.Announce(t.Context(), "org"))
 	server.Stop()
 	require.NoError(t, server.Restart())
-	if err := s.Announce(t.Context(), "org"); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Announce(t.Context(), "org"))
 }
 
 func TestTheLoginIsThatOfTheURL(t *testing.T) {
@@ -125,9 +124,7 @@ func TestWithTLSTheServersCertificateIsVerified(t *testing.T) {
 	s.server.tls.RootCAs.AddCert(authority.Certificate())
 	heard := listen(t, s)
 	await(t, heard, "")
-	if err := s.Announce(t.Context(), "org"); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Announce(t.Context(), "org"))
 	await(t, heard, "org")
 }
 

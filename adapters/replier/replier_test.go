@@ -25,6 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -111,9 +112,7 @@ func TestAnEndpointGetsASignedMessage(t *testing.T) {
 	}
 	said := fmt.Sprint(got)
 	want := "{chat.message msg_1 Be brief. [{user Hi} {assistant Hello} {user Where?}] v42 https://shop.example}"
-	if said != want {
-		t.Errorf("%s", said)
-	}
+	assert.Equal(t, "said", said, want)
 }
 
 func TestACompatibleServerGetsACompletion(t *testing.T) {
@@ -148,9 +147,7 @@ func TestAnswersInOnePiece(t *testing.T) {
 		func() error { _, err := collect(t.Context(), replier.NewEndpoint(guard, limits), to); return err }(),
 		func() error { _, err := collect(t.Context(), replier.NewCompatible(guard, limits), other); return err }(),
 	} {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -72,9 +73,7 @@ func TestInputThatIsNotHTTPGetsADocumentedStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, media := rawExchange(t, l.Addr().String(), tt.text)
-			if status != tt.want {
-				t.Errorf("status %s, want %s", status, tt.want)
-			}
+			assert.Equal(t, "status", status, tt.want)
 			seen[status] = true
 			wantMedia := map[string]string{
 				"text": "text/plain", "problem": "application/problem+json",

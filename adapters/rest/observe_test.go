@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -100,9 +101,7 @@ func TestTheLogLineOfARequest(t *testing.T) {
 				"bytes": float64(w.Body.Len()), "org": "default", "user_id": "usr_1", "api_key_id": "key_1"} {
 				tt.want[name] = value
 			}
-			if diff := cmp.Diff(tt.want, h.line()); diff != "" {
-				t.Errorf("the line (-want +got):\n%s", diff)
-			}
+			assert.Equal(t, "the line (-want +got)", cmp.Diff(tt.want, h.line()), "")
 		})
 	}
 	t.Run("a caller who is not known has none of their fields", func(t *testing.T) {
@@ -112,9 +111,7 @@ func TestTheLogLineOfARequest(t *testing.T) {
 		want := map[string]any{"request_id": got["request_id"], "method": "GET", "address": "192.0.2.1",
 			"bytes": float64(w.Body.Len()), "org": "default", "route": route, "status": 401.0,
 			"code": identity.ErrUnauthenticated.Code}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the line (-want +got):\n%s", diff)
-		}
+		assert.Equal(t, "the line (-want +got)", cmp.Diff(want, got), "")
 	})
 }
 

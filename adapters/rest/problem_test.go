@@ -19,6 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const promptsPath = "/api/prompt-templates"
@@ -61,9 +63,7 @@ func TestFailures(t *testing.T) {
 				p.RequestID != "r-1" {
 				t.Errorf("got %d %+v, want %d %s", w.Code, p, tt.status, tt.code)
 			}
-			if got := w.Header().Get("Retry-After"); got != tt.retry {
-				t.Errorf("Retry-After is %q, want %q", got, tt.retry)
-			}
+			assert.Equal(t, "Retry-After", w.Header().Get("Retry-After"), tt.retry)
 			if strings.Contains(w.Body.String(), "fire") {
 				t.Errorf("the client reads an internal error: %s", w.Body)
 			}
@@ -162,9 +162,7 @@ func TestIdempotency(t *testing.T) {
 		h.call("POST", promptsPath, `{"name":"y"}`, key)
 		h.call("POST", promptsPath, body, "Idempotency-Key: l")
 		h.call("POST", promptsPath+"/ptpl_1/restore", "", key)
-		if len(scopes) != 4 {
-			t.Fatalf("%d calls reached the port", len(scopes))
-		}
+		require.Equal(t, "calls reached the port", len(scopes), 4)
 		if scopes[0].Scope != scopes[1].Scope || scopes[0].Request == scopes[1].Request {
 			t.Error("another body makes another scope, or the same request")
 		}

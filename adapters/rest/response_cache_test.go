@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // changes are those of a store in which nothing changes by itself.
@@ -69,9 +70,7 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 			read(t, func(h *env, got *int) {
 				get(h, path)
 				then(h)
-				if *got != reads {
-					t.Errorf("%d reads, want %d", *got, reads)
-				}
+				assert.Equal(t, "reads", *got, reads)
 			})
 		})
 	}

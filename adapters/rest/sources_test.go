@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -357,7 +358,5 @@ func TestJobsOfASource(t *testing.T) {
 			j["started_at"] != nil, " ", j["ended_at"] != nil))
 	}
 	want := "queued <nil> true false false, running <nil> false true false, failed auth_failed false true true"
-	if strings.Join(shown, ", ") != want {
-		t.Errorf("%s, want %s", strings.Join(shown, ", "), want)
-	}
+	assert.Equal(t, "Join", strings.Join(shown, ", "), want)
 }

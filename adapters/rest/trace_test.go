@@ -17,6 +17,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/events"
 	"github.com/atrium-hq/atrium/adapters/rest/presences"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // spans serves a request, and returns what was recorded.
@@ -55,9 +57,7 @@ func TestTheSpanOfARequest(t *testing.T) {
 			r.Header.Set("X-Forwarded-For", "203.0.113.7") // of no trusted proxy
 			r.Header.Set("Traceparent", "00-"+aTrace+"-00f067aa0ba902b7-01")
 			spans := h.spans(r)
-			if len(spans) != 1 {
-				t.Fatalf("%d spans", len(spans))
-			}
+			require.Equal(t, "spans", len(spans), 1)
 			got := map[string]string{}
 			for _, a := range spans[0].Attributes() {
 				got[string(a.Key)] = a.Value.Emit()
@@ -70,9 +70,7 @@ func TestTheSpanOfARequest(t *testing.T) {
 			} {
 				test.want[name] = value
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("the attributes (-want +got):\n%s", diff)
-			}
+			assert.Equal(t, "the attributes (-want +got)", cmp.Diff(test.want, got), "")
 			s := spans[0]
 			if s.Name() != test.span || s.Status().Code != test.status || s.SpanKind() != trace.SpanKindServer ||
 				s.Parent().TraceID().String() != aTrace || s.SpanContext().TraceID().String() != aTrace {

@@ -42,9 +42,7 @@ func TestCreate(t *testing.T) {
 		if err := seal.Create(path); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) {
 			t.Fatalf("error = %v, want fs.ErrExist with the path", err)
 		}
-		if got := readFile(t, path); got != "precious" {
-			t.Fatalf("content = %q", got)
-		}
+		require.Equal(t, "content", readFile(t, path), "precious")
 	})
 
 	t.Run("of many at once, one succeeds", func(t *testing.T) {
@@ -63,9 +61,7 @@ func TestCreate(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if made != 1 {
-			t.Fatalf("%d succeeded", made)
-		}
+		require.Equal(t, "succeeded", made, 1)
 		open(t, path)
 	})
 
@@ -313,9 +309,7 @@ func TestReload(t *testing.T) {
 		k := open(t, path)
 		before := k.Keys()[0].ID
 		require.NoError(t, os.Rename(other, path))
-		if err := k.Reload(); !errors.Is(err, seal.ErrWrongKeyring) {
-			t.Fatalf("error = %v, want ErrWrongKeyring", err)
-		}
+		require.ErrorIs(t, k.Reload(), seal.ErrWrongKeyring)
 		if k.Keys()[0].ID != before {
 			t.Fatal("the keys changed")
 		}

@@ -119,9 +119,7 @@ func TestCheck(t *testing.T) {
 		other := newKeyFile(t)
 		stranger := open(t, other)
 		err := stranger.Verify(check)
-		if !errors.Is(err, seal.ErrWrongKeyring) {
-			t.Fatalf("error = %v, want ErrWrongKeyring", err)
-		}
+		require.ErrorIs(t, err, seal.ErrWrongKeyring)
 		for _, want := range []string{other, fmt.Sprint(k.Keys()[0].ID), fmt.Sprint(stranger.Keys()[0].ID)} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q does not name %s", err, want)

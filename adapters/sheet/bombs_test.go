@@ -1,7 +1,6 @@
 package sheet_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"syscall"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -143,9 +143,7 @@ func TestBombsAreRefusedWithinASecond(t *testing.T) {
 				before, start, used := memory(t), time.Now(), processor(t)
 				_, err := sheets.Preview(t.Context(), "", target)
 				took := time.Since(start)
-				if !errors.Is(err, want) {
-					t.Errorf("err = %v, want %v", err, want)
-				}
+				assert.ErrorIs(t, err, want)
 				spent := processor(t) - used
 				proof.Within(t, name, took, time.Second)
 				if spent > sheet.ChildCPU*time.Second { // what bounds it below is in zipfile

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAFileIsReadOnItsWorkspacesShareOfChildren(t *testing.T) {
@@ -35,9 +36,7 @@ func TestAReadThatWasRefusedIsNoFailureOfTheSheet(t *testing.T) {
 	}, nil, time.Second)
 	_, err := sheets.Preview(t.Context(), "wsp_1",
 		ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
-	if !errors.Is(err, connection.ErrTooManyReads) {
-		t.Errorf("error = %v", err)
-	}
+	assert.ErrorIs(t, err, connection.ErrTooManyReads)
 }
 
 func TestAFileIsReadInTheLocaleOfItsLocationOrItsOrg(t *testing.T) {

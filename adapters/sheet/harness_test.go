@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/sheets"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/fixture/xlsx"
@@ -86,9 +87,7 @@ func confined(t testing.TB, arguments ...string) *sheet.Confined {
 	runner, err := confine.New(childLimits(), 4, append([]string{program, childMode}, arguments...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := runner.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, runner.Close())
 	})
 	return sheet.NewConfined(runner.Run, runner.Stream, limits().Total)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -119,9 +120,7 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			_, err := sheets[path == "/slow" || path == "/trickle"].Preview(t.Context(), "", h.at(path))
-			if !errors.Is(err, want) {
-				t.Errorf("err = %v, want %v", err, want)
-			}
+			assert.ErrorIs(t, err, want)
 			if err != nil && strings.Contains(err.Error(), "banner") {
 				t.Errorf("it quotes the host: %v", err)
 			}
@@ -215,7 +214,5 @@ func TestAFetchEndsWithItsCaller(t *testing.T) {
 	}()
 	<-begun
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("err = %v", err)
-	}
+	assert.ErrorIs(t, <-done, context.Canceled)
 }

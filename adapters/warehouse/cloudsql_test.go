@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -71,9 +72,7 @@ func TestATokenThatCannotBeFetchedIsNotTheDatabasesFault(t *testing.T) {
 	w, target := cloudSQL(t, fixture.NewGoogle(t))
 	w.SignInAt(warehouse.GoogleSignIn{Host: "127.0.0.1", Port: fixture.ClosedPort(t)})
 	r := w.Probe(t.Context(), target)
-	if r.Failure() != connection.TokenUnavailable {
-		t.Errorf("failure %q", r.Failure())
-	}
+	assert.Equal(t, "failure", r.Failure(), connection.TokenUnavailable)
 }
 
 func TestOnlyAConnectionWithTokensOfGoogleMayUseItsPort(t *testing.T) {
@@ -90,8 +89,6 @@ func TestOnlyAConnectionWithTokensOfGoogleMayUseItsPort(t *testing.T) {
 		require.NoError(t, err)
 		input, err := json.Marshal(map[string]any{"Kind": connection.Postgres, "Credential": json.RawMessage(text)})
 		require.NoError(t, err)
-		if got := warehouse.Needs("")(input).Ports; !slices.Equal(got, want) {
-			t.Errorf("a child gets the ports %v, want %v", got, want)
-		}
+		assert.EqualSlice(t, "a child gets the ports", warehouse.Needs("")(input).Ports, want)
 	}
 }

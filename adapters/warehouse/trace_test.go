@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -52,9 +53,7 @@ func TestTrace(t *testing.T) {
 		}
 	})
 	t.Run("an unexpected error is internal, and a deadline is a timeout", func(t *testing.T) {
-		if got := warehouse.NewTrace().Report(errors.New("c4n4ry")).Failure(); got != connection.Internal {
-			t.Errorf("failure = %q", got)
-		}
+		assert.Equal(t, "failure", warehouse.NewTrace().Report(errors.New("c4n4ry")).Failure(), connection.Internal)
 		if got := warehouse.NewTrace().Report(context.DeadlineExceeded).Failure(); got != connection.QueryTimeout {
 			t.Errorf("failure = %q", got)
 		}
@@ -99,9 +98,7 @@ func TestClassify(t *testing.T) {
 	t.Run("a cancelled context is reported as context.Canceled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got := warehouse.Classify(ctx, dial(syscall.ECONNREFUSED)); !errors.Is(got, context.Canceled) {
-			t.Errorf("error = %v", got)
-		}
+		assert.ErrorIs(t, warehouse.Classify(ctx, dial(syscall.ECONNREFUSED)), context.Canceled)
 	})
 	t.Run("nil stays nil", func(t *testing.T) {
 		if got := warehouse.Classify(t.Context(), nil); got != nil {
@@ -172,9 +169,7 @@ func TestConfined(t *testing.T) {
 			) error {
 				return tt.err
 			})
-			if err := w.Rows(t.Context(), target, connection.RowsQuery{}, nil); !errors.Is(err, tt.want) {
-				t.Errorf("Rows = %v", err)
-			}
+			assert.ErrorIs(t, w.Rows(t.Context(), target, connection.RowsQuery{}, nil), tt.want)
 			if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
 				t.Errorf("Tables = %v", err)
 			}
@@ -214,9 +209,7 @@ func TestConfined(t *testing.T) {
 			if _, err := w.Preview(t.Context(), target, rows); !errors.Is(err, c.err) {
 				t.Errorf("Preview = %v", err)
 			}
-			if got := w.Probe(t.Context(), target).Failure(); got != c.report {
-				t.Errorf("Probe = %v", got)
-			}
+			assert.Equal(t, "Probe", w.Probe(t.Context(), target).Failure(), c.report)
 		})
 	}
 	t.Run("a child that ends during a probe fails the step that it was at", func(t *testing.T) {
@@ -256,9 +249,7 @@ func TestConfined(t *testing.T) {
 			return json.Unmarshal(text, out)
 		}, nil)
 		_, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1})
-		if !errors.Is(err, connection.Internal) {
-			t.Errorf("Tables = %v", err)
-		}
+		assert.ErrorIs(t, err, connection.Internal)
 	})
 	t.Run("a request that cannot be read is not quoted", func(t *testing.T) {
 		_, err := warehouse.Job(nil)(t.Context(), json.RawMessage(`{"Call":"probe","Kind":{"c4n4ry":1}}`))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/webauthn"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -64,9 +65,7 @@ func TestCreated(t *testing.T) {
 			a, o := fixture.NewAuthenticator(t, acme.Host, acme.Origin), options(challenge)
 			lie(a, o)
 			_, err := webauthn.Verifier{}.Created(acme, "ann", challenge, body(t, a.Create(t, o)))
-			if !errors.Is(err, account.ErrPasskeyInvalid) {
-				t.Errorf("error %v", err)
-			}
+			assert.ErrorIs(t, err, account.ErrPasskeyInvalid)
 		})
 	}
 	t.Run("not what is no response", func(t *testing.T) {
@@ -112,9 +111,7 @@ func TestSigned(t *testing.T) {
 			o := options(challenge)
 			lie(a, o)
 			_, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, a.Sign(t, o)))
-			if !errors.Is(err, account.ErrPasskeyInvalid) {
-				t.Errorf("error %v", err)
-			}
+			assert.ErrorIs(t, err, account.ErrPasskeyInvalid)
 		})
 	}
 	t.Run("not by another key, for another user, or changed", func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -73,9 +74,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		enqueue(ids["victim"], "wsp_victim", events, "paid")
 		enqueue(ids["victim"], "wsp_victim", refresh, "refreshed")
 		await(t, "the jobs of others have run", func() { <-done; <-done })
-		if most.Load() != job.PerWorkspace {
-			t.Errorf("%d jobs of one workspace hung at the same time", most.Load())
-		}
+		assert.Equal(t, "jobs of one workspace hung at the same time", most.Load(), job.PerWorkspace)
 		// Many workspaces hang: reserved slots are left.
 		for i := range 20 {
 			enqueue(ids["busy"], identity.WorkspaceID(fmt.Sprint("wsp_", i)), refresh, "hangs")
@@ -83,9 +82,7 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		proof.Eventually(t, "they hang", func() bool { return most.Load() >= 7 })
 		enqueue(ids["victim"], "wsp_victim", events, "paid again")
 		await(t, "a payment's job has run", func() { <-done })
-		if most.Load() != 7 {
-			t.Errorf("%d jobs hung at the same time: the slots of payments are not theirs", most.Load())
-		}
+		assert.Equal(t, "jobs hung at the same time: the slots of payments are not theirs", most.Load(), 7)
 		stop()
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -147,9 +148,7 @@ func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 		t.Logf("taken up after %s, at a limit of %s", took, p.Limit)
 		enqueue(t, db, "after it")
 		await(t, "the next job runs", func() {
-			if subject := <-again; subject != "after it" {
-				t.Errorf("%q is run once more", subject)
-			}
+			assert.Equal(t, "is run once more", <-again, "after it")
 		})
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -155,9 +156,7 @@ func TestNoMoreJobsRunThanThereAreSlotsAndAFreeOneIsUsedAtOnce(t *testing.T) {
 		for subject, at := range map[string]time.Duration{"a": 1, "b": 1, "c": 2, "d": 2, "e": 3} {
 			s.want(subject, job.Succeeded, "", at*poll/10)
 		}
-		if most.Load() != 2 {
-			t.Errorf("%d ran at the same time, want 2", most.Load())
-		}
+		assert.Equal(t, "ran at the same time", most.Load(), 2)
 	})
 }
 
@@ -288,9 +287,7 @@ func TestAnOutcomeIsToldUntilTheQueueHearsItOrTheLeaseIsOver(t *testing.T) {
 			s.fail = func() error { tries++; return ports.ErrJobLost }
 			s.start("a")
 			s.wait(time.Minute)
-			if tries != 1 {
-				t.Errorf("%d tries", tries)
-			}
+			assert.Equal(t, "tries", tries, 1)
 		})
 	})
 }
@@ -323,8 +320,6 @@ func TestAWorkerMeasuresWhatItDoes(t *testing.T) {
 			"atrium_job_lag_seconds kind=thing.check":                        3,
 			"atrium_jobs_running kind=thing.check":                           0,
 		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
-		}
+		assert.Equal(t, "(-want +got)", cmp.Diff(want, got), "")
 	})
 }

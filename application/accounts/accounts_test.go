@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -194,13 +195,6 @@ func key(ws identity.WorkspaceID) *account.Key {
 		Revision: 1}
 }
 
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}
-
 func TestAuthenticate(t *testing.T) {
 	token := account.NewToken()
 	for name, tt := range map[string]struct {
@@ -224,7 +218,7 @@ func TestAuthenticate(t *testing.T) {
 				s.keys.EXPECT().Principal(s.ctx, identity.OrgID("org"), token.Hash()).Return(tt.found, tt.err)
 			}
 			got, err := s.Authenticate(s.ctx, open, tt.token, now)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (tt.want == nil && got != tt.found) || (tt.want != nil && got != nil) {
 				t.Errorf("Authenticate = %+v", got)
 			}
@@ -275,7 +269,7 @@ func TestWorkspace(t *testing.T) {
 			}
 			s.workspaces.EXPECT().Get(s.ctx, member, identity.WorkspaceID("other")).Return(&w, nil)
 			got, err := s.Workspace(s.ctx, member, "other")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && got.ID != "other" {
 				t.Errorf("Workspace = %+v", got)
 			}
@@ -314,7 +308,7 @@ func TestKey(t *testing.T) {
 			s := newEnv(t)
 			s.keys.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), identity.KeyID("k")).Return(key("acme"), nil)
 			got, err := s.Key(s.ctx, tt.by, "k")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (got != nil) != (tt.want == nil) {
 				t.Errorf("Key = %+v", got)
 			}
@@ -340,7 +334,7 @@ func TestCreateKey(t *testing.T) {
 		var bearer *account.User
 		s.expectAddKey(member, "ann", &bearer, &stored)
 		k, token, err := s.CreateKey(s.ctx, member, open, account.KeyDraft{Name: "k", Ceiling: identity.Owner})
-		wantErr(t, err, identity.ErrRoleCeiling)
+		require.ErrorIs(t, err, identity.ErrRoleCeiling)
 		if k != nil || !token.IsZero() {
 			t.Error("there is a key all the same")
 		}
@@ -361,7 +355,7 @@ func TestRevokeKey(t *testing.T) {
 			s := newEnv(t)
 			var after, made *account.Key
 			s.expectUpdateKey(tt.by, &after, &made)
-			wantErr(t, s.RevokeKey(s.ctx, tt.by, "k", tt.at), tt.want)
+			require.ErrorIs(t, s.RevokeKey(s.ctx, tt.by, "k", tt.at), tt.want)
 			if after.RevokedAt.IsZero() == (tt.want == nil) || made.RevokedAt != after.RevokedAt {
 				t.Errorf("key = %+v, and made by it %+v", after, made)
 			}
@@ -376,7 +370,7 @@ func TestRevokeKeyOf(t *testing.T) {
 	by := system
 	by.Workspace = "other"
 	s.expectUpdateKey(by, &after, &made)
-	wantErr(t, s.RevokeKeyOf(s.ctx, system, "other-slug", "k"), nil)
+	require.NoError(t, s.RevokeKeyOf(s.ctx, system, "other-slug", "k"))
 	if after.RevokedAt != now {
 		t.Errorf("key = %+v", after)
 	}

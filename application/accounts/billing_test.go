@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // expectFollowed expects that a job gives the gateway the name of a workspace and the address of its owner.
@@ -59,7 +60,7 @@ func TestTheGatewayFollowsTheAddressOfAnOwner(t *testing.T) {
 			claims := account.Claims{Issuer: issuer, Subject: "sub", Email: tt.claimed, EmailVerified: true,
 				Name: "Ann"}
 			_, _, err := s.SignIn(s.ctx, system, org, claims)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 		})
 	}
 }

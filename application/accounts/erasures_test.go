@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -27,14 +28,14 @@ func TestSearchPeople(t *testing.T) {
 		s.people.EXPECT().Search(s.ctx, identity.OrgID("org"), f, now, q).
 			Return(account.PersonPage{Items: []account.PersonSummary{{Keys: 3}}}, nil)
 		got, err := s.SearchPeople(s.ctx, ops, "Lo ADA", account.PersonActive, q)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(got.Items) != 1 {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("a text without words finds no one", func(t *testing.T) {
 		got, err := newEnv(t).SearchPeople(context.Background(), ops, "?!", "", q)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(got.Items) != 0 {
 			t.Errorf("got %+v", got)
 		}
@@ -42,13 +43,13 @@ func TestSearchPeople(t *testing.T) {
 	t.Run("others find no one", func(t *testing.T) {
 		s := newEnv(t)
 		_, err := s.SearchPeople(s.ctx, plain, "", "", q)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.Person(s.ctx, plain, "ann")
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.Erasure(s.ctx, plain, "ann")
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.ErasePerson(s.ctx, plain, "ann")
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 }
 
@@ -111,7 +112,7 @@ func TestErasePerson(t *testing.T) {
 					})
 			}
 			e, err := outer.ErasePerson(outer.ctx, ops, "ann")
-			wantErr(t, err, tt.failing)
+			require.ErrorIs(t, err, tt.failing)
 			if tt.failing != nil {
 				return
 			}
@@ -131,7 +132,7 @@ func TestCompleteErasure(t *testing.T) {
 	s := newEnv(t)
 	s.erasures.EXPECT().CompleteErasure(s.ctx, identity.OrgID("org"), identity.UserID("ann"), now).Return(nil)
 	by := identity.System("org", "", "job", now)
-	wantErr(t, s.CompleteErasure(s.ctx, by, "ann"), nil)
+	require.NoError(t, s.CompleteErasure(s.ctx, by, "ann"))
 }
 
 func TestExports(t *testing.T) {
@@ -158,9 +159,9 @@ func TestExports(t *testing.T) {
 				s.erasures.EXPECT().Export(s.ctx, identity.OrgID("org"), tt.user, gomock.Any()).Return(nil)
 			}
 			if tt.self {
-				wantErr(t, s.ExportMe(s.ctx, tt.by, emit), want)
+				require.ErrorIs(t, s.ExportMe(s.ctx, tt.by, emit), want)
 			} else {
-				wantErr(t, s.ExportPerson(s.ctx, tt.by, "ann", emit), want)
+				require.ErrorIs(t, s.ExportPerson(s.ctx, tt.by, "ann", emit), want)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEvents(t *testing.T) {
@@ -56,17 +57,17 @@ func TestEvents(t *testing.T) {
 			t.Errorf("EventFeed = %+v, %v", got, err)
 		}
 		_, err = s.VerifyEvents(s.ctx, member, 0)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 	t.Run("a guest's question reaches no list", func(t *testing.T) {
 		s, guest := newEnv(t), member
 		guest.Role = identity.NoRole
 		_, err := s.Events(s.ctx, guest, f, q)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.EventFeed(s.ctx, guest, event.FeedQuery{Limit: 5})
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, _, err = s.FollowEvents(guest)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 	t.Run("an admin follows the workspace", func(t *testing.T) {
 		s := newEnv(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // grouping is a Groups on a mocked port, with a group of which bob is.
@@ -66,7 +67,7 @@ func TestGroups(t *testing.T) {
 				return err
 			})
 			g, err := s.Create(t.Context(), *by, account.GroupDraft{Name: "Support"})
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 			if g != stored || (g == nil) != (want != nil) {
 				t.Errorf("it is %+v", g)
 			}
@@ -77,7 +78,7 @@ func TestGroups(t *testing.T) {
 		add, remove := []identity.UserID{"mia", "ada"}, []identity.UserID{"bob", "ada"}
 		s.expectUpdate(admin, slices.Concat(add, remove))
 		g, err := s.Edit(t.Context(), admin, "grp", nil, add, remove)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if _, isIn := g.People["mia"]; !isIn || len(g.People) != 1 {
 			t.Errorf("the people are %v", g.People)
 		}
@@ -86,18 +87,18 @@ func TestGroups(t *testing.T) {
 		s := newGrouping(t)
 		s.expectUpdate(admin, []identity.UserID{"mia", "out"})
 		_, err := s.Edit(t.Context(), admin, "grp", nil, []identity.UserID{"mia", "out"}, nil)
-		wantErr(t, err, account.ErrMemberNotFound)
+		require.ErrorIs(t, err, account.ErrMemberNotFound)
 	})
 	t.Run("it is changed and deleted", func(t *testing.T) {
 		s := newGrouping(t)
 		s.expectUpdate(admin, none)
 		g, err := s.Change(t.Context(), admin, "grp", nil, account.GroupChanges{Name: new("Help")})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if g.Name != "Help" {
 			t.Errorf("it is %+v", g)
 		}
 		s.expectUpdate(admin, none)
-		wantErr(t, s.Delete(t.Context(), admin, "grp", nil), nil)
+		require.NoError(t, s.Delete(t.Context(), admin, "grp", nil))
 		if !s.g.Deleted {
 			t.Error("it is not deleted")
 		}
@@ -107,6 +108,6 @@ func TestGroups(t *testing.T) {
 		s.store.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"), identity.UserID("grp")).Return(
 			nil, account.ErrGroupNotFound)
 		_, err := s.People(t.Context(), admin, "grp", page.Query{})
-		wantErr(t, err, account.ErrGroupNotFound)
+		require.ErrorIs(t, err, account.ErrGroupNotFound)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // link matches texts that some mail clients turn into links: a scheme, an address, a dotted name, a path.
@@ -34,9 +35,7 @@ func TestAMailAboutAnInvitationHoldsNoLinkButOurs(t *testing.T) {
 		"...":                                                   ".", ". .": ". .", "https://": "https", "::": "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := harmless(name); got != want {
-				t.Errorf("harmless = %q, want %q", got, want)
-			}
+			assert.Equal(t, "harmless", harmless(name), want)
 			m := invitationMail(&account.Invitation{Email: "ann@example.com"},
 				&account.Workspace{Name: name, Slug: "acme"}, url)
 			if m.To != "ann@example.com" || m.Subject != "You are invited to a workspace" ||

@@ -19,6 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const email = "ann@example.com"
@@ -38,7 +40,7 @@ func invitation() *account.Invitation {
 func invitationToken(t *testing.T) account.Token {
 	t.Helper()
 	_, token, err := acme().Invite(owner, email, identity.Viewer, "", nil)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return token
 }
 
@@ -62,7 +64,7 @@ func TestInvitations(t *testing.T) {
 			s := newEnv(t)
 			s.expectGetWorkspace(tt.by)
 			_, err := s.Invitations(s.ctx, tt.by, "acme", q)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -113,7 +115,7 @@ func TestInvite(t *testing.T) {
 				s.expectEffect()
 			}
 			got, err := s.Invite(s.ctx, tt.by, organisation(), "acme", email, tt.role)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil { // and an effect would have failed the test
 				if (!tt.over && stored != nil) || got != nil {
 					t.Errorf("Invite = %+v", got)
@@ -163,7 +165,7 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 				})
 			commit := s.expectEffect()
 			made, err := s.Invite(s.ctx, admin, organisation(), "acme", email, identity.Viewer)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if made.Mailed || made.AcceptURL != "https://acme.example.com/join/"+made.Token.Reveal() {
 				t.Fatalf("before the commit: %+v", made)
 			}
@@ -178,9 +180,7 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 			}
 			s.mailer.EXPECT().Delivers().Return(tt.delivers).AnyTimes()
 			commit()
-			if made.Mailed != tt.mailed {
-				t.Errorf("mailed is %v", made.Mailed)
-			}
+			assert.Equal(t, "mailed", made.Mailed, tt.mailed)
 			if failed := *s.failed; (len(failed) == 1) != (tt.err != nil) || (len(failed) == 1 &&
 				!errors.Is(failed[0], tt.err)) {
 				t.Errorf("reported failures: %v", failed)
@@ -238,7 +238,7 @@ func TestWithdraw(t *testing.T) {
 					}
 					return nil
 				})
-			wantErr(t, s.Withdraw(s.ctx, tt.by, "acme", "inv", tt.at), tt.want)
+			require.ErrorIs(t, s.Withdraw(s.ctx, tt.by, "acme", "inv", tt.at), tt.want)
 			if tt.is && after.Withdrawn != (tt.want == nil) {
 				t.Errorf("invitation %+v", after)
 			}
@@ -296,7 +296,7 @@ func TestAcceptInvitation(t *testing.T) {
 					return nil
 				})
 			joined, err := s.AcceptInvitation(s.ctx, guest, token.Reveal())
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member)) || (tt.want != nil &&
 				tt.used < 2 && len(w.Members) != 3) {
 				t.Errorf("AcceptInvitation = %+v", joined)
@@ -312,7 +312,7 @@ func TestAcceptInvitation(t *testing.T) {
 		t.Run("what has not the form of a token is not looked up", func(t *testing.T) {
 			s := newEnv(t)
 			w, err := s.AcceptInvitation(s.ctx, guest, garbage)
-			wantErr(t, err, account.ErrInvitationNotFound)
+			require.ErrorIs(t, err, account.ErrInvitationNotFound)
 			if w != nil {
 				t.Errorf("AcceptInvitation = %+v", w)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestJoinIsRefused(t *testing.T) {
@@ -35,7 +36,7 @@ func TestJoinIsRefused(t *testing.T) {
 					Return(invitation(), &tt.preview, tt.found)
 			}
 			_, err := s.Join(s.ctx, system, tt.org, tt.token, "Bob", "")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -53,7 +54,7 @@ func TestJoinLosesARace(t *testing.T) {
 			return account.ErrEmailTaken
 		})
 	_, err := s.Join(s.ctx, system, &identity.Org{ID: "org"}, invitationToken(t).Reveal(), "Bob", "")
-	wantErr(t, err, account.ErrSignInRequired)
+	require.ErrorIs(t, err, account.ErrSignInRequired)
 }
 
 func TestPreviewInvitation(t *testing.T) {
@@ -65,5 +66,5 @@ func TestPreviewInvitation(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err := s.PreviewInvitation(s.ctx, "org", "x")
-	wantErr(t, err, account.ErrInvitationNotFound)
+	require.ErrorIs(t, err, account.ErrInvitationNotFound)
 }

@@ -3,7 +3,6 @@ package accounts_test
 import (
 	"context"
 	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestRequestsWithKeysAreCounted(t *testing.T) {
@@ -51,8 +52,8 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 		u.Record(key("a", "org"), now.Add(-24*time.Hour), "192.0.2.1")
 		u.Record(key("b", "org"), now, "192.0.2.1")
 		u.Record(key("c", "other"), now, "192.0.2.1")
-		wantErr(t, u.Flush(t.Context()), nil)
-		wantErr(t, u.Flush(t.Context()), nil) // the mock would fail a second call
+		require.NoError(t, u.Flush(t.Context()))
+		require.ErrorIs(t, u.Flush(t.Context()), nil) // the mock would fail a second call
 		want(t, org, account.KeyRequests{{Key: "a", Day: today}: 3, {Key: "a", Day: today - 1}: 1,
 			{Key: "b", Day: today}: 1})
 		want(t, other, account.KeyRequests{{Key: "c", Day: today}: 1})
@@ -69,9 +70,9 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 				u.Record(key("a", "org"), now, "192.0.2.1")
 				return errOutage
 			})
-		wantErr(t, u.Flush(t.Context()), errOutage)
+		require.ErrorIs(t, u.Flush(t.Context()), errOutage)
 		keys.EXPECT().AddRequests(t.Context(), identity.OrgID("org"), gomock.Any()).DoAndReturn(stores(&got))
-		wantErr(t, u.Flush(t.Context()), nil)
+		require.NoError(t, u.Flush(t.Context()))
 		want(t, got, account.KeyRequests{{Key: "a", Day: today}: 2})
 	})
 	t.Run("a key tells those of the last days, oldest first", func(t *testing.T) {
@@ -80,14 +81,10 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 		a, b := key("a", "org"), key("b", "org")
 		requests.EXPECT().Requests(t.Context(), member.Workspace, []identity.KeyID{"a", "b"}, now).Return(
 			account.KeyRequests{{Key: "a", Day: today}: 7, {Key: "a", Day: today - account.RequestDays + 1}: 5}, nil)
-		wantErr(t, u.Count(t.Context(), member, a, b), nil)
+		require.NoError(t, u.Count(t.Context(), member, a, b))
 		days := make([]int64, account.RequestDays)
-		if !slices.Equal(b.Requests, days) {
-			t.Errorf("requests of an unused key: %v", b.Requests)
-		}
+		assert.EqualSlice(t, "requests of an unused key", b.Requests, days)
 		days[0], days[account.RequestDays-1] = 5, 7
-		if !slices.Equal(a.Requests, days) {
-			t.Errorf("requests: %v", a.Requests)
-		}
+		assert.EqualSlice(t, "requests", a.Requests, days)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // uncounted stores no counts of requests.
@@ -44,7 +45,7 @@ func TestKeyUsage(t *testing.T) {
 				keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"k": use(now)})
 			}
 			u.Record(key("k", tt.last), now, "192.0.2.1")
-			wantErr(t, u.Flush(t.Context()), nil)
+			require.NoError(t, u.Flush(t.Context()))
 		})
 	}
 	t.Run("many are stored together, by their orgs, each as first noted", func(t *testing.T) {
@@ -56,8 +57,8 @@ func TestKeyUsage(t *testing.T) {
 		u.Record(key("a", time.Time{}), now.Add(time.Second), "192.0.2.1")
 		u.Record(key("b", time.Time{}), now, "192.0.2.1")
 		u.Record(&account.Key{ID: "c", Org: "other"}, now, "192.0.2.1")
-		wantErr(t, u.Flush(t.Context()), nil)
-		wantErr(t, u.Flush(t.Context()), nil) // the mock would fail a second call
+		require.NoError(t, u.Flush(t.Context()))
+		require.ErrorIs(t, u.Flush(t.Context()), nil) // the mock would fail a second call
 	})
 	t.Run("what could not be stored is stored the next time, with what came since", func(t *testing.T) {
 		keys := mocks.NewMockKeys(gomock.NewController(t))
@@ -69,9 +70,9 @@ func TestKeyUsage(t *testing.T) {
 			u.Record(key("b", time.Time{}), now, "192.0.2.1")
 			return errOutage
 		})
-		wantErr(t, u.Flush(t.Context()), errOutage)
+		require.ErrorIs(t, u.Flush(t.Context()), errOutage)
 		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": use(now.Add(time.Minute)), "b": use(now)})
-		wantErr(t, u.Flush(t.Context()), nil)
+		require.NoError(t, u.Flush(t.Context()))
 	})
 	t.Run("they are kept until the node ends, and a failure is told", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCreateServiceKey(t *testing.T) {
@@ -20,7 +21,7 @@ func TestCreateServiceKey(t *testing.T) {
 		s.expectAddKey(admin, "", &u, &stored)
 		k, token, err := s.CreateServiceKey(s.ctx, admin, open,
 			account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if k != stored || k.Hash != token.Hash() || k.User != u.ID || !k.Service || !u.Service || k.CreatedBy != "ada" {
 			t.Errorf("CreateServiceKey = %+v of %+v", k, u)
 		}
@@ -32,7 +33,7 @@ func TestCreateServiceKey(t *testing.T) {
 		s.expectAddKey(member, "", &u, &stored)
 		k, token, err := s.CreateServiceKey(s.ctx, member, open,
 			account.KeyDraft{Name: "deploys", Ceiling: identity.Viewer})
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		if k != nil || !token.IsZero() {
 			t.Error("there is a key all the same")
 		}
@@ -65,7 +66,7 @@ func TestRotateKey(t *testing.T) {
 					return nil
 				})
 			next, token, err := s.RotateKey(s.ctx, tt.by, open, "k", tt.at, time.Minute)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				if next != nil || !token.IsZero() || !old.ExpiresAt.IsZero() {
 					t.Errorf("RotateKey = %+v", next)

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEndLeaked(t *testing.T) {
@@ -60,7 +61,7 @@ func TestEndLeaked(t *testing.T) {
 			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("ann")).Return(
 				&tt.person, nil, nil).MaxTimes(1)
 			mails, err := s.EndLeaked(s.ctx, reporter, leaks)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if tt.found == nil && k.Live(now) {
 				t.Error("the key is still live")
 			}
@@ -80,13 +81,13 @@ func TestEndLeaked(t *testing.T) {
 		s.keys.EXPECT().Holder(s.ctx, token.Hash()).Return(
 			identity.OrgID(""), identity.WorkspaceID(""), identity.KeyID(""), errOutage)
 		_, err := s.EndLeaked(s.ctx, reporter, leaks)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 	t.Run("all mails are tried", func(t *testing.T) {
 		s := newEnv(t)
 		one, two := ports.Mail{To: "a@example.com"}, ports.Mail{To: "b@example.com"}
 		s.mailer.EXPECT().Send(s.ctx, one).Return(errOutage)
 		s.mailer.EXPECT().Send(s.ctx, two)
-		wantErr(t, s.Alert(s.ctx, []ports.Mail{one, two}), errOutage)
+		require.ErrorIs(t, s.Alert(s.ctx, []ports.Mail{one, two}), errOutage)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -106,7 +107,7 @@ func TestSignInWithPasskey(t *testing.T) {
 	options := func(t *testing.T, s *withPasskeys, now time.Time) []byte {
 		t.Helper()
 		o, err := s.OptionsToSignIn(org, rp, now)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(o.Have) > 0 {
 			t.Errorf("the options name %+v", o.Have)
 		}
@@ -121,7 +122,7 @@ func TestSignInWithPasskey(t *testing.T) {
 			gomock.Any(), identity.OrgID("org"), account.Hash(sha256.Sum256(challenge)),
 			now.Add(5*time.Minute)).Return(nil)
 		out, err := s.SignIn(t.Context(), system, org, rp, response, "Firefox")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if out.Session != s.opened || s.opened.Source != session.ByPasskey || s.opened.Key != "" ||
 			out.User.ID != "ann" || s.passkey.SignCount != 2 || !s.passkey.LastUsedAt.Equal(now) {
 			t.Errorf("%+v, %+v", out, s.passkey)
@@ -142,7 +143,7 @@ func TestSignInWithPasskey(t *testing.T) {
 		},
 		"a challenge to step up": func(t *testing.T, s *withPasskeys) {
 			o, err := s.OptionsToStepUp(t.Context(), inSession(), rp)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			s.responds(o.Challenge)
 		},
 		"a signature that does not verify": func(t *testing.T, s *withPasskeys) {
@@ -166,7 +167,7 @@ func TestSignInWithPasskey(t *testing.T) {
 			s := newWithPasskeys(t)
 			prepare(t, s)
 			_, err := s.SignIn(t.Context(), system, org, rp, response, "")
-			wantErr(t, err, account.ErrPasskeyInvalid)
+			require.ErrorIs(t, err, account.ErrPasskeyInvalid)
 			if s.opened != nil {
 				t.Errorf("it opened %+v", s.opened)
 			}
@@ -176,9 +177,9 @@ func TestSignInWithPasskey(t *testing.T) {
 		s, withIssuer := newWithPasskeys(t),
 			&identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://id.example"}}}
 		_, err := s.OptionsToSignIn(withIssuer, rp, now)
-		wantErr(t, err, account.ErrPasskeysUnavailable)
+		require.ErrorIs(t, err, account.ErrPasskeysUnavailable)
 		_, err = s.SignIn(t.Context(), system, withIssuer, rp, response, "")
-		wantErr(t, err, account.ErrPasskeysUnavailable)
+		require.ErrorIs(t, err, account.ErrPasskeysUnavailable)
 	})
 }
 
@@ -186,7 +187,7 @@ func TestStepUp(t *testing.T) {
 	options := func(t *testing.T, s *withPasskeys, by identity.Actor) []byte {
 		t.Helper()
 		o, err := s.OptionsToStepUp(t.Context(), by, rp)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(o.Have) != 1 || o.Have[0].ID != "psk_1" {
 			t.Errorf("the options name %+v", o.Have)
 		}
@@ -198,7 +199,7 @@ func TestStepUp(t *testing.T) {
 		s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(2), nil)
 		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 		confirmed, err := s.StepUp(t.Context(), inSession(), rp, response)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if confirmed != s.live[0] || !confirmed.ConfirmedAt.Equal(now) {
 			t.Errorf("%+v", confirmed)
 		}
@@ -208,7 +209,7 @@ func TestStepUp(t *testing.T) {
 		other.Session = "ses_2"
 		s.responds(options(t, s, other))
 		_, err := s.StepUp(t.Context(), inSession(), rp, response)
-		wantErr(t, err, account.ErrPasskeyRefused)
+		require.ErrorIs(t, err, account.ErrPasskeyRefused)
 	})
 	t.Run("not by the passkey of another person", func(t *testing.T) {
 		s := newWithPasskeys(t)
@@ -216,15 +217,15 @@ func TestStepUp(t *testing.T) {
 		s.passkey.User = "bob"
 		s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(2), nil)
 		_, err := s.StepUp(t.Context(), inSession(), rp, response)
-		wantErr(t, err, account.ErrPasskeyRefused)
+		require.ErrorIs(t, err, account.ErrPasskeyRefused)
 	})
 	t.Run("not by an API key, and not without a passkey", func(t *testing.T) {
 		s, by := newWithPasskeys(t), inSession()
 		by.Key = "key"
 		_, err := s.StepUp(t.Context(), by, rp, response)
-		wantErr(t, err, account.ErrSessionRequired)
+		require.ErrorIs(t, err, account.ErrSessionRequired)
 		_, err = s.OptionsToStepUp(t.Context(), inSession(), account.RelyingParty{Host: "new.example.com"})
-		wantErr(t, err, account.ErrPasskeyNotFound)
+		require.ErrorIs(t, err, account.ErrPasskeyNotFound)
 	})
 }
 
@@ -233,12 +234,12 @@ func TestAddPasskey(t *testing.T) {
 	t.Run("the credential that the authenticator created", func(t *testing.T) {
 		s := newWithPasskeys(t)
 		o, err := s.OptionsToAdd(t.Context(), inSession(), rp)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.responds(o.Challenge)
 		s.auth.EXPECT().Created(rp, identity.UserID("ann"), o.Challenge, response).Return(made, nil)
 		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 		k, err := s.Add(t.Context(), inSession(), rp, "Laptop", response)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if k != s.stored || k.Host != rp.Host || string(k.Credential) != "new" || k.Name != "Laptop" {
 			t.Errorf("%+v", k)
 		}
@@ -262,40 +263,40 @@ func TestAddPasskey(t *testing.T) {
 		t.Run("not by "+name, func(t *testing.T) {
 			s := newWithPasskeys(t)
 			o, err := s.OptionsToAdd(t.Context(), inSession(), rp)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			prepare(s, o.Challenge)
 			_, err = s.Add(t.Context(), inSession(), rp, "Laptop", response)
-			wantErr(t, err, account.ErrPasskeyRefused)
+			require.ErrorIs(t, err, account.ErrPasskeyRefused)
 		})
 	}
 	t.Run("not by an old session", func(t *testing.T) {
 		s, old := newWithPasskeys(t), inSession()
 		old.SignedInAt = now.Add(-time.Hour)
 		_, err := s.OptionsToAdd(t.Context(), old, rp)
-		wantErr(t, err, identity.ErrStepUpRequired)
+		require.ErrorIs(t, err, identity.ErrStepUpRequired)
 		_, err = s.Add(t.Context(), old, rp, "Laptop", response)
-		wantErr(t, err, identity.ErrStepUpRequired)
+		require.ErrorIs(t, err, identity.ErrStepUpRequired)
 	})
 }
 
 func TestPasskeysOfTheCaller(t *testing.T) {
 	s := newWithPasskeys(t)
 	k, err := s.Get(t.Context(), inSession(), "psk_2")
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if k.ID != "psk_2" {
 		t.Errorf("%+v", k)
 	}
 	_, err = s.Get(t.Context(), inSession(), "psk_9")
-	wantErr(t, err, account.ErrPasskeyNotFound)
+	require.ErrorIs(t, err, account.ErrPasskeyNotFound)
 	k, err = s.Rename(t.Context(), inSession(), "psk_1", nil, "Phone")
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if k.Name != "Phone" {
 		t.Errorf("%+v", k)
 	}
 	s.mailer.EXPECT().Delivers().Return(false)
-	wantErr(t, s.Remove(t.Context(), inSession(), "psk_1", nil), account.ErrLastPasskey)
+	require.ErrorIs(t, s.Remove(t.Context(), inSession(), "psk_1", nil), account.ErrLastPasskey)
 	keyed := inSession()
 	keyed.Key = "key"
 	_, err = s.List(t.Context(), keyed, page.Query{Limit: 1})
-	wantErr(t, err, account.ErrSessionRequired)
+	require.ErrorIs(t, err, account.ErrSessionRequired)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestListsOfAnOrg checks who may list the people, workspaces and keys of an org.
@@ -23,11 +24,11 @@ func TestListsOfAnOrg(t *testing.T) {
 			s.keys.EXPECT().List(s.ctx, there.ID, identity.UserID(""), by.At, q).
 				Return(account.KeyPage{Items: []account.Key{{ID: "k"}}}, nil)
 			people, err := s.People(s.ctx, by, q)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			workspaces, err := s.OrgWorkspaces(s.ctx, by, q)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			keys, err := s.KeysOf(s.ctx, by, "other-slug", q)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if people.Items[0].ID != "ann" || workspaces.Items[0].ID != "acme" || keys.Items[0].ID != "k" {
 				t.Errorf("%+v %+v %+v", people, workspaces, keys)
 			}
@@ -36,10 +37,10 @@ func TestListsOfAnOrg(t *testing.T) {
 	t.Run("an admin of a workspace lists none of them", func(t *testing.T) {
 		s := newEnv(t)
 		_, err := s.People(s.ctx, admin, q)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.OrgWorkspaces(s.ctx, admin, q)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.KeysOf(s.ctx, admin, "other-slug", q)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // open is the org of the tests, which allows everything.
@@ -32,11 +34,9 @@ func TestDisableAndEnablePerson(t *testing.T) {
 					return change(a)
 				})
 			_, err := s.DisablePerson(s.ctx, tt.by, "ann", "left", false)
-			wantErr(t, err, tt.want)
-			if disabled := !a.User.Enabled(); disabled != (tt.want == nil) {
-				t.Errorf("disabled: %v", disabled)
-			}
-			wantErr(t, s.EnablePerson(s.ctx, tt.by, "ann", ""), tt.want)
+			require.ErrorIs(t, err, tt.want)
+			assert.Equal(t, "disabled", !a.User.Enabled(), (tt.want == nil))
+			require.ErrorIs(t, s.EnablePerson(s.ctx, tt.by, "ann", ""), tt.want)
 			if !a.User.Enabled() {
 				t.Error("the account is not enabled again")
 			}
@@ -49,7 +49,7 @@ func TestSignInOfADisabledPerson(t *testing.T) {
 	p := &account.Person{User: account.User{ID: "ann", Org: "org", DisabledAt: now}}
 	s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), "https://issuer", "ann").Return(p, nil)
 	got, _, err := s.SignIn(s.ctx, system, open, account.Claims{Issuer: "https://issuer", Subject: "ann"})
-	wantErr(t, err, identity.ErrUnauthenticated)
+	require.ErrorIs(t, err, identity.ErrUnauthenticated)
 	if got != nil {
 		t.Errorf("SignIn = %+v", got)
 	}
@@ -60,5 +60,5 @@ func TestNoKeysForADisabledPerson(t *testing.T) {
 	s := newEnv(t)
 	s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(ann, nil, nil)
 	_, _, err := s.KeyFor(s.ctx, system, open, "ann@example.com", "acme", account.KeyDraft{Name: "k"})
-	wantErr(t, err, account.ErrUserNotFound)
+	require.ErrorIs(t, err, account.ErrUserNotFound)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const redirectURI = "https://atrium.example/callback"
@@ -41,7 +43,7 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 			return "https://issuer.example/authorize", nil
 		})
 	address, first, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "/console", now)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	want := ports.AuthorizationRequest{
 		RedirectURI: redirectURI, State: first.State, Nonce: first.Nonce, Verifier: first.Verifier,
 	}
@@ -51,13 +53,13 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 		t.Errorf("%s, %+v after %+v", address, first, sent)
 	}
 	_, second, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "", now)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if second.State == first.State || second.Nonce == first.Nonce || second.Verifier == first.Verifier ||
 		second.Browser == first.Browser {
 		t.Error("two sign-ins share a secret")
 	}
 	_, _, err = p.Begin(t.Context(), providerOrg, "other", redirectURI, "", now)
-	wantErr(t, err, session.ErrProviderNotFound)
+	require.ErrorIs(t, err, session.ErrProviderNotFound)
 }
 
 func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
@@ -114,7 +116,7 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 					func(_ context.Context, link *session.Link) error { stored = link; return nil })
 			}
 			code, bound, err := p.Finish(t.Context(), system, providerOrg, flow, redirectURI, r)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				return
 			}
@@ -124,9 +126,7 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 			}
 			kept := accounts.ProviderFlow{Browser: original.Browser, ReturnTo: "/console",
 				Until: now.Add(session.CodeLife)}
-			if bound != kept {
-				t.Errorf("the browser keeps %+v", bound)
-			}
+			assert.Equal(t, "the browser keeps", bound, kept)
 		})
 	}
 }

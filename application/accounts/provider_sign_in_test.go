@@ -9,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var atProvider = session.ProviderSession{Issuer: "https://issuer.example", Subject: "sub", ID: "sid"}
@@ -16,7 +18,7 @@ var atProvider = session.ProviderSession{Issuer: "https://issuer.example", Subje
 func TestOpenByCode(t *testing.T) {
 	org, browser := &identity.Org{ID: "org"}, session.NewBrowserSecret()
 	token, code, err := session.NewCode(system, &account.User{ID: "ann", Org: "org"}, atProvider, browser.Hash())
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	for name, tt := range map[string]struct {
 		code, browser string
 		disabled      bool
@@ -44,7 +46,7 @@ func TestOpenByCode(t *testing.T) {
 				s.expectUpdate(nil)
 			}
 			out, err := s.OpenByCode(t.Context(), system, org, tt.code, tt.browser, "Firefox")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && (out.Session != s.opened || out.Session.From != atProvider || out.User.ID != "ann") {
 				t.Errorf("%+v", out)
 			}
@@ -52,7 +54,7 @@ func TestOpenByCode(t *testing.T) {
 	}
 	t.Run("what is no code reaches no store", func(t *testing.T) {
 		_, err := newSigningIn(t).OpenByCode(t.Context(), system, org, linkToken(t).Reveal(), browser.Reveal(), "")
-		wantErr(t, err, session.ErrLinkInvalid)
+		require.ErrorIs(t, err, session.ErrLinkInvalid)
 	})
 }
 
@@ -62,13 +64,13 @@ func TestCodeFor(t *testing.T) {
 	s.sessions.EXPECT().AddLink(gomock.Any(),
 		gomock.Any()).Do(func(_ context.Context, l *session.Link) { stored = l })
 	token, err := s.CodeFor(t.Context(), system, &s.person.User, atProvider, bound)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if stored.Hash != token.Hash() || stored.Bound != bound || stored.From != atProvider {
 		t.Errorf("stored %+v", stored)
 	}
 	s.person.User.DisabledAt = now
 	_, err = s.CodeFor(t.Context(), system, &s.person.User, atProvider, bound)
-	wantErr(t, err, identity.ErrUnauthenticated)
+	require.ErrorIs(t, err, identity.ErrUnauthenticated)
 }
 
 func TestALogoutAtAProvider(t *testing.T) {
@@ -87,7 +89,7 @@ func TestALogoutAtAProvider(t *testing.T) {
 				change func(*account.Person, []*session.Session) error) error {
 				return change(&s.person, []*session.Session{one})
 			})
-		wantErr(t, run(), nil)
+		require.NoError(t, run())
 		if !one.EndedAt.Equal(now) {
 			t.Errorf("it ended at %v", one.EndedAt)
 		}
@@ -96,11 +98,11 @@ func TestALogoutAtAProvider(t *testing.T) {
 		s, run := receive(t, nil)
 		s.provided.EXPECT().Receive(gomock.Any(), gomock.Any(), gomock.Any(),
 			gomock.Any()).Return(session.ErrLogoutToken)
-		wantErr(t, run(), session.ErrLogoutToken)
+		require.ErrorIs(t, run(), session.ErrLogoutToken)
 	})
 	t.Run("a token that no provider of the org signed ends nothing", func(t *testing.T) {
 		_, run := receive(t, session.ErrLogoutToken)
-		wantErr(t, run(), session.ErrLogoutToken)
+		require.ErrorIs(t, run(), session.ErrLogoutToken)
 	})
 }
 
@@ -156,10 +158,8 @@ func TestSignInCaptures(t *testing.T) {
 				s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), issuer, "sub").Return(after, nil)
 			}
 			p, _, err := s.SignIn(s.ctx, system, org, claims)
-			wantErr(t, err, nil)
-			if p != want {
-				t.Errorf("SignIn = %+v", p)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, "SignIn", p, want)
 		})
 	}
 }

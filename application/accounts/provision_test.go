@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestProvision(t *testing.T) {
@@ -51,7 +52,7 @@ func TestProvision(t *testing.T) {
 					return err
 				}).Times(2)
 			got, err := s.Provision(s.ctx, system, open, ask)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator {
 				t.Errorf("user %+v", u)
 			}
@@ -105,7 +106,7 @@ func TestProvision(t *testing.T) {
 			p := ask
 			p.Role, p.Operator = identity.Viewer, operator
 			got, err := s.Provision(s.ctx, system, open, p)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if m := ws.Members["ann"]; got.User != "ann" || m.Role != identity.Viewer || m.ByHand != identity.Viewer ||
 				known.Operator != operator {
 				t.Errorf("got %+v, member %+v, operator %v", got, m, known.Operator)
@@ -118,7 +119,7 @@ func TestProvision(t *testing.T) {
 		gone.DeletedAt = now
 		s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&gone, nil)
 		_, err := s.Provision(s.ctx, system, open, ask)
-		wantErr(t, err, identity.ErrWorkspaceNotFound)
+		require.ErrorIs(t, err, identity.ErrWorkspaceNotFound)
 	})
 	for name, tt := range map[string]struct {
 		change func(*accounts.Provision)
@@ -194,7 +195,7 @@ func TestKeyFor(t *testing.T) {
 				s.expectAddKey(by, "ann", &bearer, &stored)
 			}
 			k, token, err := s.KeyFor(s.ctx, system, open, "ann@example.com", tt.workspace, tt.d)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && (k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" ||
 				k.Ceiling != tt.ceiling) {
 				t.Errorf("KeyFor = %+v", k)

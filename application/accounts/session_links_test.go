@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestMailLink(t *testing.T) {
@@ -59,7 +60,7 @@ func TestMailLink(t *testing.T) {
 					}
 				})
 			}
-			wantErr(t, s.MailLink(t.Context(), by, org, "Ann@example.com"), tt.want)
+			require.ErrorIs(t, s.MailLink(t.Context(), by, org, "Ann@example.com"), tt.want)
 			if (stored != nil) != tt.sent || (stored != nil && !stored.Mailed) {
 				t.Errorf("%+v was stored", stored)
 			}
@@ -69,6 +70,6 @@ func TestMailLink(t *testing.T) {
 		s := newSigningIn(t)
 		s.sessions.EXPECT().MailLink(gomock.Any(), gomock.Any(), gomock.Any(),
 			gomock.Any()).Return(account.ErrUserNotFound)
-		wantErr(t, s.MailLink(t.Context(), system, org, "nobody@example.com"), account.ErrUserNotFound)
+		require.ErrorIs(t, s.MailLink(t.Context(), system, org, "nobody@example.com"), account.ErrUserNotFound)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSessionsOfAPerson(t *testing.T) {
@@ -24,13 +25,13 @@ func TestSessionsOfAPerson(t *testing.T) {
 			identity.KeyID(""), now, q).
 			Return(want, nil)
 		got, err := s.ListOf(t.Context(), operator, "ann", q)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(got.Items) != 1 {
 			t.Errorf("%+v", got)
 		}
 		s.expectUpdate(nil)
 		ended, err := s.EndOf(t.Context(), operator, "ann", "ses_2")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if ended != 1 || s.live[1].EndedAt.IsZero() || !s.live[0].EndedAt.IsZero() {
 			t.Errorf("%d ended: %+v", ended, s.live)
 		}
@@ -39,14 +40,14 @@ func TestSessionsOfAPerson(t *testing.T) {
 		s, by := newSigningIn(t), operator
 		by.Operator = false
 		_, err := s.ListOf(t.Context(), by, "ann", page.Query{Limit: 10})
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.EndOf(t.Context(), by, "ann", "")
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 	t.Run("no person", func(t *testing.T) {
 		s := newSigningIn(t)
 		s.users.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, nil, account.ErrUserNotFound)
 		_, err := s.ListOf(t.Context(), operator, "eve", page.Query{Limit: 10})
-		wantErr(t, err, account.ErrUserNotFound)
+		require.ErrorIs(t, err, account.ErrUserNotFound)
 	})
 }

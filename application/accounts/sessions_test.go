@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // signingIn is a Sessions on mocked ports.
@@ -73,11 +74,11 @@ func TestOpenSession(t *testing.T) {
 	t.Run("a link is taken, and opens a session of its user", func(t *testing.T) {
 		s := newSigningIn(t)
 		token, link, err := session.NewLink(system, &s.person.User)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.sessions.EXPECT().TakeLink(gomock.Any(), identity.OrgID("org"), token.Hash(), now).Return(link, nil)
 		s.expectUpdate(nil)
 		out, err := s.Open(t.Context(), system, org, token.Reveal(), "Firefox")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if out.Session != s.opened || s.opened.Cookie != out.Secrets.Cookie.Hash() ||
 			s.opened.Source != session.ByLink ||
 			s.opened.Agent != "Firefox" || out.User.ID != "ann" {
@@ -94,7 +95,7 @@ func TestOpenSession(t *testing.T) {
 		s.keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org"), token.Hash()).Return(p, nil)
 		s.expectUpdate(nil)
 		out, err := s.Open(t.Context(), system, org, token.Reveal(), "")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if out.Session.Key != "key" || out.Session.Workspace != "acme" || out.Session.Source != session.ByAPIKey {
 			t.Errorf("%+v", out.Session)
 		}
@@ -134,7 +135,7 @@ func TestOpenSession(t *testing.T) {
 			s := newSigningIn(t)
 			tt.prepare(s)
 			_, err := s.Open(t.Context(), system, org, tt.token.Reveal(), "")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -143,7 +144,7 @@ func TestOpenSession(t *testing.T) {
 func linkToken(t *testing.T) account.Token {
 	t.Helper()
 	token, _, err := session.NewLink(system, &account.User{ID: "ann", Org: "org"})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return token
 }
 
@@ -151,9 +152,9 @@ func TestAuthenticateSession(t *testing.T) {
 	org := &identity.Org{ID: "org"}
 	ann := &account.Person{User: account.User{ID: "ann", Org: "org"}}
 	opened, secrets, err := session.Open(system, ann, session.ByLink, nil, "", nil)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	_, others, err := session.Open(system, ann, session.ByLink, nil, "", nil)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	cookie, proof := secrets.Cookie.Reveal(), secrets.Proof.Reveal()
 	for name, tt := range map[string]struct {
 		cookie, proof string
@@ -178,7 +179,7 @@ func TestAuthenticateSession(t *testing.T) {
 				s.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org"), opened.Cookie).Return(p, tt.found)
 			}
 			p, err := s.Authenticate(t.Context(), org, tt.cookie, tt.proof, now.Add(tt.after))
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (p == nil) != (tt.want != nil) {
 				t.Errorf("%+v", p)
 			}
@@ -209,7 +210,7 @@ func TestEndSessions(t *testing.T) {
 			s := newSigningIn(t)
 			s.live = live()
 			s.expectUpdate(nil)
-			wantErr(t, tt.end(s), tt.want)
+			require.ErrorIs(t, tt.end(s), tt.want)
 			for i, want := range tt.ended {
 				if got := !s.live[i].EndedAt.IsZero(); got != want {
 					t.Errorf("%s ended: %v", s.live[i].ID, got)
@@ -221,7 +222,7 @@ func TestEndSessions(t *testing.T) {
 		})
 	}
 	t.Run("a key has no own session", func(t *testing.T) {
-		wantErr(t, newSigningIn(t).EndOwn(t.Context(), member), session.ErrNoSession)
+		require.ErrorIs(t, newSigningIn(t).EndOwn(t.Context(), member), session.ErrNoSession)
 	})
 }
 
@@ -240,7 +241,7 @@ func TestListSessions(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err := s.Get(t.Context(), by, "ses_9")
-	wantErr(t, err, session.ErrNotFound)
+	require.ErrorIs(t, err, session.ErrNotFound)
 }
 
 func TestLinkFor(t *testing.T) {
@@ -266,7 +267,7 @@ func TestLinkFor(t *testing.T) {
 					Do(func(_ context.Context, l *session.Link) { stored = l })
 			}
 			token, link, err := s.LinkFor(t.Context(), system, "ann@example.com")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && (stored != link || link.Hash != token.Hash()) {
 				t.Errorf("%+v was stored, and %+v returned", stored, link)
 			}

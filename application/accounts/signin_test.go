@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSignIn(t *testing.T) {
@@ -50,7 +51,7 @@ func TestSignIn(t *testing.T) {
 		p.User.DisabledAt = now
 		signedIn(s, p, nil)
 		_, _, err := s.SignIn(s.ctx, system, org, claims)
-		wantErr(t, err, identity.ErrUnauthenticated)
+		require.ErrorIs(t, err, identity.ErrUnauthenticated)
 		if len(*s.noted) != 0 {
 			t.Errorf("noted %+v", *s.noted)
 		}
@@ -119,7 +120,7 @@ func TestSignIn(t *testing.T) {
 					return made, nil
 				})
 			got, apart, err := s.SignIn(s.ctx, system, org, claims)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if got != made || apart != in.NotJoined || (apart != nil) != (tt.byEmail != nil) || !tt.check(&in) {
 				t.Errorf("SignIn settled on %+v", in)
 			}
@@ -161,7 +162,7 @@ func TestLinkSignIn(t *testing.T) {
 					return nil
 				})
 			got, err := s.LinkSignIn(s.ctx, system, org, email, issuer, "sub")
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if told := len(person.User.Recorded()); got != tt.want || (told == 1) != (tt.from != "ann") {
 				t.Errorf("LinkSignIn = %+v, and told %d", got, told)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestMember(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMember(t *testing.T) {
 					identity.UserID("ann")).Return(account.Member{User: "ann"}, tt.found)
 			}
 			got, err := s.Member(s.ctx, tt.by, "acme", "ann")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && got.User != "ann" {
 				t.Errorf("Member = %+v", got)
 			}
@@ -54,7 +55,7 @@ func TestInvitation(t *testing.T) {
 					account.InvitationID("inv")).Return(&account.Invitation{ID: "inv"}, tt.found)
 			}
 			got, err := s.Invitation(s.ctx, tt.by, "acme", "inv")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && got.ID != "inv" {
 				t.Errorf("Invitation = %+v", got)
 			}
@@ -67,7 +68,7 @@ func TestInvitation(t *testing.T) {
 		t.Run("an outage while the workspace of "+name+" is read", func(t *testing.T) {
 			s := newEnv(t)
 			s.workspaces.EXPECT().Get(s.ctx, gomock.Any(), gomock.Any()).Return(nil, errOutage)
-			wantErr(t, read(s), errOutage)
+			require.ErrorIs(t, read(s), errOutage)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTransferWorkspace(t *testing.T) {
@@ -26,7 +27,7 @@ func TestTransferWorkspace(t *testing.T) {
 			tx.users.EXPECT().Get(s.ctx, owner.Org, tt.to.ID).Return(&tt.to, nil, nil).AnyTimes()
 			tx.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil).AnyTimes()
 			m, _, err := s.TransferWorkspace(s.ctx, owner, "acme", nil, tt.to.ID, false)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && (m.User != "ann" || m.Role != identity.Owner || after.Owners != 1 ||
 				after.Members["bob"].Role != identity.Admin) {
 				t.Errorf("%+v, %+v", m, after.Members)

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -88,30 +89,30 @@ func TestCreateWorkspace(t *testing.T) {
 		s := newEnv(t)
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(account.ErrSlugTaken).Times(6)
 		_, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "", "Our Team")
-		wantErr(t, err, account.ErrSlugTaken)
+		require.ErrorIs(t, err, account.ErrSlugTaken)
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(account.ErrSlugTaken)
 		_, err = s.CreateWorkspace(s.ctx, member, &identity.Org{}, "our-team", "Our Team")
-		wantErr(t, err, account.ErrSlugTaken)
+		require.ErrorIs(t, err, account.ErrSlugTaken)
 	})
 	t.Run("a slug that the org's rules name is not the caller's to take", func(t *testing.T) {
 		s := newEnv(t)
 		org := &identity.Org{
 			ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "fresh", Role: identity.Viewer}}}
 		_, err := s.CreateWorkspace(s.ctx, member, org, "fresh", "New")
-		wantErr(t, err, account.ErrSlugTaken)
+		require.ErrorIs(t, err, account.ErrSlugTaken)
 		var after *account.Workspace
 		tx := s.expectAtomically(t, 1)
 		tx.expectUpdateWorkspace(admin, nil, acme, &after)
 		_, err = s.ChangeWorkspace(s.ctx, admin, org, "acme", nil,
 			account.WorkspaceChanges{Slug: new("fresh"), Name: new("New")})
-		wantErr(t, err, account.ErrSlugTaken)
+		require.ErrorIs(t, err, account.ErrSlugTaken)
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
 		s := newEnv(t)
 		by := member
 		by.Ceiling = identity.Member
 		_, err := s.CreateWorkspace(s.ctx, by, &identity.Org{}, "fresh", "New")
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 }
 
@@ -136,7 +137,7 @@ func TestChangeWorkspace(t *testing.T) {
 			}
 			w, err := s.ChangeWorkspace(s.ctx, tt.by, &identity.Org{}, "acme", tt.at,
 				account.WorkspaceChanges{Name: new("New")})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (tt.want == nil && (w != after || w.Name != "New" || w.Revision != 4)) || (tt.want != nil && w != nil) {
 				t.Errorf("ChangeWorkspace = %+v", w)
 			}
@@ -164,7 +165,7 @@ func TestDeleteWorkspace(t *testing.T) {
 				tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
 				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").Return(0, nil)
 			}
-			wantErr(t, s.DeleteWorkspace(s.ctx, tt.by, "acme", tt.at), tt.want)
+			require.ErrorIs(t, s.DeleteWorkspace(s.ctx, tt.by, "acme", tt.at), tt.want)
 			if after.DeletedAt.IsZero() == (tt.want == nil) {
 				t.Errorf("workspace %+v", after)
 			}
@@ -188,7 +189,7 @@ func TestAWorkspaceWithASubscriptionIsNotDeleted(t *testing.T) {
 			tx.expectUpdateWorkspace(owner, nil, acme, &after)
 			tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
 			tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").Return(tt.live, tt.err)
-			wantErr(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
+			require.ErrorIs(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
 		})
 	}
 }
@@ -225,7 +226,7 @@ func TestCheckoutPagesEndBeforeAWorkspaceIsDeleted(t *testing.T) {
 				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").DoAndReturn(
 					func(context.Context, identity.WorkspaceID, string) (int, error) { return live, nil })
 			}
-			wantErr(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
+			require.ErrorIs(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
 		})
 	}
 }
@@ -245,7 +246,7 @@ func TestAWorkspaceWithLiveConnectionsIsNotDeleted(t *testing.T) {
 			var after *account.Workspace
 			tx.expectUpdateWorkspace(owner, nil, acme, &after)
 			tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(tt.live, tt.err)
-			wantErr(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
+			require.ErrorIs(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
 		})
 	}
 }
@@ -271,7 +272,7 @@ func TestRestoreWorkspace(t *testing.T) {
 			var after *account.Workspace
 			s.expectUpdateWorkspace(tt.by, nil, deleted, &after)
 			w, err := s.RestoreWorkspace(s.ctx, tt.by, "acme-slug")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if after.DeletedAt.IsZero() != (tt.want == nil) || (tt.want == nil && w != after) {
 				t.Errorf("RestoreWorkspace = %+v", w)
 			}
@@ -294,7 +295,7 @@ func TestMembers(t *testing.T) {
 		s := newEnv(t)
 		s.expectGetWorkspace(stranger)
 		_, err := s.Members(s.ctx, stranger, "acme", q)
-		wantErr(t, err, identity.ErrWorkspaceNotFound)
+		require.ErrorIs(t, err, identity.ErrWorkspaceNotFound)
 	})
 }
 
@@ -323,7 +324,7 @@ func TestChangeMember(t *testing.T) {
 				tx.expectFollowed("acme")
 			}
 			m, _, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to, false)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && (!reflect.DeepEqual(m, after.Members[tt.user]) || m.Role != tt.to || m.Revision != 6) {
 				t.Errorf("ChangeMember = %+v", m)
 			}
@@ -357,7 +358,7 @@ func TestRemoveMember(t *testing.T) {
 				tx.expectFollowed("acme")
 			}
 			_, err := s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at, false)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (after.Members[tt.user].Role == identity.NoRole) != (tt.want == nil) {
 				t.Errorf("member %+v", after.Members[tt.user])
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestList(t *testing.T) {
@@ -45,7 +46,7 @@ func TestGet(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(tt.by)
 			_, err := s.Get(s.ctx, tt.by, "ctpl")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -61,7 +62,7 @@ func TestCreate(t *testing.T) {
 		})
 		got, err := s.Create(s.ctx, owner,
 			chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "assistant"}}}})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got != stored || got.Owner != "ann" {
 			t.Errorf("Create = %+v", got)
 		}
@@ -71,7 +72,7 @@ func TestCreate(t *testing.T) {
 		s.expectTransaction(t)
 		_, err := s.Create(s.ctx, owner,
 			chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "x"}}}})
-		wantErr(t, err, chat.ErrUnknownItem)
+		require.ErrorIs(t, err, chat.ErrUnknownItem)
 	})
 }
 
@@ -99,7 +100,7 @@ func TestPrompts(t *testing.T) {
 				tx.chats.EXPECT().Add(s.ctx, anything).Return(nil).Times(2)
 			}
 			_, err := s.Create(s.ctx, tt.by, chat.Draft{Content: chat.Content{Name: "Support", Prompt: wanted}})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 		t.Run(what+", in one that changes", func(t *testing.T) {
 			s := newMocked(t)
@@ -108,7 +109,7 @@ func TestPrompts(t *testing.T) {
 			var after *chat.Template
 			tx.expectUpdate(tt.by, &after).MinTimes(1)
 			_, err := s.Change(s.ctx, tt.by, "ctpl", nil, chat.Changes{Prompt: &wanted})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("a template that is not there is no outage", func(t *testing.T) {
@@ -117,7 +118,7 @@ func TestPrompts(t *testing.T) {
 		tx.prompts.EXPECT().Lock(s.ctx, owner, prompt.ID("ptpl"), ref).Return(nil, nil, prompt.ErrNotFound)
 		_, err := s.Create(s.ctx, owner,
 			chat.Draft{Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v2"}}})
-		wantErr(t, err, chat.ErrPromptUnavailable)
+		require.ErrorIs(t, err, chat.ErrPromptUnavailable)
 	})
 }
 
@@ -128,7 +129,7 @@ func TestChange(t *testing.T) {
 		s.expectTransaction(t)
 		s.expectUpdate(owner, &after)
 		got, err := s.Change(s.ctx, owner, "ctpl", revision.Match{1}, chat.Changes{Name: new("Help")})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got != after || got.Name != "Help" {
 			t.Errorf("Change = %+v", got)
 		}
@@ -139,7 +140,7 @@ func TestChange(t *testing.T) {
 		s.expectTransaction(t)
 		s.expectUpdate(owner, &after)
 		_, err := s.Change(s.ctx, owner, "ctpl", revision.Match{9}, chat.Changes{Name: new("Help")})
-		wantErr(t, err, revision.ErrMismatch)
+		require.ErrorIs(t, err, revision.ErrMismatch)
 	})
 	for what, tt := range map[string]struct {
 		to   identity.UserID
@@ -152,7 +153,7 @@ func TestChange(t *testing.T) {
 			s.expectTransaction(t)
 			s.expectUpdateFor(owner, []identity.UserID{tt.to}, &after)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: &tt.to})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && after.Owner != "sam" {
 				t.Errorf("owner = %s", after.Owner)
 			}
@@ -189,7 +190,7 @@ func TestDeleteAndRestore(t *testing.T) {
 					return err
 				}).MinTimes(1)
 			}
-			wantErr(t, s.Delete(s.ctx, tt.by, "ctpl", nil), tt.want)
+			require.ErrorIs(t, s.Delete(s.ctx, tt.by, "ctpl", nil), tt.want)
 			if after.DeletedAt.IsZero() == (tt.want == nil) || (ended > 0) != (tt.want == nil) ||
 				(len(after.ChangedMembers) == 1) != (tt.want == nil) {
 				t.Errorf("deleted at %v, %d invitations ended, members %+v", after.DeletedAt, ended,
@@ -252,7 +253,7 @@ func TestQuotas(t *testing.T) {
 			s := newMocked(t)
 			s.used = tt.used
 			s.expectTransaction(t)
-			wantErr(t, tt.call(s), tt.want)
+			require.ErrorIs(t, tt.call(s), tt.want)
 		})
 	}
 }
@@ -262,17 +263,17 @@ func TestWorkflows(t *testing.T) {
 	var after *chat.Template
 	s.expectUpdate(owner, &after)
 	got, w, attached, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest")
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got != after || !attached || w.ID != "digest" || len(got.Workflows) != 1 {
 		t.Errorf("AttachWorkflow = %+v, %+v, %v", got, w, attached)
 	}
 	s.expectUpdate(owner, &after)
 	_, _, _, err = s.AttachWorkflow(s.ctx, owner, "ctpl", "none")
-	wantErr(t, err, chat.ErrUnknownWorkflow)
+	require.ErrorIs(t, err, chat.ErrUnknownWorkflow)
 	s.expectUpdate(owner, &after)
-	wantErr(t, s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest"), chat.ErrWorkflowNotAttached)
+	require.ErrorIs(t, s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest"), chat.ErrWorkflowNotAttached)
 	s.expectUpdate(viewer, &after)
-	wantErr(t, s.DetachWorkflow(s.ctx, viewer, "ctpl", nil, "digest"), chat.ErrForbidden)
+	require.ErrorIs(t, s.DetachWorkflow(s.ctx, viewer, "ctpl", nil, "digest"), chat.ErrForbidden)
 }
 
 func TestImport(t *testing.T) {
@@ -307,7 +308,7 @@ func TestImport(t *testing.T) {
 	}
 	t.Run("an imported chat has its content and its workflows", func(t *testing.T) {
 		made, added, err := imports(t, in)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if made != added || made.Name != "Imported" || made.Owner != owner.User ||
 			len(made.Workflows) != 1 || made.Workflows[0].ID != "hand-over" {
 			t.Errorf("Import = %+v", made)
@@ -317,7 +318,7 @@ func TestImport(t *testing.T) {
 		unknown := in
 		unknown.Workflows = []string{"hand-over", "nothing"}
 		_, _, err := imports(t, unknown)
-		wantErr(t, err, chat.ErrUnknownWorkflow)
+		require.ErrorIs(t, err, chat.ErrUnknownWorkflow)
 	})
 	t.Run("a draft that breaks a rule adds nothing", func(t *testing.T) {
 		nameless := in
@@ -352,7 +353,7 @@ func TestTheConnectionOfAReplyMustFit(t *testing.T) {
 				Return(tt.found, tt.err)
 			tx.chats.EXPECT().Add(s.ctx, gomock.Any()).AnyTimes()
 			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestMembers(t *testing.T) {
@@ -28,7 +30,7 @@ func TestMembers(t *testing.T) {
 	}
 	s.expectGet(stranger)
 	_, err := s.Members(s.ctx, stranger, "ctpl", q)
-	wantErr(t, err, chat.ErrNotFound)
+	require.ErrorIs(t, err, chat.ErrNotFound)
 }
 
 func TestAddMember(t *testing.T) {
@@ -44,7 +46,7 @@ func TestAddMember(t *testing.T) {
 			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("sam")).Return(&account.User{ID: "sam",
 				Email: "sam@example.com", Name: "Sam"}, nil, nil)
 			got, err := s.AddMember(s.ctx, manager, organisation, "ctpl", g)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited ||
 				got.Invitation != nil || len(after.ChangedMembers) != 1 ||
 				after.ChangedMembers[0].Role != access.Editor {
@@ -57,7 +59,7 @@ func TestAddMember(t *testing.T) {
 		var after *chat.Template
 		s.expectUpdateFor(manager, []identity.UserID{"usr"}, &after)
 		_, err := s.AddMember(s.ctx, manager, organisation, "ctpl", chat.Grant{User: "usr", Role: access.Editor})
-		wantErr(t, err, chat.ErrUserNotInWorkspace)
+		require.ErrorIs(t, err, chat.ErrUserNotInWorkspace)
 	})
 }
 
@@ -99,7 +101,7 @@ func TestInviteFromOutside(t *testing.T) {
 			}).Times(2)
 		commit := s.expectEffect()
 		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if url := "https://acme.example.com/join/" + got.Token.Reveal(); got.AcceptURL != url || got.Mailed ||
 			len(*s.mailed) > 0 {
 			t.Errorf("before the commit: %+v, mailed %q", got, *s.mailed)
@@ -131,7 +133,7 @@ func TestInviteFromOutside(t *testing.T) {
 		tx.expectUpdateFor(admin, []identity.UserID{"usr_1"}, &after).Times(2)
 		s.expectEffect()
 		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != access.Editor ||
 			stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
@@ -152,7 +154,7 @@ func TestInviteFromOutside(t *testing.T) {
 				return made, change(made, []chat.Party{party(users[0])})
 			})
 		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
-		wantErr(t, err, quota.ErrExceeded)
+		require.ErrorIs(t, err, quota.ErrExceeded)
 	})
 	t.Run("who has become a member meanwhile is one", func(t *testing.T) {
 		s := newMocked(t)
@@ -162,7 +164,7 @@ func TestInviteFromOutside(t *testing.T) {
 		var stored *account.Invitation
 		tx.expectInvite("sam", nil, &stored)
 		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
-		wantErr(t, err, chat.ErrAlreadyMember)
+		require.ErrorIs(t, err, chat.ErrAlreadyMember)
 	})
 	for who, tt := range map[string]struct {
 		by   identity.Actor
@@ -174,7 +176,7 @@ func TestInviteFromOutside(t *testing.T) {
 			s.expectMember("", g.Email, "")
 			s.expectGet(tt.by)
 			_, err := s.AddMember(s.ctx, tt.by, organisation, "ctpl", g)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -184,13 +186,13 @@ func TestChangeMember(t *testing.T) {
 	var after *chat.Template
 	s.expectUpdateFor(manager, []identity.UserID{"vic"}, &after)
 	got, err := s.ChangeMember(s.ctx, manager, "ctpl", "vic", revision.Match{1}, access.Editor)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got.Role != access.Editor || !slices.Contains(after.ChangedMembers, got) {
 		t.Errorf("ChangeMember = %+v", got)
 	}
 	s.expectUpdateFor(viewer, []identity.UserID{"vic"}, &after)
 	_, err = s.ChangeMember(s.ctx, viewer, "ctpl", "vic", nil, access.Manager)
-	wantErr(t, err, chat.ErrForbidden)
+	require.ErrorIs(t, err, chat.ErrForbidden)
 }
 
 func TestRemoveMember(t *testing.T) {
@@ -199,10 +201,8 @@ func TestRemoveMember(t *testing.T) {
 		s.expectMember("vic", "", "vic")
 		var after *chat.Template
 		s.expectUpdateFor(viewer, []identity.UserID{"vic"}, &after)
-		wantErr(t, s.RemoveMember(s.ctx, viewer, "ctpl", "vic", nil), nil)
-		if !slices.Equal(after.ChangedMembers, []chat.Member{{User: "vic"}}) {
-			t.Errorf("members to save %+v", after.ChangedMembers)
-		}
+		require.NoError(t, s.RemoveMember(s.ctx, viewer, "ctpl", "vic", nil))
+		assert.EqualSlice(t, "members to save", after.ChangedMembers, []chat.Member{{User: "vic"}})
 	})
 	for what, tt := range map[string]struct {
 		by     identity.Actor
@@ -240,10 +240,8 @@ func TestRemoveMember(t *testing.T) {
 				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), tt.user).Return(tt.others,
 					nil).MinTimes(1)
 			}
-			wantErr(t, s.RemoveMember(s.ctx, tt.by, "ctpl", tt.user, nil), tt.want)
-			if withdrawn != tt.ends {
-				t.Errorf("withdrawn: %v", withdrawn)
-			}
+			require.ErrorIs(t, s.RemoveMember(s.ctx, tt.by, "ctpl", tt.user, nil), tt.want)
+			assert.Equal(t, "withdrawn", withdrawn, tt.ends)
 		})
 	}
 	t.Run("an invitation that is gone already is no obstacle", func(t *testing.T) {
@@ -260,7 +258,7 @@ func TestRemoveMember(t *testing.T) {
 		var after *chat.Template
 		tx.expectUpdateFor(manager, []identity.UserID{"usr_1"}, &after).MinTimes(1)
 		tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, nil).MinTimes(1)
-		wantErr(t, s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil), nil)
+		require.NoError(t, s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil))
 	})
 }
 
@@ -283,7 +281,7 @@ func TestChangeMembers(t *testing.T) {
 		}).Times(2)
 		got, err := s.ChangeMembers(s.ctx, manager, "ctpl", []chat.Grant{
 			{Email: "sam@example.com", Role: access.Editor}, {User: "vic", Role: access.Manager}, {User: "usr_1"}})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got[0].Action != chat.MemberAdded || got[1].Action != chat.MemberUpdated ||
 			got[2].Action != chat.MemberRemoved || len(after.ChangedMembers) != 3 || !pending.Withdrawn {
 			t.Errorf("%+v, saved %+v, %+v", got, after.ChangedMembers, pending)
@@ -305,7 +303,7 @@ func TestChangeMembers(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(*by)
 			_, err := s.ChangeMembers(s.ctx, *by, "ctpl", []chat.Grant{{Email: "sam@example.com"}})
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 		}
 	})
 }

@@ -239,10 +239,3 @@ func acme() *account.Workspace {
 	return &account.Workspace{ID: "acme", Org: "org", Name: "Acme",
 		Members: map[identity.UserID]account.Member{"ada": {User: "ada", Role: identity.Admin}}}
 }
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}

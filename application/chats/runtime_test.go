@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEditorsSeeWhatRunsAChat(t *testing.T) {
@@ -47,33 +48,33 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 	}
 	got, err := run(newMocked(t), "ann", inPrompt(),
 		&prompt.Version{Content: prompt.Content{Text: "{{shop}} in {{city}}"}}, nil)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got != "Pens in Rome" {
 		t.Errorf("%q", got)
 	}
 	own := inPrompt()
 	own.Prompt, own.Instructions = chat.Prompt{}, "Be brief."
 	got, err = run(newMocked(t), "ann", own, nil, nil)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got != "Be brief." {
 		t.Errorf("%q", got)
 	}
 	for cause, want := range map[error]error{prompt.ErrNotFound: chat.ErrPromptGone, errOutage: errOutage} {
 		_, err = run(newMocked(t), "ann", inPrompt(), nil, cause)
-		wantErr(t, err, want)
+		require.ErrorIs(t, err, want)
 	}
 	_, err = run(newMocked(t), "ann", inPrompt(), nil, nil) // the version is gone
-	wantErr(t, err, chat.ErrPromptGone)
+	require.ErrorIs(t, err, chat.ErrPromptGone)
 	incomplete := newMocked(t)
 	incomplete.expand = func(*prompt.Version) (*prompt.Version, error) { return nil, prompt.ErrIncludeNotFound }
 	_, err = run(incomplete, "ann", inPrompt(), &prompt.Version{}, nil) // an include of a draft is gone
-	wantErr(t, err, chat.ErrPromptGone)
+	require.ErrorIs(t, err, chat.ErrPromptGone)
 	deleted := newMocked(t)
 	deleted.chats.EXPECT().Get(gomock.Any(), owner, chat.ID("ctpl")).Return(inPrompt(), nil)
 	deleted.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).
 		Return(&prompt.Reading{DeletedAt: now}, &prompt.Version{}, false, nil)
 	_, err = deleted.Runtime(ctx, owner, "ctpl", nil)
-	wantErr(t, err, chat.ErrPromptGone)
+	require.ErrorIs(t, err, chat.ErrPromptGone)
 	_, err = run(newMocked(t), "joe", inPrompt(), nil, nil)
-	wantErr(t, err, chat.ErrForbidden)
+	require.ErrorIs(t, err, chat.ErrForbidden)
 }

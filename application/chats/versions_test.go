@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func earlier() *chat.Version {
@@ -26,7 +27,7 @@ func TestPublishTheDraft(t *testing.T) {
 	none := chat.VersionID("")
 	got, err := s.Publish(s.ctx, manager, "ctpl", nil, chat.VersionRef{Draft: true},
 		chat.Release{Expected: &none, Reason: "r"})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got != after || got.Status != chat.StatusPublished || got.NewVersion == nil || got.Publication.Reason != "r" {
 		t.Errorf("published %+v", got)
 	}
@@ -40,7 +41,7 @@ func TestPublishingCountsAgainstTheStorage(t *testing.T) {
 	var after *chat.Template
 	tx.expectUpdate(manager, &after).MinTimes(1)
 	_, err := s.Publish(s.ctx, manager, "ctpl", nil, chat.VersionRef{Draft: true}, chat.Release{})
-	wantErr(t, err, quota.ErrExceeded)
+	require.ErrorIs(t, err, quota.ErrExceeded)
 }
 
 func TestPublishAnEarlierVersion(t *testing.T) {
@@ -61,7 +62,7 @@ func TestPublishAnEarlierVersion(t *testing.T) {
 			var after *chat.Template
 			tx.expectUpdate(manager, &after).MinTimes(1)
 			_, err := s.Publish(s.ctx, manager, "ctpl", nil, chat.VersionRef{Number: 1}, chat.Release{})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && (after.Published.ID != "cver_1" || after.NewVersion != nil) {
 				t.Errorf("published %+v", after.Published)
 			}
@@ -80,7 +81,7 @@ func TestWhoPublishesAndReadsVersions(t *testing.T) {
 		_, compared := s.Compare(s.ctx, *by, "ctpl", chat.VersionRef{Published: true}, chat.VersionRef{Draft: true})
 		_, copied := s.Copy(s.ctx, *by, "ctpl", chat.Copying{})
 		for _, err := range []error{published, listed, ledger, got, compared, copied} {
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 		}
 	}
 	for name, ref := range map[string]chat.VersionRef{
@@ -88,7 +89,7 @@ func TestWhoPublishesAndReadsVersions(t *testing.T) {
 	} {
 		t.Run("a version "+name, func(t *testing.T) {
 			_, _, err := s.Version(s.ctx, owner, "ctpl", ref)
-			wantErr(t, err, chat.ErrVersionNotFound)
+			require.ErrorIs(t, err, chat.ErrVersionNotFound)
 		})
 	}
 	_, draft, err := s.Version(s.ctx, owner, "ctpl", chat.VersionRef{Draft: true})
@@ -104,7 +105,7 @@ func TestCopyStoresADraft(t *testing.T) {
 	var stored *chat.Template
 	tx.chats.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ any, made *chat.Template) { stored = made }).MinTimes(1)
 	made, err := s.Copy(s.ctx, manager, "ctpl", chat.Copying{Name: "Another"})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if made != stored || made.Name != "Another" || made.Owner != "max" || made.Status != chat.StatusDraft {
 		t.Errorf("the copy: %+v", made)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestRename(t *testing.T) {
@@ -12,7 +13,7 @@ func TestRename(t *testing.T) {
 		s := newEnv(t)
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		got, err := s.Rename(s.ctx, maker, "con", revision.Match{1}, "The shop")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Name != "The shop" || got.Revision != 2 {
 			t.Errorf("Rename = %q, revision %d", got.Name, got.Revision)
 		}
@@ -21,27 +22,27 @@ func TestRename(t *testing.T) {
 		s := newEnv(t)
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		_, err := s.Rename(s.ctx, peer, "con", nil, "Mine")
-		wantErr(t, err, connection.ErrForbidden)
+		require.ErrorIs(t, err, connection.ErrForbidden)
 	})
 	t.Run("with an older revision nothing changes", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		_, err := s.Rename(s.ctx, maker, "con", revision.Match{7}, "The shop")
-		wantErr(t, err, revision.ErrMismatch)
+		require.ErrorIs(t, err, revision.ErrMismatch)
 	})
 }
 
 func TestErase(t *testing.T) {
 	revoked := func() *connection.Connection {
 		c := stored(t)
-		wantErr(t, c.Revoke(maker, nil), nil)
+		require.NoError(t, c.Revoke(maker, nil))
 		return c
 	}
 	t.Run("nothing is left of the server of a revoked connection", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectUpdate(revoked, 0)
 		got, err := s.Erase(s.ctx, maker, "con")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if string(got.Config) != "{}" || got.Name != "Erased" {
 			t.Errorf("Erase = %+v", got)
 		}
@@ -50,6 +51,6 @@ func TestErase(t *testing.T) {
 		s := newEnv(t)
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		_, err := s.Erase(s.ctx, maker, "con")
-		wantErr(t, err, connection.ErrNotRevoked)
+		require.ErrorIs(t, err, connection.ErrNotRevoked)
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestList(t *testing.T) {
@@ -23,7 +25,7 @@ func TestList(t *testing.T) {
 		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)},
 			[]source.Summary{{ID: "src_1", Workspace: "acme"}, {ID: "src_2", Workspace: "other"}}, nil)
 		got, err := s.List(s.ctx, viewer)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(got.Connections) != 1 || len(got.Kinds) != 1 || got.Kinds[0].Kind != connection.Postgres ||
 			len(got.Sources) != 1 || got.Sources[0].ID != "src_1" {
 			t.Errorf("List = %+v", got)
@@ -34,7 +36,7 @@ func TestList(t *testing.T) {
 		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)},
 			[]source.Summary{{Workspace: "acme"}}, nil)
 		got, err := s.List(s.ctx, actor("sam", identity.NoRole))
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(got.Connections)+len(got.Sources) != 0 {
 			t.Errorf("List = %+v", got)
 		}
@@ -50,7 +52,7 @@ func TestGet(t *testing.T) {
 			s := newEnv(t)
 			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(stored(t), nil)
 			_, err := s.Get(s.ctx, tt.by, "con")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -79,7 +81,7 @@ func TestProbe(t *testing.T) {
 		})
 		s.sealer.EXPECT().Fingerprint([]byte(`{"password":"`+canary+`"}`), gomock.Any()).Return("f")
 		got, err := s.Probe(s.ctx, maker, draft(), nil)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if string(got.New.Sealed) != "sealed" || got.New.Fingerprint != "f" || got.Name != "The shop" ||
 			got.At != now ||
 			!got.New.Bound || string(bound) != string(connection.SealRevision(connection.Seal("org", "acme", got.ID,
@@ -100,7 +102,7 @@ func TestProbe(t *testing.T) {
 		})
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("f")
 		got, err := s.Probe(s.ctx, maker, draft(), nil)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.New.Bound || string(bound) != string(connection.Seal("org", "acme", got.ID, connection.Postgres)) {
 			t.Errorf("Probe = %+v, sealed for %q", got, bound)
 		}
@@ -114,10 +116,8 @@ func TestProbe(t *testing.T) {
 		d := draft()
 		d.Credential = []byte(strings.Replace(submitted, `, "password": "`+canary+`"`, "", 1))
 		got, err := s.Probe(s.ctx, maker, d, nil)
-		wantErr(t, err, nil)
-		if got.New.Fingerprint != "" {
-			t.Errorf("fingerprint %q", got.New.Fingerprint)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, "fingerprint", got.New.Fingerprint, "")
 	})
 	t.Run("one that does not work is not sealed", func(t *testing.T) {
 		s := newEnv(t)
@@ -126,7 +126,7 @@ func TestProbe(t *testing.T) {
 		s.expectProbe(t, connection.FailedAt(connection.Authenticate, connection.AuthFailed))
 		s.expectRefusal(t, maker)
 		_, err := s.Probe(s.ctx, maker, draft(), nil)
-		wantErr(t, err, connection.ErrProbeFailed)
+		require.ErrorIs(t, err, connection.ErrProbeFailed)
 		var e *connection.ProbeError
 		if !errors.As(err, &e) || e.Failure.Code != connection.AuthFailed || strings.Contains(err.Error(), canary) {
 			t.Errorf("error %+v", err)
@@ -135,7 +135,7 @@ func TestProbe(t *testing.T) {
 	t.Run("a viewer is refused before anything else", func(t *testing.T) {
 		s := newEnv(t)
 		_, err := s.Probe(s.ctx, viewer, connection.Draft{}, nil)
-		wantErr(t, err, connection.ErrForbidden)
+		require.ErrorIs(t, err, connection.ErrForbidden)
 	})
 	for name, offer := range map[string][]connection.Kind{"not on offer": nil,
 		"offered, but not in this program": {"oracle"}} {
@@ -147,7 +147,7 @@ func TestProbe(t *testing.T) {
 				d.Kind = offer[0]
 			}
 			_, err := s.Probe(s.ctx, maker, d, nil)
-			wantErr(t, err, connection.ErrKindNotOffered)
+			require.ErrorIs(t, err, connection.ErrKindNotOffered)
 		})
 	}
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
@@ -163,14 +163,14 @@ func TestProbe(t *testing.T) {
 		s := newEnv(t)
 		live(s, connection.MaxLive)
 		_, err := s.Probe(s.ctx, maker, draft(), nil)
-		wantErr(t, err, connection.ErrLimitReached)
+		require.ErrorIs(t, err, connection.ErrLimitReached)
 	})
 	t.Run("so is one that tried too often", func(t *testing.T) {
 		s := newEnv(t)
 		live(s, 0)
 		s.expectAttempt(t, maker, 2)
 		_, err := s.Probe(s.ctx, maker, draft(), nil)
-		wantErr(t, err, connection.ErrProbeRateLimited)
+		require.ErrorIs(t, err, connection.ErrProbeRateLimited)
 		var f *fault.Error
 		if errors.As(err, &f); f.RetryAfter != 59*time.Second {
 			t.Errorf("wait %s", f.RetryAfter)
@@ -184,7 +184,7 @@ func TestProbe(t *testing.T) {
 		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Do(func(any, any) { cancel() }).Return(
 			connection.FailedAt(connection.Connect, connection.ConnectTimeout))
 		_, err := s.Probe(ctx, maker, draft(), nil)
-		wantErr(t, err, context.Canceled)
+		require.ErrorIs(t, err, context.Canceled)
 	})
 }
 
@@ -210,7 +210,7 @@ func TestCreate(t *testing.T) {
 		add(s, 0)
 		s.expectCheckLater(t, maker, 6*time.Hour)
 		got, err := s.Create(s.ctx, maker, trial(t))
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.ID != "con" || got.Status != connection.Active || got.Name != "The shop" {
 			t.Errorf("Create = %+v", got)
 		}
@@ -220,7 +220,7 @@ func TestCreate(t *testing.T) {
 		s.expectAtomic()
 		add(s, connection.MaxLive)
 		_, err := s.Create(s.ctx, maker, trial(t))
-		wantErr(t, err, connection.ErrLimitReached)
+		require.ErrorIs(t, err, connection.ErrLimitReached)
 	})
 	t.Run("a connection beyond the quota is not stored", func(t *testing.T) {
 		s := newEnv(t)
@@ -228,7 +228,7 @@ func TestCreate(t *testing.T) {
 		s.expectAtomic()
 		add(s, 1)
 		_, err := s.Create(s.ctx, maker, trial(t))
-		wantErr(t, err, quota.ErrExceeded)
+		require.ErrorIs(t, err, quota.ErrExceeded)
 	})
 	t.Run("if the check cannot be queued, the error comes out", func(t *testing.T) {
 		s := newEnv(t)
@@ -236,6 +236,6 @@ func TestCreate(t *testing.T) {
 		add(s, 0)
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
 		_, err := s.Create(s.ctx, maker, trial(t))
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // sheets is a warehouse that takes consents.
@@ -55,9 +56,9 @@ func inSession(by identity.Actor) identity.Actor {
 func requested(t *testing.T, s *env, by identity.Actor) (state, verifier string) {
 	t.Helper()
 	r, err := s.RequestConsent(s.ctx, by, connection.GoogleSheets)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	u, err := url.Parse(r.URL)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if !r.ExpiresAt.Equal(by.At.Add(10 * time.Minute)) {
 		t.Errorf("it expires at %s", r.ExpiresAt)
 	}
@@ -93,7 +94,7 @@ func TestConsentRequests(t *testing.T) {
 				tt.change(s)
 			}
 			_, err := s.RequestConsent(s.ctx, tt.by, tt.kind)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("two requests have nothing in common", func(t *testing.T) {
@@ -138,7 +139,7 @@ func TestConsentsAreTried(t *testing.T) {
 		})
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("f")
 		got, err := s.Probe(s.ctx, inSession(maker), draft(state), nil)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.New.Credential.Text(connection.FieldGoogleAccount) != "ada@example.com" {
 			t.Errorf("config %s", got.New.Credential.Config())
 		}
@@ -157,7 +158,7 @@ func TestConsentsAreTried(t *testing.T) {
 			open(s)
 			state, _ := requested(t, s, mine)
 			_, err := s.Probe(s.ctx, by, draft(state), nil)
-			wantErr(t, err, connection.ErrConsentInvalid)
+			require.ErrorIs(t, err, connection.ErrConsentInvalid)
 		})
 	}
 	for name, change := range map[string]func(string) string{
@@ -173,7 +174,7 @@ func TestConsentsAreTried(t *testing.T) {
 			state, _ := requested(t, s, mine)
 			if changed := change(state); changed != state {
 				_, err := s.Probe(s.ctx, mine, draft(changed), nil)
-				wantErr(t, err, connection.ErrConsentInvalid)
+				require.ErrorIs(t, err, connection.ErrConsentInvalid)
 			}
 		})
 	}
@@ -184,7 +185,7 @@ func TestConsentsAreTried(t *testing.T) {
 		s.states.EXPECT().Use(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(
 			connection.ErrConsentInvalid)
 		_, err := s.Probe(s.ctx, mine, draft(state), nil)
-		wantErr(t, err, connection.ErrConsentInvalid)
+		require.ErrorIs(t, err, connection.ErrConsentInvalid)
 	})
 	t.Run("if Google does not respond, the step authenticate has failed, and no field is wrong", func(t *testing.T) {
 		s, google := consenting(t)
@@ -208,7 +209,7 @@ func TestConsentsAreTried(t *testing.T) {
 		t.Run("a caller cannot enter "+name, func(t *testing.T) {
 			s, _ := consenting(t)
 			_, err := s.Probe(s.ctx, mine, connection.Draft{Kind: connection.GoogleSheets, Entry: e}, nil)
-			wantErr(t, err, fault.ErrInvalid)
+			require.ErrorIs(t, err, fault.ErrInvalid)
 			if strings.Contains(err.Error(), canary) {
 				t.Errorf("error %v", err)
 			}
@@ -221,11 +222,11 @@ func TestRevocationsOfConsents(t *testing.T) {
 		t.Helper()
 		c, err := connection.New(maker, connection.Trial{ID: "con", Report: passed(), At: now,
 			New: &connection.NewCredential{Credential: consented(), Sealed: []byte("sealed"), Bound: true}}, 0)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		return c
 	}
 	plain, err := consented().Reveal()
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	for name, tt := range map[string]struct {
 		opened   error
 		withdraw error
@@ -255,7 +256,7 @@ func TestRevocationsOfConsents(t *testing.T) {
 						})
 				}
 				got, err := s.Revoke(s.ctx, maker, "con", nil)
-				wantErr(t, err, nil)
+				require.NoError(t, err)
 				if got.Connection.Status != connection.Revoked || got.Withdrawn == nil || *got.Withdrawn != tt.want {
 					t.Errorf("Revoke = %+v", got)
 				}
@@ -267,6 +268,6 @@ func TestRevocationsOfConsents(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return given(t) }, 0)
 		_, err := s.Revoke(s.ctx, peer, "con", nil)
-		wantErr(t, err, connection.ErrForbidden)
+		require.ErrorIs(t, err, connection.ErrForbidden)
 	})
 }

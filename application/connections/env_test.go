@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const canary = "c4n4ry"
@@ -118,7 +119,7 @@ func passed() connection.Report {
 func credential(t *testing.T) connection.Credential {
 	t.Helper()
 	c, err := connection.ParseCredential(connection.Postgres, []byte(submitted))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return c
 }
 
@@ -128,7 +129,7 @@ func stored(t *testing.T) *connection.Connection {
 	c, err := connection.New(maker,
 		connection.Trial{ID: "con", New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"),
 			Fingerprint: "f"}, Report: passed(), At: now}, 0)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	c.Log, c.Sealed = event.Log{}, nil
 	return c
 }
@@ -257,11 +258,4 @@ func (s *env) expectBegun(t *testing.T) {
 	s.expectAtomic()
 	s.expectLock(stored(t))
 	s.expectCheckLater(t, system, 6*time.Hour)
-}
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // reader returns a source that reads through the connection.
@@ -53,7 +55,7 @@ func TestRevoke(t *testing.T) {
 			}
 			began := time.Now()
 			got, err := s.Revoke(s.ctx, maker, "con", revision.Match{1})
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if got.Connection.Status != connection.Revoked || got.CancelledJobs != 3 || len(got.Paused) != 2 ||
 				got.Paused[0].ID != "src_2" || got.Paused[1].ID != "src_1" {
 				t.Errorf("Revoke = %+v", got)
@@ -77,7 +79,7 @@ func TestRevoke(t *testing.T) {
 		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), "con").Return(0, nil)
 		cancel()
 		got, err := s.Revoke(ctx, maker, "con", nil)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Connection.Status != connection.Revoked {
 			t.Errorf("Revoke = %+v", got)
 		}
@@ -86,7 +88,7 @@ func TestRevoke(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		got, err := s.Revoke(s.ctx, peer, "con", nil)
-		wantErr(t, err, connection.ErrForbidden)
+		require.ErrorIs(t, err, connection.ErrForbidden)
 		if got.Connection != nil {
 			t.Errorf("Revoke = %+v", got)
 		}
@@ -97,14 +99,14 @@ func TestRevoke(t *testing.T) {
 		s.expectThrough()
 		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), gomock.Any()).Return(0, errOutage)
 		_, err := s.Revoke(s.ctx, maker, "con", nil)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 	perform("so does it if the sources cannot be paused", func(t *testing.T, s *env) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.sources.EXPECT().UpdateThrough(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(errOutage)
 		_, err := s.Revoke(s.ctx, maker, "con", nil)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
@@ -112,7 +114,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 	fresh := func(t *testing.T, host string) connection.Trial {
 		c, err := connection.ParseCredential(connection.Postgres,
 			[]byte(`{"host": "`+host+`", "database": "shop", "username": "another", "password": "pw"}`))
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		return connection.Trial{ID: "con", Of: 2, At: now, Report: passed(),
 			New: &connection.NewCredential{Credential: c, Sealed: []byte("new"), Fingerprint: "g"}}
 	}
@@ -130,7 +132,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		})
 		s.expectCheckLater(t, maker, 6*time.Hour)
 		_, err := s.Verify(s.ctx, maker, fresh(t, "db.example.com"))
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if paused.Paused != "" || drifted.Paused != source.BreakingDrift {
 			t.Errorf("paused: %q, %q", paused.Paused, drifted.Paused)
 		}
@@ -143,10 +145,8 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		s.expectThrough(paused)
 		s.expectCheckLater(t, maker, 6*time.Hour)
 		_, err := s.Verify(s.ctx, maker, fresh(t, "elsewhere.example.com"))
-		wantErr(t, err, nil)
-		if paused.Paused != source.ConnectionChanged {
-			t.Errorf("paused: %q", paused.Paused)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, "paused", paused.Paused, source.ConnectionChanged)
 	})
 	t.Run("beyond the quota a revoked connection stays revoked", func(t *testing.T) {
 		s := newEnv(t)
@@ -154,7 +154,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 1)
 		_, err := s.Verify(s.ctx, maker, fresh(t, "db.example.com"))
-		wantErr(t, err, quota.ErrExceeded)
+		require.ErrorIs(t, err, quota.ErrExceeded)
 	})
 	t.Run("if they cannot be resumed, the error comes out", func(t *testing.T) {
 		s := newEnv(t)
@@ -163,7 +163,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		s.expectThrough(reader("src_1", source.ConnectionRevoked))
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
 		_, err := s.Verify(s.ctx, maker, fresh(t, "db.example.com"))
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
@@ -173,7 +173,7 @@ func TestUse(t *testing.T) {
 		s.expectGet(stored(t))
 		s.expectOpen()
 		lent := false
-		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse, target ports.Target) error {
+		require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse, target ports.Target) error {
 			lent = w == s.warehouse && target.Credential.Secret("password").Reveal() == canary &&
 				target.Limits == ports.DefaultLimits()
 			return errOutage
@@ -187,12 +187,10 @@ func TestUse(t *testing.T) {
 		s.offer.Timeouts = connection.Timeouts{Connect: 7 * time.Second, Total: 30 * time.Second}
 		s.expectGet(stored(t))
 		s.expectOpen()
-		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse, target ports.Target) error {
+		require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse, target ports.Target) error {
 			want := ports.DefaultLimits()
 			want.Connect, want.Total = 7*time.Second, 30*time.Second
-			if target.Limits != want {
-				t.Errorf("limits %+v", target.Limits)
-			}
+			assert.Equal(t, "limits", target.Limits, want)
 			return nil
 		}), nil)
 	})
@@ -202,7 +200,7 @@ func TestUse(t *testing.T) {
 			s.expectGet(stored(t))
 			s.expectOpen()
 			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(revoked(t), nil)
-			wantErr(t, s.Use(s.ctx, peer, "con", func(ctx context.Context, _ ports.Warehouse, _ ports.Target) error {
+			require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(ctx context.Context, _ ports.Warehouse, _ ports.Target) error {
 				<-ctx.Done()
 				return connection.QueryTimeout
 			}), connection.ErrCredentialChanged)
@@ -220,7 +218,7 @@ func TestUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(tt.of(t), nil)
-			wantErr(t, s.Use(s.ctx, tt.by, "con",
+			require.ErrorIs(t, s.Use(s.ctx, tt.by, "con",
 				func(context.Context, ports.Warehouse, ports.Target) error { t.Error("lent"); return nil }), tt.want)
 		})
 	}
@@ -228,6 +226,6 @@ func TestUse(t *testing.T) {
 		s := newEnv(t)
 		s.offer.Kinds = nil
 		s.expectGet(stored(t))
-		wantErr(t, s.Use(s.ctx, peer, "con", nil), connection.ErrKindNotOffered)
+		require.ErrorIs(t, s.Use(s.ctx, peer, "con", nil), connection.ErrKindNotOffered)
 	})
 }

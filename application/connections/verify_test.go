@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func (s *env) expectGet(of *connection.Connection) {
@@ -25,7 +26,7 @@ func (s *env) expectGet(of *connection.Connection) {
 // revoked returns the stored connection after its revocation, without a credential.
 func revoked(t *testing.T) *connection.Connection {
 	c := stored(t)
-	wantErr(t, c.Revoke(maker, nil), nil)
+	require.NoError(t, c.Revoke(maker, nil))
 	c.Log = event.Log{}
 	return c
 }
@@ -42,7 +43,7 @@ func TestReprobe(t *testing.T) {
 				s.expectOpen()
 				s.expectProbe(t, report)
 				got, err := s.Reprobe(s.ctx, peer, "con", connection.Entry{}, nil)
-				wantErr(t, err, nil)
+				require.NoError(t, err)
 				if got.ID != "con" || got.Of != 1 || got.New != nil || got.Report.Failure() != report.Failure() {
 					t.Errorf("Reprobe = %+v", got)
 				}
@@ -57,7 +58,7 @@ func TestReprobe(t *testing.T) {
 		s.sealer.EXPECT().Seal(gomock.Any(), connection.SealRevision(place, 3)).Return([]byte("sealed again"), nil)
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), place).Return("f")
 		got, err := s.Reprobe(s.ctx, maker, "con", entered(submitted), nil)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Of != 2 || string(got.New.Sealed) != "sealed again" {
 			t.Errorf("Reprobe = %+v", got)
 		}
@@ -69,7 +70,7 @@ func TestReprobe(t *testing.T) {
 		s.expectProbe(t, authFailed)
 		s.expectRefusal(t, maker)
 		_, err := s.Reprobe(s.ctx, maker, "con", entered(submitted), nil)
-		wantErr(t, err, connection.ErrProbeFailed)
+		require.ErrorIs(t, err, connection.ErrProbeFailed)
 	})
 	t.Run("its failed sign-in counts also if the caller hangs up as soon as it is known", func(t *testing.T) {
 		s := newEnv(t)
@@ -84,7 +85,7 @@ func TestReprobe(t *testing.T) {
 			})
 		s.expectRefusal(t, maker)
 		_, err := s.Reprobe(ctx, maker, "con", entered(submitted), nil)
-		wantErr(t, err, context.Canceled)
+		require.ErrorIs(t, err, context.Canceled)
 	})
 	t.Run("the failed sign-ins of others refuse a new credential, and never the stored one", func(t *testing.T) {
 		for name, tt := range map[string]struct {
@@ -112,7 +113,7 @@ func TestReprobe(t *testing.T) {
 					s.expectProbe(t, passed())
 				}
 				_, err := s.Reprobe(s.ctx, maker, "con", tt.entry, nil)
-				wantErr(t, err, tt.want)
+				require.ErrorIs(t, err, tt.want)
 			})
 		}
 	})
@@ -135,7 +136,7 @@ func TestReprobe(t *testing.T) {
 				t.Fatal("it was tried")
 			}
 			if tt.want != nil {
-				wantErr(t, err, tt.want)
+				require.ErrorIs(t, err, tt.want)
 			}
 		})
 	}
@@ -144,7 +145,7 @@ func TestReprobe(t *testing.T) {
 		s.offer.Kinds = nil
 		s.expectGet(stored(t))
 		_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
-		wantErr(t, err, connection.ErrKindNotOffered)
+		require.ErrorIs(t, err, connection.ErrKindNotOffered)
 	})
 	t.Run("nor is one that was revoked a moment ago", func(t *testing.T) {
 		s := newEnv(t)
@@ -153,7 +154,7 @@ func TestReprobe(t *testing.T) {
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{},
 			connection.ErrRevoked)
 		_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
-		wantErr(t, err, connection.ErrRevoked)
+		require.ErrorIs(t, err, connection.ErrRevoked)
 	})
 	t.Run("a credential that does not open is an outage, and no answer to the caller", func(t *testing.T) {
 		for name, open := range map[string]func(*env){
@@ -205,7 +206,7 @@ func TestReprobe(t *testing.T) {
 						return connection.FailedAt(connection.Connect, connection.ConnectTimeout)
 					})
 					_, err := s.Reprobe(s.ctx, maker, "con", fresh, nil)
-					wantErr(t, err, connection.ErrCredentialChanged)
+					require.ErrorIs(t, err, connection.ErrCredentialChanged)
 					if took := time.Since(began); took > time.Second {
 						t.Errorf("it took %s", took)
 					}
@@ -226,7 +227,7 @@ func TestReprobe(t *testing.T) {
 				return passed()
 			})
 			_, err := s.Reprobe(s.ctx, maker, "con", connection.Entry{}, nil)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 		})
 	})
 }
@@ -240,7 +241,7 @@ func TestVerify(t *testing.T) {
 		got, err := s.Verify(s.ctx, peer,
 			connection.Trial{ID: "con", Of: 1, At: now,
 				Report: connection.FailedAt(connection.TLS, connection.TLSUntrusted)})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Status != connection.Failing {
 			t.Errorf("Verify = %+v", got)
 		}
@@ -250,7 +251,7 @@ func TestVerify(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		got, err := s.Verify(s.ctx, peer, connection.Trial{ID: "con", Of: 0, At: now, Report: passed()})
-		wantErr(t, err, connection.ErrCredentialChanged)
+		require.ErrorIs(t, err, connection.ErrCredentialChanged)
 		if got != nil {
 			t.Errorf("Verify = %+v", got)
 		}
@@ -266,7 +267,7 @@ func TestCheck(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.expectCheckLater(t, system, 6*time.Hour)
-		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+		require.NoError(t, s.Check(s.ctx, system, "con"))
 	})
 	t.Run("one that may be failing is looked at again soon", func(t *testing.T) {
 		s := newEnv(t)
@@ -276,7 +277,7 @@ func TestCheck(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.expectCheckLater(t, system, 10*time.Minute)
-		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+		require.NoError(t, s.Check(s.ctx, system, "con"))
 	})
 	t.Run("one for which there is no room is postponed, and nothing is noted", func(t *testing.T) {
 		s := newEnv(t)
@@ -293,26 +294,26 @@ func TestCheck(t *testing.T) {
 			s.expectBegun(t)
 			s.expectOpen()
 			s.expectProbe(t, connection.FailedAt(connection.Resolve, connection.NotRun))
-			wantErr(t, s.Check(s.ctx, system, "con"), ports.ErrUnavailable)
+			require.ErrorIs(t, s.Check(s.ctx, system, "con"), ports.ErrUnavailable)
 		})
 	t.Run("one that is gone is no error", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.connections.EXPECT().Lock(s.ctx, gomock.Any(), gomock.Any()).Return(nil, connection.ErrNotFound)
-		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+		require.NoError(t, s.Check(s.ctx, system, "con"))
 	})
 	t.Run("nor is one that is revoked, and it is not checked again", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.expectLock(revoked(t))
-		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+		require.NoError(t, s.Check(s.ctx, system, "con"))
 	})
 	t.Run("one that is revoked before it is dialled is not dialled", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectBegun(t)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{},
 			connection.ErrRevoked)
-		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+		require.NoError(t, s.Check(s.ctx, system, "con"))
 	})
 	t.Run("one that is revoked while it is probed is not queued again", func(t *testing.T) {
 		s := newEnv(t)
@@ -321,19 +322,19 @@ func TestCheck(t *testing.T) {
 		s.expectProbe(t, passed())
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
-		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+		require.NoError(t, s.Check(s.ctx, system, "con"))
 	})
 	t.Run("one whose kind is not offered now is looked at later", func(t *testing.T) {
 		s := newEnv(t)
 		s.offer.Kinds = nil
 		s.expectBegun(t)
-		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+		require.NoError(t, s.Check(s.ctx, system, "con"))
 	})
 	t.Run("an outage comes out, after the next check is queued", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectBegun(t)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, errOutage)
-		wantErr(t, s.Check(s.ctx, system, "con"), errOutage)
+		require.ErrorIs(t, s.Check(s.ctx, system, "con"), errOutage)
 	})
 }
 

@@ -121,7 +121,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 			})
 		name, origins := "New", []string{embedSite}
 		token, secretToken, err := s.Create(ctx, ann, "ctpl", embed.Changes{Name: &name, Origins: &origins})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if token.Hash != secretToken.Hash() || token.Name != "New" {
 			t.Errorf("the secret is not that of the token that was stored: %+v", token)
 		}
@@ -131,18 +131,18 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		s.expectUpdate(ann)
 		off := false
 		token, err := s.Change(ctx, ann, "ctpl", s.token.ID, nil, embed.Changes{Enabled: &off})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if token.Enabled || token.Revision != 2 {
 			t.Errorf("%+v", token)
 		}
 		s.expectUpdate(ann)
 		token, made, err := s.Rotate(ctx, ann, "ctpl", s.token.ID, nil, time.Minute)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if token.Hash != made.Hash() || token.Previous != s.token.Hash {
 			t.Error("the secret is not that of the token that was stored")
 		}
 		s.expectUpdate(ann)
-		wantErr(t, s.Delete(ctx, ann, "ctpl", s.token.ID, nil), nil)
+		require.NoError(t, s.Delete(ctx, ann, "ctpl", s.token.ID, nil))
 	})
 	t.Run("they read them", func(t *testing.T) {
 		s := newEmbedService(t)
@@ -150,44 +150,37 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		s.embeds.EXPECT().List(ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"),
 			page.Query{Limit: 5}).Return(embed.TokenPage{Items: []embed.Token{s.token}}, nil)
 		found, err := s.List(ctx, ann, "ctpl", page.Query{Limit: 5})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(found.Items) != 1 {
 			t.Error(found)
 		}
 		s.embeds.EXPECT().Get(ctx, ann, chat.ID("ctpl"), s.token.ID).Return(s.template(), &s.token, nil)
 		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.embeds.EXPECT().Get(ctx, ann, chat.ID("ctpl"), s.token.ID).Return(s.template(), nil, nil)
 		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
-		wantErr(t, err, embed.ErrTokenNotFound)
+		require.ErrorIs(t, err, embed.ErrTokenNotFound)
 	})
 	t.Run("no one else does", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.chats.EXPECT().Get(ctx, joe, chat.ID("ctpl")).Return(s.template(), nil) // and the tokens are not read
 		_, err := s.List(ctx, joe, "ctpl", page.Query{})
-		wantErr(t, err, chat.ErrForbidden)
+		require.ErrorIs(t, err, chat.ErrForbidden)
 		s.embeds.EXPECT().Get(ctx, joe, chat.ID("ctpl"), s.token.ID).Return(s.template(), &s.token, nil)
 		_, err = s.Get(ctx, joe, "ctpl", s.token.ID)
-		wantErr(t, err, chat.ErrForbidden)
+		require.ErrorIs(t, err, chat.ErrForbidden)
 		s.expectUpdate(joe)
-		wantErr(t, s.Delete(ctx, joe, "ctpl", s.token.ID, nil), chat.ErrForbidden)
+		require.ErrorIs(t, s.Delete(ctx, joe, "ctpl", s.token.ID, nil), chat.ErrForbidden)
 	})
 	t.Run("an outage is passed on", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.chats.EXPECT().Get(ctx, ann, chat.ID("ctpl")).Return(nil, errOutage)
 		_, err := s.List(ctx, ann, "ctpl", page.Query{})
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 		s.embeds.EXPECT().Get(ctx, ann, chat.ID("ctpl"), s.token.ID).Return(nil, nil, errOutage)
 		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
 var errOutage = errors.New("the store is away")
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}

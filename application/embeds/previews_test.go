@@ -15,6 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // preview returns a draft that differs from what is published, and a session that shows it.
@@ -26,7 +28,7 @@ func preview(t *testing.T, s *replyStage) (*chat.Template, string) {
 	draft.Published = &chat.Version{Content: chat.Content{Instructions: "published"}}
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(draft, nil).AnyTimes()
 	made, err := s.Preview(t.Context(), embedder("ann"), annsKey, "ctpl")
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return draft, made.Text.Reveal()
 }
 
@@ -48,20 +50,18 @@ func TestAPreviewShowsTheDraft(t *testing.T) {
 	s := newReplyStage(t, chat.Reply{})
 	draft, session := preview(t, s)
 	found, err := s.Resume(t.Context(), own(embedAt), session, unlimited)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if found.Embedding.Template.Name != draft.Name || !found.Embedding.Template.Reply.Answers() {
 		t.Errorf("it shows %+v", found.Embedding.Template)
 	}
 	asking, err := s.Ask(t.Context(), own(embedAt), session, embed.Question{Text: "Where?"}, unlimited)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_, _ any, r ports.ReplyRequest, _ any) error {
-			if r.Instructions != "draft in acme" {
-				t.Errorf("the endpoint is told %q", r.Instructions)
-			}
+			assert.Equal(t, "the endpoint is told", r.Instructions, "draft in acme")
 			return nil
 		})
-	wantErr(t, asking.Answer(t.Context(), nil), nil) // and it is not counted: the mock expects no count
+	require.ErrorIs(t, asking.Answer(t.Context(), nil), nil) // and it is not counted: the mock expects no count
 }
 
 func TestAPreviewIsForAtriumsOwnPageAndEnds(t *testing.T) {
@@ -70,17 +70,17 @@ func TestAPreviewIsForAtriumsOwnPageAndEnds(t *testing.T) {
 	foreign := own(embedAt)
 	foreign.Origin, foreign.Ours = "https://shop.example", false
 	_, err := s.Resume(t.Context(), foreign, session, unlimited)
-	wantErr(t, err, embed.ErrOriginNotAllowed)
+	require.ErrorIs(t, err, embed.ErrOriginNotAllowed)
 	_, err = s.Resume(t.Context(), own(embedAt.Add(embed.PreviewLifetime)), session, unlimited)
-	wantErr(t, err, embed.ErrSessionInvalid)
+	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 	_, err = s.RenewSession(t.Context(), own(embedAt), session, unlimited)
-	wantErr(t, err, embed.ErrSessionInvalid)
+	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []embed.TokenID{""}).Return(nil, nil)
 	_, err = s.Verify(t.Context(), embedder("ann"), session)
-	wantErr(t, err, embed.ErrSessionNotFound)
+	require.ErrorIs(t, err, embed.ErrSessionNotFound)
 	draft.DeletedAt = embedAt
 	_, err = s.Resume(t.Context(), own(embedAt), session, unlimited)
-	wantErr(t, err, embed.ErrSessionInvalid)
+	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 }
 
 func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
@@ -103,9 +103,9 @@ func TestAPreviewEndsWithTheAccessOfItsOpener(t *testing.T) {
 			visit := own(embedAt)
 			visit.Caller = func(session.Proof) (identity.Actor, error) { return tt.by, tt.err }
 			_, err := s.Resume(t.Context(), visit, pass, unlimited)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			_, err = s.Ask(t.Context(), visit, pass, embed.Question{Text: "Where?"}, unlimited)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -144,5 +144,5 @@ func TestAStrangerSeesNoPreview(t *testing.T) {
 	hidden.Visibility, hidden.Owner = "private", "bob"
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(hidden, nil)
 	_, err := s.Preview(t.Context(), embedder("sam"), session.Proof{}, "ctpl")
-	wantErr(t, err, chat.ErrNotFound)
+	require.ErrorIs(t, err, chat.ErrNotFound)
 }

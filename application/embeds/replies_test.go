@@ -14,6 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // replyStage is Replies on mocked ports, with a session of a visitor.
@@ -36,7 +38,7 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		reply:   reply}
 	s.session = s.embedService.session(t, shopVisit(), "").Text.Reveal()
 	credential, err := connection.ParseCredential(connection.OpenAICompatible, []byte(`{"base_url":"https://a.example"}`))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	use := func(ctx context.Context, by identity.Actor, id connection.ID,
 		do func(context.Context, ports.Warehouse, ports.Target) error) error {
 		if s.used = id; by.Workspace != "acme" || by.Org != "org" {
@@ -90,7 +92,7 @@ func TestAMessageIsAnswered(t *testing.T) {
 	s := newReplyStage(t, compatible)
 	s.expectCount(true)
 	asking, err := s.ask(ctx, chat.Content{Instructions: "Be brief"})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, yield func(embed.Piece) error) error {
 			if r.Instructions != "Be brief in acme" || r.Question.Text != "Where?" || r.Visitor != "42" ||
@@ -100,7 +102,7 @@ func TestAMessageIsAnswered(t *testing.T) {
 			return yield(embed.Piece{Part: embed.PartText, Text: "There."})
 		})
 	got := ""
-	wantErr(t, asking.Answer(ctx, func(p embed.Piece) error { got += p.Text; return nil }), nil)
+	require.NoError(t, asking.Answer(ctx, func(p embed.Piece) error { got += p.Text; return nil }))
 	if got != "There." || s.used != "con_1" {
 		t.Errorf("%q by %s", got, s.used)
 	}
@@ -116,14 +118,14 @@ func TestVisitorsReadReasoningOnlyIfTheChatShowsIt(t *testing.T) {
 		s := newReplyStage(t, reply)
 		s.expectCount(true)
 		asking, err := s.ask(ctx, chat.Content{})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ ports.Target, _ ports.ReplyRequest, yield func(embed.Piece) error) error {
 				return errors.Join(yield(embed.Piece{Part: embed.PartReasoning, Text: "Hm. "}),
 					yield(embed.Piece{Part: embed.PartText, Text: "There."}))
 			})
 		got := ""
-		wantErr(t, asking.Answer(ctx, func(p embed.Piece) error { got += p.Text; return nil }), nil)
+		require.NoError(t, asking.Answer(ctx, func(p embed.Piece) error { got += p.Text; return nil }))
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -134,25 +136,25 @@ func TestAMessageThatIsNotAnswered(t *testing.T) {
 	ctx := t.Context()
 	t.Run("the template names no endpoint", func(t *testing.T) {
 		_, err := newReplyStage(t, chat.Reply{}).ask(ctx, chat.Content{})
-		wantErr(t, err, embed.ErrNoReplies)
+		require.ErrorIs(t, err, embed.ErrNoReplies)
 	})
 	t.Run("its prompt no longer exists", func(t *testing.T) {
 		s := newReplyStage(t, compatible)
 		s.failure = chat.ErrPromptGone
 		_, err := s.ask(ctx, chat.Content{})
-		wantErr(t, err, embed.ErrNoReplies)
+		require.ErrorIs(t, err, embed.ErrNoReplies)
 	})
 	t.Run("its instructions cannot be read", func(t *testing.T) {
 		s := newReplyStage(t, compatible)
 		s.failure = errOutage
 		_, err := s.ask(ctx, chat.Content{})
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 	t.Run("the token has no replies left today", func(t *testing.T) {
 		s := newReplyStage(t, compatible)
 		s.expectCount(false)
 		_, err := s.ask(ctx, chat.Content{})
-		wantErr(t, err, embed.ErrDailyReplies)
+		require.ErrorIs(t, err, embed.ErrDailyReplies)
 	})
 	t.Run("the page is not the session's, or asks nothing", func(t *testing.T) {
 		s := newReplyStage(t, compatible)
@@ -160,7 +162,7 @@ func TestAMessageThatIsNotAnswered(t *testing.T) {
 		foreign.Origin = "https://evil.example"
 		s.expectByID()
 		_, err := s.Ask(ctx, foreign, s.session, embed.Question{Text: "?"}, unlimited)
-		wantErr(t, err, embed.ErrOriginNotAllowed)
+		require.ErrorIs(t, err, embed.ErrOriginNotAllowed)
 		s.expectByID()
 		if _, err = s.Ask(ctx, shopVisit(), s.session, embed.Question{}, unlimited); err == nil {
 			t.Error("an empty question is asked")
@@ -188,24 +190,20 @@ func TestAnAnswerFailsInWordsForVisitors(t *testing.T) {
 			s.refusal = tt.refusal
 			s.expectCount(true)
 			asking, err := s.ask(ctx, chat.Content{})
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if tt.replied != nil {
 				s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(tt.replied)
 			}
-			if err := asking.Answer(ctx, nil); !errors.Is(err, tt.want) {
-				t.Errorf("%v", err)
-			}
+			assert.ErrorIs(t, asking.Answer(ctx, nil), tt.want)
 		})
 	}
 	t.Run("the visitor is gone", func(t *testing.T) {
 		s := newReplyStage(t, compatible)
 		s.expectCount(true)
 		asking, err := s.ask(ctx, chat.Content{})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.refusal = context.Canceled
 		stop()
-		if err := asking.Answer(ctx, nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
+		assert.ErrorIs(t, asking.Answer(ctx, nil), context.Canceled)
 	})
 }

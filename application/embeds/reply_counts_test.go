@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
@@ -27,7 +29,7 @@ func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 	answered := 0
 	for range 40 {
 		_, err := s.ask(t.Context(), chat.Content{})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		answered++
 	}
 	if len(asked) != 6 || stored < answered {
@@ -40,18 +42,16 @@ func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 			stored -= n
 			return nil
 		})
-	wantErr(t, s.Flush(t.Context()), nil)
-	wantErr(t, s.Flush(t.Context()), nil) // nothing is left
+	require.NoError(t, s.Flush(t.Context()))
+	require.ErrorIs(t, s.Flush(t.Context()), nil) // nothing is left
 	var refusal error
 	for refusal == nil && answered < 100 {
 		if _, refusal = s.ask(t.Context(), chat.Content{}); refusal == nil {
 			answered++
 		}
 	}
-	wantErr(t, refusal, embed.ErrDailyReplies)
-	if answered != 60 {
-		t.Errorf("%d were answered, 60 were allowed", answered)
-	}
+	require.ErrorIs(t, refusal, embed.ErrDailyReplies)
+	assert.Equal(t, "were answered, 60 were allowed", answered, 60)
 }
 
 func TestAStrangerDoesNotUseUpTheRepliesOfOthers(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAStrangerDoesNotUseUpTheRepliesOfOthers(t *testing.T) {
 			if _, err := s.askAs(t.Context(), visit, chat.Content{}); err == nil {
 				answered++
 			} else {
-				wantErr(t, err, embed.ErrDailyReplies)
+				require.ErrorIs(t, err, embed.ErrDailyReplies)
 			}
 		}
 		return answered
@@ -105,6 +105,6 @@ func TestAQuietTokenIsCountedOneByOne(t *testing.T) {
 		s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(template, nil)
 		visit.At = embedAt.Add(time.Duration(i) * 2 * time.Second)
 		_, err := s.Ask(t.Context(), visit, s.session, embed.Question{Text: "Where?"}, unlimited)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestUsesOfEmbedTokensAreWrittenTogether(t *testing.T) {
@@ -33,17 +35,15 @@ func TestUsesOfEmbedTokensAreWrittenTogether(t *testing.T) {
 		store.EXPECT().Add(gomock.Any(), identity.OrgID("org"), embed.TokenID("etok"), gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.OrgID, _ embed.TokenID, uses []embed.Use) error {
 				slices.SortFunc(uses, func(a, b embed.Use) int { return cmp.Compare(a.Day, b.Day) })
-				if !slices.Equal(uses, want) {
-					t.Errorf("written %+v", uses)
-				}
+				assert.EqualSlice(t, "written", uses, want)
 				return err
 			})
 	}
 	expect(errOutage)
-	wantErr(t, u.Flush(t.Context()), errOutage)
+	require.ErrorIs(t, u.Flush(t.Context()), errOutage)
 	expect(nil) // what an outage kept from being written is written later
-	wantErr(t, u.Flush(t.Context()), nil)
-	wantErr(t, u.Flush(t.Context()), nil) // and once: the mock expects no more
+	require.NoError(t, u.Flush(t.Context()))
+	require.ErrorIs(t, u.Flush(t.Context()), nil) // and once: the mock expects no more
 }
 
 func TestUsageIsForManagersAndAtMostNinetyDays(t *testing.T) {
@@ -60,9 +60,9 @@ func TestUsageIsForManagersAndAtMostNinetyDays(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 1, 91)
-	wantErr(t, err, embed.ErrUsageRange)
+	require.ErrorIs(t, err, embed.ErrUsageRange)
 	_, err = s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 2, 1)
-	wantErr(t, err, embed.ErrUsageRange)
+	require.ErrorIs(t, err, embed.ErrUsageRange)
 	_, err = s.Usage(ctx, embedder("joe"), "ctpl", s.token.ID, 1, 2)
-	wantErr(t, err, chat.ErrForbidden)
+	require.ErrorIs(t, err, chat.ErrForbidden)
 }

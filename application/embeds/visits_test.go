@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func (s *embedService) expectBySecret() {
@@ -31,7 +32,7 @@ func (s *embedService) session(t *testing.T, v embeds.Visit, ticket string) *emb
 	s.expectBySecret()
 	session, err := s.OpenSession(t.Context(), v, embeds.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket,
 		Visitor: "42"}, unlimited)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return session
 }
 
@@ -39,7 +40,7 @@ func (s *embedService) ticket(t *testing.T) string {
 	t.Helper()
 	s.expectBySecret()
 	_, ticket, err := s.Ticket(t.Context(), shopVisit(), s.secret.Reveal(), unlimited)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return ticket.Reveal()
 }
 
@@ -48,7 +49,7 @@ func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
 	opened := s.session(t, shopVisit(), "")
 	s.expectByID()
 	resumed, err := s.Resume(t.Context(), shopVisit(), opened.Text.Reveal(), unlimited)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	for _, session := range []*embeds.Session{opened, resumed} {
 		if len(session.Tools) != 1 || session.Tools[0].Name != "Search" || session.Pass.Visitor != "42" ||
 			session.Embedding.Template.Name != "Support" || !session.Pass.ExpiresAt.Equal(embedAt.Add(10*time.Minute)) {
@@ -66,14 +67,14 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 	t.Run("garbage costs no look-up", func(t *testing.T) {
 		s := newEmbedService(t)
 		for _, text := range []string{"", "ate_x", strings.Replace(s.secret.Reveal(), "ate_", "atk_", 1)} {
-			wantErr(t, ask(s, shopVisit(), text, unlimited), embed.ErrTokenInvalid)
+			require.ErrorIs(t, ask(s, shopVisit(), text, unlimited), embed.ErrTokenInvalid)
 		}
 	})
 	t.Run("a disabled one is as good as none, and takes nothing from the limit", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.token.Enabled = false
 		s.expectBySecret()
-		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*embed.Token, embed.Counted) error {
+		require.ErrorIs(t, ask(s, shopVisit(), s.secret.Reveal(), func(*embed.Token, embed.Counted) error {
 			t.Error("limit was asked")
 			return nil
 		}), embed.ErrTokenInvalid)
@@ -81,19 +82,19 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 	t.Run("the limit comes before the origin", func(t *testing.T) {
 		s, errLimit := newEmbedService(t), errors.New("too many")
 		s.expectBySecret()
-		wantErr(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+		require.ErrorIs(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
 			func(*embed.Token, embed.Counted) error { return errLimit }), errLimit)
 	})
 	t.Run("another site gets none", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.expectBySecret()
-		wantErr(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+		require.ErrorIs(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
 			unlimited), embed.ErrOriginNotAllowed)
 	})
 	t.Run("an outage is passed on", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.embeds.EXPECT().BySecret(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
-		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), unlimited), errOutage)
+		require.ErrorIs(t, ask(s, shopVisit(), s.secret.Reveal(), unlimited), errOutage)
 	})
 }
 
@@ -126,7 +127,7 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 			tt.service.expectBySecret()
 			session, err := tt.service.OpenSession(t.Context(), tt.visit,
 				embeds.SessionRequest{Secret: tt.service.secret.Reveal(), Ticket: tt.ticket}, unlimited)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && (session.Pass.Origin != embedSite || !session.Pass.Framed) {
 				t.Errorf("%+v", session.Pass)
 			}
@@ -137,12 +138,12 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 		s.expectBySecret()
 		_, err := s.OpenSession(t.Context(), ourVisit(),
 			embeds.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket}, unlimited)
-		wantErr(t, err, embed.ErrOriginNotAllowed)
+		require.ErrorIs(t, err, embed.ErrOriginNotAllowed)
 	})
 	t.Run("a foreign page gets none", func(t *testing.T) {
 		s.expectBySecret()
 		_, _, err := s.Ticket(t.Context(), shopVisit(), s.secret.Reveal(), unlimited)
-		wantErr(t, err, embed.ErrOriginNotAllowed)
+		require.ErrorIs(t, err, embed.ErrOriginNotAllowed)
 	})
 }
 
@@ -176,7 +177,7 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 				s.expectByID()
 			}
 			_, err := s.Resume(t.Context(), tt.visit, session, unlimited)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("one of a frame goes on from our page, which sends no origin when it reads", func(t *testing.T) {
@@ -185,11 +186,11 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		for _, v := range []embeds.Visit{ourVisit(), {Org: "org", At: embedAt}} {
 			s.expectByID()
 			_, err := s.Resume(t.Context(), v, session, unlimited)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 		}
 		s.expectByID()
 		_, err := s.Resume(t.Context(), shopVisit(), session, unlimited)
-		wantErr(t, err, embed.ErrOriginNotAllowed)
+		require.ErrorIs(t, err, embed.ErrOriginNotAllowed)
 	})
 	t.Run("its limit is the token's, and an outage is passed on", func(t *testing.T) {
 		s, errLimit := newEmbedService(t), errors.New("too many")
@@ -197,10 +198,10 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 		s.expectByID()
 		_, err := s.Resume(t.Context(), shopVisit(), session,
 			func(*embed.Token, embed.Counted) error { return errLimit })
-		wantErr(t, err, errLimit)
+		require.ErrorIs(t, err, errLimit)
 		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err = s.Resume(t.Context(), shopVisit(), session, unlimited)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
@@ -211,20 +212,20 @@ func TestASessionIsRenewed(t *testing.T) {
 	later.At = later.At.Add(9 * time.Minute)
 	s.expectByID()
 	renewed, err := s.RenewSession(t.Context(), later, opened.Text.Reveal(), unlimited)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if renewed.Pass.Visitor != "42" || !renewed.Pass.ExpiresAt.Equal(embedAt.Add(19*time.Minute)) {
 		t.Errorf("%+v", renewed.Pass)
 	}
 	later.At = later.At.Add(9 * time.Minute)
 	_, err = s.RenewSession(t.Context(), later, opened.Text.Reveal(), unlimited)
-	wantErr(t, err, embed.ErrSessionInvalid)
+	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 	s.expectByID()
 	_, err = s.Resume(t.Context(), later, renewed.Text.Reveal(), unlimited)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	s.token.Generation++
 	s.expectByID()
 	_, err = s.RenewSession(t.Context(), later, renewed.Text.Reveal(), unlimited)
-	wantErr(t, err, embed.ErrSessionInvalid)
+	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 }
 
 func TestABackendVerifiesASession(t *testing.T) {
@@ -254,7 +255,7 @@ func TestABackendVerifiesASession(t *testing.T) {
 				s.expectByID()
 			}
 			got, err := s.Verify(t.Context(), tt.by, session)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && (got.Pass.Visitor != "42" || got.Pass.Origin != embedSite ||
 				got.Embedding.Template.ID != "ctpl") {
 				t.Errorf("%+v", got)
@@ -268,7 +269,7 @@ func TestABackendVerifiesASession(t *testing.T) {
 	} {
 		s.embeds.EXPECT().ByIDs(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
 		_, err := s.Verify(t.Context(), ann, session)
-		wantErr(t, err, want)
+		require.ErrorIs(t, err, want)
 	}
 }
 
@@ -276,9 +277,9 @@ func TestUseIsNotedOnceAMinute(t *testing.T) {
 	s := newEmbedService(t)
 	session := s.session(t, shopVisit(), "")
 	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite), embedAt)
-	wantErr(t, s.NoteUse(t.Context(), session, embedAt), nil)
+	require.NoError(t, s.NoteUse(t.Context(), session, embedAt))
 	session.Embedding.Token.LastUsedAt = embedAt.Add(-time.Minute + 1)
-	wantErr(t, s.NoteUse(t.Context(), session, embedAt), nil) // the mock would fail a second call
+	require.ErrorIs(t, s.NoteUse(t.Context(), session, embedAt), nil) // the mock would fail a second call
 }
 
 func TestPreflightsAskTheStore(t *testing.T) {
@@ -306,18 +307,18 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 		}
 	}
 	opened, err := ask("42", signed, expects("42"))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if !opened.Pass.Signed {
 		t.Error("the session is not marked")
 	}
 	s.expectByID()
 	renewed, err := s.RenewSession(t.Context(), shopVisit(), opened.Text.Reveal(), expects("42"))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if !renewed.Pass.Signed || renewed.Pass.Visitor != "42" {
 		t.Errorf("%+v", renewed.Pass)
 	}
 	unsigned, err := ask("42", "", expects(""))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if unsigned.Pass.Signed {
 		t.Error("a visitor without a signature is marked")
 	}
@@ -330,17 +331,17 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 				}
 				return nil
 			})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	}
 	_, err = ask("43", signed, expects(""))
-	wantErr(t, err, embed.ErrVisitorSignature)
+	require.ErrorIs(t, err, embed.ErrVisitorSignature)
 	_, err = ask("43", signed, func(*embed.Token, embed.Counted) error { return errLimit }) // guesses are limited
-	wantErr(t, err, errLimit)
+	require.ErrorIs(t, err, errLimit)
 
 	s.token.Previous, s.token.PreviousUntil = s.token.Hash, embedAt.Add(time.Minute)
 	s.token.Hash = secret.NewToken(embed.SecretPrefix).Hash()
 	rotated, err := ask("42", signed, expects("42"))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if !rotated.Pass.Signed {
 		t.Error("what the earlier secret signed does not count while that secret works")
 	}
@@ -350,5 +351,5 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 	earlier.Hash = s.token.Previous
 	ended := embed.SignVisitor(s.VisitorSecret(&earlier), "42", embedAt.Add(time.Hour))
 	_, err = ask("42", ended, expects(""))
-	wantErr(t, err, embed.ErrVisitorSignature)
+	require.ErrorIs(t, err, embed.ErrVisitorSignature)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -21,27 +22,19 @@ func TestACorrectionOfTheClockEndsNoPresenceAndExtendsNone(t *testing.T) {
 				send(t, n, ann, beat("web"))
 				time.Sleep(30 * time.Second)
 				n.Correct(by)
-				if got := n.Now().Sub(now()); got != by {
-					t.Errorf("the time is corrected by %s", got)
-				}
+				assert.Equal(t, "the time is corrected by", n.Now().Sub(now()), by)
 				v, err := n.Mine(t.Context(), ann)
 				require.NoError(t, err)
-				if v.Status != presence.Online {
-					t.Errorf("the correction made them %s", v.Status)
-				}
+				assert.Equal(t, "the correction made them", v.Status, presence.Online)
 				if by.Abs() > time.Second {
 					if seen := n.Now().Sub(v.SeenAt); seen != 30*time.Second {
 						t.Errorf("they were seen %s ago", seen)
 					}
 				}
 				time.Sleep(58 * time.Second)
-				if got := n.statuses(t)["ann"]; got != presence.Online {
-					t.Errorf("%s before the device ends", got)
-				}
+				assert.Equal(t, "before the device ends", n.statuses(t)["ann"], presence.Online)
 				time.Sleep(5 * time.Second)
-				if got := n.statuses(t)["ann"]; got != presence.Offline {
-					t.Errorf("%s after the device has ended", got)
-				}
+				assert.Equal(t, "after the device has ended", n.statuses(t)["ann"], presence.Offline)
 			})
 		})
 	}

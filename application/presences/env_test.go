@@ -310,13 +310,6 @@ func claim(status presence.Manual) presence.Heartbeat {
 	return h
 }
 
-func wantErr(t testing.TB, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}
-
 // statuses returns what a node shows of everyone.
 func (n *node) statuses(t testing.TB) map[identity.UserID]presence.Status {
 	t.Helper()

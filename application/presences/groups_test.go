@@ -88,7 +88,7 @@ func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 		}
 		s.fail(errOutage)
 		_, err = mine.Recheck(t.Context())
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 		time.Sleep(2 * time.Second)
 		s.fail(nil)
 		if time.Sleep(2 * time.Second); !signalled(mine) {

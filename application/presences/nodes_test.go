@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -140,9 +141,7 @@ func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 				t.Errorf("node %d: %+v, %v", i, v, err)
 			}
 		}
-		if changes := s.record("ann").Seq; changes != 2 {
-			t.Errorf("%d changes could be seen, want that of each device", changes)
-		}
+		assert.Equal(t, "changes could be seen", s.record("ann").Seq, 2)
 		if s.writes() > 30 {
 			t.Errorf("%d writes in ten minutes", s.writes())
 		}

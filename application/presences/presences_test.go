@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -59,16 +60,12 @@ func TestSignsOfLifeStayInMemory(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			send(t, n, ann, beat("web"))
 		}
-		if s.writes() != 1 {
-			t.Errorf("%d writes for one change", s.writes())
-		}
+		assert.Equal(t, "writes for one change", s.writes(), 1)
 		if v, err := n.Mine(t.Context(), ann); err != nil || v.Status != presence.Online || !v.SeenAt.Equal(now()) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		time.Sleep(62 * time.Second) // five minutes after the first that was not stored
-		if s.writes() != 2 {
-			t.Errorf("%d writes, want what was heard to be stored after five minutes", s.writes())
-		}
+		assert.Equal(t, "writes", s.writes(), 2)
 	})
 }
 
@@ -81,7 +78,7 @@ func TestAClaimIsStoredBeforeItIsAcknowledged(t *testing.T) {
 		}
 		s.fail(errOutage)
 		_, _, err := n.Beat(t.Context(), ann, claim(presence.ManualAway))
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 		s.fail(nil)
 		if v, err := n.Mine(t.Context(), ann); err != nil || v.Status != presence.DND {
 			t.Errorf("what was refused counts: %+v, %v", v, err)
@@ -185,7 +182,7 @@ func TestFlushStoresWhatWasHeard(t *testing.T) {
 		s.fail(errOutage)
 		time.Sleep(time.Second)
 		send(t, n, ann, beat("web"))
-		wantErr(t, n.Flush(t.Context()), errOutage)
+		require.ErrorIs(t, n.Flush(t.Context()), errOutage)
 	})
 }
 
@@ -207,11 +204,11 @@ func TestWhoMayReadAndDelete(t *testing.T) {
 			part(t, name, func(t *testing.T) {
 				send(t, n, ann, beat("web"))
 				v, err := n.Get(t.Context(), tt.by, "prs_ann")
-				wantErr(t, err, tt.read)
+				require.ErrorIs(t, err, tt.read)
 				if err == nil && v.Access != tt.access {
 					t.Errorf("access = %v", v.Access)
 				}
-				wantErr(t, n.Delete(t.Context(), tt.by, "prs_ann"), tt.delete)
+				require.ErrorIs(t, n.Delete(t.Context(), tt.by, "prs_ann"), tt.delete)
 			})
 		}
 		part(t, "what is deleted is nowhere", func(t *testing.T) {
@@ -219,16 +216,16 @@ func TestWhoMayReadAndDelete(t *testing.T) {
 			require.NoError(t, n.DeleteMine(t.Context(), ann))
 			for _, by := range []identity.Actor{ann, operator, bob} {
 				_, err := n.Get(t.Context(), by, "prs_ann")
-				wantErr(t, err, presence.ErrNotFound)
-				wantErr(t, n.Delete(t.Context(), by, "prs_ann"), presence.ErrNotFound)
+				require.ErrorIs(t, err, presence.ErrNotFound)
+				require.ErrorIs(t, n.Delete(t.Context(), by, "prs_ann"), presence.ErrNotFound)
 			}
 			_, err := n.Mine(t.Context(), ann)
-			wantErr(t, err, presence.ErrNotFound)
+			require.ErrorIs(t, err, presence.ErrNotFound)
 		})
 		part(t, "nor is what never was", func(t *testing.T) {
 			_, err := n.Get(t.Context(), operator, "prs_x")
-			wantErr(t, err, presence.ErrNotFound)
-			wantErr(t, n.Delete(t.Context(), operator, "prs_x"), presence.ErrNotFound)
+			require.ErrorIs(t, err, presence.ErrNotFound)
+			require.ErrorIs(t, n.Delete(t.Context(), operator, "prs_x"), presence.ErrNotFound)
 		})
 	})
 }
@@ -238,12 +235,10 @@ func TestHeartbeatsThatMayNot(t *testing.T) {
 		h := beat("web")
 		h.User = "bob"
 		_, _, err := n.Beat(t.Context(), ann, h)
-		wantErr(t, err, presence.ErrNotOwn)
+		require.ErrorIs(t, err, presence.ErrNotOwn)
 		_, _, err = n.Beat(t.Context(), viewing, beat("web"))
-		wantErr(t, err, identity.ErrForbidden)
-		if s.writes() != 0 {
-			t.Errorf("%d records were stored", s.writes())
-		}
+		require.ErrorIs(t, err, identity.ErrForbidden)
+		assert.Equal(t, "records were stored", s.writes(), 0)
 	})
 }
 
@@ -281,7 +276,7 @@ func TestLists(t *testing.T) {
 		s.fail(errOutage)
 		for _, by := range []identity.Actor{ann, operator} {
 			_, err := n.List(t.Context(), by, presence.Filter{}, page.Query{Limit: 10})
-			wantErr(t, err, errOutage)
+			require.ErrorIs(t, err, errOutage)
 		}
 	})
 }
@@ -293,17 +288,13 @@ func TestAnOpenStreamAttends(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			require.NoError(t, n.Attend(t.Context(), ann, "tab", false))
 		}
-		if got := n.statuses(t)["ann"]; got != presence.Online {
-			t.Errorf("ann is %s", got)
-		}
+		assert.Equal(t, "ann", n.statuses(t)["ann"], presence.Online)
 		part(t, "a device that is idle stays so", func(t *testing.T) {
 			h := beat("tab")
 			h.Idle = true
 			send(t, n, ann, h)
 			require.NoError(t, n.Attend(t.Context(), ann, "tab", false))
-			if got := n.statuses(t)["ann"]; got != presence.Away {
-				t.Errorf("ann is %s", got)
-			}
+			assert.Equal(t, "ann", n.statuses(t)["ann"], presence.Away)
 		})
 		part(t, "what was deleted it leaves alone", func(t *testing.T) {
 			require.NoError(t, n.DeleteMine(t.Context(), ann))
@@ -319,6 +310,6 @@ func TestAnOpenStreamAttends(t *testing.T) {
 			}
 		})
 		s.fail(errOutage)
-		wantErr(t, n.Attend(t.Context(), ann, "tab", true), errOutage)
+		require.ErrorIs(t, n.Attend(t.Context(), ann, "tab", true), errOutage)
 	})
 }

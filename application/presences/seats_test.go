@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -39,17 +40,11 @@ func TestSeats(t *testing.T) {
 		take(store, 1)
 		free, err := s.Take(t.Context(), by)
 		require.NoError(t, err)
-		if err := s.Keep(t.Context(), now.Add(9*time.Second)); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Keep(t.Context(), now.Add(9*time.Second)))
 		store.EXPECT().Keep(gomock.Any(), gomock.Any(), now.Add(10*time.Second), now.Add(70*time.Second)).Return(nil)
-		if err := s.Keep(t.Context(), now.Add(10*time.Second)); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Keep(t.Context(), now.Add(10*time.Second)))
 		store.EXPECT().Free(gomock.Any(), by.Workspace, gomock.Any()).Return(nil)
-		if err := free(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, free())
 		if err := s.Keep(t.Context(), now.Add(time.Hour)); err != nil { // without streams nothing is stored
 			t.Error(err)
 		}

@@ -304,7 +304,7 @@ func TestNobodyWatchesWithoutBound(t *testing.T) {
 			open = append(open, w)
 		}
 		_, _, err := n.Watch(t.Context(), ann, nil, 0)
-		wantErr(t, err, presences.ErrTooManyWatches)
+		require.ErrorIs(t, err, presences.ErrTooManyWatches)
 		other, _, err := n.Watch(t.Context(), bob, nil, 0)
 		require.NoError(t, err)
 		other.Close()
@@ -316,7 +316,7 @@ func TestNobodyWatchesWithoutBound(t *testing.T) {
 		again.Close()
 		s.fail(errOutage)
 		_, _, err = n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
@@ -334,6 +334,6 @@ func TestWhoReadsNothingIsCut(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		_, err := r.watch.Next(t.Context())
-		wantErr(t, err, presences.ErrTooSlow)
+		require.ErrorIs(t, err, presences.ErrTooSlow)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // checked returns the template with version 1 active, which is checked against breaks.
@@ -46,7 +47,7 @@ func TestActivationsKeepTheContract(t *testing.T) {
 			s.expectRead(tt.to, tt.acknowledged)
 			_, _, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, nil,
 				prompt.Activating{Acknowledged: tt.acknowledged})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 		t.Run(name+", also at once with a new version", func(t *testing.T) {
 			s := newMocked(t)
@@ -67,7 +68,7 @@ func TestActivationsKeepTheContract(t *testing.T) {
 			}
 			_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: tt.to.Content,
 				VariablesDeclared: true, Activate: true, Acknowledged: tt.acknowledged})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // expectCopied expects the reads and writes of a copy with the versions that are listed.
@@ -98,7 +99,7 @@ func TestCopy(t *testing.T) {
 				s.users.EXPECT().Get(s.ctx, tt.by.Org, gomock.Any()).AnyTimes().Return(&account.User{}, nil, nil)
 			}
 			_, _, err := s.Copy(s.ctx, tt.by, "tpl", tt.c)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }

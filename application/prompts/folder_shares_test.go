@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // folder returns a folder that max manages.
@@ -43,7 +44,7 @@ func TestFolderShares(t *testing.T) {
 				s.folders.EXPECT().Shares(s.ctx, identity.WorkspaceID("acme"), "a", q).Return(want, nil)
 			}
 			got, err := s.FolderShares(s.ctx, tt.by, "a/", q)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && len(got.Items) != 1 {
 				t.Errorf("FolderShares = %+v", got)
 			}
@@ -68,7 +69,7 @@ func TestFolderShares(t *testing.T) {
 		}
 		s.expectGet(viewer)
 		_, err := s.InheritedShares(s.ctx, viewer, "tpl", q)
-		wantErr(t, err, prompt.ErrForbidden)
+		require.ErrorIs(t, err, prompt.ErrForbidden)
 	})
 	t.Run("everyone reads their own", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&manager: nil, &viewer: nil,
@@ -76,7 +77,7 @@ func TestFolderShares(t *testing.T) {
 			s := newMocked(t)
 			s.folders.EXPECT().Share(s.ctx, *by, vics.ID).Return(folder("a"), vics, nil)
 			got, err := s.FolderShare(s.ctx, *by, vics.ID)
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 			if (got == vics) != (want == nil) {
 				t.Errorf("%s reads %+v", by.User, got)
 			}
@@ -108,9 +109,9 @@ func TestChangeAndEndFolderShares(t *testing.T) {
 		t.Errorf("ChangeFolderShare = %+v, %v", got, err)
 	}
 	s.expectUpdateShare(viewer)
-	wantErr(t, s.UnshareFolder(s.ctx, viewer, vics.ID, nil), nil)
+	require.NoError(t, s.UnshareFolder(s.ctx, viewer, vics.ID, nil))
 	s.expectUpdateShare(owner)
-	wantErr(t, s.UnshareFolder(s.ctx, owner, vics.ID, nil), prompt.ErrFolderShareNotFound)
+	require.ErrorIs(t, s.UnshareFolder(s.ctx, owner, vics.ID, nil), prompt.ErrFolderShareNotFound)
 }
 
 func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *testing.T) {
@@ -162,7 +163,7 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 				} else {
 					_, err = s.Change(s.ctx, tt.by, "tpl", nil, prompt.Changes{Name: &tt.to})
 				}
-				wantErr(t, err, tt.want)
+				require.ErrorIs(t, err, tt.want)
 			})
 		}
 	}

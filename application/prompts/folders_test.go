@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestFoldersAndTags(t *testing.T) {
@@ -51,7 +52,7 @@ func TestMoveFolder(t *testing.T) {
 				s.folders.EXPECT().Reshares(s.ctx, tt.by, "Greeting", "b/Greeting").AnyTimes()
 			}
 			moved, err := s.MoveFolder(s.ctx, tt.by, "a/", "b")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && moved != tt.found {
 				t.Errorf("moved %d, want %d", moved, tt.found)
 			}

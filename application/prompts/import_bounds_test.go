@@ -12,7 +12,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // importIncluding imports prompts that each include the same others, and returns the error, and how many were stored.
@@ -71,10 +73,8 @@ func TestAnImportIncludesEightMiBAtMost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored, err := importIncluding(t, tt.prompts, tt.others, tt.size)
-			wantErr(t, err, tt.want)
-			if stored != tt.stored {
-				t.Errorf("%d prompts were expanded", stored)
-			}
+			require.ErrorIs(t, err, tt.want)
+			assert.Equal(t, "prompts were expanded", stored, tt.stored)
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 	}
 	isShort := func(t *testing.T, start time.Time, err error) {
 		t.Helper()
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		proof.Within(t, "what is in the transaction", within, time.Since(start)/4)
 	}
 	t.Run("of an import", func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func imported(name, text string) prompt.Imported {
@@ -53,7 +54,7 @@ func TestImport(t *testing.T) {
 		s := newMocked(t)
 		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template().Reading(), nil, nil)
 		_, err := s.Import(s.ctx, stranger, []prompt.Imported{imported("Greeting", "text")})
-		wantErr(t, err, prompt.ErrNameTaken)
+		require.ErrorIs(t, err, prompt.ErrNameTaken)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.HasPrefix(f.Detail, "/files/Greeting: ") {
 			t.Errorf("error = %+v", err)
 		}
@@ -64,7 +65,7 @@ func TestImport(t *testing.T) {
 			version(1), nil)
 		s.expectUpdate(viewer)
 		_, err := s.Import(s.ctx, viewer, []prompt.Imported{imported("Greeting", "text")})
-		wantErr(t, err, prompt.ErrForbidden)
+		require.ErrorIs(t, err, prompt.ErrForbidden)
 	})
 	t.Run("a template of the other type is refused", func(t *testing.T) {
 		s := newMocked(t)
@@ -73,7 +74,7 @@ func TestImport(t *testing.T) {
 		p := imported("Greeting", "text")
 		p.Draft.Type = prompt.Chat
 		_, err := s.Import(s.ctx, owner, []prompt.Imported{p})
-		wantErr(t, err, fault.ErrInvalid)
+		require.ErrorIs(t, err, fault.ErrInvalid)
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // including returns version 2 of the template, which includes another prompt.
@@ -57,7 +59,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 				}
 				return nil
 			})
-		wantErr(t, activate(s), nil)
+		require.NoError(t, activate(s))
 	})
 	t.Run("it counts as storage", func(t *testing.T) {
 		s := newMocked(t)
@@ -65,7 +67,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		reading, v := rules("Be kind.")
 		s.expectIncluded(gomock.Eq(owner), reading, v, nil)
 		s.prompts.EXPECT().SetIncludes(s.ctx, owner, gomock.Any())
-		wantErr(t, activate(s), quota.ErrExceeded)
+		require.ErrorIs(t, activate(s), quota.ErrExceeded)
 	})
 	t.Run("it counts as storage if the required checks have passed before", func(t *testing.T) {
 		s := newMocked(t)
@@ -87,7 +89,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 		s.expectIncluded(gomock.Eq(owner), reading, v, nil)
 		s.prompts.EXPECT().SetIncludes(s.ctx, owner, gomock.Any())
 		_, _, err := s.ActivateVersion(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, nil, prompt.Activating{})
-		wantErr(t, err, quota.ErrExceeded)
+		require.ErrorIs(t, err, quota.ErrExceeded)
 	})
 	t.Run("a version that includes nothing is activated beyond the quota", func(t *testing.T) {
 		s := newMocked(t)
@@ -96,7 +98,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 			return &version(2).VersionInfo
 		})
 		_, _, err := s.ActivateVersion(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, nil, prompt.Activating{})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 	for name, tt := range map[string]struct {
 		found func() (*prompt.Reading, *prompt.Version, error)
@@ -130,7 +132,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 			s := newMocked(t)
 			reading, v, err := tt.found()
 			s.expectIncluded(gomock.Eq(owner), reading, v, err)
-			wantErr(t, activate(s), tt.want)
+			require.ErrorIs(t, activate(s), tt.want)
 		})
 	}
 }
@@ -161,10 +163,8 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		t.Helper()
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), active).Return(reading, v, nil)
 		_, got, err := s.Resolved(s.ctx, viewer, "tpl", active, "")
-		wantErr(t, err, nil)
-		if got.Content.Text != want {
-			t.Errorf("text = %q, want %q", got.Content.Text, want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, "text", got.Content.Text, want)
 		return got
 	}
 	t.Run("a pinned template gives the stored text, and reads nothing else", func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		s.expectGetVersion(owner, active, draft)
 		s.expectIncluded(gomock.Eq(owner), now, r, nil)
 		_, _, err := s.Resolved(s.ctx, owner, "tpl", active, "")
-		wantErr(t, err, prompt.ErrIncludeNotFound)
+		require.ErrorIs(t, err, prompt.ErrIncludeNotFound)
 	})
 	t.Run("a floating template whose include is gone gives the stored text", func(t *testing.T) {
 		s := newMocked(t)
@@ -257,7 +257,7 @@ func TestLargeGraphsOfIncludesAreRefusedEarly(t *testing.T) {
 			return reading, v, false, nil
 		})
 	_, _, err := s.Resolved(s.ctx, owner, "n", prompt.Ref{Active: true}, "")
-	wantErr(t, err, prompt.ErrIncludeTooLarge)
+	require.ErrorIs(t, err, prompt.ErrIncludeTooLarge)
 	if read > prompt.MaxIncluded+1 {
 		t.Errorf("%d prompts were read", read)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestMoveLabel(t *testing.T) {
@@ -24,7 +25,7 @@ func TestMoveLabel(t *testing.T) {
 		s := newMocked(t)
 		s.expectEditVersion(viewer, prompt.Ref{Number: 1}, func() *prompt.Version { return version(1) })
 		_, _, err := s.MoveLabel(s.ctx, viewer, "tpl", prompt.Ref{Number: 1}, m)
-		wantErr(t, err, prompt.ErrForbidden)
+		require.ErrorIs(t, err, prompt.ErrForbidden)
 	})
 }
 
@@ -53,7 +54,7 @@ func TestRemoveLabel(t *testing.T) {
 				s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: []string{"live"}},
 					page.Query{Limit: 20}).Return(chat.Page{}, nil)
 			}
-			wantErr(t, s.RemoveLabel(s.ctx, tt.by, "tpl", nil, prompt.LabelMove{Label: "live"}), tt.want)
+			require.ErrorIs(t, s.RemoveLabel(s.ctx, tt.by, "tpl", nil, prompt.LabelMove{Label: "live"}), tt.want)
 		})
 	}
 }

@@ -221,10 +221,3 @@ func (s *mockedService) expectGet(by identity.Actor) {
 func (s *mockedService) expectGetVersion(by identity.Actor, ref prompt.Ref, v *prompt.Version) {
 	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("tpl"), ref).Return(template().Reading(), v, nil)
 }
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}

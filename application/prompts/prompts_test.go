@@ -16,6 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestList(t *testing.T) {
@@ -77,7 +79,7 @@ func TestCreate(t *testing.T) {
 		s := newMocked(t)
 		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Return(prompt.ErrNameTaken)
 		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "taken"}, nil)
-		wantErr(t, err, prompt.ErrNameTaken)
+		require.ErrorIs(t, err, prompt.ErrNameTaken)
 	})
 }
 
@@ -91,7 +93,7 @@ func TestGet(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(tt.by)
 			got, err := s.Get(s.ctx, tt.by, "tpl")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && got.ID != "tpl" {
 				t.Errorf("Get = %+v", got)
 			}
@@ -112,7 +114,7 @@ func TestChange(t *testing.T) {
 		s := newMocked(t)
 		s.expectUpdate(owner)
 		_, err := s.Change(s.ctx, owner, "tpl", revision.Match{9}, prompt.Changes{Name: new("new")})
-		wantErr(t, err, revision.ErrMismatch)
+		require.ErrorIs(t, err, revision.ErrMismatch)
 	})
 	t.Run("a transfer asks whether the new owner is a member, and loads their share", func(t *testing.T) {
 		s := newMocked(t)
@@ -126,7 +128,7 @@ func TestChange(t *testing.T) {
 		s := newMocked(t)
 		s.expectUpdateFor(owner, "out")
 		_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("out"))})
-		wantErr(t, err, prompt.ErrUserNotInWorkspace)
+		require.ErrorIs(t, err, prompt.ErrUserNotInWorkspace)
 	})
 }
 
@@ -143,7 +145,7 @@ func TestDelete(t *testing.T) {
 			if tt.want == nil {
 				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil, 1000).Return(nil, nil)
 			}
-			wantErr(t, s.Delete(s.ctx, tt.by, "tpl", nil, false), tt.want)
+			require.ErrorIs(t, s.Delete(s.ctx, tt.by, "tpl", nil, false), tt.want)
 		})
 	}
 }
@@ -178,7 +180,7 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 				Return(chat.Page{Items: []chat.Summary{{ID: "ctpl_1", Name: "Support"}},
 					Next: "more"}, nil)
 			err := tt.delete(s)
-			wantErr(t, err, prompt.ErrInUse)
+			require.ErrorIs(t, err, prompt.ErrInUse)
 			f, ok := errors.AsType[*fault.Error](err)
 			if want := []fault.Use{{ID: "ctpl_1", Name: "Support"}}; !ok || !reflect.DeepEqual(f.UsedBy, want) {
 				t.Errorf("used by %+v, want %+v", f.UsedBy, want)
@@ -215,16 +217,14 @@ func TestRender(t *testing.T) {
 		s := newMocked(t)
 		s.expectGetVersion(viewer, ref, version(1))
 		_, _, _, err := s.Render(s.ctx, viewer, "tpl", ref, "", nil, prompt.Strict)
-		wantErr(t, err, prompt.ErrMissingVariables)
+		require.ErrorIs(t, err, prompt.ErrMissingVariables)
 	})
 	t.Run("but not to a stranger", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectGetVersion(stranger, ref, version(1))
 		got, _, _, err := s.Render(s.ctx, stranger, "tpl", ref, "", nil, prompt.Strict)
-		wantErr(t, err, prompt.ErrNotFound)
-		if got.Text != "" {
-			t.Errorf("rendered %q", got.Text)
-		}
+		require.ErrorIs(t, err, prompt.ErrNotFound)
+		assert.Equal(t, "rendered", got.Text, "")
 	})
 }
 
@@ -248,7 +248,7 @@ func TestDiff(t *testing.T) {
 				nil).MaxTimes(1)
 			s.expectGetVersion(viewer, two, version(2))
 			from, to, _, err := s.Diff(s.ctx, viewer, "tpl", refs[0], refs[1])
-			wantErr(t, err, prompt.ErrVersionNotFound)
+			require.ErrorIs(t, err, prompt.ErrVersionNotFound)
 			if from != nil || to != nil {
 				t.Error("there are versions all the same")
 			}

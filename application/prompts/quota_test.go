@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestQuotas(t *testing.T) {
@@ -70,7 +71,7 @@ func TestQuotas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.used = tt.used
-			wantErr(t, tt.call(s), tt.want)
+			require.ErrorIs(t, tt.call(s), tt.want)
 		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // counts is a ports.PromptReads in memory.
@@ -42,8 +44,8 @@ func TestReadsAreCountedTogether(t *testing.T) {
 	console := owner
 	console.Session = identity.SessionID("ses")
 	c.Record(console, "ver1")
-	wantErr(t, c.Flush(t.Context()), nil)
-	wantErr(t, c.Flush(t.Context()), nil)
+	require.NoError(t, c.Flush(t.Context()))
+	require.NoError(t, c.Flush(t.Context()))
 	want := map[prompt.Read]int64{{Version: "ver1", Day: day}: 3, {Version: "ver2", Day: day}: 3}
 	if d := cmp.Diff(want, store.stored); d != "" || store.writes != 1 {
 		t.Errorf("%d writes (-want +got):\n%s", store.writes, d)
@@ -54,13 +56,11 @@ func TestReadsThatCouldNotBeStoredAreCountedOnceLater(t *testing.T) {
 	store := &counts{stored: map[prompt.Read]int64{}, fails: errors.New("away")}
 	c := prompts.NewReadCounter(store)
 	c.Record(owner, "ver1", "ver2", "ver2")
-	wantErr(t, c.Flush(t.Context()), store.fails)
+	require.ErrorIs(t, c.Flush(t.Context()), store.fails)
 	c.Record(owner, "ver1")
 	store.fails = nil
-	wantErr(t, c.Flush(t.Context()), nil)
+	require.NoError(t, c.Flush(t.Context()))
 	day := prompt.DayOf(now)
 	want := map[prompt.Read]int64{{Version: "ver1", Day: day}: 2, {Version: "ver2", Day: day}: 2}
-	if d := cmp.Diff(want, maps.Clone(store.stored)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	assert.Equal(t, "(-want +got)", cmp.Diff(want, maps.Clone(store.stored)), "")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var editor = actor("eve")
@@ -44,7 +45,7 @@ func TestAnActivationThatHasToWaitBecomesARequest(t *testing.T) {
 	var queued job.Job
 	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Do(func(_ context.Context, j job.Job) { queued = j })
 	got, asked, err := s.ActivateVersion(s.ctx, editor, "tpl", ref, nil, prompt.Activating{Reason: "why"})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if asked == nil || asked.State != prompt.Waiting || got.Active.Version != "ver1" || v.Frozen {
 		t.Fatalf("asked for %+v, active %s", asked, got.Active.Version)
 	}
@@ -134,7 +135,7 @@ func TestWhatARequestActsWith(t *testing.T) {
 					})
 			}
 			_, err := s.Decide(s.ctx, manager, "tpl", r.ID, prompt.Decision{Approves: true})
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if v.Frozen != tt.activated || (!tt.activated && cause != prompt.AccessLost) {
 				t.Errorf("activated: %v, cause %q", v.Frozen, cause)
 			}
@@ -161,7 +162,7 @@ func TestTheNextLookAtASchedule(t *testing.T) {
 		s.prompts.EXPECT().Lock(s.ctx, system, prompt.ID("tpl"), prompt.Ref{}).Return(guarded(), nil, nil)
 		var due time.Time
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Do(func(_ context.Context, j job.Job) { due = j.Due })
-		wantErr(t, s.LookAt(s.ctx, system, r.ID), nil)
+		require.NoError(t, s.LookAt(s.ctx, system, r.ID))
 		if got := due.Sub(now); got != want {
 			t.Errorf("%s before its time, the next look is after %s", until, got)
 		}
@@ -170,7 +171,7 @@ func TestTheNextLookAtASchedule(t *testing.T) {
 		s := newMocked(t)
 		s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID(""), gomock.Any()).Return(nil,
 			prompt.ErrRequestNotFound)
-		wantErr(t, s.LookAt(s.ctx, identity.System("org", "acme", "job", now), "areq"), nil)
+		require.NoError(t, s.LookAt(s.ctx, identity.System("org", "acme", "job", now), "areq"))
 	})
 }
 
@@ -183,10 +184,10 @@ func TestWhoReadsRequests(t *testing.T) {
 			r := open()
 			s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), r.ID).Return(&r, nil)
 			_, err := s.Request(s.ctx, caller, "tpl", r.ID)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			continue
 		}
 		_, err := s.Request(s.ctx, caller, "tpl", "areq")
-		wantErr(t, err, want)
+		require.ErrorIs(t, err, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // halves is a rollout between the versions of its template.
@@ -37,7 +38,7 @@ func TestRollOut(t *testing.T) {
 		})
 		s.prompts.EXPECT().Rollouts(s.ctx, owner, prompt.ID("tpl")).Return([]prompt.Rollout{halves()}, nil)
 		r, err := s.RollOut(s.ctx, owner, "tpl", draft)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if r.Label != "live" || !joined.Frozen || len(first.Labels) != 1 || first.Labels[0] != "live" {
 			t.Errorf("rollout %+v of %+v and %+v", r, first, joined)
 		}
@@ -48,13 +49,13 @@ func TestRollOut(t *testing.T) {
 			return &version(1).VersionInfo
 		})
 		_, err := s.RollOut(s.ctx, viewer, "tpl", draft)
-		wantErr(t, err, prompt.ErrForbidden)
+		require.ErrorIs(t, err, prompt.ErrForbidden)
 	})
 	t.Run("a version that does not exist is refused", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectUpdateVersion(owner, prompt.Ref{Number: 2}, func() *prompt.VersionInfo { return nil })
 		_, err := s.RollOut(s.ctx, owner, "tpl", draft)
-		wantErr(t, err, prompt.ErrVersionNotFound)
+		require.ErrorIs(t, err, prompt.ErrVersionNotFound)
 	})
 }
 
@@ -75,7 +76,7 @@ func TestResolvedByKey(t *testing.T) {
 				return template().Reading(), other, nil
 			})
 		_, v, err := s.Resolved(s.ctx, viewer, "tpl", live, key)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		return v
 	}
 	t.Run("the key chooses the version", func(t *testing.T) {
@@ -102,10 +103,10 @@ func TestResolvedByKey(t *testing.T) {
 		s := newMocked(t)
 		s.expectGetVersion(viewer, live, version(1))
 		_, v, err := s.Resolved(s.ctx, viewer, "tpl", live, "")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.expectGetVersion(viewer, prompt.Ref{Active: true}, version(1))
 		_, w, err := s.Resolved(s.ctx, viewer, "tpl", prompt.Ref{Active: true}, "a")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if v.Choice != nil || w.Choice != nil {
 			t.Errorf("chosen by %v and %v", v.Choice, w.Choice)
 		}
@@ -115,7 +116,7 @@ func TestResolvedByKey(t *testing.T) {
 		s.expectGetVersion(viewer, live, version(1))
 		s.prompts.EXPECT().Rollouts(s.ctx, viewer, gomock.Any()).Return(nil, errOutage)
 		_, _, err := s.Resolved(s.ctx, viewer, "tpl", live, "a")
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
@@ -128,5 +129,5 @@ func TestRollouts(t *testing.T) {
 	}
 	s.expectGet(stranger)
 	_, err := s.Rollouts(s.ctx, stranger, "tpl")
-	wantErr(t, err, prompt.ErrNotFound)
+	require.ErrorIs(t, err, prompt.ErrNotFound)
 }

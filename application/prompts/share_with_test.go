@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestShareWith(t *testing.T) {
@@ -31,7 +32,7 @@ func TestShareWith(t *testing.T) {
 					tt.user).Return(prompt.Share{User: tt.user}, tt.want)
 			}
 			got, err := s.ShareWith(s.ctx, tt.by, "tpl", tt.user)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && got.User != tt.user {
 				t.Errorf("ShareWith = %+v", got)
 			}
@@ -41,6 +42,6 @@ func TestShareWith(t *testing.T) {
 		s := newMocked(t)
 		s.prompts.EXPECT().Get(s.ctx, gomock.Any(), gomock.Any()).Return(nil, errOutage)
 		_, err := s.ShareWith(s.ctx, owner, "tpl", "vic")
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestShares(t *testing.T) {
@@ -34,7 +35,7 @@ func TestShares(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(tt.by)
 			_, err := s.Shares(s.ctx, tt.by, "tpl", q)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -56,12 +57,12 @@ func TestShare(t *testing.T) {
 			s := newMocked(t)
 			s.expectUpdateFor(*by, "out")
 			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Role: access.Viewer})
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID(""),
 				"out@example.com").Return(identity.UserID(""), nil)
 			s.expectUpdateFor(*by, "")
 			_, err = s.Share(s.ctx, *by, "tpl", prompt.Grant{Email: "out@example.com", Role: access.Viewer})
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 		}
 	})
 }
@@ -90,7 +91,7 @@ func TestUnshare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectUpdateFor(tt.by, "vic")
-			wantErr(t, s.Unshare(s.ctx, tt.by, "tpl", "vic", tt.at), tt.want)
+			require.ErrorIs(t, s.Unshare(s.ctx, tt.by, "tpl", "vic", tt.at), tt.want)
 		})
 	}
 }
@@ -128,7 +129,7 @@ func TestChangeShares(t *testing.T) {
 		s.expectGet(manager)
 		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "vic",
 			Role: access.Editor}})
-		wantErr(t, err, fault.ErrInvalid)
+		require.ErrorIs(t, err, fault.ErrInvalid)
 	})
 	t.Run("an outage is no refusal", func(t *testing.T) {
 		s := newMocked(t)
@@ -137,12 +138,12 @@ func TestChangeShares(t *testing.T) {
 			errOutage)
 		_, err := s.ChangeShares(s.ctx, manager, "tpl", []prompt.Grant{{User: "vic"}, {User: "sam",
 			Role: access.Viewer}})
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 	for by, want := range map[*identity.Actor]error{&viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
 		s := newMocked(t)
 		s.expectGet(*by)
 		_, err := s.ChangeShares(s.ctx, *by, "tpl", []prompt.Grant{{Email: "sam@example.com", Role: access.Viewer}})
-		wantErr(t, err, want)
+		require.ErrorIs(t, err, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestForcedDelete(t *testing.T) {
@@ -37,7 +38,7 @@ func TestForcedDelete(t *testing.T) {
 			if len(tt.uses) > 1000 {
 				s.chats.EXPECT().Visible(s.ctx, tt.by, gomock.Any(), gomock.Any()).Return(chat.Page{}, nil)
 			}
-			wantErr(t, s.Delete(s.ctx, tt.by, "tpl", nil, true), tt.want)
+			require.ErrorIs(t, s.Delete(s.ctx, tt.by, "tpl", nil, true), tt.want)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestVersions(t *testing.T) {
@@ -37,7 +38,7 @@ func TestVersions(t *testing.T) {
 		s := newMocked(t)
 		s.expectGet(stranger)
 		_, _, err := s.Versions(s.ctx, stranger, "tpl", q)
-		wantErr(t, err, prompt.ErrNotFound)
+		require.ErrorIs(t, err, prompt.ErrNotFound)
 	})
 }
 
@@ -71,14 +72,14 @@ func TestAddVersion(t *testing.T) {
 			}
 			_, _, err := s.AddVersion(s.ctx, tt.by, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"},
 				Base: "base"})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("a viewer may not", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectAddVersion(viewer)
 		_, _, err := s.AddVersion(s.ctx, viewer, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
-		wantErr(t, err, prompt.ErrForbidden)
+		require.ErrorIs(t, err, prompt.ErrForbidden)
 	})
 }
 
@@ -100,7 +101,7 @@ func TestVersion(t *testing.T) {
 			ref := prompt.Ref{Number: 1}
 			s.expectGetVersion(tt.by, ref, tt.v)
 			of, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (tt.want == nil && (of.ID != "tpl" || v != tt.v)) || (tt.want != nil && (of != nil || v != nil)) {
 				t.Errorf("Version = %+v, %+v", of, v)
 			}
@@ -149,7 +150,7 @@ func TestChangeVersionGuardsLabelsInUse(t *testing.T) {
 					page.Query{Limit: 20}).Return(chat.Page{}, nil)
 			}
 			_, _, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, nil, prompt.VersionChanges{Labels: &tt.labels})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -159,7 +160,7 @@ func TestChangeVersionThatIsNotThere(t *testing.T) {
 	ref := prompt.Ref{Number: 9}
 	s.expectEditVersion(owner, ref, func() *prompt.Version { return nil })
 	_, _, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, nil, prompt.VersionChanges{Labels: &[]string{"live"}})
-	wantErr(t, err, prompt.ErrVersionNotFound)
+	require.ErrorIs(t, err, prompt.ErrVersionNotFound)
 }
 
 func TestDeleteVersion(t *testing.T) {
@@ -183,7 +184,7 @@ func TestDeleteVersion(t *testing.T) {
 					Return(nil, nil)
 			}
 			s.prompts.EXPECT().Rollouts(s.ctx, tt.by, prompt.ID("tpl"))
-			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
+			require.ErrorIs(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
 		})
 	}
 }
@@ -199,7 +200,7 @@ func TestDeleteVersionThatIsPrevious(t *testing.T) {
 	s.chats.EXPECT().Visible(s.ctx, manager, chat.Filter{Prompt: "tpl", Refs: refs}, page.Query{Limit: 20}).
 		Return(chat.Page{}, nil)
 	s.prompts.EXPECT().Rollouts(s.ctx, manager, prompt.ID("tpl"))
-	wantErr(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)
+	require.ErrorIs(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)
 }
 
 func TestTheOnlyReleasedVersionIsTheLatestOfChatsBesideDrafts(t *testing.T) {
@@ -217,7 +218,7 @@ func TestTheOnlyReleasedVersionIsTheLatestOfChatsBesideDrafts(t *testing.T) {
 	s.chats.EXPECT().Visible(s.ctx, manager, chat.Filter{Prompt: "tpl", Refs: refs}, page.Query{Limit: 20}).
 		Return(chat.Page{}, nil)
 	s.prompts.EXPECT().Rollouts(s.ctx, manager, prompt.ID("tpl"))
-	wantErr(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)
+	require.ErrorIs(t, s.DeleteVersion(s.ctx, manager, "tpl", ref, nil), prompt.ErrInUse)
 }
 
 func TestActivateVersion(t *testing.T) {
@@ -249,7 +250,7 @@ func TestActivateVersion(t *testing.T) {
 			s := newMocked(t)
 			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return tt.v })
 			_, _, err := s.ActivateVersion(s.ctx, tt.by, "tpl", ref, tt.at, prompt.Activating{Expected: tt.expected})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -269,6 +270,6 @@ func TestActivations(t *testing.T) {
 		s := newMocked(t)
 		s.expectGet(stranger)
 		_, err := s.Activations(s.ctx, stranger, "tpl", "", q)
-		wantErr(t, err, prompt.ErrNotFound)
+		require.ErrorIs(t, err, prompt.ErrNotFound)
 	})
 }

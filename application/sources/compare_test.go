@@ -13,6 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // expectTracked expects comparisons that keep hashes in kept, and returns what they found.
@@ -41,7 +43,7 @@ func TestRowsAreComparedByTheirHashes(t *testing.T) {
 		t.Helper()
 		s.expectLiveWorkspace()
 		s.expectRows(rows, nil)
-		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Compare(s.ctx, system, "src"))
 		return (*found)[len(*found)-1]
 	}
 	read := func(since string, rows ...[]*string) []string {
@@ -65,18 +67,16 @@ func TestRowsAreComparedByTheirHashes(t *testing.T) {
 		[]string{"[Bob] []", "[Eve] []", "[no key] []"}) {
 		t.Errorf("since the first comparison: %q", got)
 	}
-	if got := read("2", texts("1", "Ada", "37"), bob, eve); !slices.Equal(got, []string{"[Ada] []"}) {
-		t.Errorf("since the last one: %q", got)
-	}
+	assert.EqualSlice(t, "since the last one", read("2", texts("1", "Ada", "37"), bob, eve), []string{"[Ada] []"})
 	ask := func(q sources.RowsQuery) error {
 		_, err := s.ReadRows(s.ctx, owner, "src", q, nil, nil)
 		return err
 	}
-	wantErr(t, ask(sources.RowsQuery{Since: "3"}), source.ErrUnknownCursor)
-	wantErr(t, ask(sources.RowsQuery{Since: "x"}), source.ErrUnknownCursor)
-	wantErr(t, ask(sources.RowsQuery{Since: "1", Raw: true}), source.ErrUnknownField)
+	require.ErrorIs(t, ask(sources.RowsQuery{Since: "3"}), source.ErrUnknownCursor)
+	require.ErrorIs(t, ask(sources.RowsQuery{Since: "x"}), source.ErrUnknownCursor)
+	require.ErrorIs(t, ask(sources.RowsQuery{Since: "1", Raw: true}), source.ErrUnknownField)
 	src.Mapping = src.Mapping[:2]
-	wantErr(t, ask(sources.RowsQuery{Since: "1"}), source.ErrSourceChanged)
+	require.ErrorIs(t, ask(sources.RowsQuery{Since: "1"}), source.ErrSourceChanged)
 	if c := compare(ada, bob); !c.First {
 		t.Errorf("another mapping: %+v", c)
 	}
@@ -91,7 +91,7 @@ func TestRowsInAnotherLocaleAreNotCompared(t *testing.T) {
 	saved := s.expectTracked(src, new(source.Tracked))
 	s.expectLiveWorkspace()
 	s.expectRows([][]*string{texts("1", "Ada", "36")}, nil)
-	wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+	require.NoError(t, s.Compare(s.ctx, system, "src"))
 	for _, tt := range []struct {
 		own, org string
 		want     error
@@ -111,7 +111,7 @@ func TestRowsInAnotherLocaleAreNotCompared(t *testing.T) {
 	src.Location.Sheet.Locale, s.locale = "fr-FR", "de-DE"
 	s.expectLiveWorkspace()
 	s.expectRows([][]*string{texts("1", "Ada", "37")}, nil)
-	wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+	require.NoError(t, s.Compare(s.ctx, system, "src"))
 	if last := (*saved)[len(*saved)-1]; !last.First {
 		t.Errorf("%+v", last)
 	}
@@ -130,7 +130,7 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 		t.Helper()
 		s.expectLiveWorkspace()
 		s.expectRows(rows, nil)
-		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Compare(s.ctx, system, "src"))
 	}
 	read := func(q sources.RowsQuery, rows ...[]*string) (ids map[string]string, removed []string) {
 		t.Helper()
@@ -147,7 +147,7 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 			ids[r.Values[0].Text] = r.Values[1].Text
 			return nil
 		})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		return ids, removed
 	}
 	byName := sources.RowsQuery{Fields: []string{"name"}, IDs: true}
@@ -165,9 +165,7 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 		t.Helper()
 		slices.Sort(want)
 		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("removed are %q, want %q", got, want)
-		}
+		assert.EqualSlice(t, "removed are", got, want)
 	}
 	_, removed := read(since("1"), bob)
 	wantRemoved(removed, ids["Ada"], ids["Eve"])
@@ -186,11 +184,11 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 		return err
 	}
 	kept.RemovedAfter = 2
-	wantErr(t, ask(since("1")), source.ErrRemovedUnknown)
-	wantErr(t, ask(sources.RowsQuery{Removed: true}), source.ErrUnknownField)
-	wantErr(t, ask(sources.RowsQuery{IDs: true, Raw: true}), source.ErrUnknownField)
+	require.ErrorIs(t, ask(since("1")), source.ErrRemovedUnknown)
+	require.ErrorIs(t, ask(sources.RowsQuery{Removed: true}), source.ErrUnknownField)
+	require.ErrorIs(t, ask(sources.RowsQuery{IDs: true, Raw: true}), source.ErrUnknownField)
 	src.ChangeKey = ""
-	wantErr(t, ask(byName), source.ErrNotCompared)
+	require.ErrorIs(t, ask(byName), source.ErrNotCompared)
 }
 
 func TestRowsAreNotCompared(t *testing.T) {
@@ -198,9 +196,9 @@ func TestRowsAreNotCompared(t *testing.T) {
 		s := newEnv(t)
 		src := stored(t, sheetAt)
 		s.expectGet(src)
-		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Compare(s.ctx, system, "src"))
 		src.ChangeKey, src.Paused = "email", source.BreakingDrift
-		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Compare(s.ctx, system, "src"))
 	})
 	t.Run("if the source was mapped again meanwhile", func(t *testing.T) {
 		s := newEnv(t)
@@ -213,7 +211,7 @@ func TestRowsAreNotCompared(t *testing.T) {
 		s.expectRows(guestRows, nil)
 		kept := new(source.Tracked)
 		found := s.expectTracked(mapped, kept)
-		wantErr(t, s.Compare(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Compare(s.ctx, system, "src"))
 		if len(*found) != 1 || (*found)[0] != nil {
 			t.Errorf("%+v", *found)
 		}
@@ -230,7 +228,7 @@ func TestRowsAreNotCompared(t *testing.T) {
 			rows[i] = texts(strconv.Itoa(i+1), "", "")
 		}
 		s.expectRows(rows, nil)
-		wantErr(t, s.Compare(s.ctx, system, "src"), source.ErrTooManyRows)
+		require.ErrorIs(t, s.Compare(s.ctx, system, "src"), source.ErrTooManyRows)
 	})
 	t.Run("if there are more than the org allows", func(t *testing.T) {
 		s := newEnv(t)
@@ -240,6 +238,6 @@ func TestRowsAreNotCompared(t *testing.T) {
 		s.expectGet(src)
 		s.expectLiveWorkspace()
 		s.expectRows(slices.Repeat(guestRows, 40), nil)
-		wantErr(t, s.Compare(s.ctx, system, "src"), source.ErrTooManyRows)
+		require.ErrorIs(t, s.Compare(s.ctx, system, "src"), source.ErrTooManyRows)
 	})
 }

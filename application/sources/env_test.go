@@ -21,6 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const acme = identity.WorkspaceID("acme")
@@ -183,7 +184,7 @@ func stored(t *testing.T, location source.Location) *source.Source {
 	}
 	src, err := source.New(owner, people, source.Draft{Type: "people", Location: asked, Mapping: email},
 		source.Reading{Location: location, Columns: columns, RowEstimate: -1}, 0)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	src.ID, src.Log, src.Learnt = "src", event.Log{}, nil
 	return src
 }
@@ -292,13 +293,6 @@ func (s *env) expectHeld(id connection.ID, status connection.Status) {
 
 func (s *env) expectLiveWorkspace() {
 	s.workspaces.EXPECT().Find(gomock.Any(), identity.OrgID("org"), "acme").Return(&account.Workspace{ID: acme}, nil)
-}
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }
 
 // wantNoted expects one note of a preview by somebody, or none if kind is empty.

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const day = 24 * time.Hour
@@ -26,7 +27,7 @@ func TestRequestRefresh(t *testing.T) {
 		s.expectUpdate(stored(t, table))
 		s.expectQueued(0)
 		got, err := s.RequestRefresh(s.ctx, peer, "src")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !got.NextRefreshAt.Equal(now) {
 			t.Errorf("%+v", got)
 		}
@@ -39,7 +40,7 @@ func TestRequestRefresh(t *testing.T) {
 		s.expectUpdate(src)
 		s.expectQueued(40 * time.Second)
 		got, err := s.RequestRefresh(s.ctx, peer, "src")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !got.NextRefreshAt.Equal(now.Add(40 * time.Second)) {
 			t.Errorf("%+v", got)
 		}
@@ -49,7 +50,7 @@ func TestRequestRefresh(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
 		_, err := s.RequestRefresh(s.ctx, viewer, "src")
-		wantErr(t, err, source.ErrForbidden)
+		require.ErrorIs(t, err, source.ErrForbidden)
 	})
 }
 
@@ -68,7 +69,7 @@ func TestRefresh(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.expectQueued(day)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 		if s.sessions != 1 {
 			t.Errorf("it opened %d sessions, want 1", s.sessions)
 		}
@@ -86,14 +87,14 @@ func TestRefresh(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.expectQueued(10 * time.Minute)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 		s = begin(t, src)
 		s.expectSheet(other, nil)
 		s.expectSheet(other, nil) // the header is searched for
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.jobs.EXPECT().Cancel(gomock.Any(), acme, "src").Return(1, nil)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 		if src.Paused != source.BreakingDrift {
 			t.Errorf("%+v", src)
 		}
@@ -109,7 +110,7 @@ func TestRefresh(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.expectQueued(day)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 		if src.Location.Sheet.HeaderRow != 2 || src.Drift.Level != source.NoDrift {
 			t.Errorf("%+v", src)
 		}
@@ -143,32 +144,32 @@ func TestRefresh(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.sources.EXPECT().Lock(gomock.Any(), acme, source.ID("src")).Return(nil, source.ErrNotFound)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 		paused := stored(t, table)
 		paused.Paused = source.ConnectionRevoked
 		s = newEnv(t)
 		s.expectAtomic()
 		s.expectLock(paused)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 	})
 	t.Run("nor is one of a deleted workspace; it is asked again tomorrow", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectBegun(stored(t, table))
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(&account.Workspace{DeletedAt: now}, nil)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 	})
 	t.Run("whether that is so must be known", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectBegun(stored(t, table))
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(nil, errOutage)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), errOutage)
+		require.ErrorIs(t, s.Refresh(s.ctx, system, "src"), errOutage)
 	})
 	for name, err := range map[string]error{"was revoked": connection.ErrRevoked,
 		"was given another credential": connection.ErrCredentialChanged} {
 		t.Run("what was read while the connection "+name+" is dropped", func(t *testing.T) {
 			s := begin(t, stored(t, table))
 			s.lent = err
-			wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+			require.NoError(t, s.Refresh(s.ctx, system, "src"))
 		})
 	}
 	t.Run("one that was overtaken is cut off within a second, and stores nothing", func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestRefresh(t *testing.T) {
 						<-ctx.Done()
 						return connection.Preview{}, connection.QueryTimeout
 					})
-					wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+					require.NoError(t, s.Refresh(s.ctx, system, "src"))
 					if took := time.Since(began); took > time.Second {
 						t.Errorf("it took %s", took)
 					}
@@ -213,7 +214,7 @@ func TestRefresh(t *testing.T) {
 		changed.Revision++
 		s.expectAtomic()
 		s.expectUpdate(&changed)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 		if !changed.LastRefreshedAt.IsZero() {
 			t.Error("it was stored")
 		}
@@ -232,7 +233,7 @@ func TestRefresh(t *testing.T) {
 					s.expectUpdate(src)
 					s.expectQueued(day)
 				}
-				wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+				require.NoError(t, s.Refresh(s.ctx, system, "src"))
 				if src.Location.Connection != want || src.LastRefreshedAt.IsZero() != (want == "") {
 					t.Errorf("%s: %+v", status, src)
 				}
@@ -245,7 +246,7 @@ func TestRefresh(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.expectQueued(day)
-		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 	})
 	t.Run("an outage comes out, after the next one is queued", func(t *testing.T) {
 		src := stored(t, table)
@@ -253,7 +254,7 @@ func TestRefresh(t *testing.T) {
 		s.expectRefreshed(counted, nil)
 		s.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).Return(errOutage)
 		err := s.Refresh(s.ctx, system, "src")
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 		if job.IsFinal(err) {
 			t.Error("it is not tried again")
 		}
@@ -276,6 +277,6 @@ func TestRefresh(t *testing.T) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).Do(func(any, any, any) { cancel() }).Return(
 			source.Sheet{}, source.ErrSheetTimeout)
-		wantErr(t, s.Refresh(ctx, system, "src"), context.Canceled)
+		require.ErrorIs(t, s.Refresh(ctx, system, "src"), context.Canceled)
 	})
 }

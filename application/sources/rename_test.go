@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestRename(t *testing.T) {
@@ -19,7 +20,7 @@ func TestRename(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		got, err := s.Change(s.ctx, owner, "src", revision.Match{1}, sources.Patch{Name: new("Customers")})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Source.Name != "Customers" || src.Name != "Customers" {
 			t.Errorf("Change = %q, stored %q", got.Source.Name, src.Name)
 		}
@@ -36,7 +37,7 @@ func TestRename(t *testing.T) {
 		})
 		got, err := s.Change(s.ctx, owner, "src", revision.Match{1},
 			sources.Patch{Name: new("Customers"), ChangeKey: new("email")})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.ChangeKey != "email" || got.Source.Name != "Customers" {
 			t.Errorf("%+v", got.Source)
 		}
@@ -49,7 +50,7 @@ func TestRename(t *testing.T) {
 		s.expectQueued(time.Minute - time.Second) // as a refresh that is requested
 		got, err := s.Change(s.ctx, owner, "src", revision.Match{1},
 			sources.Patch{Name: new("Dates"), Locale: new("de-DE")})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Location.Sheet.Locale != "de-DE" || got.Source.Name != "Dates" {
 			t.Errorf("%+v", got.Source)
 		}
@@ -60,7 +61,7 @@ func TestRename(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		got, err := s.Change(s.ctx, owner, "src", nil, sources.Patch{Locale: new("de-DE")})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Location.Sheet.Locale != "de-DE" {
 			t.Errorf("%+v", got.Source)
 		}
@@ -70,6 +71,6 @@ func TestRename(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
 		_, err := s.Change(s.ctx, peer, "src", nil, sources.Patch{Name: new("Mine")})
-		wantErr(t, err, source.ErrForbidden)
+		require.ErrorIs(t, err, source.ErrForbidden)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // readPage reads a page of two rows of a table whose unique field is id, when the warehouse sends cells for the
@@ -41,12 +42,12 @@ func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
 	row := func(id, place *string) []*string { return []*string{id, place} }
 	first := [][]*string{row(new("0x01"), new("01")), row(new("0x02"), new("02")), row(new("0x03"), new("03"))}
 	asked, end, err := newEnv(t).readPage("", first)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if asked.Key != "Id" || asked.After != nil || !end.More || end.Next == "" {
 		t.Fatalf("asked for %+v; %+v", asked, end)
 	}
 	asked, last, err := newEnv(t).readPage(end.Next, first[2:])
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if asked.After == nil || *asked.After != "02" || last.More || last.Next != "" {
 		t.Errorf("asked for rows after %v; %+v", asked.After, last)
 	}
@@ -60,13 +61,13 @@ func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
 		}
 	}
 	_, _, err = newEnv(t).readPage("", nil)
-	wantErr(t, err, source.ErrKeyUnsupported)
+	require.ErrorIs(t, err, source.ErrKeyUnsupported)
 	_, _, err = newEnv(t).readPage(strings.Replace(end.Next, "Place", "After", 1), first) // of a version before
-	wantErr(t, err, source.ErrSourceChanged)
+	require.ErrorIs(t, err, source.ErrSourceChanged)
 	_, _, err = newEnv(t).readPage(strings.Replace(end.Next, `"Id"`, `"Mail"`, 1), first) // when Mail was unique
-	wantErr(t, err, source.ErrSourceChanged)
+	require.ErrorIs(t, err, source.ErrSourceChanged)
 	_, _, err = newEnv(t).readPage(`{"Shape":"of another mapping","Place":"02"}`, first)
-	wantErr(t, err, source.ErrSourceChanged)
+	require.ErrorIs(t, err, source.ErrSourceChanged)
 }
 
 func TestARowLimitOfTheOrganisationIsToldFromThatOfTheCaller(t *testing.T) {

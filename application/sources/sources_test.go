@@ -18,6 +18,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestReadsAskWhoMay(t *testing.T) {
@@ -27,7 +29,7 @@ func TestReadsAskWhoMay(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		got, err := s.Get(s.ctx, viewer, "src")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Report.Matched != 1 || len(got.Report.UnmappedColumns) != 1 {
 			t.Errorf("%+v", got.Report)
 		}
@@ -36,16 +38,16 @@ func TestReadsAskWhoMay(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		_, err := s.Get(s.ctx, outsider, "src")
-		wantErr(t, err, source.ErrNotFound)
+		require.ErrorIs(t, err, source.ErrNotFound)
 		_, err = s.Jobs(s.ctx, outsider, "src", page.Query{Limit: 1})
-		wantErr(t, err, source.ErrNotFound)
+		require.ErrorIs(t, err, source.ErrNotFound)
 		s.sources.EXPECT().List(s.ctx, acme,
 			page.Query{Limit: 1}).Return(page.Of[source.Source]{Items: []source.Source{*stored(t, table)}}, nil)
 		listed, err := s.List(s.ctx, outsider, page.Query{Limit: 1})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.sources.EXPECT().ListThrough(s.ctx, acme, connection.ID("c")).Return([]source.Summary{{Workspace: acme}}, nil)
 		through, err := s.ListThrough(s.ctx, outsider, "c")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if len(listed.Items)+len(through) > 0 {
 			t.Errorf("listed %v, through the connection %v", listed, through)
 		}
@@ -56,10 +58,8 @@ func TestReadsAskWhoMay(t *testing.T) {
 		want := page.Of[job.Entry]{Items: []job.Entry{{State: job.Running}}}
 		s.jobs.EXPECT().History(s.ctx, acme, "src", page.Query{Limit: 3}).Return(want, nil)
 		got, err := s.Jobs(s.ctx, viewer, "src", page.Query{Limit: 3})
-		wantErr(t, err, nil)
-		if len(got.Items) != 1 {
-			t.Errorf("%+v", got)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, "jobs", len(got.Items), 1)
 	})
 }
 
@@ -69,7 +69,7 @@ func TestRead(t *testing.T) {
 		s := newEnv(t)
 		s.expectTable(preview, nil)
 		got, err := s.Read(s.ctx, owner, draft)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.wantNoted("connection.previewed", "con", owner)
 		if got.Location != table || got.Columns[0].Type != column.Email || got.Columns[1].Type != column.Integer ||
 			len(got.Rows) != 1 {
@@ -80,7 +80,7 @@ func TestRead(t *testing.T) {
 		s := newEnv(t)
 		s.expectSheet(aSheet(), nil)
 		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.wantNoted("source.previewed", "", owner)
 		if got.Location.Sheet.Tab != "0" || got.Location.Sheet.HeaderRow != 2 || got.RowEstimate != 11 ||
 			got.Title != "people.csv" {
@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 		s := newEnv(t)
 		s.expectSheet(unsure, nil)
 		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
-		wantErr(t, err, source.ErrHeaderUncertain)
+		require.ErrorIs(t, err, source.ErrHeaderUncertain)
 		failed, ok := errors.AsType[*fault.Error](err)
 		if !ok || len(failed.Fields) != 3 || failed.Fields[0].Pointer != "/location/header_row" ||
 			failed.Fields[2].Detail != "Give 0 if there is no header." {
@@ -105,14 +105,14 @@ func TestRead(t *testing.T) {
 		s.expectGoogles()
 		s.lent = connection.ErrCredentialChanged
 		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
-		wantErr(t, err, connection.ErrCredentialChanged)
+		require.ErrorIs(t, err, connection.ErrCredentialChanged)
 	})
 	t.Run("and that connection is noted", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectGoogles()
 		s.expectSheet(aSheet(), nil)
 		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Location.Connection != "con_google" || got.Location.Backend() != source.SheetBackend {
 			t.Errorf("%+v", got.Location)
 		}
@@ -122,7 +122,7 @@ func TestRead(t *testing.T) {
 		s.connections.EXPECT().List(s.ctx, acme).Return(nil, nil, nil)
 		s.expectSheet(source.Sheet{}, source.ErrSheetNotShared)
 		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
-		wantErr(t, err, source.ErrSheetNotShared)
+		require.ErrorIs(t, err, source.ErrSheetNotShared)
 	})
 	for name, tt := range map[string]struct{ is, want error }{
 		"no table":          {connection.TableNotFound, sources.ErrTableNotFound},
@@ -136,7 +136,7 @@ func TestRead(t *testing.T) {
 			s := newEnv(t)
 			s.expectTable(connection.Preview{}, tt.is)
 			_, err := s.Read(s.ctx, owner, draft)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			s.wantNoted("", "", owner)
 		})
 	}
@@ -151,7 +151,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run("nothing is read for "+name, func(t *testing.T) {
 			_, err := newEnv(t).Read(t.Context(), tt.by, tt.d)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -173,7 +173,7 @@ func TestAttach(t *testing.T) {
 		add(s, 0)
 		s.expectQueued(0)
 		got, err := s.Attach(s.ctx, owner, draft, reading)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Status() != source.Active || got.Name != "People" || got.Report.Matched != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -183,7 +183,7 @@ func TestAttach(t *testing.T) {
 		s.expectAtomic()
 		s.expectHeld("con", connection.Revoked)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
-		wantErr(t, err, connection.ErrRevoked)
+		require.ErrorIs(t, err, connection.ErrRevoked)
 	})
 	t.Run("the limit counts where it is stored", func(t *testing.T) {
 		s := newEnv(t)
@@ -191,7 +191,7 @@ func TestAttach(t *testing.T) {
 		s.expectHeld("con", connection.Active)
 		add(s, source.MaxSources)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
-		wantErr(t, err, source.ErrLimitReached)
+		require.ErrorIs(t, err, source.ErrLimitReached)
 	})
 	t.Run("a source beyond the quota is not stored", func(t *testing.T) {
 		s := newEnv(t)
@@ -200,7 +200,7 @@ func TestAttach(t *testing.T) {
 		s.expectHeld("con", connection.Active)
 		add(s, 0)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
-		wantErr(t, err, quota.ErrExceeded)
+		require.ErrorIs(t, err, quota.ErrExceeded)
 	})
 	t.Run("if the refresh cannot be queued, the error comes out", func(t *testing.T) {
 		s := newEnv(t)
@@ -209,7 +209,7 @@ func TestAttach(t *testing.T) {
 		add(s, 0)
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
@@ -225,14 +225,14 @@ func TestMap(t *testing.T) {
 			return aSheet(), nil
 		})
 		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, nil, 7)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.wantNoted("source.previewed", "src", admin)
 	})
 	t.Run("a header row of a table is refused before anything is read", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, nil, 7)
-		wantErr(t, err, source.ErrNoHeaderRow)
+		require.ErrorIs(t, err, source.ErrNoHeaderRow)
 	})
 	t.Run("a peer, a revoked connection and another revision are told before anything is read", func(t *testing.T) {
 		paused := stored(t, table)
@@ -247,7 +247,7 @@ func TestMap(t *testing.T) {
 			s := newEnv(t)
 			s.expectGet(tt.src)
 			_, err := s.Reread(s.ctx, tt.by, "src", tt.at, nil, 0)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		}
 	})
 	t.Run("the mapping is stored with a refresh, and shown on the rows", func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestMap(t *testing.T) {
 		s.expectQueued(0)
 		got, shown, err := s.Map(s.ctx, owner, "src", nil, email,
 			source.Reading{Location: table, Columns: columns, Rows: rows, RowEstimate: -1})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Revision != 2 || len(shown) != 1 || *shown[0]["email"] != "ann@example.com" {
 			t.Errorf("%+v, %v", got, shown)
 		}
@@ -269,7 +269,7 @@ func TestMap(t *testing.T) {
 		s.expectHeld("con_google", connection.Revoked)
 		_, _, err := s.Map(s.ctx, owner, "src", nil, email,
 			source.Reading{Location: throughGoogle(bookAt), Columns: columns})
-		wantErr(t, err, connection.ErrRevoked)
+		require.ErrorIs(t, err, connection.ErrRevoked)
 	})
 	t.Run("a type that the org has no more takes no mapping", func(t *testing.T) {
 		s := newEnv(t)
@@ -278,7 +278,7 @@ func TestMap(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		_, _, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{})
-		wantErr(t, err, source.ErrUnknownType)
+		require.ErrorIs(t, err, source.ErrUnknownType)
 	})
 }
 
@@ -288,7 +288,7 @@ func TestDetachSource(t *testing.T) {
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.jobs.EXPECT().Cancel(s.ctx, acme, "src").Return(1, nil)
-		wantErr(t, s.DetachSource(s.ctx, owner, "src", revision.Match{1}), nil)
+		require.NoError(t, s.DetachSource(s.ctx, owner, "src", revision.Match{1}))
 		if !src.Detached {
 			t.Error("it is still there")
 		}
@@ -297,14 +297,14 @@ func TestDetachSource(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
-		wantErr(t, s.DetachSource(s.ctx, admin, "src", nil), source.ErrNotOwner)
+		require.ErrorIs(t, s.DetachSource(s.ctx, admin, "src", nil), source.ErrNotOwner)
 	})
 	t.Run("if the jobs cannot be cancelled, the error comes out", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(stored(t, table))
 		s.jobs.EXPECT().Cancel(s.ctx, acme, "src").Return(0, errOutage)
-		wantErr(t, s.DetachSource(s.ctx, owner, "src", nil), errOutage)
+		require.ErrorIs(t, s.DetachSource(s.ctx, owner, "src", nil), errOutage)
 	})
 }
 
@@ -314,7 +314,7 @@ func TestPreviews(t *testing.T) {
 		s.expectSheet(aSheet(), nil)
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(column.Memory{"age": "email"}, nil)
 		got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, 2, "people")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.wantNoted("source.previewed", "", peer)
 		if len(got.Suggestions) != 1 || got.Suggestions[0].Column != "Age" {
 			t.Errorf("%+v", got.Suggestions)
@@ -327,7 +327,7 @@ func TestPreviews(t *testing.T) {
 			s := newEnv(t)
 			s.expectSheet(sheet, nil)
 			got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, asked, "")
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if len(got.Preview.Rows) != want {
 				t.Errorf("%d rows of %d", len(got.Preview.Rows), asked)
 			}
@@ -346,7 +346,7 @@ func TestPreviews(t *testing.T) {
 		})
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(nil, nil)
 		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{Tab: "Other"}, 2, "")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.wantNoted("source.previewed", "src", peer)
 	})
 	t.Run("of a source's sheet, by the connection that read it", func(t *testing.T) {
@@ -354,14 +354,14 @@ func TestPreviews(t *testing.T) {
 		s.expectGet(stored(t, throughGoogle(bookAt)))
 		s.lent = connection.ErrRevoked
 		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, 2, "")
-		wantErr(t, err, connection.ErrRevoked)
+		require.ErrorIs(t, err, connection.ErrRevoked)
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
 		s := newEnv(t)
 		asked := connection.PreviewQuery{Table: table.Table, Rows: 3, Match: "a"}
 		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), asked).Return(preview, nil)
 		got, err := s.PreviewTable(s.ctx, peer, "con", asked, "")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		s.wantNoted("connection.previewed", "con", peer)
 		if got.Suggestions != nil || got.Headers[0].Type != column.Email {
 			t.Errorf("%+v", got)
@@ -371,7 +371,7 @@ func TestPreviews(t *testing.T) {
 		s := newEnv(t)
 		s.expectGet(stored(t, table))
 		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, 2, "")
-		wantErr(t, err, source.ErrNotASheet)
+		require.ErrorIs(t, err, source.ErrNotASheet)
 	})
 	t.Run("tables are listed", func(t *testing.T) {
 		s := newEnv(t)
@@ -388,7 +388,7 @@ func TestPreviews(t *testing.T) {
 		_, two := s.PreviewTable(s.ctx, viewer, "con", connection.PreviewQuery{}, "")
 		_, three := s.Tables(s.ctx, viewer, "con", connection.TableQuery{})
 		for _, err := range []error{one, two, three} {
-			wantErr(t, err, source.ErrForbidden)
+			require.ErrorIs(t, err, source.ErrForbidden)
 		}
 	})
 	t.Run("nor for a type that there is not", func(t *testing.T) {

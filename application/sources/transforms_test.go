@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // guests is a type whose fields are parts of columns.
@@ -59,7 +60,7 @@ func (s *env) readAll(q sources.RowsQuery) []string {
 			got = append(got, fmt.Sprint(values, invalid))
 			return nil
 		})
-	wantErr(s.t, err, nil)
+	require.NoError(s.t, err)
 	return got
 }
 
@@ -133,13 +134,13 @@ func TestPreviewsOfTransformationsRequireAMember(t *testing.T) {
 	pairs := []source.Pair{{Field: "first", Column: "Given", Transform: column.Transform{Case: column.Lower}}}
 	columns := []column.Header{{Name: "Given"}}
 	_, err := s.PreviewTransforms(viewer, "people", source.SheetBackend, columns, pairs, nil)
-	wantErr(t, err, source.ErrForbidden)
+	require.ErrorIs(t, err, source.ErrForbidden)
 	_, err = s.PreviewTransforms(owner, "animals", source.SheetBackend, columns, pairs, nil)
-	wantErr(t, err, source.ErrUnknownType)
+	require.ErrorIs(t, err, source.ErrUnknownType)
 	_, err = s.PreviewTransforms(owner, "people", source.SheetBackend, nil, pairs, nil)
-	wantErr(t, err, source.ErrMappingInvalid)
+	require.ErrorIs(t, err, source.ErrMappingInvalid)
 	got, err := s.PreviewTransforms(owner, "people", source.SheetBackend, columns, pairs, [][]*string{{new("ADA")}})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if len(got) != 1 || got[0][0].After.Text != "ada" {
 		t.Errorf("%+v", got)
 	}

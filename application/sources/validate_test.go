@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // expectValidation expects changes of a validation.
@@ -38,7 +39,7 @@ func requested(t *testing.T, src *source.Source) *source.Validation {
 	t.Helper()
 	v := new(source.Validation)
 	_, err := v.Request(owner, src, &guests, time.Minute)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return v
 }
 
@@ -99,14 +100,14 @@ func TestAValidationIsQueued(t *testing.T) {
 		return nil
 	})
 	got, err := s.Validate(s.ctx, owner, "src")
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got.State != source.ValidationQueued {
 		t.Errorf("%+v", got)
 	}
 	s.expectAtomic()
 	s.expectLock(src)
 	_, err = s.Validate(s.ctx, viewer, "src")
-	wantErr(t, err, source.ErrForbidden)
+	require.ErrorIs(t, err, source.ErrForbidden)
 }
 
 func TestAValidationCountsWhatFails(t *testing.T) {
@@ -118,7 +119,7 @@ func TestAValidationCountsWhatFails(t *testing.T) {
 	s.expectValidation(v)
 	s.expectLiveWorkspace()
 	s.expectRows(guestRows, nil)
-	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil)
+	require.NoError(t, s.RunValidation(s.ctx, system, "src"))
 	if v.State != source.ValidationDone || v.Rows != 4 || v.Failing != 3 || !v.Complete {
 		t.Errorf("%+v", v)
 	}
@@ -137,7 +138,7 @@ func TestAValidationCountsWhatFails(t *testing.T) {
 	if len(s.noted) != 0 {
 		t.Errorf("noted: %+v", s.noted)
 	}
-	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil) // it has ended: nothing is read
+	require.ErrorIs(t, s.RunValidation(s.ctx, system, "src"), nil) // it has ended: nothing is read
 }
 
 func TestARequiredValueWithoutATextIsEmptyAndMissing(t *testing.T) {
@@ -152,7 +153,7 @@ func TestARequiredValueWithoutATextIsEmptyAndMissing(t *testing.T) {
 	s.expectValidation(v)
 	s.expectLiveWorkspace()
 	s.expectRows([][]*string{texts("1", "Ada", "36"), texts("2", "", "37")}, nil)
-	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil)
+	require.NoError(t, s.RunValidation(s.ctx, system, "src"))
 	if name := v.Fields[1]; v.Failing != 1 || name.Empty != 1 || name.Counts[column.Missing] != 1 ||
 		!slices.Equal(name.First, []source.FailedValue{{Row: 3, Code: column.Missing}}) {
 		t.Errorf("%+v", v)
@@ -173,7 +174,7 @@ func TestAValidationThatWasRequestedAgainReadsNothing(t *testing.T) {
 			*source.Validation, error) {
 			return again, change(again)
 		})
-	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil)
+	require.NoError(t, s.RunValidation(s.ctx, system, "src"))
 	if again.State != source.ValidationQueued {
 		t.Errorf("%+v", again)
 	}
@@ -192,7 +193,7 @@ func TestAValidationShowsAtMostTwentyRows(t *testing.T) {
 		many = append(many, texts("", "", "x"))
 	}
 	s.expectRows(many, nil)
-	wantErr(t, s.RunValidation(s.ctx, system, "src"), nil)
+	require.NoError(t, s.RunValidation(s.ctx, system, "src"))
 	if v.Rows != 100 || v.Complete || len(v.Fields[2].First) != source.ShownFailures ||
 		v.Fields[2].Counts[column.WrongType] != 100 {
 		t.Errorf("%+v", v)
@@ -218,7 +219,7 @@ func TestAValidationSaysWhyItFailed(t *testing.T) {
 			s.expectValidation(v)
 			s.expectLiveWorkspace()
 			s.expectRows(nil, c.err)
-			wantErr(t, s.RunValidation(s.ctx, system, "src"), c.want)
+			require.ErrorIs(t, s.RunValidation(s.ctx, system, "src"), c.want)
 			if v.Failure != c.code || v.HasEnded() != (c.code != "") {
 				t.Errorf("%+v", v)
 			}
@@ -233,7 +234,7 @@ func TestAValidationSaysWhyItFailed(t *testing.T) {
 		s.expectValidation(v)
 		s.expectLiveWorkspace()
 		s.expectRows(nil, connection.ErrTooManyReads)
-		wantErr(t, s.RunValidation(s.ctx, system, "src"), connection.ErrTooManyReads)
+		require.ErrorIs(t, s.RunValidation(s.ctx, system, "src"), connection.ErrTooManyReads)
 		if v.HasEnded() {
 			t.Errorf("%+v", v)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestADeliveryWhoseEventIsGoneEndsWithoutBeingSent(t *testing.T) {
@@ -176,18 +177,14 @@ func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settled error
 		return held, settled
 	})
 	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Any()).Return(nil)
-	if err := s.deliver.Work(t.Context(), e); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.deliver.Work(t.Context(), e))
 	return renewed
 }
 
 func TestALeaseIsRenewedWhileADeliveryTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		want := []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second}
-		if got := newMocked(t).sendsFor(t, 10*time.Second, nil); !slices.Equal(got, want) {
-			t.Errorf("it was renewed after %s", got)
-		}
+		assert.EqualSlice(t, "it was renewed after", newMocked(t).sendsFor(t, 10*time.Second, nil), want)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -260,9 +261,7 @@ func TestNewEventsBecomeDeliveriesUnlessManyArePending(t *testing.T) {
 		}
 		s.queue.EXPECT().Next(gomock.Any(), e.ID, gomock.Any(), 5).Return(nil, nil)
 		s.queue.EXPECT().Release(gomock.Any(), e, time.Time{}).Return(nil)
-		if err := s.deliver.Work(t.Context(), e); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.deliver.Work(t.Context(), e))
 	}
 }
 
@@ -271,9 +270,7 @@ func TestAStopBeginsNoDelivery(t *testing.T) {
 	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Not(time.Time{})).Return(nil) // due at once for another node
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := s.deliver.Work(ctx, e); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.deliver.Work(ctx, e))
 }
 
 func TestAnEndpointThatIsDeletedAmidADeliveryIsNoError(t *testing.T) {
@@ -285,7 +282,5 @@ func TestAnEndpointThatIsDeletedAmidADeliveryIsNoError(t *testing.T) {
 	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e, gomock.Any(), gomock.Any()).
 		Return(nil, webhook.ErrNotFound)
 	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Any()).Return(nil)
-	if err := s.deliver.Work(t.Context(), e); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.deliver.Work(t.Context(), e))
 }

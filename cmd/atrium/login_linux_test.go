@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -29,9 +30,7 @@ func TestAKeyThatIsTypedIsNotShown(t *testing.T) {
 		return err == nil && mode.Lflag&unix.ECHO == 0
 	})
 	terminal.Type(t, key+"\n")
-	if got := <-read; got != key {
-		t.Errorf("read %q", got)
-	}
+	assert.Equal(t, "read", <-read, key)
 	if text := terminal.Close(); !strings.Contains(text, "API key: ") || strings.Contains(text, key) {
 		t.Errorf("the terminal shows %q", text)
 	}

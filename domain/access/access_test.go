@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAccess(t *testing.T) {
@@ -47,9 +48,7 @@ func TestAccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.of.Grants.Set(access.Grant{User: tt.by.User, Role: tt.granted})
-			if got := tt.of.Access(tt.by); got != tt.want {
-				t.Errorf("Access = %q, want %q", got, tt.want)
-			}
+			assert.Equal(t, "Access", tt.of.Access(tt.by), tt.want)
 			if tt.of.CanView(tt.by) != (tt.want >= access.Viewer) ||
 				tt.of.CanEdit(tt.by) != (tt.want >= access.Editor) {
 				t.Errorf("CanView = %v, CanEdit = %v for %q", tt.of.CanView(tt.by), tt.of.CanEdit(tt.by), tt.want)
@@ -93,9 +92,7 @@ func TestReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "bob", Visibility: access.Workspace,
 				Grants: tt.granted}}
-			if got := r.Reason(tt.by); got != tt.want {
-				t.Errorf("the reason is %+v, want %+v", got, tt.want)
-			}
+			assert.Equal(t, "the reason", r.Reason(tt.by), tt.want)
 		})
 	}
 	grants := access.Grants{byFolder, byGroup}

@@ -1,8 +1,6 @@
 package access_test
 
 import (
-	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -41,13 +41,6 @@ func made() *access.Resource {
 	return &r
 }
 
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}
-
 // recorded fails t unless r recorded exactly these events.
 func recorded(t *testing.T, r *access.Resource, types ...string) {
 	t.Helper()
@@ -55,9 +48,7 @@ func recorded(t *testing.T, r *access.Resource, types ...string) {
 	for _, e := range r.Recorded() {
 		got = append(got, e.Type)
 	}
-	if !slices.Equal(got, types) {
-		t.Errorf("recorded %q, want %q", got, types)
-	}
+	assert.EqualSlice(t, "recorded", got, types)
 }
 
 func TestNewResource(t *testing.T) {
@@ -88,7 +79,7 @@ func TestRequire(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := made().Require(tt.by, thing.Kind, tt.need)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.detail != "" && err.Error() != tt.detail {
 				t.Errorf("detail = %q, want %q", err, tt.detail)
 			}
@@ -97,17 +88,17 @@ func TestRequire(t *testing.T) {
 	t.Run("a deleted resource does not exist for anyone", func(t *testing.T) {
 		r := made()
 		r.DeletedAt = now
-		wantErr(t, r.Require(owner, thing.Kind, access.Viewer), errNotFound)
+		require.ErrorIs(t, r.Require(owner, thing.Kind, access.Viewer), errNotFound)
 	})
 }
 
 func TestDelete(t *testing.T) {
 	r := made()
-	wantErr(t, r.Delete(manager, thing, nil), errForbidden)
-	wantErr(t, r.Delete(stranger, thing, nil), errNotFound)
-	wantErr(t, r.Delete(owner, thing, revision.Match{9}), revision.ErrMismatch)
+	require.ErrorIs(t, r.Delete(manager, thing, nil), errForbidden)
+	require.ErrorIs(t, r.Delete(stranger, thing, nil), errNotFound)
+	require.ErrorIs(t, r.Delete(owner, thing, revision.Match{9}), revision.ErrMismatch)
 	recorded(t, r)
-	wantErr(t, r.Delete(owner, thing, revision.Match{1}), nil)
+	require.NoError(t, r.Delete(owner, thing, revision.Match{1}))
 	if r.DeletedAt != now || r.Revision != 2 {
 		t.Errorf("deleted at %v, revision %d", r.DeletedAt, r.Revision)
 	}
@@ -138,7 +129,7 @@ func TestRestore(t *testing.T) {
 			if tt.ago > 0 {
 				r = at(tt.ago)
 			}
-			wantErr(t, r.Restore(tt.by, thing), tt.want)
+			require.ErrorIs(t, r.Restore(tt.by, thing), tt.want)
 			if tt.want == nil && !r.DeletedAt.IsZero() {
 				t.Errorf("deleted at %v", r.DeletedAt)
 			}

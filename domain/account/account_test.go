@@ -11,6 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNewUser(t *testing.T) {
@@ -77,7 +79,7 @@ func TestChangeUser(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			u := user()
-			wantErr(t, u.Change(tt.by, tt.at, memberships, tt.c), tt.want)
+			require.ErrorIs(t, u.Change(tt.by, tt.at, memberships, tt.c), tt.want)
 			if u.Revision != 3 || len(u.Recorded()) != 0 || u.DefaultWorkspace != "old" {
 				t.Fatalf("got %+v", u)
 			}
@@ -86,7 +88,7 @@ func TestChangeUser(t *testing.T) {
 	t.Run("name and default workspace change, as one revision, and each workspace hears of it without the values",
 		func(t *testing.T) {
 			u := user()
-			wantErr(t, u.Change(later, revision.Match{3}, memberships,
+			require.ErrorIs(t, u.Change(later, revision.Match{3}, memberships,
 				account.UserChanges{Name: new("Anna"), DefaultWorkspace: new(identity.WorkspaceID("acme"))}), nil)
 			if u.Name != "Anna" || u.DefaultWorkspace != "acme" || u.Revision != 4 || u.UpdatedAt != later.At {
 				t.Fatalf("got %+v", u)
@@ -101,7 +103,7 @@ func TestChangeUser(t *testing.T) {
 		})
 	t.Run("of who is nowhere, one event is kept", func(t *testing.T) {
 		u := user()
-		wantErr(t, u.Change(later, nil, nil, account.UserChanges{Name: new("Anna")}), nil)
+		require.NoError(t, u.Change(later, nil, nil, account.UserChanges{Name: new("Anna")}))
 		recorded(t, u.Log, later, "ann", "user.updated")
 		if e := u.Recorded()[0]; e.Workspace != "" {
 			t.Errorf("event %+v", e)
@@ -109,7 +111,7 @@ func TestChangeUser(t *testing.T) {
 	})
 	t.Run("the default workspace can be cleared", func(t *testing.T) {
 		u := user()
-		wantErr(t, u.Change(ann, nil, memberships, ws("")), nil)
+		require.NoError(t, u.Change(ann, nil, memberships, ws("")))
 		if u.DefaultWorkspace != "" || u.Revision != 4 {
 			t.Fatalf("got %+v", u)
 		}
@@ -130,13 +132,9 @@ func TestChangeUser(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				by, u := keyed(ann, "acme", identity.Owner), user()
 				u.DefaultWorkspace = tt.is
-				if got := u.VisibleDefault(by); got != tt.seen {
-					t.Errorf("seen is %q", got)
-				}
-				if got := u.VisibleDefault(person("ann")); got != tt.is {
-					t.Errorf("the person sees %q", got)
-				}
-				wantErr(t, u.Change(by, nil, memberships, ws(tt.sent)), tt.err)
+				assert.Equal(t, "seen", u.VisibleDefault(by), tt.seen)
+				assert.Equal(t, "the person sees", u.VisibleDefault(person("ann")), tt.is)
+				require.ErrorIs(t, u.Change(by, nil, memberships, ws(tt.sent)), tt.err)
 				if isChanged := tt.want != tt.is; u.DefaultWorkspace != tt.want ||
 					isChanged != (len(u.Recorded()) > 0) {
 					t.Errorf("default %q, recorded %d", u.DefaultWorkspace, len(u.Recorded()))
@@ -146,7 +144,7 @@ func TestChangeUser(t *testing.T) {
 	})
 	t.Run("what is sent as it is changes nothing, though one has left that workspace", func(t *testing.T) {
 		u := user()
-		wantErr(t, u.Change(later, nil, memberships,
+		require.ErrorIs(t, u.Change(later, nil, memberships,
 			account.UserChanges{Name: new("Ann"), DefaultWorkspace: new(identity.WorkspaceID("old"))}), nil)
 		if u.Revision != 3 || len(u.Recorded()) != 0 || u.UpdatedAt != now {
 			t.Fatalf("got %+v", u)
@@ -181,16 +179,12 @@ func TestPermissions(t *testing.T) {
 		t.Run("a "+role.String(), func(t *testing.T) {
 			by := actor("ann", role)
 			by.Ceiling = identity.Owner
-			if got := account.Permissions(by); !slices.Equal(got, want) {
-				t.Errorf("Permissions = %q, want %q", got, want)
-			}
+			assert.EqualSlice(t, "Permissions", account.Permissions(by), want)
 		})
 	}
 	t.Run("a credential for viewing only reads", func(t *testing.T) {
 		want := slices.DeleteFunc(slices.Clone(viewer),
 			func(name string) bool { return !strings.HasSuffix(name, ".read") })
-		if got := account.Permissions(actor("ann", identity.Viewer)); !slices.Equal(got, want) {
-			t.Errorf("Permissions = %q", got)
-		}
+		assert.EqualSlice(t, "Permissions", account.Permissions(actor("ann", identity.Viewer)), want)
 	})
 }

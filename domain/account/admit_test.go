@@ -1,11 +1,11 @@
 package account_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -21,9 +21,7 @@ func TestAdmit(t *testing.T) {
 		if last := w.Recorded()[len(w.Recorded())-1]; last.Type != "member.added" || last.Workspace != w.ID {
 			t.Errorf("recorded %+v", last)
 		}
-		if err := w.Admit(system, "ann", identity.Owner); !errors.Is(err, account.ErrAlreadyMember) {
-			t.Errorf("again: %v", err)
-		}
+		assert.ErrorIs(t, w.Admit(system, "ann", identity.Owner), account.ErrAlreadyMember)
 	})
 	for name, refused := range map[string]func(*account.Workspace) error{
 		"a caller": func(w *account.Workspace) error {

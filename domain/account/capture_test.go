@@ -1,11 +1,12 @@
 package account_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCapture(t *testing.T) {
@@ -13,7 +14,7 @@ func TestCapture(t *testing.T) {
 	system := identity.System("org", "", "sign-in", sessionAt)
 	t.Run("makes a person a member, as if by hand", func(t *testing.T) {
 		w := acme()
-		wantErr(t, w.Capture(system, "newcomer", rule), nil)
+		require.NoError(t, w.Capture(system, "newcomer", rule))
 		m := w.Members["newcomer"]
 		if m.Role != identity.Member || m.ByHand != identity.Member {
 			t.Errorf("the member is %+v", m)
@@ -26,7 +27,7 @@ func TestCapture(t *testing.T) {
 	t.Run("leaves a member as they are", func(t *testing.T) {
 		w := acme()
 		for user, m := range w.Members {
-			wantErr(t, w.Capture(system, user, rule), nil)
+			require.NoError(t, w.Capture(system, user, rule))
 			if w.Members[user].Role != m.Role || len(w.Recorded()) > 0 {
 				t.Errorf("%s became %+v", user, w.Members[user])
 			}
@@ -37,10 +38,10 @@ func TestCapture(t *testing.T) {
 		person, foreign := system, system
 		person.User, foreign.Org = "ann", "other"
 		for _, by := range []identity.Actor{person, foreign} {
-			wantErr(t, w.Capture(by, "newcomer", rule), identity.ErrWorkspaceNotFound)
+			require.ErrorIs(t, w.Capture(by, "newcomer", rule), identity.ErrWorkspaceNotFound)
 		}
 		w.DeletedAt = sessionAt
-		wantErr(t, w.Capture(system, "newcomer", rule), identity.ErrWorkspaceNotFound)
+		require.ErrorIs(t, w.Capture(system, "newcomer", rule), identity.ErrWorkspaceNotFound)
 	})
 }
 
@@ -68,14 +69,12 @@ func TestADomainThatAWorkspaceCapturesSignsUp(t *testing.T) {
 			in := account.SignIn{Org: org, Claims: account.Claims{
 				Issuer: issuer, Subject: "s", Email: tt.email, EmailVerified: tt.verified,
 			}}
-			if err := in.Settle(identity.System("org", "", "sign-in", sessionAt)); !errors.Is(err, tt.want) {
-				t.Errorf("Settle = %v, want %v", err, tt.want)
-			}
+			assert.ErrorIs(t, in.Settle(identity.System("org", "", "sign-in", sessionAt)), tt.want)
 		})
 	}
 	w := acme()
 	w.Slug = "old"
 	org := &identity.Org{Captures: []identity.Capture{{Workspace: "acme-slug"}}}
-	wantErr(t, w.Change(person("admin"), nil, org, account.WorkspaceChanges{Slug: new("acme-slug")}),
+	require.ErrorIs(t, w.Change(person("admin"), nil, org, account.WorkspaceChanges{Slug: new("acme-slug")}),
 		account.ErrSlugTaken)
 }

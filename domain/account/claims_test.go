@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -49,9 +50,7 @@ func TestClaimRule(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			rules := []identity.ClaimRule{{Claim: tt.claim, Value: tt.value, Operator: true}}
-			if got := decoded(t, tt.claims).Grants(rules).Operator; got != tt.want {
-				t.Errorf("matched = %v, want %v", got, tt.want)
-			}
+			assert.Equal(t, "matched", decoded(t, tt.claims).Grants(rules).Operator, tt.want)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -65,18 +66,14 @@ func TestARemovedUserReturnsOnlyAsTheSamePerson(t *testing.T) {
 	person := account.DirectoryPerson{UserName: "ann", ExternalID: "1", Active: true}
 	u, err := account.NewDirectoryUser(identity.System("org", "", "scim", now), directoryOrg, person)
 	require.NoError(t, err)
-	if err := u.Return(by, directoryOrg, person); !errors.Is(err, account.ErrDirectoryUserExists) {
-		t.Errorf("who was not removed: %v", err)
-	}
+	assert.ErrorIs(t, u.Return(by, directoryOrg, person), account.ErrDirectoryUserExists)
 	u.Remove(by)
 	if u.Active || !u.RemovedAt.Equal(by.At) {
 		t.Errorf("removed: %+v", u)
 	}
 	other := person
 	other.ExternalID = "2"
-	if err := u.Return(by, directoryOrg, other); !errors.Is(err, account.ErrDirectoryNameTaken) {
-		t.Errorf("another person: %v", err)
-	}
+	assert.ErrorIs(t, u.Return(by, directoryOrg, other), account.ErrDirectoryNameTaken)
 	if err := u.Return(by, directoryOrg, person); err != nil || !u.Active || !u.RemovedAt.IsZero() {
 		t.Errorf("the same person: %v, %+v", err, u)
 	}

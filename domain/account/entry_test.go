@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestWhoMaySignUp(t *testing.T) {
@@ -66,7 +67,7 @@ func TestWhoMaySignUp(t *testing.T) {
 				return s, err
 			}
 			s, err := settle(account.SignIn{Invitations: tt.invitations})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && (!s.IsNew || !s.Link || s.PersonalWorkspace == nil) {
 				t.Errorf("got %+v", s)
 			}
@@ -80,7 +81,7 @@ func TestWhoMaySignUp(t *testing.T) {
 			}
 			_, err = settle(account.SignIn{Invitations: tt.invitations, ByEmail: user("bob", "ann@example.com", true),
 				HasSubject: true})
-			wantErr(t, err, tt.want) // a second subject with the address is a new person
+			require.ErrorIs(t, err, tt.want) // a second subject with the address is a new person
 		})
 	}
 }
@@ -137,14 +138,14 @@ func TestWorkspacesByOperators(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := account.NewWorkspace(tt.by, &identity.Org{WorkspacesBy: tt.who}, "fresh", "")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("a new user still gets the one that the org gives to each", func(t *testing.T) {
 		org := withOwnSpaces()
 		org.WorkspacesBy = identity.WorkspacesByOperators
 		s := account.SignIn{Claims: claims(nil), Org: org}
-		wantErr(t, s.Settle(signingIn), nil)
+		require.NoError(t, s.Settle(signingIn))
 		if s.PersonalWorkspace == nil {
 			t.Error("there is none")
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // leaver returns the member of acme, and of a workspace that was deleted and that no one else owns.
@@ -38,7 +39,7 @@ func TestErase(t *testing.T) {
 	t.Run("nothing that names the person stays, and what they can do ends", func(t *testing.T) {
 		l := leaver("boss")
 		e, err := l.Erase(operator(person("boss")))
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		u := l.User
 		if u.Name != "" || u.Email != "" || u.EmailVerified || u.EmailVerifiedBy != "" || u.Operator ||
 			u.OperatorBy != nil || u.Enabled() || u.ErasedAt != later {
@@ -99,13 +100,13 @@ func TestErase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tt.l.Erase(tt.by)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("an erased person can neither be enabled nor made an operator", func(t *testing.T) {
-		wantErr(t, erased.Enable(operator(person("boss")), ""), account.ErrUserNotFound)
-		wantErr(t, erased.Disable(operator(person("boss")), "", false), account.ErrUserNotFound)
-		wantErr(t, erased.SetOperator(operator(person("boss")), true), account.ErrUserNotFound)
+		require.ErrorIs(t, erased.Enable(operator(person("boss")), ""), account.ErrUserNotFound)
+		require.ErrorIs(t, erased.Disable(operator(person("boss")), "", false), account.ErrUserNotFound)
+		require.ErrorIs(t, erased.SetOperator(operator(person("boss")), true), account.ErrUserNotFound)
 	})
 }
 
@@ -124,7 +125,7 @@ func TestTokensFromBeforeAnErasureOpenNoAccount(t *testing.T) {
 				Claims: account.Claims{Issuer: "https://issuer", Subject: "s", IssuedAt: tt.issued},
 				Org:    &identity.Org{ID: "org", SignUp: identity.SignUpOpen}, ErasedAt: now,
 			}
-			wantErr(t, s.Settle(identity.System("org", "", "sign-in", later)), tt.want)
+			require.ErrorIs(t, s.Settle(identity.System("org", "", "sign-in", later)), tt.want)
 		})
 	}
 }

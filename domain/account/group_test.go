@@ -8,6 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // team returns a workspace with a member of each role and a program, and a group of it with bob, a viewer.
@@ -69,7 +71,7 @@ func TestNewGroup(t *testing.T) {
 				}
 				return
 			}
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil {
 				if !g.ID.IsGroup() || g.Name != tt.name || g.Role != tt.role || g.CreatedBy != by.User {
 					t.Errorf("it is %+v", g)
@@ -83,7 +85,7 @@ func TestNewGroup(t *testing.T) {
 		by := inGroups["the owner"]
 		by.Ceiling = identity.Member
 		_, err := w.NewGroup(by, 0, account.GroupDraft{Name: "x"})
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 }
 
@@ -107,14 +109,14 @@ func TestThePeopleOfAGroup(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w, g := team(tt.role)
 			by := inGroups[tt.by]
-			wantErr(t, w.AddToGroup(by, g, tt.user), tt.add)
+			require.ErrorIs(t, w.AddToGroup(by, g, tt.user), tt.add)
 			if _, isIn := g.People[tt.user]; isIn != (tt.add == nil) && tt.user != "bob" {
 				t.Errorf("in the group: %v", isIn)
 			}
 			if want := max(w.Members[tt.user].ByHand, tt.role); tt.add == nil && w.Members[tt.user].Role != want {
 				t.Errorf("the role is %s, want %s", w.Members[tt.user].Role, want)
 			}
-			wantErr(t, w.RemoveFromGroup(by, nil, g, tt.user), tt.drop)
+			require.ErrorIs(t, w.RemoveFromGroup(by, nil, g, tt.user), tt.drop)
 			if m := w.Members[tt.user]; tt.drop == nil && (m.Role != m.ByHand || len(m.Granted) > 0) {
 				t.Errorf("the member is %+v", m)
 			}
@@ -124,17 +126,17 @@ func TestThePeopleOfAGroup(t *testing.T) {
 		w, g := team(identity.Admin)
 		by := actor("olga", identity.Owner)
 		by.Ceiling = identity.Admin
-		wantErr(t, w.AddToGroup(by, g, "mia"), nil)
+		require.NoError(t, w.AddToGroup(by, g, "mia"))
 		g.Role = identity.Owner // which no group has; the rule does not rely on it
-		wantErr(t, w.AddToGroup(by, g, "ada"), identity.ErrRoleCeiling)
-		wantErr(t, w.RemoveFromGroup(by, nil, g, "mia"), identity.ErrRoleCeiling)
+		require.ErrorIs(t, w.AddToGroup(by, g, "ada"), identity.ErrRoleCeiling)
+		require.ErrorIs(t, w.RemoveFromGroup(by, nil, g, "mia"), identity.ErrRoleCeiling)
 	})
 	t.Run("everyone can leave, except with a read-only credential", func(t *testing.T) {
 		w, g := team(identity.Admin)
 		by := actor("bob", identity.Viewer)
-		wantErr(t, w.RemoveFromGroup(by, nil, g, "bob"), identity.ErrForbidden)
+		require.ErrorIs(t, w.RemoveFromGroup(by, nil, g, "bob"), identity.ErrForbidden)
 		by.Ceiling = identity.Member
-		wantErr(t, w.RemoveFromGroup(by, nil, g, "bob"), nil)
+		require.NoError(t, w.RemoveFromGroup(by, nil, g, "bob"))
 		recorded(t, g.Log, by, "grp_1", "group_member.removed")
 		if w.Members["bob"].Role != identity.Viewer {
 			t.Errorf("the role stays: %+v", w.Members["bob"])
@@ -145,11 +147,11 @@ func TestThePeopleOfAGroup(t *testing.T) {
 		m := w.Members["mia"]
 		m.Groups = account.MaxGroupsOfPerson
 		w.Members["mia"] = m
-		wantErr(t, w.AddToGroup(inGroups["an admin"], g, "mia"), account.ErrTooManyGroupsOfPerson)
+		require.ErrorIs(t, w.AddToGroup(inGroups["an admin"], g, "mia"), account.ErrTooManyGroupsOfPerson)
 		for i := range account.MaxGroupPeople {
 			g.People[identity.UserID(fmt.Sprint("usr_", i))] = struct{}{}
 		}
-		wantErr(t, w.AddToGroup(inGroups["an admin"], g, "ada"), account.ErrTooManyInGroup)
+		require.ErrorIs(t, w.AddToGroup(inGroups["an admin"], g, "ada"), account.ErrTooManyInGroup)
 	})
 }
 
@@ -158,13 +160,13 @@ func TestChangeGroup(t *testing.T) {
 	t.Run("a new role takes effect for its people", func(t *testing.T) {
 		w, g := team(identity.NoRole)
 		by := inGroups["an admin"]
-		wantErr(t, w.ChangeGroup(by, revision.Match{3}, g, role(identity.Admin)), nil)
+		require.NoError(t, w.ChangeGroup(by, revision.Match{3}, g, role(identity.Admin)))
 		if w.Members["bob"].Role != identity.Admin || w.Members["bob"].ByHand != identity.Viewer {
 			t.Errorf("bob is %+v", w.Members["bob"])
 		}
 		recorded(t, g.Log, by, "grp_1", "group.updated")
 		recorded(t, w.Log, by, "acme", "member.updated")
-		wantErr(t, w.ChangeGroup(by, nil, g, role(identity.NoRole)), nil)
+		require.NoError(t, w.ChangeGroup(by, nil, g, role(identity.NoRole)))
 		if m := w.Members["bob"]; m.Role != identity.Viewer || len(m.Granted) > 0 {
 			t.Errorf("bob is %+v", m)
 		}
@@ -173,7 +175,7 @@ func TestChangeGroup(t *testing.T) {
 		w, g := team(identity.Member)
 		c := role(identity.Member)
 		c.Name = new("Support")
-		wantErr(t, w.ChangeGroup(inGroups["an admin"], nil, g, c), nil)
+		require.NoError(t, w.ChangeGroup(inGroups["an admin"], nil, g, c))
 		if g.Revision != 3 || len(g.Recorded())+len(w.Recorded()) > 0 {
 			t.Errorf("it changed: %+v", g)
 		}
@@ -182,17 +184,17 @@ func TestChangeGroup(t *testing.T) {
 		for name, err := range map[string]error{"a member": identity.ErrForbidden,
 			"a stranger": identity.ErrWorkspaceNotFound} {
 			w, g := team(identity.Member)
-			wantErr(t, w.ChangeGroup(inGroups[name], nil, g, role(identity.Admin)), err)
-			wantErr(t, w.DeleteGroup(inGroups[name], nil, g), err)
+			require.ErrorIs(t, w.ChangeGroup(inGroups[name], nil, g, role(identity.Admin)), err)
+			require.ErrorIs(t, w.DeleteGroup(inGroups[name], nil, g), err)
 		}
 		w, g := team(identity.Member)
-		wantErr(t, w.ChangeGroup(inGroups["an admin"], revision.Match{9}, g, role(identity.Admin)),
+		require.ErrorIs(t, w.ChangeGroup(inGroups["an admin"], revision.Match{9}, g, role(identity.Admin)),
 			revision.ErrMismatch)
-		wantErr(t, w.DeleteGroup(inGroups["an admin"], revision.Match{9}, g), revision.ErrMismatch)
+		require.ErrorIs(t, w.DeleteGroup(inGroups["an admin"], revision.Match{9}, g), revision.ErrMismatch)
 	})
 	t.Run("what its people have by a deleted group ends", func(t *testing.T) {
 		w, g := team(identity.Admin)
-		wantErr(t, w.DeleteGroup(inGroups["an admin"], nil, g), nil)
+		require.NoError(t, w.DeleteGroup(inGroups["an admin"], nil, g))
 		if !g.Deleted || len(g.People) > 0 || w.Members["bob"].Role != identity.Viewer {
 			t.Errorf("%+v, bob is %+v", g, w.Members["bob"])
 		}
@@ -206,9 +208,9 @@ func TestARoleByAGroupStays(t *testing.T) {
 	t.Run("when the role by hand is changed", func(t *testing.T) {
 		w, _ := team(identity.Member)
 		m, err := w.ChangeRole(inGroups["the owner"], nil, "bob", identity.Admin, false)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		m, err = w.ChangeRole(inGroups["the owner"], at(m), "bob", identity.Viewer, false)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if m.Role != identity.Member || m.ByHand != identity.Viewer {
 			t.Errorf("bob is %+v", m)
 		}
@@ -225,7 +227,7 @@ func TestARoleByAGroupStays(t *testing.T) {
 	t.Run("but it keeps no one in the workspace", func(t *testing.T) {
 		w, g := team(identity.Admin)
 		w.SettleGranted(system, "new", "https://a", identity.Member, rules)
-		wantErr(t, w.AddToGroup(inGroups["an admin"], g, "new"), nil)
+		require.NoError(t, w.AddToGroup(inGroups["an admin"], g, "new"))
 		w.SettleGranted(system, "new", "https://a", identity.NoRole, rules)
 		if m := w.Members["new"]; m.Role != identity.NoRole {
 			t.Errorf("they are %+v", m)
@@ -244,7 +246,7 @@ func TestARoleByAGroupStays(t *testing.T) {
 		m.ByHand, m.Granted = identity.NoRole, account.Granted{"grp_1": identity.Member}
 		w.Members["olga"] = m
 		g.People["olga"] = struct{}{}
-		wantErr(t, w.DeleteGroup(inGroups["the system"], nil, g), nil)
+		require.NoError(t, w.DeleteGroup(inGroups["the system"], nil, g))
 		if w.Members["olga"].Role != identity.Owner {
 			t.Errorf("she is %+v", w.Members["olga"])
 		}
@@ -259,15 +261,13 @@ func TestInvitationsToGroups(t *testing.T) {
 	t.Run("an admin invites to groups up to their own role", func(t *testing.T) {
 		w, g := team(identity.Admin)
 		made := i()
-		wantErr(t, w.InviteToGroups(inGroups["an admin"], made, []*account.Group{g, g}), nil)
-		if !slices.Equal(made.Groups, []identity.UserID{"grp_1"}) {
-			t.Errorf("the groups are %q", made.Groups)
-		}
-		wantErr(t, w.InviteToGroups(inGroups["a member"], i(), []*account.Group{g}), identity.ErrForbidden)
+		require.NoError(t, w.InviteToGroups(inGroups["an admin"], made, []*account.Group{g, g}))
+		assert.EqualSlice(t, "the groups are", made.Groups, []identity.UserID{"grp_1"})
+		require.ErrorIs(t, w.InviteToGroups(inGroups["a member"], i(), []*account.Group{g}), identity.ErrForbidden)
 		by := inGroups["the owner"]
 		g.Role = identity.Owner
-		wantErr(t, w.InviteToGroups(by, i(), []*account.Group{g}), identity.ErrRoleCeiling)
-		wantErr(t, w.InviteToGroups(inGroups["a member"], made, nil), nil)
+		require.ErrorIs(t, w.InviteToGroups(by, i(), []*account.Group{g}), identity.ErrRoleCeiling)
+		require.NoError(t, w.InviteToGroups(inGroups["a member"], made, nil))
 		if made.Groups != nil {
 			t.Errorf("the groups are %q", made.Groups)
 		}
@@ -276,13 +276,13 @@ func TestInvitationsToGroups(t *testing.T) {
 		w, g := team(identity.Member)
 		by, made := actor("mia", identity.Member), i()
 		made.Groups = []identity.UserID{"grp_1"}
-		wantErr(t, w.JoinInvited(by, g, made), account.ErrGroupNotFound)
+		require.ErrorIs(t, w.JoinInvited(by, g, made), account.ErrGroupNotFound)
 		made.Accepted = true
-		wantErr(t, w.JoinInvited(by, g, made), nil)
+		require.NoError(t, w.JoinInvited(by, g, made))
 		if _, isIn := g.People["mia"]; !isIn {
 			t.Error("mia is not in the group")
 		}
 		made.Groups = nil
-		wantErr(t, w.JoinInvited(actor("ada", identity.Admin), g, made), account.ErrGroupNotFound)
+		require.ErrorIs(t, w.JoinInvited(actor("ada", identity.Admin), g, made), account.ErrGroupNotFound)
 	})
 }

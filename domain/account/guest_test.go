@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestInviteGuest(t *testing.T) {
@@ -39,7 +40,7 @@ func TestInviteGuest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i, token, err := acme().InviteGuest(tt.by, "New@Example.com", tt.member, tt.pending)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				if i != nil || !token.IsZero() {
 					t.Error("there is an invitation all the same")
@@ -53,7 +54,7 @@ func TestInviteGuest(t *testing.T) {
 	}
 	t.Run("an invitation of their own makes a guest a member", func(t *testing.T) {
 		i, _, err := acme().Invite(person("admin"), "New@Example.com", identity.Member, "", guests(identity.Viewer))
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if i.Guest {
 			t.Error("it ends with what it was first made for")
 		}
@@ -81,7 +82,7 @@ func TestAcceptAsGuest(t *testing.T) {
 	t.Run("who is a member by now stays as they are", func(t *testing.T) {
 		w, i := acme(), invitation(identity.Viewer)
 		i.Guest = true
-		wantErr(t, w.Accept(person("admin"), user("admin"), i), nil)
+		require.NoError(t, w.Accept(person("admin"), user("admin"), i))
 		if !i.Accepted {
 			t.Error("it is open still")
 		}
@@ -90,7 +91,7 @@ func TestAcceptAsGuest(t *testing.T) {
 	t.Run("who is not becomes one", func(t *testing.T) {
 		w, i := acme(), invitation(identity.Viewer)
 		i.Guest = true
-		wantErr(t, w.Accept(person("eve"), user("eve"), i), nil)
+		require.NoError(t, w.Accept(person("eve"), user("eve"), i))
 		if w.Members["eve"].Role != identity.Viewer {
 			t.Errorf("members %+v", w.Members)
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const week = 7 * 24 * time.Hour
@@ -29,9 +31,7 @@ func invitation(role identity.Role) *account.Invitation {
 // sameInvitation fails t if an invitation differs from what it was.
 func sameInvitation(t *testing.T, got, want *account.Invitation) {
 	t.Helper()
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(event.Log{})); d != "" {
-		t.Fatalf("it changed (-was +is):\n%s", d)
-	}
+	require.Equal(t, "it changed (-was +is)", cmp.Diff(want, got, cmp.AllowUnexported(event.Log{})), "")
 }
 
 // notedOf fails t unless i recorded exactly one event, with these data, in the trail of its workspace.
@@ -88,7 +88,7 @@ func TestInvite(t *testing.T) {
 				before = invitation(tt.pending.Role)
 			}
 			i, token, err := w.Invite(tt.by, email, tt.role, tt.member, tt.pending)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			unchanged(t, w, acme()) // no one is a member before they accept
 			if tt.want != nil {
 				if i != nil || !token.IsZero() {
@@ -111,9 +111,7 @@ func TestInvite(t *testing.T) {
 			}
 			want.Role, want.InvitedBy, want.Hash, want.ExpiresAt, want.UpdatedAt = tt.role, tt.by.User, token.Hash(),
 				tt.by.At.Add(week), tt.by.At
-			if d := cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})); d != "" {
-				t.Errorf("invitation (-want +got):\n%s", d)
-			}
+			assert.Equal(t, "invitation (-want +got)", cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})), "")
 			if before == nil && !id.Valid(account.InvitationPrefix, string(i.ID)) {
 				t.Errorf("id = %s", i.ID)
 			}
@@ -144,7 +142,7 @@ func TestInvite(t *testing.T) {
 				w := acme()
 				w.Sent.Open = tt.open
 				_, _, err := w.Invite(laterBy(person("admin"), tt.at), email, identity.Viewer, "", tt.pending)
-				wantErr(t, err, tt.want)
+				require.ErrorIs(t, err, tt.want)
 			})
 		}
 	})
@@ -208,7 +206,7 @@ func TestWithdraw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			wantErr(t, w.Withdraw(tt.by, tt.at, tt.i), tt.want)
+			require.ErrorIs(t, w.Withdraw(tt.by, tt.at, tt.i), tt.want)
 			unchanged(t, w, acme())
 			if tt.want == nil {
 				if !tt.i.Withdrawn || tt.i.Accepted || tt.i.Revision != 3 || tt.i.UpdatedAt != tt.by.At {
@@ -280,7 +278,7 @@ func TestAcceptInvitation(t *testing.T) {
 			if tt.i != nil {
 				before = *tt.i
 			}
-			wantErr(t, w.Accept(tt.by, &tt.u, tt.i), tt.want)
+			require.ErrorIs(t, w.Accept(tt.by, &tt.u, tt.i), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, acme())
 				if tt.i != nil {
@@ -305,14 +303,14 @@ func TestAcceptInvitation(t *testing.T) {
 	t.Run("no one can join a deleted workspace", func(t *testing.T) {
 		w, i := acme(), invitation(identity.Member)
 		w.DeletedAt = now
-		wantErr(t, w.Accept(person("ann"), &ann, i), account.ErrInvitationNotFound)
+		require.ErrorIs(t, w.Accept(person("ann"), &ann, i), account.ErrInvitationNotFound)
 		sameInvitation(t, i, invitation(identity.Member))
 	})
 	t.Run("neither event shows the address or the token", func(t *testing.T) {
 		w := acme()
 		i, token, err := w.Invite(person("owner"), ann.Email, identity.Member, "", nil)
-		wantErr(t, err, nil)
-		wantErr(t, w.Accept(person("ann"), &ann, i), nil)
+		require.NoError(t, err)
+		require.NoError(t, w.Accept(person("ann"), &ann, i))
 		for _, e := range append(i.Recorded(), w.Recorded()...) {
 			for key, v := range e.Data {
 				if s, ok := v.(string); ok && (strings.EqualFold(s, ann.Email) || s == token.Reveal()) {
@@ -325,7 +323,7 @@ func TestAcceptInvitation(t *testing.T) {
 		for retired, want := range map[bool]error{false: nil, true: account.ErrInvitationNotFound} {
 			w, u := served(acme(), identity.Admin), ann
 			w.Retired = map[identity.UserID]bool{"bot": retired}
-			wantErr(t, w.Accept(person("ann"), &u, by("bot", identity.Member)), want)
+			require.ErrorIs(t, w.Accept(person("ann"), &u, by("bot", identity.Member)), want)
 		}
 	})
 }

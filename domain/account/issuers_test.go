@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // open returns an org that everyone can join who signs in at its only issuer.
@@ -83,7 +84,7 @@ func TestSettleJoinsOnlyWhereTheIssuerVouches(t *testing.T) {
 			if s.Email() == "" {
 				s.ByEmail = nil // as a store does
 			}
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			if (s.User == tt.account) != tt.joins || s.IsNew == tt.joins || (s.NotJoined != nil) != tt.apart {
 				t.Fatalf("joined %v, fresh %v, apart %v", s.User == tt.account, s.IsNew, s.NotJoined != nil)
 			}
@@ -140,7 +141,7 @@ func TestSettleKeepsWhoVerifiedAnAddress(t *testing.T) {
 			u := *tt.linked
 			org := shared(identity.Issuer{TrustEmail: true, EmailDomains: []string{"partner.test"}})
 			s := account.SignIn{Claims: c, Org: org, Linked: &u}
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			if u.Email != tt.want.Email || u.EmailVerifiedBy != tt.want.EmailVerifiedBy ||
 				u.EmailVerified != (u.Email != "") {
 				t.Errorf("address %q, verified %v by %q", u.Email, u.EmailVerified, u.EmailVerifiedBy)
@@ -223,7 +224,7 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 			isSettled := p.Settled(c, org)
 			s := account.SignIn{Claims: c, Org: org, Linked: u,
 				Workspaces: map[string]*account.Workspace{"acme-slug": w}}
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			m = w.Members["ann"]
 			got := membership{m.Role, m.Granted, u.Operator, u.OperatorBy}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -1,7 +1,6 @@
 package account_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -33,9 +32,7 @@ func TestNewInvitedUser(t *testing.T) {
 			i := &account.Invitation{Org: "org", Email: "bob@example.com", ExpiresAt: sessionAt.Add(time.Hour)}
 			tt.change(i)
 			u, err := i.NewInvitedUser(tt.by, tt.org, "Bob")
-			if !errors.Is(err, tt.want) {
-				t.Fatalf("error %v", err)
-			}
+			require.ErrorIs(t, err, tt.want)
 			if tt.want == nil && (u.Email != "bob@example.com" || u.Name != "Bob" || u.Operator ||
 				u.EmailVerifiedBy != account.VerifiedByInvitation) {
 				t.Errorf("the user is %+v", u)

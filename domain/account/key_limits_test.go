@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNewKeyHasTheLimitsOfItsMaker(t *testing.T) {
@@ -40,7 +41,7 @@ func TestNewKeyHasTheLimitsOfItsMaker(t *testing.T) {
 			d := account.KeyDraft{Name: "k", Ceiling: identity.Member, Scopes: tt.scopes, Networks: tt.networks}
 			check := func(k *account.Key, err error) {
 				t.Helper()
-				wantErr(t, err, tt.wantErr)
+				require.ErrorIs(t, err, tt.wantErr)
 				if err == nil && (k.Scopes != tt.want.Scopes || k.Networks != tt.want.Networks) {
 					t.Errorf("scopes %q, networks %q", k.Scopes, k.Networks)
 				}
@@ -78,16 +79,16 @@ func TestAKeyCannotRotateOrRevokeOneWithOtherLimits(t *testing.T) {
 			k := &account.Key{ID: "k", Workspace: "acme", User: "ann", Ceiling: identity.Member, Name: "k", Revision: 1,
 				Scopes: tt.scopes, Networks: tt.networks}
 			next, _, err := of(by).RotateKey(by, identity.KeyPolicy{}, nil, k, time.Hour)
-			wantErr(t, err, tt.rotate)
+			require.ErrorIs(t, err, tt.rotate)
 			if err == nil && (next.Scopes != tt.scopes || next.Networks != tt.networks) {
 				t.Errorf("its successor has %q and %q", next.Scopes, next.Networks)
 			}
-			wantErr(t, of(by).RevokeKey(by, nil, k, nil), tt.revoke)
+			require.ErrorIs(t, of(by).RevokeKey(by, nil, k, nil), tt.revoke)
 		})
 	}
 	t.Run("except itself", func(t *testing.T) {
 		k := &account.Key{ID: "own", Workspace: "acme", User: "ann", Ceiling: identity.Member, Revision: 1}
-		wantErr(t, of(by).RevokeKey(by, nil, k, nil), nil)
+		require.NoError(t, of(by).RevokeKey(by, nil, k, nil))
 	})
 }
 
@@ -113,7 +114,7 @@ func TestTheDefaultLifetimeOfKeys(t *testing.T) {
 			by := by
 			by.KeyUntil = tt.until
 			k, _, err := of(by).NewKey(by, tt.policy, by.User, account.KeyDraft{Name: "k", ExpiresAt: tt.asked})
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if !k.ExpiresAt.Equal(tt.want) {
 				t.Errorf("it ends at %v, want %v", k.ExpiresAt, tt.want)
 			}
@@ -122,7 +123,7 @@ func TestTheDefaultLifetimeOfKeys(t *testing.T) {
 	t.Run("the successor of a key ends when that does", func(t *testing.T) {
 		k := &account.Key{ID: "k", Workspace: "acme", User: "ann", Ceiling: identity.Member, Name: "k", Revision: 1}
 		next, _, err := of(by).RotateKey(by, identity.KeyPolicy{DefaultLifetime: day}, nil, k, 0)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !next.ExpiresAt.IsZero() {
 			t.Errorf("it ends at %v", next.ExpiresAt)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
@@ -31,13 +33,6 @@ func of(by identity.Actor) *account.Workspace {
 		w.Members[by.User] = account.Member{User: by.User, Role: by.Role, ByHand: by.Role, Revision: 1}
 	}
 	return w
-}
-
-func wantErr(t rapid.TB, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }
 
 // wrongFields lists pointers and codes of what an error says about a body.
@@ -89,7 +84,7 @@ func TestNewKey(t *testing.T) {
 	t.Run("it is the caller's, and allows what the caller may", func(t *testing.T) {
 		by := actor("ann", identity.Member)
 		k, token, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "laptop"})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !id.Valid(identity.KeyPrefix, string(k.ID)) || k.Org != "org" || k.Workspace != "acme" || k.User != "ann" ||
 			k.CreatedBy != "ann" || k.Name != "laptop" ||
 			k.Ceiling != identity.Member || k.Hash != token.Hash() || k.Hint != token.Hint() || !k.ExpiresAt.IsZero() ||
@@ -152,7 +147,7 @@ func TestNewKey(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k, token, err := of(tt.by).NewKey(tt.by, identity.KeyPolicy{}, tt.by.User, tt.d)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				if k != nil || !token.IsZero() {
 					t.Fatal("there is a key all the same")
@@ -179,9 +174,7 @@ func TestNewKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := of(actor("ann", identity.Member)).NewKey(actor("ann", identity.Member), identity.KeyPolicy{},
 				actor("ann", identity.Member).User, tt.d)
-			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("wrong = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, err), tt.want)
 		})
 	}
 	t.Run("no key allows more, or lives longer, than what made it", func(t *testing.T) {
@@ -237,13 +230,13 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, _, err := tt.w.NewKey(tt.by, identity.KeyPolicy{}, tt.by.User, draft)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err == nil && k.MadeBy != tt.by.Key {
 				t.Errorf("made by %q", k.MadeBy)
 			}
 			before := len(tt.w.Members)
 			u, svc, _, err := tt.w.NewServiceKey(tt.by, identity.KeyPolicy{}, draft)
-			wantErr(t, err, tt.svc)
+			require.ErrorIs(t, err, tt.svc)
 			if (err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member ||
 				!tt.w.Members[u.ID].Service)) || (err != nil && len(tt.w.Members) != before) {
 				t.Errorf("made by %q, members %+v", svc.MadeBy, tt.w.Members)
@@ -251,7 +244,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
 				Ceiling: identity.Member, Revision: 3}
 			_, _, err = tt.w.RotateKey(tt.by, identity.KeyPolicy{}, nil, old, time.Minute)
-			wantErr(t, err, tt.rot)
+			require.ErrorIs(t, err, tt.rot)
 			if err != nil && (old.Revision != 3 || len(old.Recorded()) != 0) {
 				t.Errorf("it changed: %+v", old)
 			}
@@ -262,7 +255,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			Ceiling: identity.Member, Revision: 3}
 		_, _, err := held(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, identity.KeyPolicy{},
 			nil, old, 0)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 	t.Run("a successor is made by the key that rotates, or stays its predecessor's maker's", func(t *testing.T) {
 		for key, want := range map[identity.KeyID]identity.KeyID{"": "parent", "k": "k", "other": "other"} {
@@ -283,7 +276,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 	})
 	t.Run("for another user only by the system", func(t *testing.T) {
 		_, _, err := of(owner).NewKey(owner, identity.KeyPolicy{}, "bob", draft)
-		wantErr(t, err, identity.ErrWorkspaceNotFound)
+		require.ErrorIs(t, err, identity.ErrWorkspaceNotFound)
 	})
 }
 
@@ -310,7 +303,7 @@ func TestWhatAKeyMadeEndsWithIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, all := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Revision: 3, RevokedAt: tt.was},
 				made()
-			wantErr(t, of(tt.by).RevokeKey(tt.by, nil, k, all), tt.want)
+			require.ErrorIs(t, of(tt.by).RevokeKey(tt.by, nil, k, all), tt.want)
 			for _, k := range all {
 				ended := tt.ends && k.ID != "expired"
 				if k.RevokedAt.Equal(now) != ended || (k.Revision == 3) != ended || (len(k.Recorded()) == 1) != ended {
@@ -355,7 +348,7 @@ func TestRevoke(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := key()
-			wantErr(t, of(tt.by).RevokeKey(tt.by, tt.at, k, nil), tt.want)
+			require.ErrorIs(t, of(tt.by).RevokeKey(tt.by, tt.at, k, nil), tt.want)
 			if tt.want != nil {
 				if !k.RevokedAt.IsZero() || k.Revision != 3 || len(k.Recorded()) != 0 {
 					t.Fatalf("got %+v", k)
@@ -371,7 +364,7 @@ func TestRevoke(t *testing.T) {
 	t.Run("again changes nothing", func(t *testing.T) {
 		k := key()
 		k.RevokedAt = now.Add(-time.Minute)
-		wantErr(t, of(actor("ann", identity.Member)).RevokeKey(actor("ann", identity.Member), nil, k, nil), nil)
+		require.NoError(t, of(actor("ann", identity.Member)).RevokeKey(actor("ann", identity.Member), nil, k, nil))
 		if k.RevokedAt != now.Add(-time.Minute) || k.Revision != 3 || len(k.Recorded()) != 0 {
 			t.Fatalf("got %+v", k)
 		}
@@ -390,9 +383,7 @@ func TestLive(t *testing.T) {
 		"revoked before an end": {account.Key{RevokedAt: now, ExpiresAt: now.Add(time.Hour)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.k.Live(now); got != tt.want {
-				t.Errorf("Live = %v", got)
-			}
+			assert.Equal(t, "Live", tt.k.Live(now), tt.want)
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCheckSignIn(t *testing.T) {
@@ -27,9 +29,7 @@ func TestCheckSignIn(t *testing.T) {
 		"all that is wrong at once": {"", "", []string{"/issuer not_allowed_value", "/subject invalid_format"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := wrongFields(t, account.CheckSignIn(org, tt.issuer, tt.subject)); !slices.Equal(got, tt.wrong) {
-				t.Errorf("wrong = %q, want %q", got, tt.wrong)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, account.CheckSignIn(org, tt.issuer, tt.subject)), tt.wrong)
 		})
 	}
 }
@@ -54,14 +54,12 @@ func TestTakeSignIn(t *testing.T) {
 	ann := func() *account.Person { return in(user("ann", "ann@example.com", true), "acme", "beta") }
 	t.Run("an unlinked sign-in is recorded where the person is", func(t *testing.T) {
 		person := ann()
-		wantErr(t, person.TakeSignIn(signingIn, issuer, nil), nil)
-		if got := told(person); !slices.Equal(got, []string{"user.linked acme ann", "user.linked beta ann"}) {
-			t.Errorf("told %q", got)
-		}
+		require.NoError(t, person.TakeSignIn(signingIn, issuer, nil))
+		assert.EqualSlice(t, "told", told(person), []string{"user.linked acme ann", "user.linked beta ann"})
 	})
 	t.Run("what was another's, where that one is too", func(t *testing.T) {
 		person, from := ann(), in(user("bob", "", false), "gamma")
-		wantErr(t, person.TakeSignIn(signingIn, issuer, from), nil)
+		require.NoError(t, person.TakeSignIn(signingIn, issuer, from))
 		if got := append(told(person), told(from)...); !slices.Equal(got,
 			[]string{"user.linked acme ann", "user.linked beta ann", "user.unlinked gamma bob"}) {
 			t.Errorf("told %q", got)
@@ -69,7 +67,7 @@ func TestTakeSignIn(t *testing.T) {
 	})
 	t.Run("their own is no news", func(t *testing.T) {
 		person := ann()
-		wantErr(t, person.TakeSignIn(signingIn, issuer, ann()), nil)
+		require.NoError(t, person.TakeSignIn(signingIn, issuer, ann()))
 		if len(told(person)) != 0 {
 			t.Errorf("told %q", told(person))
 		}
@@ -79,7 +77,7 @@ func TestTakeSignIn(t *testing.T) {
 		elsewhere.Org = "another"
 		for _, by := range []identity.Actor{person("ann"), person("owner"), elsewhere} {
 			person, from := ann(), in(user("bob", "", false))
-			wantErr(t, person.TakeSignIn(by, issuer, from), account.ErrUserNotFound)
+			require.ErrorIs(t, person.TakeSignIn(by, issuer, from), account.ErrUserNotFound)
 			if len(told(person))+len(told(from)) != 0 {
 				t.Error("it was told all the same")
 			}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // madeByAdmin returns what a store loads for the admin of acme: a personal key, one service key of each ceiling, one
@@ -69,15 +71,9 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			if _, err := w.ChangeRole(person("owner"), nil, "admin", tt.to, tt.keep); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(tt.ended, keyIDs(w.Lost.Ended)); d != "" {
-				t.Errorf("ended (-want +got):\n%s", d)
-			}
-			if d := cmp.Diff(tt.kept, keyIDs(w.Lost.Kept)); d != "" {
-				t.Errorf("kept (-want +got):\n%s", d)
-			}
-			if got := endedKeys(w.Powers["admin"].Keys); !slices.Equal(got, tt.ended) {
-				t.Errorf("revoked %q", got)
-			}
+			assert.Equal(t, "ended (-want +got)", cmp.Diff(tt.ended, keyIDs(w.Lost.Ended)), "")
+			assert.Equal(t, "kept (-want +got)", cmp.Diff(tt.kept, keyIDs(w.Lost.Kept)), "")
+			assert.EqualSlice(t, "revoked", endedKeys(w.Powers["admin"].Keys), tt.ended)
 			hooks, answers := w.Lost.OwnerlessIDs(account.Webhook), w.Lost.OwnerlessIDs(account.ReplyEndpoint)
 			if !slices.Equal(hooks, tt.hooks) || !slices.Equal(answers, tt.answers) {
 				t.Errorf("without an owner: webhooks %q, want %q; reply endpoints %q, want %q",
@@ -96,7 +92,7 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 	t.Run("a person who lowers their own role cannot keep them", func(t *testing.T) {
 		w := madeBy("admin", madeByAdmin())
 		_, err := w.ChangeRole(person("admin"), nil, "admin", identity.Viewer, true)
-		wantErr(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
 		if got := endedKeys(w.Powers["admin"].Keys); got != nil || len(w.Recorded()) > 0 {
 			t.Errorf("ended %q", got)
 		}
@@ -106,8 +102,8 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 		bot := served(w, identity.Admin).Members["bot"]
 		w.Members["bot"], w.Makers = bot, map[identity.UserID][]identity.UserID{"bot": {"admin"}}
 		_, err := w.ChangeRole(person("bot"), nil, "admin", identity.Viewer, true)
-		wantErr(t, err, identity.ErrForbidden)
-		wantErr(t, w.Remove(person("bot"), nil, "admin", true), identity.ErrForbidden)
+		require.ErrorIs(t, err, identity.ErrForbidden)
+		require.ErrorIs(t, w.Remove(person("bot"), nil, "admin", true), identity.ErrForbidden)
 		if got := endedKeys(w.Powers["admin"].Keys); got != nil || len(w.Recorded()) > 0 {
 			t.Errorf("ended %q", got)
 		}
@@ -116,10 +112,8 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 		w := madeBy("admin", madeByAdmin())
 		w.Powers["admin"].Keys[3].SuspendedAt = now
 		_, err := w.ChangeRole(person("owner"), nil, "admin", identity.Member, false)
-		wantErr(t, err, nil)
-		if got := endedKeys(w.Powers["admin"].Keys); !slices.Equal(got, aboveMember) {
-			t.Errorf("ended %q", got)
-		}
+		require.NoError(t, err)
+		assert.EqualSlice(t, "ended", endedKeys(w.Powers["admin"].Keys), aboveMember)
 	})
 	t.Run("a transfer ends what only the former owner could create", func(t *testing.T) {
 		for _, keep := range []account.KeepServiceKeys{false, true} {
@@ -127,7 +121,7 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			p.Keys[3].Ceiling = identity.Owner
 			w := madeBy("owner", p)
 			_, err := w.Transfer(person("owner"), nil, "member", keep)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			ended, kept := keyIDs(w.Lost.Ended), keyIDs(w.Lost.Kept)
 			if keep {
 				ended, kept = kept, ended
@@ -157,7 +151,7 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 	t.Run("an owner who lowers an admin answers for the admin's keys", func(t *testing.T) {
 		w := kept()
 		_, err := w.ChangeRole(person("owner"), nil, "admin", identity.Member, true)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		check(t, w, roots)
 		k := w.Powers["admin"].Keys[3]
 		if k.Revision != 3 || k.Recorded()[0].Type != "api_key.kept" || k.AlertRecipient() != "owner" {
@@ -166,7 +160,7 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 	})
 	t.Run("an owner who removes an admin answers for all of them", func(t *testing.T) {
 		w := kept()
-		wantErr(t, w.Remove(person("owner"), nil, "admin", true), nil)
+		require.NoError(t, w.Remove(person("owner"), nil, "admin", true))
 		check(t, w, map[identity.KeyID]identity.UserID{"viewers": "owner", "members": "owner", "admins": "owner"})
 	})
 	t.Run("a key that was suspended works again", func(t *testing.T) {
@@ -180,7 +174,7 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 			w := kept()
 			admins, child := w.Powers["admin"].Keys[3], w.Powers["admin"].Keys[4]
 			admins.SuspendedAt, child.SuspendedAt = now, now
-			wantErr(t, do(w), nil)
+			require.NoError(t, do(w))
 			if !admins.Live(now) || !child.Live(now) {
 				t.Errorf("suspended at %v and %v", admins.SuspendedAt, child.SuspendedAt)
 			}
@@ -192,7 +186,7 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 		w := madeBy("owner", p)
 		w.Members["bot"] = account.Member{User: "bot", Service: true, Role: identity.Owner, ByHand: identity.Owner}
 		_, err := w.Transfer(person("owner"), nil, "member", true)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got := w.Members["bot"]; got.Role != identity.Admin || got.ByHand != identity.Admin {
 			t.Errorf("the program is %s", got.Role)
 		}
@@ -242,12 +236,10 @@ func TestAProgramCannotRaiseItsCreator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := bot()
-			wantErr(t, do(w), identity.ErrRoleCeiling)
-			if w.Members["member"].Role != identity.Member {
-				t.Errorf("the creator is %s", w.Members["member"].Role)
-			}
+			require.ErrorIs(t, do(w), identity.ErrRoleCeiling)
+			assert.Equal(t, "the creator", w.Members["member"].Role, identity.Member)
 			w.Makers = nil
-			wantErr(t, do(w), nil)
+			require.NoError(t, do(w))
 		})
 	}
 	for name, do := range map[string]func(*account.Workspace, identity.Role) error{
@@ -269,18 +261,18 @@ func TestAProgramCannotRaiseItsCreator(t *testing.T) {
 		t.Run("nor by "+name+" that people join by their tokens", func(t *testing.T) {
 			w := bot()
 			w.Members["another"] = account.Member{User: "another", Role: identity.Owner}
-			wantErr(t, do(w, identity.Admin), identity.ErrRoleCeiling)
-			wantErr(t, do(w, identity.Member), nil) // which the creator is
+			require.ErrorIs(t, do(w, identity.Admin), identity.ErrRoleCeiling)
+			require.ErrorIs(t, do(w, identity.Member), nil) // which the creator is
 			delete(w.Members, "another")
-			wantErr(t, do(w, identity.Viewer), identity.ErrRoleCeiling) // a creator has left
+			require.ErrorIs(t, do(w, identity.Viewer), identity.ErrRoleCeiling) // a creator has left
 			w.Makers = map[identity.UserID][]identity.UserID{"bot": {"owner", "bot"}}
-			wantErr(t, do(w, identity.Admin), nil)
+			require.NoError(t, do(w, identity.Admin))
 		})
 	}
 	t.Run("but lowers it", func(t *testing.T) {
 		w := bot()
 		_, err := w.ChangeRole(by, nil, "member", identity.Viewer, false)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 }
 
@@ -292,7 +284,7 @@ func TestSuspensions(t *testing.T) {
 	}
 	directory := identity.System("org", "", "scim", later)
 	a := suspended()
-	wantErr(t, a.Suspend(directory, "left"), nil)
+	require.NoError(t, a.Suspend(directory, "left"))
 	all := []identity.KeyID{"viewers", "members", "admins", "child"}
 	if got := keyIDs(a.Lost.Suspended); !slices.Equal(got, all) || a.User.Enabled() {
 		t.Errorf("suspended %q", got)
@@ -302,7 +294,7 @@ func TestSuspensions(t *testing.T) {
 			t.Errorf("%s is live: %v, revoked at %v", k.ID, !want, k.RevokedAt)
 		}
 	}
-	wantErr(t, a.Enable(directory, "back"), nil)
+	require.NoError(t, a.Enable(directory, "back"))
 	for _, k := range a.Powers["acme"].Keys {
 		if want := k.ID != "expired"; k.Live(later) != want {
 			t.Errorf("%s is live: %v", k.ID, !want)
@@ -315,8 +307,8 @@ func TestSuspensions(t *testing.T) {
 	}
 	t.Run("an operator who disables a suspended account can keep its keys", func(t *testing.T) {
 		a := suspended()
-		wantErr(t, a.Suspend(directory, "left"), nil)
-		wantErr(t, a.Disable(directory, "stays away", true), nil)
+		require.NoError(t, a.Suspend(directory, "left"))
+		require.NoError(t, a.Disable(directory, "stays away", true))
 		for _, k := range a.Powers["acme"].Keys {
 			if want := k.ID != "expired"; k.Live(later) != want || k.KeptBy != "" {
 				t.Errorf("%s is live: %v, kept by %q", k.ID, !want, k.KeptBy)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestMail(t *testing.T) {
@@ -44,7 +45,7 @@ func TestMail(t *testing.T) {
 				w, last := acme(), tt.sent.MailedAt
 				w.Sent = tt.sent
 				i, token, err := w.Invite(person("admin"), "New@Example.com", identity.Viewer, "", pending)
-				wantErr(t, err, nil)
+				require.NoError(t, err)
 				w.Mail(person("admin"), i, tt.limits)
 				if tt.want {
 					last = later
@@ -73,7 +74,7 @@ func TestOnlyPublicDomainsAreMailed(t *testing.T) {
 	} {
 		w := acme()
 		i, token, err := w.Invite(person("admin"), email, identity.Viewer, "", nil)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		w.Mail(person("admin"), i, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
 		if i.Mailed() != want || i.Hash != token.Hash() || (len(w.Sent.Workspace) == 1) != want {
 			t.Errorf("%q: mailed %v", email, i.Mailed())

@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestKeysEndWithTheMembership(t *testing.T) {
@@ -61,7 +63,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := keys(acme())
-			wantErr(t, tt.do(w, tt.by), nil)
+			require.NoError(t, tt.do(w, tt.by))
 			for user, made := range w.Powers {
 				for _, k := range made.Keys {
 					// another user's key, or one that had ended
@@ -142,9 +144,7 @@ func TestKeep(t *testing.T) {
 			}
 			sameMembers(t, tt.w, roles)
 			m := tt.w.Members[tt.user]
-			if m.ByHand != tt.byHand {
-				t.Errorf("by hand = %v", m.ByHand)
-			}
+			assert.Equal(t, "by hand", m.ByHand, tt.byHand)
 			data := map[string]any{"user_id": tt.user, "role": tt.want.String()}
 			if tt.want > tt.byHand {
 				data["granted_by"] = []string{issuer}

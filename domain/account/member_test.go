@@ -2,7 +2,6 @@ package account_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // sameMembers fails t unless w has exactly these roles, and counts its owners correctly.
@@ -97,7 +98,7 @@ func TestChangeRole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := tt.w()
 			m, err := w.ChangeRole(tt.by, tt.at, tt.user, tt.to, false)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				unchanged(t, w, tt.w())
 				return
@@ -115,7 +116,7 @@ func TestChangeRole(t *testing.T) {
 		for _, user := range []identity.UserID{"owner", "viewer"} {
 			w := acme()
 			m, err := w.ChangeRole(person("owner"), revision.Match{5}, user, w.Members[user].Role, false)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			if !cmp.Equal(m, acme().Members[user]) {
 				t.Errorf("got %+v", m)
 			}
@@ -126,9 +127,7 @@ func TestChangeRole(t *testing.T) {
 		for _, user := range []identity.UserID{"viewer", "owner"} {
 			w := acme()
 			_, err := w.ChangeRole(person("owner"), nil, user, identity.NoRole, false)
-			if got := wrongFields(t, err); !slices.Equal(got, []string{"/role not_allowed_value"}) {
-				t.Errorf("wrong = %q", got)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, err), []string{"/role not_allowed_value"})
 			unchanged(t, w, acme())
 		}
 	})
@@ -203,7 +202,7 @@ func TestRemoveMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := tt.w()
-			wantErr(t, w.Remove(tt.by, tt.at, tt.user, false), tt.want)
+			require.ErrorIs(t, w.Remove(tt.by, tt.at, tt.user, false), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, tt.w())
 				return

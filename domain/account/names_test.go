@@ -1,13 +1,14 @@
 package account_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // deceiving is a name that v0.1.0 stored, and that is refused now.
@@ -64,9 +65,7 @@ func TestNewNamesDoNotDeceive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tt.call(deceiving)
-			if got := wrongFields(t, err); !slices.Equal(got, []string{"/name " + tt.code}) {
-				t.Errorf("wrong = %q", got)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, err), []string{"/name " + tt.code})
 			if stored, err := tt.call("A\u0308rger"); err != nil || stored != "Ärger" {
 				t.Errorf("stored %q, %v", stored, err)
 			}
@@ -79,7 +78,7 @@ func TestStoredNamesRefuseNoOtherChange(t *testing.T) {
 	t.Run("of a user", func(t *testing.T) {
 		u := user("ann", "ann@example.com", true)
 		u.Name, u.DefaultWorkspace = name, "acme"
-		wantErr(t, u.Change(by, nil, nil,
+		require.ErrorIs(t, u.Change(by, nil, nil,
 			account.UserChanges{Name: &name, DefaultWorkspace: new(identity.WorkspaceID(""))}), nil)
 		if u.Name != deceiving || u.DefaultWorkspace != "" {
 			t.Errorf("user %+v", u)
@@ -88,7 +87,7 @@ func TestStoredNamesRefuseNoOtherChange(t *testing.T) {
 	t.Run("of a workspace", func(t *testing.T) {
 		w := acme()
 		w.Name = name
-		wantErr(t, w.Change(person("owner"), nil, nil, account.WorkspaceChanges{Name: &name, Slug: new("other")}), nil)
+		require.NoError(t, w.Change(person("owner"), nil, nil, account.WorkspaceChanges{Name: &name, Slug: new("other")}))
 		if w.Name != deceiving || w.Slug != "other" {
 			t.Errorf("workspace %+v", w)
 		}
@@ -115,7 +114,7 @@ func TestNamesOfClaimsAreStripped(t *testing.T) {
 	} {
 		s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = claim }), Org: open(),
 			Linked: user("ann", "ann@example.com", true)}
-		wantErr(t, s.Settle(signingIn), nil)
+		require.NoError(t, s.Settle(signingIn))
 		if s.User.Name != want {
 			t.Errorf("%q becomes %q, want %q", claim, s.User.Name, want)
 		}

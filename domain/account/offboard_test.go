@@ -9,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // offboardedKeys returns what a store loads for the member: a personal key, service keys that they
@@ -60,10 +62,8 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
 			w.Powers = map[identity.UserID]account.Powers{"member": {Keys: offboardedKeys()}}
-			wantErr(t, w.Remove(tt.by, nil, "member", tt.keep), tt.want)
-			if got := endedKeys(w.Powers["member"].Keys); !slices.Equal(got, tt.ended) {
-				t.Errorf("ended %q, want %q", got, tt.ended)
-			}
+			require.ErrorIs(t, w.Remove(tt.by, nil, "member", tt.keep), tt.want)
+			assert.EqualSlice(t, "ended", endedKeys(w.Powers["member"].Keys), tt.ended)
 			if tt.want != nil {
 				return
 			}
@@ -101,14 +101,14 @@ func TestDisable(t *testing.T) {
 	member := &account.User{ID: "member", Org: "org", Revision: 4}
 	t.Run("an operator ends the keys that a directory has suspended", func(t *testing.T) {
 		a := account1(member, "root")()
-		wantErr(t, a.Suspend(identity.System("org", "", "scim", now), "inactive"), nil)
+		require.NoError(t, a.Suspend(identity.System("org", "", "scim", now), "inactive"))
 		start := a.User.DisabledAt
-		wantErr(t, a.Disable(operator(person("root")), "left", false), nil)
+		require.NoError(t, a.Disable(operator(person("root")), "left", false))
 		if got := endedKeys(a.Powers["acme"].Keys); len(got) == 0 || !a.User.DisabledAt.Equal(start) {
 			t.Errorf("ended %q, disabled at %s", got, a.User.DisabledAt)
 		}
 		events := len(a.User.Recorded())
-		wantErr(t, a.Disable(operator(person("root")), "left", false), nil)
+		require.NoError(t, a.Disable(operator(person("root")), "left", false))
 		if len(a.User.Recorded()) != events {
 			t.Error("disabling again changes something")
 		}
@@ -163,11 +163,9 @@ func TestDisable(t *testing.T) {
 					t.Fatalf("wrong: %q", got)
 				}
 			} else {
-				wantErr(t, err, tt.want)
+				require.ErrorIs(t, err, tt.want)
 			}
-			if got := endedKeys(a.Powers["acme"].Keys); !slices.Equal(got, tt.ended) {
-				t.Errorf("ended %q, want %q", got, tt.ended)
-			}
+			assert.EqualSlice(t, "ended", endedKeys(a.Powers["acme"].Keys), tt.ended)
 			if err != nil || !was.DisabledAt.IsZero() {
 				if a.User.DisabledAt != was.DisabledAt || a.User.Revision != was.Revision ||
 					len(a.User.Recorded()) != 0 {
@@ -201,9 +199,9 @@ func TestEnable(t *testing.T) {
 		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"},
 			MemberOf: []identity.WorkspaceID{"acme"},
 			Powers:   map[identity.WorkspaceID]account.Powers{"acme": {Keys: offboardedKeys()}}}
-		wantErr(t, a.Disable(by, "", false), nil)
+		require.NoError(t, a.Disable(by, "", false))
 		ended := endedKeys(a.Powers["acme"].Keys)
-		wantErr(t, a.Enable(by, "back"), nil)
+		require.NoError(t, a.Enable(by, "back"))
 		if !a.User.Enabled() || !slices.Equal(endedKeys(a.Powers["acme"].Keys), ended) {
 			t.Errorf("got %+v", a.User)
 		}
@@ -211,12 +209,12 @@ func TestEnable(t *testing.T) {
 	})
 	t.Run("an enabled one stays as it is", func(t *testing.T) {
 		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}}
-		wantErr(t, a.Enable(by, ""), nil)
+		require.NoError(t, a.Enable(by, ""))
 		recorded(t, a.User.Log, by, "ann")
 	})
 	t.Run("a person without a workspace is in the trail of none", func(t *testing.T) {
 		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}}
-		wantErr(t, a.Disable(by, "", false), nil)
+		require.NoError(t, a.Disable(by, "", false))
 		if e := a.User.Recorded(); len(e) != 1 || e[0].Workspace != "" {
 			t.Errorf("recorded %+v", e)
 		}
@@ -224,7 +222,7 @@ func TestEnable(t *testing.T) {
 	t.Run("only an operator may", func(t *testing.T) {
 		a := &account.Access{User: &account.User{ID: "ann", Org: "org", DisabledAt: now},
 			Operators: []identity.UserID{"ops"}}
-		wantErr(t, a.Enable(person("ops"), ""), identity.ErrForbidden)
+		require.ErrorIs(t, a.Enable(person("ops"), ""), identity.ErrForbidden)
 	})
 }
 
@@ -238,13 +236,9 @@ func TestADisabledAccountOpensNothing(t *testing.T) {
 		if !enabled {
 			p.User.DisabledAt = now
 		}
-		if got := p.Live(identity.KeyPolicy{}, now); got != enabled {
-			t.Errorf("Live = %v, want %v", got, enabled)
-		}
+		assert.Equal(t, "Live", p.Live(identity.KeyPolicy{}, now), enabled)
 		for _, proof := range []session.Proof{{}, token} {
-			if got := proof.Valid(org, p, now); got != enabled {
-				t.Errorf("Stands = %v, want %v", got, enabled)
-			}
+			assert.Equal(t, "Stands", proof.Valid(org, p, now), enabled)
 		}
 	}
 	t.Run("nor does it sign in, though the issuer knows it", func(t *testing.T) {
@@ -258,7 +252,7 @@ func TestADisabledAccountOpensNothing(t *testing.T) {
 			"by a second issuer": {Org: org, Claims: claims, ByEmail: ann},
 		} {
 			t.Run(name, func(t *testing.T) {
-				wantErr(t, s.Settle(identity.System("org", "", "sign-in", later)), identity.ErrUnauthenticated)
+				require.ErrorIs(t, s.Settle(identity.System("org", "", "sign-in", later)), identity.ErrUnauthenticated)
 			})
 		}
 	})
@@ -316,24 +310,24 @@ func TestKeyPolicy(t *testing.T) {
 	forbidden := identity.KeyPolicy{NoPersonal: true}
 	t.Run("without personal keys: people make and rotate none", func(t *testing.T) {
 		_, _, err := of(by).NewKey(by, forbidden, "ann", account.KeyDraft{Name: "k"})
-		wantErr(t, err, account.ErrPersonalKeysForbidden)
+		require.ErrorIs(t, err, account.ErrPersonalKeysForbidden)
 		_, _, err = of(by).NewKey(identity.System("org", "acme", "cli", now), forbidden, "ann",
 			account.KeyDraft{Name: "k"})
-		wantErr(t, err, account.ErrPersonalKeysForbidden)
+		require.ErrorIs(t, err, account.ErrPersonalKeysForbidden)
 		k := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member,
 			Revision: 1}
 		_, _, err = of(by).RotateKey(by, forbidden, nil, k, time.Minute)
-		wantErr(t, err, account.ErrPersonalKeysForbidden)
+		require.ErrorIs(t, err, account.ErrPersonalKeysForbidden)
 		k.Service = true
 		_, _, err = of(by).RotateKey(by, forbidden, nil, k, time.Minute)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 	t.Run("without personal keys: programs remain", func(t *testing.T) {
 		_, _, _, err := of(by).NewServiceKey(by, forbidden, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		bot := program(actor("bot", identity.Member))
 		_, _, err = of(bot).NewKey(bot, forbidden, "bot", account.KeyDraft{Name: "k"})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 	t.Run("without personal keys: those that exist open nothing", func(t *testing.T) {
 		personal := account.Principal{Membership: account.Membership{Role: identity.Member}}
@@ -387,7 +381,7 @@ func TestRevokeAbove(t *testing.T) {
 				w.Members["ann"] = account.Member{User: "ann", Role: tt.of}
 			}
 			k := &account.Key{ID: tt.key, Org: "org", Workspace: "acme", User: "ann", Ceiling: tt.ceiling, Revision: 1}
-			wantErr(t, w.RevokeKey(tt.by, nil, k, nil), tt.want)
+			require.ErrorIs(t, w.RevokeKey(tt.by, nil, k, nil), tt.want)
 			if k.RevokedAt.IsZero() != (tt.want != nil) {
 				t.Errorf("revoked at %v", k.RevokedAt)
 			}

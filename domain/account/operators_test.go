@@ -1,7 +1,6 @@
 package account_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -51,9 +50,7 @@ func TestOperatorRights(t *testing.T) {
 				u.ID = "ann"
 			}
 			a := &account.Access{User: &u, Operators: tt.operators, MemberOf: []identity.WorkspaceID{"one", "two"}}
-			if err := a.SetOperator(tt.by, tt.operator); !errors.Is(err, tt.want) {
-				t.Fatalf("error = %v, want %v", err, tt.want)
-			}
+			require.ErrorIs(t, a.SetOperator(tt.by, tt.operator), tt.want)
 			if u.Operator != tt.is || len(u.Recorded()) != tt.events {
 				t.Errorf("operator %v, recorded %v", u.Operator, u.Recorded())
 			}

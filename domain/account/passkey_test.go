@@ -166,9 +166,7 @@ func TestRemovePasskey(t *testing.T) {
 			p := inWorkspaces("w1")
 			p.User = tt.user
 			err := p.RemovePasskey(tt.by, nil, tt.have, "psk_1", tt.mails)
-			if !errors.Is(err, tt.want) {
-				t.Fatalf("error %v, want %v", err, tt.want)
-			}
+			require.ErrorIs(t, err, tt.want)
 			removed := !tt.have[0].RemovedAt.IsZero()
 			if removed != (err == nil) || (removed && tt.have[0].Recorded()[0].Type != "passkey.removed") {
 				t.Errorf("the passkey is %+v", tt.have[0])

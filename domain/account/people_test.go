@@ -1,10 +1,10 @@
 package account_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestSearchWords(t *testing.T) {
@@ -18,9 +18,7 @@ func TestSearchWords(t *testing.T) {
 		"李 小龙":                  {"小龙", "李"},
 	} {
 		t.Run("of "+text, func(t *testing.T) {
-			if got := account.SearchWords(text); !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			assert.EqualSlice(t, "SearchWords", account.SearchWords(text), want)
 		})
 	}
 }
@@ -30,8 +28,6 @@ func TestThePersonsStatus(t *testing.T) {
 		account.PersonActive: {}, account.PersonDisabled: {DisabledAt: now},
 		account.PersonErased: {DisabledAt: now, ErasedAt: now},
 	} {
-		if got := u.Status(); got != want {
-			t.Errorf("status %s, want %s", got, want)
-		}
+		assert.Equal(t, "status", u.Status(), want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -88,9 +89,7 @@ func TestSettled(t *testing.T) {
 			if tt.u != nil {
 				tt.u(&p.User)
 			}
-			if got := p.Settled(claims(tt.claims), open(tt.rules...)); got != tt.want {
-				t.Errorf("Settled = %v", got)
-			}
+			assert.Equal(t, "Settled", p.Settled(claims(tt.claims), open(tt.rules...)), tt.want)
 		})
 	}
 }
@@ -237,7 +236,7 @@ func TestSelect(t *testing.T) {
 					want, wantError = tt.unsafe, tt.errElse
 				}
 				got, err := p.Select(tt.named, safe)
-				wantErr(t, err, wantError)
+				require.ErrorIs(t, err, wantError)
 				if !cmp.Equal(got, want, cmpopts.IgnoreTypes(event.Log{})) {
 					t.Errorf("Select(%q, %v) = %+v", tt.named, safe, got)
 				}
@@ -250,7 +249,7 @@ func TestSelect(t *testing.T) {
 			"there": identity.ErrWorkspaceMismatch, "never-was": identity.ErrWorkspaceMismatch,
 			"Here": identity.ErrWorkspaceMismatch} {
 			got, err := p.Select(named)
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 			if (got.Role == here.Role) != (want == nil) {
 				t.Errorf("Select(%q) = %+v", named, got)
 			}

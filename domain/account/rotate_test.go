@@ -1,7 +1,6 @@
 package account_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // in returns a person in acme, without a key, whose role comes from the store.
@@ -25,7 +26,7 @@ func TestNewServiceKey(t *testing.T) {
 		by := in("ada", identity.Admin)
 		u, k, token, err := of(by).NewServiceKey(by, identity.KeyPolicy{},
 			account.KeyDraft{Name: "deploys", Ceiling: identity.Member, ExpiresAt: later.Add(time.Hour)})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.Email != "" || u.EmailVerified ||
 			u.Name != "deploys" || !u.Service || u.Operator || u.Revision != 1 || u.CreatedAt != later {
 			t.Errorf("user %+v", u)
@@ -57,7 +58,7 @@ func TestNewServiceKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, k, token, err := of(tt.by).NewServiceKey(tt.by, identity.KeyPolicy{}, tt.d)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if made := tt.want == nil; (u != nil) != made || (k != nil) != made || token.IsZero() == made {
 				t.Errorf("made %+v, %+v", u, k)
 			}
@@ -75,9 +76,7 @@ func TestNewServiceKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, _, _, err := of(in("ada", identity.Admin)).NewServiceKey(in("ada", identity.Admin),
 				identity.KeyPolicy{}, tt.d)
-			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("wrong = %q", got)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, err), tt.want)
 		})
 	}
 }
@@ -155,7 +154,7 @@ func TestRotate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, before := key(tt.k), key(tt.k)
 			next, token, err := of(tt.by).RotateKey(tt.by, identity.KeyPolicy{}, tt.at, k, tt.grace)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				if next != nil || !token.IsZero() || k.Revision != 3 || k.ExpiresAt != before.ExpiresAt ||
 					len(k.Recorded()) != 0 {

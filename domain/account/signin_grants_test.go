@@ -8,6 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSettleMakesAnOwnSpace(t *testing.T) {
@@ -19,7 +21,7 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = tt.claimed }), Org: withOwnSpaces()}
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			own := s.PersonalWorkspace
 			if own == nil || own.Name != tt.want || own.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) ||
 				own.Org != "org" || own.Owners != 1 ||
@@ -39,7 +41,7 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Claims = claims(nil)
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			if s.PersonalWorkspace != nil {
 				t.Errorf("own = %+v", s.PersonalWorkspace)
 			}
@@ -69,7 +71,7 @@ func TestSettleGrants(t *testing.T) {
 		}
 		s := account.SignIn{Claims: c, Org: open(rules...), Linked: u,
 			Workspaces: map[string]*account.Workspace{"acme-slug": w}}
-		wantErr(t, s.Settle(signingIn), nil)
+		require.NoError(t, s.Settle(signingIn))
 		return s.User, w
 	}
 	for name, tt := range map[string]struct {
@@ -139,9 +141,7 @@ func TestSettleGrants(t *testing.T) {
 			u := user("ann", "ann@example.com", true)
 			u.Operator, u.OperatorByHand = tt.was, tt.byHand
 			u, _ = settle(t, u, tt.claims, tt.rules, account.Member{})
-			if u.Operator != tt.want {
-				t.Errorf("operator = %v", u.Operator)
-			}
+			assert.Equal(t, "operator", u.Operator, tt.want)
 			if tt.was == tt.want {
 				recorded(t, u.Log, signingIn, "ann")
 				return
@@ -157,7 +157,7 @@ func TestSettleGrants(t *testing.T) {
 		w := byRules(acme(), "owner", identity.NoRole)
 		s := account.SignIn{Claims: raw(), Org: open(rules...), Linked: user("owner", "ann@example.com", true),
 			Workspaces: map[string]*account.Workspace{"acme-slug": w}}
-		wantErr(t, s.Settle(signingIn), nil)
+		require.NoError(t, s.Settle(signingIn))
 		sameMembers(t, w, acmeWith(nil))
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestASignInFollowsTheClaimOfGroups(t *testing.T) {
@@ -68,7 +69,7 @@ func TestASignInFollowsTheClaimOfGroups(t *testing.T) {
 						c.Raw = map[string]any{"realm": map[string]any{"groups": tt.listed}}
 					}
 				})}
-			wantErr(t, in.Settle(signingIn), nil)
+			require.NoError(t, in.Settle(signingIn))
 			if _, isIn := g.People[u.ID]; isIn != tt.want {
 				t.Errorf("in the group: %v", isIn)
 			}
@@ -95,7 +96,7 @@ func TestASignInPutsAPersonIntoAtMostFiftyGroups(t *testing.T) {
 	org.GroupClaim = identity.GroupClaim{Issuer: issuer, Claim: "groups"}
 	in := account.SignIn{Org: org, Linked: u, Groups: groups, Workspaces: map[string]*account.Workspace{w.Slug: w},
 		Claims: claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": "team"} })}
-	wantErr(t, in.Settle(signingIn), nil)
+	require.NoError(t, in.Settle(signingIn))
 	for i, g := range groups {
 		if got := slices.Collect(maps.Keys(g.People)); len(got) != max(0, min(1, 2-i)) {
 			t.Errorf("group %d has %v", i, got)

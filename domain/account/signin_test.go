@@ -11,6 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const issuer, partner = "https://issuer.example", "https://partner.example"
@@ -96,7 +98,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := account.SignIn{Claims: claims(tt.claims), Org: open(), Linked: tt.linked, ByEmail: tt.byEmail}
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			u := s.User
 			if s.IsNew != (tt.want == "") || s.Link != tt.link || s.PersonalWorkspace != nil {
 				t.Errorf("fresh %v, link %v, own %+v", s.IsNew, s.Link, s.PersonalWorkspace)
@@ -113,9 +115,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			if s.IsNew && tt.email == "" && u.EmailVerified {
 				t.Error("no address is vouched for")
 			}
-			if u.Name != "Ann" {
-				t.Errorf("name = %q", u.Name)
-			}
+			assert.Equal(t, "name", u.Name, "Ann")
 			recorded(t, u.Log, signingIn, string(u.ID), tt.events...)
 			if updated := slices.Contains(tt.events, "user.updated"); !s.IsNew &&
 				updated != (u.Revision == 4 && u.UpdatedAt == later) {
@@ -130,7 +130,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		for _, linked := range []*account.User{nil, user("eve", "", false)} {
 			ann := user("ann", "ann@example.com", true)
 			s := account.SignIn{Claims: claims(nil), Org: open(), Linked: linked, ByEmail: ann, HasSubject: true}
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" ||
 				ann.Revision != 3 || len(ann.Recorded()) != 0 {
 				t.Errorf("user %+v", s.User)
@@ -143,7 +143,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 	})
 	t.Run("a link's event names the issuer, and no event the address or subject", func(t *testing.T) {
 		s := account.SignIn{Claims: claims(nil), Org: open(), ByEmail: user("ann", "ann@example.com", true)}
-		wantErr(t, s.Settle(signingIn), nil)
+		require.NoError(t, s.Settle(signingIn))
 		if data := s.User.Recorded()[0].Data; data["issuer"] != issuer || len(data) != 1 {
 			t.Errorf("data = %v", data)
 		}
@@ -195,7 +195,7 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 			tt.s.Claims, tt.s.Workspaces = claims(func(c *account.Claims) {
 				c.Raw = map[string]any{"groups": anys(tt.groups)}
 			}), map[string]*account.Workspace{"acme-slug": w}
-			wantErr(t, tt.s.Settle(signingIn), nil)
+			require.NoError(t, tt.s.Settle(signingIn))
 			var got []string
 			for _, e := range tt.s.User.Recorded() {
 				if tt.s.PersonalWorkspace != nil && e.Workspace == tt.s.PersonalWorkspace.ID {
@@ -206,9 +206,7 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 					t.Errorf("%s holds %s", e.Type, text)
 				}
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("told %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "told", got, tt.want)
 		})
 	}
 }
@@ -240,7 +238,7 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 					Org: open(rules...), Linked: ann, IssuedAt: now,
 					Workspaces: map[string]*account.Workspace{"acme-slug": w},
 				}
-				wantErr(t, s.Settle(signingIn), nil)
+				require.NoError(t, s.Settle(signingIn))
 				if s.User != ann || s.IsNew || s.Link {
 					t.Fatalf("it is somebody else: %+v", s.User)
 				}
@@ -256,7 +254,7 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 	}
 	t.Run("a first sign-in has no older token", func(t *testing.T) {
 		s := account.SignIn{Claims: claims(nil), Org: open(), ByEmail: user("ann", "ann@example.com", true)}
-		wantErr(t, s.Settle(signingIn), nil)
+		require.NoError(t, s.Settle(signingIn))
 		if !s.Link || s.IssuedAt != now {
 			t.Errorf("link %v, newest %v", s.Link, s.IssuedAt)
 		}
@@ -276,7 +274,7 @@ func TestSettleFollowsTheName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := claims(func(c *account.Claims) { c.Name = tt.claimed })
 			s := account.SignIn{Claims: c, Org: open(), Linked: user("ann", "ann@example.com", true)}
-			wantErr(t, s.Settle(signingIn), nil)
+			require.NoError(t, s.Settle(signingIn))
 			if s.User.Name != tt.want || (tt.want != "Ann") != (len(s.User.Recorded()) == 1) {
 				t.Errorf("name = %q, recorded %q", s.User.Name, types(s.User.Log))
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/naming"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -70,9 +71,7 @@ func TestSlugOf(t *testing.T) {
 			seen[slug] = true
 		}
 	}
-	if got := account.SlugOf("Research", 2); got != "research-2" {
-		t.Errorf("the second is %q", got)
-	}
+	assert.Equal(t, "the second", account.SlugOf("Research", 2), "research-2")
 }
 
 // TestRuledSlugs: otherwise the first user to take such a slug would own the workspace that the people
@@ -96,7 +95,7 @@ func TestRuledSlugs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, err := account.NewWorkspace(tt.by, &identity.Org{ClaimRules: rules}, tt.slug, tt.name)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (w != nil) != (tt.want == nil) {
 				t.Errorf("got %+v", w)
 			}
@@ -124,7 +123,7 @@ func TestRuledSlugs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
 			w.Slug = tt.is
-			wantErr(t, w.Change(tt.by, nil, &identity.Org{ClaimRules: rules}, tt.to), tt.want)
+			require.ErrorIs(t, w.Change(tt.by, nil, &identity.Org{ClaimRules: rules}, tt.to), tt.want)
 			if (len(w.Recorded()) > 0) != (tt.want == nil) {
 				t.Errorf("recorded %d", len(w.Recorded()))
 			}

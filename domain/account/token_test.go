@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -94,9 +95,7 @@ func TestTokenShowsNothing(t *testing.T) {
 	if token.Hash() != sha256.Sum256([]byte(s)) {
 		t.Error("the hash is not the SHA-256 of the whole token")
 	}
-	if token.Hint() != s[len(s)-4:] {
-		t.Errorf("hint = %q", token.Hint())
-	}
+	assert.Equal(t, "hint", token.Hint(), s[len(s)-4:])
 	if shown := fmt.Sprintf("%v %+v %#v %s", token, token, token, token); strings.Contains(shown, s[4:20]) {
 		t.Error("printing shows it")
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNewWorkspace(t *testing.T) {
@@ -58,7 +60,7 @@ func TestNewWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, err := account.NewWorkspace(tt.by, nil, "acme-2", "")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if (w != nil) != (tt.want == nil) {
 				t.Errorf("got %+v", w)
 			}
@@ -82,9 +84,7 @@ func TestNewWorkspace(t *testing.T) {
 		"me", "metrics", "new", "problems", "settings", "static", "status", "support", "system", "workspaces", "www"} {
 		t.Run("slug "+slug+" is reserved", func(t *testing.T) {
 			_, err := account.NewWorkspace(system, nil, slug, "x")
-			if got := wrongFields(t, err); !slices.Equal(got, []string{"/slug not_allowed_value"}) {
-				t.Errorf("wrong = %q", got)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, err), []string{"/slug not_allowed_value"})
 		})
 	}
 	for name, want := range map[string][]string{
@@ -94,9 +94,7 @@ func TestNewWorkspace(t *testing.T) {
 	} {
 		t.Run("name "+name, func(t *testing.T) {
 			_, err := account.NewWorkspace(system, nil, "slug", name)
-			if got := wrongFields(t, err); !slices.Equal(got, want) {
-				t.Errorf("wrong = %q, want %q", got, want)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, err), want)
 		})
 	}
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
@@ -108,9 +106,7 @@ func TestNewWorkspace(t *testing.T) {
 	})
 	t.Run("neither slug nor name is no workspace", func(t *testing.T) {
 		_, err := account.NewWorkspace(system, nil, "", "")
-		if got := wrongFields(t, err); !slices.Equal(got, []string{"/name too_short"}) {
-			t.Errorf("wrong = %q", got)
-		}
+		assert.EqualSlice(t, "wrongFields", wrongFields(t, err), []string{"/name too_short"})
 	})
 }
 
@@ -137,13 +133,9 @@ func TestRoleOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			if got := w.RoleOf(tt.by); got != tt.want {
-				t.Errorf("RoleOf = %s, want %s", got, tt.want)
-			}
+			assert.Equal(t, "RoleOf", w.RoleOf(tt.by), tt.want)
 			w.DeletedAt = now
-			if got := w.RoleOf(tt.by); got != identity.NoRole {
-				t.Errorf("in a deleted one RoleOf = %s", got)
-			}
+			assert.Equal(t, "in a deleted one RoleOf", w.RoleOf(tt.by), identity.NoRole)
 		})
 	}
 	t.Run("a stranger is told nothing, a member what is lacking", func(t *testing.T) {
@@ -156,7 +148,7 @@ func TestRoleOf(t *testing.T) {
 				case have < need:
 					want = identity.ErrForbidden
 				}
-				wantErr(t, acme().Allow(person(identity.UserID(have.String())), need), want)
+				require.ErrorIs(t, acme().Allow(person(identity.UserID(have.String())), need), want)
 			}
 		}
 	})
@@ -179,7 +171,7 @@ func TestChangeWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			wantErr(t, w.Change(tt.by, tt.at, nil, both), tt.want)
+			require.ErrorIs(t, w.Change(tt.by, tt.at, nil, both), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, acme())
 				return
@@ -196,13 +188,13 @@ func TestChangeWorkspace(t *testing.T) {
 		for _, c := range []account.WorkspaceChanges{{}, {Slug: new("acme-slug")},
 			{Slug: new("acme-slug"), Name: new("Acme")}} {
 			w := acme()
-			wantErr(t, w.Change(person("admin"), nil, nil, c), nil)
+			require.NoError(t, w.Change(person("admin"), nil, nil, c))
 			unchanged(t, w, acme())
 		}
 	})
 	t.Run("one field changes alone", func(t *testing.T) {
 		w := acme()
-		wantErr(t, w.Change(person("admin"), nil, nil,
+		require.ErrorIs(t, w.Change(person("admin"), nil, nil,
 			account.WorkspaceChanges{Slug: new("acme-slug"), Name: new("New")}), nil)
 		if w.Slug != "acme-slug" || w.Revision != 4 {
 			t.Fatalf("got %+v", w)
@@ -236,7 +228,7 @@ func TestDeleteWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			wantErr(t, w.Delete(tt.by, tt.at), tt.want)
+			require.ErrorIs(t, w.Delete(tt.by, tt.at), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, acme())
 				return
@@ -304,7 +296,7 @@ func TestRestoreWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := deleted()
-			wantErr(t, w.Restore(tt.by), tt.want)
+			require.ErrorIs(t, w.Restore(tt.by), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, deleted())
 				return
@@ -318,10 +310,10 @@ func TestRestoreWorkspace(t *testing.T) {
 	}
 	t.Run("a live one stays as it is", func(t *testing.T) {
 		w := acme()
-		wantErr(t, w.Restore(system(now.Add(1000*time.Hour))), nil)
+		require.NoError(t, w.Restore(system(now.Add(1000*time.Hour))))
 		unchanged(t, w, acme())
 	})
 	t.Run("a live one is none of a person's to restore", func(t *testing.T) {
-		wantErr(t, acme().Restore(person("owner")), identity.ErrWorkspaceNotFound)
+		require.ErrorIs(t, acme().Restore(person("owner")), identity.ErrWorkspaceNotFound)
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var later = now.Add(time.Minute)
@@ -76,9 +78,7 @@ func served(w *account.Workspace, role identity.Role) *account.Workspace {
 // unchanged fails t if w differs from what it was.
 func unchanged(t *testing.T, got, want *account.Workspace) {
 	t.Helper()
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(event.Log{})); d != "" {
-		t.Fatalf("it changed (-was +is):\n%s", d)
-	}
+	require.Equal(t, "it changed (-was +is)", cmp.Diff(want, got, cmp.AllowUnexported(event.Log{})), "")
 }
 
 // noted fails t unless w recorded exactly one event, with these data, in its own trail.
@@ -89,9 +89,7 @@ func noted(t *testing.T, w *account.Workspace, by identity.Actor, kind string, d
 	if e.Workspace != w.ID || e.Key != by.Key || e.Request != by.Request {
 		t.Errorf("event %+v", e)
 	}
-	if d := cmp.Diff(data, e.Data); d != "" {
-		t.Errorf("data (-want +got):\n%s", d)
-	}
+	assert.Equal(t, "data (-want +got)", cmp.Diff(data, e.Data), "")
 }
 
 // everyRole draws a role from none to owner.

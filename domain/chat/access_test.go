@@ -9,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAccess(t *testing.T) {
@@ -35,13 +37,9 @@ func TestAccess(t *testing.T) {
 	} {
 		t.Run(who, func(t *testing.T) {
 			c := sharedTemplate()
-			if got := c.Access(tt.by); got != tt.private {
-				t.Errorf("private: %q, want %q", got, tt.private)
-			}
+			assert.Equal(t, "private", c.Access(tt.by), tt.private)
 			c.Visibility = access.Workspace
-			if got := c.Access(tt.by); got != tt.shared {
-				t.Errorf("visible to the workspace: %q, want %q", got, tt.shared)
-			}
+			assert.Equal(t, "visible to the workspace", c.Access(tt.by), tt.shared)
 		})
 	}
 	t.Run("the workspace's owner acts for an owner who has left, an admin does not", func(t *testing.T) {
@@ -157,7 +155,7 @@ func TestRevisions(t *testing.T) {
 		},
 	} {
 		t.Run(what+" is refused when another revision was meant",
-			func(t *testing.T) { wantErr(t, do(sharedTemplate()), revision.ErrMismatch) })
+			func(t *testing.T) { require.ErrorIs(t, do(sharedTemplate()), revision.ErrMismatch) })
 	}
 }
 
@@ -179,7 +177,7 @@ func TestRestore(t *testing.T) {
 	} {
 		t.Run(who, func(t *testing.T) {
 			c := deleted()
-			wantErr(t, c.Restore(tt.by), tt.want)
+			require.ErrorIs(t, c.Restore(tt.by), tt.want)
 			if c.DeletedAt.IsZero() != (tt.want == nil) {
 				t.Errorf("deleted at %v", c.DeletedAt)
 			}
@@ -190,13 +188,13 @@ func TestRestore(t *testing.T) {
 	}
 	t.Run("a live one stays as it is", func(t *testing.T) {
 		c := sharedTemplate()
-		wantErr(t, c.Restore(owner), nil)
+		require.NoError(t, c.Restore(owner))
 		unchanged(t, c, sharedTemplate())
-		wantErr(t, c.Restore(manager), chat.ErrForbidden)
+		require.ErrorIs(t, c.Restore(manager), chat.ErrForbidden)
 	})
 	t.Run("after 30 days it is gone", func(t *testing.T) {
 		c := deleted()
 		c.DeletedAt = c.DeletedAt.Add(-time.Microsecond)
-		wantErr(t, c.Restore(owner), chat.ErrNotFound)
+		require.ErrorIs(t, c.Restore(owner), chat.ErrNotFound)
 	})
 }

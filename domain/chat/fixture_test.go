@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
@@ -84,9 +85,7 @@ func sharedTemplate() *chat.Template {
 // toSave fails t unless the template has exactly these members for the store to save.
 func toSave(t testing.TB, c *chat.Template, want ...chat.Member) {
 	t.Helper()
-	if d := cmp.Diff(want, c.ChangedMembers); d != "" {
-		t.Errorf("members to save (-want +got):\n%s", d)
-	}
+	assert.Equal(t, "members to save (-want +got)", cmp.Diff(want, c.ChangedMembers), "")
 }
 
 // registry returns a registry with an available, a deprecated and a disabled item of each kind. The
@@ -118,13 +117,6 @@ func handover(t testing.TB, user identity.UserID) chat.Facts {
 	f := facts(t)
 	f.Owner = party(user)
 	return f
-}
-
-func wantErr(t testing.TB, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }
 
 // unchanged fails t unless a and b are the same and nothing was recorded.

@@ -12,13 +12,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAdd(t *testing.T) {
 	t.Run("a manager adds a member of the workspace", func(t *testing.T) {
 		c := sharedTemplate()
 		got, err := c.Add(manager, party("sam"), chat.Grant{User: "sam", Role: access.Manager})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		want := chat.Member{User: "sam", Role: access.Manager, InvitedBy: "max", Revision: 1, CreatedAt: now,
 			UpdatedAt: now}
 		if d := cmp.Diff(want, got); d != "" || c.Revision != 7 {
@@ -56,7 +58,7 @@ func TestAdd(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			c := sharedTemplate()
 			_, err := c.Add(tt.by, party(tt.user), tt.g)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			unchanged(t, c, sharedTemplate())
 		})
 	}
@@ -68,9 +70,9 @@ func TestAdd(t *testing.T) {
 			return p
 		}
 		_, err := c.Add(owner, full("sam"), chat.Grant{User: "sam", Role: access.Viewer})
-		wantErr(t, err, chat.ErrMemberLimit)
+		require.ErrorIs(t, err, chat.ErrMemberLimit)
 		_, err = c.Invite(admin, full("usr"), chat.Grant{Email: "x@example.com", Role: access.Viewer})
-		wantErr(t, err, chat.ErrMemberLimit)
+		require.ErrorIs(t, err, chat.ErrMemberLimit)
 	})
 }
 
@@ -79,12 +81,10 @@ func TestInvite(t *testing.T) {
 	t.Run("an admin of the workspace invites from outside", func(t *testing.T) {
 		c := sharedTemplate()
 		got, err := c.Invite(admin, party("usr"), g)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		want := chat.Member{User: "usr", Email: g.Email, Role: access.Editor, Invited: true, InvitedBy: "ada",
 			Revision: 1, CreatedAt: now, UpdatedAt: now}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
-		}
+		assert.Equal(t, "(-want +got)", cmp.Diff(want, got), "")
 		toSave(t, c, want)
 		recorded(t, c, admin, "chat_member.invited")
 		if text, err := json.Marshal(c.Recorded()[0].Data); err != nil || strings.Contains(string(text), "@") {
@@ -94,7 +94,7 @@ func TestInvite(t *testing.T) {
 	t.Run("again, with another role", func(t *testing.T) {
 		c := sharedTemplate()
 		got, err := c.Invite(boss, party("ina"), chat.Grant{Email: "ina@example.com", Role: access.Viewer})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Role != access.Viewer || got.Revision != 2 || got.InvitedBy != "bob" || !got.Invited {
 			t.Errorf("member %+v", got)
 		}
@@ -109,7 +109,7 @@ func TestInvite(t *testing.T) {
 		t.Run(who+" does not", func(t *testing.T) {
 			c := sharedTemplate()
 			_, err := c.Invite(tt.by, party("usr"), g)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			unchanged(t, c, sharedTemplate())
 		})
 	}
@@ -162,7 +162,7 @@ func TestAccept(t *testing.T) {
 func TestChangeMember(t *testing.T) {
 	c := sharedTemplate()
 	got, err := c.ChangeMember(manager, revision.Match{1}, party("eve"), access.Manager)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got.Role != access.Manager || got.Revision != 2 {
 		t.Errorf("member %+v", got)
 	}
@@ -170,15 +170,15 @@ func TestChangeMember(t *testing.T) {
 	recorded(t, c, manager, "chat_member.updated")
 	same := sharedTemplate()
 	got, err = same.ChangeMember(manager, nil, party("eve"), access.Editor)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if got.Revision != 1 {
 		t.Errorf("member %+v", got)
 	}
 	unchanged(t, same, sharedTemplate())
 	_, err = same.ChangeMember(manager, nil, party("ann"), access.Viewer)
-	wantErr(t, err, chat.ErrOwnerStays)
+	require.ErrorIs(t, err, chat.ErrOwnerStays)
 	_, err = same.ChangeMember(manager, nil, party("sam"), access.Viewer)
-	wantErr(t, err, chat.ErrMemberNotFound)
+	require.ErrorIs(t, err, chat.ErrMemberNotFound)
 }
 
 func TestRemove(t *testing.T) {
@@ -204,14 +204,12 @@ func TestRemove(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			c := sharedTemplate()
 			got, err := c.Remove(tt.by, nil, party(tt.user))
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				unchanged(t, c, sharedTemplate())
 				return
 			}
-			if got != members()[tt.user] {
-				t.Errorf("removed %+v", got)
-			}
+			assert.Equal(t, "removed", got, members()[tt.user])
 			toSave(t, c, chat.Member{User: tt.user})
 			recorded(t, c, tt.by, "chat_member.removed")
 		})
@@ -221,12 +219,12 @@ func TestRemove(t *testing.T) {
 func TestWorkflows(t *testing.T) {
 	c := sharedTemplate()
 	w, attached, err := c.Attach(editor, "workflow", registry(t))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if !attached || w != (chat.Workflow{ID: "workflow", AttachedBy: "eve", AttachedAt: now}) || c.Revision != 8 {
 		t.Errorf("attached %+v, %v, revision %d", w, attached, c.Revision)
 	}
 	again, attached, err := c.Attach(owner, "workflow", &chat.Registry{})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if attached || again != w || len(c.Workflows) != 1 || c.Revision != 8 {
 		t.Errorf("attached again: %+v, %v", again, attached)
 	}
@@ -235,16 +233,16 @@ func TestWorkflows(t *testing.T) {
 	for id, want := range map[string]error{"old-workflow": nil, "off-workflow": chat.ErrUnknownWorkflow,
 		"agent": chat.ErrUnknownWorkflow, "": chat.ErrUnknownWorkflow} {
 		_, _, err := sharedTemplate().Attach(editor, id, registry(t))
-		wantErr(t, err, want)
+		require.ErrorIs(t, err, want)
 	}
 	c.Workflows = repeated(chat.MaxWorkflows, func(int) chat.Workflow { return chat.Workflow{ID: "another"} })
 	_, _, err = c.Attach(editor, "workflow", registry(t))
-	wantErr(t, err, chat.ErrWorkflowLimit)
+	require.ErrorIs(t, err, chat.ErrWorkflowLimit)
 
 	c = sharedTemplate()
-	wantErr(t, c.Detach(editor, nil, "workflow"), chat.ErrWorkflowNotAttached)
+	require.ErrorIs(t, c.Detach(editor, nil, "workflow"), chat.ErrWorkflowNotAttached)
 	c.Workflows = []chat.Workflow{{ID: "a"}, {ID: "workflow"}, {ID: "b"}}
-	wantErr(t, c.Detach(editor, revision.Match{7}, "workflow"), nil)
+	require.NoError(t, c.Detach(editor, revision.Match{7}, "workflow"))
 	if len(c.Workflows) != 2 || c.Workflows[1].ID != "b" || c.Revision != 8 {
 		t.Errorf("workflows %+v", c.Workflows)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func parties(grants []chat.Grant) []chat.Party {
@@ -27,7 +28,7 @@ func TestChangeMembers(t *testing.T) {
 		grants := []chat.Grant{{User: "sam", Role: access.Editor}, {User: "eve", Role: access.Viewer}, {User: "max"},
 			{User: "ina"}, {User: "vic", Role: access.Viewer}, {User: "usr"}}
 		got, err := c.ChangeMembers(manager, parties(grants), grants)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		var actions []chat.MemberAction
 		for _, m := range got {
 			actions = append(actions, m.Action)
@@ -70,7 +71,7 @@ func TestChangeMembers(t *testing.T) {
 			return err
 		}
 		add, remove := chat.Grant{User: "sam", Role: access.Viewer}, chat.Grant{User: "eve"}
-		wantErr(t, full([]chat.Grant{add, remove}), nil)
+		require.NoError(t, full([]chat.Grant{add, remove}))
 		if err := full([]chat.Grant{add}); err == nil {
 			t.Error("a member beyond the limit is added")
 		}
@@ -84,14 +85,14 @@ func TestChangeMembers(t *testing.T) {
 			c := sharedTemplate()
 			grants := []chat.Grant{{User: "vic"}}
 			_, err := c.ChangeMembers(tt.by, parties(grants), grants)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			unchanged(t, c, sharedTemplate())
 		})
 	}
 }
 
 func TestCheckGrants(t *testing.T) {
-	wantErr(t, chat.CheckGrants([]chat.Grant{{User: "sam"}, {Email: "sam@example.com"}}), nil)
+	require.NoError(t, chat.CheckGrants([]chat.Grant{{User: "sam"}, {Email: "sam@example.com"}}))
 	err := chat.CheckGrants([]chat.Grant{{User: "sam"}, {}, {User: "sam", Email: "sam@example.com"}})
 	f, _ := errors.AsType[*fault.Error](err)
 	if f == nil || len(f.Fields) != 2 || !strings.HasPrefix(f.Fields[0].Pointer, "/changes/1") {

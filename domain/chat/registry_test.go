@@ -9,6 +9,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNewRegistry(t *testing.T) {
@@ -133,23 +135,19 @@ func TestChoices(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			tt.c.Name = "Support"
 			_, err := chat.New(owner, chat.Draft{Content: tt.c}, facts(t))
-			wantErr(t, err, tt.err)
+			require.ErrorIs(t, err, tt.err)
 			got := faulty(t, err)
 			slices.Sort(got)
 			slices.Sort(tt.want)
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("wrong are %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "wrong are", got, tt.want)
 		})
 	}
 	t.Run("a prompt that the caller cannot see", func(t *testing.T) {
 		_, err := chat.New(owner, chat.Draft{
 			Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v1"}}},
 			chat.Facts{Registry: registry(t)})
-		wantErr(t, err, chat.ErrPromptUnavailable)
-		if got := faulty(t, err); !slices.Equal(got, []string{"/prompt prompt_unavailable"}) {
-			t.Errorf("wrong are %q", got)
-		}
+		require.ErrorIs(t, err, chat.ErrPromptUnavailable)
+		assert.EqualSlice(t, "wrong are", faulty(t, err), []string{"/prompt prompt_unavailable"})
 	})
 }
 
@@ -180,7 +178,7 @@ func TestNoAnswerQuotesAConfiguration(t *testing.T) {
 			_, err := chat.New(owner, chat.Draft{
 				Content: chat.Content{Name: "Support",
 					Tools: []chat.Selected{{ID: "t", Config: json.RawMessage(config)}}}}, chat.Facts{Registry: r})
-			wantErr(t, err, chat.ErrInvalidConfig)
+			require.ErrorIs(t, err, chat.ErrInvalidConfig)
 			f, _ := errors.AsType[*fault.Error](err)
 			for _, field := range f.Fields {
 				if strings.Contains(field.Detail, value) || !strings.HasPrefix(field.Pointer, "/tools/0/config/v") ||

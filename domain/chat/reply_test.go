@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -64,13 +65,9 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 		made, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}}, usable)
 		require.NoError(t, err)
 		facts := chat.Facts{Registry: registry(t)}
-		if err := made.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, made.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts))
 		other := chat.Reply{Kind: chat.HTTPReply, Connection: "con_2"}
-		if err := made.Change(by, nil, chat.Changes{Reply: &other}, facts); !errors.Is(err, chat.ErrReplyConnection) {
-			t.Errorf("another one: %v", err)
-		}
+		assert.ErrorIs(t, made.Change(by, nil, chat.Changes{Reply: &other}, facts), chat.ErrReplyConnection)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,12 +13,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNew(t *testing.T) {
 	t.Run("a member makes a private draft of their own", func(t *testing.T) {
 		c, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "Support"}}, facts(t))
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !id.Valid(chat.Prefix, string(c.ID)) || c.Owner != "ann" || c.Status != chat.StatusDraft ||
 			c.Visibility != access.Private || c.Revision != 1 || c.CreatedBy != "ann" || c.CreatedAt != now ||
 			c.UpdatedAt != now || c.Access(owner) != access.Owner {
@@ -31,7 +32,7 @@ func TestNew(t *testing.T) {
 		"a key for viewing": capped, "nobody": nobody} {
 		t.Run(who+" makes none", func(t *testing.T) {
 			c, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "Support"}}, facts(t))
-			wantErr(t, err, identity.ErrForbidden)
+			require.ErrorIs(t, err, identity.ErrForbidden)
 			if c != nil {
 				t.Error("there is one")
 			}
@@ -122,9 +123,7 @@ func TestFields(t *testing.T) {
 			d := chat.Draft{Content: good}
 			tt.change(&d)
 			_, err := chat.New(owner, d, facts(t))
-			if got := faulty(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("wrong are %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "wrong are", faulty(t, err), tt.want)
 		})
 	}
 }
@@ -133,7 +132,7 @@ func TestChange(t *testing.T) {
 	c := sharedTemplate()
 	by := with(manager, func(a *identity.Actor) { a.At = now.Add(1) })
 	published, metadata := chat.StatusPublished, json.RawMessage(`{"a":1}`)
-	wantErr(t, c.Change(by, nil, chat.Changes{
+	require.ErrorIs(t, c.Change(by, nil, chat.Changes{
 		Name: new("Help"), Description: new("d"), AvatarURL: new("https://example.com/"), Instructions: new(""),
 		Prompt:       &chat.Prompt{Template: "ptpl", Ref: "live"},
 		Agents:       &[]chat.Selected{{ID: "agent"}},
@@ -169,7 +168,7 @@ func TestChange(t *testing.T) {
 	t.Run("the same again changes nothing", func(t *testing.T) {
 		again := *c
 		again.Log = event.Log{}
-		wantErr(t, again.Change(by, nil, chat.Changes{
+		require.ErrorIs(t, again.Change(by, nil, chat.Changes{
 			Name: new("Help"), Prompt: &chat.Prompt{Template: "ptpl", Ref: "live"},
 			Agents: &[]chat.Selected{{ID: "agent"}}, Capabilities: &[]string{"capability"},
 			Model:  func(m *prompt.ModelConfig) *prompt.ModelConfig { return &prompt.ModelConfig{Provider: "p"} },
@@ -180,10 +179,8 @@ func TestChange(t *testing.T) {
 		}
 	})
 	t.Run("a prompt can be taken away", func(t *testing.T) {
-		wantErr(t, c.Change(by, nil, chat.Changes{Prompt: &chat.Prompt{}}, chat.Facts{Registry: registry(t)}), nil)
-		if c.Prompt != (chat.Prompt{}) {
-			t.Errorf("prompt = %+v", c.Prompt)
-		}
+		require.NoError(t, c.Change(by, nil, chat.Changes{Prompt: &chat.Prompt{}}, chat.Facts{Registry: registry(t)}))
+		assert.Equal(t, "prompt", c.Prompt, (chat.Prompt{}))
 	})
 }
 
@@ -196,16 +193,18 @@ func TestChangeLeavesAloneWhatTheRegistryLost(t *testing.T) {
 		return c
 	}
 	none := chat.Facts{Registry: registry(t)}
-	wantErr(t, stale().Change(editor, nil,
+	require.ErrorIs(t, stale().Change(editor, nil,
 		chat.Changes{Greeting: new("x"), Prompt: &chat.Prompt{Template: "ptpl", Ref: "v9"}}, none), nil)
-	wantErr(t, stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "agent"}, {ID: "gone"}},
+	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "agent"}, {ID: "gone"}},
 		Tools: &[]chat.Selected{{ID: "off-tool"}}, Capabilities: &[]string{"gone"}}, none), nil)
-	wantErr(t, stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "gone"}, {ID: "other"}}}, none),
+	require.ErrorIs(t,
+		stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "gone"}, {ID: "other"}}}, none),
 		chat.ErrUnknownItem)
-	wantErr(t, stale().Change(editor, nil, chat.Changes{Capabilities: &[]string{"other"}}, none), chat.ErrUnknownItem)
-	wantErr(t, stale().Change(editor, nil,
+	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Capabilities: &[]string{"other"}}, none),
+		chat.ErrUnknownItem)
+	require.ErrorIs(t, stale().Change(editor, nil,
 		chat.Changes{Agents: &[]chat.Selected{{ID: "gone", Config: json.RawMessage(`{}`)}}}, none), chat.ErrUnknownItem)
-	wantErr(t, stale().Change(editor, nil, chat.Changes{Prompt: &chat.Prompt{Template: "ptpl", Ref: "v8"}}, none),
+	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Prompt: &chat.Prompt{Template: "ptpl", Ref: "v8"}}, none),
 		chat.ErrPromptUnavailable)
 }
 
@@ -213,7 +212,7 @@ func TestTransfer(t *testing.T) {
 	user := identity.UserID("eve")
 	t.Run("the old owner goes on as a manager, the new one needs no membership", func(t *testing.T) {
 		c := sharedTemplate()
-		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: &user}, handover(t, user)), nil)
+		require.NoError(t, c.Change(owner, nil, chat.Changes{Owner: &user}, handover(t, user)))
 		if c.Owner != user || c.Access(owner) != access.Manager || c.Revision != 8 {
 			t.Errorf("owner %s, the old one is %s, revision %d", c.Owner, c.Access(owner), c.Revision)
 		}
@@ -224,20 +223,20 @@ func TestTransfer(t *testing.T) {
 	t.Run("of an owner who has left by the workspace's owner", func(t *testing.T) {
 		c := sharedTemplate()
 		c.OwnerLeft = true
-		wantErr(t, c.Change(boss, nil, chat.Changes{Owner: &user}, handover(t, user)), nil)
+		require.NoError(t, c.Change(boss, nil, chat.Changes{Owner: &user}, handover(t, user)))
 		if c.Owner != user || c.OwnerLeft {
 			t.Errorf("owner %s, left %v", c.Owner, c.OwnerLeft)
 		}
 		toSave(t, c, chat.Member{User: "eve"})
 	})
 	t.Run("to a user outside the workspace", func(t *testing.T) {
-		wantErr(t, sharedTemplate().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t,
+		require.ErrorIs(t, sharedTemplate().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t,
 			"usr")),
 			chat.ErrUserNotInWorkspace)
 	})
 	t.Run("to oneself changes nothing", func(t *testing.T) {
 		c := sharedTemplate()
-		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: new(identity.UserID("ann"))}, handover(t, "ann")), nil)
+		require.NoError(t, c.Change(owner, nil, chat.Changes{Owner: new(identity.UserID("ann"))}, handover(t, "ann")))
 		unchanged(t, c, sharedTemplate())
 	})
 }

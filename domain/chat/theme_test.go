@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestThemes(t *testing.T) {
 	good := chat.Theme{Scheme: "auto", Light: chat.Palette{Primary: "#0B6e4f"}, Dark: chat.Palette{Text: "#ffffff"},
 		Radius: new(0), Font: `"Inter", system-ui`, Position: "left", AvatarURL: "https://cdn.example/a.png"}
 	c := sharedTemplate()
-	wantErr(t, c.Change(editor, nil, chat.Changes{Theme: &good}, facts(t)), nil)
+	require.NoError(t, c.Change(editor, nil, chat.Changes{Theme: &good}, facts(t)))
 	if !c.Theme.Same(good) || c.Revision != 8 {
 		t.Errorf("theme %+v", c.Theme)
 	}

@@ -11,13 +11,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // published returns a template whose greeting was changed since it was published.
 func published(t *testing.T) *chat.Template {
 	t.Helper()
 	c := sharedTemplate()
-	wantErr(t, c.Publish(manager, nil, chat.Release{}), nil)
+	require.NoError(t, c.Publish(manager, nil, chat.Release{}))
 	first := c.Published
 	c = sharedTemplate()
 	c.Published, c.Versions, c.Status, c.Greeting = first, 1, chat.StatusPublished, "Hi"
@@ -30,7 +32,7 @@ func TestPublishingTheDraftMakesAVersion(t *testing.T) {
 	if c.Served().Greeting != "" || !c.HasChanges() {
 		t.Fatal("the draft is served before it is published")
 	}
-	wantErr(t, c.Publish(manager, revision.Match{7}, chat.Release{Expected: &before.ID, Reason: "Friendlier"}), nil)
+	require.NoError(t, c.Publish(manager, revision.Match{7}, chat.Release{Expected: &before.ID, Reason: "Friendlier"}))
 	v, p := c.NewVersion, c.Publication
 	if v == nil || v.Number != 2 || v.Greeting != "Hi" || v.CreatedBy != "max" || c.Versions != 2 || c.HasChanges() ||
 		c.Served().Greeting != "Hi" {
@@ -42,16 +44,14 @@ func TestPublishingTheDraftMakesAVersion(t *testing.T) {
 		t.Errorf("publication %+v", p)
 	}
 	recorded(t, c, manager, "chat_template.published")
-	if c.Revision != 8 {
-		t.Errorf("revision %d", c.Revision)
-	}
+	assert.Equal(t, "revision", c.Revision, 8)
 }
 
 func TestPublishingWhatIsPublishedChangesNothing(t *testing.T) {
 	c := published(t)
 	c.Greeting = ""
-	wantErr(t, c.Publish(manager, nil, chat.Release{}), nil)
-	wantErr(t, c.Publish(manager, nil, chat.Release{Version: c.Published}), nil)
+	require.NoError(t, c.Publish(manager, nil, chat.Release{}))
+	require.NoError(t, c.Publish(manager, nil, chat.Release{Version: c.Published}))
 	if c.NewVersion != nil || c.Publication != nil || len(c.Recorded()) > 0 || c.Revision != 7 {
 		t.Errorf("saves %+v, %+v", c.NewVersion, c.Publication)
 	}
@@ -60,8 +60,8 @@ func TestPublishingWhatIsPublishedChangesNothing(t *testing.T) {
 func TestRollingBackKeepsTheDraft(t *testing.T) {
 	c := published(t)
 	first := c.Published
-	wantErr(t, c.Publish(owner, nil, chat.Release{}), nil)
-	wantErr(t, c.Publish(owner, nil, chat.Release{Version: first}), nil)
+	require.NoError(t, c.Publish(owner, nil, chat.Release{}))
+	require.NoError(t, c.Publish(owner, nil, chat.Release{Version: first}))
 	if c.Published != first || c.Greeting != "Hi" || c.Served().Greeting != "" || c.Versions != 2 ||
 		c.Publication.FromNumber != 2 {
 		t.Errorf("published %+v", c.Published)
@@ -90,7 +90,7 @@ func TestPublicationsAreRefused(t *testing.T) {
 			if tt.change != nil {
 				tt.change(c)
 			}
-			wantErr(t, c.Publish(manager, nil, tt.release), tt.want)
+			require.ErrorIs(t, c.Publish(manager, nil, tt.release), tt.want)
 			if c.NewVersion != nil || c.Publication != nil {
 				t.Error("something is saved")
 			}
@@ -109,31 +109,31 @@ func TestPublicationsAreRefused(t *testing.T) {
 		"an editor":  {func() error { return published(t).Publish(editor, nil, chat.Release{}) }, chat.ErrForbidden},
 		"a stranger": {func() error { return published(t).Publish(stranger, nil, chat.Release{}) }, chat.ErrNotFound},
 	} {
-		t.Run("of "+who, func(t *testing.T) { wantErr(t, by.by(), by.want) })
+		t.Run("of "+who, func(t *testing.T) { require.ErrorIs(t, by.by(), by.want) })
 	}
 }
 
 func TestTheStatusPublishedPublishesTheDraft(t *testing.T) {
 	status := chat.StatusPublished
 	c := sharedTemplate()
-	wantErr(t, c.Change(manager, nil, chat.Changes{Status: &status}, facts(t)), nil)
+	require.NoError(t, c.Change(manager, nil, chat.Changes{Status: &status}, facts(t)))
 	if c.NewVersion == nil || c.Published != c.NewVersion || c.Publication == nil || c.Revision != 8 {
 		t.Errorf("version %+v", c.NewVersion)
 	}
 	recorded(t, c, manager, "chat_template.updated", "chat_template.published")
 	c = published(t)
 	c.Status = chat.StatusDisabled
-	wantErr(t, c.Change(manager, nil, chat.Changes{Status: &status}, facts(t)), nil)
+	require.NoError(t, c.Change(manager, nil, chat.Changes{Status: &status}, facts(t)))
 	if c.NewVersion == nil || c.NewVersion.Number != 2 {
 		t.Error("the draft is not published when the chat is enabled again")
 	}
 	c = published(t)
-	wantErr(t, c.Change(editor, nil, chat.Changes{Description: new("x")}, facts(t)), nil)
+	require.NoError(t, c.Change(editor, nil, chat.Changes{Description: new("x")}, facts(t)))
 	if c.NewVersion != nil || c.Served().Description != "" {
 		t.Error("a change of a published chat is published by itself")
 	}
 	made, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "n"}, Status: status}, facts(t))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if made.NewVersion == nil || made.Versions != 1 || made.Revision != 1 {
 		t.Errorf("a chat that is created as published has the version %+v", made.NewVersion)
 	}
@@ -146,9 +146,7 @@ func TestDifferences(t *testing.T) {
 		Metadata: json.RawMessage(`{"k":1}`), Reply: chat.Reply{Kind: chat.HTTPReply}, Theme: chat.Theme{Font: "l"}}
 	want := []string{"name", "description", "avatar_url", "instructions", "prompt", "agents", "tools", "capabilities",
 		"model_config", "greeting", "conversation_starters", "metadata", "reply", "theme"}
-	if got := (chat.Content{}).Differences(full); !slices.Equal(got, want) {
-		t.Errorf("differences %v", got)
-	}
+	assert.EqualSlice(t, "differences", (chat.Content{}).Differences(full), want)
 	same := full
 	same.Agents = []chat.Selected{{ID: "f", Config: json.RawMessage(`{"a":1}`)}}
 	if got := full.Differences(same); len(got) != 0 {
@@ -177,15 +175,15 @@ func TestCopyingAChat(t *testing.T) {
 	c := published(t)
 	c.Tools = []chat.Selected{{ID: "gone"}} // what the registry no longer has is copied all the same
 	made, err := c.Copy(editorWithin, chat.Copying{}, facts(t))
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if made.Name != "Support copy" || made.Owner != "eve" || made.Status != chat.StatusDraft || made.Published != nil ||
 		made.ID == c.ID || made.Instructions != "Be kind." || made.Visibility != access.Private {
 		t.Errorf("the copy: %+v", made)
 	}
 	_, err = c.Copy(viewer, chat.Copying{}, facts(t))
-	wantErr(t, err, chat.ErrForbidden)
+	require.ErrorIs(t, err, chat.ErrForbidden)
 	_, err = c.Copy(stranger, chat.Copying{}, facts(t))
-	wantErr(t, err, chat.ErrNotFound)
+	require.ErrorIs(t, err, chat.ErrNotFound)
 }
 
 // editorWithin is the editor as a member of the workspace, who can create templates.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // table reads rows whose cells are separated by |. A blank cell is empty.
@@ -189,9 +190,7 @@ func TestRowsWithMoreThanTheirCharactersAreNotShown(t *testing.T) {
 		t.Errorf("%d rows above, %d below", len(p.Leading), len(p.Rows))
 	}
 	p = column.Examine(table(append([]string{"Name|Age"}, below...)...), 1)
-	if len(p.Rows) != column.ShownRows+2 {
-		t.Errorf("%d rows below", len(p.Rows))
-	}
+	assert.Equal(t, "rows below", len(p.Rows), column.ShownRows+2)
 	p = column.Examine(table(long, long, long, "a|b", "1|2", "3|4", "5|6"), 4)
 	if len(p.Leading) != 2 || len(p.Rows) != column.ShownRows {
 		t.Errorf("%d rows above, %d below", len(p.Leading), len(p.Rows))

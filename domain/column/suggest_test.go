@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -119,9 +120,7 @@ func TestValuesCorrectWhatNamesSay(t *testing.T) {
 		{"none of several with addresses", "A1::email,B1::email", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := chosen(column.Suggest(contacts, headersOf(tt.headers), nil))["email"]; got != tt.want {
-				t.Errorf("email is %q, want %q", got, tt.want)
-			}
+			assert.Equal(t, "email", chosen(column.Suggest(contacts, headersOf(tt.headers), nil))["email"], tt.want)
 		})
 	}
 }

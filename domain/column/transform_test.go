@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestATransformChangesATextInOneOrder(t *testing.T) {
@@ -88,7 +89,5 @@ func TestATransformSaysHowDatesAndNumbersAreWritten(t *testing.T) {
 			}
 		})
 	}
-	if got := (column.Transform{}).Style(shown); got != shown {
-		t.Errorf("without one: %+v", got)
-	}
+	assert.Equal(t, "without one", (column.Transform{}).Style(shown), shown)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -75,13 +76,6 @@ func recorded(c *connection.Connection) string {
 	return strings.Join(kinds, " ")
 }
 
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}
-
 func TestAccess(t *testing.T) {
 	c := made(t)
 	reading := admin
@@ -107,23 +101,19 @@ func TestAccess(t *testing.T) {
 		"a caller without a user is not the maker": {actor("", identity.Member), connection.Use},
 	} {
 		t.Run(who, func(t *testing.T) {
-			if got := c.Access(tt.by); got != tt.want {
-				t.Errorf("Access = %d, want %d", got, tt.want)
-			}
+			assert.Equal(t, "Access", c.Access(tt.by), tt.want)
 		})
 	}
 	t.Run("a connection that the system made is no member's own", func(t *testing.T) {
 		c.CreatedBy = ""
-		if got := c.Access(actor("", identity.Viewer)); got != connection.See {
-			t.Errorf("Access = %d", got)
-		}
+		assert.Equal(t, "Access", c.Access(actor("", identity.Viewer)), connection.See)
 	})
 }
 
 func TestNew(t *testing.T) {
 	t.Run("a trial that passed becomes an active connection", func(t *testing.T) {
 		got, err := connection.New(maker, trial(t, 0, true, ""), connection.MaxLive-1)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if got.Status != connection.Active || got.Name != "PostgreSQL db.example.com shop" || got.Fingerprint != "f1" ||
 			string(got.Sealed) != "sealed" ||
 			got.CredentialRevision != 1 || got.Revision != 1 || got.LastVerifiedAt != start.Add(time.Minute) ||
@@ -141,7 +131,7 @@ func TestNew(t *testing.T) {
 	})
 	t.Run("one that failed does not", func(t *testing.T) {
 		_, err := connection.New(maker, trial(t, 0, true, connection.AuthFailed), 0)
-		wantErr(t, err, connection.ErrProbeFailed)
+		require.ErrorIs(t, err, connection.ErrProbeFailed)
 		var e *connection.ProbeError
 		if !errors.As(err, &e) || e.Failure.Code != connection.AuthFailed || e.Failure.Hint == "" ||
 			len(e.Checks) != len(connection.Steps()) {
@@ -160,7 +150,7 @@ func TestNew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := connection.New(tt.by, trial(t, 0, true, ""), tt.others)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("a name is kept", func(t *testing.T) {
@@ -173,18 +163,18 @@ func TestNew(t *testing.T) {
 	for name, wrong := range map[string]string{"too long": strings.Repeat("ü", 121), "with a line break": "a\nb",
 		"not UTF-8": "\xff"} {
 		t.Run("a name that is "+name, func(t *testing.T) {
-			wantErr(t, connection.Draft{Name: wrong}.Check(), fault.ErrInvalid)
+			require.ErrorIs(t, connection.Draft{Name: wrong}.Check(), fault.ErrInvalid)
 		})
 	}
 	t.Run("a name of 120 letters is fine", func(t *testing.T) {
-		wantErr(t, connection.Draft{Name: strings.Repeat("ü", 120)}.Check(), nil)
+		require.NoError(t, connection.Draft{Name: strings.Repeat("ü", 120)}.Check())
 	})
 }
 
 func TestVerify(t *testing.T) {
 	revoked := func(t *testing.T) *connection.Connection {
 		c := made(t)
-		wantErr(t, c.Revoke(maker, nil), nil)
+		require.NoError(t, c.Revoke(maker, nil))
 		c.Log = event.Log{}
 		return c
 	}
@@ -242,7 +232,7 @@ func TestVerify(t *testing.T) {
 			c := tt.of(t)
 			before := c.CredentialRevision
 			err := c.Verify(tt.by, trial(t, tt.rev, tt.fresh, tt.code), tt.others)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if c.Status != tt.status || recorded(c) != tt.events {
 				t.Errorf("%s, recorded %q; want %s, %q", c.Status, recorded(c), tt.status, tt.events)
 			}
@@ -308,7 +298,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("a revoked one stays revoked", func(t *testing.T) {
 		c := made(t)
-		wantErr(t, c.Revoke(maker, nil), nil)
+		require.NoError(t, c.Revoke(maker, nil))
 		c.Check(system, trial(t, c.CredentialRevision, false, ""))
 		if c.Status != connection.Revoked {
 			t.Errorf("%+v", c)
@@ -334,7 +324,7 @@ func TestRevoke(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := made(t)
 			err := c.Revoke(tt.by, tt.at)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if ended := c.Status == connection.Revoked; ended != (tt.want == nil) {
 				t.Fatalf("status %s", c.Status)
 			}
@@ -346,8 +336,8 @@ func TestRevoke(t *testing.T) {
 	}
 	t.Run("again changes nothing", func(t *testing.T) {
 		c := made(t)
-		wantErr(t, c.Revoke(maker, nil), nil)
-		wantErr(t, c.Revoke(admin, nil), nil)
+		require.NoError(t, c.Revoke(maker, nil))
+		require.NoError(t, c.Revoke(admin, nil))
 		if c.Revision != 2 || recorded(c) != "revoked" {
 			t.Errorf("%+v", c)
 		}
@@ -355,7 +345,7 @@ func TestRevoke(t *testing.T) {
 	t.Run("a failure is over with it", func(t *testing.T) {
 		c := made(t)
 		c.Check(system, trial(t, 1, false, connection.AuthFailed))
-		wantErr(t, c.Revoke(maker, nil), nil)
+		require.NoError(t, c.Revoke(maker, nil))
 		if c.Failure() != nil {
 			t.Errorf("failure %+v", c.Failure())
 		}
@@ -370,13 +360,9 @@ func TestTheNextCheckIsSoonerWhileAFailureWaitsToBeConfirmed(t *testing.T) {
 		}
 	}
 	c.Check(system, trial(t, 1, false, connection.ConnectTimeout))
-	if got := c.NextCheck(start, 0.5).Sub(start).Round(time.Second); got != 10*time.Minute {
-		t.Errorf("%s", got)
-	}
+	assert.Equal(t, "NextCheck", c.NextCheck(start, 0.5).Sub(start).Round(time.Second), 10*time.Minute)
 	c.Check(system, trial(t, 1, false, connection.AuthFailed))
-	if got := c.NextCheck(start, 0.5).Sub(start).Round(time.Second); got != 6*time.Hour {
-		t.Errorf("once it is failing: %s", got)
-	}
+	assert.Equal(t, "once it is failing", c.NextCheck(start, 0.5).Sub(start).Round(time.Second), 6*time.Hour)
 }
 
 func TestWhatIsSealedIsBoundToItsPlace(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -31,9 +32,7 @@ func TestAConnectionIsRenamedByWhoManagesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := made(t)
 			c.Name = "PostgreSQL db.example.com shop"
-			if err := c.Rename(tt.by, revision.Match{1}, tt.to); !errors.Is(err, tt.wrong) {
-				t.Fatalf("error = %v, want %v", err, tt.wrong)
-			}
+			require.ErrorIs(t, c.Rename(tt.by, revision.Match{1}, tt.to), tt.wrong)
 			got := recorded(c)
 			if got != tt.recorded || (tt.recorded != "" && (c.Name != "The shop" || c.Revision != 2)) {
 				t.Errorf("recorded %q, name %q, revision %d", got, c.Name, c.Revision)
@@ -48,9 +47,7 @@ func TestOnlyARevokedConnectionIsErased(t *testing.T) {
 		t.Fatalf("a live one: %v", err)
 	}
 	require.NoError(t, c.Revoke(maker, revision.Match{1}))
-	if err := c.Erase(peer); !errors.Is(err, connection.ErrForbidden) {
-		t.Errorf("another member: %v", err)
-	}
+	assert.ErrorIs(t, c.Erase(peer), connection.ErrForbidden)
 	for range 2 { // the second time changes nothing
 		require.NoError(t, c.Erase(maker))
 	}
@@ -58,9 +55,7 @@ func TestOnlyARevokedConnectionIsErased(t *testing.T) {
 		c.Revision != 3 {
 		t.Errorf("left: %+v", c)
 	}
-	if got := recorded(c); got != "revoked erased" {
-		t.Errorf("recorded %q", got)
-	}
+	assert.Equal(t, "recorded", recorded(c), "revoked erased")
 	if c.LeadsTo(credential(t, "")) {
 		t.Error("an erased connection is taken to lead to the same server as another")
 	}
@@ -83,9 +78,7 @@ func TestAConnectionWithoutAnOwnerIsConfirmedByAnAdmin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := made(t)
 			c.Ownerless = !tt.owned
-			if err := c.Confirm(tt.by, revision.Match{1}); !errors.Is(err, tt.wrong) {
-				t.Fatalf("error = %v, want %v", err, tt.wrong)
-			}
+			require.ErrorIs(t, c.Confirm(tt.by, revision.Match{1}), tt.wrong)
 			if got := recorded(c); got != tt.recorded || (tt.recorded != "") != (c.Owner == admin.User) {
 				t.Errorf("recorded %q, owner %q", got, c.Owner)
 			}

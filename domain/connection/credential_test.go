@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -104,9 +105,7 @@ func TestParseCredential(t *testing.T) {
 			quoted, err := json.Marshal(text)
 			require.NoError(t, err)
 			c := parse(t, with(`"host":`+string(quoted)))
-			if got := fmt.Sprint(c.Text("host"), " ", c.Port()); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			assert.Equal(t, "Sprint", fmt.Sprint(c.Text("host"), " ", c.Port()), want)
 			plain, err := c.Reveal()
 			require.NoError(t, err)
 			if again := parse(t, string(plain)); again.Text("host") != c.Text("host") || again.Port() != c.Port() {
@@ -190,9 +189,7 @@ func TestSameTarget(t *testing.T) {
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := a.SameTarget(parse(t, tt.other)); got != tt.want {
-				t.Errorf("SameTarget = %v", got)
-			}
+			assert.Equal(t, "SameTarget", a.SameTarget(parse(t, tt.other)), tt.want)
 			if got := (&connection.Connection{Kind: connection.Postgres, Config: a.Config()}).LeadsTo(parse(t,
 				tt.other)); got != tt.want {
 				t.Errorf("LeadsTo = %v", got)

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -77,9 +78,7 @@ func TestFieldsOfAnAWSKey(t *testing.T) {
 func TestARefusedTokenIsAboutTheKey(t *testing.T) {
 	c, err := keyed(connection.Postgres, nil)
 	require.NoError(t, err)
-	if !slices.Equal(c.SecretsSet(), []string{"aws_secret_access_key"}) {
-		t.Errorf("secrets %q", c.SecretsSet())
-	}
+	assert.EqualSlice(t, "secrets", c.SecretsSet(), []string{"aws_secret_access_key"})
 	refused := connection.Trial{Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed),
 		At: time.Unix(1, 0)}
 	failed, ok := errors.AsType[*connection.ProbeError](refused.Failure(c))
@@ -96,9 +95,7 @@ func TestARefusedTokenIsAboutTheKey(t *testing.T) {
 func TestATokenReplacesThePasswordOnlyInACopy(t *testing.T) {
 	c, err := keyed(connection.Postgres, nil)
 	require.NoError(t, err)
-	if got := c.WithPassword(secret.New("token")).Secret(connection.FieldPassword).Reveal(); got != "token" {
-		t.Errorf("password %q", got)
-	}
+	assert.Equal(t, "password", c.WithPassword(secret.New("token")).Secret(connection.FieldPassword).Reveal(), "token")
 	if !c.Secret(connection.FieldPassword).IsZero() {
 		t.Error("the credential itself has the token")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -124,9 +125,7 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 			t.Errorf("%s may pass, and is not to be tried again", code)
 		}
 	}
-	if got := len(connection.Codes()); got != 35 {
-		t.Errorf("%d codes, want 35", got)
-	}
+	assert.Equal(t, "codes", len(connection.Codes()), 35)
 	for code, want := range map[connection.Code][]string{
 		connection.AuthFailed: {"username", "password"}, connection.PortClosed: {"host", "port"},
 		connection.DatabaseNotFound: {"database"},

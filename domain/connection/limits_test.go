@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -66,9 +67,7 @@ func TestAdmit(t *testing.T) {
 				f.RetryAfter != tt.wait) {
 				t.Fatalf("error = %#v, want one that waits %s", err, tt.wait)
 			}
-			if got := [2]int{len(tt.counts.Workspace), len(tt.counts.Target)}; got != tt.left {
-				t.Errorf("remembered %v, want %v", got, tt.left)
-			}
+			assert.Equal(t, "remembered", [2]int{len(tt.counts.Workspace), len(tt.counts.Target)}, tt.left)
 		})
 	}
 	t.Run("as many failures are kept as limit others", func(t *testing.T) {
@@ -123,9 +122,7 @@ func TestTarget(t *testing.T) {
 		"a file":                                {parse(connection.SQLite, `{"file": "demo.db"}`), "org", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := one.Target("org") == tt.other.Target(identity.OrgID(tt.org)); got != tt.same {
-				t.Errorf("the same target: %v", got)
-			}
+			assert.Equal(t, "the same target", one.Target("org") == tt.other.Target(identity.OrgID(tt.org)), tt.same)
 		})
 	}
 	if c := made(t); c.Target() != one.Target("org") {
@@ -156,9 +153,7 @@ func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 	}
 	refused(0, time.Second)
 	refused(500*time.Millisecond, 500*time.Millisecond) // a refused call does not count
-	if err := admit(time.Second); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, admit(time.Second))
 	refused(time.Second, time.Second)
 	for i := range 42 {
 		if err := admit(2 * time.Minute); err != nil {

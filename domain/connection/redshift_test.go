@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -45,9 +46,7 @@ func TestAPasswordOfRedshiftIsForTheDatabaseThatHostOrFieldsName(t *testing.T) {
 			maps.Copy(changes, tt.changes)
 			c, err := keyed(connection.Redshift, changes)
 			require.NoError(t, err)
-			if got := c.RedshiftDatabase(); got != tt.want {
-				t.Errorf("got %+v, want %+v", got, tt.want)
-			}
+			assert.Equal(t, "RedshiftDatabase", c.RedshiftDatabase(), tt.want)
 			if _, host := c.RedshiftDatabase().API(); host != tt.api {
 				t.Errorf("the host of the API is %s, want %s", host, tt.api)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -58,9 +59,7 @@ func TestFieldsOfATunnel(t *testing.T) {
 	}
 	t.Run("kinds without servers of their own have none", func(t *testing.T) {
 		_, err := connection.ParseCredential(connection.SQLite, []byte(`{"file": "a.db", "ssh_host": "b"}`))
-		if !errors.Is(err, fault.ErrInvalid) {
-			t.Errorf("error %v", err)
-		}
+		assert.ErrorIs(t, err, fault.ErrInvalid)
 	})
 }
 

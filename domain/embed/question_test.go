@@ -1,11 +1,11 @@
 package embed_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/embed"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAQuestionIsBounded(t *testing.T) {
@@ -24,9 +24,7 @@ func TestAQuestionIsBounded(t *testing.T) {
 			[]string{"/history/1/text too_long", "/history/1/answer too_long"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := wrongFields(t, tt.question.Check()); !slices.Equal(got, tt.want) {
-				t.Errorf("%q", got)
-			}
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, tt.question.Check()), tt.want)
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -112,9 +113,7 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := embed.NewToken(embeddable(), embedder(), 0, tt.change)
-			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("made: %v, want %v", got, tt.want)
-			}
+			assert.EqualSlice(t, "made", wrongFields(t, err), tt.want)
 			token, _ := newEmbedToken(t, settings("before", "https://before.example"))
 			before := token.Settings
 			err = embed.Change(embeddable(), embedder(), nil, token, tt.change)
@@ -229,9 +228,7 @@ func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 	if err := embed.Delete(embeddable(), embedder(), nil, token); err != nil || !token.Deleted {
 		t.Error(err)
 	}
-	if token.Revision != 4 {
-		t.Errorf("revision %d", token.Revision)
-	}
+	assert.Equal(t, "revision", token.Revision, 4)
 	var kinds []string
 	for _, e := range token.Recorded() {
 		kinds = append(kinds, e.Type)
@@ -259,9 +256,7 @@ func TestChangesOfAnEmbedTokenAreRecordedWithoutSecrets(t *testing.T) {
 func TestANameOfATokenThatIsStoredRefusesNoOtherChange(t *testing.T) {
 	name := "invoice\u202efdp.exe"
 	token, _ := newEmbedToken(t, settings("A\u0308rger", "https://a.example"))
-	if token.Name != "Ärger" {
-		t.Errorf("name = %q", token.Name)
-	}
+	assert.Equal(t, "name", token.Name, "Ärger")
 	token.Name = name
 	require.NoError(t, embed.Change(embeddable(), embedder(), nil, token,
 		embed.Changes{Name: &name, Enabled: new(false)}))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestOnlyTheSecretVouchesForAVisitorUntilItsEnd(t *testing.T) {
@@ -14,9 +15,7 @@ func TestOnlyTheSecretVouchesForAVisitorUntilItsEnd(t *testing.T) {
 	// openssl dgst -sha256 -hmac atv_key, of 1800000060.customer-42
 	const known = "1800000060.97f2b26372ad5d5c2952491d4cf39699119fd2591d978ce07a44cb2bc502dc1d"
 	signed := embed.SignVisitor(key, "customer-42", now.Add(time.Minute))
-	if signed != known {
-		t.Errorf("the signature is %s, want %s", signed, known)
-	}
+	assert.Equal(t, "the signature", signed, known)
 	digits := strings.TrimPrefix(signed, "1800000060.")
 	for name, tt := range map[string]struct {
 		key                string

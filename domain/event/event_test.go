@@ -1,7 +1,6 @@
 package event_test
 
 import (
-	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestRecord(t *testing.T) {
@@ -39,9 +39,7 @@ func TestMayRead(t *testing.T) {
 		identity.Member: identity.ErrForbidden, identity.Admin: nil, identity.Owner: nil,
 	} {
 		t.Run("a "+role.String(), func(t *testing.T) {
-			if err := event.MayRead(identity.Actor{Role: role, Operator: true}); !errors.Is(err, want) {
-				t.Errorf("MayRead = %v, want %v", err, want)
-			}
+			assert.ErrorIs(t, event.MayRead(identity.Actor{Role: role, Operator: true}), want)
 		})
 	}
 }

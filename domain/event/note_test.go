@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var ann = identity.Actor{
@@ -59,9 +60,7 @@ func TestRefusedNamesTheCodesThatMatter(t *testing.T) {
 	}
 	n := event.Refused(ann, "createAPIKey", false, identity.ErrRoleCeiling)
 	events := n.Events()
-	if len(events) != 1 {
-		t.Fatalf("%d events", len(events))
-	}
+	require.Equal(t, "events", len(events), 1)
 	want := event.Event{
 		ID: events[0].ID, Org: "org", Workspace: "acme", Type: "access.refused", Actor: "ann", Key: "key",
 		Subject: "ann",

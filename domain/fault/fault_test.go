@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestJoin(t *testing.T) {
@@ -56,9 +57,7 @@ func TestError(t *testing.T) {
 		}
 	})
 	t.Run("its text is its detail", func(t *testing.T) {
-		if gone.Error() != "It is gone." {
-			t.Errorf("Error = %q", gone.Error())
-		}
+		assert.Equal(t, "Error", gone.Error(), "It is gone.")
 	})
 	t.Run("the zero kind is no foreseen failure", func(t *testing.T) {
 		if fault.Malformed == 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestFields(t *testing.T) {
@@ -22,9 +23,7 @@ func TestFields(t *testing.T) {
 	for range 1000 {
 		errs.Add("/x", "too_long", "Too long.")
 	}
-	if len(errs) != 500 {
-		t.Errorf("%d fields, want 500", len(errs))
-	}
+	assert.Equal(t, "fields", len(errs), 500)
 	f, ok := errors.AsType[*fault.Error](fault.InField("/a", "required", "Give it."))
 	if want := (fault.Field{Pointer: "/a", Code: "required", Detail: "Give it."}); !ok || len(f.Fields) != 1 ||
 		f.Fields[0] != want {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestParseRole(t *testing.T) {
@@ -36,9 +37,7 @@ func TestReadOnly(t *testing.T) {
 		identity.Owner: false,
 	} {
 		t.Run("a credential for a "+ceiling.String(), func(t *testing.T) {
-			if got := (identity.Actor{Role: identity.Owner, Ceiling: ceiling}).ReadOnly(); got != want {
-				t.Errorf("ReadOnly = %v", got)
-			}
+			assert.Equal(t, "ReadOnly", (identity.Actor{Role: identity.Owner, Ceiling: ceiling}).ReadOnly(), want)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func networks(t *testing.T, texts ...string) identity.Networks {
@@ -24,9 +25,7 @@ func TestNetworksContain(t *testing.T) {
 		"": false, "unix": false, "203.0.113.9:443": false,
 	} {
 		t.Run(address, func(t *testing.T) {
-			if got := office.Contain(address); got != want {
-				t.Errorf("Contain = %v", got)
-			}
+			assert.Equal(t, "Contain", office.Contain(address), want)
 			by := identity.Actor{Networks: office, Request: identity.Request{Address: address}}
 			if err := by.CheckAddress(); want != (err == nil) ||
 				(!want && !errors.Is(err, identity.ErrAddressNotAllowed)) {
@@ -70,9 +69,7 @@ func TestNetworksCover(t *testing.T) {
 		"networks of both cover networks of both": {[]string{"::/0", "0.0.0.0/0"}, []string{"::1", "127.0.0.1"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := networks(t, tt.has...).Cover(networks(t, tt.other...)); got != tt.want {
-				t.Errorf("Cover = %v", got)
-			}
+			assert.Equal(t, "Cover", networks(t, tt.has...).Cover(networks(t, tt.other...)), tt.want)
 		})
 	}
 }

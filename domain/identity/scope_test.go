@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func scopes(t *testing.T, names ...string) identity.Scopes {
@@ -40,9 +41,7 @@ func TestScopesAllow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scopes(t, tt.has...)
-			if got := s.Allow(tt.need); got != tt.want {
-				t.Errorf("Allow = %v", got)
-			}
+			assert.Equal(t, "Allow", s.Allow(tt.need), tt.want)
 			err := identity.Actor{Scopes: s}.RequireScope(tt.need)
 			if tt.want != (err == nil) || (!tt.want && !errors.Is(err, identity.ErrScopeRequired)) {
 				t.Errorf("RequireScope = %v", err)
@@ -67,17 +66,13 @@ func TestScopesCover(t *testing.T) {
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := scopes(t, tt.has...).Cover(scopes(t, tt.other...)); got != tt.want {
-				t.Errorf("Cover = %v", got)
-			}
+			assert.Equal(t, "Cover", scopes(t, tt.has...).Cover(scopes(t, tt.other...)), tt.want)
 		})
 	}
 }
 
 func TestNewScopes(t *testing.T) {
-	if got := scopes(t, "prompts:read", "events:read", "prompts:read"); got != "events:read prompts:read" {
-		t.Errorf("they are %q", got)
-	}
+	assert.Equal(t, "scopes", scopes(t, "prompts:read", "events:read", "prompts:read"), "events:read prompts:read")
 	for _, wrong := range []string{"", "any", "prompts", "prompts:delete", "prompts:read events:read"} {
 		if s, ok := identity.NewScopes([]string{wrong}); ok || s != "" {
 			t.Errorf("%q is a scope", wrong)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAFailedJobWaitsTwiceAsLongEachTimeUntilItsAttemptsEnd(t *testing.T) {
@@ -28,9 +29,7 @@ func TestAFailedJobWaitsTwiceAsLongEachTimeUntilItsAttemptsEnd(t *testing.T) {
 			got := p.Failure(job.Job{Failures: tt.failures}, "code", now, tt.chance)
 			want := job.Outcome{State: job.Queued, At: now, Due: now.Add(tt.wait), Failures: tt.failures + 1,
 				Failure: "code"}
-			if got != want {
-				t.Errorf("Failure = %+v, want %+v", got, want)
-			}
+			assert.Equal(t, "Failure", got, want)
 		})
 	}
 	for _, failures := range []int{99, 100} {
@@ -82,9 +81,7 @@ func TestAPostponedErrorIsStillTheOneItWas(t *testing.T) {
 func TestAPostponedJobIsDueWithinSecondsAndNoFailureIsCounted(t *testing.T) {
 	for chance, wait := range map[float64]time.Duration{0: 2 * time.Second, 0.5: 3 * time.Second, 1: 4 * time.Second} {
 		want := job.Outcome{State: job.Queued, At: now, Due: now.Add(wait), Failures: 2, Failure: job.Busy}
-		if got := (job.Job{Failures: 2}).Postponement(now, chance); got != want {
-			t.Errorf("Postponement = %+v, want %+v", got, want)
-		}
+		assert.Equal(t, "Postponement", (job.Job{Failures: 2}).Postponement(now, chance), want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/mustache"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -103,9 +104,7 @@ func TestAPartialIsCheckedAndKeepsHowItIsWritten(t *testing.T) {
 		{Body: "a/b@c", Alone: true, Indent: "  ", LineBreak: "\n", In: mustache.Usual},
 		{Body: "d", In: mustache.Usual},
 	}
-	if !slices.Equal(partials, want) {
-		t.Errorf("got %+v, want %+v", partials, want)
-	}
+	assert.EqualSlice(t, "partials", partials, want)
 	var wrong *mustache.SyntaxError
 	if _, err := mustache.Parse("\n{{> x}}", noPartials); !errors.As(err, &wrong) || wrong.Line != 2 {
 		t.Errorf("a refused partial: %v", err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/naming"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestNames(t *testing.T) {
@@ -43,9 +44,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("Strip(%q) = %q", s, got)
 		}
 	}
-	if got := naming.Normal("A\u0308rger"); got != "Ärger" {
-		t.Errorf("Normal = %q", got)
-	}
+	assert.Equal(t, "Normal", naming.Normal("A\u0308rger"), "Ärger")
 }
 
 func TestChanged(t *testing.T) {

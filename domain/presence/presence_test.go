@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -47,13 +48,6 @@ func until(h presence.Heartbeat, seconds int) presence.Heartbeat {
 func saying(h presence.Heartbeat, text string) presence.Heartbeat {
 	h.Text = &text
 	return h
-}
-
-func wantErr(t testing.TB, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }
 
 // codeOf returns the code of an expected failure.
@@ -212,9 +206,7 @@ func TestWhoSeesWhat(t *testing.T) {
 		"an anonymous caller, even if together is true": {identity.Actor{}, true, presence.None},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.Access(tt.by, tt.together); got != tt.want {
-				t.Errorf("access = %v, want %v", got, tt.want)
-			}
+			assert.Equal(t, "access", r.Access(tt.by, tt.together), tt.want)
 		})
 	}
 	t.Run("an invisible person seems to have left when they became so", func(t *testing.T) {
@@ -251,7 +243,7 @@ func TestDeleting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := annsOwn()
 			require.NoError(t, r.Beat(ann, saying(claiming(presence.ManualDND), "secret"), start))
-			wantErr(t, r.Delete(tt.by, start), tt.want)
+			require.ErrorIs(t, r.Delete(tt.by, start), tt.want)
 			if r.Deleted != (tt.want == nil) || len(r.Recorded()) != tt.events {
 				t.Errorf("deleted %v, recorded %v", r.Deleted, r.Recorded())
 			}
@@ -260,7 +252,7 @@ func TestDeleting(t *testing.T) {
 					r.ID != "prs_1" {
 					t.Errorf("%+v", r)
 				}
-				wantErr(t, r.Delete(tt.by, start), presence.ErrNotFound)
+				require.ErrorIs(t, r.Delete(tt.by, start), presence.ErrNotFound)
 			}
 		})
 	}

@@ -1,11 +1,11 @@
 package presence_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestTogetherAreThoseInOneWorkspace(t *testing.T) {
@@ -30,9 +30,7 @@ func TestTogetherAreThoseInOneWorkspace(t *testing.T) {
 		"no one, of no users":                   {by("ann", "", ""), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := presence.Together(tt.by, tt.users, in); !slices.Equal(got, tt.want) {
-				t.Errorf("together with %v, want %v", got, tt.want)
-			}
+			assert.EqualSlice(t, "together with", presence.Together(tt.by, tt.users, in), tt.want)
 		})
 	}
 }

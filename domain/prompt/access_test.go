@@ -13,6 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestRefusalsSayWhatIsMissing(t *testing.T) {
@@ -98,9 +100,7 @@ func TestAccess(t *testing.T) {
 			if tt.change != nil {
 				tt.change(tmpl)
 			}
-			if got := tmpl.Access(tt.by); got != tt.want {
-				t.Errorf("Access = %q, want %q", got, tt.want)
-			}
+			assert.Equal(t, "Access", tmpl.Access(tt.by), tt.want)
 		})
 	}
 }
@@ -277,7 +277,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 					continue
 				}
 				if want != nil {
-					wantErr(t, err, want)
+					require.ErrorIs(t, err, want)
 					unchanged(t, tmpl, previous)
 				} else if op.need > access.Viewer && len(tmpl.Recorded()) == 0 {
 					t.Errorf("%s: nothing was recorded", who)
@@ -291,7 +291,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				if err := op.do(tmpl, versions, c.by); err == nil {
 					t.Errorf("%s may", who)
 				} else {
-					wantErr(t, err, prompt.ErrNotFound)
+					require.ErrorIs(t, err, prompt.ErrNotFound)
 				}
 			}
 		})
@@ -317,16 +317,10 @@ func TestSeesDrafts(t *testing.T) {
 			if tt.sees {
 				want = tmpl.AllVersions
 			}
-			if got := tmpl.Versions(tt.by); got != want {
-				t.Errorf("Versions = %+v, want %+v", got, want)
-			}
+			assert.Equal(t, "Versions", tmpl.Versions(tt.by), want)
 			latest, frozen := prompt.Ref{Latest: true}, prompt.Ref{Latest: true, Frozen: true}
-			if got := tmpl.LatestFor(tt.by, latest); got != want.Latest {
-				t.Errorf("the latest version is %s, want %s", got, want.Latest)
-			}
-			if got := tmpl.LatestFor(tt.by, frozen); got != tmpl.FrozenVersions.Latest {
-				t.Errorf("the latest frozen version is %s, want %s", got, tmpl.FrozenVersions.Latest)
-			}
+			assert.Equal(t, "the latest version", tmpl.LatestFor(tt.by, latest), want.Latest)
+			assert.Equal(t, "the latest frozen version", tmpl.LatestFor(tt.by, frozen), tmpl.FrozenVersions.Latest)
 		})
 	}
 }
@@ -378,9 +372,9 @@ func TestRevisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
 			previous, _ := sharedTemplate()
-			wantErr(t, tt.do(tmpl, versions, revision.Match{other}), revision.ErrMismatch)
+			require.ErrorIs(t, tt.do(tmpl, versions, revision.Match{other}), revision.ErrMismatch)
 			unchanged(t, tmpl, previous)
-			wantErr(t, tt.do(tmpl, versions, revision.Match{other, tt.revision}), nil)
+			require.NoError(t, tt.do(tmpl, versions, revision.Match{other, tt.revision}))
 		})
 	}
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestActivate(t *testing.T) {
 	t.Run("it moves the pointer, freezes the version and writes one line and one event", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		wantErr(t, tmpl.Activate(editor, nil, info(versions[2]), nil, "better"), nil)
+		require.NoError(t, tmpl.Activate(editor, nil, info(versions[2]), nil, "better"))
 		v := versions[2]
 		if tmpl.Active != (prompt.Active{Version: "ver2", Number: 2, At: now, By: "eve"}) || !v.Frozen ||
 			v.FirstActivatedAt != now || tmpl.Revision != 8 || tmpl.UpdatedAt != now {
@@ -39,14 +40,14 @@ func TestActivate(t *testing.T) {
 	t.Run("again changes nothing", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		previous, _ := sharedTemplate()
-		wantErr(t, tmpl.Activate(owner, nil, info(versions[1]), new(prompt.VersionID("ver1")), "again"), nil)
+		require.NoError(t, tmpl.Activate(owner, nil, info(versions[1]), new(prompt.VersionID("ver1")), "again"))
 		unchanged(t, tmpl, previous)
 	})
 	t.Run("the first activation is remembered", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		first := now.Add(-time.Hour)
 		versions[3].FirstActivatedAt = first
-		wantErr(t, tmpl.Activate(owner, nil, info(versions[3]), nil, ""), nil)
+		require.NoError(t, tmpl.Activate(owner, nil, info(versions[3]), nil, ""))
 		if versions[3].FirstActivatedAt != first {
 			t.Fatal("it was forgotten")
 		}
@@ -77,7 +78,7 @@ func TestActivate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
 			previous, _ := sharedTemplate()
-			wantErr(t, tmpl.Activate(tt.by, tt.at, info(versions[tt.v]), tt.expected, tt.reason), tt.want)
+			require.ErrorIs(t, tmpl.Activate(tt.by, tt.at, info(versions[tt.v]), tt.expected, tt.reason), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, previous)
 			}
@@ -96,7 +97,7 @@ func TestActivate(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			tmpl, versions := sharedTemplate()
 			for _, n := range rapid.SliceOf(rapid.IntRange(1, 3)).Draw(t, "versions") {
-				wantErr(t, tmpl.Activate(owner, nil, info(versions[n]), nil, ""), nil)
+				require.NoError(t, tmpl.Activate(owner, nil, info(versions[n]), nil, ""))
 			}
 			at := prompt.VersionID("ver1")
 			for _, line := range tmpl.Activated {
@@ -131,7 +132,7 @@ func TestDeleteVersion(t *testing.T) {
 			tmpl, versions := sharedTemplate()
 			previous, _ := sharedTemplate()
 			v := versions[tt.v]
-			wantErr(t, tmpl.DeleteVersion(tt.by, nil, info(v), nil), tt.want)
+			require.ErrorIs(t, tmpl.DeleteVersion(tt.by, nil, info(v), nil), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, previous)
 				if v != nil && v.Deleted {

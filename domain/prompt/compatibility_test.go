@@ -10,6 +10,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // broken lists what Breaks returns, one line for each.
@@ -94,9 +96,7 @@ func TestBreaksOfTools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := broken(prompt.Content{Tools: raw(tt.from)}, prompt.Content{Tools: raw(tt.to)})
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("breaks = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "breaks", got, tt.want)
 		})
 	}
 }
@@ -130,9 +130,7 @@ func TestBreaksOfResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := broken(prompt.Content{ResponseFormat: raw(tt.from)}, prompt.Content{ResponseFormat: raw(tt.to)})
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("breaks = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "breaks", got, tt.want)
 		})
 	}
 	t.Run("what is listed is bounded, and so is each name", func(t *testing.T) {
@@ -174,7 +172,7 @@ func TestKeepsContract(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			tmpl.Compatibility = tt.compatibility
 			err := tmpl.KeepsContract(tt.from, to)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if f, ok := errors.AsType[*fault.Error](err); tt.want != nil && (!ok || len(f.Breaks) != 1) {
 				t.Errorf("error = %+v", err)
 			}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCopyingDraft(t *testing.T) {
@@ -32,13 +34,9 @@ func TestCopyingDraft(t *testing.T) {
 
 func TestNote(t *testing.T) {
 	v := prompt.VersionInfo{CreatedAt: time.Date(2026, 3, 5, 23, 0, 0, 0, time.UTC)}
-	if got := v.Note("Ann"); got != "(by Ann, 2026-03-05)" {
-		t.Errorf("Note = %q", got)
-	}
+	assert.Equal(t, "Note", v.Note("Ann"), "(by Ann, 2026-03-05)")
 	v.CommitMessage = "Better"
-	if got := v.Note("Ann"); got != "Better (by Ann, 2026-03-05)" {
-		t.Errorf("Note = %q", got)
-	}
+	assert.Equal(t, "Note", v.Note("Ann"), "Better (by Ann, 2026-03-05)")
 	v.CommitMessage = strings.Repeat("ä", 500)
 	got := v.Note("Ann")
 	if n := utf8.RuneCountInString(got); n != 500 || !strings.HasSuffix(got, "ä… (by Ann, 2026-03-05)") {
@@ -51,7 +49,7 @@ func TestAddVersionThatIsCopied(t *testing.T) {
 	for _, tt := range []struct{ number, want int }{{9, 9}, {2, 10}} {
 		v, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
 			Copied: &prompt.VersionInfo{Number: tt.number, Frozen: tt.number == 9}}, nil)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if v.Number != tt.want || v.Frozen != (tt.number == 9) || v.Revision != 1 {
 			t.Errorf("version = %+v", v.VersionInfo)
 		}

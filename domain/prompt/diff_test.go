@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestDiffContents(t *testing.T) {
@@ -91,9 +92,7 @@ func TestChangedFields(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			to := base()
 			tt.change(&to)
-			if got := prompt.DiffContents("a", "b", base(), to).Changed; !slices.Equal(got, tt.want) {
-				t.Errorf("changed = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "changed", prompt.DiffContents("a", "b", base(), to).Changed, tt.want)
 			if got := prompt.DiffContents("b", "a", to, base()).Changed; !slices.Equal(got, tt.want) {
 				t.Errorf("changed = %q the other way round, want %q", got, tt.want)
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -114,13 +113,6 @@ func info(v *prompt.Version) *prompt.VersionInfo {
 		return nil
 	}
 	return &v.VersionInfo
-}
-
-func wantErr(t rapid.TB, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }
 
 // counted fails t unless the template counts its versions so.

@@ -13,6 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // folder returns a folder that max manages by a share of the folder above it, and eve edits.
@@ -79,7 +81,7 @@ func TestShareFolder(t *testing.T) {
 				f.Path = strings.TrimSuffix(tt.path, "-")
 			}
 			got, err := f.Share(tt.by, named(tt.to), tt.had, tt.g)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				if len(f.Changed)+len(f.Recorded()) > 0 {
 					t.Errorf("it recorded %+v", f.Changed)
@@ -115,7 +117,7 @@ func TestChangeFolderShare(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := folder()
 			got, err := f.ChangeShare(tt.by, tt.at, folderShare("sam", access.Viewer), tt.c)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				if len(f.Changed) > 0 {
 					t.Errorf("it recorded %+v", f.Changed)
@@ -156,7 +158,7 @@ func TestUnshareFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := folder()
 			err := f.Unshare(tt.by, tt.at, folderShare("sam", access.Viewer))
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if ended := len(f.Changed) == 1 && f.Changed[0].Role == access.None; ended != (tt.want == nil) {
 				t.Errorf("to save %+v", f.Changed)
 			}
@@ -180,7 +182,5 @@ func TestFolderPaths(t *testing.T) {
 			t.Errorf("FolderOf(%q) = %q", name, got)
 		}
 	}
-	if got := prompt.FolderPath("A\u0308/b/"); got != "Ä/b" {
-		t.Errorf("FolderPath = %q", got)
-	}
+	assert.Equal(t, "FolderPath", prompt.FolderPath("A\u0308/b/"), "Ä/b")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func entries(names ...string) (out []prompt.Entry) {
@@ -27,17 +28,13 @@ func TestFolders(t *testing.T) {
 		"no folders":                          {entries("x"), "", "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := fmt.Sprint(prompt.Folders(tt.entries, tt.parent)); got != tt.want {
-				t.Errorf("Folders = %s, want %s", got, tt.want)
-			}
+			assert.Equal(t, "Folders", fmt.Sprint(prompt.Folders(tt.entries, tt.parent)), tt.want)
 		})
 	}
 }
 
 func TestTags(t *testing.T) {
-	if got := fmt.Sprint(prompt.Tags(entries("b", "a", "a2"))); got != "[{all 3} {a 2} {b 1}]" {
-		t.Errorf("Tags = %s", got)
-	}
+	assert.Equal(t, "Tags", fmt.Sprint(prompt.Tags(entries("b", "a", "a2"))), "[{all 3} {a 2} {b 1}]")
 }
 
 func TestMoves(t *testing.T) {

@@ -1,10 +1,10 @@
 package prompt_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestInOrder(t *testing.T) {
@@ -21,9 +21,7 @@ func TestInOrder(t *testing.T) {
 		"a cycle ends":                 {[]prompt.Imported{p("a", "{{> b}}"), p("b", "{{> a}}")}, []int{1, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := prompt.InOrder(tt.all); !slices.Equal(got, tt.want) {
-				t.Errorf("order = %v, want %v", got, tt.want)
-			}
+			assert.EqualSlice(t, "order", prompt.InOrder(tt.all), tt.want)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package prompt_test
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -27,9 +27,7 @@ func TestAnIndentedIncludeOfManyLinesIsRefusedBeforeItsTextIsWritten(t *testing.
 	runtime.ReadMemStats(&before)
 	_, err := c.Expand("outer", []prompt.Source{lines})
 	runtime.ReadMemStats(&after)
-	if !errors.Is(err, prompt.ErrIncludeTooLarge) {
-		t.Errorf("Expand = %v", err)
-	}
+	assert.ErrorIs(t, err, prompt.ErrIncludeTooLarge)
 	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 32 {
 		t.Errorf("Expand allocated %d MiB for a text that it refuses", used)
 	}
@@ -42,9 +40,7 @@ func TestTheTagsOfManyDifferentIncludesAreFoundInLinearTime(t *testing.T) {
 	}
 	c := withTags(text.String())
 	soon(t, "IncludeTags", func() {
-		if n := len(c.IncludeTags()); n != 20_000 {
-			t.Errorf("%d tags", n)
-		}
+		assert.Equal(t, "tags", len(c.IncludeTags()), 20_000)
 	})
 }
 

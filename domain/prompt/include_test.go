@@ -10,17 +10,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // source returns what takes the place of {{> name}}.
-func source(t interface{ Fatal(...any) }, name string, c prompt.Content, sources ...prompt.Source) prompt.Source {
+func source(t require.TB, name string, c prompt.Content, sources ...prompt.Source) prompt.Source {
 	if c.Format == "" {
 		c.Format = prompt.Mustache
 	}
 	e, err := c.Expand(prompt.ID(name), sources)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return prompt.Source{Text: e, Included: prompt.Included{Include: prompt.Include{Name: name, Ref: "active",
 		Template: prompt.ID(name)}}}
 }
@@ -59,9 +58,7 @@ func TestExpand(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			x := source(t, "x", prompt.Content{Text: tt.included, Format: tt.format})
 			e, err := withTags(tt.text).Expand("of", []prompt.Source{x})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got, err := e.Content.Render(values, prompt.Strict)
 			if err != nil || got.Text != tt.want {
 				t.Errorf("%q renders as %q, %v; want %q", e.Content.Text, got.Text, err, tt.want)
@@ -117,9 +114,7 @@ func TestAnIncludePrintsWhatItsTextRendersTo(t *testing.T) {
 			return // not valid, or the tag is in a comment
 		}
 		alone, err := prompt.Content{Text: included, Format: format}.Render(values, prompt.Strict)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		plain := map[string]any{"name": "Ann", "show": true, "hide": false, "printed": alone.Text}
 		want, err := withTags(with("printed")).Render(plain, prompt.Strict)
 		if err != nil {
@@ -141,9 +136,7 @@ func TestIncludesBringTheirVariables(t *testing.T) {
 	inferred := withTags("Hi {{name}}, {{> rules}}")
 	inferred.Variables = []prompt.Variable{{Name: "name", Type: "any", Required: true}}
 	e, err := inferred.Expand("of", []prompt.Source{rules})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []prompt.Variable{
 		{Name: "tone", Type: "string", Required: true}, {Name: "lang", Type: "string", Default: []byte(`"en"`)},
 		{Name: "name", Type: "any", Required: true},

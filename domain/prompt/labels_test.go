@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // labelled are the labels of the template that sharedTemplate makes.
@@ -50,7 +51,7 @@ func TestMoveLabel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
 			v := versions[tt.version]
-			wantErr(t, tmpl.MoveLabel(tt.by, v, tt.move, labelled()), tt.want)
+			require.ErrorIs(t, tmpl.MoveLabel(tt.by, v, tt.move, labelled()), tt.want)
 			if tt.want != nil {
 				previous, _ := sharedTemplate()
 				unchanged(t, tmpl, previous)
@@ -65,7 +66,7 @@ func TestMoveLabel(t *testing.T) {
 	t.Run("the ledger and the event say from where, by which user, and why", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		m := prompt.LabelMove{Label: "live", Reason: "better"}
-		wantErr(t, tmpl.MoveLabel(editor, versions[1], m, labelled()), nil)
+		require.NoError(t, tmpl.MoveLabel(editor, versions[1], m, labelled()))
 		want := []prompt.Activation{{Label: "live", From: "ver3", FromNumber: 3, To: "ver1", ToNumber: 1,
 			By: "eve", At: now, Reason: "better"}}
 		if d := cmp.Diff(want, tmpl.Activated); d != "" {
@@ -79,7 +80,7 @@ func TestMoveLabel(t *testing.T) {
 	t.Run("repeating it changes nothing", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		m := prompt.LabelMove{Label: "live", Reason: "again"}
-		wantErr(t, tmpl.MoveLabel(owner, versions[3], m, labelled()), nil)
+		require.NoError(t, tmpl.MoveLabel(owner, versions[3], m, labelled()))
 		previous, _ := sharedTemplate()
 		unchanged(t, tmpl, previous)
 	})
@@ -87,15 +88,15 @@ func TestMoveLabel(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		tmpl.Protected = true
 		m := prompt.LabelMove{Label: "live"}
-		wantErr(t, tmpl.MoveLabel(editor, versions[1], m, labelled()), prompt.ErrForbidden)
-		wantErr(t, tmpl.RemoveLabel(editor, nil, versions[3], m, labelled()), prompt.ErrForbidden)
-		wantErr(t, tmpl.MoveLabel(manager, versions[1], m, labelled()), nil)
+		require.ErrorIs(t, tmpl.MoveLabel(editor, versions[1], m, labelled()), prompt.ErrForbidden)
+		require.ErrorIs(t, tmpl.RemoveLabel(editor, nil, versions[3], m, labelled()), prompt.ErrForbidden)
+		require.NoError(t, tmpl.MoveLabel(manager, versions[1], m, labelled()))
 	})
 	t.Run("a version has at most 10 labels", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		versions[1].Labels = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 		m := prompt.LabelMove{Label: "live"}
-		wantErr(t, tmpl.MoveLabel(owner, versions[1], m, labelled()), prompt.ErrLabelLimit)
+		require.ErrorIs(t, tmpl.MoveLabel(owner, versions[1], m, labelled()), prompt.ErrLabelLimit)
 	})
 	for _, label := range []string{"active", "previous", "latest", "v1", "v0", "A", ""} {
 		t.Run("no label is called "+label, func(t *testing.T) {
@@ -131,7 +132,7 @@ func TestRemoveLabel(t *testing.T) {
 				v = nil
 			}
 			m := prompt.LabelMove{Label: tt.label, Expected: tt.move, Reason: "why"}
-			wantErr(t, tmpl.RemoveLabel(tt.by, tt.at, v, m, labelled()), tt.want)
+			require.ErrorIs(t, tmpl.RemoveLabel(tt.by, tt.at, v, m, labelled()), tt.want)
 			if tt.want != nil {
 				previous, _ := sharedTemplate()
 				unchanged(t, tmpl, previous)
@@ -162,12 +163,12 @@ func TestChangeVersionKeepsLabelsOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
 			c := prompt.VersionChanges{Labels: &tt.labels}
-			wantErr(t, tmpl.ChangeVersion(tt.by, tt.at, versions[3], c, labelled()), tt.want)
+			require.ErrorIs(t, tmpl.ChangeVersion(tt.by, tt.at, versions[3], c, labelled()), tt.want)
 		})
 	}
 	t.Run("a label from before moves were recorded is dropped", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}},
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}},
 			prompt.Labels{"live": {Version: "ver3", Number: 3}}), nil)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -188,9 +189,7 @@ func TestSpecification(t *testing.T) {
 				}
 				return
 			}
-			if got := rendered(t, tt.text, decode(t, tt.values)); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			assert.Equal(t, "rendered", rendered(t, tt.text, decode(t, tt.values)), tt.want)
 		})
 	}
 }

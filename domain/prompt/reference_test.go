@@ -2,11 +2,11 @@ package prompt_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestBothOwnersLearnThatAReferenceLostItsPrompt(t *testing.T) {
@@ -21,8 +21,6 @@ func TestBothOwnersLearnThatAReferenceLostItsPrompt(t *testing.T) {
 		for _, e := range (prompt.Reference{Holder: holder, Template: "ptpl_2", Ref: "active"}).Lost(by, "ann") {
 			got = append(got, fmt.Sprint(e.Type, " ", e.Subject, " ", e.Data))
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("the events are %q, want %q", got, want)
-		}
+		assert.EqualSlice(t, "the events are", got, want)
 	}
 }

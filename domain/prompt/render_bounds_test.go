@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestRenderIsBounded(t *testing.T) {
@@ -55,9 +56,7 @@ func TestRenderIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := content.Render(values, prompt.Strict)
-			if !errors.Is(err, prompt.ErrRenderTooLarge) {
-				t.Errorf("error = %v", err)
-			}
+			assert.ErrorIs(t, err, prompt.ErrRenderTooLarge)
 			if out.Text != "" || out.Messages != nil {
 				t.Error("something was rendered")
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -69,14 +70,10 @@ func TestRenderPrints(t *testing.T) {
 	t.Run("every digit of a large integer", func(t *testing.T) {
 		values := map[string]any{"x": json.Number("12345678901234567890123"),
 			"o": map[string]any{"x": json.Number("9007199254740993")}}
-		if got := rendered(t, "{{x}} {{o}}", values); got != `12345678901234567890123 {"x":9007199254740993}` {
-			t.Errorf("got %q", got)
-		}
+		assert.Equal(t, "rendered", rendered(t, "{{x}} {{o}}", values), `12345678901234567890123 {"x":9007199254740993}`)
 	})
 	t.Run("a number that no float64 holds", func(t *testing.T) {
-		if got := rendered(t, "{{x}}", map[string]any{"x": json.Number("1e999")}); got != "1e999" {
-			t.Errorf("got %q", got)
-		}
+		assert.Equal(t, "rendered", rendered(t, "{{x}}", map[string]any{"x": json.Number("1e999")}), "1e999")
 	})
 	t.Run("nothing that is no JSON", func(t *testing.T) {
 		called := false
@@ -171,9 +168,7 @@ func TestMissing(t *testing.T) {
 				for _, name := range tt.missing {
 					want = append(want, "/variables/"+name+" required")
 				}
-				if got := faults(t, err); !slices.Equal(got, want) {
-					t.Errorf("strict gives %q, want %q", got, want)
-				}
+				assert.EqualSlice(t, "strict gives", faults(t, err), want)
 				if diff := cmp.Diff(prompt.Rendered{}, out); diff != "" {
 					t.Error(diff)
 				}
@@ -193,9 +188,7 @@ func TestMissing(t *testing.T) {
 		first, err := c.Render(map[string]any{"a": "A"}, prompt.Partial)
 		require.NoError(t, err)
 		rest := map[string]any{"b": "B", "flag": true}
-		if got := rendered(t, first.Text, rest); got != "A\n B\nB." {
-			t.Errorf("got %q", got)
-		}
+		assert.Equal(t, "rendered", rendered(t, first.Text, rest), "A\n B\nB.")
 	})
 	t.Run("at most a hundred paths are named", func(t *testing.T) {
 		items := slices.Repeat([]any{map[string]any{}}, 5000)
@@ -231,9 +224,7 @@ func TestInvalidVariables(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := c.Render(decode(t, tt.values), prompt.Strict)
-			if got := faults(t, err); !slices.Equal(got, append([]string{"invalid_variables"}, tt.want...)) {
-				t.Errorf("got %q", got)
-			}
+			assert.EqualSlice(t, "faults", faults(t, err), append([]string{"invalid_variables"}, tt.want...))
 			if s := fmt.Sprintf("%+v", err); strings.Contains(s, canary) {
 				t.Errorf("a value in an error: %s", s)
 			}
@@ -253,9 +244,7 @@ func TestInvalidVariables(t *testing.T) {
 	})
 	t.Run("in mode partial what is missing is no fault", func(t *testing.T) {
 		_, err := c.Render(decode(t, `{"n":3}`), prompt.Partial)
-		if got := faults(t, err); !slices.Equal(got, []string{"invalid_variables", "/variables/n not_allowed_value"}) {
-			t.Errorf("got %q", got)
-		}
+		assert.EqualSlice(t, "faults", faults(t, err), []string{"invalid_variables", "/variables/n not_allowed_value"})
 	})
 	t.Run("all that fits is taken", func(t *testing.T) {
 		for _, n := range []any{1.0, json.Number("1.0"), json.Number("2"), 2.0} {

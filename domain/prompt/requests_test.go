@@ -8,6 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // guarded returns the shared template, protected, with one approval for editors, and version 2.
@@ -21,9 +23,9 @@ func guarded() (*prompt.Template, *prompt.VersionInfo) {
 func asked(t *testing.T, a prompt.Activating) (*prompt.Template, *prompt.VersionInfo, prompt.ActivationRequest) {
 	t.Helper()
 	tmpl, v := guarded()
-	wantErr(t, tmpl.MayRequest(editor, nil, v, a), nil)
+	require.NoError(t, tmpl.MayRequest(editor, nil, v, a))
 	r, err := tmpl.Request(editor, tmpl.Plan(editor, v, a, nil), nil)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	return tmpl, v, r
 }
 
@@ -55,7 +57,7 @@ func TestWhoMayRequestAnActivation(t *testing.T) {
 			if tt.alter != nil {
 				tt.alter(tmpl)
 			}
-			wantErr(t, tmpl.MayRequest(tt.by, nil, v, tt.a), tt.want)
+			require.ErrorIs(t, tmpl.MayRequest(tt.by, nil, v, tt.a), tt.want)
 			recorded(t, tmpl, tt.by)
 		})
 	}
@@ -97,7 +99,7 @@ func TestWhatAnActivationWaitsFor(t *testing.T) {
 					r.Missing)
 			}
 			if direct := tmpl.Activate(tt.by, nil, v, nil, ""); len(tt.required) > 0 && tt.by.User == "max" {
-				wantErr(t, direct, prompt.ErrGated)
+				require.ErrorIs(t, direct, prompt.ErrGated)
 			}
 		})
 	}
@@ -126,10 +128,8 @@ func TestDecisions(t *testing.T) {
 			_, _, r := asked(t, prompt.Activating{})
 			tmpl, _ := guarded()
 			got, err := tmpl.Decide(tt.by, r, tt.d)
-			wantErr(t, err, tt.want)
-			if got.State != tt.state {
-				t.Errorf("state = %s", got.State)
-			}
+			require.ErrorIs(t, err, tt.want)
+			assert.Equal(t, "state", got.State, tt.state)
 			if tt.event == "" {
 				recorded(t, tmpl, tt.by)
 			} else {
@@ -140,11 +140,11 @@ func TestDecisions(t *testing.T) {
 	t.Run("a request that ended is not decided", func(t *testing.T) {
 		tmpl, _, r := asked(t, prompt.Activating{})
 		r, err := tmpl.Withdraw(editor, r)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		_, err = tmpl.Decide(manager, r, yes)
-		wantErr(t, err, prompt.ErrRequestEnded)
+		require.ErrorIs(t, err, prompt.ErrRequestEnded)
 		_, err = tmpl.Withdraw(manager, r)
-		wantErr(t, err, prompt.ErrRequestEnded)
+		require.ErrorIs(t, err, prompt.ErrRequestEnded)
 	})
 	t.Run("a second approval of one user counts once", func(t *testing.T) {
 		tmpl, _, r := asked(t, prompt.Activating{})
@@ -152,7 +152,7 @@ func TestDecisions(t *testing.T) {
 		for range 2 {
 			var err error
 			r, err = tmpl.Decide(manager, r, yes)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 		}
 		if r, _ = tmpl.Look(editor, r, &prompt.VersionInfo{ContentHash: r.ContentHash}, nil); r.IsReady(now) {
 			t.Error("one user has approved twice")
@@ -218,15 +218,15 @@ func TestRequestsOfOneTemplate(t *testing.T) {
 	}
 	again, err := tmpl.Request(editor, tmpl.Plan(editor, v, prompt.Activating{}, nil),
 		[]prompt.ActivationRequest{first})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if again.ID != first.ID {
 		t.Error("the same request again is another one")
 	}
 	_, err = tmpl.Request(owner, tmpl.Plan(owner, v, prompt.Activating{}, nil), []prompt.ActivationRequest{first})
-	wantErr(t, err, prompt.ErrRequested)
+	require.ErrorIs(t, err, prompt.ErrRequested)
 	full := make([]prompt.ActivationRequest, prompt.MaxRequests)
 	_, err = tmpl.Request(editor, tmpl.Plan(editor, v, prompt.Activating{}, nil), full)
-	wantErr(t, err, prompt.ErrRequestLimit)
+	require.ErrorIs(t, err, prompt.ErrRequestLimit)
 
 	done := tmpl.Fulfil(editor, v, first)
 	if done.State != prompt.Activated || tmpl.Active.Version != "ver2" || !v.Frozen || tmpl.OpenRequests != 0 {
@@ -263,7 +263,7 @@ func TestReports(t *testing.T) {
 			}
 			have := slices.Repeat([]prompt.Check{{Name: "x"}}, tt.have)
 			got, err := tmpl.Report(tt.by, &versions[2].VersionInfo, c, have)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if err != nil {
 				recorded(t, tmpl, tt.by)
 				return

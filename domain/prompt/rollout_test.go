@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // divided is the request for a rollout with these weights of versions 1, 2 and so on.
@@ -54,7 +56,7 @@ func TestRollOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
-			wantErr(t, rollOut(tt.by, tmpl, versions, tt.d, labelled()), tt.want)
+			require.ErrorIs(t, rollOut(tt.by, tmpl, versions, tt.d, labelled()), tt.want)
 			if tt.want != nil {
 				return
 			}
@@ -86,9 +88,7 @@ func TestRollOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, versions := sharedTemplate()
 			got := wrongFields(t, rollOut(owner, tmpl, versions, divided(tt.weights...), labelled()))
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("wrong fields = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "wrong fields", got, tt.want)
 		})
 	}
 	t.Run("a version that is listed twice is refused", func(t *testing.T) {
@@ -96,15 +96,13 @@ func TestRollOut(t *testing.T) {
 		d := divided(50, 50)
 		d.Versions[1].Ref.Number = 1
 		got := wrongFields(t, rollOut(owner, tmpl, versions, d, labelled()))
-		if !slices.Equal(got, []string{"/versions/1/version duplicate_item"}) {
-			t.Errorf("wrong fields = %q", got)
-		}
+		assert.EqualSlice(t, "wrong fields", got, []string{"/versions/1/version duplicate_item"})
 	})
 	t.Run("a protected template requires a manager", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		tmpl.Protected = true
-		wantErr(t, rollOut(editor, tmpl, versions, divided(90, 10), labelled()), prompt.ErrForbidden)
-		wantErr(t, rollOut(manager, tmpl, versions, divided(90, 10), labelled()), nil)
+		require.ErrorIs(t, rollOut(editor, tmpl, versions, divided(90, 10), labelled()), prompt.ErrForbidden)
+		require.NoError(t, rollOut(manager, tmpl, versions, divided(90, 10), labelled()))
 	})
 	t.Run("at most 10 labels have a rollout", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
@@ -112,7 +110,7 @@ func TestRollOut(t *testing.T) {
 		for i := range prompt.MaxRollouts {
 			labels[fmt.Sprint("l", i)] = prompt.Labelled{Version: "ver3", Number: 3, Rollout: &prompt.Rollout{}}
 		}
-		wantErr(t, rollOut(owner, tmpl, versions, divided(90, 10), labels), prompt.ErrRolloutLimit)
+		require.ErrorIs(t, rollOut(owner, tmpl, versions, divided(90, 10), labels), prompt.ErrRolloutLimit)
 	})
 }
 
@@ -124,7 +122,7 @@ func running(t *testing.T, weights ...int) (*prompt.Template, map[int]*prompt.Ve
 	d := divided(weights...)
 	d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
 	labels := labelled()
-	wantErr(t, rollOut(owner, tmpl, versions, d, labels), nil)
+	require.NoError(t, rollOut(owner, tmpl, versions, d, labels))
 	label := labels["live"]
 	label.Rollout = &tmpl.ChangedRollouts[0]
 	labels["live"] = label
@@ -157,7 +155,7 @@ func TestRolloutsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmpl, versions, labels := running(t, 90, 10)
-			wantErr(t, end(tmpl, versions, labels), nil)
+			require.NoError(t, end(tmpl, versions, labels))
 			if len(tmpl.ChangedRollouts) != 1 || len(tmpl.ChangedRollouts[0].Parts) != 0 ||
 				len(tmpl.Activated) != 1 || tmpl.Activated[0].Weights != nil {
 				t.Errorf("rollouts = %+v, ledger = %+v", tmpl.ChangedRollouts, tmpl.Activated)
@@ -166,21 +164,19 @@ func TestRolloutsEnd(t *testing.T) {
 			data := events[slices.IndexFunc(events, func(e event.Event) bool {
 				return e.Type == "prompt_template.rollout_changed"
 			})].Data
-			if got := fmt.Sprint(data["label"], data["weights"]); got != "live{[v3=90 v1=10] []}" {
-				t.Errorf("the event says %s", got)
-			}
+			assert.Equal(t, "the event says", fmt.Sprint(data["label"], data["weights"]), "live{[v3=90 v1=10] []}")
 		})
 	}
 	t.Run("a version in a rollout is not deleted", func(t *testing.T) {
 		tmpl, versions, labels := running(t, 90, 10)
-		wantErr(t, tmpl.DeleteVersion(owner, nil, info(versions[3]), []prompt.Rollout{*labels["live"].Rollout}),
+		require.ErrorIs(t, tmpl.DeleteVersion(owner, nil, info(versions[3]), []prompt.Rollout{*labels["live"].Rollout}),
 			prompt.ErrVersionInRollout)
 	})
 	t.Run("the same weights again change nothing", func(t *testing.T) {
 		tmpl, versions, labels := running(t, 90, 10)
 		d := divided(90, 10)
 		d.Label, d.Versions[0].Ref.Number, d.Versions[1].Ref.Number = "live", 3, 1
-		wantErr(t, rollOut(owner, tmpl, versions, d, labels), nil)
+		require.NoError(t, rollOut(owner, tmpl, versions, d, labels))
 		if len(tmpl.Recorded()) != 0 || len(tmpl.ChangedRollouts) != 0 {
 			t.Errorf("recorded %v", tmpl.Recorded())
 		}
@@ -206,7 +202,7 @@ func TestChoose(t *testing.T) {
 		for i, number := range []int{3, 1, 2}[:len(weights)] {
 			d.Versions[i].Ref.Number = number
 		}
-		wantErr(t, rollOut(owner, tmpl, versions, d, labels), nil)
+		require.NoError(t, rollOut(owner, tmpl, versions, d, labels))
 		return &tmpl.ChangedRollouts[0]
 	}
 	t.Run("each version is chosen for its share of the keys", func(t *testing.T) {

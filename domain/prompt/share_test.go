@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestShare(t *testing.T) {
@@ -59,7 +61,7 @@ func TestShare(t *testing.T) {
 			recipient := named(tt.user)
 			recipient.Shares = tt.shares
 			got, err := tmpl.Share(tt.by, recipient, tt.g)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, previous)
 			} else if s := got; !slices.Equal(tmpl.ChangedShares, []prompt.Share{s}) || s.Role != tt.g.Role ||
@@ -147,7 +149,7 @@ func TestChangeShare(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			previous, _ := sharedTemplate()
 			_, err := tmpl.ChangeShare(tt.by, nil, named(tt.user), tt.c)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			unchanged(t, tmpl, previous)
 		})
 	}
@@ -175,14 +177,12 @@ func TestUnshare(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			previous, _ := sharedTemplate()
-			wantErr(t, tmpl.Unshare(tt.by, nil, named(tt.user)), tt.want)
+			require.ErrorIs(t, tmpl.Unshare(tt.by, nil, named(tt.user)), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, previous)
 				return
 			}
-			if !slices.Equal(tmpl.ChangedShares, []prompt.Share{{User: tt.user}}) {
-				t.Errorf("shares to save = %+v", tmpl.ChangedShares)
-			}
+			assert.EqualSlice(t, "shares to save", tmpl.ChangedShares, []prompt.Share{{User: tt.user}})
 			recorded(t, tmpl, tt.by, "prompt_share.deleted")
 		})
 	}

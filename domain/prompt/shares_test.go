@@ -9,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSetShare(t *testing.T) {
@@ -38,7 +40,7 @@ func TestSetShare(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			got, err := tmpl.SetShare(tt.by, named(tt.user), prompt.Grant{User: tt.user, Role: tt.role,
 				ExpiresAt: tt.ends})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
 				return
 			}
@@ -59,9 +61,7 @@ func TestCheckGrants(t *testing.T) {
 		f.Fields[1].Pointer != "/changes/2/expires_at" {
 		t.Errorf("CheckGrants = %+v", f)
 	}
-	if err := prompt.InGrant(3, errBoom); !errors.Is(err, errBoom) {
-		t.Errorf("InGrant = %v", err)
-	}
+	assert.ErrorIs(t, prompt.InGrant(3, errBoom), errBoom)
 }
 
 var errBoom = errors.New("boom")

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/mustache"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestQuotedSizeIsThatOfTheJSON(t *testing.T) {
@@ -39,9 +40,7 @@ func TestContentIsBoundedAsAWhole(t *testing.T) {
 	})
 	t.Run("a text that is larger as JSON may not", func(t *testing.T) {
 		_, err := content(strings.Repeat("\x01", MaxTextBytes)).checked(Text, true)
-		if got := strings.Join(complaint(t, err), ", "); got != "invalid_fields,  too_long" {
-			t.Errorf("got %q", got)
-		}
+		assert.Equal(t, "Join", strings.Join(complaint(t, err), ", "), "invalid_fields,  too_long")
 	})
 	t.Run("each part has a limit of its own, after a merge too", func(t *testing.T) {
 		c := content("x")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/mustache"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestUnsupportedSyntax(t *testing.T) {
@@ -110,8 +111,6 @@ func TestUnsupportedSyntax(t *testing.T) {
 		_, err := (Content{Messages: []Message{says("{{> /x}}{{> /y}}"), says("x"), says("{{")}}).checked(Chat, false)
 		want := []string{"unsupported_syntax", "/messages/0/content unsupported_syntax",
 			"/messages/2/content unsupported_syntax"}
-		if got := complaint(t, err); !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.EqualSlice(t, "complaint", complaint(t, err), want)
 	})
 }

@@ -15,12 +15,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestNew(t *testing.T) {
 	t.Run("a template belongs to who makes it, and is a private text unless said otherwise", func(t *testing.T) {
 		got, err := prompt.New(owner, prompt.Draft{Name: "Greeting"})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !id.Valid(prompt.Prefix, string(got.ID)) || got.Owner != "ann" || got.CreatedBy != "ann" ||
 			got.Workspace != "acme" ||
 			got.Type != prompt.Text || got.Visibility != access.Private || got.Protected || got.Revision != 1 ||
@@ -35,7 +37,7 @@ func TestNew(t *testing.T) {
 			Compatibility: prompt.Backward, Approvals: 2, RequiredChecks: []string{"eval"},
 			IncludeMode: prompt.Floating}
 		got, err := prompt.New(owner, d)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility,
 			got.Protected, got.Compatibility, got.Approvals, got.RequiredChecks,
 			got.IncludeMode}); fmt.Sprint(again) != fmt.Sprint(d) {
@@ -56,7 +58,7 @@ func TestNew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := prompt.New(tt.by, prompt.Draft{Name: "x"})
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 }
@@ -103,9 +105,7 @@ func TestFields(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := prompt.New(owner, tt.d)
-			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("New: wrong = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "New: wrong", wrongFields(t, err), tt.want)
 			tmpl, _ := sharedTemplate()
 			if tt.d.Visibility == "" {
 				tt.d.Visibility = access.Private
@@ -116,9 +116,7 @@ func TestFields(t *testing.T) {
 			err = apply(tmpl, owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description,
 				Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata },
 				Visibility: &tt.d.Visibility, Compatibility: &tt.d.Compatibility})
-			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("Change: wrong = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "Change: wrong", wrongFields(t, err), tt.want)
 			if tt.want != nil && len(tmpl.Recorded()) != 0 {
 				t.Error("a refused change was recorded")
 			}
@@ -126,9 +124,7 @@ func TestFields(t *testing.T) {
 	}
 	t.Run("another type", func(t *testing.T) {
 		_, err := prompt.New(owner, prompt.Draft{Name: "x", Type: "image"})
-		if got := wrongFields(t, err); !slices.Equal(got, []string{"/type not_allowed_value"}) {
-			t.Errorf("wrong = %q", got)
-		}
+		assert.EqualSlice(t, "wrongFields", wrongFields(t, err), []string{"/type not_allowed_value"})
 	})
 }
 
@@ -136,7 +132,7 @@ func TestChange(t *testing.T) {
 	t.Run("all fields change, as one revision and one event", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		by := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
-		wantErr(t, apply(tmpl, by, nil, prompt.Changes{
+		require.ErrorIs(t, apply(tmpl, by, nil, prompt.Changes{
 			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"},
 			Metadata:   func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"k":1}`) },
 			Visibility: new(access.Workspace), Protected: new(true),
@@ -162,10 +158,8 @@ func TestChange(t *testing.T) {
 				return append(append([]byte{}, old[:len(old)-1]...), `,"`+text+`":1}`...)
 			}})
 		}
-		wantErr(t, add("a"), nil)
-		if got := string(tmpl.Metadata); got != `{"team":"42","a":1}` {
-			t.Fatalf("metadata = %s", got)
-		}
+		require.NoError(t, add("a"))
+		require.Equal(t, "metadata", string(tmpl.Metadata), `{"team":"42","a":1}`)
 		if got := wrongFields(t, add(strings.Repeat("x", 16<<10-20))); !slices.Equal(got,
 			[]string{"/metadata too_long"}) {
 			t.Errorf("wrong = %q", got)
@@ -174,7 +168,7 @@ func TestChange(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		previous, _ := sharedTemplate()
-		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Name: &previous.Name, Description: &previous.Description,
+		require.ErrorIs(t, apply(tmpl, owner, nil, prompt.Changes{Name: &previous.Name, Description: &previous.Description,
 			Tags: &[]string{"a"}, Visibility: &previous.Visibility, Protected: &previous.Protected,
 			Owner: &previous.Owner}),
 			nil)
@@ -183,14 +177,15 @@ func TestChange(t *testing.T) {
 	t.Run("nothing at all changes nothing", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		previous, _ := sharedTemplate()
-		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{}), nil)
+		require.NoError(t, apply(tmpl, owner, nil, prompt.Changes{}))
 		unchanged(t, tmpl, previous)
 	})
 	t.Run("what one may not change is refused with all the rest", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		previous, _ := sharedTemplate()
-		wantErr(t, apply(tmpl, editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}), prompt.ErrForbidden)
-		wantErr(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}),
+		require.ErrorIs(t, apply(tmpl, editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}),
+			prompt.ErrForbidden)
+		require.ErrorIs(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}),
 			prompt.ErrForbidden)
 		unchanged(t, tmpl, previous)
 	})
@@ -200,7 +195,7 @@ func TestTransfer(t *testing.T) {
 	to := func(user identity.UserID) prompt.Changes { return prompt.Changes{Owner: &user} }
 	t.Run("who owned it goes on as a manager, and who owns it needs no share", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		wantErr(t, apply(tmpl, owner, nil, to("vic")), nil)
+		require.NoError(t, apply(tmpl, owner, nil, to("vic")))
 		if tmpl.Owner != "vic" || tmpl.Access(owner) != access.Manager || tmpl.Access(viewer) != access.Owner ||
 			len(tmpl.ChangedShares) != 2 || tmpl.ChangedShares[1] != (prompt.Share{User: "vic"}) {
 			t.Fatalf("owner %s, shares to save %+v", tmpl.Owner, tmpl.ChangedShares)
@@ -217,24 +212,22 @@ func TestTransfer(t *testing.T) {
 	})
 	t.Run("with a new name it is two events and one revision", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		wantErr(t, apply(tmpl, owner, nil, prompt.Changes{Owner: new(identity.UserID("sam")), Name: new("x")}), nil)
+		require.NoError(t, apply(tmpl, owner, nil, prompt.Changes{Owner: new(identity.UserID("sam")), Name: new("x")}))
 		recorded(t, tmpl, owner, "prompt_template.transferred", "prompt_template.updated")
-		if tmpl.Revision != 8 {
-			t.Errorf("revision = %d", tmpl.Revision)
-		}
+		assert.Equal(t, "revision", tmpl.Revision, 8)
 	})
 	t.Run("no one from outside becomes the owner", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		previous, _ := sharedTemplate()
-		wantErr(t, apply(tmpl, owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
+		require.ErrorIs(t, apply(tmpl, owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
 		unchanged(t, tmpl, previous)
 	})
 	t.Run("of one whose owner has left the workspace's owner disposes, and the old owner gets nothing",
 		func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			tmpl.OwnerLeft = true
-			wantErr(t, apply(tmpl, admin, nil, to("ada")), prompt.ErrForbidden)
-			wantErr(t, apply(tmpl, boss, nil, to("sam")), nil)
+			require.ErrorIs(t, apply(tmpl, admin, nil, to("ada")), prompt.ErrForbidden)
+			require.NoError(t, apply(tmpl, boss, nil, to("sam")))
 			if len(tmpl.ChangedShares) > 0 || tmpl.OwnerLeft || tmpl.Owner != "sam" {
 				t.Fatalf("owner %s, left %v, shares to save %+v", tmpl.Owner, tmpl.OwnerLeft, tmpl.ChangedShares)
 			}
@@ -249,12 +242,12 @@ func TestDeleteAndRestore(t *testing.T) {
 	}
 	t.Run("a deleted template is gone for all", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		wantErr(t, tmpl.Delete(owner, nil), nil)
+		require.NoError(t, tmpl.Delete(owner, nil))
 		if tmpl.DeletedAt != now || tmpl.Revision != 8 {
 			t.Fatalf("got %+v", tmpl)
 		}
 		recorded(t, tmpl, owner, "prompt_template.deleted")
-		wantErr(t, tmpl.Allow(owner, access.Viewer), prompt.ErrNotFound)
+		require.ErrorIs(t, tmpl.Allow(owner, access.Viewer), prompt.ErrNotFound)
 	})
 	for _, tt := range []struct {
 		name string
@@ -276,7 +269,7 @@ func TestDeleteAndRestore(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl := deleted(tt.ago)
-			wantErr(t, tmpl.Restore(tt.by), tt.want)
+			require.ErrorIs(t, tmpl.Restore(tt.by), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, deleted(tt.ago))
 				return
@@ -297,7 +290,7 @@ func TestDeleteAndRestore(t *testing.T) {
 		t.Run("restoring a live one changes nothing for "+who, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			previous, _ := sharedTemplate()
-			wantErr(t, tmpl.Restore(tt.by), tt.want)
+			require.ErrorIs(t, tmpl.Restore(tt.by), tt.want)
 			unchanged(t, tmpl, previous)
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestTruth(t *testing.T) {
@@ -19,9 +21,7 @@ func TestTruth(t *testing.T) {
 				all = append(all, map[string]any{"x": exact})
 			}
 			for _, values := range all {
-				if got := rendered(t, "{{#x}}yes{{/x}}{{^x}}no{{/x}}", values); got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				assert.Equal(t, "rendered", rendered(t, "{{#x}}yes{{/x}}{{^x}}no{{/x}}", values), want)
 			}
 		})
 	}

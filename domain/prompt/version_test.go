@@ -16,6 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestParseRef(t *testing.T) {
@@ -33,9 +35,7 @@ func TestParseRef(t *testing.T) {
 		strings.Repeat("x", 37): {},
 	} {
 		t.Run(fmt.Sprintf("%q", s), func(t *testing.T) {
-			if got := prompt.ParseRef(s); got != want {
-				t.Errorf("ParseRef = %+v, want %+v", got, want)
-			}
+			assert.Equal(t, "ParseRef", prompt.ParseRef(s), want)
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -63,7 +63,7 @@ func TestAddVersion(t *testing.T) {
 	t.Run("it is a draft with the next number", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		v, err := add(tmpl, prompt.VersionDraft{CommitMessage: "why"})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if !id.Valid(prompt.VersionPrefix, string(v.ID)) || v.Template != tmpl.ID || v.Number != 4 ||
 			tmpl.LastNumber != 4 || v.Frozen || v.CommitMessage != "why" ||
 			v.ContentHash != v.Content.Hash() || len(v.Content.Variables) != 1 || v.Revision != 1 ||
@@ -100,7 +100,7 @@ func TestAddVersion(t *testing.T) {
 	t.Run("it is activated at once if asked", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		v, err := add(tmpl, prompt.VersionDraft{Activate: true, Reason: "why"})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		step := prompt.Activation{From: "ver1", FromNumber: 1, To: v.ID, ToNumber: 4, By: "ann", At: now, Reason: "why"}
 		if !v.Frozen || v.FirstActivatedAt != now || tmpl.Active.Version != v.ID || tmpl.Active.Number != 4 ||
 			!cmp.Equal(tmpl.Activated, []prompt.Activation{step}) {
@@ -113,7 +113,7 @@ func TestAddVersion(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			tmpl.Protected = true
 			_, err := tmpl.AddVersion(*by, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Activate: true}, nil)
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 		}
 	})
 	t.Run("a reason needs an activation, and has at most 500 characters", func(t *testing.T) {
@@ -121,27 +121,27 @@ func TestAddVersion(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			previous, _ := sharedTemplate()
 			_, err := add(tmpl, d)
-			wantErr(t, err, fault.ErrInvalid)
+			require.ErrorIs(t, err, fault.ErrInvalid)
 			unchanged(t, tmpl, previous)
 		}
 	})
 	t.Run("a base that is the latest is accepted", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{Base: "ver3"})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 	t.Run("any other is outdated", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		previous, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{Base: "ver1"})
-		wantErr(t, err, prompt.ErrBaseOutdated)
+		require.ErrorIs(t, err, prompt.ErrBaseOutdated)
 		unchanged(t, tmpl, previous)
 	})
 	t.Run("variables that were declared are checked, not made up", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		previous, _ := sharedTemplate()
 		_, err := add(tmpl, prompt.VersionDraft{VariablesDeclared: true})
-		wantErr(t, err, prompt.ErrUndeclaredVariable)
+		require.ErrorIs(t, err, prompt.ErrUndeclaredVariable)
 		unchanged(t, tmpl, previous)
 	})
 	t.Run("a chat's content is none of a text's", func(t *testing.T) {
@@ -185,14 +185,10 @@ func TestLabels(t *testing.T) {
 			tmpl, versions := sharedTemplate()
 			_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: tt.labels,
 				CommitMessage: tt.message}, nil)
-			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("AddVersion: wrong = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "AddVersion: wrong", wrongFields(t, err), tt.want)
 			err = tmpl.ChangeVersion(owner, nil, versions[1],
 				prompt.VersionChanges{Labels: &tt.labels, CommitMessage: &tt.message}, nil)
-			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
-				t.Errorf("ChangeVersion: wrong = %q, want %q", got, tt.want)
-			}
+			assert.EqualSlice(t, "ChangeVersion: wrong", wrongFields(t, err), tt.want)
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -216,7 +212,7 @@ func TestChangeVersion(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		v := versions[2]
 		before := v.ContentHash
-		wantErr(t, tmpl.ChangeVersion(later, nil, v,
+		require.ErrorIs(t, tmpl.ChangeVersion(later, nil, v,
 			prompt.VersionChanges{Content: text("Bye {{x}}"), InferVariables: true}, nil), nil)
 		if v.Content.Text != "Bye {{x}}" || len(v.Content.Variables) != 1 || v.ContentHash != v.Content.Hash() ||
 			v.Revision != 2 || v.UpdatedAt != later.At || v.Frozen {
@@ -231,27 +227,29 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("its variables stay declared unless they are to be inferred", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		versions[2].Content.Variables = []prompt.Variable{{Name: "declared", Type: "string"}}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}, nil),
+		require.ErrorIs(t,
+			tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}, nil),
 			prompt.ErrUndeclaredVariable)
 	})
 	t.Run("those that were inferred follow the text, and those that come with it do not", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		v := versions[2]
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}")}, nil), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{y}}")}, nil), nil)
+		require.NoError(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}")}, nil))
+		require.NoError(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{y}}")}, nil))
 		if len(v.Content.Variables) != 1 || v.Content.Variables[0].Name != "y" {
 			t.Fatalf("variables are %+v", v.Content.Variables)
 		}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v,
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, v,
 			prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}, nil),
 			prompt.ErrUndeclaredVariable)
 		described := func(c prompt.Content) prompt.Content {
 			c.Variables = []prompt.Variable{{Name: "y", Type: "string", Required: true, Description: "name"}}
 			return c
 		}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true},
-			nil), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}, nil),
+		require.ErrorIs(t,
+			tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true},
+				nil), nil)
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}, nil),
 			prompt.ErrUndeclaredVariable)
 	})
 	t.Run("all that is wrong with a body is said at once", func(t *testing.T) {
@@ -264,16 +262,12 @@ func TestChangeVersion(t *testing.T) {
 		labels, message := []string{"latest"}, strings.Repeat("x", 501)
 		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: bad, VariablesDeclared: true, Labels: labels,
 			CommitMessage: message}, nil)
-		if got := wrongFields(t, err); !slices.Equal(got, want) {
-			t.Errorf("AddVersion: wrong = %q", got)
-		}
+		assert.EqualSlice(t, "AddVersion: wrong", wrongFields(t, err), want)
 		err = tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{
 			Content: func(prompt.Content) prompt.Content { return bad }, VariablesDeclared: true, Labels: &labels,
 			CommitMessage: &message,
 		}, nil)
-		if got := wrongFields(t, err); !slices.Equal(got, want) {
-			t.Errorf("ChangeVersion: wrong = %q", got)
-		}
+		assert.EqualSlice(t, "ChangeVersion: wrong", wrongFields(t, err), want)
 		unchanged(t, tmpl, previous)
 		if versions[2].Content.Text != "Hello" || versions[2].CommitMessage != "" || len(versions[2].Labels) != 0 {
 			t.Errorf("the version has changed: %+v", versions[2])
@@ -282,14 +276,14 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("a frozen version keeps its content for ever", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		previous, _ := sharedTemplate()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, versions[1],
 			prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}, nil), prompt.ErrVersionFrozen)
 		unchanged(t, tmpl, previous)
 	})
 	t.Run("but not its message and labels", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		v := versions[3]
-		wantErr(t, tmpl.ChangeVersion(later, nil, v,
+		require.ErrorIs(t, tmpl.ChangeVersion(later, nil, v,
 			prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}, nil), nil)
 		if v.CommitMessage != "why" || !slices.Equal(v.Labels, []string{"live", "z"}) || v.Revision != 2 {
 			t.Fatalf("got %+v", v)
@@ -299,14 +293,14 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		labels := prompt.Labels{"live": {Number: 3}, "stable": {Number: 3}, "old": {Number: 1}}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1],
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, versions[1],
 			prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, labels), nil)
 		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
 			Labels: []string{"stable"}}, labels)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
 			Labels: []string{"fresh"}}, labels)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		var got []any
 		for _, e := range tmpl.Recorded() {
 			got = append(got, e.Data["labels_taken_from"])
@@ -317,7 +311,8 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("the first label freezes a draft", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}, nil),
+		require.ErrorIs(t,
+			tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}, nil),
 			nil)
 		if !versions[2].Frozen {
 			t.Fatal("still a draft")
@@ -327,14 +322,14 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("and taking it off does not thaw it", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}}, nil), nil)
+		require.NoError(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}}, nil))
 		if v := versions[3]; !v.Frozen || len(v.Labels) != 0 {
 			t.Fatalf("got %+v", v)
 		}
 	})
 	t.Run("content and label may come together", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2],
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, versions[2],
 			prompt.VersionChanges{Content: text("x"), Labels: &[]string{"live"}}, nil), nil)
 		if v := versions[2]; v.Content.Text != "x" || !v.Frozen {
 			t.Fatalf("got %+v", v)
@@ -343,9 +338,9 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		previous, _ := sharedTemplate()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2],
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, versions[2],
 			prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}, nil), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3],
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, versions[3],
 			prompt.VersionChanges{Labels: &[]string{"stable", "live"}}, nil), nil)
 		unchanged(t, tmpl, previous)
 		if versions[2].Revision != 1 || versions[2].Frozen || versions[3].Revision != 1 {
@@ -354,11 +349,11 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("a version that is not there is not found", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrVersionNotFound)
-		wantErr(t, tmpl.ChangeVersion(owner, nil,
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrVersionNotFound)
+		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil,
 			&prompt.Version{VersionInfo: prompt.VersionInfo{ID: "ver1", Template: "another"}}, prompt.VersionChanges{},
 			nil), prompt.ErrVersionNotFound)
-		wantErr(t, tmpl.ChangeVersion(stranger, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrNotFound)
+		require.ErrorIs(t, tmpl.ChangeVersion(stranger, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrNotFound)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestCheck(t *testing.T) {
@@ -97,10 +98,7 @@ func TestPlanLimit(t *testing.T) {
 			t.Errorf("%d members: %+v, lifted by %q", tt.used, e, got)
 		}
 	}
-	if err := limits.Check(quota.Amounts{PromptTemplates: 10_001}, quota.PromptTemplates); !errors.Is(err,
-		quota.ErrExceeded) {
-		t.Errorf("a kind that the plan does not limit: %v", err)
-	}
+	assert.ErrorIs(t, limits.Check(quota.Amounts{PromptTemplates: 10_001}, quota.PromptTemplates), quota.ErrExceeded)
 	if !limits.Bounds(quota.Members) || limits.Bounds(quota.Streams) {
 		t.Error("Bounds is wrong about members or streams")
 	}
@@ -112,15 +110,11 @@ func TestWith(t *testing.T) {
 		"chat_templates": 0})
 	want := limits
 	want.PromptTemplates, want.ChatTemplates, want.StorageBytes = 5, 0, 1<<40
-	if got != want {
-		t.Errorf("With = %+v, want %+v", got, want)
-	}
+	assert.Equal(t, "With", got, want)
 	if limits != quota.Default() || limits.WithPlan(nil) != limits {
 		t.Error("a plan without quotas changes them")
 	}
 	or := want
 	or.ChatTemplates = 1
-	if got := (quota.Amounts{ChatTemplates: 1}).WithDefaults(want); got != or {
-		t.Errorf("Or = %+v", got)
-	}
+	assert.Equal(t, "Or", (quota.Amounts{ChatTemplates: 1}).WithDefaults(want), or)
 }

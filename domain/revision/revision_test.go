@@ -1,10 +1,10 @@
 package revision_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestCheck(t *testing.T) {
@@ -20,9 +20,7 @@ func TestCheck(t *testing.T) {
 		"several others":             {revision.Match{1, 2, 4}, revision.ErrMismatch},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := tt.m.Check(3); !errors.Is(err, tt.want) {
-				t.Errorf("Check = %v, want %v", err, tt.want)
-			}
+			assert.ErrorIs(t, tt.m.Check(3), tt.want)
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const text = "hunter2-correct-horse"
@@ -62,9 +64,7 @@ func TestNothingShowsASecret(t *testing.T) {
 		shown["slog's JSON of "+name], shown["slog's text of "+name] = asJSON.String(), asText.String()
 	}
 	asKey, err := json.Marshal(struct{ S []secret.String }{[]secret.String{s}})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 	shown["JSON of a slice"] = string(asKey)
 
 	for name, got := range shown {
@@ -91,9 +91,7 @@ func TestAnUnexportedFieldShowsNothing(t *testing.T) {
 
 func TestString(t *testing.T) {
 	t.Run("Reveal gives the text away", func(t *testing.T) {
-		if got := secret.New(text).Reveal(); got != text {
-			t.Fatalf("Reveal = %q", got)
-		}
+		require.Equal(t, "Reveal", secret.New(text).Reveal(), text)
 	})
 
 	t.Run("the zero String is no secret, as an empty text is none", func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestMailsWithLinksWait(t *testing.T) {
@@ -39,9 +40,7 @@ func TestMailsWithLinksWait(t *testing.T) {
 		"others asked 1,000 times, and the last link is old":        {usable(mails(1000, other, 10*time.Minute)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.mailed.Waits(own, sessionAt); got != tt.want {
-				t.Errorf("it waits: %v", got)
-			}
+			assert.Equal(t, "it waits", tt.mailed.Waits(own, sessionAt), tt.want)
 		})
 	}
 	t.Run("whatever others ask for, a mailbox always has a link that works", func(t *testing.T) {

@@ -1,13 +1,13 @@
 package session_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -39,16 +39,12 @@ func TestOpenFromProvider(t *testing.T) {
 		t.Run("a session by a provider "+name, func(t *testing.T) {
 			person := session.Person{Person: *p, Session: *s}
 			got := person.Principal().LiveSession(&identity.Org{Issuers: tt.issuers}, sessionAt)
-			if got != tt.want {
-				t.Errorf("LiveSession = %v", got)
-			}
+			assert.Equal(t, "LiveSession", got, tt.want)
 		})
 	}
 	p.User.DisabledAt = sessionAt
 	_, _, err = session.OpenFromProvider(browser(sessionAt), p, atProvider, "", nil)
-	if !errors.Is(err, identity.ErrUnauthenticated) {
-		t.Errorf("error %v", err)
-	}
+	assert.ErrorIs(t, err, identity.ErrUnauthenticated)
 }
 
 func TestNewCode(t *testing.T) {
@@ -78,9 +74,7 @@ func TestNewCode(t *testing.T) {
 	} {
 		t.Run(name+" gets no code", func(t *testing.T) {
 			_, _, err := session.NewCode(tt.by, &tt.user, atProvider, bound.Hash())
-			if !errors.Is(err, identity.ErrUnauthenticated) {
-				t.Errorf("error %v", err)
-			}
+			assert.ErrorIs(t, err, identity.ErrUnauthenticated)
 		})
 	}
 }
@@ -93,9 +87,7 @@ func TestEndBecause(t *testing.T) {
 	foreign := later
 	foreign.Org = "other"
 	err = session.EndBecause(foreign, p, session.EndedByProvider, []*session.Session{s})
-	if !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("error %v", err)
-	}
+	assert.ErrorIs(t, err, session.ErrNotFound)
 	require.NoError(t, session.EndBecause(later, p, session.EndedByProvider, []*session.Session{s}))
 	events := s.Recorded()
 	if last := events[len(events)-1]; !s.EndedAt.Equal(later.At) || last.Type != "session.ended" ||

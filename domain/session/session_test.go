@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -124,9 +125,7 @@ func TestASessionLives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := session.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(session.Life)}
 			tt.change(&s)
-			if got := s.Live(sessionAt.Add(tt.after)); got != tt.want {
-				t.Errorf("it lives: %v", got)
-			}
+			assert.Equal(t, "it lives", s.Live(sessionAt.Add(tt.after)), tt.want)
 		})
 	}
 }
@@ -171,9 +170,7 @@ func TestALiveSessionNeedsItsUserAndItsKey(t *testing.T) {
 				t.Errorf("it lives: %v", got)
 			}
 			proof := session.Proof{Session: account.Hash{1}}
-			if got := proof.Valid(org, tt.person.Principal(), sessionAt); got != tt.want {
-				t.Errorf("its proof is valid: %v", got)
-			}
+			assert.Equal(t, "its proof is valid", proof.Valid(org, tt.person.Principal(), sessionAt), tt.want)
 		})
 	}
 }
@@ -243,9 +240,7 @@ func TestNewLink(t *testing.T) {
 	}
 	org := &identity.Org{BaseURL: "https://atrium.example/base"}
 	want := "https://atrium.example/base/console/sign-in#token=" + token.Reveal()
-	if got := l.URL(org, token); got != want {
-		t.Errorf("URL = %q, want %q", got, want)
-	}
+	assert.Equal(t, "URL", l.URL(org, token), want)
 	for name, change := range map[string]func(*account.User){
 		"disabled":   func(u *account.User) { u.DisabledAt = sessionAt },
 		"a program":  func(u *account.User) { u.Service = true },

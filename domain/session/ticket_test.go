@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAProofStandsUntil(t *testing.T) {
@@ -43,9 +44,7 @@ func TestAProofStandsUntil(t *testing.T) {
 			&session.Principal{}, now, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.proof.Valid(tt.org, tt.who, tt.at); got != tt.stands {
-				t.Errorf("it stands: %v", got)
-			}
+			assert.Equal(t, "it stands", tt.proof.Valid(tt.org, tt.who, tt.at), tt.stands)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAComparisonCountsWhatChanged(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 		return out
 	}
 	kept := new(source.Tracked)
-	wantErr(t, kept.Allows("a", 1), source.ErrUnknownCursor)
+	require.ErrorIs(t, kept.Allows("a", 1), source.ErrUnknownCursor)
 	first := kept.Compare(now, "a", rows(1, 1, 2, 1, 3, 1))
 	if !first.First || first.Number != 1 || first.Rows != 3 || first.Added+first.Changed+first.Removed != 0 ||
 		first.Cursor() != "1" {
@@ -49,15 +50,15 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	wantErr(t, kept.Allows("a", 1), nil)
-	wantErr(t, kept.Allows("a", 0), source.ErrUnknownCursor)
-	wantErr(t, kept.Allows("a", 3), source.ErrUnknownCursor)
-	wantErr(t, kept.Allows("b", 1), source.ErrSourceChanged)
+	require.NoError(t, kept.Allows("a", 1))
+	require.ErrorIs(t, kept.Allows("a", 0), source.ErrUnknownCursor)
+	require.ErrorIs(t, kept.Allows("a", 3), source.ErrUnknownCursor)
+	require.ErrorIs(t, kept.Allows("b", 1), source.ErrSourceChanged)
 	if third := kept.Compare(now, "b", rows(1, 1)); !third.First || third.Removed != 0 || third.Number != 3 {
 		t.Errorf("another mapping: %+v", third)
 	}
-	wantErr(t, kept.Allows("b", 2), source.ErrSourceChanged)
-	wantErr(t, kept.Allows("b", 3), nil)
+	require.ErrorIs(t, kept.Allows("b", 2), source.ErrSourceChanged)
+	require.NoError(t, kept.Allows("b", 3))
 }
 
 func TestRowsAreComparedByAFieldThatIsAWholeColumn(t *testing.T) {
@@ -67,14 +68,14 @@ func TestRowsAreComparedByAFieldThatIsAWholeColumn(t *testing.T) {
 	pairs := []source.Pair{{Field: "first", Column: "Name"},
 		{Field: "last", Column: "Extra", Transform: column.Transform{Split: &column.Split{Part: column.Last}}}}
 	s, err := source.New(by, guests, source.Draft{Type: "guests", Location: r.Location, Mapping: pairs}, r, 0)
-	wantErr(t, err, nil)
-	wantErr(t, s.TrackChanges(actor("pia", identity.Member), nil, "first"), source.ErrForbidden)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.TrackChanges(actor("pia", identity.Member), nil, "first"), source.ErrForbidden)
 	for _, field := range []string{"last", "born", "nothing"} {
 		if wrong := wrongIn(s.TrackChanges(by, nil, field)); len(wrong) != 1 || s.ChangeKey != "" {
 			t.Errorf("%s: %v", field, wrong)
 		}
 	}
-	wantErr(t, s.TrackChanges(by, nil, "first"), nil)
+	require.NoError(t, s.TrackChanges(by, nil, "first"))
 	if s.ChangeKey != "first" || s.Revision != 2 {
 		t.Errorf("%q, revision %d", s.ChangeKey, s.Revision)
 	}
@@ -86,12 +87,12 @@ func TestRowsAreComparedByAFieldThatIsAWholeColumn(t *testing.T) {
 		last.Data["cursor"] != "1" {
 		t.Errorf("%+v", events)
 	}
-	wantErr(t, s.Map(by, nil, guests, []source.Pair{{Field: "first", Column: "Born"}}, r), nil)
+	require.NoError(t, s.Map(by, nil, guests, []source.Pair{{Field: "first", Column: "Born"}}, r))
 	if s.ChangeKey != "first" {
 		t.Error("a mapping with the key ends the comparisons")
 	}
 	partial := []source.Pair{{Field: "first", Column: "Name", Transform: pairs[1].Transform}}
-	wantErr(t, s.Map(by, nil, guests, partial, r), nil)
+	require.NoError(t, s.Map(by, nil, guests, partial, r))
 	if s.ChangeKey != "" {
 		t.Errorf("the key is %q, which is a part of a column", s.ChangeKey)
 	}

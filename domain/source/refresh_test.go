@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // refresh refreshes s once, and returns what was recorded.
@@ -121,7 +122,7 @@ func TestABreakingDriftPausesWhenItIsSeenTwiceInARow(t *testing.T) {
 	if s.Status() != source.Paused || s.Paused != source.BreakingDrift || !s.NextRefreshAt.IsZero() {
 		t.Errorf("%+v", s)
 	}
-	wantErr(t, s.MayRefresh(owner), source.ErrPaused)
+	require.ErrorIs(t, s.MayRefresh(owner), source.ErrPaused)
 }
 
 func TestARenamedColumnPausesNothing(t *testing.T) {
@@ -233,10 +234,10 @@ func TestPauseAndReconnect(t *testing.T) {
 	})
 	t.Run("a refresh on demand requires a member, and a source that is read", func(t *testing.T) {
 		s := attached(t, email)
-		wantErr(t, s.Due(viewer, 0), source.ErrForbidden)
-		wantErr(t, s.Due(peer, 0), nil)
+		require.ErrorIs(t, s.Due(viewer, 0), source.ErrForbidden)
+		require.NoError(t, s.Due(peer, 0))
 		s.Pause(machine, source.ConnectionRevoked)
-		wantErr(t, s.Due(peer, 0), source.ErrPaused)
+		require.ErrorIs(t, s.Due(peer, 0), source.ErrPaused)
 	})
 	t.Run("a refresh on demand waits until the interval since the last one has passed, whatever came of that",
 		func(t *testing.T) {
@@ -257,7 +258,7 @@ func TestPauseAndReconnect(t *testing.T) {
 				if tt.failed > 0 {
 					s.Failure = &source.Failure{Code: "x", At: peer.At.Add(-tt.failed)}
 				}
-				wantErr(t, s.Due(peer, 30*time.Second), nil)
+				require.NoError(t, s.Due(peer, 30*time.Second))
 				if got := s.NextRefreshAt.Sub(peer.At); got != tt.want {
 					t.Errorf("%s: in %s, want %s", name, got, tt.want)
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // numbered returns the rows with the keys from first to last.
@@ -29,7 +30,7 @@ func TestRemovedRowsAreKnownUntilTheyAreBack(t *testing.T) {
 	removed := func(since uint32, want ...int) {
 		t.Helper()
 		got, err := kept.RemovedSince(since)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		var keys []source.KeyHash
 		for _, n := range want {
 			keys = append(keys, numberedKey(n))
@@ -51,7 +52,7 @@ func TestRemovedRowsAreKnownUntilTheyAreBack(t *testing.T) {
 	kept.Compare(now, "b", numbered(2, 2))
 	removed(5)
 	_, err := kept.RemovedSince(4)
-	wantErr(t, err, source.ErrRemovedUnknown)
+	require.ErrorIs(t, err, source.ErrRemovedUnknown)
 }
 
 func TestTheOldestRemovedRowsAreForgotten(t *testing.T) {
@@ -66,7 +67,7 @@ func TestTheOldestRemovedRowsAreForgotten(t *testing.T) {
 			t.Errorf("%d of %d rows, %v", len(got), len(kept.Removed), err)
 		}
 		_, err := kept.RemovedSince(after - 1)
-		wantErr(t, err, source.ErrRemovedUnknown)
+		require.ErrorIs(t, err, source.ErrRemovedUnknown)
 	}
 	known(10, 1)
 	kept.Compare(now, "a", numbered(200_001, 200_001)) // 4: removes all but nine of the most, so 2 is forgotten

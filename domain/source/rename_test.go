@@ -1,7 +1,6 @@
 package source_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestASourceIsRenamedByWhoManagesIt(t *testing.T) {
@@ -27,9 +27,7 @@ func TestASourceIsRenamedByWhoManagesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &source.Source{ID: "src_1", Workspace: "acme", Owner: owner.User, Name: "People", Revision: 1}
-			if err := s.Rename(tt.by, revision.Match{1}, tt.to); !errors.Is(err, tt.wrong) {
-				t.Fatalf("error = %v, want %v", err, tt.wrong)
-			}
+			require.ErrorIs(t, s.Rename(tt.by, revision.Match{1}, tt.to), tt.wrong)
 			if renamed := len(s.Recorded()) == 1; renamed != tt.renamed || (s.Name == "Newsletter") != tt.renamed ||
 				(s.Revision == 2) != tt.renamed {
 				t.Errorf("name %q, revision %d, events %v", s.Name, s.Revision, s.Recorded())

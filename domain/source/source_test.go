@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -64,16 +65,9 @@ func attached(t *testing.T, pairs ...source.Pair) *source.Source {
 	t.Helper()
 	s, err := source.New(owner, people, source.Draft{Type: "people", Location: source.Location{Sheet: book},
 		Mapping: pairs}, reading(usual), 0)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	s.Log = event.Log{}
 	return s
-}
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }
 
 func same(t *testing.T, what string, got, want any) {
@@ -130,7 +124,7 @@ func TestOnlyItsOwnerOrTheWorkspacesDetachesASource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t, email)
-			wantErr(t, s.Detach(tt.by, tt.at), tt.want)
+			require.ErrorIs(t, s.Detach(tt.by, tt.at), tt.want)
 			if done := tt.want == nil; s.Detached != done || (recorded(s) == "detached") != done ||
 				(s.Revision == 2) != done {
 				t.Errorf("detached %v, recorded %q, revision %d", s.Detached, recorded(s), s.Revision)
@@ -143,7 +137,7 @@ func TestAttaching(t *testing.T) {
 	d := source.Draft{Type: "people", Location: source.Location{Sheet: book}}
 	t.Run("makes a source of what was read, due at once", func(t *testing.T) {
 		s, err := source.New(owner, people, d, reading(usual), 3)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		if s.Status() != source.Unmapped || s.Name != "people.csv" || s.Owner != "ann" ||
 			!s.NextRefreshAt.Equal(start) || recorded(s) != "attached" || s.RowEstimate != 12 {
 			t.Errorf("%+v", s)
@@ -153,17 +147,17 @@ func TestAttaching(t *testing.T) {
 		with := d
 		with.Mapping = []source.Pair{email}
 		s, err := source.New(owner, people, with, reading(usual), 0)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		same(t, "status", s.Status(), source.Active)
 		same(t, "learnt", s.Learnt, column.Memory{"email": "email"})
 	})
 	t.Run("requires a member", func(t *testing.T) {
 		_, err := source.New(viewer, people, d, reading(usual), 0)
-		wantErr(t, err, source.ErrForbidden)
+		require.ErrorIs(t, err, source.ErrForbidden)
 	})
 	t.Run("has a limit", func(t *testing.T) {
 		_, err := source.New(owner, people, d, reading(usual), source.MaxSources)
-		wantErr(t, err, source.ErrLimitReached)
+		require.ErrorIs(t, err, source.ErrLimitReached)
 	})
 	for name, tt := range map[string]struct {
 		change func(*source.Draft)
@@ -231,19 +225,19 @@ func TestAUniqueFieldNeedsAColumnByWhichRowsCanBeInOrder(t *testing.T) {
 			d := source.Draft{Type: "people", Location: r.Location, Mapping: tt.pairs}
 			s, err := source.New(owner, table, d, r, 0)
 			if tt.want != "" {
-				wantErr(t, err, source.ErrKeyUnsupported)
+				require.ErrorIs(t, err, source.ErrKeyUnsupported)
 				same(t, "attached", fields(err), tt.want)
 				unmapped, err := source.New(owner, table, source.Draft{Type: "people", Location: r.Location}, r, 0)
-				wantErr(t, err, nil)
+				require.NoError(t, err)
 				same(t, "mapped", fields(unmapped.Map(owner, nil, table, tt.pairs, r)), tt.want)
 				same(t, "the mapping that it has", len(unmapped.Mapping), 0)
 				return
 			}
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			mapped, err := s.MappedFields(&table)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			key, err := s.PageKey(mapped)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			same(t, "key", key, tt.key)
 		})
 	}
@@ -269,7 +263,7 @@ func TestMappingsAreHeldToTypeAndColumns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t, email)
 			err := s.Map(owner, nil, people, tt.pairs, reading(usual))
-			wantErr(t, err, source.ErrMappingInvalid)
+			require.ErrorIs(t, err, source.ErrMappingInvalid)
 			same(t, "wrong", fields(err), tt.want)
 			if recorded(s) != "" || s.Revision != 1 {
 				t.Error("something was changed")
@@ -285,7 +279,7 @@ func TestMapping(t *testing.T) {
 		s.Log = event.Log{}
 		r := reading("Age:integer Mail:email")
 		r.Location.Sheet.HeaderRow = 3
-		wantErr(t, s.Map(admin, revision.Match{2}, people, []source.Pair{email, age}, r), nil)
+		require.NoError(t, s.Map(admin, revision.Match{2}, people, []source.Pair{email, age}, r))
 		if s.Status() != source.Active || s.Location.Sheet.HeaderRow != 3 || len(s.Columns) != 2 ||
 			recorded(s) != "mapped" || !s.NextRefreshAt.Equal(start) {
 			t.Errorf("%+v", s)
@@ -296,12 +290,12 @@ func TestMapping(t *testing.T) {
 			{"email": new("b@example.com"), "age": new("31")}})
 	})
 	t.Run("takes its owner or an admin", func(t *testing.T) {
-		wantErr(t, attached(t).Map(peer, nil, people, []source.Pair{email}, reading(usual)), source.ErrForbidden)
+		require.ErrorIs(t, attached(t).Map(peer, nil, people, []source.Pair{email}, reading(usual)), source.ErrForbidden)
 	})
 	t.Run("is refused while the connection is revoked", func(t *testing.T) {
 		s := attached(t, email)
 		s.Pause(machine, source.ConnectionRevoked)
-		wantErr(t, s.Map(owner, nil, people, []source.Pair{email}, reading(usual)), source.ErrPaused)
+		require.ErrorIs(t, s.Map(owner, nil, people, []source.Pair{email}, reading(usual)), source.ErrPaused)
 	})
 	t.Run("after the connection leads elsewhere takes the source's owner", func(t *testing.T) {
 		s := attached(t, email)
@@ -309,8 +303,8 @@ func TestMapping(t *testing.T) {
 		if s.Reconnect(machine, true) {
 			t.Error("it was resumed")
 		}
-		wantErr(t, s.MayMap(admin, nil), source.ErrPaused)
-		wantErr(t, s.Map(owner, nil, people, []source.Pair{email}, reading(usual)), nil)
+		require.ErrorIs(t, s.MayMap(admin, nil), source.ErrPaused)
+		require.NoError(t, s.Map(owner, nil, people, []source.Pair{email}, reading(usual)))
 		same(t, "status", s.Status(), source.Active)
 	})
 	t.Run("is reported on", func(t *testing.T) {

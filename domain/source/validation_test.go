@@ -1,13 +1,13 @@
 package source_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -21,9 +21,7 @@ func TestAValidationIsRequestedByMembersAndOneAtATime(t *testing.T) {
 	request := func(v *source.Validation, by identity.Actor, want error) time.Time {
 		t.Helper()
 		due, err := v.Request(by, s, &guests, time.Minute)
-		if !errors.Is(err, want) {
-			t.Errorf("error = %v, want %v", err, want)
-		}
+		assert.ErrorIs(t, err, want)
 		return due
 	}
 	later := func(by identity.Actor, d time.Duration) identity.Actor {

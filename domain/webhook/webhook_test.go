@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/webhook"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -81,9 +82,7 @@ func TestOnlyAdminsManageWebhooks(t *testing.T) {
 	if _, err := webhook.New(admin, webhook.MaxEndpoints, 0, draft(nil)); !errors.Is(err, webhook.ErrTooMany) {
 		t.Errorf("one too many: %v", err)
 	}
-	if err := e.Change(admin, revision.Match{9}, 0, webhook.Changes{}); !errors.Is(err, revision.ErrMismatch) {
-		t.Errorf("another revision: %v", err)
-	}
+	assert.ErrorIs(t, e.Change(admin, revision.Match{9}, 0, webhook.Changes{}), revision.ErrMismatch)
 }
 
 func TestPatternsSelectTypes(t *testing.T) {
@@ -109,16 +108,10 @@ func TestPatternsSelectTypes(t *testing.T) {
 func TestASecretSignsForItsGraceAfterARotation(t *testing.T) {
 	e, err := webhook.New(admin, 0, 0, draft(nil))
 	require.NoError(t, err)
-	if got := e.Secrets(now); !slices.Equal(got, []int{1}) {
-		t.Errorf("%v before", got)
-	}
+	assert.EqualSlice(t, "before", e.Secrets(now), []int{1})
 	require.NoError(t, e.Rotate(admin, nil, 48*time.Hour))
-	if got := e.Secrets(now.Add(webhook.MaxGrace - 1)); !slices.Equal(got, []int{2, 1}) {
-		t.Errorf("%v within", got)
-	}
-	if got := e.Secrets(now.Add(webhook.MaxGrace)); !slices.Equal(got, []int{2}) {
-		t.Errorf("%v after", got)
-	}
+	assert.EqualSlice(t, "within", e.Secrets(now.Add(webhook.MaxGrace-1)), []int{2, 1})
+	assert.EqualSlice(t, "after", e.Secrets(now.Add(webhook.MaxGrace)), []int{2})
 }
 
 func TestAnEndpointThatFailsIsToldAndThenDisabled(t *testing.T) {
@@ -178,17 +171,11 @@ func TestADeliveryIsRepeatedFor75Hours(t *testing.T) {
 	}
 	d := (&webhook.Endpoint{}).NewDelivery(event.Event{}, now)
 	d.Ended(webhook.Outcome{Status: 429, RetryAfter: time.Hour}, now, 0.5)
-	if d.Due != now.Add(time.Hour) {
-		t.Errorf("Retry-After is not respected: %s", d.Due)
-	}
+	assert.Equal(t, "Retry-After is not respected", d.Due, now.Add(time.Hour))
 	d.Ended(webhook.Outcome{Status: 429, RetryAfter: 100 * time.Hour}, now, 0.5)
-	if d.Due != now.Add(24*time.Hour) {
-		t.Errorf("a long Retry-After is respected: %s", d.Due)
-	}
+	assert.Equal(t, "a long Retry-After is respected", d.Due, now.Add(24*time.Hour))
 	d.Ended(webhook.Outcome{Status: 200}, now, 0.5)
-	if d.State != webhook.Delivered {
-		t.Errorf("it is %s", d.State)
-	}
+	assert.Equal(t, "State", d.State, webhook.Delivered)
 	if d.Again(now); d.State != webhook.Pending || d.Attempts != 0 {
 		t.Errorf("it is %s", d.State)
 	}
@@ -265,9 +252,7 @@ func TestAnEndpointWithoutAnOwnerIsConfirmedByAnAdmin(t *testing.T) {
 				t.Fatalf("%+v, %v", e, err)
 			}
 			e.Ownerless = !tt.owned
-			if err := e.Confirm(tt.by, tt.at); !errors.Is(err, tt.wrong) {
-				t.Errorf("error = %v, want %v", err, tt.wrong)
-			}
+			assert.ErrorIs(t, e.Confirm(tt.by, tt.at), tt.wrong)
 			if e.Owner != tt.owner || len(e.Recorded()) != 1+tt.recorded || e.Revision != int64(1+tt.recorded) ||
 				e.Ownerless == (tt.recorded == 1 || tt.owned) {
 				t.Errorf("%+v", e)

@@ -88,17 +88,13 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md"} {
 		documents, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, document := range documents {
 			if filepath.Base(document) == "CHANGELOG.md" {
 				continue
 			}
 			text, err := os.ReadFile(document)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, quoted := range quotedPath.FindAllStringSubmatch(string(text), -1) {
 				if mediaType.MatchString(quoted[1]) {
 					continue

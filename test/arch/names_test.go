@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // refusedNames are prepositions, adverbs, pronouns and verbs: as the name of a local they do not say what it is.
@@ -241,9 +243,7 @@ func TestNamesThatAreNoNounsAreFound(t *testing.T) {
 					found++
 				}
 			}
-			if found != want {
-				t.Errorf("found %d, want %d", found, want)
-			}
+			assert.Equal(t, "found", found, want)
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 const (
@@ -126,9 +128,7 @@ func TestMakesActor(t *testing.T) {
 	} {
 		t.Run(body, func(t *testing.T) {
 			s := parse(t, "x.go", []byte("package x\nfunc f() { "+body+" }\n"))
-			if got := makesActor(s.file); got != want {
-				t.Errorf("makesActor = %v", got)
-			}
+			assert.Equal(t, "makesActor", makesActor(s.file), want)
 		})
 	}
 	t.Run("under another name", func(t *testing.T) {
@@ -281,9 +281,7 @@ func TestScoped(t *testing.T) {
 		t.Run(params, func(t *testing.T) {
 			s := parse(t, "x.go", []byte("package x\ntype I interface { M("+params+") error }\n"))
 			interfaces(s.file, func(_ string, methods []*ast.Field) {
-				if got := scoped(methods[0].Type.(*ast.FuncType)); got != want {
-					t.Errorf("scoped = %v", got)
-				}
+				assert.Equal(t, "scoped", scoped(methods[0].Type.(*ast.FuncType)), want)
 			})
 		})
 	}

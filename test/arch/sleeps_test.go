@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // maxPauses is how many sleeps test/chaos and the browser tests may have together: they choose random moments for a
@@ -218,9 +220,7 @@ func TestSleepsOutside(t *testing.T) {
 			for _, positions := range sleepsOutside([]source{s}) {
 				found += len(positions)
 			}
-			if found != want {
-				t.Errorf("%d sleeps, want %d", found, want)
-			}
+			assert.Equal(t, "sleeps", found, want)
 		})
 	}
 }

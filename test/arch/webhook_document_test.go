@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -19,9 +20,7 @@ func TestTheExamplesOfWebhooksFitTogether(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "webhooks.md"))
 	require.NoError(t, err)
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(examples) != 2 {
-		t.Fatalf("%d examples of JSON", len(examples))
-	}
+	require.Equal(t, "examples of JSON", len(examples), 2)
 	payload, forSlack := examples[0][1], examples[1][1]
 	var typed openapi.WebhookPayload
 	strict := json.NewDecoder(bytes.NewReader(payload))
@@ -40,9 +39,7 @@ func TestTheExamplesOfWebhooksFitTogether(t *testing.T) {
 		return value
 	}
 	var slack struct{ Text string }
-	if err := json.Unmarshal(forSlack, &slack); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, json.Unmarshal(forSlack, &slack))
 	for _, path := range []string{"type", "data.subject.id", "data.actor"} {
 		if part, _ := at(path).(string); part == "" || !strings.Contains(slack.Text, part) {
 			t.Errorf("the message for Slack lacks %s", path)

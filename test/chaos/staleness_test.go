@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/internal/program"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -206,13 +207,9 @@ func (s *staleness) pause(ctx context.Context) {
 	for ctx.Err() == nil {
 		time.Sleep(time.Duration(rand.IntN(500)) * time.Millisecond)
 		pid := s.nodes[rand.IntN(len(s.nodes))].Pid()
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			s.t.Error(err)
-		}
+		assert.NoError(s.t, syscall.Kill(pid, syscall.SIGSTOP))
 		time.Sleep(time.Duration(rand.IntN(int(2 * staleFor))))
-		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-			s.t.Error(err)
-		}
+		assert.NoError(s.t, syscall.Kill(pid, syscall.SIGCONT))
 	}
 }
 

@@ -28,9 +28,7 @@ func rollingUpgrade(t *testing.T, old release) {
 			from = asReleased(d)
 		}
 		n := from.Start(t, binary)
-		if said := n.Await(t, program.Greeting)[1]; said != version {
-			t.Fatalf("it says that it is of %s, want %s", said, version)
-		}
+		require.Equal(t, "it says that it is of", n.Await(t, program.Greeting)[1], version)
 		return n
 	}
 	nodes[0].Store(run(old.binary, old.tag))

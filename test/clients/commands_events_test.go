@@ -15,6 +15,7 @@ import (
 	"time"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -88,9 +89,7 @@ func TestCommandsOfEvents(t *testing.T) {
 
 	t.Run("tail prints events from a place", func(t *testing.T) {
 		lines := running("events", "tail", "--after", "0", "--types", "prompt_template.created")
-		if line := next(lines); !strings.Contains(line, "\tprompt_template.created\t"+first+"\t") {
-			t.Errorf("it prints %q", line)
-		}
+		assert.Contains(t, "it prints", next(lines), "\tprompt_template.created\t"+first+"\t")
 		asJSON := running("events", "tail", "--after", "0", "--types", "prompt_template.created", "--json")
 		var e atrium.Event
 		if err := json.Unmarshal([]byte(next(asJSON)), &e); err != nil || e.Subject != first || e.Seq == nil {
@@ -143,9 +142,7 @@ func TestCommandsOfEvents(t *testing.T) {
 			t.Errorf("it prints %q", line)
 		}
 		got := <-hooks
-		if err := atrium.VerifyWebhook(got.body, got.header, secret); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, atrium.VerifyWebhook(got.body, got.header, secret))
 		var payload atrium.WebhookPayload
 		if err := json.Unmarshal(got.body, &payload); err != nil || payload.Data.Subject.ID != first ||
 			payload.Data.Subject.Type != "prompt_template" || payload.Data.Change["name"] != "first" ||

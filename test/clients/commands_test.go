@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -58,9 +59,7 @@ func TestCommandsOfAServer(t *testing.T) {
 		t.Errorf("the file of the key: %v, %v", info, err)
 	}
 	must("login", w.node.URL, "--profile", "other", "--workspace", "default", "--key-file", keyFile)
-	if out := must("profiles"); !strings.Contains(out, "other\t"+w.node.URL+"\tdefault\tcurrent") {
-		t.Errorf("profiles prints %q", out)
-	}
+	assert.Contains(t, "profiles prints", must("profiles"), "other\t"+w.node.URL+"\tdefault\tcurrent")
 	if out := must("whoami", "--profile", "default"); out != "owner@example.com\tdefault\tdefault\towner\n" {
 		t.Errorf("whoami prints %q", out)
 	}
@@ -87,9 +86,7 @@ func TestCommandsOfAServer(t *testing.T) {
 		t.Errorf("prompts render --partial prints %q", out)
 	}
 	promptFiles(t, home, id, must, refused)
-	if out := must("presence", "--status", "away", "--text", "Lunch"); !strings.Contains(out, "\taway\tLunch\n") {
-		t.Errorf("presence prints %q", out)
-	}
+	assert.Contains(t, "presence prints", must("presence", "--status", "away", "--text", "Lunch"), "\taway\tLunch\n")
 	refused("revision_mismatch", "api", "PATCH", "/api/prompt-templates/"+id, "-d", `{"description": "x"}`, "-H",
 		`If-Match: "1-x"`)
 	refused("begins with /", "api", "GET", "//elsewhere/api/me")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -27,23 +28,17 @@ func TestPromptsAreExportedInEachFormat(t *testing.T) {
 				Query: object{"folder": "export"}, Options: o}
 		}
 		files := s.must(t, export("", callOptions{})).Value.(object)["files"]
-		if got := len(files.([]any)); got != 2 {
-			t.Fatalf("%d files", got)
-		}
+		require.Equal(t, "files", len(files.([]any)), 2)
 		t.Run("as a stream", func(t *testing.T) {
 			if d := cmp.Diff(files, s.must(t, export("Stream", callOptions{All: true})).Value); d != "" {
 				t.Error(d)
 			}
-			if accept := last(s.requests()).headers.Get("Accept"); accept != "application/x-ndjson" {
-				t.Errorf("it accepts %q", accept)
-			}
+			assert.Equal(t, "it accepts", last(s.requests()).headers.Get("Accept"), "application/x-ndjson")
 		})
 		t.Run("as a zip archive, after a server that was not available", func(t *testing.T) {
 			s.breaks(script{status: 503})
 			r := s.must(t, export("Zip", callOptions{}))
-			if got := r.statuses(); got != "503+ 200" {
-				t.Errorf("the attempts were %q", got)
-			}
+			assert.Equal(t, "the attempts were", r.statuses(), "503+ 200")
 			if d := cmp.Diff(files, unpacked(t, r.Value.(string))); d != "" {
 				t.Error(d)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -75,9 +76,7 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 	git("add", ".")
 	git("commit", "-qm", "pushed")
 	prints("", "prompts", "pull", "prompts", "--force")
-	if changed := git("status", "--porcelain"); changed != "" {
-		t.Errorf("after a push and a pull, git sees changes:\n%s", changed)
-	}
+	assert.Equal(t, "after a push and a pull, git sees changes", git("status", "--porcelain"), "")
 
 	must("api", "POST", versions, "-d", `{"text": "Elsewhere"}`)
 	refused("prompts that differ: 1", "prompts", "diff", "prompts")

@@ -3,6 +3,8 @@ package clients
 import (
 	"fmt"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestClientsGetWhatTheServerRenders(t *testing.T) {
@@ -47,9 +49,7 @@ func TestClientsGetWhatTheServerRenders(t *testing.T) {
 		if !texts["Hello Ann!"] || !texts["Rules:\n  Be kind,\n  Ann.\nBye Ann."] {
 			t.Errorf("the texts are %v", texts)
 		}
-		if got := prompted(""); got != "Hello Ann!" {
-			t.Errorf("without a key, the prompt is %q", got)
-		}
+		assert.Equal(t, "without a key, the prompt", prompted(""), "Hello Ann!")
 	})
 }
 
@@ -65,9 +65,7 @@ func TestClientsExportAndImportPrompts(t *testing.T) {
 		files := s.must(t, export).Value
 		s.must(t, command{Name: "promptTemplates.delete", Args: []string{id}})
 		done := s.must(t, command{Name: "promptTemplates.importFiles", HasBody: true, Body: files.(object)}).Value
-		if got := fmt.Sprint(done.(object)["data"].([]any)[0].(object)["outcome"]); got != "created" {
-			t.Errorf("the file was %s", got)
-		}
+		assert.Equal(t, "the file was", fmt.Sprint(done.(object)["data"].([]any)[0].(object)["outcome"]), "created")
 		if again := s.must(t, export).Value; fmt.Sprint(again) != fmt.Sprint(files) {
 			t.Errorf("the files are %v, and were %v", again, files)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -49,9 +50,7 @@ func TestRowsAreStreamed(t *testing.T) {
 			if len(rows) != 4000 || fmt.Sprint(rows[0]) != "map[email:ada@example.com full_name:Ada]" {
 				t.Errorf("%d rows, %v", len(rows), rows[0])
 			}
-			if accept := last(s.requests()).headers.Get("Accept"); accept != "application/x-ndjson" {
-				t.Errorf("it accepts %q", accept)
-			}
+			assert.Equal(t, "it accepts", last(s.requests()).headers.Get("Accept"), "application/x-ndjson")
 		})
 		t.Run("as the query says", func(t *testing.T) {
 			rows := s.must(t, stream(some, object{"fields": "email", "on_invalid": "report", "limit": 2}, all)).Value
@@ -84,9 +83,7 @@ func TestRowsAreStreamed(t *testing.T) {
 		t.Run("after a server that was not available", func(t *testing.T) {
 			s.breaks(script{fault: refuse}, script{status: 503})
 			rows := s.must(t, stream(some, object{"limit": 1}, all))
-			if got := rows.statuses(); got != "0+ 503+ 200" {
-				t.Errorf("the attempts were %q", got)
-			}
+			assert.Equal(t, "the attempts were", rows.statuses(), "0+ 503+ 200")
 		})
 		t.Run("after lines with the ids of those that were removed", func(t *testing.T) {
 			write := func(text string) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -42,9 +43,7 @@ func TestBackup(t *testing.T) {
 		s.stop(t)
 		s.must(t, "backup", archive)
 		other := d.another(t)
-		if out := other.must(t, "restore", archive); !strings.Contains(out, "opens what it holds") {
-			t.Errorf("it wrote %s", out)
-		}
+		assert.Contains(t, "it wrote", other.must(t, "restore", archive), "opens what it holds")
 		copied := &server{deployment: other}
 		if before, after := s.dump(t), copied.dump(t); before != after {
 			t.Errorf("the database differs: %d and %d bytes", len(before), len(after))
@@ -101,9 +100,7 @@ func TestBackup(t *testing.T) {
 	t.Run("a restore without the key file says what to do next, and one with a wrong key file is refused",
 		func(t *testing.T) {
 			other := deploy(t, sqlite)
-			if out := other.must(t, "restore", archive); !strings.Contains(out, "keyring.json") {
-				t.Errorf("it wrote %s", out)
-			}
+			assert.Contains(t, "it wrote", other.must(t, "restore", archive), "keyring.json")
 			if r := other.run(t, "serve"); r.code != 1 ||
 				!strings.Contains(r.stderr, "is missing, and the database holds secrets") {
 				t.Errorf("serve ended with %d: %s", r.code, r.stderr)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
@@ -225,17 +226,13 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 			t.Errorf("a text became markup: %s", markup)
 		}
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](card+`.querySelector('button').click()`))
-		if starter := drive(ctx, t, poll[string](`told.starter`)); starter != "Where is it?" {
-			t.Errorf("the site hears of %q", starter)
-		}
+		assert.Equal(t, "the site hears of", drive(ctx, t, poll[string](`told.starter`)), "Where is it?")
 		token, _ := session["session"].(string)
 		e.resume(t, token, "Origin: "+shop).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
 	})
 	t.Run("script mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/script")
-		if code := drive(ctx, t, poll[string](`told.refused`)); code != "origin_not_allowed" {
-			t.Errorf("the code is %q", code)
-		}
+		assert.Equal(t, "the code", drive(ctx, t, poll[string](`told.refused`)), "origin_not_allowed")
 		keep(ctx, t, "script-foreign")
 		if text := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)); text != "This chat is not available." {
 			t.Errorf("it shows %q", text)
@@ -261,9 +258,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	t.Run("frame mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/frame")
 		complains(t, console, "frame-ancestors 'none'")
-		if code := drive(ctx, t, poll[string](`told.refused`)); code != "origin_not_allowed" {
-			t.Errorf("the code is %q", code)
-		}
+		assert.Equal(t, "the code", drive(ctx, t, poll[string](`told.refused`)), "origin_not_allowed")
 		keep(ctx, t, "frame-foreign")
 		untold(ctx, t)
 		if drive(ctx, t, chromedp.Evaluate[int](`document.querySelector('iframe').offsetHeight`)) != 0 {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestChatInvitations(t *testing.T) {
@@ -151,12 +153,8 @@ func TestManyChatMembersChangeInOneCall(t *testing.T) {
 		t.Run("members are added, changed and removed, and a repetition changes nothing", func(t *testing.T) {
 			guest := admin.create(t, chat+"/members", object{"email": "guest@example.com", "role": "viewer"})
 			first := []object{{"user_id": owner.id, "role": "viewer"}, {"email": admin.email, "role": "editor"}}
-			if got := actions(change(member, first...)); !slices.Equal(got, []string{"added", "added"}) {
-				t.Errorf("%q", got)
-			}
-			if got := actions(change(member, first...)); !slices.Equal(got, []string{"unchanged", "unchanged"}) {
-				t.Errorf("repeated: %q", got)
-			}
+			assert.EqualSlice(t, "actions", actions(change(member, first...)), []string{"added", "added"})
+			assert.EqualSlice(t, "repeated", actions(change(member, first...)), []string{"unchanged", "unchanged"})
 			a := change(member, object{"user_id": owner.id, "role": nil},
 				object{"user_id": admin.id, "role": "manager"}, object{"user_id": guest.at("user_id"), "role": nil})
 			if got := actions(a); !slices.Equal(got, []string{"removed", "updated", "removed"}) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -62,9 +63,7 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 			diff := admin.get(t, versions+"/draft/diff").has(t, map[string]string{"against": "v2", "version": "draft",
 				"changed_fields": `["instructions","greeting","theme"]`, "changes.0.field": "greeting",
 				"changes.0.to": "New"})
-			if !strings.Contains(diff.at("unified"), "-inner-thoughts") {
-				t.Errorf("unified: %s", diff.at("unified"))
-			}
+			assert.Contains(t, "unified", diff.at("unified"), "-inner-thoughts")
 		})
 		t.Run("publishing can be on condition of what is published", func(t *testing.T) {
 			first := admin.get(t, versions+"/v1").at("version.id")
@@ -111,9 +110,7 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 			}
 			page := s.anonymous().do(t, "GET", "/embed/preview", nil).is(t, 200)
 			policy := page.header.Get("Content-Security-Policy")
-			if !strings.Contains(policy, "frame-ancestors 'self'") {
-				t.Errorf("its policy is %s", policy)
-			}
+			assert.Contains(t, "its policy", policy, "frame-ancestors 'self'")
 		})
 		t.Run("usage tells sessions, messages and refusals by origin and day", func(t *testing.T) {
 			e.visit(t, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 const chats = "/api/chat-templates"
@@ -33,9 +35,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 		made.has(t, map[string]string{"my_role": "owner", "status": "draft", "visibility": "private", "health": "ok",
 			"issues": "[]", "workflows": "[]", "tools.0.config.queue": "inner-queue",
 			"model_config.model_name": "inner-model", "prompt": "null"})
-		if got := made.header.Get("Location"); got != chat {
-			t.Errorf("Location is %q", got)
-		}
+		assert.Equal(t, "Location", made.header.Get("Location"), chat)
 		if again := ann.create(t, chats, whole, "Idempotency-Key: chat"); again.text != made.text ||
 			again.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("not replayed: %s", again)
@@ -141,9 +141,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			for _, path := range []string{"", "/members"} {
 				ann.do(t, "GET", chat+path, nil).problem(t, 404, "chat_template_not_found")
 			}
-			if got := len(ann.get(t, chats+"?q=support").items(t)); got != 0 {
-				t.Errorf("%d are listed", got)
-			}
+			assert.Equal(t, "are listed", len(ann.get(t, chats+"?q=support").items(t)), 0)
 			admin.do(t, "POST", chat+"/restore", nil).is(t, 200)
 			ann.get(t, chat).has(t, map[string]string{"greeting": before.at("greeting"), "tools": before.at("tools")})
 			bob.get(t, chat)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -59,9 +60,7 @@ func TestAClockThatIsCorrected(t *testing.T) {
 		s.stderr.await(t, s, regexp.MustCompile(`the clocks of this machine and of the database agree again`))
 		soon(t, func() string { return ahead(t).String() }, "0s")
 		ann.get(t, presences+"/me").has(t, map[string]string{"status": "online"})
-		if out := s.must(t, "doctor"); !strings.Contains(out, "ok      clock") {
-			t.Errorf("doctor says:\n%s", out)
-		}
+		assert.Contains(t, "doctor says", s.must(t, "doctor"), "ok      clock")
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // jsonArray parses the output of a list command with --json.
@@ -40,12 +42,8 @@ func TestListCommands(t *testing.T) {
 			t.Errorf("keys: %v", keys)
 		}
 		id := keys[0]["api_key_id"].(string)
-		if out := d.must(t, "token", "revoke", id, "--workspace", "ann-space", "--json"); !strings.Contains(out, id) {
-			t.Errorf("revoke: %s", out)
-		}
-		if left := d.must(t, "token", "list", "--workspace", "ann-space"); left != "" {
-			t.Errorf("a revoked key is listed: %s", left)
-		}
+		assert.Contains(t, "revoke", d.must(t, "token", "revoke", id, "--workspace", "ann-space", "--json"), id)
+		assert.Equal(t, "a revoked key is listed", d.must(t, "token", "list", "--workspace", "ann-space"), "")
 		// Other programs get one line for each person, with tabs and without names of columns.
 		rows := strings.Split(strings.TrimSpace(d.must(t, "user", "list")), "\n")
 		if len(rows) != 2 || len(strings.Split(rows[0], "\t")) != 6 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -63,10 +64,7 @@ func TestCommands(t *testing.T) {
 		t.Parallel()
 		d := deployMigrated(t, sqlite)
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
-		if out := d.must(t, "workspace", "restore", "default"); !strings.Contains(out,
-			"is not deleted; nothing was done") {
-			t.Errorf("it says %s", out)
-		}
+		assert.Contains(t, "it says", d.must(t, "workspace", "restore", "default"), "is not deleted; nothing was done")
 	})
 	t.Run("demo data that is not added is reported", func(t *testing.T) {
 		t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -210,9 +211,7 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 				!strings.Contains(out, "Resealed 1;") {
 				t.Errorf("it wrote %s", out)
 			}
-			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "Resealed 0;") {
-				t.Errorf("it wrote %s", out)
-			}
+			assert.Contains(t, "it wrote", d.must(t, "keys", "reseal"), "Resealed 0;")
 			s.signal(t, syscall.SIGHUP)
 			ann.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
 		})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // holds waits until an expression about the page is true.
@@ -133,9 +135,7 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		holds(ctx, t, `document.querySelectorAll('main tbody tr').length === 1`)
 		asked := drive(ctx, t, chromedp.Evaluate[string](`performance.getEntriesByType('resource')
 			.filter((r) => r.name.includes('q=')).map((r) => r.name.split('q=')[1]).join(' ')`))
-		if asked != "summarise" {
-			t.Errorf("the server was asked for %q", asked)
-		}
+		assert.Equal(t, "the server was asked for", asked, "summarise")
 		if gone := drive(ctx, t, chromedp.Evaluate[int](`gone`)); gone > 0 {
 			t.Error("there was no list for a moment")
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // connects tries the credential of a connection, and shows its steps. It runs as a part of TestWorkInTheConsole.
@@ -31,7 +33,5 @@ func connects(ctx context.Context, t *testing.T, s *server, owner *client) {
 			`[...document.querySelectorAll('button')].find((b) => b.innerText === 'Connect').scrollIntoView()`))
 		keep(ctx, t, "console-connect-"+kind)
 	}
-	if after := len(owner.get(t, connections).items(t)); after != before {
-		t.Errorf("%d connections, want %d", after, before)
-	}
+	assert.Equal(t, "connections", len(owner.get(t, connections).items(t)), before)
 }

@@ -10,6 +10,7 @@ import (
 	cdpfetch "github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -72,9 +73,7 @@ func TestAPersonConnectsGoogleInTheConsole(t *testing.T) {
 		decides(ctx, t, "ada@example.com", "Cancel")
 		reads(ctx, t, "Google did not pass on your consent.")
 		keep(ctx, t, "console-consent-refused")
-		if n := len(ann.get(t, connections).items(t)); n != 0 {
-			t.Errorf("%d connections", n)
-		}
+		assert.Equal(t, "connections", len(ann.get(t, connections).items(t)), 0)
 	})
 	t.Run("who consents is led back, and has a connection that reads a source", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(wizard))
@@ -108,9 +107,7 @@ func TestAPersonConnectsGoogleInTheConsole(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/consent?"+url.Values{"state": {given["state"].(string)},
 			"code": {given["code"].(string)}}.Encode()))
 		reads(ctx, t, "This consent was not started in this tab.")
-		if n := len(ann.get(t, connections).items(t)); n != 1 {
-			t.Errorf("%d connections", n)
-		}
+		assert.Equal(t, "connections", len(ann.get(t, connections).items(t)), 1)
 	})
 	t.Run("a revocation that does not reach Google says so", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+ann.workspace+"/connections"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -60,9 +61,7 @@ orgs:
 	chromium := browser(t)
 	clean := func(t *testing.T, ctx context.Context) {
 		t.Helper()
-		if left := drive(ctx, t, chromedp.Evaluate[string](`location.hash`)); left != "" {
-			t.Errorf("the address still has %q", left)
-		}
+		assert.Equal(t, "the address still has", drive(ctx, t, chromedp.Evaluate[string](`location.hash`)), "")
 	}
 
 	t.Run("a visitor who has never signed in comes from a screen to the ways to sign in, and back", func(t *testing.T) {

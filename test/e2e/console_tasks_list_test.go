@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // tasks are what people come to the console for, with what has to be there before. None depends on another.
@@ -131,9 +133,7 @@ func otherTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("Save")
 			h.sees("Saved.")
 		}, func(t *testing.T) {
-			if got := fmt.Sprint(owner.get(t, sheet).at("mapping")); !strings.Contains(got, `"First"`) {
-				t.Errorf("the mapping is %s", got)
-			}
+			assert.Contains(t, "the mapping", fmt.Sprint(owner.get(t, sheet).at("mapping")), `"First"`)
 		}},
 		{"look at the rows that applications read", func(h *hand) {
 			h.press("Data sources", "Task sheet", "Rows")
@@ -241,9 +241,7 @@ func peopleTasks(t *testing.T, s *server, owner *client) []task {
 			h.choose(fmt.Sprintf(`select[aria-label*=%q]`, strings.Split(rising.email, "@")[0]), "admin")
 			h.sees("Saved.")
 		}, func(t *testing.T) {
-			if got := role(t, rising); got != "admin" {
-				t.Errorf("the role is %s", got)
-			}
+			assert.Equal(t, "the role", role(t, rising), "admin")
 		}},
 		{"remove a member", func(h *hand) {
 			h.press("Settings")
@@ -252,9 +250,7 @@ func peopleTasks(t *testing.T, s *server, owner *client) []task {
 			drive(h.ctx, h.t, poll[bool](fmt.Sprintf(
 				`document.querySelector('tbody') && !document.querySelector('main').innerText.includes(%q)`, leaving.email)))
 		}, func(t *testing.T) {
-			if got := role(t, leaving); got != "none" {
-				t.Errorf("the role is %s", got)
-			}
+			assert.Equal(t, "the role", role(t, leaving), "none")
 		}},
 		{"find who changed the price plan", func(h *hand) {
 			h.press("Settings", "Audit trail")

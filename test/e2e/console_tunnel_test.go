@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
 
@@ -68,9 +69,7 @@ func TestATunnelIsSetUpInTheConsole(t *testing.T) {
 		presses(ctx, t, "Test connection")
 		reads(ctx, t, "It works. Nothing is stored yet.")
 		keep(ctx, t, "console-tunnel")
-		if kept := len(ann.get(t, connections).items(t)); kept != 0 {
-			t.Errorf("%d connections are stored", kept)
-		}
+		assert.Equal(t, "connections are stored", len(ann.get(t, connections).items(t)), 0)
 		presses(ctx, t, "Connect")
 		drive(ctx, t, poll[bool](`location.pathname.endsWith('/connections')`))
 		reads(ctx, t, "Through a bastion")

@@ -15,6 +15,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/web"
@@ -127,9 +128,7 @@ func TestTheProgramIsReplacedBelowAnOpenPage(t *testing.T) {
 
 	t.Run("what was typed is there, and is saved by the later program", func(t *testing.T) {
 		kept := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[name=message]').value`))
-		if kept != "What I was typing" {
-			t.Errorf("the form has %q", kept)
-		}
+		assert.Equal(t, "the form has", kept, "What I was typing")
 		presses(ctx, t, "Save as a new version")
 		reads(ctx, t, "Preview of v2")
 		ann.get(t, templates+"/"+template+"/versions/latest").has(t, map[string]string{"text": "First Hello",

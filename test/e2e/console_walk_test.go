@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -167,9 +168,7 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 				pictured(ctx, t, s, screen, v)
 			}
 			seen(ctx, t, looks{"light", 640, 400}) // twice as large on a small screen
-			if found := drive(ctx, t, chromedp.Evaluate[string](wide)); found != "" {
-				t.Errorf("at 200 %%: wider than the page: %s", found)
-			}
+			assert.Equal(t, "at 200 %%: wider than the page", drive(ctx, t, chromedp.Evaluate[string](wide)), "")
 			if os.Getenv("ATRIUM_IMAGES") != "" {
 				for _, v := range []looks{{"light", 360, 740}, {"dark", 1280, 800}} {
 					pictured(ctx, t, s, screen, v)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -28,9 +29,7 @@ func TestConventions(t *testing.T) {
 				}
 			}
 			seen := ann.do(t, "GET", templates+"/x", nil, "Request-Id: find-me").at("request_id")
-			if seen != "find-me" {
-				t.Errorf("the problem says %q", seen)
-			}
+			assert.Equal(t, "the problem says", seen, "find-me")
 			s.stderr.await(t, s, regexp.MustCompile(`"request_id":"find-me"`))
 		})
 		t.Run("an unchanged response is not sent again", func(t *testing.T) {
@@ -146,9 +145,7 @@ func TestConventions(t *testing.T) {
 			}
 		})
 		t.Run("responses to one caller are not cached for others", func(t *testing.T) {
-			if got := ann.get(t, template).header.Get("Cache-Control"); !strings.Contains(got, "private") {
-				t.Errorf("Cache-Control is %q", got)
-			}
+			assert.Contains(t, "Cache-Control", ann.get(t, template).header.Get("Cache-Control"), "private")
 			if got := ann.do(t, "GET", templates+"/x", nil).header.Get("Cache-Control"); got != "no-store" {
 				t.Errorf("Cache-Control of a problem is %q", got)
 			}
@@ -272,9 +269,7 @@ func TestRateLimits(t *testing.T) {
 		for range 3 {
 			a := ann.get(t, "/api/me")
 			left = append(left, a.header.Get("Ratelimit"))
-			if a.header.Get("Ratelimit-Policy") != `"default";q=6;w=60` {
-				t.Errorf("the policy is %q", a.header.Get("Ratelimit-Policy"))
-			}
+			assert.Equal(t, "the policy", a.header.Get("Ratelimit-Policy"), `"default";q=6;w=60`)
 		}
 		for i, l := range left {
 			if !strings.HasPrefix(l, `"default";r=`+strconv.Itoa(2-i)+`;t=`) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -30,16 +31,12 @@ func TestCredentials(t *testing.T) {
 			revoked, id := ann.key(t)
 			revoked.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
 			unknown := refused(t, "Authorization: Bearer "+account.NewToken().Reveal())
-			if detail := unknown.at("detail"); !strings.Contains(detail, "unknown, was revoked or has expired") {
-				t.Errorf("the detail is %q", detail)
-			}
+			assert.Contains(t, "the detail", unknown.at("detail"), "unknown, was revoked or has expired")
 			same(t, "a revoked key", refused(t, "Authorization: Bearer "+revoked.token), unknown)
 		})
 		t.Run("a malformed credential gets the same response, whatever it was made from", func(t *testing.T) {
 			cut := refused(t, "Authorization: Bearer atk_x")
-			if detail := cut.at("detail"); !strings.Contains(detail, "incomplete or mistyped") {
-				t.Errorf("the detail is %q", detail)
-			}
+			assert.Contains(t, "the detail", cut.at("detail"), "incomplete or mistyped")
 			for name, header := range map[string]string{
 				"a wrong checksum": "Authorization: Bearer " + ann.token[:len(ann.token)-1] + "_",
 				"two keys":         "Authorization: Bearer " + ann.token + " " + ann.token,
@@ -47,15 +44,11 @@ func TestCredentials(t *testing.T) {
 				same(t, name, refused(t, header), cut)
 			}
 			other := refused(t, "Authorization: Bearer x").at("detail")
-			if !strings.Contains(other, "neither an API key") {
-				t.Errorf("the detail of another token is %q", other)
-			}
+			assert.Contains(t, "the detail of another token", other, "neither an API key")
 		})
 		t.Run("a header without a token behind Bearer says so, whatever else it has", func(t *testing.T) {
 			empty := refused(t, "Authorization: Bearer")
-			if detail := empty.at("detail"); !strings.Contains(detail, "the word Bearer, a space") {
-				t.Errorf("the detail is %q", detail)
-			}
+			assert.Contains(t, "the detail", empty.at("detail"), "the word Bearer, a space")
 			for name, header := range map[string]string{
 				"another scheme": "Authorization: Basic " + ann.token,
 				"no scheme":      "Authorization: " + ann.token,
@@ -87,9 +80,7 @@ func TestCredentials(t *testing.T) {
 				422, "invalid_fields")
 			made := brief.create(t, "/api/api-keys", object{"name": "same"}).has(t,
 				map[string]string{"role_ceiling": "member", "status": "active", "user_id": ann.id})
-			if made.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("the token may be cached: %q", made.header.Get("Cache-Control"))
-			}
+			assert.Equal(t, "the token may be cached", made.header.Get("Cache-Control"), "no-store")
 			child := *ann
 			child.token = made.at("token")
 			child.get(t, "/api/me").has(t, map[string]string{"role": "member"})

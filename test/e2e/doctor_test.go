@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -125,9 +126,7 @@ orgs: [{slug: default, payments: {gateway: sandbox, plans: [
 			})
 		}
 		t.Run("healthcheck exits with 0 while the server is ready, and with 1 afterwards", func(t *testing.T) {
-			if out := s.must(t, "healthcheck", "--url", s.url+"/"); out != "ready\n" {
-				t.Errorf("it wrote %q", out)
-			}
+			assert.Equal(t, "it wrote", s.must(t, "healthcheck", "--url", s.url+"/"), "ready\n")
 			s.stop(t)
 			if r := s.run(t, "healthcheck", "--url", s.url); r.code != 1 {
 				t.Errorf("ended with %d: %s", r.code, r.stderr)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const (
@@ -35,9 +36,7 @@ func (c *client) consents(t *testing.T, g *fixture.Google, email string, scopes 
 	t.Helper()
 	to := c.do(t, "POST", consents, object{"kind": "google_sheets"}).is(t, 200).at("authorization_url")
 	back := g.Decide(t, to, email, scopes...)
-	if got := back.Scheme + "://" + back.Host + back.Path; got != c.server.url+"/console/consent" {
-		t.Fatalf("sent back to %s", got)
-	}
+	require.Equal(t, "sent back to", back.Scheme+"://"+back.Host+back.Path, c.server.url+"/console/consent")
 	return object{"state": back.Query().Get("state"), "code": back.Query().Get("code")}
 }
 

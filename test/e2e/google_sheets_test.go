@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -53,14 +54,10 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 		}
 
 		t.Run("the connection lists its sources from the first reading", func(t *testing.T) {
-			if got := named(); !slices.Equal(got, ids[1:]) {
-				t.Errorf("sources = %v, want %v", got, ids[1:])
-			}
+			assert.EqualSlice(t, "sources", named(), ids[1:])
 			peer.do(t, "POST", at(0)+"/refresh", nil).is(t, 202)
 			refreshed(t, ann, before)
-			if got := named(); !slices.Equal(got, ids) {
-				t.Errorf("sources = %v, want %v", got, ids)
-			}
+			assert.EqualSlice(t, "sources", named(), ids)
 		})
 
 		reading, cut := make(chan struct{}, 8), make(chan struct{}, 8)

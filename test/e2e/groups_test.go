@@ -2,9 +2,10 @@ package e2e
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 const groups = "/api/groups"
@@ -28,9 +29,7 @@ func TestGroups(t *testing.T) {
 				admin.do(t, "PUT", people+bob.id, nil).is(t, 204)
 			}
 			bob.get(t, made).has(t, map[string]string{"my_role": "editor"})
-			if got := bob.get(t, templates).each(t, "my_role"); !slices.Equal(got, []string{"editor"}) {
-				t.Errorf("the list has %q", got)
-			}
+			assert.EqualSlice(t, "the list has", bob.get(t, templates).each(t, "my_role"), []string{"editor"})
 			bob.create(t, made+"/versions", object{"text": "by bob"})
 			owner.do(t, "PATCH", shares+"/"+id, object{"role": "viewer"}).is(t, 200)
 			bob.do(t, "POST", made+"/versions", object{"text": "x"}).problem(t, 403, "prompt_template_forbidden")
@@ -53,9 +52,7 @@ func TestGroups(t *testing.T) {
 			owner.create(t, made+"/members", object{"user_id": id, "role": "editor"}).has(t,
 				map[string]string{"user_id": id, "name": "Chatters"})
 			bob.get(t, made).has(t, map[string]string{"my_role": "editor"})
-			if got := bob.get(t, chats).each(t, "name"); !slices.Equal(got, []string{"by a group"}) {
-				t.Errorf("the list has %q", got)
-			}
+			assert.EqualSlice(t, "the list has", bob.get(t, chats).each(t, "name"), []string{"by a group"})
 			owner.do(t, "PATCH", made, object{"owner_id": id}).problem(t, 422, "user_not_in_workspace")
 			admin.do(t, "DELETE", groups+"/"+id, nil).is(t, 204)
 			bob.do(t, "GET", made, nil).problem(t, 404, "chat_template_not_found")

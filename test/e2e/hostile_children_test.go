@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -61,9 +62,7 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 		}
 		select {
 		case a := <-refused:
-			if a.header.Get("Retry-After") != "5" {
-				t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
-			}
+			assert.Equal(t, "Retry-After", a.header.Get("Retry-After"), "5")
 		default:
 			t.Error("no preview had too many others before it")
 		}

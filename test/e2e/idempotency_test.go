@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
@@ -85,9 +86,7 @@ func TestConcurrency(t *testing.T) {
 					active++
 				}
 			}
-			if active != 1 {
-				t.Errorf("%d versions are active", active)
-			}
+			assert.Equal(t, "versions are active", active, 1)
 		})
 		t.Run("of 16 concurrent changes of one revision one succeeds", func(t *testing.T) {
 			template := ann.template(t, "contended")
@@ -102,9 +101,7 @@ func TestConcurrency(t *testing.T) {
 				}
 				a.problem(t, 412, "revision_mismatch")
 			}
-			if won != 1 {
-				t.Errorf("%d changes were made", won)
-			}
+			assert.Equal(t, "changes were made", won, 1)
 		})
 		t.Run("of 16 concurrent templates with one name one is created", func(t *testing.T) {
 			won := 0
@@ -116,9 +113,7 @@ func TestConcurrency(t *testing.T) {
 				}
 				a.problem(t, 409, "name_taken")
 			}
-			if won != 1 {
-				t.Errorf("%d templates were made", won)
-			}
+			assert.Equal(t, "templates were made", won, 1)
 		})
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -52,9 +53,7 @@ func TestDoctorTellsOfJobs(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		d := deployMigrated(t, engine)
 		d.must(t, "migrate")
-		if out := d.must(t, "doctor"); !strings.Contains(out, "0 queued, 0 running\n") {
-			t.Errorf("of an empty queue it says:\n%s", out)
-		}
+		assert.Contains(t, "of an empty queue it says", d.must(t, "doctor"), "0 queued, 0 running\n")
 		hour := time.Hour.Microseconds()
 		for i, row := range []string{
 			`'due', 'queued', %[1]d - %[2]d, '', 0`, `'later', 'queued', %[1]d + %[2]d, '', 0`,
@@ -79,9 +78,7 @@ func TestDoctorTellsOfOverdueRemovals(t *testing.T) {
 	t.Parallel()
 	d := deployMigrated(t, sqlite)
 	d.must(t, "migrate")
-	if out := d.must(t, "doctor"); !strings.Contains(out, "ok      removals       no deleted object is overdue\n") {
-		t.Errorf("of none it says:\n%s", out)
-	}
+	assert.Contains(t, "of none it says", d.must(t, "doctor"), "ok      removals       no deleted object is overdue\n")
 	const late = 31 * 24 * time.Hour
 	for id, ago := range map[string]time.Duration{"late": late + time.Minute, "due": late - time.Hour} {
 		d.sql(t, fmt.Sprintf(`INSERT INTO workspaces (id, org_id, slug, name, created_by, revision, created_at, updated_at,

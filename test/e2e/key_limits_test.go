@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -113,9 +114,7 @@ func (s *server) limitsAddresses(t *testing.T, owner *client) {
 		at := slices.Index(a.each(t, "data.code"), "address_not_allowed")
 		return at >= 0 && a.each(t, "api_key_id")[at] == made.at("id")
 	})
-	if out := s.must(t, "token", "list", "--org", "b"); !strings.Contains(out, "2001:db8::/32 203.0.113.0/24") {
-		t.Errorf("token list wrote %s", out)
-	}
+	assert.Contains(t, "token list wrote", s.must(t, "token", "list", "--org", "b"), "2001:db8::/32 203.0.113.0/24")
 }
 
 func (s *server) limitsScopes(t *testing.T, owner *client) {
@@ -172,18 +171,14 @@ func (s *server) endsLeaked(t *testing.T, owner *client, key *ecdsa.PrivateKey, 
 		"data.1.data.url": "https://github.com/a/b/blob/x/.env", "data.1.data.source": "content",
 		"data.1.actor": "null",
 	})
-	if got := a.each(t, "type"); !slices.Equal(got, trail) {
-		t.Errorf("the events are %q", got)
-	}
+	assert.EqualSlice(t, "the events are", a.each(t, "type"), trail)
 	letter := waitForLetters(t, smtp, 1)[0]
 	if letter.To != owner.email || strings.Contains(letter.Text, "github.com") ||
 		!strings.Contains(letter.Text, made.at("hint")) {
 		t.Errorf("the letter is %+v", letter)
 	}
 	report(key, body).is(t, 204) // it has ended: nothing happens
-	if got := owner.get(t, events, onB).each(t, "type"); !slices.Equal(got, trail) {
-		t.Errorf("the events are %q", got)
-	}
+	assert.EqualSlice(t, "the events are", owner.get(t, events, onB).each(t, "type"), trail)
 	for range 1000 { // the limit refills while a slow machine serves
 		if a := report(key, unknown); a.status == 429 {
 			a.problem(t, 429, "rate_limited")

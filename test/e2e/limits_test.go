@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -74,9 +75,7 @@ func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 			}
 			refused := s.user(t, "member").do(t, "GET", presences+"/stream", nil,
 				"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
-			if !strings.Contains(refused.at("detail"), what) {
-				t.Errorf("the detail is %q, want the limit of the %s", refused.at("detail"), what)
-			}
+			assert.Contains(t, "the detail", refused.at("detail"), what)
 			for _, path := range []string{eventsStream, sources + "/" + id.New("src") + "/validation"} {
 				s.user(t, "admin").do(t, "GET", path, nil,
 					"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")

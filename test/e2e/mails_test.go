@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -90,9 +91,7 @@ func TestMails(t *testing.T) {
 			}
 			owner.create(t, chat+"/members", object{"email": "guest-2@example.com", "role": "viewer"}).has(t,
 				map[string]string{"mailed": "false"})
-			if got := len(smtp.Letters()); got != 9 {
-				t.Errorf("%d letters", got)
-			}
+			assert.Equal(t, "letters", len(smtp.Letters()), 9)
 			if a := owner.create(t, chat+"/members", object{"user_id": cannon.id, "role": "viewer"}); strings.Contains(
 				a.text, "mailed") {
 				t.Error(a)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -171,9 +172,7 @@ func TestDisabledPeople(t *testing.T) {
 					t.Errorf("%q: %+v", command, got)
 				}
 			}
-			if out := r.must(t, "user", "enable", "--email", eve.email); !strings.Contains(out, "is enabled") {
-				t.Errorf("it says %s", out)
-			}
+			assert.Contains(t, "it says", r.must(t, "user", "enable", "--email", eve.email), "is enabled")
 			eve.answeredWithin(t, 200, 1500*time.Millisecond) // the node caches the principal of a key for one second
 			if got := r.run(t, "user", "disable", "--email", "who@example.com"); got.code != 1 ||
 				!strings.Contains(got.stderr, "no such user") {

@@ -3,10 +3,10 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -155,13 +155,8 @@ func TestPasskeys(t *testing.T) {
 			his.addsPasskey(t, s.authenticator(t), "Another", at)
 			his.do(t, "DELETE", myPasskeys+"/"+phoneID, nil, at).is(t, 204)
 			invalid(s.signsIn(t, phone, at))
-			if got := his.get(t, myPasskeys, at).each(t, "name"); !slices.Equal(got, []string{"Another"}) {
-				t.Errorf("passkeys %v", got)
-			}
-			if got := trail(phoneID); !slices.Equal(got,
-				[]string{"passkey.removed", "passkey.renamed", "passkey.added"}) {
-				t.Errorf("events %v", got)
-			}
+			assert.EqualSlice(t, "passkeys", his.get(t, myPasskeys, at).each(t, "name"), []string{"Another"})
+			assert.EqualSlice(t, "events", trail(phoneID), []string{"passkey.removed", "passkey.renamed", "passkey.added"})
 		})
 		t.Run("API keys and their sessions manage none", func(t *testing.T) {
 			byKey, _ := s.opens(t, ann.token, at)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 const peoplePath = "/api/people"
@@ -58,9 +59,7 @@ func TestPeopleAreListed(t *testing.T) {
 			}
 		}
 		first := operator.get(t, peoplePath+"?limit=1")
-		if got := ids("?limit=1&cursor=" + first.at("next_cursor")); !slices.Equal(got, ids("")[1:2]) {
-			t.Errorf("the second page: %v", got)
-		}
+		assert.EqualSlice(t, "the second page", ids("?limit=1&cursor="+first.at("next_cursor")), ids("")[1:2])
 		operator.get(t, peoplePath+"/"+operator.id).has(t, map[string]string{
 			"name": "Grace Hopper", "email": operator.email, "operator": "true", "status": "active",
 			"workspace_count": "1", "session_count": "0", "api_key_count": "1", "disabled_at": "null",
@@ -147,9 +146,7 @@ func TestErasedPeople(t *testing.T) {
 				}
 			}
 		}
-		if out := r.must(t, "events", "verify"); !strings.Contains(out, "none is broken") {
-			t.Errorf("it says %s", out)
-		}
+		assert.Contains(t, "it says", r.must(t, "events", "verify"), "none is broken")
 	})
 }
 

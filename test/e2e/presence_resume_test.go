@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -77,9 +78,7 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 							continue
 						}
 					}
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					mu.Lock()
 					changes++
 					mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -32,9 +33,7 @@ func TestPresences(t *testing.T) {
 			begun.has(t, map[string]string{"status": "online", "source": "auto", "manual_status": "auto",
 				"user_id": ann.id, "heartbeat_after_seconds": "30", "devices.0.id": "default", "devices.0.kind": "api",
 				"devices.0.state": "active", "devices.1": ""})
-			if path != presences+"/"+begun.at("id") {
-				t.Errorf("Location: %s", path)
-			}
+			assert.Equal(t, "Location", path, presences+"/"+begun.at("id"))
 			again := ann.do(t, "POST", presences, object{"user_id": ann.id}).is(t, 200)
 			if again.at("id") != begun.at("id") || again.at("seq") != begun.at("seq") ||
 				again.at("expires_at") <= begun.at("expires_at") {
@@ -237,9 +236,7 @@ func TestBadHeartbeats(t *testing.T) {
 		t.Run("heartbeats are rate limited", func(t *testing.T) {
 			for range 200 {
 				if a := bob.do(t, "POST", presences, object{}); a.status == 429 {
-					if a.header.Get("Retry-After") != "1" {
-						t.Errorf("Retry-After: %s", a.header.Get("Retry-After"))
-					}
+					assert.Equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
 					ann.do(t, "GET", presences, nil).is(t, 200)
 					return
 				}

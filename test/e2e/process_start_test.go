@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -25,9 +26,7 @@ func TestAShortCommandCollectsNoGarbage(t *testing.T) {
 	if n := collections("GOGC=100"); n == 0 {
 		t.Error("with Go's default there is none: the test finds nothing")
 	}
-	if n := collections(); n != 0 {
-		t.Errorf("there were %d", n)
-	}
+	assert.Equal(t, "there were", collections(), 0)
 }
 
 // The loops of a start take turns, so that they share its first two connections. One more listens, and one looks up

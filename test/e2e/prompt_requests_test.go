@@ -3,6 +3,8 @@ package e2e
 import (
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func init() {
@@ -50,9 +52,7 @@ func requests(t *testing.T, ann, bob *client) {
 		"active_version.number": "1", "open_requests": "1", "activation_request.state": "waiting",
 		"activation_request.waits_for": `["approvals"]`, "activation_request.requested_by": bob.id})
 	request := template + "/activation-requests/" + asked.at("activation_request.id")
-	if at := asked.header.Get("Location"); at != request {
-		t.Errorf("Location is %s, want %s", at, request)
-	}
+	assert.Equal(t, "Location", asked.header.Get("Location"), request)
 	bob.do(t, "POST", activate, object{"reason": "Better"}).is(t, 202).has(t, map[string]string{
 		"activation_request.id": asked.at("activation_request.id")})
 	ann.get(t, request).has(t, map[string]string{"diff.unified": "--- v1\n+++ v2\n@@ -1 +1 @@\n-one\n" +

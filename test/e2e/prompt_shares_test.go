@@ -1,8 +1,9 @@
 package e2e
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func init() {
@@ -22,9 +23,7 @@ func TestManySharesOfAPrompt(t *testing.T) {
 		t.Run("they are made, and again nothing changes", func(t *testing.T) {
 			for _, action := range []string{"added", "unchanged"} {
 				done := ann.do(t, "POST", batch, three).is(t, 200)
-				if got := done.each(t, "action"); !slices.Equal(got, []string{action, action, action}) {
-					t.Errorf("the actions are %q", got)
-				}
+				assert.EqualSlice(t, "the actions are", done.each(t, "action"), []string{action, action, action})
 				done.has(t, map[string]string{"data.1.user_id": eve.id, "data.1.role": "viewer",
 					"data.0.revision": "1"})
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // TestPlansReplaceQuotas subscribes to a plan that allows more than the org does, and then to one that allows less.
@@ -105,9 +107,7 @@ func TestQuotas(t *testing.T) {
 			ann.do(t, "PATCH", second, object{"name": "2nd"}).is(t, 200)
 			ann.do(t, "PATCH", first+"/versions/v2", object{"text": strings.Repeat("z", 29_000)}).is(t, 200)
 			ann.do(t, "POST", first+"/versions/v2/activate", object{}).is(t, 200)
-			if got := ann.get(t, second+"/versions/v1").at("text"); got != "x" {
-				t.Errorf("the version is %.50q", got)
-			}
+			assert.Equal(t, "the version", ann.get(t, second+"/versions/v1").at("text"), "x")
 		})
 		t.Run("a workspace above lowered quotas keeps its data", func(t *testing.T) {
 			s.stop(t)

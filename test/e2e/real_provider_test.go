@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
@@ -43,7 +43,5 @@ orgs:
 	clicks(ctx, t, "button[type=submit]")
 	reads(ctx, t, "There are no prompts yet.")
 	members := owner.get(t, "/api/workspaces/default/members").text
-	if !strings.Contains(members, `"email":"test-user2@zitadel.ch"`) {
-		t.Errorf("the person is no member: %s", members)
-	}
+	assert.Contains(t, "the person is no member", members, `"email":"test-user2@zitadel.ch"`)
 }

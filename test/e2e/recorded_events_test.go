@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -50,9 +51,7 @@ func (h *testWorkspace) testNothingRecorded(t *testing.T) {
 		require.NoError(t, rows.Scan(&request, &kind, &data))
 		t.Errorf("who was refused left an event: %s %s %s", request, kind, data)
 	}
-	if err := rows.Err(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, rows.Err())
 }
 
 func init() {

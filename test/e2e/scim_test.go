@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -78,40 +79,30 @@ func TestADirectoryManagesPeople(t *testing.T) {
 		ann := made.at("id")
 		made.has(t, map[string]string{"userName": "ann@example.com", "externalId": "ext-ann@example.com",
 			"emails.0.value": "ann@example.com", "name.familyName": "Lee", "active": "true", "meta.resourceType": "User"})
-		if got := made.header.Get("Location"); got != scimUsers+"/"+ann {
-			t.Errorf("Location: %q", got)
-		}
+		assert.Equal(t, "Location", made.header.Get("Location"), scimUsers+"/"+ann)
 		one := scimUsers + "/" + ann
 		var group string
 		t.Run("a group gives its people what the claim rules say", func(t *testing.T) {
-			if got := member(t, ann); got != "" {
-				t.Errorf("without a group ann is %q", got)
-			}
+			assert.Equal(t, "without a group ann", member(t, ann), "")
 			followed := "/api/groups/" + owner.create(t, "/api/groups",
 				object{"name": "Builders", "external_id": "Engineering"}).at("id")
 			g := scimmer.do(t, "POST", scimGroup, object{"schemas": []string{
 				"urn:ietf:params:scim:schemas:core:2.0:Group"}, "displayName": "Engineering",
 				"members": []object{{"value": ann}}}).is(t, 201)
 			group = scimGroup + "/" + g.at("id")
-			if got := member(t, ann); got != "member" {
-				t.Errorf("in Engineering ann is %q", got)
-			}
+			assert.Equal(t, "in Engineering ann", member(t, ann), "member")
 			owner.get(t, followed+"/members").has(t, map[string]string{"data.0.user_id": ann})
 			scimmer.get(t, one).has(t, map[string]string{"groups.0.display": "Engineering"})
 			renamed := patch(object{"op": "replace", "value": object{"displayName": "Admins"}})
 			scimmer.do(t, "PATCH", group, renamed).is(t, 200)
-			if got := member(t, ann); got != "admin" {
-				t.Errorf("in Admins ann is %q", got)
-			}
+			assert.Equal(t, "in Admins ann", member(t, ann), "admin")
 			owner.get(t, followed).has(t, map[string]string{"size": "0"})
 			owner.do(t, "PATCH", followed, object{"external_id": nil}).is(t, 200).has(t,
 				map[string]string{"external_id": "null"})
 			scimmer.do(t, "PATCH", group+"?excludedAttributes=members",
 				patch(object{"op": "remove", "path": `members[value eq "` + ann + `"]`})).is(t, 200).has(t,
 				map[string]string{"members": ""})
-			if got := member(t, ann); got != "" {
-				t.Errorf("out of the group ann is %q", got)
-			}
+			assert.Equal(t, "out of the group ann", member(t, ann), "")
 			scimmer.do(t, "PATCH", group, patch(object{"op": "Add", "path": "members",
 				"value": []object{{"value": ann}}})).is(t, 200).has(t, map[string]string{"members.0.value": ann})
 			owner.recordsJoins(t)
@@ -163,16 +154,12 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			again := scimmer.do(t, "PUT", one, scimUser("ann@example.com")).is(t, 200)
 			again.has(t, map[string]string{"active": "true"})
 			s.await(t, func() bool { return reader.do(t, "GET", "/api/me", nil).status == http.StatusOK })
-			if got := member(t, ann); got != "admin" {
-				t.Errorf("active again ann is %q", got)
-			}
+			assert.Equal(t, "active again ann", member(t, ann), "admin")
 		})
 		t.Run("who is deleted is disabled, and comes back as the same person only", func(t *testing.T) {
 			scimmer.do(t, "DELETE", one, nil).is(t, 204)
 			scimmer.do(t, "GET", one, nil).refused(t, 404, "")
-			if got := member(t, ann); got != "" {
-				t.Errorf("deleted ann is %q", got)
-			}
+			assert.Equal(t, "deleted ann", member(t, ann), "")
 			other := scimUser("ann@example.com")
 			other["externalId"] = "ext-another-ann"
 			scimmer.do(t, "POST", scimUsers, other).refused(t, 409, "externalId")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -33,13 +34,9 @@ func TestSessions(t *testing.T) {
 			if cookie := a.header.Get("Set-Cookie"); !want.MatchString(cookie) {
 				t.Errorf("the cookie is %q", cookie)
 			}
-			if a.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("Cache-Control = %q", a.header.Get("Cache-Control"))
-			}
+			assert.Equal(t, "Cache-Control", a.header.Get("Cache-Control"), "no-store")
 			s.anonymous().do(t, "POST", openSessions, object{"token": token}).problem(t, 401, "sign_in_link_invalid")
-			if got := events(a.at("session.id")); !slices.Equal(got, []string{"session.started"}) {
-				t.Errorf("events %v", got)
-			}
+			assert.EqualSlice(t, "events", events(a.at("session.id")), []string{"session.started"})
 		})
 		t.Run("a session does what its user can in each workspace, and events name it", func(t *testing.T) {
 			in, id := s.opens(t, s.link(t, ann.email))
@@ -56,9 +53,7 @@ func TestSessions(t *testing.T) {
 			in.get(t, mySessions+"/"+id).has(t, map[string]string{"source": "api_key", "api_key_id": keyID})
 			in.do(t, "POST", templates, object{"name": "x"}).problem(t, 403, "forbidden")
 			in.do(t, "GET", "/api/me", nil, "Workspace-Id: second").problem(t, 400, "workspace_mismatch")
-			if got := in.get(t, mySessions).each(t, "id"); !slices.Equal(got, []string{id}) {
-				t.Errorf("it sees %v", got)
-			}
+			assert.EqualSlice(t, "it sees", in.get(t, mySessions).each(t, "id"), []string{id})
 			ann.do(t, "DELETE", apiKeys+"/"+keyID, nil).is(t, 204)
 			in.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 		})
@@ -76,25 +71,17 @@ func TestSessions(t *testing.T) {
 		t.Run("signing out ends the session and removes its cookie", func(t *testing.T) {
 			in, id := s.opens(t, ann.token)
 			out := in.do(t, "DELETE", "/api/auth/session", nil).is(t, 204)
-			if cookie := out.header.Get("Set-Cookie"); !strings.Contains(cookie, "=; Path=/; Max-Age=0;") {
-				t.Errorf("the cookie is %q", cookie)
-			}
+			assert.Contains(t, "the cookie", out.header.Get("Set-Cookie"), "=; Path=/; Max-Age=0;")
 			in.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-			if got := events(id); !slices.Equal(got, []string{"session.ended", "session.started"}) {
-				t.Errorf("events %v", got)
-			}
+			assert.EqualSlice(t, "events", events(id), []string{"session.ended", "session.started"})
 		})
 		t.Run("people list and end their own sessions, not those of others", func(t *testing.T) {
 			bob := s.user(t, "member")
 			laptop, laptopID := s.opens(t, s.link(t, bob.email))
 			phone, phoneID := s.opens(t, s.link(t, bob.email))
 			list := laptop.get(t, mySessions)
-			if got := list.each(t, "id"); !slices.Equal(got, []string{phoneID, laptopID}) {
-				t.Errorf("sessions %v", got)
-			}
-			if got := list.each(t, "current"); !slices.Equal(got, []string{"false", "true"}) {
-				t.Errorf("current %v", got)
-			}
+			assert.EqualSlice(t, "sessions", list.each(t, "id"), []string{phoneID, laptopID})
+			assert.EqualSlice(t, "current", list.each(t, "current"), []string{"false", "true"})
 			for _, method := range []string{"GET", "DELETE"} {
 				ann.do(t, method, mySessions+"/"+phoneID, nil).problem(t, 404, "session_not_found")
 			}
@@ -282,9 +269,7 @@ func TestSignInsAreLimited(t *testing.T) {
 	for _, path := range []string{"/api/auth/oidc/main", callback} {
 		s.anonymous().do(t, "GET", path, nil).problem(t, 429, "rate_limited")
 		page := s.anonymous().do(t, "GET", path, nil, asBrowser).is(t, 303)
-		if to := page.header.Get("Location"); to != "/console/sign-in#error=rate_limited" {
-			t.Errorf("a browser is sent to %s", to)
-		}
+		assert.Equal(t, "a browser is sent to", page.header.Get("Location"), "/console/sign-in#error=rate_limited")
 	}
 	if refused.header.Get("Retry-After") == "" {
 		t.Errorf("headers %v", refused.header)
@@ -308,15 +293,11 @@ func TestOperatorsEndSessions(t *testing.T) {
 		t.Errorf("sessions %v", listed)
 	}
 	path := "/api/people/" + ann.id + "/sessions"
-	if got := operator.get(t, path).each(t, "id"); !slices.Equal(got, []string{phoneID, laptopID}) {
-		t.Errorf("sessions %v", got)
-	}
+	assert.EqualSlice(t, "sessions", operator.get(t, path).each(t, "id"), []string{phoneID, laptopID})
 	ann.do(t, "GET", path, nil).problem(t, 403, "forbidden")
 	operator.do(t, "GET", "/api/people/usr_00000000000000000000000000/sessions", nil).problem(t, 404, "user_not_found")
 	ended := s.must(t, "session", "end", "--email", ann.email, phoneID, "--json")
-	if !strings.Contains(ended, `"ended":1`) {
-		t.Errorf("it wrote %s", ended)
-	}
+	assert.Contains(t, "it wrote", ended, `"ended":1`)
 	phone.refusedWithin(t, patience)
 	if r := s.run(t, "session", "end", "--email", ann.email, phoneID); r.code != 1 {
 		t.Errorf("it ended with %d: %s", r.code, r.stderr)
@@ -324,9 +305,7 @@ func TestOperatorsEndSessions(t *testing.T) {
 	laptop.get(t, "/api/me")
 	operator.do(t, "DELETE", path, nil).is(t, 204)
 	laptop.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-	if left := s.must(t, "session", "list", "--email", ann.email); left != "" {
-		t.Errorf("still listed: %s", left)
-	}
+	assert.Equal(t, "still listed", s.must(t, "session", "list", "--email", ann.email), "")
 	operator.do(t, "DELETE", "/api/people/usr_00000000000000000000000000/sessions", nil).
 		problem(t, 404, "user_not_found")
 	operator.get(t, "/api/events?subject="+laptopID).has(t,

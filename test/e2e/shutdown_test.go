@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -168,9 +169,7 @@ func (s *server) reload(t *testing.T, config, told string) {
 	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
 	for i := len(lines) - 1; ; i-- {
 		if strings.Contains(lines[i], word) {
-			if !strings.Contains(lines[i], told) {
-				t.Errorf("the log says %s, want %q", lines[i], told)
-			}
+			assert.Contains(t, "the log says", lines[i], told)
 			return
 		}
 	}

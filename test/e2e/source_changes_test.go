@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -38,9 +39,7 @@ func TestRemovedRowsAreReported(t *testing.T) {
 			t.Fatal(all)
 		}
 		csv := ann.do(t, "GET", rows+"&ids=true&filter[first_name]=Ada", nil, "Accept: text/csv").is(t, 200).text
-		if csv != "first_name,$id\r\nAda,"+ada+"\r\n" {
-			t.Errorf("%q", csv)
-		}
+		assert.Equal(t, "csv", csv, "first_name,$id\r\nAda,"+ada+"\r\n")
 		shop.sql(t, shop.name, `DELETE FROM `+table+` WHERE email = 'emmy@example.com'`)
 		shop.sql(t, shop.name, `UPDATE `+table+` SET "First Name" = 'Augusta' WHERE email = 'ada@example.com'`)
 		ann.do(t, "PATCH", path, object{"change_key": nil}).is(t, 200)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -154,9 +155,7 @@ func TestStart(t *testing.T) {
 			}
 			keys += strings.Count(n.stdout.String(), "first-api-key and expires")
 		}
-		if keys != 1 {
-			t.Errorf("%d keys were made, want one", keys)
-		}
+		assert.Equal(t, "keys were made", keys, 1)
 		ann := nodes[0].user(t, "member")
 		path := ann.template(t, "everywhere")
 		for _, n := range nodes {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestTheLifeOfAPrompt(t *testing.T) {
@@ -19,9 +21,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		template := templates + "/" + made.at("id")
 		made.has(t, map[string]string{"my_role": "owner", "owner_id": ann.id, "visibility": "private",
 			"active_version": "null", "revision": "1", "version_count": "0"})
-		if made.header.Get("Location") != template {
-			t.Errorf("Location is %q, want %q", made.header.Get("Location"), template)
-		}
+		assert.Equal(t, "Location", made.header.Get("Location"), template)
 		var v1, v2 *answer
 
 		t.Run("versions are numbered, and their variables are inferred", func(t *testing.T) {
@@ -151,12 +151,8 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				!strings.Contains(unified, "+Dear {{customer}},") {
 				t.Errorf("the diff reads\n%s", unified)
 			}
-			if !strings.Contains(diff.at("changes"), `"field":"variables"`) {
-				t.Errorf("changes are %s, want those of variables", diff.at("changes"))
-			}
-			if !strings.Contains(diff.at("changed_fields"), `"text"`) {
-				t.Errorf("changed_fields are %s, want text among them", diff.at("changed_fields"))
-			}
+			assert.Contains(t, "changes are", diff.at("changes"), `"field":"variables"`)
+			assert.Contains(t, "changed_fields are", diff.at("changed_fields"), `"text"`)
 			ann.get(t, template+"/versions/v1/diff").has(t, map[string]string{"against.number": "2"}) // the active one
 		})
 		t.Run("a label is on one version, and freezes it", func(t *testing.T) {
@@ -278,9 +274,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				t.Errorf("%d events of the future", len(later))
 			}
 			for _, id := range admin.get(t, "/api/events?request_id="+all.at("data.0.request_id")).each(t, "id") {
-				if id != all.at("data.0.id") {
-					t.Errorf("%s is of another request", id)
-				}
+				assert.Equal(t, "is of another request", id, all.at("data.0.id"))
 			}
 			var paged []string
 			for cursor := ""; ; {
@@ -352,16 +346,11 @@ func TestLists(t *testing.T) {
 			"?folder=" + strings.Repeat("deep", 9): {},
 		} {
 			t.Run("filter "+query, func(t *testing.T) {
-				if got := ann.get(t, templates+query).each(t, "name"); !slices.Equal(got, want) {
-					t.Errorf("got %v, want %v", got, want)
-				}
+				assert.EqualSlice(t, "get", ann.get(t, templates+query).each(t, "name"), want)
 			})
 		}
 		t.Run("lists hold exactly what the caller may see", func(t *testing.T) {
-			if got := bob.get(t, templates).each(t, "name"); !slices.Equal(got,
-				[]string{"salesforce", "sales/eu/visit"}) {
-				t.Errorf("got %v", got)
-			}
+			assert.EqualSlice(t, "get", bob.get(t, templates).each(t, "name"), []string{"salesforce", "sales/eu/visit"})
 		})
 		t.Run("lists neither skip nor repeat items while others add some", func(t *testing.T) {
 			first := ann.get(t, templates+"?limit=2")

@@ -1,9 +1,10 @@
 package e2e
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // TestDeactivationsByADirectorySuspendKeys has a directory deactivate a person for a while.
@@ -25,9 +26,7 @@ func TestDeactivationsByADirectorySuspendKeys(t *testing.T) {
 			active(t, false)
 			program.refusedWithin(t, 1500*time.Millisecond)
 			owner.get(t, apiKeys+"/"+id).has(t, map[string]string{"status": "suspended", "revoked_at": "null"})
-			if listed := owner.get(t, apiKeys).text; !strings.Contains(listed, `"suspended"`) {
-				t.Errorf("the list has %s", listed)
-			}
+			assert.Contains(t, "the list has", owner.get(t, apiKeys).text, `"suspended"`)
 			owner.get(t, "/api/events?type=user.disabled&limit=1").has(t,
 				map[string]string{"data.0.data.service_keys_suspended.0": id})
 			active(t, true)

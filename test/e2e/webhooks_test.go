@@ -12,6 +12,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -100,14 +101,10 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 		t.Run("an event arrives, signed as Standard Webhooks describes", func(t *testing.T) {
 			to.await(t, s, "prompt_template.created", 1)
 			got := to.last()
-			if auth := got.header.Get("Authorization"); auth != "Bearer of-the-header" {
-				t.Errorf("the additional header is %q", auth)
-			}
+			assert.Equal(t, "the additional header", got.header.Get("Authorization"), "Bearer of-the-header")
 			verifier, err := standardwebhooks.NewWebhook(secret)
 			require.NoError(t, err)
-			if err := verifier.Verify(got.body, got.header); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, verifier.Verify(got.body, got.header))
 			if err := verifier.Verify(append(slices.Clone(got.body), ' '), got.header); err == nil {
 				t.Error("an altered body is accepted")
 			}

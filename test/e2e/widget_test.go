@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // markdown is an answer with everything that the widget shows, and with what it must not.
@@ -55,9 +57,7 @@ func checksAccessibility(ctx context.Context, t *testing.T, of string) {
 		window.axeFound = 'done: ' + found.join(' | ')
 	}), undefined`))
 	drive(ctx, t, poll[bool](`window.axeFound !== undefined`))
-	if found := drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`)); found != "done: " {
-		t.Errorf("axe finds: %s", found)
-	}
+	assert.Equal(t, "axe finds", drive(ctx, t, chromedp.Evaluate[string](`window.axeFound`)), "done: ")
 }
 
 func TestAVisitorTalksToTheWidget(t *testing.T) {
@@ -86,9 +86,7 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 	t.Run("a starter sends, and the answer is Markdown without HTML", func(t *testing.T) {
 		said <- "markdown"
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('.starters button').click()`)
-		if got := drive(ctx, t, poll[string](`told.reply`)); got != markdown {
-			t.Errorf("the site hears of %q", got)
-		}
+		assert.Equal(t, "the site hears of", drive(ctx, t, poll[string](`told.reply`)), markdown)
 		keep(ctx, t, "widget-answer")
 		checksAccessibility(ctx, t, `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)`)
 		got := within[string](ctx, t, chatRoot, `JSON.stringify([...$.querySelectorAll('.them .text *')]
@@ -120,15 +118,11 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 	t.Run("the page remembers the messages until the visitor clears them", func(t *testing.T) {
 		drive(ctx, t, chromedp.Navigate(shop+"/script"))
 		drive(ctx, t, poll[object](`told.ready`))
-		if n := within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`); n != 2 {
-			t.Errorf("%d messages are shown", n)
-		}
+		assert.Equal(t, "messages are shown", within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`), 2)
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
 		drive(ctx, t, chromedp.Navigate(shop+"/script"))
 		drive(ctx, t, poll[object](`told.ready`))
-		if n := within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`); n != 0 {
-			t.Errorf("%d messages are shown", n)
-		}
+		assert.Equal(t, "messages are shown", within[int](ctx, t, chatRoot, `$.querySelectorAll('.me').length`), 0)
 	})
 	t.Run("a bubble opens the chat, in the visitor's language and direction", func(t *testing.T) {
 		for lang, want := range map[string]string{"ar": "rtl", "de-CH": "ltr"} {

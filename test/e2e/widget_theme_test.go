@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestThemesAndScriptsOfAPage(t *testing.T) {
@@ -28,9 +30,7 @@ func TestThemesAndScriptsOfAPage(t *testing.T) {
 			getComputedStyle($.querySelector('.atrium')).backgroundColor,
 			getComputedStyle($.querySelector('.atrium')).borderRadius,
 			$.querySelector('.bubble').getBoundingClientRect().left].join(' ')`)
-		if got != "rgb(255, 224, 138) rgb(0, 0, 0) rgb(11, 61, 46) 4px 16" {
-			t.Errorf("it looks like %s", got)
-		}
+		assert.Equal(t, "it looks like", got, "rgb(255, 224, 138) rgb(0, 0, 0) rgb(11, 61, 46) 4px 16")
 	})
 	t.Run("a script of the page sends, hears and names the visitor", func(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`window.heard = []
@@ -58,20 +58,14 @@ func TestThemesAndScriptsOfAPage(t *testing.T) {
 			document.adoptedStyleSheets = [own]
 			return [`+color+`, getComputedStyle($.querySelector('.send')).letterSpacing].join(' ')
 		}`)
-		if got != "rgb(17, 34, 51) 3px" {
-			t.Errorf("it looks like %s", got)
-		}
+		assert.Equal(t, "it looks like", got, "rgb(17, 34, 51) 3px")
 	})
 	t.Run("a frame has the theme too, and the same functions", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/frame")
 		ready := drive(ctx, t, poll[object](`told.ready`))
-		if theme := at(ready, "template.theme.light.primary"); theme != "#ffe08a" {
-			t.Errorf("the theme of the frame is %s", theme)
-		}
+		assert.Equal(t, "the theme of the frame", at(ready, "template.theme.light.primary"), "#ffe08a")
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`atrium.send('In the frame?')`))
-		if got := drive(ctx, t, poll[string](`told.reply`)); got != "An answer." {
-			t.Errorf("the frame answers %q", got)
-		}
+		assert.Equal(t, "the frame answers", drive(ctx, t, poll[string](`told.reply`)), "An answer.")
 		keep(ctx, t, "widget-theme-frame")
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`delete told.ready; atrium.setVisitor('customer-8')`))
 		session, _ := drive(ctx, t, poll[object](`told.ready`))["session"].(string)

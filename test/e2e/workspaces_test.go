@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -189,9 +190,7 @@ func TestWorkspaceDeletion(t *testing.T) {
 		})
 		t.Run("restore returns a workspace with its content, and a repeated one changes nothing", func(t *testing.T) {
 			for range 2 {
-				if out := r.must(t, "workspace", "restore", "research"); !strings.Contains(out, ws) {
-					t.Errorf("it wrote %q", out)
-				}
+				assert.Contains(t, "it wrote", r.must(t, "workspace", "restore", "research"), ws)
 			}
 			key.get(t, template).has(t, map[string]string{"name": "kept"})
 			proof.Eventually(t, "the other node knows it", func() bool {

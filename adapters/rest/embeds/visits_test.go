@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -151,9 +152,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		h := newVisits(t, "")
 		for range 7 {
 			w, _ := visit(h, token("a", 1), "192.0.2.1", shop, "POST")
-			if got := w.Header().Get("Access-Control-Allow-Origin"); got != shop {
-				t.Errorf("CORS %q", got)
-			}
+			assert.Equal(t, "CORS", w.Header().Get("Access-Control-Allow-Origin"), shop)
 		}
 		for _, origin := range []string{"https://evil.example", "null", ""} {
 			w, _ := visit(h, token("a", 1), "192.0.2.9", origin, "POST")

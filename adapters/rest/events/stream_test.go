@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
@@ -69,8 +70,6 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if n := most.Load(); n != turns {
-			t.Errorf("%d streams read at the same time, want %d", n, turns)
-		}
+		assert.Equal(t, "streams read at the same time", most.Load(), turns)
 	})
 }

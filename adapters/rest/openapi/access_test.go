@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // Public operations read neither query nor Accept, and count no calls.
@@ -119,8 +120,6 @@ func TestScopes(t *testing.T) {
 		for _, name := range schemas["APIKeyScope"].(object)["enum"].([]any) {
 			listed = append(listed, identity.Scope(name.(string)))
 		}
-		if !slices.Equal(listed, identity.AllScopes()) {
-			t.Errorf("it lists %q", listed)
-		}
+		assert.EqualSlice(t, "it lists", listed, identity.AllScopes())
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -238,9 +239,7 @@ func TestCheckBodyMalformed(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			err := create.CheckBody([]byte(tt.body))
-			if !errors.Is(err, openapi.ErrMalformedJSON) {
-				t.Fatalf("error = %v, want malformed_json", err)
-			}
+			require.ErrorIs(t, err, openapi.ErrMalformedJSON)
 			if !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter") ||
 				len(err.Error()) > 100 {
 				t.Errorf("detail = %q, want %q in it", err, tt.want)
@@ -252,9 +251,7 @@ func TestCheckBodyMalformed(t *testing.T) {
 		if err := activate.CheckBody(nil); err != nil {
 			t.Errorf("empty: %v", err)
 		}
-		if err := activate.CheckBody([]byte(`{"reson":""}`)); !errors.Is(err, fault.ErrInvalid) {
-			t.Errorf("but if given, it is checked: %v", err)
-		}
+		assert.ErrorIs(t, activate.CheckBody([]byte(`{"reson":""}`)), fault.ErrInvalid)
 	})
 	t.Run("an operation without a body looks at none", func(t *testing.T) {
 		restore := operation(t, "POST", "/api/prompt-templates/{prompt_template_id}/restore")

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCheckQuery(t *testing.T) {
@@ -56,18 +58,14 @@ func TestCheckQuery(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, tt.want) {
-				t.Fatalf("error = %v, want %v", err, tt.want)
-			}
+			require.ErrorIs(t, err, tt.want)
 			if !strings.Contains(err.Error(), tt.names) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("detail = %q, want %q in it", err, tt.names)
 			}
 		})
 	}
 	t.Run("an operation without parameters takes none", func(t *testing.T) {
-		if err := operation(t, "GET", "/api/me").CheckQuery("limit=5"); !errors.Is(err, openapi.ErrUnknownParameter) {
-			t.Errorf("error = %v", err)
-		}
+		assert.ErrorIs(t, operation(t, "GET", "/api/me").CheckQuery("limit=5"), openapi.ErrUnknownParameter)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -53,9 +54,7 @@ func TestArrowHasTheTypesOfTheFields(t *testing.T) {
 	require.NoError(t, f.end())
 	rows, schema, _ := read(t, &out)
 	want := "email:utf8 stock:int64 price:float64 active:bool born:date32 seen:utf8 more:utf8 $invalid:utf8"
-	if schema != want {
-		t.Errorf("the schema is %s", schema)
-	}
+	assert.Equal(t, "the schema", schema, want)
 	var got []map[string]any
 	for _, row := range rows {
 		var one map[string]any

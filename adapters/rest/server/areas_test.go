@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -66,9 +67,7 @@ func TestRoutesAndContract(t *testing.T) {
 		if err := api.CheckComplete(); err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
 			t.Errorf("error = %v", err)
 		}
-		if err := api.CheckComplete(all); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, api.CheckComplete(all))
 	})
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
 		if err := newAPI(new(openapi.Contract)).Register(webhooks); err == nil {

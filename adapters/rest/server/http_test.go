@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // pipes is a listener of connections in memory.
@@ -63,9 +65,7 @@ func TestTimeoutsOfTheServerHold(t *testing.T) {
 				if _, err := io.Copy(io.Discard, client); err != nil {
 					t.Fatal(err)
 				}
-				if got := time.Since(start).Round(time.Second); got != tt.want {
-					t.Errorf("it was cut off after %s, want %s", got, tt.want)
-				}
+				assert.Equal(t, "it was cut off after", time.Since(start).Round(time.Second), tt.want)
 			})
 		})
 	}
@@ -86,8 +86,6 @@ func TestAReaderThatIsTooSlowIsCutOff(t *testing.T) {
 		if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-failed; got != 40*time.Second {
-			t.Errorf("it was cut off after %s", got)
-		}
+		assert.Equal(t, "it was cut off after", <-failed, 40*time.Second)
 	})
 }

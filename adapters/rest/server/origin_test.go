@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAddress(t *testing.T) {
@@ -45,9 +46,7 @@ func TestAddress(t *testing.T) {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.remote
 			r.Header["X-Forwarded-For"] = tt.forwarded
-			if got := h.address(r); got != tt.want {
-				t.Errorf("address = %s, want %s", got, tt.want)
-			}
+			assert.Equal(t, "address", h.address(r), tt.want)
 		})
 	}
 	t.Run("without trusted proxies no forwarded header is used", func(t *testing.T) {
@@ -55,9 +54,7 @@ func TestAddress(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = "127.0.0.1:1"
 		r.Header.Set("X-Forwarded-For", client)
-		if got := h.address(r); got != "127.0.0.1" {
-			t.Errorf("address = %s", got)
-		}
+		assert.Equal(t, "address", h.address(r), "127.0.0.1")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 )
 
@@ -46,7 +47,5 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("kind %d is %d, want %d", kind, Statuses[kind], want[kind])
 		}
 	}
-	if len(Statuses) != len(want) {
-		t.Errorf("%d kinds have a status, want %d", len(Statuses), len(want))
-	}
+	assert.Equal(t, "kinds have a status", len(Statuses), len(want))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestLimiter(t *testing.T) {
@@ -55,9 +56,7 @@ func TestLimiter(t *testing.T) {
 					w.Header().Get("Retry-After") != r.retry {
 					t.Errorf("request %d: allowed %v, %v; want %+v", i, allowed, w.Header(), r)
 				}
-				if got := w.Header().Get("Ratelimit-Policy"); got != `"default";q=120;w=60` {
-					t.Errorf("policy %s", got)
-				}
+				assert.Equal(t, "policy", w.Header().Get("Ratelimit-Policy"), `"default";q=120;w=60`)
 			}
 		})
 	}
@@ -67,9 +66,7 @@ func TestLimiter(t *testing.T) {
 			l.Allow(httptest.NewRecorder(), strconv.Itoa(i), start)
 		}
 		l.Allow(httptest.NewRecorder(), "later", start.Add(2*time.Minute))
-		if len(l.buckets) != 1 {
-			t.Errorf("%d callers are remembered, want 1", len(l.buckets))
-		}
+		assert.Equal(t, "callers are remembered", len(l.buckets), 1)
 	})
 	t.Run("who waits as long as Retry-After says is let in", func(t *testing.T) {
 		for _, perMinute := range []int{1, 7, 60, 601} {

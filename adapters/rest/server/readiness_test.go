@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 )
 
@@ -36,9 +37,7 @@ func TestReadiness(t *testing.T) {
 		var everybody sync.WaitGroup
 		for range n {
 			everybody.Go(func() {
-				if err := r.isReady(t.Context()); !errors.Is(err, want) {
-					t.Errorf("got %v, want %v", err, want)
-				}
+				assert.ErrorIs(t, r.isReady(t.Context()), want)
 			})
 		}
 		everybody.Wait()
@@ -50,9 +49,7 @@ func TestReadiness(t *testing.T) {
 			all(t, r, 50, nil)
 			time.Sleep(999 * time.Millisecond)
 			all(t, r, 50, nil)
-			if *checks != 1 {
-				t.Errorf("%d checks", *checks)
-			}
+			assert.Equal(t, "checks", *checks, 1)
 			time.Sleep(time.Millisecond)
 			all(t, r, 1, nil)
 			if *checks != 2 || log.Len() != 0 {
@@ -84,9 +81,7 @@ func TestReadiness(t *testing.T) {
 			go func() { _ = r.isReady(ctx) }()
 			synctest.Wait()
 			all(t, r, 1, nil)
-			if *checks != 1 {
-				t.Errorf("%d checks", *checks)
-			}
+			assert.Equal(t, "checks", *checks, 1)
 		})
 	})
 	t.Run("a probe that is refused again and again fills no log", func(t *testing.T) {
@@ -114,9 +109,7 @@ func TestReadiness(t *testing.T) {
 			r.check = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 			start := time.Now()
 			all(t, r, 3, context.DeadlineExceeded)
-			if took := time.Since(start); took != readyTimeout {
-				t.Errorf("after %s", took)
-			}
+			assert.Equal(t, "after", time.Since(start), readyTimeout)
 		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -62,9 +63,7 @@ func TestNoneMatch(t *testing.T) {
 		"another letter for weak": {[]string{"w/" + tag}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := NoneMatch(tt.headers, tag); got != tt.want {
-				t.Errorf("noneMatch = %v", got)
-			}
+			assert.Equal(t, "noneMatch", NoneMatch(tt.headers, tag), tt.want)
 		})
 	}
 }
@@ -134,9 +133,7 @@ func TestAccepts(t *testing.T) {
 		"text/html, */*;q=0.8":              true,
 	} {
 		t.Run("Accept: "+header, func(t *testing.T) {
-			if got := accepts(header, ""); got != want {
-				t.Errorf("accepts = %v", got)
-			}
+			assert.Equal(t, "accepts", accepts(header, ""), want)
 		})
 	}
 }
@@ -147,9 +144,7 @@ func TestBearer(t *testing.T) {
 		"Bearer  t": " t", "Bearer t u": "t u", " Bearer t": "",
 	} {
 		t.Run("Authorization: "+header, func(t *testing.T) {
-			if got := Bearer(header); got != want {
-				t.Errorf("bearer = %q, want %q", got, want)
-			}
+			assert.Equal(t, "bearer", Bearer(header), want)
 		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/csv"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -71,9 +72,7 @@ func TestCodePagesAreDetected(t *testing.T) {
 						t.Errorf("read as %s with %q", s.Charset, s.Delimiter)
 					}
 					want := strings.Split(strings.SplitN(text, "\n", 2)[0], comma)
-					if got := shown(s)[0]; !slices.Equal(got, want) {
-						t.Errorf("header %q, want %q", got, want)
-					}
+					assert.EqualSlice(t, "header", shown(s)[0], want)
 				})
 			}
 		}
@@ -96,9 +95,7 @@ func TestACharsetAndADelimiterReplaceTheDetectedOnes(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 	if _, err := read("a,b\n", source.SheetLocation{Charset: "x-unknown"}); !errors.Is(err,
 		source.ErrUnsupportedFormat) {
 		t.Errorf("a charset that does not exist: %v", err)

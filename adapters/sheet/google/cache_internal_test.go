@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -66,9 +67,7 @@ func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
 	<-begun
 	go func() { _, err := s.Preview(t.Context(), "wsp_1", target); second <- err }()
 	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("who went away is told %v", err)
-	}
+	assert.ErrorIs(t, <-first, context.Canceled)
 	close(goOn)
 	if err := <-second; err != nil {
 		t.Errorf("the other is told %v", err)
@@ -93,9 +92,7 @@ func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 	<-begun
 	<-begun
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("err = %v", err)
-	}
+	assert.ErrorIs(t, <-done, context.Canceled)
 	for range 2 {
 		select {
 		case <-cut:

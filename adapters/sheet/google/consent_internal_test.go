@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -102,9 +102,7 @@ func TestConsentsOfPeople(t *testing.T) {
 			code, v := code(t, g, a, client, tt.scopes...), verifier
 			tt.change(g, &code, &v, &client)
 			_, err := a.Exchange(t.Context(), client, code, v)
-			if !errors.Is(err, tt.want) {
-				t.Errorf("error %v, want %v", err, tt.want)
-			}
+			assert.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("a code works once", func(t *testing.T) {
@@ -168,16 +166,12 @@ func TestSheetsOfPeople(t *testing.T) {
 		require.NoError(t, a.Withdraw(t.Context(), target.Account))
 		target.Location.Tab = "It's more" // which is not cached
 		_, err := s.Preview(t.Context(), "wsp_1", target)
-		if !errors.Is(err, source.ErrSheetConsentEnded) {
-			t.Errorf("error %v", err)
-		}
+		assert.ErrorIs(t, err, source.ErrSheetConsentEnded)
 		if r := a.Probe(t.Context(), ports.Target{Credential: target.Account, OAuth: target.Offer.GoogleClient,
 			Limits: ports.DefaultLimits()}); r.Failure() != connection.ConsentEnded {
 			t.Errorf("probe %+v", r)
 		}
-		if said := g.Consents.Refusals(); !slices.Equal(said, []string{"invalid_grant", "invalid_grant"}) {
-			t.Errorf("Google refused %q", said)
-		}
+		assert.EqualSlice(t, "Google refused", g.Consents.Refusals(), []string{"invalid_grant", "invalid_grant"})
 	})
 	t.Run("an access token that Google ended early is replaced", func(t *testing.T) {
 		_, _, s, target := of(t)
@@ -208,9 +202,7 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 		g.Consents.Down(false)
 		for range 2 {
-			if err := a.Withdraw(t.Context(), target.Account); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, a.Withdraw(t.Context(), target.Account))
 		}
 		if live, revoked := g.Consents.Live(); live != 0 || revoked != 1 {
 			t.Errorf("%d tokens, %d revocations", live, revoked)

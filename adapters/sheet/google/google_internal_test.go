@@ -22,6 +22,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/sheets"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -121,9 +122,7 @@ func asked(t *testing.T, g *fixture.Google, want ...string) {
 	got := g.Requests()
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("Google was asked %q, want %q", got, want)
-	}
+	assert.EqualSlice(t, "Google was asked", got, want)
 }
 
 func TestGoogleIsAskedAsRarelyAsCanBe(t *testing.T) {
@@ -378,9 +377,7 @@ func TestAProbeSignsIn(t *testing.T) {
 				g.Answer(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(tt.answer); return true })
 			}
 			target := ports.Target{Credential: credential(t, g, tt.change), Limits: ports.DefaultLimits()}
-			if got := a.Probe(t.Context(), target).Failure(); got != tt.want {
-				t.Errorf("failure %q, want %q", got, tt.want)
-			}
+			assert.Equal(t, "failure", a.Probe(t.Context(), target).Failure(), tt.want)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package google
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAWorkspaceReadsRowsOnceAtATime(t *testing.T) {
@@ -18,9 +18,7 @@ func TestAWorkspaceReadsRowsOnceAtATime(t *testing.T) {
 	q := source.RowsQuery{Columns: []string{"Name"}, Exact: []bool{false}, Limit: 10}
 	err := s.Rows(t.Context(), "wsp_1", target, q, func(column.Batch) error {
 		err := s.Rows(t.Context(), "wsp_1", target, q, func(column.Batch) error { return nil })
-		if !errors.Is(err, connection.ErrTooManyReads) {
-			t.Errorf("a second read at the same time: %v", err)
-		}
+		assert.ErrorIs(t, err, connection.ErrTooManyReads)
 		return s.Rows(t.Context(), "wsp_2", target, q, func(column.Batch) error { return nil })
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -51,9 +52,7 @@ func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 		}
 		shown, err := f.GetCellValue("Sheet1", cell)
 		must(err)
-		if shown != c.want {
-			t.Errorf("excelize shows %q, want %q", shown, c.want)
-		}
+		assert.Equal(t, "excelize shows", shown, c.want)
 	}
 	must(f.SetCellRichText("Sheet1", "A3",
 		[]excelize.RichTextRun{{Text: "two "}, {Text: "runs", Font: &excelize.Font{Bold: true}}}))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -21,9 +22,7 @@ func TestATokenForRDSIsThatOfAWS(t *testing.T) {
 		"&X-Amz-Credential=akid%2F20161107%2Fus-east-1%2Frds-db%2Faws4_request&X-Amz-Date=20161107T173933Z" +
 		"&X-Amz-Expires=900&X-Amz-SignedHeaders=host" +
 		"&X-Amz-Signature=d1138cdbc0ca63eec012ec0fc6c2267e03642168f5884a7795320d4c18374c61"
-	if got != want {
-		t.Errorf("token %s", got)
-	}
+	assert.Equal(t, "token", got, want)
 }
 
 // TestAPresignedRequestIsThatOfTheManual is the example of the Amazon S3 API Reference, "Authenticating requests: using
@@ -49,9 +48,7 @@ func TestASignedRequestIsThatOfTheTestSuite(t *testing.T) {
 	const want = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, " +
 		"SignedHeaders=content-type;host;x-amz-date, " +
 		"Signature=ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a"
-	if got := r.Header.Get("Authorization"); got != want {
-		t.Errorf("Authorization %s", got)
-	}
+	assert.Equal(t, "Authorization", r.Header.Get("Authorization"), want)
 }
 
 // TestASignedRequestIsThatOfTheManual has the examples of the Amazon S3 API Reference, "Authenticating requests: using

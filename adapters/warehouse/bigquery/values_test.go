@@ -1,11 +1,11 @@
 package bigquery_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
@@ -20,9 +20,7 @@ func TestATextThatIsEqualToOthersIsNoKey(t *testing.T) {
 		t.Errorf("columns %+v, %v", p.Columns, err)
 	}
 	q := connection.RowsQuery{Table: ref("collated"), Columns: []string{"word"}, Key: "word", Limit: 1}
-	if err := w.Rows(t.Context(), remote, q, nil); !errors.Is(err, connection.KeyUnsupported) {
-		t.Errorf("error = %v", err)
-	}
+	assert.ErrorIs(t, w.Rows(t.Context(), remote, q, nil), connection.KeyUnsupported)
 }
 
 func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {

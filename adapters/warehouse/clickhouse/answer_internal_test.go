@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAnErrorAmongRowsIsNoRow(t *testing.T) {
@@ -63,7 +64,5 @@ func TestRowsArePassedOnBeforeTheAnswerEnds(t *testing.T) {
 	if _, err := io.WriteString(out, "]}"); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(out.Close(), <-ended); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, errors.Join(out.Close(), <-ended))
 }

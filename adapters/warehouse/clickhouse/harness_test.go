@@ -1,7 +1,6 @@
 package clickhouse_test
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -149,9 +149,7 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	target.Limits.Statement, target.Limits.Total = time.Second, proof.Patience
 	err := warehouses.Sampled(direct(t).Preview(t.Context(), target,
 		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
-	if !errors.Is(err, connection.QueryTimeout) {
-		t.Errorf("error = %v", err)
-	}
+	assert.ErrorIs(t, err, connection.QueryTimeout)
 	proof.Eventually(t, "the server has stopped", func() bool {
 		n, err := s.ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)
 		require.NoError(t, err)

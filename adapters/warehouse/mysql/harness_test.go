@@ -1,7 +1,6 @@
 package mysql_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -145,8 +145,6 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	begun := time.Now()
 	err := warehouses.Sampled(direct(t).Preview(t.Context(), target,
 		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
-	if !errors.Is(err, connection.QueryTimeout) {
-		t.Errorf("error = %v", err)
-	}
+	assert.ErrorIs(t, err, connection.QueryTimeout)
 	proof.Within(t, "the statement", time.Since(begun), 10*time.Second)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -169,9 +170,7 @@ func TestAWorkgroupOfRedshiftIsReadWithAKey(t *testing.T) {
 			if err != nil || len(p.Rows) != 1 {
 				t.Errorf("%d rows, %v", len(p.Rows), err)
 			}
-			if api.Calls() != 2 {
-				t.Errorf("%d requests for a password in 2 calls", api.Calls())
-			}
+			assert.Equal(t, "requests for a password in 2 calls", api.Calls(), 2)
 		})
 	}
 }
@@ -185,9 +184,7 @@ func TestOnlyThePasswordOfTheAPISignsIn(t *testing.T) {
 		return "another", err
 	}
 	r := redshiftWithKey(t).Probe(t.Context(), redshiftKeyTarget(t, api, port, nil))
-	if r.Failure() != connection.AuthFailed {
-		t.Errorf("failure %q", r.Failure())
-	}
+	assert.Equal(t, "failure", r.Failure(), connection.AuthFailed)
 }
 
 // redshiftFailure returns how a probe fails.
@@ -270,9 +267,7 @@ func TestRedshiftsAPIThatGivesNothingIsNotTheDatabasesFault(t *testing.T) {
 				!f.Retryable {
 				t.Errorf("failure %+v", f)
 			}
-			if api.Calls() != 1 {
-				t.Errorf("%d requests", api.Calls())
-			}
+			assert.Equal(t, "requests", api.Calls(), 1)
 		})
 	}
 	t.Run("it says nothing", func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -54,9 +55,7 @@ func TestAServerMaySendASignInToAnotherServer(t *testing.T) {
 	if r := direct(t).Probe(t.Context(), s.target(t, nil)); r.Failure() != connection.NotThisDatabase {
 		t.Errorf("in circles: %+v", r)
 	}
-	if n := len(s.Logins()); n != 2 {
-		t.Errorf("%d sign-ins, want 2", n)
-	}
+	assert.Equal(t, "sign-ins", len(s.Logins()), 2)
 	s.Route = fmt.Sprintf("127.0.0.2:%d", s.Port)
 	target := s.target(t, nil)
 	if r := direct(t).Probe(t.Context(), target); r.Failure() != connection.PortClosed {
@@ -83,9 +82,7 @@ func TestAnEndlessStreamEndsAtTheServerToo(t *testing.T) {
 			err := direct(t).Rows(ctx, target, connection.RowsQuery{Table: ref("endless"), Columns: []string{"never"},
 				Limit: 1 << 30}, func(column.Batch) error { cancel(); return nil })
 			begun := time.Now()
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("error = %v", err)
-			}
+			assert.ErrorIs(t, err, context.Canceled)
 			proof.Eventually(t, "the server has stopped", func() bool { return s.Running() == 0 })
 			proof.Within(t, "the end of the statement", time.Since(begun), 2*time.Second)
 		})

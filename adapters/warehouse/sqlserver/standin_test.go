@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -67,9 +68,7 @@ func TestFreeTDSReadsTheStandIn(t *testing.T) {
 			`SELECT TOP (3) LEFT(CONVERT(nvarchar(max), [c7]), 512), LEFT(CONVERT(nvarchar(max), [c8]), 512), `+
 				`LEFT(CONVERT(nvarchar(max), [c9]), 512), LEFT(CONVERT(nvarchar(max), [c6]), 512), `+
 				`LEFT(CONVERT(nvarchar(max), [c5]), 512) FROM [dbo].[wide]`)
-		if !strings.Contains(out, strings.Repeat("7", 512)+"|"+strings.Repeat("8", 512)+"|") {
-			t.Errorf("%s", out)
-		}
+		assert.Contains(t, "out", out, strings.Repeat("7", 512)+"|"+strings.Repeat("8", 512)+"|")
 	})
 	for name, tt := range map[string]struct{ password, sql, want string }{
 		"a wrong password":          {"wrong", all, "Msg 18456"},

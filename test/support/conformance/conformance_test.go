@@ -10,6 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -36,13 +37,9 @@ func TestTheContractIsValidOpenAPI(t *testing.T) {
 		err = doc.Validate(t.Context(), openapi3.DisableExamplesValidation(),
 			openapi3.DisableSchemaDefaultsValidation())
 	}
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 	broken, err := conformance.BrokenExamples(conformance.Contract(t).JSON())
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 	for _, example := range broken {
 		t.Error(example)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Users is the suite for ports.Users.
@@ -78,9 +79,7 @@ func Users(t *testing.T, open Opener) {
 				t.Error(err)
 			}
 		}
-		if won != 1 {
-			t.Fatalf("%d got the address", won)
-		}
+		require.Equal(t, "got the address", won, 1)
 	})
 	t.Run("users without an address do not conflict, and are not found by an empty address", func(t *testing.T) {
 		for range 2 {
@@ -222,9 +221,7 @@ func Events(t *testing.T, open Opener) {
 	t.Run("times come back to the microsecond, in UTC", func(t *testing.T) {
 		found, err := a.Events.List(ctx, team.Workspace.ID, event.Filter{}, page.Query{Limit: 1})
 		must(t, err)
-		if at := found.Items[0].At; at != fixture.At.Add(6*time.Second) {
-			t.Fatalf("at = %v", at)
-		}
+		require.Equal(t, "at", found.Items[0].At, fixture.At.Add(6*time.Second))
 	})
 	t.Run("another workspace's events are not listed", func(t *testing.T) {
 		got := eventsOn(t, a.Stores, other.Workspace.ID, "subject1")

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Atomic is the suite for ports.Atomic.
@@ -82,9 +83,7 @@ func Atomic(t *testing.T, open Opener) {
 			return errBoom
 		})
 		wantErr(t, err, errBoom)
-		if got := description(t, by, made.ID); got != "" {
-			t.Fatalf("description = %q", got)
-		}
+		require.Equal(t, "description", description(t, by, made.ID), "")
 	})
 	t.Run("effects run after the commit, in order", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
@@ -126,9 +125,7 @@ func Atomic(t *testing.T, open Opener) {
 			})
 		}()
 		must(t, change(ctx, a.Stores, by, made.ID, "kept"))
-		if got := description(t, by, made.ID); got != "kept" {
-			t.Fatalf("description = %q", got)
-		}
+		require.Equal(t, "description", description(t, by, made.ID), "kept")
 	})
 	t.Run("a context that ends rolls back", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
@@ -139,9 +136,7 @@ func Atomic(t *testing.T, open Opener) {
 			return change(short, tx, by, made.ID, "lost")
 		})
 		wantErr(t, err, context.Canceled)
-		if got := description(t, by, made.ID); got != "" {
-			t.Fatalf("description = %q", got)
-		}
+		require.Equal(t, "description", description(t, by, made.ID), "")
 	})
 	t.Run("two transactions that deadlock both succeed", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // ChatLists is the suite for ports.ChatLists.
@@ -177,9 +178,7 @@ func chatSummaries(t *testing.T, a Adapter) {
 	must(t, err)
 	found, err := a.ChatLists.Visible(t.Context(), team.Member, chat.Filter{}, page.Query{Limit: 2})
 	must(t, err)
-	if len(found.Items) != 1 {
-		t.Fatalf("%d templates", len(found.Items))
-	}
+	require.Equal(t, "templates", len(found.Items), 1)
 	same(t, "summary", found.Items[0], want.Summary())
 }
 

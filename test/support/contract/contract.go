@@ -63,9 +63,7 @@ func must(t testing.TB, err error) {
 
 func wantErr(t testing.TB, got, want error) {
 	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
+	require.ErrorIs(t, got, want)
 }
 
 // same fails t if two values differ, apart from their recorded events.

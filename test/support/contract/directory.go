@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -119,9 +120,7 @@ func Directory(t *testing.T, open Opener) {
 			t.Errorf("by other rules: unsettled %q", got)
 		}
 		team := fixture.NewTeam(t, a.Stores, org)
-		if got := unsettled("r2"); got != "" {
-			t.Errorf("before a workspace has a group: unsettled %q", got)
-		}
+		assert.Equal(t, "before a workspace has a group: unsettled", unsettled("r2"), "")
 		for _, external := range []string{"", "Makers"} {
 			must(t, a.Groups.Add(ctx, team.Admin, func(w *account.Workspace, n int) (*account.Group, error) {
 				return w.NewGroup(team.Admin, n, account.GroupDraft{Name: "g" + external, External: external})
@@ -149,9 +148,7 @@ func Directory(t *testing.T, open Opener) {
 		})
 		must(t, err)
 		must(t, a.DirectoryUsers.Settle(ctx, by, read, "r2"))
-		if got := unsettled("r2"); got != "bob[] " {
-			t.Errorf("unsettled %q", got)
-		}
+		assert.Equal(t, "unsettled", unsettled("r2"), "bob[] ")
 	})
 	t.Run("a removed user is in no list and no group, and found by name only", func(t *testing.T) {
 		_, err := a.DirectoryGroups.UpdateGroup(ctx, org, group.ID, func(g *account.DirectoryGroup) error {
@@ -179,9 +176,7 @@ func Directory(t *testing.T, open Opener) {
 		must(t, err)
 		wantErr(t, a.DirectoryGroups.DeleteGroup(ctx, a.Orgs[1], group.ID), account.ErrDirectoryGroupNotFound)
 		must(t, a.DirectoryGroups.DeleteGroup(ctx, org, group.ID))
-		if got := unsettled("r2"); got != "ann[] " {
-			t.Errorf("unsettled %q", got)
-		}
+		assert.Equal(t, "unsettled", unsettled("r2"), "ann[] ")
 		_, err = a.DirectoryGroups.Group(ctx, org, group.ID)
 		wantErr(t, err, account.ErrDirectoryGroupNotFound)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -154,9 +155,7 @@ func embedReads(t *testing.T, a Adapter) {
 			_, err := addEmbed(t, a.Stores, by, crowded.ID, embed.Changes{})
 			return err
 		}), embed.ErrTokenQuota)
-		if got := len(list(by.Workspace, crowded.ID, 100)); got != embed.MaxTokens {
-			t.Errorf("it has %d", got)
-		}
+		assert.Equal(t, "it has", len(list(by.Workspace, crowded.ID, 100)), embed.MaxTokens)
 	})
 }
 

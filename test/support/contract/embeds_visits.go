@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -261,16 +262,12 @@ func embedReplies(t *testing.T, a Adapter) {
 			all.Go(func() {
 				origin := embed.Origin("https://" + string(rune('a'+i)) + ".example")
 				n, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, embed.DayOf(midnight)+2, 1, 3)
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				counted.Add(int32(n))
 			})
 		}
 		all.Wait()
-		if counted.Load() != 3 {
-			t.Errorf("%d were counted", counted.Load())
-		}
+		assert.Equal(t, "were counted", counted.Load(), 3)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -107,9 +108,7 @@ func groupsKept(t *testing.T, a Adapter) {
 	must(t, err)
 	second, count, err := add(team, "Support", nil)
 	must(t, err)
-	if count != 1 {
-		t.Errorf("%d groups were counted", count)
-	}
+	assert.Equal(t, "groups were counted", count, 1)
 	t.Run("List returns them, newest first", func(t *testing.T) {
 		for _, limit := range []int{100, 1} {
 			all := fixture.Pages(t, limit, func(q page.Query) (account.GroupPage, error) {
@@ -289,9 +288,7 @@ func groupDeleted(t *testing.T, a Adapter) {
 	fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: group, Role: access.Editor})
 	seen, err := a.Prompts.Get(ctx, by, made.ID)
 	must(t, err)
-	if seen.Access(by) != access.Editor {
-		t.Errorf("by the group they have %s", seen.Access(by))
-	}
+	assert.Equal(t, "by the group they have", seen.Access(by), access.Editor)
 	must(t, editGroup(t, a, team, group, func(w *account.Workspace, g *account.Group) error {
 		return w.DeleteGroup(team.Admin, nil, g)
 	}))
@@ -302,9 +299,7 @@ func groupDeleted(t *testing.T, a Adapter) {
 	}
 	seen, err = a.Prompts.Get(ctx, by, made.ID)
 	must(t, err)
-	if seen.Access(by) != access.None {
-		t.Errorf("by the deleted group they have %s", seen.Access(by))
-	}
+	assert.Equal(t, "by the deleted group they have", seen.Access(by), access.None)
 	shares, err := a.PromptLists.Shares(ctx, team.Workspace.ID, made.ID, page.Query{Limit: 10})
 	must(t, err)
 	same(t, "the shares", len(shares.Items), 0)

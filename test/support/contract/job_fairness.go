@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -150,9 +151,7 @@ func jobFairness(t *testing.T, a Adapter) {
 					for _, j := range slices.Backward(taken) {
 						running.Add(-1) // before others may know
 						runs.Add(1)
-						if err := queue.Settle(t.Context(), j, j.Success(fixture.At)); err != nil {
-							t.Error(err)
-						}
+						assert.NoError(t, queue.Settle(t.Context(), j, j.Success(fixture.At)))
 					}
 				}
 			})

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // history lists the entries about a subject in b.by's workspace.
@@ -37,9 +38,7 @@ func jobHistory(t *testing.T, a Adapter) {
 		b.take(t, 3*time.Second, 10)
 		queued := b.add(t, "a", time.Hour)
 		got := history(t, b, b.by.Workspace)
-		if len(got) != 3 {
-			t.Fatalf("%d entries", len(got))
-		}
+		require.Equal(t, "entries", len(got), 3)
 		for i, want := range []job.Entry{
 			{Job: queued, State: job.Queued},
 			{Job: running, State: job.Running, StartedAt: fixture.At.Add(3 * time.Second)},

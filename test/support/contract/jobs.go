@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -335,9 +336,7 @@ func JobQueue(t *testing.T, open Opener) {
 			})
 		}
 		workers.Wait()
-		if len(runs) != jobs {
-			t.Errorf("%d jobs were run, want %d", len(runs), jobs)
-		}
+		assert.Equal(t, "jobs were run", len(runs), jobs)
 		for subject, n := range runs {
 			if n != 1 {
 				t.Errorf("%s was run %d times", subject, n)

@@ -15,8 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Keys is the suite for ports.Keys.
@@ -143,9 +145,7 @@ func keysKept(t *testing.T, a Adapter) {
 		var wg sync.WaitGroup
 		for range 16 {
 			wg.Go(func() {
-				if err := tryRevoke(t, a.Stores, team.Member, k.ID); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, tryRevoke(t, a.Stores, team.Member, k.ID))
 			})
 		}
 		wg.Wait()
@@ -242,9 +242,7 @@ func principal(t *testing.T, a Adapter) {
 			return u.Change(team.Member, nil, m, account.UserChanges{Name: new("renamed")})
 		})
 		must(t, err)
-		if got := prove(t, a.Stores, k).User.Name; got != "renamed" {
-			t.Fatalf("name = %q", got)
-		}
+		require.Equal(t, "name", prove(t, a.Stores, k).User.Name, "renamed")
 	})
 	t.Run("another process sees a revocation within a second", func(t *testing.T) {
 		k, second := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "far"}), a.Second()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -28,9 +29,7 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 		if strings.Contains(err.Error(), "c4n4ry") {
 			t.Errorf("the error tells the text: %v", err)
 		}
-		if n := taken(); n != 0 {
-			t.Errorf("%d mails were taken", n)
-		}
+		assert.Equal(t, "mails were taken", taken(), 0)
 	}
 
 	for name, change := range map[string]func(*ports.Mail){
@@ -49,9 +48,7 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 			mail := good
 			change(&mail)
 			require.NoError(t, m.Send(t.Context(), mail))
-			if n := taken(); n != 1 {
-				t.Errorf("%d mails were taken, want 1", n)
-			}
+			assert.Equal(t, "mails were taken", taken(), 1)
 		})
 	}
 
@@ -97,14 +94,10 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 			senders.Go(func() {
 				mail := good
 				mail.To = fmt.Sprintf("user%d@example.com", i)
-				if err := m.Send(t.Context(), mail); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, m.Send(t.Context(), mail))
 			})
 		}
 		senders.Wait()
-		if n := taken(); n != 16 {
-			t.Errorf("%d mails were taken, want 16", n)
-		}
+		assert.Equal(t, "mails were taken", taken(), 16)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -169,9 +170,7 @@ func passkeysAtOnce(t *testing.T, a Adapter) {
 		}
 		wantErr(t, err, account.ErrTooManyPasskeys)
 	}
-	if added != 2 {
-		t.Errorf("%d were added, want 2", added)
-	}
+	assert.Equal(t, "were added", added, 2)
 }
 
 func challengesUsed(t *testing.T, a Adapter) {

@@ -9,7 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func promptLabels(t *testing.T, a Adapter) {
@@ -37,9 +39,7 @@ func promptLabels(t *testing.T, a Adapter) {
 
 	t.Run("setting a label removes it from the version that had it", func(t *testing.T) {
 		must(t, label(2, "production"))
-		if got := labels(t); got != "[2 [production] 1 [stable]]" {
-			t.Fatalf("labels = %s", got)
-		}
+		require.Equal(t, "labels", labels(t), "[2 [production] 1 [stable]]")
 		if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil ||
 			v == nil || v.ID != two.ID {
 			t.Fatalf("production = %+v, %v", v, err)
@@ -79,22 +79,16 @@ func promptLabels(t *testing.T, a Adapter) {
 	})
 	t.Run("a new version can take labels from other versions", func(t *testing.T) {
 		fixture.Version(t, a.Stores, by, made.ID, "three", "stable", "canary")
-		if got := labels(t); got != "[3 [canary stable] 2 [production] 1 []]" {
-			t.Fatalf("labels = %s", got)
-		}
+		require.Equal(t, "labels", labels(t), "[3 [canary stable] 2 [production] 1 []]")
 	})
 	t.Run("a label can be removed", func(t *testing.T) {
 		must(t, label(3, "canary"))
-		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
-			t.Fatalf("labels = %s", got)
-		}
+		require.Equal(t, "labels", labels(t), "[3 [canary] 2 [production] 1 []]")
 	})
 	t.Run("templates have separate labels", func(t *testing.T) {
 		other := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "other"})
 		fixture.Version(t, a.Stores, by, other.ID, "one", "production")
-		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
-			t.Fatalf("labels = %s", got)
-		}
+		require.Equal(t, "labels", labels(t), "[3 [canary] 2 [production] 1 []]")
 	})
 	t.Run("the ledger has each move of a label, apart from activations", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "moves"})
@@ -183,9 +177,7 @@ func promptLabels(t *testing.T, a Adapter) {
 		wg.Go(func() {
 			defer close(done)
 			for i := range 20 {
-				if err := label(1+i%2, "production"); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, label(1+i%2, "production"))
 			}
 		})
 		wg.Go(func() {
@@ -203,9 +195,7 @@ func promptLabels(t *testing.T, a Adapter) {
 					t.Errorf("production = %+v, %v", v, err)
 				}
 				found, err := a.PromptLists.Versions(ctx, by.Workspace, made.ID, true, page.Query{Limit: 100})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				n := 0
 				for _, v := range found.Items {
 					for _, l := range v.Labels {

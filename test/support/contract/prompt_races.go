@@ -10,7 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // promptRaces changes one template concurrently.
@@ -23,9 +25,7 @@ func promptRaces(t *testing.T, a Adapter) {
 		var wg sync.WaitGroup
 		for i := range n {
 			wg.Go(func() {
-				if err := do(i); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, do(i))
 			})
 		}
 		wg.Wait()
@@ -92,9 +92,7 @@ func promptRaces(t *testing.T, a Adapter) {
 				events++
 			}
 		}
-		if events != n {
-			t.Fatalf("%d events, want %d", events, n)
-		}
+		require.Equal(t, "events", events, n)
 	})
 	t.Run("32 concurrent moves leave a label on one version, with a chain of ledger entries", func(t *testing.T) {
 		const n = 32
@@ -142,9 +140,7 @@ func promptRaces(t *testing.T, a Adapter) {
 			won++
 			return err
 		})
-		if won != 1 {
-			t.Fatalf("%d got the name", won)
-		}
+		require.Equal(t, "got the name", won, 1)
 	})
 	t.Run("a lock waits for changes, and changes wait for it", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "locked"})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -91,9 +92,7 @@ func promptRollouts(t *testing.T, a Adapter) {
 				} else {
 					err = start("live", i+1)
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			})
 		}
 		wg.Wait()

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -137,9 +138,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			got, _, err := a.Prompts.GetVersion(ctx, team.Owner, gone.ID, ref)
 			must(t, err)
 			same(t, "template", got, reading(t, team.Owner, gone.ID))
-			if got.DeletedAt != fixture.At {
-				t.Errorf("deleted at %v", got.DeletedAt)
-			}
+			assert.Equal(t, "deleted at", got.DeletedAt, fixture.At)
 		}
 	})
 	t.Run("no version of a template that the caller cannot see is returned", func(t *testing.T) {

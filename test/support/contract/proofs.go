@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // proven is the part of Tickets about which principal each proof belongs to.
@@ -17,9 +18,7 @@ func proven(t *testing.T, a Adapter) {
 		t.Helper()
 		who, err := s.Tickets.Proven(ctx, org, proofs)
 		must(t, err)
-		if len(who) != len(proofs) {
-			t.Fatalf("%d answers to %d", len(who), len(proofs))
-		}
+		require.Equal(t, "answers to", len(who), len(proofs))
 		return who
 	}
 	member, viewer := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"}),

@@ -61,9 +61,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		for range 1000 {
 			seen[string(seal(t, s, plain, purpose))] = true
 		}
-		if len(seen) != 1000 {
-			t.Fatalf("%d different answers to 1000 calls", len(seen))
-		}
+		require.Equal(t, "different answers to 1000 calls", len(seen), 1000)
 	})
 
 	t.Run("sealed bytes do not open for another purpose", func(t *testing.T) {

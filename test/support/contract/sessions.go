@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -260,7 +261,5 @@ func sessionsAtOnce(t *testing.T, a Adapter) {
 	}
 	live, err := a.Sessions.List(ctx, team.Org, user, "", fixture.At, page.Query{Limit: 100})
 	must(t, err)
-	if len(live.Items) != session.MaxPerUser {
-		t.Errorf("%d sessions, want %d", len(live.Items), session.MaxPerUser)
-	}
+	assert.Equal(t, "sessions", len(live.Items), session.MaxPerUser)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -45,9 +46,7 @@ func signInLinks(t *testing.T, a Adapter) {
 			}
 			wantErr(t, err, session.ErrLinkInvalid)
 		}
-		if had != 1 {
-			t.Errorf("%d had it", had)
-		}
+		assert.Equal(t, "had it", had, 1)
 	})
 	t.Run("a link that has expired, or of another org, is not found", func(t *testing.T) {
 		l := add()

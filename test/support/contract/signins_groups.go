@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -51,24 +52,16 @@ func signInFollowsGroups(t *testing.T, a Adapter) {
 			c.Raw = map[string]any{"groups": step.listed}
 			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: org})
 			must(t, err)
-			if got := slices.Contains(peopleIn(t, a, ws.ID, authors), p.User.ID); got != step.authors {
-				t.Errorf("one of the authors: %v", got)
-			}
-			if got := slices.Contains(peopleIn(t, a, ws.ID, chiefs), p.User.ID); got != step.chiefs {
-				t.Errorf("one of the chiefs: %v", got)
-			}
+			assert.Equal(t, "one of the authors", slices.Contains(peopleIn(t, a, ws.ID, authors), p.User.ID), step.authors)
+			assert.Equal(t, "one of the chiefs", slices.Contains(peopleIn(t, a, ws.ID, chiefs), p.User.ID), step.chiefs)
 			role := identity.NoRole
 			for _, m := range p.Memberships {
 				if m.Workspace.ID == ws.ID {
 					role = m.Role
-					if m.Grouped != (step.authors || step.chiefs || step.name == "member") {
-						t.Errorf("grouped: %v", m.Grouped)
-					}
+					assert.Equal(t, "grouped", m.Grouped, (step.authors || step.chiefs || step.name == "member"))
 				}
 			}
-			if role != step.role {
-				t.Errorf("the role is %s", role)
-			}
+			assert.Equal(t, "the role", role, step.role)
 		})
 	}
 	same(t, "a group without external id", peopleIn(t, a, ws.ID, byHand), []identity.UserID{team.Member.User})

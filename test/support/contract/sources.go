@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -351,9 +352,7 @@ func sourceRaces(t *testing.T, a Adapter) {
 						source.Outcome{Of: 1, Reading: source.Reading{RowEstimate: 99}}, 0)
 					return nil
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			})
 			both.Go(func() {
 				if err := second.Sources.UpdateThrough(ctx, by.Workspace, through, func(s *source.Source) error {

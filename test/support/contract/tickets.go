@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -69,9 +70,7 @@ func Tickets(t *testing.T, open Opener) {
 			}
 			wantErr(t, err, identity.ErrUnauthenticated)
 		}
-		if had != 1 {
-			t.Errorf("%d had it", had)
-		}
+		assert.Equal(t, "had it", had, 1)
 	})
 	t.Run("a ticket that has expired, or of another org, is not found", func(t *testing.T) {
 		hash, _ := issue(session.Proof{})

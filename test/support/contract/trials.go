@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -71,9 +72,7 @@ func Trials(t *testing.T, open Opener) {
 			wg.Go(func() {
 				taken, err := []ports.Stores{a.Stores, second}[i%2].Trials.Claim(context.Background(), by,
 					sandboxAccount, marks)
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				free <- len(taken) == 0
 			})
 		}
@@ -85,8 +84,6 @@ func Trials(t *testing.T, open Opener) {
 				n++
 			}
 		}
-		if n != 1 {
-			t.Errorf("%d claims succeeded", n)
-		}
+		assert.Equal(t, "claims succeeded", n, 1)
 	})
 }

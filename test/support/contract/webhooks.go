@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Webhooks is the suite for ports.Webhooks and ports.WebhookQueue.
@@ -165,9 +166,7 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	e, queue := addWebhook(t, a, team), a.WebhookQueue()
 	addWebhook(t, a, team)
 	recorded := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: "webhook.created"}, 100)
-	if len(recorded) != 2 {
-		t.Fatalf("%d events", len(recorded))
-	}
+	require.Equal(t, "events", len(recorded), 2)
 	delivery := func(n int, subject string, seq int64) webhook.Delivery {
 		of := recorded[n]
 		of.Subject, of.Seq = subject, seq

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -105,9 +106,7 @@ func oneWon(t testing.TB, errs []error, want error) {
 			t.Errorf("error = %v, want %v", err, want)
 		}
 	}
-	if won != 1 {
-		t.Errorf("%d got through, want 1", won)
-	}
+	assert.Equal(t, "got through", won, 1)
 }
 
 func workspaceAdded(t *testing.T, a Adapter) {

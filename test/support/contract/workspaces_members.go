@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func membersListed(t *testing.T, a Adapter) {
@@ -118,9 +119,7 @@ func membersUpdated(t *testing.T, a Adapter) {
 				return removeMember(t, a.Stores, owners[i], w.ID,
 					owners[i].User)
 			}), account.ErrLastOwner)
-			if n := len(roles(t, a.Stores, team.Org, w.ID)); n != 1 {
-				t.Fatalf("%d members are left", n)
-			}
+			require.Equal(t, "members are left", len(roles(t, a.Stores, team.Org, w.ID)), 1)
 		}
 	})
 	t.Run("a service key does not count as an owner", func(t *testing.T) {

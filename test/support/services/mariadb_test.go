@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
@@ -22,9 +23,7 @@ func TestStartMariaDB(t *testing.T) {
 	db, err := sql.Open("mysql", server.URL)
 	require.NoError(t, err)
 	defer db.Close()
-	if got := query(t, db, `SELECT @@max_connections`); got != "23" {
-		t.Errorf("max_connections = %s", got)
-	}
+	assert.Equal(t, "max_connections", query(t, db, `SELECT @@max_connections`), "23")
 	if got := query(t, db, `SELECT count(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'made'`); got != "1" {
 		t.Error("the file beside the data was not read")
 	}

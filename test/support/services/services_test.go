@@ -18,6 +18,7 @@ import (
 
 	_ "github.com/lib/pq"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
@@ -85,9 +86,7 @@ func TestStartPostgres(t *testing.T) {
 	})
 
 	t.Run("300 connections fit", func(t *testing.T) {
-		if got := query(t, db, `SHOW max_connections`); got != "300" {
-			t.Fatalf("max_connections = %s", got)
-		}
+		require.Equal(t, "max_connections", query(t, db, `SHOW max_connections`), "300")
 	})
 
 	t.Run("after Stop nothing is left", func(t *testing.T) {
@@ -106,12 +105,8 @@ func TestStartPostgresWith(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Stop()
 	db := open(t, server.URL)
-	if got := query(t, db, `SHOW max_connections`); got != "7" {
-		t.Errorf("max_connections = %s", got)
-	}
-	if got := query(t, db, `SELECT count(*) FROM pg_hba_file_rules`); got != "1" {
-		t.Errorf("%s rules", got)
-	}
+	assert.Equal(t, "max_connections", query(t, db, `SHOW max_connections`), "7")
+	assert.Equal(t, "rules", query(t, db, `SELECT count(*) FROM pg_hba_file_rules`), "1")
 }
 
 // TestChild is not a test of its own: TestNothingIsLeftBehind runs it in another process.
@@ -203,12 +198,8 @@ func TestWithServices(t *testing.T) {
 		t.Parallel()
 		cmd := with(t, `echo url $TEST_POSTGRES_URL`)
 		cmd.Env = append(os.Environ(), services.PostgresURL+"=postgres://elsewhere")
-		if got := output(t, cmd, "url "); got != "postgres://elsewhere" {
-			t.Errorf("url = %s", got)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, "url", output(t, cmd, "url "), "postgres://elsewhere")
+		assert.NoError(t, cmd.Wait())
 	})
 
 	t.Run("a command that is not there is an error", func(t *testing.T) {

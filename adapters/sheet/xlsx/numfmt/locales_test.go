@@ -48,9 +48,7 @@ func TestTheDatesOfEachLocaleAreShownAsByLibreOffice(t *testing.T) {
 	rows, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
 	require.NoError(t, err)
 	locales := source.Locales()
-	if len(rows) != len(locales) {
-		t.Fatalf("%d locales are recorded, of %d", len(rows), len(locales))
-	}
+	require.Equal(t, "locales are recorded, of", len(rows), len(locales))
 	for i, row := range rows {
 		locale, same := locales[i], true
 		local := source.DateOf(locale)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -76,9 +77,7 @@ func TestKeysAreThoseOfAllPages(t *testing.T) {
 	}
 	want := []string{"GET http://store:9000/audit/?delimiter=%2F&list-type=2&prefix=of%2F%C3%BC%20 here",
 		"GET http://store:9000/audit/?continuation-token=1%2F%2B%3D&delimiter=%2F&list-type=2&prefix=of%2F%C3%BC%20 here"}
-	if !slices.Equal(s.requests, want) {
-		t.Errorf("requests %q", s.requests)
-	}
+	assert.EqualSlice(t, "requests", s.requests, want)
 }
 
 func TestAListWithoutAnEndIsAnError(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestTheSampleProgramAnswersMessages(t *testing.T) {
@@ -31,9 +32,7 @@ func TestTheSampleProgramAnswersMessages(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	answer(w, httptest.NewRequest("POST", "/replies", io.LimitReader(strings.NewReader("{"), 1)))
-	if w.Code != 400 {
-		t.Errorf("half a body: %d", w.Code)
-	}
+	assert.Equal(t, "half a body", w.Code, 400)
 }
 
 func TestTheSampleSiteListensOnlyForThisMachine(t *testing.T) {

@@ -8,28 +8,23 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
 	c, err := configs.Load(configs.Source{Data: t.TempDir()})
 	require.NoError(t, err)
-	if got := ServerAddr(c); got != "" {
-		t.Errorf("before any start: %q", got)
-	}
+	assert.Equal(t, "before any start", ServerAddr(c), "")
 	unlock, err := lockDatabase(c, "127.0.0.1:9000")
 	require.NoError(t, err)
-	if got := ServerAddr(c); got != "127.0.0.1:9000" {
-		t.Errorf("while it runs: %q", got)
-	}
+	assert.Equal(t, "while it runs", ServerAddr(c), "127.0.0.1:9000")
 	want := "at 127.0.0.1:9000): stop it first"
 	if _, err := lockDatabase(c, ":1"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a second server: %v", err)
 	}
 	unlock()
-	if got := ServerAddr(c); got != "" {
-		t.Errorf("after its end: %q", got)
-	}
+	assert.Equal(t, "after its end", ServerAddr(c), "")
 	lock := filepath.Join(c.Data, "atrium.db"+lockSuffix)
 	// a process ID that no process has, as after SIGKILL; and the file of an earlier version
 	for _, text := range []string{"999999999\n127.0.0.1:9000\n", "1\n", ""} {

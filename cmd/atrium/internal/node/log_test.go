@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAnOutageFillsNoLog(t *testing.T) {
@@ -24,14 +25,8 @@ func TestAnOutageFillsNoLog(t *testing.T) {
 			log.With("a", 1).Error("request failed", "error", errors.New("another"))
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := strings.Count(out.String(), "connection refused"); n != 10 {
-			t.Errorf("%d lines in 10 seconds", n)
-		}
-		if n := strings.Count(out.String(), `"suppressed":99`); n != 9 {
-			t.Errorf("%d lines say how many were left out", n)
-		}
-		if n := strings.Count(out.String(), "another"); n != 1000 {
-			t.Errorf("%d lines about something else", n)
-		}
+		assert.Equal(t, "lines in 10 seconds", strings.Count(out.String(), "connection refused"), 10)
+		assert.Equal(t, "lines say how many were left out", strings.Count(out.String(), `"suppressed":99`), 9)
+		assert.Equal(t, "lines about something else", strings.Count(out.String(), "another"), 1000)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // shop is a gateway that only has prices.
@@ -47,9 +48,7 @@ func TestPricesAreVerifiedPeriodically(t *testing.T) {
 		available := func(want bool) {
 			t.Helper()
 			synctest.Wait()
-			if got := !g.Terms("org").Plans[0].Unavailable; got != want {
-				t.Errorf("available = %v, want %v", got, want)
-			}
+			assert.Equal(t, "available", !g.Terms("org").Plans[0].Unavailable, want)
 		}
 		available(false) // what was never verified cannot be bought
 		s.fails.Store(false)

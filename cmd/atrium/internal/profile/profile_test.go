@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/profile"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -56,9 +57,7 @@ func TestProfiles(t *testing.T) {
 		if _, err := open(t).Get(""); !errors.Is(err, profile.ErrNone) {
 			t.Errorf("Get = %v", err)
 		}
-		if err := p.Remove("home"); !errors.Is(err, profile.ErrNone) {
-			t.Errorf("Remove = %v", err)
-		}
+		assert.ErrorIs(t, p.Remove("home"), profile.ErrNone)
 	})
 	t.Run("without a home folder there is an error", func(t *testing.T) {
 		if _, err := profile.Open([]string{"HOME="}); err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -48,9 +49,7 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 	first, numbers, shown, err := read(q)
 	require.NoError(t, err)
 	want := []string{"ann@example.com|Lee|", "bob@example.com|-|", "cid@example.com|Ray|", "dan@example.com|-|"}
-	if d := cmp.Diff(want, shown); d != "" {
-		t.Errorf("rows (-want +got):\n%s", d)
-	}
+	assert.Equal(t, "rows (-want +got)", cmp.Diff(want, shown), "")
 	if !slices.Equal(numbers[:3], []int{3, 4, 5}) || len(first.Sample) != 4 || first.Version == "" {
 		t.Errorf("rows %v, %d in the sample, version %q", numbers, len(first.Sample), first.Version)
 	}
@@ -70,9 +69,7 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 	enough := errors.New("enough")
 	q.Columns, q.Exact = []string{"E-mail"}, []bool{false}
 	err = harness.Sheets.Rows(t.Context(), sheetsWorkspace, to, q, func(column.Batch) error { return enough })
-	if !errors.Is(err, enough) {
-		t.Errorf("a reader that has enough: %v", err)
-	}
+	assert.ErrorIs(t, err, enough)
 	t.Run("also of a sheet without a header, whose columns are letters", func(t *testing.T) {
 		to := put(t, people[1:]...)
 		to.Location.HeaderRow, to.Within = column.NoHeader, time.Minute

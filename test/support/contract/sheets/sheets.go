@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -225,9 +226,7 @@ func Sheets(t *testing.T, harness Harness) {
 			s.Tabs[1].Hidden {
 			t.Fatalf("%+v", s.Tabs)
 		}
-		if s.Tab != s.Tabs[1] {
-			t.Errorf("without a tab, it reads %+v", s.Tab)
-		}
+		assert.Equal(t, "without a tab, it reads", s.Tab, s.Tabs[1])
 		for i, want := range map[int]string{0: "Code", 2: "Name"} {
 			for _, asked := range []string{s.Tabs[i].ID, s.Tabs[i].Title, strings.ToUpper(s.Tabs[i].Title)} {
 				to.Location.Tab = asked

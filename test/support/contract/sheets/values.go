@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -43,7 +44,5 @@ func Values(t *testing.T, s ports.Sheets, target ports.SheetTarget, kind column.
 	require.NoError(t, err)
 	slices.Sort(got)
 	want = slices.Sorted(slices.Values(want))
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("the values (-want +got):\n%s", d)
-	}
+	assert.Equal(t, "the values (-want +got)", cmp.Diff(want, got), "")
 }

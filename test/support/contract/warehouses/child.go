@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -46,9 +47,7 @@ func throughChild(t testing.TB, program ...string) ports.Warehouse {
 	runner, err := confine.New(confine.DefaultLimits(), 4, program...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := runner.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, runner.Close())
 	})
 	return warehouse.NewConfined(runner.Run, runner.Stream)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -135,9 +136,7 @@ func Hostile(t *testing.T, harness HostileHarness) {
 func hostileScripts(t *testing.T) []HostileScript {
 	elsewhere := listen(t, "127.0.0.2:0", func(io.ReadWriter) {})
 	t.Cleanup(func() {
-		if n := elsewhere.accepted.Load(); n != 0 {
-			t.Errorf("%d connections went where a redirect pointed", n)
-		}
+		assert.Equal(t, "connections went where a redirect pointed", elsewhere.accepted.Load(), 0)
 	})
 	foreign := []connection.Code{connection.NotThisDatabase}
 	late := []connection.Code{connection.ConnectTimeout, connection.NotThisDatabase, connection.QueryTimeout}

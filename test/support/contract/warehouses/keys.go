@@ -1,7 +1,6 @@
 package warehouses
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // KeyTable is a table for Keys with a column of each of some types.
@@ -61,13 +61,9 @@ func Keys(t *testing.T, w ports.Warehouse, to ports.Target, table connection.Tab
 	for _, c := range p.Columns {
 		t.Run(fmt.Sprintf("by %s, a %s", c.Name, c.DatabaseType), func(t *testing.T) {
 			q := connection.RowsQuery{Table: table, Columns: []string{"n", c.Name}, Key: c.Name, Limit: 1000}
-			if c.Unordered != slices.Contains(refused, c.Name) {
-				t.Errorf("a preview says that it is unordered: %t", c.Unordered)
-			}
+			assert.Equal(t, "a preview says that it is unordered", c.Unordered, slices.Contains(refused, c.Name))
 			if slices.Contains(refused, c.Name) {
-				if err := w.Rows(t.Context(), to, q, nil); !errors.Is(err, connection.KeyUnsupported) {
-					t.Errorf("error = %v, want %s", err, connection.KeyUnsupported)
-				}
+				assert.ErrorIs(t, w.Rows(t.Context(), to, q, nil), connection.KeyUnsupported)
 				return
 			}
 			_, rows := collect(t, w, to, q)

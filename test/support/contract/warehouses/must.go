@@ -1,7 +1,6 @@
 package warehouses
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -14,7 +13,5 @@ func must(t testing.TB, err error) {
 
 func wantErr(t testing.TB, got, want error) {
 	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
+	require.ErrorIs(t, got, want)
 }

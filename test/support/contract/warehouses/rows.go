@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -105,9 +106,7 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 	})
 	t.Run("as many as are wanted", func(t *testing.T) {
 		_, rows := collect(t, w, to, connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: 1})
-		if len(rows) != 1 {
-			t.Errorf("%d rows", len(rows))
-		}
+		assert.Equal(t, "rows", len(rows), 1)
 	})
 	t.Run("until the reader has enough", func(t *testing.T) {
 		quiet(t, harness)
@@ -121,9 +120,7 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 		absent := connection.TableRef{Schema: ref.Schema, Name: "no such"}
 		err := w.Rows(t.Context(), to, connection.RowsQuery{Table: absent, Columns: []string{name}, Limit: all},
 			func(column.Batch) error { return nil })
-		if !errors.Is(err, connection.TableNotFound) {
-			t.Errorf("error = %v", err)
-		}
+		assert.ErrorIs(t, err, connection.TableNotFound)
 	})
 }
 

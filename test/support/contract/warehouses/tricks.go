@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -46,7 +47,5 @@ func Tricks(t *testing.T, kind connection.Kind, direct, confined ports.Warehouse
 			}
 		}
 	}
-	if n := accepted.Load(); n != 0 {
-		t.Errorf("%d connections were accepted", n)
-	}
+	assert.Equal(t, "connections were accepted", accepted.Load(), 0)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // Lossless checks that no value of a table of Keys is lost: the texts of different values differ, but in the columns
@@ -141,9 +142,7 @@ func sampled(t *testing.T, w ports.Warehouse, target ports.Target, kind Kind, ta
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("the values (-want +got):\n%s", d)
-	}
+	assert.Equal(t, "the values (-want +got)", cmp.Diff(want, got), "")
 }
 
 // valued returns what a text is in a field, as a Sample has it.

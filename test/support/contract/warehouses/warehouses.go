@@ -18,6 +18,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
@@ -147,18 +148,14 @@ func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
 		quiet(t, harness)
 		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
 		must(t, err)
-		if d := cmp.Diff(harness.Tables, got, estimates); d != "" {
-			t.Errorf("tables (-want +got):\n%s", d)
-		}
+		assert.Equal(t, "tables (-want +got)", cmp.Diff(harness.Tables, got, estimates), "")
 	})
 	t.Run("finds tables by a part of their name", func(t *testing.T) {
 		want := harness.Tables[len(harness.Tables)-1]
 		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables,
 			Match: strings.ToUpper(want.Name)})
 		must(t, err)
-		if d := cmp.Diff([]connection.Table{want}, got, estimates); d != "" {
-			t.Errorf("tables (-want +got):\n%s", d)
-		}
+		assert.Equal(t, "tables (-want +got)", cmp.Diff([]connection.Table{want}, got, estimates), "")
 	})
 	t.Run("lists tables page by page", func(t *testing.T) {
 		var all []connection.Table
@@ -174,9 +171,7 @@ func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
 			}
 			q.After = got[1].TableRef
 		}
-		if d := cmp.Diff(harness.Tables, all, estimates); d != "" {
-			t.Errorf("tables (-want +got):\n%s", d)
-		}
+		assert.Equal(t, "tables (-want +got)", cmp.Diff(harness.Tables, all, estimates), "")
 	})
 }
 
@@ -189,9 +184,7 @@ func warehousePreviews(t *testing.T, w ports.Warehouse, harness Harness) {
 			must(t, err)
 			want.RowEstimate = -1 // it was not asked for
 			want.Total = max(want.Total, len(want.Columns))
-			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-				t.Errorf("preview (-want +got):\n%s", d)
-			}
+			assert.Equal(t, "preview (-want +got)", cmp.Diff(want, got, cmpopts.EquateEmpty()), "")
 			for _, row := range got.Rows {
 				if len(row) != len(got.Columns) {
 					t.Errorf("a row of %d values for %d columns", len(row), len(got.Columns))
@@ -284,9 +277,7 @@ func warehouseFails(t *testing.T, w ports.Warehouse, harness Harness, f Failure)
 	begun := time.Now()
 	if f.Call != nil {
 		err := f.Call(t.Context(), w, to)
-		if !errors.Is(err, f.Code) {
-			t.Errorf("error = %v, want %s", err, f.Code)
-		}
+		assert.ErrorIs(t, err, f.Code)
 		if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok != (f.State != "") ||
 			(ok && unreadable.State != f.State) {
 			t.Errorf("error = %v, want the SQLSTATE %q", err, f.State)
@@ -307,9 +298,7 @@ func warehouseFails(t *testing.T, w ports.Warehouse, harness Harness, f Failure)
 		if f.Step != connection.Read && f.Step != connection.Privileges {
 			// A fault of the connection fails every call.
 			_, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1})
-			if !errors.Is(err, f.Code) {
-				t.Errorf("Tables = %v, want %s", err, f.Code)
-			}
+			assert.ErrorIs(t, err, f.Code)
 		}
 	}
 	proof.Within(t, "the failure", time.Since(begun), 2*to.Limits.Total+2*time.Second)
@@ -349,9 +338,7 @@ func wantSteps(t *testing.T, r connection.Report) {
 			t.Errorf("%s took %v", c.Step, c.Took)
 		}
 	}
-	if !slices.Equal(steps, connection.Steps()) {
-		t.Errorf("steps = %q", steps)
-	}
+	assert.EqualSlice(t, "steps", steps, connection.Steps())
 }
 
 // tellsNothing fails t if the result contains the canary.
@@ -365,9 +352,7 @@ func tellsNothing(t *testing.T, what any) {
 // nothingLeft fails t if a goroutine beyond those of before does not end.
 func nothingLeft(t *testing.T, before goleak.Option) {
 	t.Helper()
-	if err := fixture.GoroutinesEnd(before); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, fixture.GoroutinesEnd(before))
 }
 
 // quiet fails t if the rest of the test leaves a goroutine, or a session at the server.
