@@ -42,7 +42,7 @@ type Services struct {
 	Deliverer    *webhooks.Deliverer
 }
 
-// External has what use cases need besides stores. Functions of an org return its current settings.
+// External has what use cases need besides stores. An org's functions return its current settings.
 type External struct {
 	Notes       ports.Notes
 	Digester    ports.Digester
@@ -75,9 +75,9 @@ type External struct {
 // Bind returns the use cases on given stores.
 type Bind func(ports.Stores) Services
 
-// NewBind returns the Bind of a node. All Services that it returns share what belongs to the node and is never part of
-// a transaction: the registry of presences, the seats of streams and the usage of API keys and sessions, which
-// are stored in pool.
+// NewBind returns a node's Bind. All Services that it returns share what belongs to the node and is never part of a
+// transaction: the registry of presences, the seats of streams and the usage of API keys and sessions, which are stored
+// in pool.
 func NewBind(pool ports.Stores, e External) Bind {
 	embedUsage := embeds.NewUsage(pool.EmbedUses)
 	keyUsage, sessionUsage := accounts.NewKeyUsage(pool.Keys, pool.KeyRequests), accounts.NewSessionUsage(pool.Sessions)

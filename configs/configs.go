@@ -65,8 +65,7 @@ type Connections struct {
 	ProbeLimits   connection.ProbeLimits
 	PreviewLimits connection.PreviewLimits
 
-	// RefreshInterval is the minimum time between the end of a data source's refresh and the next one that a caller
-	// requests.
+	// RefreshInterval is the minimum time between a data source refresh's end and the next one that a caller requests.
 	RefreshInterval time.Duration
 }
 
@@ -112,7 +111,7 @@ type Org struct {
 	GoogleConsent   GoogleConsent // for people's consent to read their Google Sheets
 	SheetLocale     string        // of dates in workbooks, one of source.Locales; empty: source.DefaultLocale
 	Payments        Payments
-	Rows            source.RowLimits // of one request for the rows of a data source; 0: see completeRows
+	Rows            source.RowLimits // of one request for a data source's rows; 0: see completeRows
 	// of calls to warehouses, except for rows; 0: 5 seconds to connect and for a statement, 10 in total
 	WarehouseTimeouts connection.Timeouts
 	Quotas            quota.Amounts // of each workspace; 0: quota.Default
@@ -284,8 +283,7 @@ func (c Config) Quotas(ids func(slug string) identity.OrgID) map[identity.OrgID]
 	return all
 }
 
-// Directory returns the directory that finds an org by its host. ids returns the stored identifier of
-// a slug.
+// Directory returns the directory that finds an org by its host. ids returns a slug's stored identifier.
 func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Directory {
 	orgs := make([]identity.Org, len(c.Orgs))
 	for i, o := range c.Orgs {

@@ -13,7 +13,7 @@ const (
 	fileVariable   = variablePrefix + "CONFIG"
 )
 
-// secretKeys may also be given as the path of a file that contains the value, in a variable that ends in _FILE: this is
+// secretKeys may also be given as the path to a file that contains the value, in a variable that ends in _FILE: this is
 // how container platforms pass secrets.
 var secretKeys = []string{"database.url", "keyring.keyset", "mail.smtp.password", "redis.url"}
 
@@ -21,7 +21,7 @@ var secretKeys = []string{"database.url", "keyring.keyset", "mail.smtp.password"
 // or a boolean.
 type argument string
 
-// variableOf returns the name of a key's variable: ATRIUM_SERVER_RATE_LIMIT_BURST is server.rate_limit.burst. No two
+// variableOf returns the name for a key's variable: ATRIUM_SERVER_RATE_LIMIT_BURST is server.rate_limit.burst. No two
 // keys share one.
 func variableOf(key string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))

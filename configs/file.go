@@ -42,7 +42,7 @@ func readFile(path string, found *problems) layer {
 
 var position = regexp.MustCompile(`line \d+`)
 
-// describeSyntax describes an error in the YAML itself. It leaves out the name of an unknown anchor, which may be an
+// describeSyntax describes an error in the YAML itself. It leaves out an unknown anchor's name, which may be an
 // unquoted password that begins with an asterisk.
 func describeSyntax(err error) string {
 	if strings.Contains(err.Error(), "anchor") {

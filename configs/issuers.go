@@ -163,7 +163,7 @@ func (o Org) captures() []identity.Capture {
 	return all
 }
 
-// completeSignIn fills in what follows from other settings of an org's sign-in.
+// completeSignIn fills in what follows from other settings for an org's sign-in.
 func (o *Org) completeSignIn() {
 	for i := range o.Issuers {
 		for j, domain := range o.Issuers[i].EmailDomains {
@@ -184,7 +184,7 @@ func (o *Org) completeSignIn() {
 	}
 }
 
-// validateIssuers checks the settings of an org's issuers.
+// validateIssuers checks the settings for an org's issuers.
 func (o Org) validateIssuers(found *problems, key string) {
 	urls, names := map[string]string{}, map[string]string{}
 	for i, issuer := range o.Issuers {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// fields yields the keys of a section, a struct type, in the order of declaration.
+// fields yields the keys of a section, which is a struct type, in the order of declaration.
 func fields(section reflect.Type) iter.Seq2[string, reflect.Type] {
 	return func(yield func(string, reflect.Type) bool) {
 		for f := range section.Fields() {
@@ -19,7 +19,7 @@ func fields(section reflect.Type) iter.Seq2[string, reflect.Type] {
 	}
 }
 
-// fieldType returns the type of one key of a section.
+// fieldType returns the type of one section key.
 func fieldType(section reflect.Type, name string) (reflect.Type, bool) {
 	for n, t := range fields(section) {
 		if n == name {
@@ -52,7 +52,7 @@ func keyTypes() map[string]reflect.Type {
 	return all
 }
 
-// knownKeys lists the keys of a section for an error about another.
+// knownKeys lists a section's keys for an error about another.
 func knownKeys(section reflect.Type) string {
 	var names []string
 	for name := range fields(section) {
@@ -62,7 +62,7 @@ func knownKeys(section reflect.Type) string {
 	return strings.Join(names, ", ")
 }
 
-// snakeCase turns the name of a Go field into its key: CORSOrigins is cors_origins.
+// snakeCase turns a Go field's name into its key: CORSOrigins is cors_origins.
 func snakeCase(name string) string {
 	var b strings.Builder
 	letters := []rune(name)

@@ -22,7 +22,7 @@ var (
 const (
 	maxSlug = 63  // a slug is a label of a host name (RFC 1035)
 	maxName = 120 // characters
-	maxHost = 253 // characters of a whole host name
+	maxHost = 253 // a whole host name's characters
 )
 
 // validateOrgs checks that the names of the orgs are unique, and that no host belongs to two orgs.
@@ -108,9 +108,9 @@ func (c *Config) validateOrgs(found *problems) {
 	}
 }
 
-// baseURL returns the base of an org's links: its base_url; else https and the first host of its own, assuming
-// a TLS proxy in front; else, as in the embedded default, server.addr itself. It is always absolute, and a
-// request cannot influence it.
+// baseURL returns the base for an org's links: its base_url; else https and the first host of its own, assuming a TLS
+// proxy in front; else, as in the embedded default, server.addr itself. It is always absolute, and a request cannot
+// influence it.
 func (c *Config) baseURL(o Org) string {
 	switch {
 	case o.BaseURL != "":

@@ -54,14 +54,14 @@ type Plan struct {
 	Sold          *bool // nil: true; false: only who has the plan keeps it
 }
 
-// Metered configures what usage of a feature costs, in addition to the price of its plan.
+// Metered configures what a feature's usage costs, in addition to the price of its plan.
 type Metered struct {
 	Feature      string // as applications report it; empty: nothing is billed by usage
 	Amount       int    // per unit, in the minor unit of the plan's currency
 	GatewayPrice string // the id of the metered price at Stripe
 }
 
-// Price is an amount in the minor unit of a currency.
+// Price is an amount in a currency's minor unit.
 type Price struct {
 	Amount   int
 	Currency string

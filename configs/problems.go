@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// problems collects the errors of a configuration, one reason per key, so that an operator can fix
-// all of them at once.
+// problems collects a configuration's errors, one reason per key, so that an operator can fix all of them at once.
 type problems struct {
 	origin map[string]string // of each key that was set: a line of the file, a variable, a flag
 	wrong  map[string]bool   // keys that have their reason

@@ -35,7 +35,7 @@ func (s SCIM) directory() *identity.SCIM {
 	return out
 }
 
-// validate checks the settings of an org's directory, whose key is key. Its problems quote no token.
+// validate checks the settings for an org's directory, whose key is key. Its problems quote no token.
 func (s SCIM) validate(found *problems, key string) {
 	if len(s.Tokens) > maxSCIMTokens {
 		found.add(key+".tokens", "must list at most %d", maxSCIMTokens)

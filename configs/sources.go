@@ -38,7 +38,7 @@ type GoogleConsent struct {
 	ClientSecret secret.String
 }
 
-// SourceOffer has the source types of an org's workspaces, and how their sheets and warehouses are reached.
+// SourceOffer has the source types for an org's workspaces, and how their sheets and warehouses are reached.
 type SourceOffer struct {
 	Types         []source.Type
 	Files         bool          // whether they may read the data directory's folder sheets

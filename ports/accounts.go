@@ -29,9 +29,9 @@ type Users interface {
 	// address. The id is empty if no account has it.
 	Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error)
 
-	// SignedIn returns the person that an issuer's subject is linked to, or account.ErrUserNotFound.
-	// The result may be up to one second old, as in Keys.Principal. Its LastSettled field holds the claims of a
-	// SignIn within that second that changed nothing.
+	// SignedIn returns the person that an issuer's subject is linked to, or account.ErrUserNotFound. The result may be
+	// up to one second old, as in Keys.Principal. Its LastSettled field holds a SignIn's claims within that second that
+	// changed nothing.
 	SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error)
 
 	// SignIn loads the users and workspaces that s.Claims and the rules of s.Org name, the open
@@ -64,8 +64,8 @@ type People interface {
 	// List lists the people of org by e-mail address, without the users that service keys act as.
 	List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error)
 
-	// Search lists the people of org that f matches, newest first, with what is counted as of now. People that a node
-	// of an older release has stored are indexed by the call itself, at most 500 in each call.
+	// Search lists the people of org that f matches, newest first, with what is counted as of now. People whom an older
+	// release's node has stored are indexed by the call itself, at most 500 in each call.
 	Search(
 		ctx context.Context, org identity.OrgID, f account.PeopleFilter, now time.Time, q page.Query,
 	) (account.PersonPage, error)
@@ -75,9 +75,9 @@ type People interface {
 		ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
 	) (*account.PersonSummary, error)
 
-	// ChangeAccess loads the account of a person in by's org as account.Access. It locks out other such changes in the
-	// org, so that two operators cannot disable each other at once. It calls change, and saves what the user and the
-	// keys recorded, all in one transaction. account.ErrUserNotFound if the org has no such user.
+	// ChangeAccess loads a person's account in by's org as account.Access. It locks out other such changes in the org,
+	// so that two operators cannot disable each other at once. It calls change, and saves what the user and the keys
+	// recorded, all in one transaction. account.ErrUserNotFound if the org has no such user.
 	ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Access) error) error
 }
 
@@ -90,8 +90,8 @@ type Erasures interface {
 		ctx context.Context, org identity.OrgID, id identity.UserID, emit func(account.ExportSection) error,
 	) error
 
-	// Erase loads the account of a person in by's org as account.Leaver, locked as in ChangeAccess. It calls change,
-	// saves what the user, the workspaces and the keys recorded, stores the erasure, and removes the person's sessions,
+	// Erase loads a person's account in by's org as account.Leaver, locked as in ChangeAccess. It calls change, saves
+	// what the user, the workspaces and the keys recorded, stores the erasure, and removes the person's sessions,
 	// sign-ins, links, tickets, shares and invitations, which it counts in the erasure's report, all in one
 	// transaction. account.ErrUserNotFound if the org has no such user.
 	Erase(ctx context.Context, by identity.Actor, id identity.UserID,
@@ -172,7 +172,7 @@ type Invitations interface {
 		change func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
 			error)) error
 
-	// Update changes an invitation of a workspace. change gets nil if no invitation has that id.
+	// Update changes a workspace invitation. change gets nil if no invitation has that id.
 	Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID,
 		change func(*account.Workspace, *account.Invitation) error) error
 
@@ -240,7 +240,7 @@ type Events interface {
 	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, cursor int64, limit int) (event.Part,
 		error)
 
-	// Follow returns a channel that receives when events of a workspace that were stored through this process may have
+	// Follow returns a channel that receives when a workspace's events that were stored through this process may have
 	// got their Seq, until stop is called. While there is a follower, that takes less than 250 ms. Events of other
 	// processes are not reported here: they appear in Feed within about a second.
 	Follow(ws identity.WorkspaceID) (news <-chan struct{}, stop func())

@@ -63,7 +63,7 @@ type ChatLists interface {
 	// Members lists a template's members by user id, including its owner.
 	Members(ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query) (chat.MemberPage, error)
 
-	// Uses returns the first limit live templates of a workspace, by id, that use a prompt template by one of refs (at
+	// Uses returns the first limit live templates in a workspace, by id, that use a prompt template by one of refs (at
 	// most 14), or by any reference if refs is empty.
 	Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string, limit int) ([]prompt.Use, error)
 }

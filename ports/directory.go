@@ -32,8 +32,8 @@ type DirectoryUsers interface {
 	// Unsettled returns up to limit users whose groups have changed since Settle, or were settled by other rules.
 	Unsettled(ctx context.Context, org identity.OrgID, rules string, limit int) ([]account.DirectoryUser, error)
 
-	// Settle records that the roles of a user's account follow from the groups that u has, by rules. It does nothing if
-	// the groups have changed since u was read.
+	// Settle records that a user account's roles follow from the groups that u has, by rules. It does nothing if the
+	// groups have changed since u was read.
 	Settle(ctx context.Context, by identity.Actor, u *account.DirectoryUser, rules string) error
 }
 

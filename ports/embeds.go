@@ -59,7 +59,7 @@ type Embeds interface {
 
 // EmbedReplies counts the answered messages of embed tokens.
 type EmbedReplies interface {
-	// Count counts up to n answered messages of a token of org for an origin and a day, but no more than limit on that
+	// Count counts up to n answered messages for a token of org for an origin and a day, but no more than limit on that
 	// day over all origins and concurrent calls. It returns how many it counted; 0 if org has no such token. It deletes
 	// counts that are more than 90 days older.
 	Count(
@@ -74,8 +74,8 @@ type EmbedReplies interface {
 
 // EmbedUses stores how often embed tokens are used.
 type EmbedUses interface {
-	// Add adds uses of a token of org; their messages are left out, because EmbedReplies counts them. A day counts at
-	// most embed.MaxUsageOrigins origins of a token, and all others as embed.OtherOrigins. Uses of a token that org
+	// Add adds uses for a token of org; their messages are left out, because EmbedReplies counts them. A day counts at
+	// most embed.MaxUsageOrigins origins for a token, and all others as embed.OtherOrigins. Uses for a token that org
 	// does not have are dropped.
 	Add(ctx context.Context, org identity.OrgID, id embed.TokenID, uses []embed.Use) error
 

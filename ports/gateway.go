@@ -31,7 +31,7 @@ type Gateway interface {
 	GatewayMeters
 }
 
-// GatewayCustomers is the part of a Gateway for customers and their payment methods.
+// GatewayCustomers is what a Gateway does for customers and their payment methods.
 type GatewayCustomers interface {
 	// CreateCustomer creates a customer.
 	CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error)
@@ -45,8 +45,8 @@ type GatewayCustomers interface {
 	// secrets stop working.
 	CancelSetupIntents(ctx context.Context, c payment.CustomerID) error
 
-	// Wallet returns all payment methods of a customer. A method that is added does not become the
-	// default automatically.
+	// Wallet returns all of a customer's payment methods. A method that is added does not become the default
+	// automatically.
 	Wallet(ctx context.Context, c payment.CustomerID) (payment.Wallet, error)
 
 	// SetDefault makes a method the one that the customer's subscriptions are charged to.
@@ -58,7 +58,7 @@ type GatewayCustomers interface {
 	Detach(ctx context.Context, key string, c payment.CustomerID, m payment.MethodID) error
 }
 
-// GatewaySubscriptions is the part of a Gateway for prices, subscriptions and invoices.
+// GatewaySubscriptions is what a Gateway does for prices, subscriptions and invoices.
 type GatewaySubscriptions interface {
 	// Prices returns plans with Unavailable set on those whose price the gateway does not sell, or
 	// sells at another amount, currency or interval.
@@ -83,17 +83,17 @@ type GatewaySubscriptions interface {
 	// the meantime. It returns no error if the subscription has ended.
 	GiveUp(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID) error
 
-	// Cancel ends a subscription immediately, whatever its status. It returns no error if the
-	// subscription has ended. The invoice of a subscription whose first payment waits for the payer is
-	// voided; other open invoices stay. reason is stored with the subscription.
+	// Cancel ends a subscription immediately, whatever its status. It returns no error if the subscription has ended. A
+	// subscription's invoice whose first payment waits for the payer is voided; other open invoices stay. reason is
+	// stored with the subscription.
 	Cancel(
 		ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation,
 	) error
 
-	// Pay charges the default method for an invoice, while the payer is present. A draft of a
-	// subscription's period is finalized first. It returns no error if the invoice is paid already. If the payer must
-	// authenticate, the payment has an Action, and the invoice stays open until then. A past due or unpaid subscription
-	// is active again when its newest invoice is paid. payment.ErrInvoiceNotFound if the invoice is not the customer's,
+	// Pay charges the default method for an invoice, while the payer is present. A draft for a subscription's period is
+	// finalized first. It returns no error if the invoice is paid already. If the payer must authenticate, the payment
+	// has an Action, and the invoice stays open until then. A past due or unpaid subscription is active again when its
+	// newest invoice is paid. payment.ErrInvoiceNotFound if the invoice is not the customer's,
 	// payment.ErrInvoiceNotPayable if it is void or was written off.
 	Pay(ctx context.Context, key string, c payment.CustomerID, i payment.InvoiceID) (payment.InvoicePayment, error)
 
@@ -106,7 +106,7 @@ type GatewaySubscriptions interface {
 	Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error)
 }
 
-// GatewayPreviews is the part of a Gateway that computes prices and changes nothing.
+// GatewayPreviews is what a Gateway does to compute prices and changes nothing.
 type GatewayPreviews interface {
 	// Preview returns what Amend would charge, as if every charge succeeded. Amend costs the same with the same
 	// ProrateAt, as long as the subscription, its prices and the credit stay as they are.
@@ -114,17 +114,16 @@ type GatewayPreviews interface {
 		a payment.Amendment) (payment.Preview, error)
 }
 
-// GatewayPages is the part of a Gateway for its own pages, to which applications send payers.
+// GatewayPages is what a Gateway does for its own pages, to which applications send payers.
 type GatewayPages interface {
-	// Portal returns the address of a page where the payer manages payment methods and the subscription, and from
-	// which the payer goes back to an address.
+	// Portal returns the address where the payer manages payment methods and the subscription, and from which the payer
+	// goes back to an address.
 	Portal(ctx context.Context, c payment.CustomerID, returnURL string) (url string, err error)
 
-	// Checkout returns the address of a page where the payer starts a subscription, which is open for
-	// payment.CheckoutLasts.
+	// Checkout returns the address where the payer starts a subscription, which is open for payment.CheckoutLasts.
 	Checkout(ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder) (url string, err error)
 
-	// EndCheckouts ends the open checkout pages of a customer: no payer can start a subscription there after that.
+	// EndCheckouts ends a customer's open checkout pages: no payer can start a subscription there after that.
 	EndCheckouts(ctx context.Context, c payment.CustomerID) error
 }
 
@@ -145,12 +144,12 @@ type SandboxPayer interface {
 	// Page returns a page of the sandbox. Returns payment.ErrPageNotFound if the page does not exist or has expired.
 	Page(ctx context.Context, l payment.SandboxLink) (*payment.SandboxPage, error)
 
-	// Complete starts the subscription of a checkout page with a card, and returns the page. It returns no error if
-	// that was done before. Errors as for Page, and payment.ErrTestCardsOnly, payment.ErrMethodExpired,
-	// *payment.DeclinedError, payment.ErrSubscriptionExists.
+	// Complete starts a checkout page's subscription with a card, and returns the page. It returns no error if that was
+	// done before. Errors as for Page, and payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
+	// payment.ErrSubscriptionExists.
 	Complete(ctx context.Context, l payment.SandboxLink, card payment.Card) (*payment.SandboxPage, error)
 
-	// EndAtPeriodEnd ends the subscription of a portal page when its period ends, or undoes that, and returns the
-	// page. Errors as for Page.
+	// EndAtPeriodEnd ends a portal page's subscription when its period ends, or undoes that, and returns the page.
+	// Errors as for Page.
 	EndAtPeriodEnd(ctx context.Context, l payment.SandboxLink, ends bool) (*payment.SandboxPage, error)
 }

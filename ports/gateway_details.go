@@ -8,7 +8,7 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// GatewayDetails is the part of a Gateway for what invoices show about a customer.
+// GatewayDetails is what a Gateway does for what invoices show about a customer.
 type GatewayDetails interface {
 	// UpdateCustomer replaces a customer's name, e-mail address, address and tax ids by the details in d. Repeating it,
 	// even with another key, has no further effect. payment.ErrTaxIDInvalid if a tax id cannot exist: then none of d is

@@ -35,7 +35,7 @@ type Groups interface {
 	// Update loads a group of by's workspace with all of its people. It loads and locks the workspace as
 	// Workspaces.Update does, with the memberships of by, and with the memberships of the users in also and of the
 	// people in the group, and what these made. It calls change, and saves what the group recorded, its people, the
-	// memberships and the keys that changed, all in one transaction. Shares of a deleted group are deleted.
+	// memberships and the keys that changed, all in one transaction. A deleted group's shares are deleted.
 	// account.ErrGroupNameTaken as in Add. People who leave the workspace leave its groups, too.
 	Update(
 		ctx context.Context, by identity.Actor, id identity.UserID, others []identity.UserID,

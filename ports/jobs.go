@@ -12,11 +12,10 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Jobs queues background work. In the stores of a transaction, a job is queued or cancelled only if the
-// transaction commits.
+// Jobs queues background work. In a transaction's stores, a job is queued or cancelled only if the transaction commits.
 //
-// A job is queued until a worker takes it, and while it waits for its next attempt. Two jobs of one
-// kind about one subject of a workspace do not run at the same time.
+// A job is queued until a worker takes it, and while it waits for its next attempt. Two jobs of one kind about one
+// workspace subject do not run at the same time.
 type Jobs interface {
 	// Enqueue queues j. At most one job per kind and subject is queued. If there is one already, it
 	// keeps its identifier, becomes due at the earlier of both times, and its count of failed attempts

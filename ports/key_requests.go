@@ -16,7 +16,7 @@ type KeyRequests interface {
 	// requests what it has stored, so that a call after an error counts nothing twice.
 	AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error
 
-	// Requests returns the counts of keys of a workspace on account.RequestDays days, the last of which is now's.
+	// Requests returns the counts for a workspace's keys on account.RequestDays days, the last of which is now's.
 	Requests(
 		ctx context.Context, ws identity.WorkspaceID, ids []identity.KeyID, now time.Time,
 	) (account.KeyRequests, error)

@@ -12,7 +12,7 @@ import (
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
 // OpenIDClient signs people in at OpenID providers with a browser: the authorization code flow with PKCE (OpenID
-// Connect Core, section 3.1; RFC 7636). An issuer that it is given has a Client. It follows no redirect of a provider,
+// Connect Core, section 3.1; RFC 7636). An issuer that it is given has a Client. It follows no provider's redirect,
 // reads at most 1 MiB, and waits at most 5 seconds. account.ErrProviderFailed if a provider does not respond, or not as
 // it must; the error wraps the reason, which is only for the log.
 type OpenIDClient interface {
@@ -24,9 +24,9 @@ type OpenIDClient interface {
 	// session.ErrSignInState if the response names another issuer (RFC 9207).
 	Finish(ctx context.Context, issuer identity.Issuer, r AuthorizationResponse, now time.Time) (*account.Claims, error)
 
-	// Logout returns the content of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6) that one of
-	// issuers signed for its Client at most 5 minutes ago. account.ErrLogoutToken for any other token, and
-	// ErrUnavailable as Verifier.Verify.
+	// Logout returns a logout token's content (OpenID Connect Back-Channel Logout 1.0, section 2.6) that one of issuers
+	// signed for its Client at most 5 minutes ago. account.ErrLogoutToken for any other token, and ErrUnavailable as
+	// Verifier.Verify.
 	Logout(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*session.Logout, error)
 }
 

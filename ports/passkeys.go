@@ -32,8 +32,8 @@ type Passkeys interface {
 	UseChallenge(ctx context.Context, org identity.OrgID, h account.Hash, expires time.Time) error
 }
 
-// Authenticators verifies what the authenticators of people sign (WebAuthn Level 2). It has no state. The responses
-// are as PublicKeyCredential.toJSON of a browser returns them.
+// Authenticators verifies what the authenticators of people sign (WebAuthn Level 2). It has no state. The responses are
+// as PublicKeyCredential.toJSON in a browser returns them.
 type Authenticators interface {
 	// Read returns the identifier of the credential and the client data in a response, without verifying it.
 	// account.ErrPasskeyInvalid if it is no response.

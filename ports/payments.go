@@ -32,16 +32,16 @@ type Payments interface {
 	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,
 		q page.Query) (payment.InvoicePage, error)
 
-	// Invoice returns an invoice of a workspace at an account, or payment.ErrInvoiceNotFound.
+	// Invoice returns a workspace's invoice at an account, or payment.ErrInvoiceNotFound.
 	Invoice(
 		ctx context.Context, ws identity.WorkspaceID, account string, id payment.InvoiceID,
 	) (*payment.Invoice, error)
 
-	// Find returns the workspace of an org that has the customer c, or payment.ErrNoCustomer.
+	// Find returns an org's workspace that has the customer c, or payment.ErrNoCustomer.
 	Find(ctx context.Context, org identity.OrgID, account string, c payment.CustomerID) (identity.WorkspaceID, error)
 
 	// Live counts a workspace's subscriptions at an account that are live or may be about to be: by an operation in
-	// progress, or on a checkout page of a customer that exists at the gateway, which is not known to have ended.
+	// progress, or on a checkout page for a customer that exists at the gateway, which is not known to have ended.
 	Live(ctx context.Context, ws identity.WorkspaceID, account string) (int, error)
 
 	PaymentOverview
@@ -53,16 +53,15 @@ type PaymentOverview interface {
 	// accounts other than the given one.
 	LiveElsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error)
 
-	// Duplicates returns the workspaces of an org that had several live subscriptions when last seen,
-	// with the Surplus of each.
+	// Duplicates returns an org's workspaces that had several live subscriptions when last seen, with the Surplus of
+	// each.
 	Duplicates(ctx context.Context, org identity.OrgID,
 		account string) (map[identity.WorkspaceID][]payment.SubscriptionID, error)
 
-	// Paused returns the workspaces of an org whose payments at an account are paused, ordered by
-	// identifier.
+	// Paused returns an org's workspaces whose payments at an account are paused, ordered by identifier.
 	Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error)
 
-	// Customers lists the workspaces of an org that are customers at an account, ordered by identifier.
+	// Customers lists an org's workspaces that are customers at an account, ordered by identifier.
 	Customers(
 		ctx context.Context, org identity.OrgID, account string, q page.Query,
 	) (page.Of[identity.WorkspaceID], error)
@@ -85,11 +84,11 @@ type Inbox interface {
 		ctx context.Context, org identity.OrgID, state payment.EventState, q page.Query,
 	) (page.Of[payment.Event], error)
 
-	// Get returns an event of an org, or payment.ErrEventNotFound.
+	// Get returns an org event, or payment.ErrEventNotFound.
 	Get(ctx context.Context, org identity.OrgID, account, id string) (*payment.Event, error)
 
-	// Backlog returns how many of an org's events are waiting, how many are dead, and when the oldest
-	// waiting one arrived: the zero time if none is waiting.
+	// Backlog returns how many org events are waiting, how many are dead, and when the oldest waiting one arrived: the
+	// zero time if none is waiting.
 	Backlog(ctx context.Context, org identity.OrgID) (pending, dead int, start time.Time, err error)
 }
 
@@ -102,6 +101,6 @@ type SandboxAccounts interface {
 	// account. Nothing is written if change fails or returns nil. change may run again after a conflict.
 	Write(ctx context.Context, org identity.OrgID, id string, change func(account []byte) ([]byte, error)) error
 
-	// List returns the identifiers of an org's accounts in order, at most n, starting after the given one.
+	// List returns an org's account identifiers in order, at most n, starting after the given one.
 	List(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error)
 }

@@ -17,7 +17,7 @@ type Presences interface {
 	// Get returns a record, even a deleted one; presence.ErrNotFound if org never had it.
 	Get(ctx context.Context, org identity.OrgID, id presence.ID) (*presence.Record, error)
 
-	// ByUser returns the record of a user of org, even a deleted one; presence.ErrNotFound if there never was one.
+	// ByUser returns a user's record in org, even a deleted one; presence.ErrNotFound if there never was one.
 	ByUser(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error)
 
 	// Update loads the records of users of org, calls change for each, and saves those that it changed

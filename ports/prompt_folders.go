@@ -30,7 +30,7 @@ type PromptFolders interface {
 	Share(ctx context.Context, by identity.Actor, id prompt.FolderShareID) (*prompt.SharedFolder, prompt.FolderShare,
 		error)
 
-	// Shares lists the shares of a folder and its parents, by id, including expired shares; the empty path lists the
+	// Shares lists the shares in a folder and its parents, by id, including expired shares; the empty path lists the
 	// shares of the whole workspace.
 	Shares(ctx context.Context, ws identity.WorkspaceID, path string, q page.Query) (prompt.FolderSharePage, error)
 

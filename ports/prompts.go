@@ -78,7 +78,7 @@ type PromptVersions interface {
 	EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 		change func(t *prompt.Template, v *prompt.Version, labels prompt.Labels) error) (*prompt.Template, error)
 
-	// SetIncludes writes Includes and Pinned of a version of by's workspace. It must be called in the transaction that
+	// SetIncludes writes Includes and Pinned for a version in by's workspace. It must be called in the transaction that
 	// saved the version, since it does not change the version's revision.
 	SetIncludes(ctx context.Context, by identity.Actor, v *prompt.Version) error
 
@@ -111,8 +111,8 @@ type PromptLists interface {
 	// Share returns one share, or prompt.ErrShareNotFound.
 	Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error)
 
-	// Reads returns how often each version of a template was read on each day since a day: the latest day first, then
-	// the highest number, at most limit entries.
+	// Reads returns how often each template version was read on each day since a day: the latest day first, then the
+	// highest number, at most limit entries.
 	Reads(
 		ctx context.Context, ws identity.WorkspaceID, id prompt.ID, firstDay prompt.Day, limit int,
 	) ([]prompt.Reads, error)

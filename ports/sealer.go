@@ -22,9 +22,8 @@ type CredentialSealer interface {
 	// Compatible reports whether nodes of v0.1.0 may have to open newly sealed data.
 	Compatible() bool
 
-	// Fingerprint returns 16 hexadecimal digits of a keyed hash: the same for the same content and
-	// associated data, whichever key of the keyring is primary. Guesses of the content cannot be tested
-	// against it without the keyring.
+	// Fingerprint returns a keyed hash in 16 hexadecimal digits: the same for the same content and associated data,
+	// whichever key of the keyring is primary. Guesses of the content cannot be tested against it without the keyring.
 	Fingerprint(content, context []byte) string
 }
 

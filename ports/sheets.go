@@ -20,8 +20,8 @@ import (
 // characters are replaced by U+FFFD. No more is read than the limits of package source require. Memory
 // and time are bounded whatever a file holds. The host is reached only through the org's egress policy.
 //
-// Errors are the fault errors of package source, connection.ErrTooManyReads, or the context's error.
-// They contain no text of a host or a parser, and no part of a credential.
+// Errors are the fault errors of package source, connection.ErrTooManyReads, or the context's error. They contain no
+// text from a host or a parser, and no credential part.
 type Sheets interface {
 	// Preview reads a sheet's tabs and the first rows of the tab that the location names.
 	// ErrTabNotFound if there is no such tab, or no tab at all. If a tab has no cell in its first rows,

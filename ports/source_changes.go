@@ -13,7 +13,7 @@ import (
 // SourceChanges stores hashes of the rows of sources, and what comparisons of them found. Methods return
 // source.ErrNotFound if the workspace has no source with that id.
 type SourceChanges interface {
-	// Tracked returns what is kept of a source's rows; a zero one if there was no comparison.
+	// Tracked returns what is kept from a source's rows; a zero one if there was no comparison.
 	Tracked(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Tracked, error)
 
 	// SaveChanges stores what a comparison found: change gets the source, locked, and what is kept of its rows. It
@@ -22,6 +22,6 @@ type SourceChanges interface {
 	SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 		change func(*source.Source, *source.Tracked) (*source.Changes, error)) error
 
-	// Changes lists what comparisons of a source found, newest first.
+	// Changes lists what a source's comparisons found, newest first.
 	Changes(ctx context.Context, ws identity.WorkspaceID, id source.ID, q page.Query) (page.Of[source.Changes], error)
 }

@@ -1,7 +1,7 @@
 package ports
 
-// Stores holds every store: of a connection pool, or of one transaction, which Atomic then joins. The stores of an area
-// are a group. A use case takes the groups and the single stores that it needs.
+// Stores holds every store: of a connection pool, or of one transaction, which Atomic then joins. An area's stores are
+// a group. A use case takes the groups and the single stores that it needs.
 type Stores struct {
 	Atomic    Atomic
 	Events    Events

@@ -12,9 +12,8 @@ import (
 // Trials records which cards and customers an org's workspaces have used to start trials, for each account at a
 // gateway.
 type Trials interface {
-	// Claim stores the marks of a trial of by's workspace, and returns those that another workspace has claimed
-	// before, which stay as they are. Of two concurrent transactions with the same mark, the second sees the
-	// first one's.
+	// Claim stores a trial's marks for by's workspace, and returns those that another workspace has claimed before,
+	// which stay as they are. Of two concurrent transactions with the same mark, the second sees the first one's.
 	Claim(
 		ctx context.Context, by identity.Actor, account string, marks []payment.TrialMark,
 	) (claims []payment.TrialMark, err error)

@@ -49,17 +49,16 @@ func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.
 // StreamSeats counts the open streams of workspaces on all nodes. Only streams of workspaces with a
 // limit are counted.
 type StreamSeats interface {
-	// Take counts one more stream of a workspace on a node, unless check fails for the usage with it.
-	// Concurrent calls for a workspace wait for each other. identity.ErrWorkspaceNotFound if the
-	// workspace does not exist.
+	// Take counts one more workspace stream on a node, unless check fails for the usage with it. Concurrent calls for a
+	// workspace wait for each other. identity.ErrWorkspaceNotFound if the workspace does not exist.
 	Take(ctx context.Context, ws identity.WorkspaceID, node string, now time.Time,
 		check func(usage quota.Amounts) error) error
 
 	// Free counts one stream less. It never counts below zero.
 	Free(ctx context.Context, ws identity.WorkspaceID, node string) error
 
-	// Keep records that a node is alive until a time, and deletes the counts of nodes that were not alive
-	// at the time at. The streams of a node count only while it is alive.
+	// Keep records that a node is alive until a time, and deletes the counts of nodes that were not alive at the time
+	// at. A node's streams count only while it is alive.
 	Keep(ctx context.Context, node string, now, end time.Time) error
 }
 

@@ -32,7 +32,7 @@ type UsageOutbox interface {
 	SentUsage(ctx context.Context, ws identity.WorkspaceID, id string) error
 }
 
-// GatewayMeters is the part of a Gateway for usage.
+// GatewayMeters is what a Gateway does for usage.
 type GatewayMeters interface {
 	// ReportUsage adds an event to what its customer has used of the metered price in the period that
 	// contains the event's time. Events with one ID count once, within a day.

@@ -14,11 +14,11 @@ import (
 // Warehouse reads the data that tenants store elsewhere. There is one implementation per kind of
 // connection, and one in front of them that runs each call in its own process.
 //
-// Each call opens its own connections through the target's egress policy and closes them all; none
-// outlives its context or Limits.Total by more than one second. It reads in a transaction that cannot
-// write, under a statement timeout, and sends only generated SELECTs with names that the catalogue
-// confirmed. Errors are a connection.Code, connection.ErrTooManyReads, or the context's error. They
-// contain no text of a server or a driver, and no part of the credential.
+// Each call opens its own connections through the target's egress policy and closes them all; none outlives its context
+// or Limits.Total by more than one second. It reads in a transaction that cannot write, under a statement timeout, and
+// sends only generated SELECTs with names that the catalogue confirmed. Errors are a connection.Code,
+// connection.ErrTooManyReads, or the context's error. They contain no text from a server or a driver, and no part of
+// the credential.
 type Warehouse interface {
 	// Probe tries each step to the target in turn. A failure is in the report: connection.TooManyReads
 	// if there was no room for the call.
@@ -28,10 +28,9 @@ type Warehouse interface {
 	// tables, in the order of connection.TableRef.Compare.
 	Tables(ctx context.Context, target Target, q connection.TableQuery) ([]connection.Table, error)
 
-	// Preview reads the columns and first rows of a table in one session. It returns
-	// connection.TableNotFound if the catalogue has none with exactly this name that the user can
-	// see, PermissionDenied if the user may not read it. A row estimate that cannot be read is
-	// unknown, and no error.
+	// Preview reads a table's columns and first rows in one session. It returns connection.TableNotFound if the
+	// catalogue has none with exactly this name that the user can see, PermissionDenied if the user may not read it. A
+	// row estimate that cannot be read is unknown, and no error.
 	Preview(ctx context.Context, target Target, q connection.PreviewQuery) (connection.Preview, error)
 
 	// Rows calls yield with a table's rows, in batches of one snapshot. The first batch names the requested columns
@@ -48,8 +47,8 @@ type Target struct {
 	Egress     identity.Egress        // of the caller's org
 	Limits     Limits
 
-	// Watch, unless nil, is called with each check of a probe as soon as its step has ended, in order. The report has
-	// the same checks.
+	// Watch, unless nil, is called with each probe check as soon as its step has ended, in order. The report has the
+	// same checks.
 	Watch func(connection.Check)
 }
 

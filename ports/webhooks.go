@@ -14,10 +14,10 @@ import (
 
 // Webhooks stores the webhook endpoints of workspaces, and lists their deliveries.
 type Webhooks interface {
-	// List returns all endpoints of a workspace, newest first.
+	// List returns all workspace endpoints, newest first.
 	List(ctx context.Context, ws identity.WorkspaceID) ([]webhook.Endpoint, error)
 
-	// Get returns an endpoint of a workspace, or webhook.ErrNotFound.
+	// Get returns a workspace endpoint, or webhook.ErrNotFound.
 	Get(ctx context.Context, ws identity.WorkspaceID, id webhook.ID) (*webhook.Endpoint, error)
 
 	// Add saves the endpoint that change makes in by's workspace. change gets the number of its endpoints, and the Seq
@@ -30,12 +30,12 @@ type Webhooks interface {
 	Update(ctx context.Context, by identity.Actor, id webhook.ID,
 		change func(e *webhook.Endpoint, place int64) error) (*webhook.Endpoint, error)
 
-	// Deliveries lists the deliveries of an endpoint of a workspace, newest first. Their events have no Data.
+	// Deliveries lists a workspace endpoint's deliveries, newest first. Their events have no Data.
 	Deliveries(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, f webhook.DeliveryFilter,
 		q page.Query) (webhook.DeliveryPage, error)
 
-	// Retry saves what change does to a delivery of an endpoint, and makes the endpoint due.
-	// webhook.ErrDeliveryNotFound if there is no such delivery.
+	// Retry saves what change does to an endpoint delivery, and makes the endpoint due. webhook.ErrDeliveryNotFound if
+	// there is no such delivery.
 	Retry(ctx context.Context, ws identity.WorkspaceID, endpoint webhook.ID, id webhook.DeliveryID,
 		change func(*webhook.Delivery) error) (*webhook.Delivery, error)
 
@@ -52,8 +52,8 @@ type WebhookQueue interface {
 	Take(ctx context.Context, now time.Time, lease time.Duration, n int,
 		excluded []identity.OrgID) ([]webhook.Endpoint, error)
 
-	// Renew lets the lease of an endpoint begin again, and returns until when it lasts. webhook.ErrLeaseLost if
-	// another node has leased the endpoint, or it was deleted.
+	// Renew lets an endpoint's lease begin again, and returns until when it lasts. webhook.ErrLeaseLost if another node
+	// has leased the endpoint, or it was deleted.
 	Renew(ctx context.Context, e *webhook.Endpoint, lease time.Duration) (end time.Time, err error)
 
 	// Queue adds deliveries to an endpoint, whose Place becomes place. It does nothing if the stored Place is no longer
@@ -90,6 +90,6 @@ type WebhookTarget struct {
 // WebhookSender sends webhooks.
 type WebhookSender interface {
 	// Send sends one event as the Standard Webhooks specification describes, and returns within 20 seconds. It follows
-	// no redirect, and reads only the beginning of the answer. The outcome contains no part of a key or a header.
+	// no redirect, and reads only the beginning of the answer. The outcome contains no part from a key or a header.
 	Send(ctx context.Context, target WebhookTarget, d *webhook.Delivery, now time.Time) webhook.Outcome
 }

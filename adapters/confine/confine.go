@@ -28,7 +28,7 @@ const maxAnswer = 2 << 20
 // grace is the time after a job's deadline in which the child can still report its own result.
 const grace = 500 * time.Millisecond
 
-// Limits are the resource limits of a child.
+// Limits are a child's resource limits.
 type Limits struct {
 	Memory int64 // bytes that are really used, shared pages of the program left out; without a job about 10 MiB
 	CPU    int   // seconds
@@ -72,7 +72,7 @@ func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	}, nil
 }
 
-// TenantOf finds the tenant of a workspace's jobs.
+// TenantOf finds the tenant for a workspace's jobs.
 type TenantOf func(ctx context.Context, ws identity.WorkspaceID) (Tenant, error)
 
 func eachWorkspace(_ context.Context, ws identity.WorkspaceID) (Tenant, error) {
@@ -142,8 +142,8 @@ func (r *Runner) Run(
 	return nil
 }
 
-// finish ends a job's child, if it has not ended, and then calls release. It does so in the background: the end of a
-// process takes a millisecond or two, for which no caller waits.
+// finish ends a job's child, if it has not ended, and then calls release. It does so in the background: a process's end
+// takes a millisecond or two, for which no caller waits.
 func (r *Runner) finish(process *child, release func()) {
 	r.refill()
 	r.filled.Go(func() {

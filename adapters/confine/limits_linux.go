@@ -16,8 +16,8 @@ import (
 
 func supported() error { return nil }
 
-// attributes make a child the leader of a process group, so that it gets no signals of the terminal and the whole group
-// can be killed. The child also dies with this process, even if that is killed by SIGKILL.
+// attributes make a child a process group's leader, so that it gets no signals of the terminal and the whole group can
+// be killed. The child also dies with this process, even if that is killed by SIGKILL.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -38,8 +38,8 @@ func awaitEnd(p *os.Process) {
 	}
 }
 
-// niceness is the nice value of children: requests are more urgent. With 5 a child still gets a quarter of the CPU time
-// of a concurrent request (sched(7)). With 10 it got a tenth, and on a machine that was busy with other programs probes
+// niceness is the nice value of children: requests are more urgent. With 5 a child still gets a quarter of a concurrent
+// request's CPU time (sched(7)). With 10 it got a tenth, and on a machine that was busy with other programs probes
 // failed because they ran out of time.
 const niceness = 5
 
@@ -160,7 +160,7 @@ func sizeIn(status []byte, name string) (int64, error) {
 	return n << 10, err
 }
 
-// maxThreads is how many threads the user of this process may have. RLIMIT_NPROC counts all threads of a user on the
+// maxThreads is how many threads the user of this process may have. RLIMIT_NPROC counts all user threads on the
 // machine, including the server's and other programs' threads, and no thread can be made beyond it. So it is above the
 // current number of all threads: it stops a child that creates threads without end.
 func maxThreads() (uint64, bool) {

@@ -95,8 +95,8 @@ func present(paths []string, folder bool) (found []string) {
 	return found
 }
 
-// dropCapabilities drops the capabilities of a process of root, except for reading files of others: the data
-// directory may belong to another user.
+// dropCapabilities drops a root process's capabilities, except for reading files of others: the data directory may
+// belong to another user.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

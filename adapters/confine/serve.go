@@ -28,8 +28,8 @@ type Job struct {
 	Warm func()
 }
 
-// The exit codes of a child. Go's runtime exits with 2 on a fatal error, mostly out of memory, since panics of a job
-// are caught.
+// A child's exit codes. Go's runtime exits with 2 on a fatal error, mostly out of memory, since a job's panics are
+// caught.
 const (
 	exitFailed  = 3
 	exitRuntime = 2
@@ -47,9 +47,9 @@ const (
 // without it has started nothing, so that another child can do the job.
 const ack = '+'
 
-// Serve is the main function of a child. It reads the request from standard input, restricts itself to its
-// limits and the job's needs, does the job, and writes the answer to standard output. It returns the process's
-// exit code. If the input is empty, the parent has ended.
+// Serve is a child's main function. It reads the request from standard input, restricts itself to its limits and the
+// job's needs, does the job, and writes the answer to standard output. It returns the process's exit code. If the input
+// is empty, the parent has ended.
 func Serve(jobs map[string]Job, in *os.File, out io.Writer) (code int) {
 	if err := prepare(); err != nil {
 		return exitFailed

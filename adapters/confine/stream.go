@@ -14,14 +14,14 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// maxPart is the most bytes of one part of a streamed answer.
+// maxPart is the most bytes in one part of a streamed answer.
 const maxPart = 2 << 20
 
-// partLength is how many bytes the length of a part takes, which precedes it.
+// partLength is how many bytes a part's length takes, which precedes it.
 const partLength = 4
 
-// Stream is ports.ConfinedStream. The child waits while each handles a part, so no more than the content of a pipe is
-// in memory. Its CPU time is limited only by its running time.
+// Stream is ports.ConfinedStream. The child waits while each handles a part, so no more than a pipe's content is in
+// memory. Its CPU time is limited only by its running time.
 func (r *Runner) Stream(
 	ctx context.Context, ws identity.WorkspaceID, job string, timeout time.Duration, in any,
 	handle func(part json.RawMessage) error,
@@ -94,8 +94,8 @@ func (c *child) stream(
 	return exitError(c.cmd.ProcessState, limits)
 }
 
-// parts reads the parts of an answer, up to the empty one at its end. It returns whether the child has begun, the error
-// of each, and the error of reading.
+// parts reads an answer's parts, up to the empty one at its end. It returns whether the child has begun, the error of
+// each, and the error of reading.
 func parts(from io.Reader, handle func(json.RawMessage) error) (hasBegun bool, handleErr, err error) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	if _, err := in.ReadByte(); err != nil { // ack

@@ -22,14 +22,14 @@ import (
 // Prefix is the path prefix of everything that belongs to the console.
 const Prefix = "/console/"
 
-// Handler serves the files of a built console, and its page at every other path below Prefix: the page itself decides
-// which screen to show. Assets have the hash of all files in their path, so that browsers keep them for a year, and a
-// page never gets another version's assets.
+// Handler serves a built console's files, and its page at every other path below Prefix: the page itself decides which
+// screen to show. Assets have the hash of all files in their path, so that browsers keep them for a year, and a page
+// never gets another version's assets.
 type Handler struct {
 	read func() (*build, error) // once, for the first browser: most processes serve none
 }
 
-// build is the files of a built console.
+// build is a built console's files.
 type build struct {
 	files map[string]*file
 	page  string // index.html
@@ -42,7 +42,7 @@ type file struct {
 	packed      []packing // the shortest first
 }
 
-// packing is a compressed form of a file.
+// packing is a file's compressed form.
 type packing struct {
 	encoding string
 	body     func() []byte // nil if it would not be shorter
@@ -51,7 +51,7 @@ type packing struct {
 // brotliSuffix follows a file's name in the name of its form in Brotli, which the build makes.
 const brotliSuffix = ".br"
 
-// New returns the handler of a built console: index.html, and assets.
+// New returns the handler for a built console: index.html, and assets.
 func New(dist fs.FS) *Handler {
 	return &Handler{sync.OnceValues(func() (*build, error) { return readBuild(dist) })}
 }
@@ -156,7 +156,7 @@ func (c *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.servePage(w, r)
 }
 
-// servePage serves the page. Its base is relative, so that it works below any path of a proxy.
+// servePage serves the page. Its base is relative, so that it works below any proxy path.
 func (b *build) servePage(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	root := strings.Repeat("../", strings.Count(strings.TrimPrefix(r.URL.Path, Prefix), "/"))
@@ -174,7 +174,7 @@ func (b *build) servePage(w http.ResponseWriter, r *http.Request) {
 }
 
 // policy lets the page run only its own scripts, and prevents any text from becoming one. The nonce is for the styles
-// of its editor, the frame for the preview of an embedded chat.
+// of its editor, the frame for an embedded chat's preview.
 func policy(nonce string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; img-src 'self' data:; " +
 		"font-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'self'; form-action 'self'; " +

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// maxAddresses is how many addresses of a name are tried.
+// maxAddresses is how many addresses for a name are tried.
 const maxAddresses = 4
 
 // Rules limit where a Dialer connects and how much it reads.
@@ -55,8 +55,8 @@ func lookUp(ctx context.Context, name string) ([]netip.Addr, error) {
 	return r.LookupNetIP(ctx, "ip", name)
 }
 
-// Lookup returns the addresses of a host that may be dialled. Errors are NetworkNotAllowed, a
-// *net.DNSError, or the context's.
+// Lookup returns a host's addresses that may be dialled. Errors are NetworkNotAllowed, a *net.DNSError, or the
+// context's.
 //
 // Internal names and literal addresses are allowed only if the rules allow networks beyond the public ones. For an
 // internal name, the error does not reveal whether it exists.

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Finding is the result of one check of an issuer.
+// Finding is one issuer check's result.
 type Finding struct {
 	Check string // issuer, audiences, discovery, client or keys
 	OK    bool
@@ -67,7 +67,7 @@ func (d *document) finding(client *identity.Client, redirect string) Finding {
 	return finding("client "+client.Name, err, note)
 }
 
-// checkRedirect returns an error if no browser can have a session at the address of a redirect URI.
+// checkRedirect returns an error if no browser can have a session at a redirect URI's address.
 func checkRedirect(redirect string) error {
 	if u, err := url.Parse(redirect); err != nil || !safe(u) {
 		return fmt.Errorf("the redirect URI %s is not https: set base_url of the org", redirect)

@@ -17,7 +17,7 @@ const (
 	maxTokenID   = 255             // bytes of a logout token's jti
 )
 
-// logoutTypes are the accepted values of typ of a logout token.
+// logoutTypes are the accepted values for a logout token's typ.
 var logoutTypes = []string{"", "jwt", "logout+jwt"}
 
 // Logout implements ports.OpenIDClient.
@@ -78,7 +78,7 @@ func readLogout(raw map[string]any) (claims, error) {
 	return c, nil
 }
 
-// logout returns what the claims of a logout token say.
+// logout returns what a logout token's claims say.
 func (c claims) logout() (*session.Logout, error) {
 	events, _ := c.Raw["events"].(map[string]any)
 	_, isLogout := events[logoutEvent].(map[string]any)

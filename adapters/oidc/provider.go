@@ -26,7 +26,7 @@ type provider struct{ client *http.Client }
 func newProvider(transport http.RoundTripper) provider {
 	return provider{&http.Client{
 		Transport: transport,
-		// An attacker who controls one page of a provider must not be able to name its keys.
+		// An attacker who controls one provider page must not be able to name its keys.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -80,7 +80,7 @@ func (p provider) keySet(ctx context.Context, address string) (*keySet, error) {
 	return set, nil
 }
 
-// get returns the body of a document. header is added to the request.
+// get returns a document's body. header is added to the request.
 func (p provider) get(ctx context.Context, address string, header http.Header) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p provider) get(ctx context.Context, address string, header http.Header) (
 	return body, nil
 }
 
-// checkIssuer returns an error if the URL of an issuer is invalid.
+// checkIssuer returns an error if an issuer's URL is invalid.
 func checkIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	if err != nil || !safe(u) || strings.ContainsAny(issuer, "?#") {

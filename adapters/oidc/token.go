@@ -37,8 +37,8 @@ type token struct {
 	signature []byte
 }
 
-// header has the parts of a JOSE header that Atrium uses. Parameters that bring or name keys (jwk, jku, x5c,
-// x5u) are ignored.
+// header has the JOSE header parts that Atrium uses. Parameters that bring or name keys (jwk, jku, x5c, x5u) are
+// ignored.
 type header struct {
 	Algorithm string         `json:"alg"`
 	KeyID     string         `json:"kid"`

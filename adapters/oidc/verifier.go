@@ -95,8 +95,8 @@ func (v *Verifier) verifySignature(ctx context.Context, issuer string, t token, 
 	return set, nil
 }
 
-// recall returns the claims of a token whose signature was verified before with the issuer's current
-// keys. The caller must still check the claims.
+// recall returns a token's claims if its signature was verified before with the issuer's current keys. The caller must
+// still check the claims.
 func (v *Verifier) recall(ctx context.Context, issuer string, sum [sha256.Size]byte, now time.Time) (claims, bool) {
 	found, ok := v.verified.get(verifiedKey{issuer, sum}, now)
 	if !ok {

@@ -18,13 +18,13 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// maxLine is the longest line of a stream, and the longest answer in one piece, in bytes.
+// maxLine is a stream's longest line, and the longest answer in one piece, in bytes.
 const maxLine = 1 << 20
 
 // errSilent ends a request whose endpoint sends nothing, or only signs of life.
 var errSilent = errors.New("the endpoint sent nothing for too long")
 
-// part is the part of a stream's event, or of an answer in one piece, that matters to visitors.
+// part is the part in a stream's event, or in an answer in one piece, that matters to visitors.
 type part struct {
 	pieces      []embed.Piece
 	hasProgress bool   // also without pieces, as when the model calls a tool
@@ -118,7 +118,7 @@ func (p *pool) receive(ctx context.Context, abandon func(), target ports.Target,
 	return failed(embed.ReplyFailed, connection.NotThisDatabase)
 }
 
-// answer is the part of an answer that the visitor has received so far.
+// answer is what the visitor has received so far.
 type answer struct {
 	limits   Limits
 	yield    func(embed.Piece) error
@@ -152,7 +152,7 @@ func (a *answer) beat() {
 	}
 }
 
-// alive reads the body of an answer, each byte of which is a sign of life.
+// alive reads an answer's body, each byte of which is a sign of life.
 type alive struct {
 	io.Reader
 	answer *answer
@@ -204,7 +204,7 @@ func (a *answer) stream(body io.Reader, read reader) error {
 	return nil
 }
 
-// take passes the pieces of an event to the visitor.
+// take passes an event's pieces to the visitor.
 func (a *answer) take(data []byte, read reader) error {
 	e, err := read(data)
 	if err != nil {

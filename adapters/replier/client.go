@@ -24,7 +24,7 @@ import (
 
 // Network opens guarded connections for one request. Refusals by its rules are connection.NetworkNotAllowed.
 type Network interface {
-	// Lookup returns the addresses of a host that may be dialled.
+	// Lookup returns a host's addresses that may be dialled.
 	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
 	// Dial connects to the first of them that accepts.
 	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
@@ -39,7 +39,7 @@ type Limits struct {
 	Progress time.Duration // without text, reasoning or a call of a tool: a server can keep a stream open for ever
 	Total    time.Duration // for the whole answer
 	Close    time.Duration // without a byte after the server has said why the answer ended
-	Bytes    int64         // received: each word of an answer has an overhead of some 300 bytes
+	Bytes    int64         // received: each answer word has an overhead of some 300 bytes
 }
 
 // NewLimits returns the limits of answers that take at most total, and at most progress without progress.
@@ -117,7 +117,7 @@ func (g Guard) newClient(target ports.Target, end time.Time, bytes int64) (*http
 	}, transport, nil
 }
 
-// codeOf returns the code of a failed request. The error's own text can contain what a server sent.
+// codeOf returns a failed request's code. The error's own text can contain what a server sent.
 func codeOf(err error) connection.Code {
 	if code, ok := errors.AsType[connection.Code](err); ok {
 		return code
@@ -147,7 +147,7 @@ func codeOf(err error) connection.Code {
 	return connection.HostUnreachable
 }
 
-// codeOfStatus returns the code of a refusal; "" for success.
+// codeOfStatus returns a refusal's code; "" for success.
 func codeOfStatus(status int) connection.Code {
 	switch {
 	case status >= 200 && status < 300:
@@ -163,7 +163,7 @@ func codeOfStatus(status int) connection.Code {
 	}
 }
 
-// stepOf returns the step of a probe that fails with a code.
+// stepOf returns the probe step that fails with a code.
 func stepOf(code connection.Code) connection.Step {
 	switch code {
 	case connection.DNSFailed:

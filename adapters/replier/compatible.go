@@ -81,7 +81,7 @@ func completion(c connection.Credential, r ports.ReplyRequest) map[string]any {
 // name, as at OpenRouter.
 var completionTokens = regexp.MustCompile(`(^|/)(gpt-([5-9]|[1-9][0-9])|o[0-9])($|[-.:])`)
 
-// maxTokensName returns the member of a request that limits the tokens of an answer.
+// maxTokensName returns the member of a request that limits an answer's tokens.
 func maxTokensName(c connection.Credential, model string) string {
 	if name := c.Text("max_tokens_member"); name != "auto" && name != "" {
 		return name
@@ -120,7 +120,7 @@ func (c *Compatible) request(
 	return r, nil
 }
 
-// choices is the part of a completion, or of a piece of one, that a visitor sees.
+// choices is the part in a completion, or in a piece of one, that a visitor sees.
 type choices struct {
 	Choices []struct {
 		Index          int
@@ -150,7 +150,7 @@ type said struct {
 	Thinking         string
 }
 
-// content is the content of a message: a string, or an array of parts. Mistral's reasoning is in parts of type thinking
+// content is a message's content: a string, or an array of parts. Mistral's reasoning is in parts of type thinking
 // (https://docs.mistral.ai/capabilities/reasoning).
 type content struct{ text, thinking string }
 
@@ -206,7 +206,7 @@ var errReported = errors.New("the server reports a failure")
 
 func isSet(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
 
-// readDelta reads a piece of a completion. Only the first choice is shown.
+// readDelta reads a completion piece. Only the first choice is shown.
 func readDelta(data []byte) (e part, err error) {
 	c, err := readChoices(data)
 	for _, choice := range c.Choices {
@@ -223,7 +223,7 @@ func readDelta(data []byte) (e part, err error) {
 	return e, err
 }
 
-// readMessage reads a completion of a server that does not stream.
+// readMessage reads a completion from a server that does not stream.
 func readMessage(data []byte) (part, error) {
 	c, err := readChoices(data)
 	if err == nil && len(c.Choices) == 0 {
@@ -259,7 +259,7 @@ func (c *Compatible) Probe(ctx context.Context, target ports.Target) connection.
 	})
 }
 
-// printable returns the first 64 printable characters of a server's text.
+// printable returns the first 64 printable characters from a server's text.
 func printable(s string) string {
 	out := make([]rune, 0, 64)
 	for _, r := range s {

@@ -45,13 +45,13 @@ type message struct {
 	Messages     []turn              `json:"messages,omitempty"`
 }
 
-// turn is one message of a conversation.
+// turn is one conversation message.
 type turn struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// conversation returns the messages of a question in order. Roles depend only on their positions.
+// conversation returns a question's messages in order. Roles depend only on their positions.
 func conversation(q embed.Question) []turn {
 	turns := make([]turn, 0, 2*len(q.History)+2)
 	for _, t := range q.History {

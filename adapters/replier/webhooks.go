@@ -30,7 +30,7 @@ const (
 	webhookTotal   = 15 * time.Second
 	webhookConnect = 5 * time.Second
 	webhookBytes   = 256 << 10 // received bytes, TLS included
-	maxHeader      = 2000      // bytes of the value of an additional header
+	maxHeader      = 2000      // bytes of an additional header's value
 )
 
 // payload is a webhook's body, WebhookPayload of the contract.
@@ -124,7 +124,7 @@ func (w *Webhooks) send(ctx context.Context, target ports.WebhookTarget, d *webh
 		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now)}
 }
 
-// redacted returns the beginning of a response without the values of headers, which a receiver may echo.
+// redacted returns a response's beginning without the values of headers, which a receiver may echo.
 func redacted(answer string, headers map[string]string) string {
 	for _, value := range headers {
 		_, credential, _ := strings.Cut(value, " ") // without the scheme

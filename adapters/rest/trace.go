@@ -32,9 +32,8 @@ func Traced(api http.Handler, tracer trace.Tracer) http.Handler {
 	})
 }
 
-// isTraceable reports whether a request may be traced. Spans contain the path, and the path of a page for frames
-// contains an embed token, that of a page of the sandbox its secret. Streams are not traced either, since they may last
-// for days.
+// isTraceable reports whether a request may be traced. Spans contain the path, and a frame page's path contains an
+// embed token, that of a page of the sandbox its secret. Streams are not traced either, since they may last for days.
 func isTraceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
 		r.URL.Path != presences.StreamPath && r.URL.Path != events.StreamPath

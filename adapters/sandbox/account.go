@@ -135,7 +135,7 @@ type invoice struct {
 	Subscription payment.SubscriptionID `json:"subscription"`
 }
 
-// answer is the result of a call, kept for repeated calls.
+// answer is a call's result, kept for repeated calls.
 type answer struct {
 	Call     string          `json:"call"`
 	Result   json.RawMessage `json:"result,omitempty"`
@@ -215,7 +215,7 @@ func rate(p payment.Plan) payment.Rate {
 	return payment.Rate{Ref: priceRef(p), Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
 }
 
-// priceRef returns the id of a plan's price. A price without an id, which the sandbox does not need, has the plan's id.
+// priceRef returns a plan price's id. A price without an id, which the sandbox does not need, has the plan's id.
 func priceRef(p payment.Plan) string {
 	return cmp.Or(p.PriceRef, string(p.ID))
 }

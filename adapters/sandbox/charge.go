@@ -7,17 +7,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// outcome is the outcome of a charge.
+// outcome is a charge's outcome.
 type outcome struct {
 	paid    bool
 	asks    bool   // the bank asks the payer
 	decline string // why not
 }
 
-// wantsPayer is the decline code of a card that needs authentication while the payer is absent.
+// wantsPayer is the decline code for a card that needs authentication while the payer is absent.
 const wantsPayer = "authentication_required"
 
-// due returns the part of an amount that the customer's credit does not cover.
+// due returns how much of the amount the customer's credit does not cover.
 func (b *account) due(amount int64) int64 { return max(amount-b.Credit, 0) }
 
 // charge tries the customer's default method. present says whether the payer is there to be asked.
@@ -111,7 +111,7 @@ func (b *account) invoice(id payment.InvoiceID) *invoice {
 	return nil
 }
 
-// paid makes the subscription of an invoice active again if the invoice is its newest one.
+// paid makes an invoice's subscription active again if the invoice is its newest one.
 func (b *account) paid(i *invoice, now time.Time) {
 	b.pay(i, now)
 	s := b.subscription(i.Subscription)
@@ -138,7 +138,7 @@ func (b *account) paid(i *invoice, now time.Time) {
 // waitsFor reports whether an invoice belongs to a change that waits for the payer.
 func (s *subscription) waitsFor(i *invoice) bool { return s.Change != nil && s.Change.Invoice == i.ID }
 
-// open is the newest unpaid invoice of a subscription for a period, or nil.
+// open is a subscription's newest unpaid invoice for a period, or nil.
 func (b *account) open(id payment.SubscriptionID) *invoice {
 	s := b.subscription(id)
 	for n := len(b.Invoices) - 1; n >= 0; n-- {
@@ -178,7 +178,7 @@ func (b *account) end(s *subscription, status payment.Status, now time.Time) {
 	b.emit("customer.subscription.deleted", "subscription", string(s.ID), now)
 }
 
-// The periods after which the state of a subscription changes.
+// The periods after which a subscription's state changes.
 const (
 	incompleteFor = 23 * time.Hour // the payer's time to confirm the first payment
 	retryEvery    = 3 * 24 * time.Hour
@@ -282,7 +282,7 @@ func (b *account) renew(s *subscription, now time.Time) {
 	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 }
 
-// draft begins a period of an unpaid subscription. Its invoice stays a draft, which is not charged
+// draft begins a period for an unpaid subscription. Its invoice stays a draft, which is not charged
 // (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
 func (b *account) draft(s *subscription, now time.Time) {
 	if s.CancelAtPeriodEnd {

@@ -46,8 +46,8 @@ var taxIDForms = map[string]*regexp.Regexp{
 	"au_abn": regexp.MustCompile(`^[0-9]{11}$`),
 }
 
-// plausible reports whether a tax id has the form of its type. One of a type whose form the sandbox does not know
-// must contain a digit.
+// plausible reports whether a tax id has the form of its type. One whose form the sandbox does not know must contain a
+// digit.
 func plausible(id payment.TaxID) bool {
 	if form := taxIDForms[id.Type]; form != nil {
 		return form.MatchString(id.Value)
@@ -69,8 +69,8 @@ func taxable(a payment.Address) bool {
 	return true
 }
 
-// tax returns the tax on an amount of a subscription with automatic tax: 20 %, and none if the customer has a tax
-// id, as for the reverse charge. An amount that is credited is negative, and so is its tax.
+// tax returns the tax on an amount in a subscription with automatic tax: 20 %, and none if the customer has a tax id,
+// as for the reverse charge. An amount that is credited is negative, and so is its tax.
 func (b *account) tax(s *subscription, amount int64) int64 {
 	if !s.AutomaticTax || len(b.TaxIDs) > 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// usage is one usage event of a customer.
+// usage is one customer usage event.
 type usage struct {
 	ID       string    `json:"id"`
 	Feature  string    `json:"feature"`
@@ -75,7 +75,7 @@ func (s *subscription) usageCost(now time.Time) int64 {
 	return s.unbilled.Amount - s.usageOff(now)
 }
 
-// billUsage charges the usage in the current period of a subscription that ends.
+// billUsage charges the usage in an ending subscription's current period.
 func (b *account) billUsage(s *subscription, now time.Time) {
 	line := b.used(s, s.PeriodStart, now)
 	if line == nil || (s.Status != payment.Active && s.Status != payment.PastDue) {
@@ -85,7 +85,7 @@ func (b *account) billUsage(s *subscription, now time.Time) {
 	i.Lines = []payment.InvoiceLine{*line}
 }
 
-// line returns the line of an invoice for the plan's own price, or for a change.
+// line returns an invoice line for the plan's own price, or for a change.
 func (s *subscription) line(amount int64) payment.InvoiceLine {
 	return payment.InvoiceLine{
 		Description: fmt.Sprintf("%d × %s", s.Quantity, s.Plan.ID), Quantity: int64(s.Quantity), Amount: amount,

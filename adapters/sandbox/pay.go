@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// paying is the outcome of a Pay.
+// paying is a Pay's outcome.
 type paying struct {
 	Invoice payment.InvoiceID `json:"invoice"`
 	Intent  payment.IntentID  `json:"intent,omitempty"` // that the payer must authenticate

@@ -52,12 +52,12 @@ func (g *Gateway) Confirm(ctx context.Context, c payment.CustomerID, id payment.
 	})
 }
 
-// digits returns the number of a card without spaces and hyphens.
+// digits returns a card's number without spaces and hyphens.
 func digits(card payment.Card) string {
 	return strings.NewReplacer(" ", "", "-", "").Replace(card.Number.Reveal())
 }
 
-// newMethod returns the payment method of a test card. payment.ErrTestCardsOnly, payment.ErrMethodExpired.
+// newMethod returns a test card's payment method. payment.ErrTestCardsOnly, payment.ErrMethodExpired.
 func (g *Gateway) newMethod(card payment.Card, now time.Time) (*method, error) {
 	number := digits(card)
 	found, isKnown := cards[number]

@@ -40,7 +40,7 @@ func (g *Gateway) Promotion(
 	return b.promotion(code, sale)
 }
 
-// promotion returns the promotion of a code that the customer can use for a sale.
+// promotion returns a code's promotion that the customer can use for a sale.
 func (b *account) promotion(code string, sale payment.Sale) (payment.Promotion, error) {
 	code = strings.ToUpper(code)
 	p, isKnown := promotions[code]
@@ -55,17 +55,17 @@ func (b *account) hasPaid() bool {
 	return b.HasPaid || slices.ContainsFunc(b.Invoices, func(i *invoice) bool { return i.AmountPaid > 0 })
 }
 
-// redeem gives s the discount of a promotion, from now on. It keeps its discount if p is nil.
+// redeem gives s a promotion's discount, from now on. It keeps its discount if p is nil.
 func (s *subscription) redeem(p *payment.Promotion, now time.Time) {
 	if p != nil {
 		s.Discount, s.Code = p.Discount.Begin("di_"+name(string(s.ID), p.Code, now.String()), now), p.Code
 	}
 }
 
-// cost returns the price of a period that begins at a time, less the discount.
+// cost returns the price for a period that begins at a time, less the discount.
 func (s *subscription) cost(now time.Time) int64 { return s.price() - s.deduction(now) }
 
-// deduction returns what the discount deducts from the price of a period that begins at a time.
+// deduction returns what the discount deducts from the price for a period that begins at a time.
 func (s *subscription) deduction(now time.Time) int64 {
 	if s.Discount == nil || s.Discount.Ended(now) {
 		return 0
@@ -93,7 +93,7 @@ func (s *subscription) endOnce() {
 	}
 }
 
-// discounted shows on the invoice of a period what the discount deducts.
+// discounted shows on a period's invoice what the discount deducts.
 func (b *account) discounted(s *subscription, i *invoice, now time.Time) {
 	i.Lines = []payment.InvoiceLine{s.line(s.price())}
 	if s.unbilled != nil {
@@ -106,12 +106,12 @@ func (b *account) discounted(s *subscription, i *invoice, now time.Time) {
 	s.unbilled = nil
 }
 
-// billPeriod writes the invoice of a period that begins at a time.
+// billPeriod writes the invoice for a period that begins at a time.
 func (b *account) billPeriod(s *subscription, isPaid bool, now time.Time) {
 	b.discounted(s, b.bill(s, s.cost(now)+s.usageCost(now), isPaid, now), now)
 }
 
-// promote gives s the discount of a promotion, nil for none, that can still be used.
+// promote gives s a promotion's discount, nil for none, that can still be used.
 func (b *account) promote(s *subscription, p *payment.Promotion, now time.Time) error {
 	if p == nil {
 		return nil

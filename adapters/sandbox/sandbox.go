@@ -122,13 +122,13 @@ func keyed[T any](ctx context.Context, g *Gateway, c payment.CustomerID, key, ca
 	return result.out, err
 }
 
-// keyedResult is the result of a call under an idempotency key.
+// keyedResult is a call's result under an idempotency key.
 type keyedResult[T any] struct {
 	out     T
 	refusal error // a declined card, which is stored
 }
 
-// again returns the stored result of a call.
+// again returns a call's stored result.
 func again[T any](previous answer, call string) (result keyedResult[T], err error) {
 	switch {
 	case previous.Call != call:
@@ -151,7 +151,7 @@ func decode(text []byte) (*account, error) {
 	return b, nil
 }
 
-// read calls see with the current state of an account; changes that have become due are stored first.
+// read calls see with an account's current state; changes that have become due are stored first.
 func (g *Gateway) read(ctx context.Context, c payment.CustomerID, call string) (*account, error) {
 	ctx, fail, err := g.begin(ctx, call, "")
 	if err != nil {

@@ -61,7 +61,7 @@ func Kinds() []Kind {
 	return []Kind{Timeout, TimeoutAfter, Failure, FailureAfter, Limited, Reset, Garbage}
 }
 
-// ParseKind reads the name of a kind of trouble.
+// ParseKind reads a Kind's name.
 func ParseKind(name string) (Kind, bool) {
 	return Kind(name), Kind(name) == Fine || Kind(name) == FailureKept || slices.Contains(Kinds(), Kind(name))
 }

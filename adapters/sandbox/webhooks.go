@@ -16,7 +16,7 @@ type post struct {
 	busy map[payment.CustomerID]*delivery
 }
 
-// delivery is the delivery of a customer's events by one goroutine.
+// delivery delivers a customer's events by one goroutine.
 type delivery struct {
 	repeat bool          // another delivery was requested since it looked for events
 	done   chan struct{} // closed when it has ended

@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// query returns the query of a list request. Filters are equality comparisons joined by "and"; name is the attribute
-// that names a resource, in lower case.
+// query returns a list request's query. Filters are equality comparisons joined by "and"; name is the attribute that
+// names a resource, in lower case.
 func query(params scim.ListRequestParams, name string) (account.DirectoryQuery, error) {
 	q := account.DirectoryQuery{Skip: params.StartIndex - 1, Limit: params.Count}
 	if params.FilterValidator == nil {
@@ -60,7 +60,7 @@ func equalities(e filter.Expression) (map[string]string, bool) {
 	return nil, false
 }
 
-// maxOperations is how many operations one PATCH may have: each of them may look at every person of a group.
+// maxOperations is how many operations one PATCH may have: each of them may look at every group member.
 const maxOperations = 1000
 
 // apply changes attributes as PATCH asks (RFC 7644, section 3.5.2). The library has validated paths and values.
@@ -140,7 +140,7 @@ func applyAt(attributes map[string]any, op string, path filter.Path, value any) 
 // core begins the names of the schemas of users and groups.
 const core = "urn:ietf:params:scim:schemas:core:2.0:"
 
-// canonical returns the name of a stored attribute as the schemas spell it: paths are case-insensitive.
+// canonical returns a stored attribute's name as the schemas spell it: paths are case-insensitive.
 func canonical(name string) string {
 	for _, attribute := range []string{"userName", "externalId", "displayName", "name", "givenName", "familyName",
 		"formatted", "emails", "active", "members", "value", "primary", "type"} {
@@ -156,7 +156,7 @@ func valueOf(item any) string {
 	return text(m, "value")
 }
 
-// applyToItems changes the items of a list that an expression selects. If it selects none, add and replace create one.
+// applyToItems changes the list items that an expression selects. If it selects none, add and replace create one.
 func applyToItems(parent map[string]any, op, name string, path filter.Path, value any) error {
 	equal, ok := equalities(path.ValueExpression)
 	if !ok {
@@ -209,7 +209,7 @@ func applyToItems(parent map[string]any, op, name string, path filter.Path, valu
 	return nil
 }
 
-// merge sets the members of an item; a value may be wrapped in a list.
+// merge sets an item's members; a value may be wrapped in a list.
 func merge(item map[string]any, value any) {
 	if list, ok := value.([]any); ok && len(list) == 1 {
 		value = list[0]

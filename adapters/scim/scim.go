@@ -1,4 +1,4 @@
-// Package scim serves SCIM 2.0 (RFC 7643, RFC 7644): the directory of an identity provider manages an org's people.
+// Package scim serves SCIM 2.0 (RFC 7643, RFC 7644): an identity provider's directory manages an org's people.
 // github.com/elimity-com/scim implements the protocol; this package turns its resources into use cases.
 package scim
 
@@ -22,10 +22,10 @@ import (
 // Path is the prefix of all addresses.
 const Path = "/scim/v2"
 
-// maxResults is how many users or groups one page of a list has at most.
+// maxResults is how many users or groups one list page has at most.
 const maxResults = 100
 
-// directoryCall is a request of a directory whose token was accepted.
+// directoryCall is a directory's request whose token was accepted.
 type directoryCall struct {
 	by   identity.Actor // the system
 	org  *identity.Org
@@ -89,7 +89,7 @@ func filtered(s schema.Schema) schema.Schema {
 	return s
 }
 
-// located adds the Location of a created resource (RFC 7644, section 3.3), which the library omits.
+// located adds a created resource's Location (RFC 7644, section 3.3), which the library omits.
 type located struct {
 	http.ResponseWriter
 	*directoryCall

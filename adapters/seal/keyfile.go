@@ -13,7 +13,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
-// maxKeyFile is the most bytes read of a key file. A key takes about 200.
+// maxKeyFile is the most bytes read from a key file. A key takes about 200.
 const maxKeyFile = 1 << 20
 
 // Create writes a key file with one fresh key, readable only by its owner. It never overwrites a file:

@@ -40,7 +40,7 @@ type Config struct {
 	// KeyFile is the path of the key file that Create wrote.
 	KeyFile string
 
-	// Keyset is the content of a key file, for nodes without a disk. It overrides KeyFile.
+	// Keyset is a key file's content, for nodes without a disk. It overrides KeyFile.
 	Keyset secret.String
 }
 
@@ -125,7 +125,7 @@ func (k *Keyring) reload(ciphertext []byte) bool {
 	return k.Reload() == nil
 }
 
-// KeyInfo has the parts of a key that may be shown.
+// KeyInfo has the key parts that may be shown.
 type KeyInfo struct {
 	ID      uint32 `json:"id"`
 	Primary bool   `json:"primary"`

@@ -30,7 +30,7 @@ func readBlocks(r io.Reader) (*blocks, error) {
 	}
 }
 
-// errForgotten is the error of an archive two of whose parts are the same bytes.
+// errForgotten is the error for an archive two of whose parts are the same bytes.
 var errForgotten = errors.New("the bytes are forgotten")
 
 // Forget frees the memory of bytes that are not read again. It keeps blocks that have other bytes, too.

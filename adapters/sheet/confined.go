@@ -25,7 +25,7 @@ const JobName = "sheet"
 // its rows are read, or up to 88 MiB for the texts that its cells share, and the rest for its parser.
 const ChildMemory = 160 << 20
 
-// ChildCPU is the processor time of a child for Job, in seconds.
+// ChildCPU is a child's processor time for Job, in seconds.
 const ChildCPU = 3
 
 // Confined implements ports.Sheets for files. It reads each file in a child process.
@@ -41,7 +41,7 @@ func NewConfined(run ports.Confined, stream ports.ConfinedStream, limit time.Dur
 	return &Confined{run: run, stream: stream, within: limit}
 }
 
-// request is a call on its way to the child. It contains the secrets of an account in plain text.
+// request is a call on its way to the child. It contains an account's secrets in plain text.
 type request struct {
 	Location source.SheetLocation
 	Kind     connection.Kind // of the account; "" without one
@@ -84,7 +84,7 @@ func (r request) target() (ports.SheetTarget, error) {
 	return target, nil
 }
 
-// answer is the result of a request.
+// answer is a request's result.
 type answer struct {
 	Sheet  source.Sheet
 	Failed *fault.Error
@@ -109,7 +109,7 @@ func (c *Confined) Preview(
 	return source.Sheet{}, failed(ctx, err)
 }
 
-// located returns the location of a target with the locale of its org if it has none.
+// located returns a target's location with the locale of its org if it has none.
 func located(target ports.SheetTarget) source.SheetLocation {
 	location := target.Location
 	location.Locale = cmp.Or(location.Locale, target.Offer.Locale)
@@ -128,7 +128,7 @@ func check(location source.SheetLocation) error {
 	return nil
 }
 
-// failed returns the error of a call that the child did not complete.
+// failed returns the error for a call that the child did not complete.
 func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -59,7 +59,7 @@ func allowsPort(u *url.URL) func(uint16) bool {
 	return func(port uint16) bool { return port == httpsPort || (port >= 1024 && port == ownPort) }
 }
 
-// portOf is the port of an https URL, 0 if that is none.
+// portOf is an https URL's port, 0 if that is none.
 func portOf(u *url.URL) uint16 {
 	if u.Port() == "" {
 		return httpsPort
@@ -113,7 +113,7 @@ func known(ctx context.Context, err error) error {
 	return source.ErrSheetFailed
 }
 
-// read opens the file of a target, and passes it to do.
+// read opens a target's file, and passes it to do.
 func (d *Documents) read(ctx context.Context, target ports.SheetTarget, handle func(document) error) error {
 	if name, ok := strings.CutPrefix(target.Location.URL, source.FileScheme); ok && target.Offer.Files {
 		return d.file(name, handle)
@@ -130,7 +130,7 @@ func (d *Documents) read(ctx context.Context, target ports.SheetTarget, handle f
 	return handle(doc)
 }
 
-// maxFileName is the maximum length of a file name in characters.
+// maxFileName is a file name's maximum length in characters.
 const maxFileName = 128
 
 // isFileName reports whether a file of the folder can have this name: no folders, nothing hidden.

@@ -49,7 +49,7 @@ const (
 	workbook
 )
 
-// format returns what the first bytes of a document show, or why it cannot be read.
+// format returns what a document's first bytes show, or why it cannot be read.
 func (d document) format() (format, error) {
 	const enough = 512 // bytes
 	head := make([]byte, min(d.size, enough))
@@ -94,7 +94,7 @@ func isPage(head []byte) bool {
 	return false
 }
 
-// arrayForm is the beginning of a JSON array; [Name], as Access writes names, is none.
+// arrayForm is a JSON array's beginning; [Name], as Access writes names, is none.
 var arrayForm = regexp.MustCompile(`^\[\s*(?:[{\["\-\d]|true|false|null|\])`)
 
 // isForeign reports whether a text is known to be no table of values, though it could be read as one: PDF, RTF, JSON,

@@ -46,7 +46,7 @@ func (r *Router) Preview(
 	return s, withoutAccount(target, err)
 }
 
-// ofFile returns the parts of a target that a file needs: a credential only for files of Microsoft.
+// ofFile returns the target parts that a file needs: a credential only for files of Microsoft.
 func ofFile(target ports.SheetTarget) ports.SheetTarget {
 	file := ports.SheetTarget{Location: target.Location, Egress: target.Egress, Within: target.Within,
 		Offer: ports.SheetOffer{Files: target.Offer.Files, Locale: target.Offer.Locale}}

@@ -101,7 +101,7 @@ func (d *Documents) Rows(
 	return known(ctx, err)
 }
 
-// version returns a hash of a document.
+// version returns a document hash.
 func (d document) version() (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(d, 0, d.size)); err != nil {
@@ -110,7 +110,7 @@ func (d document) version() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// rows reads the rows of a tab, from its header on.
+// rows reads a tab's rows, from its header on.
 func (d document) rows(
 	ctx context.Context, location source.SheetLocation, q source.RowsQuery, handle func(column.Batch) error,
 ) error {

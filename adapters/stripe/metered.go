@@ -42,8 +42,7 @@ func alreadyCounted(err error) bool {
 		strings.Contains(failure.Msg, "already exists with identifier")
 }
 
-// meterEvent returns the name of the events of a metered price. A price and its meter cannot change, so it is read
-// once.
+// meterEvent returns the name of a metered price's events. A price and its meter cannot change, so it is read once.
 func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) {
 	if value, isKnown := g.meters.Load(price); isKnown {
 		name, _ := value.(string)
@@ -65,7 +64,7 @@ func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) 
 	return m.EventName, nil
 }
 
-// sellsMetered reports whether Stripe sells a plan's metered price: an amount per unit of a meter's sum. It is true if
+// sellsMetered reports whether Stripe sells a plan's metered price: an amount per unit in a meter's sum. It is true if
 // the plan has none.
 func (g *Gateway) sellsMetered(ctx context.Context, p *payment.Plan) (bool, error) {
 	m := p.Metered
@@ -90,7 +89,7 @@ func isMetered(price *stripe.Price) bool {
 	return price != nil && price.Recurring != nil && price.Recurring.UsageType == stripe.PriceRecurringUsageTypeMetered
 }
 
-// meteredItem returns the item of a subscription that is billed by usage; nil if it has none.
+// meteredItem returns the subscription item that is billed by usage; nil if it has none.
 func meteredItem(s *stripe.Subscription) *stripe.SubscriptionItem {
 	if s.Items == nil {
 		return nil
@@ -103,7 +102,7 @@ func meteredItem(s *stripe.Subscription) *stripe.SubscriptionItem {
 	return nil
 }
 
-// orderItems returns the items of a new subscription. Stripe accepts no quantity for a metered price.
+// orderItems returns a new subscription's items. Stripe accepts no quantity for a metered price.
 func orderItems(o payment.Order) []*stripe.SubscriptionCreateItemParams {
 	price := o.Plan.PriceRef
 	items := []*stripe.SubscriptionCreateItemParams{{Price: &price, Quantity: stripe.Int64(int64(o.Quantity))}}

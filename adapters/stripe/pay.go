@@ -81,7 +81,7 @@ func wantsPayer(err error) bool {
 		(failure.Code == stripe.ErrorCodeInvoicePaymentIntentRequiresAction || failure.Code == changeWantsPayer)
 }
 
-// changeWantsPayer is the code of a refused change whose payment the payer must authenticate
+// changeWantsPayer is the code for a refused change whose payment the payer must authenticate
 // (https://docs.stripe.com/error-codes).
 const changeWantsPayer stripe.ErrorCode = "subscription_payment_intent_requires_action"
 

@@ -65,7 +65,7 @@ func (g *Gateway) withPending(ctx context.Context, s *stripe.Subscription) (paym
 	return payment.GatewaySubscription{}, &payment.DeclinedError{DeclineCode: code}
 }
 
-// hasTerms reports whether a subscription has the terms of a change.
+// hasTerms reports whether a subscription has a change's terms.
 func hasTerms(s *stripe.Subscription, a payment.Amendment) bool {
 	h := mirrorSubscription(s)
 	d, err := h.Difference(a)

@@ -101,13 +101,13 @@ func billedNow(s *stripe.Subscription, d payment.Difference) bool {
 	return d.EndsTrial || (len(d.Items) > 0 && !d.AtRenewal && s.Status != stripe.SubscriptionStatusTrialing)
 }
 
-// endsWithPeriod reports whether a subscription is set to end at the end of the period of an item, or before.
+// endsWithPeriod reports whether a subscription is set to end at the end of an item's period, or before.
 func endsWithPeriod(s *stripe.Subscription, item *stripe.SubscriptionItem) bool {
 	return s.CancelAtPeriodEnd || (s.CancelAt != 0 && s.CancelAt <= item.CurrentPeriodEnd)
 }
 
 // previewDiscounts sets the discounts of a previewed invoice, which are otherwise the subscription's. A discount for
-// one invoice reduces the invoice of an immediate change, and so not the next invoice.
+// one invoice reduces an immediate change's invoice, and so not the next invoice.
 func previewDiscounts(
 	p *stripe.InvoiceCreatePreviewParams, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
 	proration string,

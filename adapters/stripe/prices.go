@@ -39,8 +39,8 @@ func matchesPlan(price *stripe.Price, p *payment.Plan) bool {
 		r.UsageType != stripe.PriceRecurringUsageTypeMetered
 }
 
-// costs reports whether a price is an amount per unit. The unit amount of a price with a fraction of a minor unit, or
-// that the payer chooses, is null, which the library reads as 0.
+// costs reports whether a price is an amount per unit. The unit amount in a price with fractional minor units, or that
+// the payer chooses, is null, which the library reads as 0.
 func costs(price *stripe.Price, amount int64) bool {
 	exact := price.UnitAmountDecimal == 0 || price.UnitAmountDecimal == float64(amount)
 	return price.UnitAmount == amount && exact && price.CustomUnitAmount == nil
@@ -66,7 +66,7 @@ func (g *Gateway) Invoices(ctx context.Context, c payment.CustomerID) ([]payment
 }
 
 // isUnfinished reports whether an invoice is a draft that a person is writing at Stripe. The payer neither sees nor
-// pays it: to finalize it cannot be undone. The drafts of a subscription's own periods are no such ones
+// pays it: to finalize it cannot be undone. The drafts for a subscription's own periods are no such ones
 // (https://docs.stripe.com/billing/invoices/subscription#billing-reason).
 func isUnfinished(i *stripe.Invoice) bool {
 	ofPeriod := i.BillingReason == stripe.InvoiceBillingReasonSubscriptionCycle && i.Parent != nil &&

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// furtherTerms returns the terms of a phase besides its items, for one that begins and ends at the times of target: the
+// furtherTerms returns a phase's terms besides its items, for one that begins and ends at the times of target: the
 // phase itself, or a part of it. The terms that a phase does not have of its own are the schedule's default settings,
 // which no call changes.
 func furtherTerms(
@@ -55,7 +55,7 @@ func restateFields(params, object any) {
 	}
 }
 
-// restated returns a value of an object as a parameter of a type: objects that have an ID by it, lists one by one.
+// restated returns an object's value as a parameter with a type: objects that have an ID by it, lists one by one.
 func restated(value reflect.Value, param reflect.Type) reflect.Value {
 	switch param.Kind() {
 	case reflect.Slice:

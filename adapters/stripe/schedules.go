@@ -12,8 +12,8 @@ import (
 // schedules have changedBy.
 const amendedBy = "atrium_amended"
 
-// schedule replaces the phases of a subscription's schedule, which it creates if needed. Stripe takes what a
-// phase does not name as removed, so that each is restated whole
+// schedule replaces the phases in a subscription's schedule, which it creates if needed. Stripe takes what a phase does
+// not name as removed, so that each is restated whole
 // (https://docs.stripe.com/billing/subscriptions/subscription-schedules/use-cases).
 func (g *Gateway) schedule(
 	ctx context.Context, key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,
@@ -95,8 +95,8 @@ func restate(
 	return p
 }
 
-// source returns the item of a phase that another one comes from: that with its price, else the one of its kind whose
-// price is gone.
+// source returns the phase item that another one comes from: that with its price, else the one of its kind whose price
+// is gone.
 func source(
 	terms []*stripe.SubscriptionSchedulePhaseItem, items []payment.Item, item payment.Item,
 ) *stripe.SubscriptionSchedulePhaseItem {
@@ -161,7 +161,7 @@ func subscriptionDiscounts(s *stripe.Subscription) (p []*stripe.SubscriptionSche
 	return p
 }
 
-// setDiscount gives a later phase the discount of an amendment: the code, if it begins with the phase, else what the
+// setDiscount gives a later phase an amendment's discount: the code, if it begins with the phase, else what the
 // subscription has of it.
 func setDiscount(p *stripe.SubscriptionScheduleUpdatePhaseParams, s *stripe.Subscription, a payment.Amendment) {
 	if a.AtRenewal {

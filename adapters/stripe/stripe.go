@@ -54,10 +54,10 @@ const (
 	workspaceOf = "atrium_workspace" // whose customer it is
 )
 
-// maxAnswer is the most that is read of a response, in bytes.
+// maxAnswer is the most that is read from a response, in bytes.
 const maxAnswer = 8 << 20
 
-// New returns the gateway of an account. It makes no call.
+// New returns an account's gateway. It makes no call.
 func New(c Config) *Gateway {
 	transport := c.Transport
 	if transport == nil {
@@ -86,7 +86,7 @@ func New(c Config) *Gateway {
 		live: Mode(c.SecretKey) == "live"}
 }
 
-// Mode returns the mode of a secret key: live, in which money moves, or test. The two modes have separate customers.
+// Mode returns a secret key's mode: live, in which money moves, or test. The two modes have separate customers.
 func Mode(key secret.String) string {
 	for _, prefix := range []string{"sk_live_", "rk_live_"} {
 		if text := key.Reveal(); len(text) > len(prefix) && text[:len(prefix)] == prefix {
@@ -213,7 +213,7 @@ func isRefused(err error) bool {
 	return isRefusal
 }
 
-// afterEffect returns the error of a call that follows another one, which has taken effect: even if the second one had
+// afterEffect returns the error for a call that follows another one, which has taken effect: even if the second one had
 // no effect, the outcome of both together is unknown.
 func afterEffect(err error) error {
 	if payment.NoEffect(err) {
@@ -222,7 +222,7 @@ func afterEffect(err error) error {
 	return err
 }
 
-// isReplay reports whether Stripe repeated the response that it stored under the key of a call
+// isReplay reports whether Stripe repeated the response that it stored under a call's key
 // (https://docs.stripe.com/error-low-level#idempotency).
 func isReplay(failure *stripe.Error) bool {
 	return failure.LastResponse != nil && failure.LastResponse.Header.Get("Idempotent-Replayed") == "true"
@@ -246,13 +246,13 @@ func isMissing(err error) bool {
 		(failure.Code == stripe.ErrorCodeResourceMissing || failure.HTTPStatusCode == http.StatusNotFound)
 }
 
-// isKeyReused reports whether Stripe knows the key of a call with other parameters: an older Atrium's.
+// isKeyReused reports whether Stripe knows a call's key with other parameters: an older Atrium's.
 func isKeyReused(err error) bool {
 	var failure *stripe.Error
 	return errors.As(err, &failure) && failure.Type == stripe.ErrorTypeIdempotency
 }
 
-// isUnanswered reports whether the outcome of a call is unknown and there is time left to look it up.
+// isUnanswered reports whether a call's outcome is unknown and there is time left to look it up.
 func isUnanswered(ctx context.Context, err error) bool {
 	return payment.OutcomeUnknown(translate(err)) && ctx.Err() == nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Classify returns the code of a network or TLS error, only by its type. It returns codes unchanged, and the error
-// of ctx if its owner cancelled it. Unknown errors are connection.Internal.
+// Classify returns the code for a network or TLS error, only by its type. It returns codes unchanged, and the error of
+// ctx if its owner cancelled it. Unknown errors are connection.Internal.
 func Classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

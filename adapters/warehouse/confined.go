@@ -47,7 +47,7 @@ type request struct {
 	Rows       connection.RowsQuery
 }
 
-// answer is the result of a request.
+// answer is a request's result.
 type answer struct {
 	Tables  []connection.Table
 	Preview connection.Preview
@@ -60,7 +60,7 @@ type failure struct {
 	State string          // of a connection.UnreadableError
 }
 
-// failureOf returns an error of a warehouse kind as a failure.
+// failureOf returns a warehouse kind error as a failure.
 func failureOf(err error) failure {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return failure{Code: connection.QueryTimeout}
@@ -184,7 +184,7 @@ func (c *Confined) call(ctx context.Context, target ports.Target, r request) (an
 	return a, nil
 }
 
-// failed returns the error of a call that the child did not complete.
+// failed returns the error for a call that the child did not complete.
 func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

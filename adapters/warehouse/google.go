@@ -23,8 +23,8 @@ type GoogleSignIn struct {
 
 var googleSignIn = GoogleSignIn{Host: "oauth2.googleapis.com", Port: httpsPort}
 
-// Token exchanges the signature of a service account for a token with a scope (RFC 7523; Google's "OAuth 2.0 for
-// server to server applications"). key is the account's key in JSON.
+// Token exchanges a service account's signature for a token with a scope (RFC 7523; Google's "OAuth 2.0 for server to
+// server applications"). key is the account's key in JSON.
 func (g GoogleSignIn) Token(ctx context.Context, n Network, key secret.String, scope string) (string, error) {
 	account, err := connection.ParseServiceAccount(key.Reveal())
 	if err != nil {

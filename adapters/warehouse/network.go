@@ -12,7 +12,7 @@ import (
 
 // Network opens guarded connections for one call. Refusals by its rules are connection.NetworkNotAllowed.
 type Network interface {
-	// Lookup returns the addresses of a host that may be dialled.
+	// Lookup returns a host's addresses that may be dialled.
 	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
 	// Dial connects to the first of them that accepts.
 	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
@@ -34,7 +34,7 @@ func (g Guard) Begin(ctx context.Context, target ports.Target) (context.Context,
 	return ctx, func() { cancel(); t.close() }, t
 }
 
-// Open passes the first steps of a call: resolve, policy and connect. The caller must close the connection.
+// Open passes a call's first steps: resolve, policy and connect. The caller must close the connection.
 func Open(ctx context.Context, n Network, target ports.Target, t *Trace) (*Recorder, error) {
 	return OpenAt(ctx, n, target.Credential.Text(connection.FieldHost), target.Credential.Port(), t)
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// maxFirst is how many bytes of a server are kept: enough to recognise a protocol.
+// maxFirst is how many bytes from a server are kept: enough to recognise a protocol.
 const maxFirst = 16
 
 // Recorder is a connection that remembers its first bytes and its first error, so that the kind of server can be
@@ -65,7 +65,7 @@ func (r *Recorder) Count() int64 {
 	return r.read
 }
 
-// Err returns the first error of a read or write, nil if there was none.
+// Err returns the first read or write error, nil if there was none.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -76,7 +76,7 @@ func isLogin(s string) bool {
 		!strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f })
 }
 
-// readPassword reads a response: what is in it depends on its status. refusal is the code of an error.
+// readPassword reads a response: what is in it depends on its status. refusal is an error's code.
 type readPassword func(Answer) (user, password, refusal string)
 
 // clusterPassword returns a request of the Query protocol. It asks for an existing user, whose permissions the session
@@ -130,7 +130,7 @@ func workgroupPassword(
 	}
 }
 
-// refusedByAWS returns the error for the code of an error of AWS ("Common Errors" of both references, and the errors of
+// refusedByAWS returns the error for the code of an AWS error ("Common Errors" of both references, and the errors of
 // the actions). Everything else is a failure of the API, among it the codes of throttling.
 func refusedByAWS(code string) connection.Code {
 	switch strings.TrimSuffix(strings.TrimSuffix(code, "Exception"), "Fault") {

@@ -36,7 +36,7 @@ func (w *Sessions) Rows(
 	})
 }
 
-// MaxValue is the most characters of a value of a row.
+// MaxValue is the most characters of a row value.
 const MaxValue = column.MaxValue
 
 // The size at which a batch is sent.

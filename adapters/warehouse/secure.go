@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// TLSConfig returns the TLS configuration of a credential: nil if it uses none. It depends only on the credential's
-// fields; authorities are its own, or the machine's if it has none.
+// TLSConfig returns a credential's TLS configuration: nil if it uses none. It depends only on the credential's fields;
+// authorities are its own, or the machine's if it has none.
 func TLSConfig(c connection.Credential) (*tls.Config, error) {
 	mode := c.TLSMode()
 	if mode == connection.Disable {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// CancelTimeout is the maximum time for ending the statement of a cancelled call at the server.
+// CancelTimeout is the maximum time for ending a cancelled call's statement at the server.
 const CancelTimeout = 450 * time.Millisecond
 
 // Session is one call's own connection to a tenant's server, which has passed the step database.
@@ -125,7 +125,7 @@ func (w *Sessions) Preview(
 	return p, err
 }
 
-// Chosen returns a preview with the columns that a query chooses from all columns of a table, and without rows.
+// Chosen returns a preview with the columns that a query chooses from all table columns, and without rows.
 func Chosen(q connection.PreviewQuery, all []connection.Column) connection.Preview {
 	choice := connection.Choose(q, all, func(c connection.Column) string { return c.Name })
 	return connection.Preview{Columns: choice.Columns, Total: choice.Total, Truncated: choice.Truncated}
@@ -167,7 +167,7 @@ func (w *Sessions) withSession(ctx context.Context, target ports.Target, trace *
 // Filled reports whether a row has n values, none of them NULL.
 func Filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }
 
-// Cells returns what a server sent as the rows of a preview, each value cut to the length that is shown. It returns
+// Cells returns what a server sent as a preview's rows, each value cut to the length that is shown. It returns
 // connection.NotThisDatabase if a row does not have width values.
 func Cells(rows [][]*string, width int) ([][]*string, error) {
 	for _, row := range rows {

@@ -87,7 +87,7 @@ func (t *Trace) Report(err error) connection.Report {
 	return r
 }
 
-// Word returns a text of a server in a form that can be shown: at most 64 printable ASCII characters.
+// Word returns a server's text in a form that can be shown: at most 64 printable ASCII characters.
 func Word(s string) string {
 	const most = 64
 	var b []byte

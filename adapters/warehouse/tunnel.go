@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// tunnel is the Network of a call whose target is reached through an SSH server. The rules of the network underneath
+// tunnel is the Network for a call whose target is reached through an SSH server. The rules of the network underneath
 // apply to that server. It opens one connection to it, and a channel on it for each connection to the target.
 type tunnel struct {
 	Network
@@ -94,7 +94,7 @@ func (t *tunnel) connect(ctx context.Context, trace *Trace) error {
 	return nil
 }
 
-// sshConfig returns how to sign in to the SSH server of a credential. It sets known when the server has shown the
+// sshConfig returns how to sign in to a credential's SSH server. It sets known when the server has shown the
 // credential's host key.
 func sshConfig(c connection.Credential, isKnown *atomic.Bool) (*ssh.ClientConfig, error) {
 	hostKey, err := connection.ParseSSHPublicKey(c.Text(connection.FieldSSHHostKey))

@@ -31,7 +31,7 @@ func Warm() {
 	}
 }
 
-// startTLS starts TLS between both ends of a pipe.
+// startTLS starts TLS between both pipe ends.
 func startTLS(ctx context.Context) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

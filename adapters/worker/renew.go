@@ -16,9 +16,9 @@ var errLost = errors.New("the lease of the job has passed")
 // renewals is how many times a lease is extended within its length, so that one of them may fail.
 const renewals = 4
 
-// renewing extends the lease of a job that was taken at a time, until the caller calls stop. It calls lost if the job
-// is no longer this worker's. A short job ends before its lease is extended for the first time. The
-// lease of a job that ignores its limit is no longer extended after that.
+// renewing extends the lease for a job that was taken at a time, until the caller calls stop. It calls lost if the job
+// is no longer this worker's. A short job ends before its lease is extended for the first time. The lease for a job
+// that ignores its limit is no longer extended after that.
 func (w *Worker) renewing(
 	ctx context.Context, work Work, j job.Job, start time.Time, lost context.CancelCauseFunc,
 ) (stop func()) {

@@ -170,7 +170,7 @@ func (s *Service) RevokeKey(ctx context.Context, by identity.Actor, id identity.
 	return err
 }
 
-// RevokeKeyOf ends a key of a workspace of by's org, named by slug or id. by must be the system.
+// RevokeKeyOf ends a workspace key in by's org, named by slug or id. by must be the system.
 func (s *Service) RevokeKeyOf(ctx context.Context, by identity.Actor, workspace string, id identity.KeyID) error {
 	ws, err := s.workspaces.Find(ctx, by.Org, workspace)
 	if err != nil {

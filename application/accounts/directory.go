@@ -21,7 +21,7 @@ func NewDirectory(atomic ports.Atomic, s ports.DirectoryStores) *Directory {
 	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups}
 }
 
-// settledAtOnce is the number of people that the change of a group settles in one round.
+// settledAtOnce is the number of people that a group change settles in one round.
 const settledAtOnce = 100
 
 // User returns a user with the groups, or account.ErrDirectoryUserNotFound.
@@ -148,7 +148,7 @@ func disableByDirectory(ctx context.Context, tx ports.Stores, by identity.Actor,
 	})
 }
 
-// signInByDirectory processes the directory's data about a user like a token of an issuer.
+// signInByDirectory processes the directory's data about a user like an issuer token.
 func signInByDirectory(
 	ctx context.Context, users ports.Users, by identity.Actor, org *identity.Org, u *account.DirectoryUser,
 ) (*account.Person, error) {

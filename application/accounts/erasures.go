@@ -55,7 +55,7 @@ func erasePresence(ctx context.Context, p ports.Presences, by identity.Actor, id
 	return err
 }
 
-// Erasure returns the erasure of a person in by's org, with its report. by is an operator or the system.
+// Erasure returns a person's erasure in by's org, with its report. by is an operator or the system.
 func (s *Service) Erasure(
 	ctx context.Context, by identity.Actor, id identity.UserID,
 ) (*account.Erasure, error) {
@@ -65,7 +65,7 @@ func (s *Service) Erasure(
 	return s.erasures.Erasure(ctx, by.Org, id)
 }
 
-// CompleteErasure does the slow part of an erasure. by is the system.
+// CompleteErasure does an erasure's slow part. by is the system.
 func (s *Service) CompleteErasure(ctx context.Context, by identity.Actor, id identity.UserID) error {
 	return s.erasures.CompleteErasure(ctx, by.Org, id, by.At)
 }

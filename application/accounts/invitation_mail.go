@@ -42,12 +42,12 @@ func invitationMail(i *account.Invitation, ws *account.Workspace, url string) po
 	}
 }
 
-// maxMailedName is the maximum number of a name's characters in a mail.
+// maxMailedName is a name's maximum number of characters in a mail.
 const maxMailedName = 40
 
 // harmless returns a name without anything that programs turn into links, without telephone numbers and exclamation
-// marks. It keeps letters and the few marks that names have, and a full stop only at the end of a word. Longer names
-// are cut to maxMailedName characters.
+// marks. It keeps letters and the few marks that names have, and a full stop only at a word's end. Longer names are cut
+// to maxMailedName characters.
 func harmless(name string) string {
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || strings.ContainsRune(".,-'&()", r) {

@@ -107,8 +107,8 @@ type answered struct {
 	ends      time.Time
 }
 
-// open returns the challenge that the client data of a response answer. account.ErrPasskeyInvalid unless that is a
-// challenge c.
+// open returns the challenge that a response's client data answer. account.ErrPasskeyInvalid unless that is a challenge
+// c.
 func (s *Passkeys) open(c account.Challenge, clientData []byte, now time.Time) (answered, error) {
 	ciphertext, err := account.AnsweredChallenge(clientData)
 	if err != nil {
@@ -131,8 +131,8 @@ func refused(err error) error {
 	return err
 }
 
-// Add adds a passkey of by's from the response of an authenticator to the options of OptionsToAdd.
-// account.ErrPasskeyRefused if the response does not verify.
+// Add adds a passkey of by's from an authenticator's response to the options of OptionsToAdd. account.ErrPasskeyRefused
+// if the response does not verify.
 func (s *Passkeys) Add(
 	ctx context.Context, by identity.Actor, rp account.RelyingParty, name string, response []byte,
 ) (k *account.Passkey, err error) {
@@ -194,7 +194,7 @@ func (s *Passkeys) SignIn(
 	return out, err
 }
 
-// StepUp confirms the caller's session with the response of an authenticator to the options of OptionsToStepUp.
+// StepUp confirms the caller's session with an authenticator's response to the options of OptionsToStepUp.
 // account.ErrPasskeyRefused if the response does not verify, or if the passkey is another person's.
 func (s *Passkeys) StepUp(
 	ctx context.Context, by identity.Actor, rp account.RelyingParty, response []byte,

@@ -47,7 +47,7 @@ func (s *Service) OrgWorkspaces(ctx context.Context, by identity.Actor, q page.Q
 	return s.workspaces.List(ctx, by.Org, q)
 }
 
-// KeysOf lists the live API keys of a workspace of by's org, named by slug or id. by is an operator or the system.
+// KeysOf lists a workspace's live API keys in by's org, named by slug or id. by is an operator or the system.
 func (s *Service) KeysOf(
 	ctx context.Context, by identity.Actor, workspace string, q page.Query,
 ) (account.KeyPage, error) {

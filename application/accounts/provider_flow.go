@@ -32,7 +32,7 @@ type ProviderResponse struct {
 	Error  string
 }
 
-// AtProvider holds the use cases of signing in at the OpenID providers of an org.
+// AtProvider holds the use cases of signing in at an org's OpenID providers.
 type AtProvider struct {
 	Client   ports.OpenIDClient
 	Sessions *Sessions

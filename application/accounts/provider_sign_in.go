@@ -23,7 +23,7 @@ func (s *Sessions) CodeFor(
 	return token, s.sessions.AddLink(ctx, code)
 }
 
-// OpenByCode exchanges the code of a sign-in at a provider, which it uses up, for a session. browser is the secret of
+// OpenByCode exchanges the code for a sign-in at a provider, which it uses up, for a session. browser is the secret of
 // the browser that sent the code. by is the system. Every problem is session.ErrLinkInvalid.
 func (s *Sessions) OpenByCode(
 	ctx context.Context, by identity.Actor, org *identity.Org, code, browser, agent string,
@@ -92,7 +92,7 @@ func (s *Service) capture(
 	return hasJoined, nil
 }
 
-// captureIn makes a user a member of a workspace, unless they were captured before.
+// captureIn makes a user a workspace member, unless they were captured before.
 func (s *Service) captureIn(
 	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, rule identity.Capture, user identity.UserID,
 ) (bool, error) {

@@ -23,7 +23,7 @@ type Provision struct {
 	KeyEndsAt time.Time // of the API key; zero: never
 }
 
-// Provisioned is the person, with the token of a first API key.
+// Provisioned is the person, with a first API key's token.
 type Provisioned struct {
 	User      identity.UserID
 	Workspace identity.WorkspaceID

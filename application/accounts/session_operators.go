@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// ListOf lists the live sessions of a person in by's org. by is an operator or the system.
+// ListOf lists a person's live sessions in by's org. by is an operator or the system.
 func (s *Sessions) ListOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, q page.Query,
 ) (session.Page, error) {
@@ -22,8 +22,8 @@ func (s *Sessions) ListOf(
 	return s.sessions.List(ctx, by.Org, user, "", by.At, q)
 }
 
-// EndOf ends one live session of a person of by's org, or all of them if id is empty, and returns their number. by is
-// an operator or the system. session.ErrNotFound if there is no such session.
+// EndOf ends one of a person's live sessions in by's org, or all of them if id is empty, and returns their number. by
+// is an operator or the system. session.ErrNotFound if there is no such session.
 func (s *Sessions) EndOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, id identity.SessionID,
 ) (count int, err error) {

@@ -9,9 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// TransferWorkspace makes another member the owner of a workspace, and the caller an admin, in one transaction. It
-// returns the new owner, and what the caller lost. Returns account.ErrTransferRefused even if the member's account is
-// disabled.
+// TransferWorkspace makes another member a workspace's owner, and the caller an admin, in one transaction. It returns
+// the new owner, and what the caller lost. Returns account.ErrTransferRefused even if the member's account is disabled.
 func (s *Service) TransferWorkspace(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, match revision.Match, user identity.UserID,
 	keep account.KeepServiceKeys,

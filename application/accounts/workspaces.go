@@ -63,11 +63,11 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 	return w, nil
 }
 
-// DeleteWorkspace hides a workspace; RestoreWorkspace restores it. Live connections and subscriptions
-// prevent it, so that a deleted workspace reads no data and is not charged. They are counted while the
-// workspace is locked, so that none can be created in between. A subscription at an account that the
-// org no longer uses does not prevent it, because it cannot be ended here. Checkout pages that may be open are ended
-// first, outside of a transaction: a payer would pay for a workspace that no one can use.
+// DeleteWorkspace hides a workspace; RestoreWorkspace restores it. Live connections and subscriptions prevent it, so
+// that a deleted workspace reads no data and is not charged. They are counted while the workspace is locked, so that
+// none can be created in between. A subscription at an account that the org no longer uses does not prevent it, because
+// it cannot be ended here. Checkout pages that may be open are ended first, outside transactions: a payer would pay for
+// a workspace that no one can use.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
 	match revision.Match) error {
 	err := s.deleteUnused(ctx, by, id, match)
@@ -126,7 +126,7 @@ func (s *Service) Members(ctx context.Context, by identity.Actor, id identity.Wo
 	return s.workspaces.Members(ctx, by.Org, id, q)
 }
 
-// Member returns one member of a workspace.
+// Member returns one workspace member.
 func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.WorkspaceID,
 	user identity.UserID) (account.Member, error) {
 	if _, err := s.Workspace(ctx, by, id); err != nil {
@@ -164,7 +164,7 @@ func (s *Service) RemoveMember(
 	})
 }
 
-// changeMember changes a member of a workspace, and returns what the member lost.
+// changeMember changes a workspace member, and returns what the member lost.
 func (s *Service) changeMember(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID,
 	change func(*account.Workspace) error,
@@ -216,9 +216,9 @@ type Invited struct {
 	Mailed     bool   // a mail server accepted the link; false until the invitation is committed
 }
 
-// Invite invites the owner of an e-mail address to a workspace of org. An open invitation counts for the
-// limit of members: a *quota.LimitError if it is reached. The link is mailed after the commit. groups are those that
-// the person joins on accepting: account.ErrGroupNotFound if the workspace does not have one of them.
+// Invite invites an e-mail address's owner to a workspace of org. An open invitation counts for the limit of members: a
+// *quota.LimitError if it is reached. The link is mailed after the commit. groups are those that the person joins on
+// accepting: account.ErrGroupNotFound if the workspace does not have one of them.
 func (s *Service) Invite(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, email string,
 	role identity.Role, groups ...identity.UserID,
@@ -261,7 +261,7 @@ func (s *Service) Invite(
 	return out, nil
 }
 
-// groupsIn reads groups of a workspace.
+// groupsIn reads a workspace's groups.
 func groupsIn(
 	ctx context.Context, tx ports.Stores, ws identity.WorkspaceID, ids []identity.UserID,
 ) ([]*account.Group, error) {

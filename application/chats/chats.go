@@ -20,7 +20,7 @@ import (
 // Registries returns an org's current registry. A reload of the configuration creates a new one.
 type Registries func(identity.OrgID) *chat.Registry
 
-// MailInvitation mails the link of a committed invitation, and returns whether a mail server accepted it.
+// MailInvitation mails a committed invitation's link, and returns whether a mail server accepted it.
 type MailInvitation func(ctx context.Context, i *account.Invitation, ws *account.Workspace, url string) bool
 
 // Service holds the use cases, one method each.
@@ -91,7 +91,7 @@ func (s *Service) Import(ctx context.Context, by identity.Actor, in Imported) (*
 	})
 }
 
-// Copy creates a copy of a template's draft in the same workspace. by owns it.
+// Copy copies a template's draft in the same workspace. by owns it.
 func (s *Service) Copy(
 	ctx context.Context, by identity.Actor, id chat.ID, c chat.Copying,
 ) (*chat.Template, error) {

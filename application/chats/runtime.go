@@ -71,7 +71,7 @@ func (s *Service) instructions(
 		return nil, chat.Effective{}, err
 	}
 	expanded, err := s.deps.Expand(ctx, s.deps.Prompts, by, found, v)
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // an include of a draft is gone
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // a draft include is gone
 		return nil, chat.Effective{}, chat.ErrPromptGone
 	}
 	if err != nil {

@@ -31,7 +31,7 @@ func (s *Service) Versions(ctx context.Context, by identity.Actor, id chat.ID, q
 	return s.versions.List(ctx, by.Workspace, id, q)
 }
 
-// Publications lists which version of a template was published when.
+// Publications lists which template version was published when.
 func (s *Service) Publications(
 	ctx context.Context, by identity.Actor, id chat.ID, q page.Query,
 ) (chat.PublicationPage, error) {
@@ -41,8 +41,8 @@ func (s *Service) Publications(
 	return s.versions.Publications(ctx, by.Workspace, id, q)
 }
 
-// Version returns a version of a template. The draft has no id and no number. Returns chat.ErrVersionNotFound if ref
-// names none.
+// Version returns a template version. The draft has no id and no number. Returns chat.ErrVersionNotFound if ref names
+// none.
 func (s *Service) Version(
 	ctx context.Context, by identity.Actor, id chat.ID, ref chat.VersionRef,
 ) (*chat.Template, *chat.Version, error) {
@@ -66,10 +66,10 @@ func (s *Service) version(ctx context.Context, t *chat.Template, ref chat.Versio
 	return s.versions.Get(ctx, t.Workspace, t.ID, ref)
 }
 
-// Compared are two versions of a template.
+// Compared are two template versions.
 type Compared struct{ Against, Version *chat.Version }
 
-// Compare returns two versions of a template.
+// Compare returns two template versions.
 func (s *Service) Compare(
 	ctx context.Context, by identity.Actor, id chat.ID, base, ref chat.VersionRef,
 ) (out Compared, err error) {
@@ -84,8 +84,8 @@ func (s *Service) Compare(
 	return out, err
 }
 
-// Publish makes a version of a template the one that embedded chats and runtimes get. The draft becomes a version
-// first, unless it is the same as the published one.
+// Publish makes a template version the one that embedded chats and runtimes get. The draft becomes a version first,
+// unless it is the same as the published one.
 func (s *Service) Publish(
 	ctx context.Context, by identity.Actor, id chat.ID, match revision.Match, ref chat.VersionRef, r chat.Release,
 ) (t *chat.Template, err error) {

@@ -210,7 +210,7 @@ func (s *Service) reach(
 			watch(c)
 		}
 	}
-	return report, context.Cause(ctx) // the report of an interrupted probe says nothing about the warehouse
+	return report, context.Cause(ctx) // an interrupted probe's report says nothing about the warehouse
 }
 
 // sealed adds the sealed credential to a trial, unless the trial failed.

@@ -25,8 +25,8 @@ type ConsentRequest struct {
 	ExpiresAt time.Time
 }
 
-// RequestConsent begins a person's consent to connections of a kind. The browser brings back a connection.Consent,
-// which works once, in the same session and workspace. Nothing is stored until then.
+// RequestConsent begins a person's consent to a kind's connections. The browser brings back a connection.Consent, which
+// works once, in the same session and workspace. Nothing is stored until then.
 func (s *Service) RequestConsent(
 	ctx context.Context, by identity.Actor, kind connection.Kind,
 ) (ConsentRequest, error) {
@@ -45,13 +45,13 @@ func (s *Service) RequestConsent(
 	return ConsentRequest{URL: service.Address(client, state, s.verifier(state)), ExpiresAt: expires}, ctx.Err()
 }
 
-// AsksConsent reports whether people of an org can give their consent to connections of a kind.
+// AsksConsent reports whether an org's people can give their consent to a kind's connections.
 func (s *Service) AsksConsent(org identity.OrgID, kind connection.Kind) bool {
 	service, _ := s.consentService(org, kind)
 	return service != nil
 }
 
-// consentService returns the service at which people of an org give consent; nil if the org has none.
+// consentService returns the service at which an org's people give consent; nil if the org has none.
 func (s *Service) consentService(org identity.OrgID, kind connection.Kind) (ports.Consents, connection.OAuthClient) {
 	d, ok := connection.Describe(kind)
 	client := s.deps.Offers(org).Google
@@ -62,15 +62,15 @@ func (s *Service) consentService(org identity.OrgID, kind connection.Kind) (port
 	return service, client
 }
 
-// The parts of a state: random bytes, when it expires in seconds since 1970, and a keyed digest of both and of what the
-// consent is for. The digest takes the place of a stored request.
+// A state's parts: random bytes, when it expires in seconds since 1970, and a keyed digest of both and of what the
+// consent is for. The digest replaces a stored request.
 const (
 	stateRandom = 16
 	stateSigned = stateRandom + 8
 	stateLength = stateSigned + sha256.Size
 )
 
-// state returns the state of a new request of by.
+// state returns the state with which by begins a request.
 func (s *Service) state(by identity.Actor, kind connection.Kind, expires time.Time) string {
 	b := make([]byte, stateRandom, stateLength)
 	_, _ = rand.Read(b)                                          // it never fails
@@ -84,8 +84,8 @@ func (s *Service) signature(by identity.Actor, kind connection.Kind, text []byte
 		[]byte(by.Session), []byte(kind), text)
 }
 
-// verifier returns the code verifier (RFC 7636) of a request. Without the keyring it cannot be computed from the state,
-// which the browser has.
+// verifier returns the code verifier (RFC 7636) for a request. Without the keyring it cannot be computed from the
+// state, which the browser has.
 func (s *Service) verifier(state string) string {
 	sum := s.deps.Sealer.Digest("consent verifier", []byte(state))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -118,7 +118,7 @@ func parse(kind connection.Kind, e connection.Entry) (connection.Credential, err
 	return connection.ParseCredential(kind, e.Credential)
 }
 
-// exchange returns the credential of a consent. If the service does not respond, the error is a *connection.ProbeError.
+// exchange returns a consent's credential. If the service does not respond, the error is a *connection.ProbeError.
 func (s *Service) exchange(
 	ctx context.Context, by identity.Actor, kind connection.Kind, c connection.Consent,
 ) (connection.Credential, error) {
@@ -147,8 +147,8 @@ type consent struct {
 	credential connection.Credential // zero if it cannot be opened
 }
 
-// consent returns the consent of a connection that is about to be revoked. A credential that cannot be opened does not
-// keep the connection alive.
+// consent returns the consent that is about to be revoked with its connection. A credential that cannot be opened does
+// not keep the connection alive.
 func (s *Service) consent(
 	ctx context.Context, store ports.Connections, by identity.Actor, c *connection.Connection,
 ) consent {

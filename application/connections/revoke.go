@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Revocation is the result of a revocation.
+// Revocation is a revocation's result.
 type Revocation struct {
 	Connection    *connection.Connection
 	Paused        []source.Summary // sources that wait until the connection is reactivated, newest first
@@ -84,7 +84,7 @@ func (s *Service) Rename(
 		func(c *connection.Connection, _ int) error { return c.Rename(by, match, name) })
 }
 
-// Confirm makes by the owner of a connection whose owner has lost the role.
+// Confirm makes by the owner if a connection's owner has lost the role.
 func (s *Service) Confirm(
 	ctx context.Context, by identity.Actor, id connection.ID, match revision.Match,
 ) (*connection.Connection, error) {
@@ -92,7 +92,7 @@ func (s *Service) Confirm(
 		func(c *connection.Connection, _ int) error { return c.Confirm(by, match) })
 }
 
-// Erase removes the remaining data of a revoked connection about its server.
+// Erase removes a revoked connection's remaining data about its server.
 func (s *Service) Erase(
 	ctx context.Context, by identity.Actor, id connection.ID,
 ) (*connection.Connection, error) {

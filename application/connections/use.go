@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// pollInterval is the interval at which a user of a credential checks whether it is still valid. This interval and
-	// the time to close a connection keep a revocation within two seconds.
+	// pollInterval is the interval at which a credential's user checks whether it is still valid. This interval and the
+	// time to close a connection keep a revocation within two seconds.
 	pollInterval = 250 * time.Millisecond
 
 	// revokeGrace is the time that a revocation waits before it returns: a caller who read the credential before

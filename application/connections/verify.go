@@ -11,9 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Reprobe tries a connection's stored credential, or the new one if fresh is not zero. A trial of the
-// stored one may have failed. A trial of a new one has passed, or the error is a
-// *connection.ProbeError. watch is as in Probe.
+// Reprobe tries a connection's stored credential, or the new one if fresh is not zero. A trial of the stored one may
+// have failed. A new one's trial has passed, or the error is a *connection.ProbeError. watch is as in Probe.
 func (s *Service) Reprobe(
 	ctx context.Context, by identity.Actor, id connection.ID, fresh connection.Entry, watch func(connection.Check),
 ) (connection.Trial, error) {
@@ -120,9 +119,9 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 	})
 }
 
-// beginCheck returns the connection of a check, and queues the next one: now, so that a check that
-// fails permanently does not end the series; and with the connection locked, so that a concurrent
-// revocation either comes first (connection.ErrRevoked) or finds the job to cancel.
+// beginCheck returns a check's connection, and queues the next one: now, so that a check that fails permanently does
+// not end the series; and with the connection locked, so that a concurrent revocation either comes first
+// (connection.ErrRevoked) or finds the job to cancel.
 func (s *Service) beginCheck(
 	ctx context.Context, by identity.Actor, id connection.ID,
 ) (*connection.Connection, error) {

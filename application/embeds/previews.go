@@ -33,7 +33,7 @@ func (s *Service) Preview(
 	return s.session(pass, embed.PreviewOf(t, by.Org), text), nil
 }
 
-// resumePreview is resume for the session of a preview.
+// resumePreview is resume for a preview's session.
 func (s *Service) resumePreview(
 	ctx context.Context, v Visit, p embed.Pass, limit Limit,
 ) (embed.Pass, *embed.Embedding, error) {
@@ -58,7 +58,7 @@ func (s *Service) resumePreview(
 	return p, e, nil
 }
 
-// previewEnded returns the error of a preview whose opener has lost the access for a reason, if it is one.
+// previewEnded returns a preview's error if its opener has lost the access for a reason, if it is one.
 func previewEnded(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
 		return embed.ErrSessionInvalid
@@ -75,7 +75,7 @@ func (s *Service) MayPreview(ctx context.Context, by identity.Actor, p embed.Pas
 	return embed.MayPreview(t, by)
 }
 
-// Continue reports, for each session of a token, whether its page would still be served.
+// Continue reports, for each token session, whether its page would still be served.
 func (s *Service) Continue(
 	ctx context.Context, org identity.OrgID, passes []embed.Pass, now time.Time,
 ) ([]bool, error) {

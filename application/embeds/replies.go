@@ -45,7 +45,7 @@ func NewReplies(counts ports.EmbedReplies, embeds *Service, e Effective, u UseCo
 	}
 }
 
-// Asking is an admitted message of a visitor.
+// Asking is an admitted visitor message.
 type Asking struct {
 	replies *Replies
 	by      identity.Actor

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxAhead = 16          // replies of a busy token that are reserved with one write
+	maxAhead = 16          // a busy token's replies that are reserved with one write
 	busy     = time.Second // a token that is counted again within this time
 )
 
@@ -28,15 +28,15 @@ type replyCounts struct {
 	taken    map[replyTo]int // on this node; at most maxPending
 }
 
-// replyTo is whose replies of a token are counted together: a visitor that the site's backend signed, or the unsigned
-// visitors of a group of addresses.
+// replyTo is whose replies for a token are counted together: a visitor that the site's backend signed, or the unsigned
+// visitors from a group of addresses.
 type replyTo struct {
 	token            embed.TokenID
 	visitor, address string
 }
 
 // maxOwnReplies is the maximum number of replies that one visitor, or one group of addresses, gets of the second half
-// of a token's day: only as long as it has had fewer than a tenth of the day, or than this. So a stranger cannot use up
+// in a token's day: only as long as it has had fewer than a tenth of the day, or than this. So a stranger cannot use up
 // the day of others.
 const maxOwnReplies = 10
 

@@ -21,7 +21,7 @@ const (
 	ticketPrefix  = "att_"
 )
 
-// Visit describes the request of a page that shows a chat to a visitor without an account.
+// Visit describes a page's request that shows a chat to a visitor without an account.
 type Visit struct {
 	Org    identity.OrgID
 	Origin embed.Origin
@@ -55,7 +55,7 @@ type Session struct {
 	Text      secret.String // the sealed session, which the page stores
 }
 
-// Expected reports whether pages of an origin may call at all, and read why they are refused: a preflight names no
+// Expected reports whether an origin's pages may call at all, and read why they are refused: a preflight names no
 // token, and an invalid token has no list.
 func (s *Service) Expected(ctx context.Context, v Visit) (bool, error) {
 	return s.embeds.Expected(ctx, v.Org, v.Origin)

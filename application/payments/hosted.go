@@ -214,14 +214,14 @@ func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (hasEnded
 	return hasEnded, err
 }
 
-// SandboxPage returns a page of an org's sandbox. payment.ErrPageNotFound.
+// SandboxPage returns a page in an org's sandbox. payment.ErrPageNotFound.
 func (s *Service) SandboxPage(
 	ctx context.Context, org identity.OrgID, link payment.SandboxLink,
 ) (*payment.SandboxPage, error) {
 	return onPage(s, org, func(p ports.SandboxPayer) (*payment.SandboxPage, error) { return p.Page(ctx, link) })
 }
 
-// CompleteCheckout starts the subscription of a checkout page with a test card, as the payer. It returns the page.
+// CompleteCheckout starts a checkout page's subscription with a test card, as the payer. It returns the page.
 // payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
 // payment.ErrSubscriptionExists.
 func (s *Service) CompleteCheckout(
@@ -232,8 +232,8 @@ func (s *Service) CompleteCheckout(
 	})
 }
 
-// EndFromPortal ends the subscription of a portal page when its period ends, or undoes that, as the payer. It returns
-// the page. payment.ErrPageNotFound.
+// EndFromPortal ends a portal page's subscription when its period ends, or undoes that, as the payer. It returns the
+// page. payment.ErrPageNotFound.
 func (s *Service) EndFromPortal(
 	ctx context.Context, org identity.OrgID, link payment.SandboxLink, ends bool,
 ) (*payment.SandboxPage, error) {

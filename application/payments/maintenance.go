@@ -131,7 +131,7 @@ func (s *Service) differences(
 	return nil, errMoved
 }
 
-// Resume ends the pause of a workspace's payments, and reports whether there was one. by is the system.
+// Resume resumes a workspace's payments, and reports whether they were paused. by is the system.
 func (s *Service) Resume(ctx context.Context, by identity.Actor) (isResumed bool, err error) {
 	t, err := s.terms(by)
 	if err != nil {

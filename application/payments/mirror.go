@@ -233,7 +233,7 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 	return w, nil
 }
 
-// Bills is a page of a workspace's invoices.
+// Bills is a page with a workspace's invoices.
 type Bills struct {
 	payment.InvoicePage
 	Stale   bool // the gateway could not be reached

@@ -107,8 +107,8 @@ func (s *Service) MailNotice(ctx context.Context, by identity.Actor, subject str
 	return s.deps.Mailer.Send(ctx, noticeMail(n, m.Email, w))
 }
 
-// noticeMail returns the mail of a notice. It has no links, because people who get it know their
-// application, and names the workspace by its slug, because a name could hold a message of someone else.
+// noticeMail returns a notice's mail. It has no links, because people who get it know their application, and names the
+// workspace by its slug, because a name could hold a message of someone else.
 func noticeMail(n *payment.Notice, address string, w *account.Workspace) ports.Mail {
 	subject, text := "", ""
 	date := func(key string) string {

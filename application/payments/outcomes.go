@@ -13,8 +13,8 @@ import (
 // repeatable is the time for which a call is repeated under its key: gateways forget keys after a day.
 const repeatable = 23 * time.Hour
 
-// settledAfter is the minimum age of an operation before a look-up that finds no effect of it counts: an
-// unanswered call may still be running at the gateway.
+// settledAfter is an operation's minimum age before a look-up that finds no effect of it counts: an unanswered call may
+// still be running at the gateway.
 const settledAfter = 2 * time.Minute
 
 // result is an operation's outcome at the gateway.
@@ -181,7 +181,7 @@ func (s *Service) lookUpOutcome(
 	return result{}, &payment.Rejection{Reason: refusal.Error()}
 }
 
-// paidInvoice reports whether the invoice of a Pay is paid at the gateway.
+// paidInvoice reports whether a Pay's invoice is paid at the gateway.
 func (s *Service) paidInvoice(
 	callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation,
 ) (found bool, p payment.InvoicePayment, err error) {

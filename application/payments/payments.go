@@ -68,7 +68,7 @@ type Deps struct {
 	Quotas     Configured
 }
 
-// Configured returns the limits of an org's workspaces that have no plan.
+// Configured returns the limits for an org's workspaces without a plan.
 type Configured func(identity.OrgID) quota.Amounts
 
 // NewService returns the use cases on these stores.
@@ -109,7 +109,7 @@ func (t Terms) now(ctx context.Context, by identity.Actor) (time.Time, error) {
 
 // Time limits of calls to the gateway.
 const (
-	budget    = 8 * time.Second // for all calls of a use case together
+	budget    = 8 * time.Second // for all calls by a use case together
 	tryFor    = 5 * time.Second // for one call
 	storeFor  = 4 * time.Second // for storing an outcome whose caller has gone away
 	rereadFor = 2 * time.Second // of it, for reading what has changed in the meantime

@@ -26,7 +26,7 @@ type ChangePreview struct {
 const previewDigest = "payment preview"
 
 // PreviewChange returns what ChangeSubscription would cost now, and changes nothing. It returns the errors of
-// ChangeSubscription. An invalid promotion code counts like one of a change.
+// ChangeSubscription. An invalid promotion code counts like a change's.
 func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payment.Changes) (*ChangePreview, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Service) preview(
 	return &p, err
 }
 
-// checkOffer returns payment.ErrPreviewOutdated unless the offer of a change is valid, and the change still costs what
-// it says.
+// checkOffer returns payment.ErrPreviewOutdated unless a change's offer is valid, and the change still costs what it
+// says.
 func (s *Service) checkOffer(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
 	plans payment.Plans,

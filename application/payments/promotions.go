@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// promotion returns the promotion of a code that c can use for a sale. payment.ErrPromotionInvalid,
+// promotion returns a code's promotion that c can use for a sale. payment.ErrPromotionInvalid,
 // payment.ErrPromotionLimit.
 func (s *Service) promotion(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, code string, sale payment.Sale,

@@ -13,9 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// Reads bound how long reads of the mirror wait for an account of a gateway. A read that waits for too
-// long returns what the mirror has, while the gateway is read in the background. After that, reads do
-// not wait at all, until the gateway has answered again.
+// Reads bound how long reads of the mirror wait for a gateway account. A read that waits for too long returns what the
+// mirror has, while the gateway is read in the background. After that, reads do not wait at all, until the gateway has
+// answered again.
 //
 // The zero Reads are ready to use. They belong to one account.
 type Reads struct {

@@ -10,9 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// beginSubscribe starts the operation of a Subscribe. If it begins a trial, it claims the marks of the trial, or
-// returns payment.ErrTrialUsed and stores nothing. Trials are claimed without rules, too, so that rules that are
-// configured later apply to them.
+// beginSubscribe starts a Subscribe's operation. If it begins a trial, it claims the marks of the trial, or returns
+// payment.ErrTrialUsed and stores nothing. Trials are claimed without rules, too, so that rules that are configured
+// later apply to them.
 func (s *Service) beginSubscribe(
 	ctx context.Context, by identity.Actor, t Terms, key string, subscribe func(*payment.Customer) error,
 ) (c *payment.Customer, err error) {
@@ -33,7 +33,7 @@ func (s *Service) beginSubscribe(
 	return c, nil
 }
 
-// claimTrial claims the marks of a trial: the mailboxes of the owners, and the card of the operation in progress.
+// claimTrial claims a trial's marks: the mailboxes of the owners, and the card of the operation in progress.
 // payment.ErrTrialUsed.
 func (s *Service) claimTrial(
 	ctx context.Context, tx ports.Stores, by identity.Actor, t Terms, c *payment.Customer,
@@ -61,7 +61,7 @@ func (s *Service) trialMark(c *payment.Customer, kind payment.TrialMarkKind, tex
 	return payment.TrialMark{Kind: kind, Digest: hex.EncodeToString(sum[:])}
 }
 
-// examineTrial claims the card of a trial that a payer has begun on a checkout page, where the card is known only when
+// examineTrial claims the card after a payer has begun a trial on a checkout page, where the card is known only when
 // the subscription exists. If the rules give the card no trial, the subscription ends: nothing was paid, and the payer
 // has not agreed to pay now.
 func (s *Service) examineTrial(
@@ -125,7 +125,7 @@ func (s *Service) cardOf(callCtx context.Context, t Terms, c *payment.Customer) 
 	return "", nil
 }
 
-// releaseTrial releases the marks of a trial that no payer has begun on its checkout page.
+// releaseTrial releases the marks if no payer has begun the trial on its checkout page.
 func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) error {
 	now, err := t.now(ctx, by)
 	if err != nil || !c.LapsedCheckoutTrial(now) {

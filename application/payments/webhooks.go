@@ -12,9 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Receive stores an event of an org's gateway, once, and queues its processing. Its content is not
-// trusted: the job reads the data from the gateway. payment.ErrGatewayNotFound, ErrSignature,
-// ErrEventMalformed.
+// Receive stores an org's gateway event, once, and queues its processing. Its content is not trusted: the job reads the
+// data from the gateway. payment.ErrGatewayNotFound, ErrSignature, ErrEventMalformed.
 func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind payment.GatewayKind, body []byte,
 	signature string, now time.Time) error {
 	t := s.deps.Terms(org)
@@ -98,7 +97,7 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 	}
 }
 
-// cancelIntents cancels the open setup intents of a customer whose payments are paused, the subscription whose first
+// cancelIntents cancels the open setup intents for a customer whose payments are paused, the subscription whose first
 // payment waits for the payer, and the open checkout pages, because browsers pay there, and confirm the others, at the
 // gateway without Atrium.
 func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) error {

@@ -31,8 +31,8 @@ func (s *Service) Correct(d time.Duration) {
 // shift moves the heartbeats of all entries by d. correct corrects the time, and returns it. All entries are stored
 // soon.
 //
-// The shards are locked together: a node that saw a moved heartbeat before the time is corrected would take it for one
-// of a wrong clock (Rectify), and move it back.
+// The shards are locked together: a node that saw a moved heartbeat before the time is corrected would take it for a
+// wrong clock's (Rectify), and move it back.
 func (g *registry) shift(d time.Duration, correct func() time.Time) {
 	for i := range g.shards {
 		g.shards[i].mu.Lock()
@@ -57,7 +57,7 @@ func (g *registry) shift(d time.Duration, correct func() time.Time) {
 	}
 }
 
-// correctTimes replaces impossible times of a record that was loaded.
+// correctTimes replaces impossible times in a record that was loaded.
 func (g *registry) correctTimes(r *presence.Record, now time.Time) {
 	g.withEntry(key{r.Org, r.User}, func(_ *shard, e *entry) {
 		if e == nil {

@@ -66,8 +66,7 @@ func (f *feed) orgFeed(org identity.OrgID) *orgFeed {
 	return o
 }
 
-// changed announces that records of an org have changed, on this node or another. An empty org means all
-// orgs.
+// changed announces that an org's records have changed, on this node or another. An empty org means all orgs.
 func (f *feed) changed(org identity.OrgID, isLocal bool) {
 	f.mu.Lock()
 	if org != "" {

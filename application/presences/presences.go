@@ -69,9 +69,9 @@ func (s *Service) storeBeat(
 	return records[0].View(presence.Own, now), isNew, nil
 }
 
-// Attend is the heartbeat of an open stream of by: first when it opens, which may start the presence;
-// then every StreamEvery, which does not revive a deleted presence. A caller who may not report, or has
-// too many devices, has a stream without a presence.
+// Attend is an open stream's heartbeat for by: first when it opens, which may start the presence; then every
+// StreamEvery, which does not revive a deleted presence. A caller who may not report, or has too many devices, has a
+// stream without a presence.
 func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, first bool) error {
 	h := presence.Heartbeat{Device: device, Kind: presence.Web, TTL: presence.DefaultTTL, KeepActivity: true}
 	if _, ok := s.registry.heartbeat(by, &h, s.now()); ok || by.ReadOnly() {
@@ -99,7 +99,7 @@ func (s *Service) Mine(ctx context.Context, by identity.Actor) (presence.View, e
 	return s.view(ctx, by, r, err)
 }
 
-// Get returns the part of a presence that by sees.
+// Get returns what by sees in a presence.
 func (s *Service) Get(ctx context.Context, by identity.Actor, id presence.ID) (presence.View, error) {
 	r, err := s.store.Get(ctx, by.Org, id)
 	return s.view(ctx, by, r, err)

@@ -59,7 +59,7 @@ func newRegistry(now time.Time, isShared bool) *registry {
 	return g
 }
 
-// shardOf returns the shard of a record. Users of different orgs have different ids too, so the org can be left out.
+// shardOf returns a record's shard. Users of different orgs have different ids too, so the org can be left out.
 func (g *registry) shardOf(k key) *shard {
 	return &g.shards[maphash.String(g.seed, string(k.user))%shards]
 }

@@ -2,8 +2,8 @@ package presences
 
 import "time"
 
-// slots is the number of seconds that one turn of a wheel takes: more than a device's lifetime, so that hardly
-// any entry is passed twice.
+// slots is the number of seconds that one wheel turn takes: more than a device's lifetime, so that hardly any entry is
+// passed twice.
 const slots = 512
 
 // timerWheel is a hashed timing wheel (Varghese and Lauck, 1987) with a slot per second. Moving an entry, which every

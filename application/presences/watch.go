@@ -219,7 +219,7 @@ func (w *Watch) read(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// show adds what by sees of a record, if it has a change that by can see after the Seq above. Others see an invisible
+// show adds what by sees in a record, if it has a change that by can see after the Seq above. Others see an invisible
 // user as offline, and nothing of what the user does until they are visible again.
 func (w *Watch) show(b *Batch, r *presence.Record, newest int64) {
 	now := w.service.now()

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ActivateVersion makes one version of a template the one that callers receive. If the activation has to wait for
-// approvals, checks or a time, it returns the request that waits, and the template as it stays until then. It returns
+// ActivateVersion makes one template version the one that callers receive. If the activation has to wait for approvals,
+// checks or a time, it returns the request that waits, and the template as it stays until then. It returns
 // prompt.ErrContractBreak if the template is checked for that, the version breaks the contract of the active one, and a
 // does not acknowledge it.
 func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
@@ -98,8 +98,7 @@ func request(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.
 
 // activated checks what follows from the activation that t, just saved, has recorded. It returns
 // prompt.ErrContractBreak if the version breaks the contract of the previous version; the transaction must be rolled
-// back then. It reads the contents after the activation, so that an activation of a template that is not checked reads
-// none.
+// back then. It reads the contents after the activation, so that activating a template that is not checked reads none.
 func activated(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, isAcknowledged bool) error {
 	for _, a := range t.Activated {
 		if a.Label != "" {

@@ -20,8 +20,7 @@ func (s *Service) Checks(
 	return v, checks, err
 }
 
-// Report records a check of a version. If a request to activate the version waited only for it, the version is
-// activated.
+// Report records a version check. If a request to activate the version waited only for it, the version is activated.
 func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 	c prompt.Check) (prompt.Check, error) {
 	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (result prompt.Check, err error) {

@@ -150,8 +150,8 @@ func (s *Service) allRefs(ctx context.Context, by identity.Actor, t *prompt.Temp
 	}
 }
 
-// author returns the name of a version's author: an id if by may not see members, or the user has no name. names are
-// the names so far.
+// author returns a version author's name: an id if by may not see members, or the user has no name. names are the names
+// so far.
 func (s *Service) author(ctx context.Context, by identity.Actor, id identity.UserID,
 	names map[identity.UserID]string) (string, error) {
 	if by.Role < identity.Viewer || !by.Scopes.Allow("members:read") {

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// FolderShares lists the shares of a folder and its parents. The empty path lists the shares of the whole workspace,
+// FolderShares lists the shares in a folder and its parents. The empty path lists the shares of the whole workspace,
 // which requires the admin role.
 func (s *Service) FolderShares(ctx context.Context, by identity.Actor, path string,
 	q page.Query) (prompt.FolderSharePage, error) {
@@ -43,7 +43,7 @@ func (s *Service) InheritedShares(ctx context.Context, by identity.Actor, id pro
 	return s.folders.Shares(ctx, by.Workspace, folder, q)
 }
 
-// FolderShare returns a share of a folder. Every user may read their own.
+// FolderShare returns a folder share. Every user may read their own.
 func (s *Service) FolderShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID) (prompt.FolderShare,
 	error) {
 	f, share, err := s.folders.Share(ctx, by, id)
@@ -71,7 +71,7 @@ func (s *Service) ShareFolder(ctx context.Context, by identity.Actor, path strin
 	return share, err
 }
 
-// ChangeFolderShare changes a share of a folder.
+// ChangeFolderShare changes a folder share.
 func (s *Service) ChangeFolderShare(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
 	match revision.Match,
 	c prompt.ShareChanges) (share prompt.FolderShare, err error) {
@@ -82,7 +82,7 @@ func (s *Service) ChangeFolderShare(ctx context.Context, by identity.Actor, id p
 	return share, err
 }
 
-// UnshareFolder removes a share of a folder.
+// UnshareFolder removes a folder share.
 func (s *Service) UnshareFolder(ctx context.Context, by identity.Actor, id prompt.FolderShareID,
 	match revision.Match) error {
 	return s.folders.UpdateShare(ctx, by, id, func(f *prompt.SharedFolder, share prompt.FolderShare) error {

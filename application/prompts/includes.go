@@ -13,9 +13,9 @@ import (
 )
 
 // Expanded returns v, a version of the template of, as its readers get it: with the texts of its includes. A released
-// version has them as they were when it was released; one of a floating template as they are now for the owner of that
-// template (prompt.Reference), or as they were then if an include no longer has a text. The includes of a draft are
-// read as by, and cause the errors of prompt.Content.Expand.
+// version has them as they were when it was released; a floating template's as they are now for the owner of that
+// template (prompt.Reference), or as they were then if an include no longer has a text. A draft's includes are read as
+// by, and cause the errors of prompt.Content.Expand.
 func Expanded(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error) {
 	switch {
@@ -73,8 +73,8 @@ func system(by identity.Actor) identity.Actor {
 }
 
 // includeRoom is the number of bytes that the versions in a transaction can still have, including the text of their
-// includes. On SQLite no one else can write until the transaction ends, and a megabyte takes a quarter of a second:
-// without a limit, an import of 100 KB, whose prompts include 256 KiB each, takes half a minute.
+// includes. On SQLite no one else can write until the transaction ends, and a megabyte takes 250 ms: without a limit,
+// an import of 100 KB, whose prompts include 256 KiB each, takes half a minute.
 type includeRoom int
 
 const (

@@ -334,7 +334,7 @@ type Resolved struct {
 // MaxResolvedBytes is the total size of the versions that one Resolve returns (prompt.Content.Size).
 const MaxResolvedBytes = 8 << 20
 
-// ErrResponseTooLarge is the error of an item of Resolve that no longer fits in the response.
+// ErrResponseTooLarge is the error for a Resolve item that no longer fits in the response.
 var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too_large",
 	Detail: "The versions before this one fill the response. Resolve this one in another request."}
 

@@ -107,7 +107,7 @@ func (c *ReadCounter) Run(ctx context.Context, report func(error)) {
 // maxReadLines bounds the reads that are summed up for a list of versions.
 const maxReadLines = 10_000
 
-// countReads sets how often versions of a template were read within the last days.
+// countReads sets how often a template's versions were read within the last days.
 func (s *Service) countReads(
 	ctx context.Context, by identity.Actor, id prompt.ID, versions []prompt.VersionSummary,
 ) error {

@@ -28,7 +28,7 @@ func (s *Service) Requests(ctx context.Context, by identity.Actor, id prompt.ID,
 	return s.lists.Requests(ctx, by.Workspace, id, state, q)
 }
 
-// Request returns an activation request of a template. Requires the editor role.
+// Request returns a template's activation request. Requires the editor role.
 func (s *Service) Request(
 	ctx context.Context, by identity.Actor, id prompt.ID, request prompt.RequestID,
 ) (*prompt.ActivationRequest, error) {
@@ -139,7 +139,7 @@ func (s *Service) LookAt(ctx context.Context, by identity.Actor, request prompt.
 	})
 }
 
-// lookLater queues the next evaluation of a waiting request.
+// lookLater queues a waiting request's next evaluation.
 func lookLater(ctx context.Context, tx ports.Stores, by identity.Actor, r prompt.ActivationRequest) error {
 	due := by.At.Add(lookEvery)
 	if r.NotBefore.After(by.At) && r.NotBefore.Before(due) {
@@ -148,7 +148,7 @@ func lookLater(ctx context.Context, tx ports.Stores, by identity.Actor, r prompt
 	return tx.Jobs.Enqueue(ctx, job.New(by, prompt.RequestJob, string(r.ID), due))
 }
 
-// settle evaluates every waiting request of a template after a change that they may wait for. The template is locked.
+// settle evaluates every waiting request for a template after a change that they may wait for. The template is locked.
 func settle(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template) error {
 	if t.OpenRequests == 0 {
 		return nil

@@ -20,7 +20,7 @@ const (
 	rowPurpose = "source row"
 )
 
-// rowHasher computes what is kept of a source's rows.
+// rowHasher computes what is kept from a source's rows.
 type rowHasher struct {
 	*Service
 	id  source.ID
@@ -66,8 +66,8 @@ func (s *Service) keyHash(id source.ID, key column.Value) (hash source.KeyHash, 
 // trackedOf returns a text that changes when rows can no longer be compared.
 func (s *Service) trackedOf(src *source.Source) string { return s.shapeOf(src) + " " + src.ChangeKey }
 
-// Compare reads all rows of a source, compares their hashes with the previous comparison's, and records how many
-// were added, changed and removed. by is the system. It does nothing for a source that is gone, paused or not compared.
+// Compare reads all source rows, compares their hashes with the previous comparison's, and records how many were added,
+// changed and removed. by is the system. It does nothing for a source that is gone, paused or not compared.
 func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) error {
 	src, err := s.get(ctx, by, id, source.Use)
 	if errors.Is(err, source.ErrNotFound) || (err == nil && (src.Paused != "" || src.ChangeKey == "")) {
@@ -148,7 +148,7 @@ func (s *Service) hashes(
 	return current, err
 }
 
-// Changes lists what comparisons of a source found, newest first.
+// Changes lists what a source's comparisons found, newest first.
 func (s *Service) Changes(
 	ctx context.Context, by identity.Actor, id source.ID, q page.Query,
 ) (page.Of[source.Changes], error) {

@@ -21,7 +21,7 @@ func newDistinct() *distinct {
 		skipped: map[string]int{}}
 }
 
-// add reports whether a value of a field is new, as far as that is known.
+// add reports whether a field value is new, as far as that is known.
 func (d *distinct) add(field string, value column.Value) bool {
 	sum := maphash.Comparable(d.seed, value)
 	seen := d.seen[field]

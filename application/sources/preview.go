@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// SheetPreview holds a sheet's first rows, and suggestions of which fields of a type its columns belong to.
+// SheetPreview holds a sheet's first rows, and suggestions of which type fields its columns belong to.
 type SheetPreview struct {
 	source.Sheet
 	Suggestions []column.Suggestion
@@ -66,7 +66,7 @@ func (s *Service) PreviewSheet(
 	return SheetPreview{Sheet: sheet, Suggestions: suggestions}, err
 }
 
-// TablePreview holds a table's first rows, and suggestions of which fields of a type its columns belong to.
+// TablePreview holds a table's first rows, and suggestions of which type fields its columns belong to.
 type TablePreview struct {
 	connection.Preview
 	Headers     []column.Header // of its columns
@@ -119,7 +119,7 @@ func (s *Service) PreviewTransforms(
 	return t.Transform(from, columns, pairs, rows)
 }
 
-// previewed notes in the audit trail that by was shown rows of a customer.
+// previewed notes in the audit trail that by was shown a customer's rows.
 func (s *Service) previewed(ctx context.Context, by identity.Actor, id source.ID, location source.Location) {
 	s.deps.Notes.Note(ctx, source.Previewed(by, id, location, s.deps.Digester.Digest))
 }

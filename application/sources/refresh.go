@@ -21,13 +21,13 @@ const pollInterval = 500 * time.Millisecond
 // errOvertaken ends a refresh whose source was removed, paused or mapped again.
 var errOvertaken = errors.New("the source has changed since its refresh began")
 
-// refreshOf returns the job of a source's next refresh.
+// refreshOf returns the job for a source's next refresh.
 func refreshOf(src *source.Source, by identity.Actor) job.Job {
 	return job.New(by, source.RefreshJob, string(src.ID), src.NextRefreshAt)
 }
 
-// RequestRefresh queues a refresh of a source as soon as possible, but not sooner than Limits.Refresh
-// after its last refresh ended. If a refresh is running, another one follows it.
+// RequestRefresh queues a source's refresh as soon as possible, but not sooner than Limits.Refresh after its last
+// refresh ended. If a refresh is running, another one follows it.
 func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id source.ID) (out Seen, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		src, err := tx.Sources.Update(ctx, by.Workspace, id,
@@ -87,9 +87,9 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 	return nil
 }
 
-// begin returns the source of a refresh, and queues the next one: now, so that a refresh that fails
-// permanently does not end the series; and with the source locked, so that a concurrent pause or
-// detachment either comes first (source.ErrPaused or source.ErrNotFound) or finds the job to cancel.
+// begin returns a refresh's source, and queues the next one: now, so that a refresh that fails permanently does not end
+// the series; and with the source locked, so that a concurrent pause or detachment either comes first (source.ErrPaused
+// or source.ErrNotFound) or finds the job to cancel.
 func (s *Service) begin(
 	ctx context.Context, by identity.Actor, id source.ID, chance float64,
 ) (*source.Source, error) {
@@ -197,8 +197,8 @@ func (s *Service) searched(
 	return ofSheet(location, sheet), nil
 }
 
-// note stores the outcome of a refresh, if it still counts, and queues the next one, unless the outcome
-// pauses the source. accountID is a connection that read the source for the first time.
+// note stores a refresh's outcome, if it still counts, and queues the next one, unless the outcome pauses the source.
+// accountID is a connection that read the source for the first time.
 func (s *Service) note(
 	ctx context.Context, by identity.Actor, id source.ID, accountID connection.ID, o source.Outcome, chance float64,
 ) error {

@@ -209,7 +209,7 @@ func (r *rowReader) selected() []column.Field {
 	return out
 }
 
-// exact returns which columns of a sheet are read as they are stored: numbers and dates that are values as they are.
+// exact returns which sheet columns are read as they are stored: numbers and dates that are values as they are.
 func (r *rowReader) exact() []bool {
 	types := []column.Type{column.Integer, column.Number, column.Boolean, column.Date, column.DateTime}
 	out := make([]bool, len(r.names))
@@ -246,7 +246,7 @@ func (r *rowReader) limit() int {
 	return r.maxRows + 1
 }
 
-// addBatch maps and emits the rows of a batch.
+// addBatch maps and emits a batch's rows.
 func (r *rowReader) addBatch(b column.Batch) error {
 	if !r.started {
 		if len(b.Missing) > 0 {
@@ -357,8 +357,7 @@ func (r *rowReader) value(field int, text *string) (column.Value, column.Invalid
 	return value, reason
 }
 
-// end returns how the read ended. A read of a table without a unique field, or whose key is not unique, cannot be
-// continued.
+// end returns how the read ended. A table read without a unique field, or whose key is not unique, cannot be continued.
 func (r *rowReader) end() (RowsEnd, error) {
 	out := RowsEnd{More: r.more, Cut: r.cut}
 	if r.distinct != nil {
@@ -378,7 +377,7 @@ func (r *rowReader) end() (RowsEnd, error) {
 
 func equal(a, b *string) bool { return (a == nil && b == nil) || (a != nil && b != nil && *a == *b) }
 
-// clone returns a copy of a text that may change.
+// clone copies a text that may change.
 func clone(text *string) *string {
 	if text == nil {
 		return nil

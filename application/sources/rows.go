@@ -39,7 +39,7 @@ type RowsQuery struct {
 	Distinct  bool   // a value of a unique field that a row before has is invalid, too
 }
 
-// IDField is the key of the field with the ids of rows. No field of a type can have it.
+// IDField is the key of the field with the ids of rows. No type's field can have it.
 const IDField = "$id"
 
 // RowsStart is what is known before the first row.
@@ -48,15 +48,15 @@ type RowsStart struct {
 	Removed []string       // ids of rows that the comparisons since then no longer found
 }
 
-// Row is a row of a source: a value for each field that was asked for, as column.Field.Value returns it. Values are
-// valid until the next row.
+// Row is a source row: a value for each field that was asked for, as column.Field.Value returns it. Values are valid
+// until the next row.
 type Row struct {
 	Number  int // in the file, from 1; of a table: in the response
 	Values  []column.Value
 	Invalid []InvalidValue
 }
 
-// InvalidValue names a field of a row whose value is invalid.
+// InvalidValue names a field in a row whose value is invalid.
 type InvalidValue struct {
 	Field string
 	Code  column.Invalid

@@ -79,7 +79,7 @@ func (s *Service) seen(src *source.Source) Seen {
 	return Seen{Source: src, Report: src.Report(s.typeOf(src.Org, src.Type))}
 }
 
-// typeOf returns a current type of an org; nil if it has none with this key.
+// typeOf returns a current org type; nil if it has none with this key.
 func (s *Service) typeOf(org identity.OrgID, key source.TypeKey) *source.Type {
 	types := s.deps.Offers(org).Types
 	if i := slices.IndexFunc(types, func(t source.Type) bool { return t.Key == key }); i >= 0 {
@@ -140,7 +140,7 @@ func (s *Service) get(
 	return src, src.Allow(by, need)
 }
 
-// Jobs returns the past and queued jobs of a source, newest first.
+// Jobs returns a source's past and queued jobs, newest first.
 func (s *Service) Jobs(ctx context.Context, by identity.Actor, id source.ID, q page.Query) (page.Of[job.Entry], error) {
 	if _, err := s.get(ctx, by, id, source.See); err != nil {
 		return page.Of[job.Entry]{}, err
@@ -148,7 +148,7 @@ func (s *Service) Jobs(ctx context.Context, by identity.Actor, id source.ID, q p
 	return s.deps.Jobs.History(ctx, by.Workspace, string(id), q)
 }
 
-// Read reads the table of a new source. Nothing is stored. It returns source.ErrHeaderUncertain if a sheet's header is
+// Read reads a new source's table. Nothing is stored. It returns source.ErrHeaderUncertain if a sheet's header is
 // neither given nor certain.
 func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (source.Reading, error) {
 	if err := source.MayCreate(by); err != nil {
@@ -221,8 +221,8 @@ func (s *Service) Attach(
 	return out, nil
 }
 
-// Reread reads the table of a source whose mapping is about to be replaced by pairs. A headerRow of 0 means the
-// current one. Nothing is stored.
+// Reread reads a source's table if its mapping is about to be replaced by pairs. A headerRow of 0 means the current
+// one. Nothing is stored.
 func (s *Service) Reread(
 	ctx context.Context, by identity.Actor, id source.ID, match revision.Match, pairs []source.Pair, headerRow int,
 ) (source.Reading, error) {
@@ -247,8 +247,8 @@ func (s *Service) Reread(
 	return r, toFault(err)
 }
 
-// Map replaces the mapping of a source whose table Reread has read, and queues a refresh. The returned
-// rows are the first ones with the mapping applied: values by field.
+// Map replaces a source's mapping, after Reread has read its table, and queues a refresh. The returned rows are the
+// first ones with the mapping applied: values by field.
 func (s *Service) Map(
 	ctx context.Context, by identity.Actor, id source.ID, match revision.Match, pairs []source.Pair, r source.Reading,
 ) (Seen, []map[string]*string, error) {
@@ -274,7 +274,7 @@ func (s *Service) Map(
 	return s.seen(src), src.Mapped(r), nil
 }
 
-// Patch is a change of a source; nil leaves a value as it is.
+// Patch is a source change; nil leaves a value as it is.
 type Patch struct {
 	Name      *string
 	ChangeKey *string // the field by which its rows are recognised in comparisons; empty: they are not compared

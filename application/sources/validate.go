@@ -22,8 +22,8 @@ const (
 // errValidationReplaced ends a validation after which another one was requested.
 var errValidationReplaced = errors.New("the validation was requested again")
 
-// Validate queues a check of all rows of a source, unless one is queued or running. It starts not sooner than
-// Limits.Refresh after the last one ended. Requires the member role.
+// Validate queues a check of all source rows, unless one is queued or running. It starts not sooner than Limits.Refresh
+// after the last one ended. Requires the member role.
 func (s *Service) Validate(ctx context.Context, by identity.Actor, id source.ID) (out source.Validation, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		src, err := tx.Sources.Lock(ctx, by.Workspace, id)
@@ -63,8 +63,8 @@ func (s *Service) Validation(
 	return last.Seen(src), src.Revision, nil
 }
 
-// RunValidation reads all rows of a source, within the limits of the org for rows, and records how many values fail.
-// by is the system. It returns nil for a source that is gone.
+// RunValidation reads all source rows, within the limits of the org for rows, and records how many values fail. by is
+// the system. It returns nil for a source that is gone.
 func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id source.ID) error {
 	v, err := s.validations.Validation(ctx, by.Workspace, id)
 	if errors.Is(err, source.ErrNotFound) || (err == nil && (v.State == "" || v.HasEnded())) {
@@ -109,7 +109,7 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	return err
 }
 
-// failureCode returns the code of an error that reading rows returned, empty without a code. ok is false if it says
+// failureCode returns the code for an error that reading rows returned, empty without a code. ok is false if it says
 // nothing about the source.
 func failureCode(err error) (code string, ok bool) {
 	if err == nil {

@@ -43,7 +43,7 @@ type Deliverer struct {
 	total   int
 }
 
-// NewDeliverer returns the Deliverer of a node.
+// NewDeliverer returns a node's Deliverer.
 func NewDeliverer(q ports.WebhookQueue, e ports.Events, k Keys, send ports.WebhookSender, egress EgressOf) *Deliverer {
 	return &Deliverer{queue: q, events: e, keys: k, send: send, egress: egress, wake: make(chan struct{}, 1),
 		working: map[identity.OrgID]int{}}

@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// MailNotice mails the owner of an endpoint that it is failing or was disabled, if it still is, and they are
-// still an admin. by is the system.
+// MailNotice tells an endpoint's owner by mail that it is failing or was disabled, if it still is, and they are still
+// an admin. by is the system.
 func (s *Service) MailNotice(ctx context.Context, by identity.Actor, endpoint webhook.ID) error {
 	e, err := s.webhooks.Get(ctx, by.Workspace, endpoint)
 	if errors.Is(err, webhook.ErrNotFound) {

@@ -1,4 +1,4 @@
-// Package webhooks holds the use cases of webhooks: members of a workspace manage the endpoints, and nodes deliver
+// Package webhooks holds the use cases of webhooks: a workspace's members manage the endpoints, and nodes deliver
 // events to them.
 package webhooks
 
@@ -46,7 +46,7 @@ func NewService(w ports.Webhooks, d Deps) *Service {
 // Keys seals the headers of endpoints, and derives their signing keys: no secret is stored.
 type Keys struct{ sealer ports.CredentialSealer }
 
-// NewKeys returns the Keys of a deployment.
+// NewKeys returns a deployment's Keys.
 func NewKeys(s ports.CredentialSealer) Keys { return Keys{s} }
 
 // signing returns the signing key with a number. It is the same on every node, and after a rotation of the keyring.
@@ -153,7 +153,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, endpoint webhoo
 	})
 }
 
-// Confirm makes by the owner of an endpoint whose owner has lost the role.
+// Confirm makes by the owner if an endpoint's owner has lost the role.
 func (s *Service) Confirm(
 	ctx context.Context, by identity.Actor, endpoint webhook.ID, match revision.Match,
 ) (*webhook.Endpoint, error) {

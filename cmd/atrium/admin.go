@@ -50,7 +50,7 @@ func orgNamed(app *node.Core, slug string) (*identity.Org, error) {
 	return org, nil
 }
 
-// withFields adds the invalid inputs to the error of a refused command.
+// withFields adds the invalid inputs to a refused command's error.
 func withFields(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		for _, field := range f.Fields {

@@ -37,7 +37,7 @@ Examples:
   atrium events export s3://audit/atrium --endpoint https://minio.example.com`
 }
 
-// exported is the destination of an export.
+// exported is an export's destination.
 type exported interface {
 	// resume returns the seq of the last exported event, or 0.
 	resume(ctx context.Context) (cursor int64, err error)

@@ -33,7 +33,7 @@ type firstOwner struct {
 	file  string // the file with the token; empty if the token is printed
 }
 
-// firstRun creates the first person of a new deployment with a single org. With several orgs, `atrium user create`
+// firstRun creates the first person if a new deployment has a single org. With several orgs, `atrium user create`
 // creates the people. The address is only a name and is not verified, so that no issuer's token can join the account.
 //
 // The key and a link that signs in are printed only to a terminal, or with sample data: otherwise they would stay in a
@@ -82,8 +82,7 @@ func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*fir
 	return owner, nil
 }
 
-// writeFirstKey writes a token to a new file that only its owner can read. It replaces the file of an earlier
-// deployment.
+// writeFirstKey writes a token to a new file that only its owner can read. It replaces an earlier deployment's file.
 func writeFirstKey(path string, token account.Token) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/reference"
 )
 
-// printHelp prints the help of a command without those flags of the program that mean nothing to it.
+// printHelp prints a command's help without those flags of the program that mean nothing to it.
 func printHelp(options kong.HelpOptions, parse *kong.Context) error {
 	if command := parse.Selected(); command != nil {
 		for _, f := range parse.Model.Flags {

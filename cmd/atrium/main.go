@@ -171,7 +171,7 @@ type commandLine struct {
 	Version    versionCommand    `cmd:"" group:"program" help:"Print the version, the commit and the Go release."`
 }
 
-// process holds the context, environment, streams and flags of a command.
+// process holds a command's context, environment, streams and flags.
 type process struct {
 	ctx            context.Context
 	environ        []string

@@ -53,7 +53,7 @@ func (p *process) requireData(c configs.Config) error {
 	return refuseSealed(p, c)
 }
 
-// noData returns the error of a command that needs data where there is none. It names the place.
+// noData returns the error for a command that needs data where there is none. It names the place.
 func (p *process) noData(c configs.Config) error {
 	place := "the database of database.url"
 	if file := c.Database.File(); file != "" {

@@ -39,7 +39,7 @@ type locked struct {
 	Digest  string `json:"sha256"` // of the file
 }
 
-// promptFiles are the files of a local folder, and the server's prompts.
+// promptFiles are a local folder's files, and the server's prompts.
 type promptFiles struct {
 	root   *os.Root
 	client *atrium.Client
@@ -153,7 +153,7 @@ func (f *promptFiles) latest(ctx context.Context, t *atrium.PromptTemplate) (ser
 	return served{id: t.ID, version: v.ID, number: v.Number, file: file}, err
 }
 
-// The states of a prompt whose file and version differ.
+// The states for a prompt whose file and version differ.
 const (
 	changedHere   = "changed here"
 	changedThere  = "changed on the server"

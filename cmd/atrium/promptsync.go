@@ -193,7 +193,7 @@ type pushed struct {
 	Activate      bool   `json:"activate,omitempty"`
 }
 
-// send creates a version of a prompt, or the prompt, and enters it in the lock.
+// send creates a prompt version, or the prompt, and enters it in the lock.
 func (c *promptsPushCommand) send(p *process, files *promptFiles, name string, prompt promptfile.Prompt) error {
 	version := pushed{Content: prompt.Content, CommitMessage: c.Message, Activate: c.Activate}
 	fields := map[string]any{"description": prompt.Description, "tags": append([]string{}, prompt.Tags...)}

@@ -93,7 +93,7 @@ func (l *loginCommand) Run(p *process) error {
 		"file": profiles.Path()}, "Logged in to %s as %s. The key is in %s.\n", l.URL, nameOf(me), profiles.Path())
 }
 
-// maxKey is more than an API key or a token of an issuer has.
+// maxKey is more than an API key or an issuer's token has.
 const maxKey = 16 << 10
 
 // key reads the API key from the file or standard input.

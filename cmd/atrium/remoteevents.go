@@ -54,7 +54,7 @@ func orNone(text *string) string {
 	return *text
 }
 
-// follow gives each event of a stream to do, until the program is stopped.
+// follow gives each stream event to do, until the program is stopped.
 func (p *process) follow(client *atrium.Client, from atrium.EventsStreamQuery, handle func(*atrium.Event) error) error {
 	for event, err := range client.Events.Stream(p.ctx, from) {
 		switch {

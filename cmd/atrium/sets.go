@@ -24,8 +24,7 @@ var (
 		mail.New, wire.FieldsOf(new(configs.Config), "Mail"),
 	)
 
-	// usecases is every use case on the stores of the pool, and the function that binds them to the stores of a
-	// transaction.
+	// usecases is every use case on the stores of the pool, and the function that binds them to a transaction's stores.
 	usecases = wire.NewSet(wire.FieldsOf(new(node.External), "External"), application.NewBind, node.NewServices)
 
 	// serving is the HTTP API on a core.

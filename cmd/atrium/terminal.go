@@ -12,14 +12,14 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// terminal is a terminal to which a command writes texts of others: prompts of other members, or errors of a server. A
+// terminal is a terminal to which a command writes texts of others: prompts of other members, or a server's errors. A
 // control character in them would be a command to the terminal, for example to write to the clipboard. The file is not
 // embedded: io.Copy and io.WriteString would use its methods instead of Write.
 type terminal struct {
 	file *os.File
 
 	mu   sync.Mutex
-	rest []byte // the begin of a character, or of the end of a line, that the last Write has cut in two
+	rest []byte // the beginning of a character or line end that the last Write has cut in two
 }
 
 // onTerminal returns w, or a terminal if w is one.
@@ -42,7 +42,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 		if unicode.IsControl(r) && r != '\t' && r != '\n' {
 			return unicode.ReplacementChar
 		}
-		return r // the rune of an invalid byte is also U+FFFD
+		return r // an invalid byte's rune is also U+FFFD
 	}, bytes.ReplaceAll(text[:end], []byte("\r\n"), []byte("\n")))
 	if _, err := t.file.Write(printable); err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// unfinished returns how many bytes at the end of text are only the begin of a character, or of the end of a line.
+// unfinished returns how many bytes at the end of text are only the beginning of a character or line end.
 func unfinished(text []byte) int {
 	if bytes.HasSuffix(text, []byte("\r")) {
 		return 1

@@ -62,8 +62,8 @@ type Grant struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Grants are the grants of an object that were loaded with it: at least the grant of the user it was loaded for. Only
-// the rules of this package read them.
+// Grants are an object's grants that were loaded with it: at least the grant of the user it was loaded for. Only the
+// rules of this package read them.
 type Grants []Grant
 
 // highest returns the grant that gives by the highest role; a grant with the role None if no grant applies.

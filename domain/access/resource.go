@@ -24,7 +24,7 @@ type Resource struct {
 	DeletedAt time.Time // zero: live
 }
 
-// Kind holds the errors and names of a kind of resource.
+// Kind holds the errors and names for a resource kind.
 type Kind struct {
 	Noun      string       // for people: prompt template
 	NotFound  *fault.Error // for those who may not see a resource, too

@@ -28,9 +28,9 @@ type User struct {
 	event.Log
 	ID               identity.UserID
 	Org              identity.OrgID
-	Email            string // as entered; compared by EmailKey; empty for the user of a service key
+	Email            string // as entered; compared by EmailKey; empty for a service key's user
 	EmailVerified    bool   // EmailVerifiedBy vouches for it
-	EmailVerifiedBy  string // the URL of an issuer, or VerifiedByOperator; empty if unknown
+	EmailVerifiedBy  string // an issuer's URL, or VerifiedByOperator; empty if unknown
 	Name             string // up to 120 characters
 	Service          bool   // bears service keys and cannot sign in
 	Operator         bool
@@ -44,12 +44,12 @@ type User struct {
 	UpdatedAt        time.Time
 }
 
-// VerifiedByOperator is the User.EmailVerifiedBy of an account that was created at the command line.
+// VerifiedByOperator is User.EmailVerifiedBy if an account was created at the command line.
 const VerifiedByOperator = "operator"
 
-// VerifiedByInvitation is the User.EmailVerifiedBy of an account that was created by accepting an invitation without
-// an issuer. Only the inviter vouches for the address, who has the link too. So no issuer's token joins the account,
-// and no sign-in link is mailed to it.
+// VerifiedByInvitation is User.EmailVerifiedBy if an account was created by accepting an invitation without an issuer.
+// Only the inviter vouches for the address, who has the link too. So no issuer's token joins the account, and no
+// sign-in link is mailed to it.
 const VerifiedByInvitation = "invitation"
 
 // Membership is a user's role in a workspace.
@@ -61,7 +61,7 @@ type Membership struct {
 	Grouped   bool // whether the user is in a group of Workspace, or has a share of a folder of prompts
 }
 
-// MembershipPage is one page of a user's memberships.
+// MembershipPage is one page with a user's memberships.
 type MembershipPage = page.Of[Membership]
 
 // Principal is the identity behind an API key: a user with a role in the key's workspace. Role is
@@ -113,7 +113,7 @@ func NewUser(by identity.Actor, email, name string, operator bool) (*User, error
 	return u, nil
 }
 
-// UserChanges are new values for some of a user's fields; nil keeps the old one.
+// UserChanges are new values for some user fields; nil keeps the old one.
 type UserChanges struct {
 	Name             *string
 	DefaultWorkspace *identity.WorkspaceID // empty clears it
@@ -178,7 +178,7 @@ func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changes map[
 	u.recordInWorkspaces(by, in, "user.updated", changes)
 }
 
-// maxUserEvents is in how many workspaces of a user a change of the user is written to the trail.
+// maxUserEvents is in how many of a user's workspaces a change is written to the trail.
 const maxUserEvents = 20
 
 // recordInWorkspaces records an event in the trails of the newest workspaces that u is in, at most maxUserEvents, or,

@@ -8,16 +8,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// maxListedGroups is the maximum number of a token's groups that count. Providers list fewer: Entra ID lists 200, Okta
-// 100.
+// maxListedGroups is a token's maximum number of groups that count. Providers list fewer: Entra ID lists 200, Okta 100.
 const maxListedGroups = 1_000
 
-// ClockSkew is the maximum difference between the clocks of a token's issuer and of Atrium.
+// ClockSkew is the maximum difference between the clocks at a token's issuer and at Atrium.
 const ClockSkew = time.Minute
 
-// Claims holds the claims of a verified token of an OpenID provider about its bearer. Issuer and Subject
-// together identify the bearer; a name or an e-mail address does not (OpenID Connect Core, section
-// 5.7).
+// Claims holds the claims of a verified OpenID provider token about its bearer. Issuer and Subject together identify
+// the bearer; a name or an e-mail address does not (OpenID Connect Core, section 5.7).
 type Claims struct {
 	Issuer        string
 	Subject       string    // 1 to 255 bytes without control characters, unique at the issuer

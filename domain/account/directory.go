@@ -167,11 +167,11 @@ func (u *DirectoryUser) Claims(now time.Time) Claims {
 		Name: u.name(), IssuedAt: now, ExpiresAt: now, Raw: map[string]any{"groups": groups}}
 }
 
-// DirectoryGroupID identifies a group of a directory.
+// DirectoryGroupID identifies a directory group.
 type DirectoryGroupID string
 
 // DirectoryGroup is a group of an org's directory (RFC 7643, section 4.2). The claim rules decide what its people get:
-// it is not a group of a workspace.
+// it is not a workspace group.
 type DirectoryGroup struct {
 	ID         DirectoryGroupID
 	Org        identity.OrgID
@@ -207,7 +207,7 @@ func (g *DirectoryGroup) Change(by identity.Actor, name, external string, people
 	return nil
 }
 
-// DirectoryQuery selects users or groups of a directory that equal every field that is set.
+// DirectoryQuery selects users or groups in a directory that equal every field that is set.
 type DirectoryQuery struct {
 	ID, Name, ExternalID string
 	Email                string // of users

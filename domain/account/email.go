@@ -12,7 +12,7 @@ import (
 // without the angle brackets).
 const maxEmail = 254
 
-// EmailKey returns the form in which e-mail addresses are compared: two users of an org never share it. Only A to Z are
+// EmailKey returns the form in which e-mail addresses are compared: two org users never share it. Only A to Z are
 // folded. A local part is case-sensitive (RFC 5321, section 2.4), but people write theirs both ways. Other characters
 // that Unicode folds, such as the Kelvin sign to a k, belong to addresses of other people.
 func EmailKey(email string) string {

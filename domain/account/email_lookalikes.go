@@ -14,7 +14,7 @@ import (
 // domain, or it imitates Latin letters in another script (Unicode Technical Standard 39).
 func deceptive(email string) bool {
 	if !strings.ContainsFunc(email, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return false // ASCII has the letters of one script, and is asked for with each token of an issuer
+		return false // ASCII has the letters of one script, and is asked for with each issuer's token
 	}
 	if !norm.NFKC.IsNormalString(email) || strings.ContainsFunc(email, lookalike) {
 		return true

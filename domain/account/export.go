@@ -2,7 +2,7 @@ package account
 
 import "github.com/atrium-hq/atrium/domain/identity"
 
-// MaxExported is the maximum number of rows in a section of an export.
+// MaxExported is the maximum number of rows in an export section.
 const MaxExported = 10_000
 
 // ExportSection is a part of what Atrium stores about a person.

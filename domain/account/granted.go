@@ -77,7 +77,7 @@ func highestByRules(rules []identity.ClaimRule, issuer, slug string) identity.Ro
 
 // SettleGranted updates a membership to what rules grant to a token of issuer (NoRole for nothing). The role becomes
 // the highest of that, the role granted by hand, and the roles that rules of other issuers gave. rules are the org's.
-// The last owner stays owner. user is a person: the user of a service key cannot sign in.
+// The last owner stays owner. user is a person: a service key's user cannot sign in.
 func (w *Workspace) SettleGranted(
 	by identity.Actor, user identity.UserID, issuer string, tokenRole identity.Role, rules []identity.ClaimRule,
 ) {

@@ -23,7 +23,7 @@ const (
 	MaxGroups = 200
 	// MaxGroupPeople is the maximum number of people in one group.
 	MaxGroupPeople = 500
-	// MaxGroupsOfPerson is the maximum number of groups of a workspace that a person can be in.
+	// MaxGroupsOfPerson is the maximum number of workspace groups that a person can be in.
 	MaxGroupsOfPerson = 50
 )
 
@@ -41,7 +41,7 @@ var (
 		Detail: "This person is already in 50 groups of the workspace."}
 )
 
-// Group is a named set of people of a workspace. Where a user can be given access, a group's id gives it to all of its
+// Group is a named set of workspace members. Where a user can be given access, a group's id gives it to all of its
 // people. What people have by their groups ends when they leave the group or the workspace.
 type Group struct {
 	event.Log
@@ -71,7 +71,7 @@ type GroupDraft struct {
 	External string
 }
 
-// GroupChanges are new values for some of a group's fields; nil keeps the old one.
+// GroupChanges are new values for some group fields; nil keeps the old one.
 type GroupChanges struct {
 	Name     *string
 	Role     *identity.Role // NoRole: the group gives none
@@ -183,7 +183,7 @@ func (w *Workspace) DeleteGroup(by identity.Actor, match revision.Match, g *Grou
 }
 
 // AddToGroup adds a person of w to g. Requires the admin role, and a role at least as high as the group's, or the
-// system. ErrMemberNotFound if the user is not a member, or is the user of a service key. Adding someone again changes
+// system. ErrMemberNotFound if the user is not a member, or is a service key's user. Adding someone again changes
 // nothing.
 func (w *Workspace) AddToGroup(by identity.Actor, g *Group, user identity.UserID) error {
 	highest, err := w.manageGroups(by)

@@ -21,7 +21,7 @@ const (
 	// InvitationLasts is the time within which an invitation can be accepted.
 	InvitationLasts = 7 * 24 * time.Hour
 
-	// MaxInvitations is the maximum number of a workspace's open, unexpired invitations.
+	// MaxInvitations is a workspace's maximum number of open, unexpired invitations.
 	MaxInvitations = 200
 )
 
@@ -45,8 +45,7 @@ var (
 // InvitationID identifies an invitation.
 type InvitationID string
 
-// Invitation asks the owner of an e-mail address to join a workspace. Its token is shown once and works
-// once.
+// Invitation asks an e-mail address's owner to join a workspace. Its token is shown once and works once.
 type Invitation struct {
 	event.Log
 	ID        InvitationID

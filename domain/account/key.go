@@ -21,8 +21,8 @@ var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found
 var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive",
 	Detail: "The API key was revoked or has expired. Create a new one."}
 
-// MaxKeys is the maximum number of live API keys of a person in a workspace, and of service keys that a
-// workspace can have.
+// MaxKeys is the maximum number of a person's live API keys in a workspace, and of service keys that a workspace can
+// have.
 const MaxKeys = 100
 
 // ErrTooManyKeys is returned for a key beyond MaxKeys.
@@ -35,7 +35,7 @@ var ErrPersonalKeysForbidden = &fault.Error{
 	Detail: "This organisation allows no personal API keys. Sign in, or use a service key.",
 }
 
-// LiveKeys counts the API keys of a workspace that work at a moment.
+// LiveKeys counts a workspace's API keys that work at a moment.
 type LiveKeys struct {
 	User     int  // keys of the user who is about to get one
 	Programs int  // service keys
@@ -137,7 +137,7 @@ func (w *Workspace) NewKey(
 	return newKey(by, policy, user, d, d.wrongName()...)
 }
 
-// wrongName returns what is wrong with the name of a new key.
+// wrongName returns what is wrong with a new key's name.
 func (d KeyDraft) wrongName() []fault.Field {
 	switch n := utf8.RuneCountInString(d.Name); {
 	case n == 0:
@@ -258,7 +258,7 @@ func (w *Workspace) RotateKey(
 	if err := match.Check(k.Revision); err != nil {
 		return nil, Token{}, err
 	}
-	if k.ended(by.At) { // another admin can continue with a successor of a suspended key
+	if k.ended(by.At) { // another admin can continue with a suspended key's successor
 		return nil, Token{}, ErrKeyInactive
 	}
 	if err := w.checkCreator(by); err != nil {

@@ -16,7 +16,7 @@ type KeyDay struct {
 	Day int // in UTC: the number of days since 1970-01-01
 }
 
-// DayOf returns the day of a time, as KeyDay has it.
+// DayOf returns a time's day, as KeyDay has it.
 func DayOf(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
 // KeyRequests is the number of requests that were made with keys, by day.

@@ -63,7 +63,7 @@ type Loss struct {
 	Ownerless              []*Endpoint // which an admin must confirm or delete
 }
 
-// OwnerlessIDs returns the ids of those endpoints of a kind that no longer have an owner.
+// OwnerlessIDs returns the ids of a kind's endpoints that no longer have an owner.
 func (l Loss) OwnerlessIDs(kind EndpointKind) []string {
 	ids := []string{}
 	for _, e := range l.Ownerless {
@@ -75,7 +75,7 @@ func (l Loss) OwnerlessIDs(kind EndpointKind) []string {
 }
 
 // loss returns what user, whose role has just become lower, or who can no longer sign in, loses with it. next is the
-// role that is left. Every loss of a role goes through it, and no other code decides this.
+// role that is left. Every role loss goes through it, and no other code decides this.
 func (p Powers) loss(user identity.UserID, next identity.Role, f fate, now time.Time) (l Loss) {
 	works := map[identity.UserID]bool{} // programs
 	for _, k := range p.Keys {

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// MailPause is the minimum time between two mails of a workspace to an invitation's address.
+// MailPause is the minimum time between two mails from a workspace to an invitation's address.
 const MailPause = 10 * time.Minute
 
 // MailLimits bound the mails about invitations. An invitation beyond the limits is still created and
@@ -52,9 +52,9 @@ func sentWithin(times []time.Time, window time.Duration, now time.Time) []time.T
 	return times
 }
 
-// Mailbox returns a form that all spellings of an address of one mailbox share: EmailKey without the
-// part of the local part after a plus, which most servers ignore, and at Gmail without dots. It is only
-// for counting mails. It never identifies a user.
+// Mailbox returns a form that all spellings of one mailbox's address share: EmailKey without the part of the local part
+// after a plus, which most servers ignore, and at Gmail without dots. It is only for counting mails. It never
+// identifies a user.
 func Mailbox(email string) string {
 	key := EmailKey(email)
 	separator := strings.LastIndex(key, "@")

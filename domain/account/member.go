@@ -9,9 +9,9 @@ import (
 // Member is a user's membership in one workspace.
 type Member struct {
 	User      identity.UserID
-	Email     string // empty for the user of a service key
+	Email     string // empty for a service key's user
 	Name      string
-	Service   bool          // the user of a service key
+	Service   bool          // a service key's user
 	Role      identity.Role // NoRole removes the member when it is saved
 	ByHand    identity.Role // the part of Role granted by hand; NoRole: only claim rules keep the membership
 	Granted   Granted

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ErrLastOperator is returned when the only operator of an org disables their own account.
+// ErrLastOperator is returned when an org's only operator disables their own account.
 var ErrLastOperator = &fault.Error{
 	Kind: fault.Conflict, Code: "last_operator", Detail: "You are the only operator of this organisation who is not " +
 		"disabled. Appoint another one first.",
@@ -30,8 +30,8 @@ type Access struct {
 
 // Disable closes the account: none of the person's API keys and sign-ins works until Enable. The service keys that the
 // person created end permanently, unless keep is set. Requires an operator with a credential of the full ceiling and
-// Actor.SteppedUp, or the system. ErrUserNotFound for the user of a service key, and for an erased person. Disabling
-// again changes nothing, except for the keys that Suspend suspended: they end, or work again if keep is set.
+// Actor.SteppedUp, or the system. ErrUserNotFound for a service key's user, and for an erased person. Disabling again
+// changes nothing, except for the keys that Suspend suspended: they end, or work again if keep is set.
 func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
 	return a.disable(by, reason, keep.fate())
 }

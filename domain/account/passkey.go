@@ -17,10 +17,10 @@ import (
 // PasskeyID identifies a passkey.
 type PasskeyID string
 
-// PasskeyPrefix is the prefix of a PasskeyID.
+// PasskeyPrefix is a PasskeyID's prefix.
 const PasskeyPrefix = "psk"
 
-// MaxPasskeys is the maximum number of a person's passkeys.
+// MaxPasskeys is a person's maximum number of passkeys.
 const MaxPasskeys = 20
 
 // Errors about passkeys.
@@ -28,7 +28,7 @@ var (
 	ErrPasskeyNotFound = &fault.Error{
 		Kind: fault.NotFound, Code: "passkey_not_found", Detail: "There is no such passkey.",
 	}
-	// ErrPasskeyInvalid is returned for a response of an authenticator that proves nothing, whatever the reason.
+	// ErrPasskeyInvalid is returned for an authenticator's response that proves nothing, whatever the reason.
 	ErrPasskeyInvalid = &fault.Error{
 		Kind: fault.Unauthenticated, Code: "passkey_invalid",
 		Detail: "The passkey is not valid here, or its challenge was used or is older than 5 minutes. Try again.",

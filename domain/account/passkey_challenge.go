@@ -21,7 +21,7 @@ type RelyingParty struct {
 	Origin string // of the pages: scheme, host and port
 }
 
-// ChallengePurpose is the purpose of a challenge.
+// ChallengePurpose is a challenge's purpose.
 type ChallengePurpose string
 
 // The values of ChallengePurpose.
@@ -31,8 +31,8 @@ const (
 	ToStepUp     ChallengePurpose = "step-up"
 )
 
-// Challenge is for one response of an authenticator. It is sealed into the bytes that the authenticator signs, so that
-// none is stored until it was used.
+// Challenge is for one authenticator response. It is sealed into the bytes that the authenticator signs, so that none
+// is stored until it was used.
 type Challenge struct {
 	Org     identity.OrgID
 	Purpose ChallengePurpose
@@ -48,7 +48,7 @@ func (c Challenge) Binding() []byte {
 		[]string{"passkey", string(c.Org), string(c.Purpose), c.Host, string(c.User), string(c.Session)}, "\n"))
 }
 
-// NewChallenge returns the content of a new challenge: its end, and 16 random bytes (WebAuthn Level 2, section 13.4.3).
+// NewChallenge returns a new challenge's content: its end, and 16 random bytes (WebAuthn Level 2, section 13.4.3).
 func NewChallenge(now time.Time) []byte {
 	content := binary.BigEndian.AppendUint64(nil, uint64(now.Add(ChallengeLife).UnixMicro()))
 	random := make([]byte, 16)
@@ -68,7 +68,7 @@ func ChallengeEnd(content []byte, now time.Time) (time.Time, error) {
 	return end, nil
 }
 
-// AnsweredChallenge returns the challenge in the client data of a response. Returns ErrPasskeyInvalid if it has none.
+// AnsweredChallenge returns the challenge in a response's client data. Returns ErrPasskeyInvalid if it has none.
 func AnsweredChallenge(clientData []byte) ([]byte, error) {
 	var in struct {
 		Challenge string `json:"challenge"`

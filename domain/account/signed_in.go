@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// maxSignInEvents is in how many workspaces of a person a sign-in is written to the trail.
+// maxSignInEvents is in how many of a person's workspaces a sign-in is written to the trail.
 const maxSignInEvents = 20
 
 // SignedIn returns the note of a sign-in of p through an issuer: one for each person, issuer and UTC day, in
@@ -20,7 +20,7 @@ func (p *Person) SignedIn(by identity.Actor, issuer string) event.Note {
 	}
 }
 
-// IsIn reports whether p is a member of a workspace.
+// IsIn reports whether p is a workspace member.
 func (p *Person) IsIn(ws identity.WorkspaceID) bool {
 	return slices.ContainsFunc(p.Memberships, func(m Membership) bool { return m.Workspace.ID == ws })
 }

@@ -295,7 +295,7 @@ func (p *Person) Select(id string, safe bool) (Membership, error) {
 	return Membership{}, identity.ErrWorkspaceRequired
 }
 
-// personalName is the name of a personal workspace whose owner has no name.
+// personalName is a personal workspace's name if its owner has none.
 const personalName = "My workspace"
 
 // newPersonalWorkspace creates a workspace that a new user owns, under a slug that no other workspace has.

@@ -45,7 +45,7 @@ func SlugOf(name string, n int) string {
 	return strings.TrimRight(slug[:min(len(slug), 63-len(suffix))], "-") + suffix
 }
 
-// slugOf makes a slug of a name. Letters of other alphabets become Latin ones, and other characters hyphens.
+// slugOf turns a name into a slug. Letters of other alphabets become Latin ones, and other characters hyphens.
 func slugOf(name string) string {
 	slug := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(unidecode.Unidecode(name)), "-"), "-")
 	slug = strings.Trim(slug[:min(len(slug), 63)], "-")

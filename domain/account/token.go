@@ -8,7 +8,7 @@ const (
 	invitationTokenPrefix = "ati_" // of an invitation
 )
 
-// Hash is the stored form of a token.
+// Hash is a token's stored form.
 type Hash = secret.Hash
 
 // Token is the secret string of an API key or an invitation.

@@ -41,7 +41,7 @@ var (
 		Detail: "A workspace needs at least one person as owner. Make another person an owner first."}
 )
 
-// Workspace holds the members and data of a team in an org.
+// Workspace holds a team's members and data in an org.
 type Workspace struct {
 	event.Log
 	ID        identity.WorkspaceID
@@ -150,7 +150,7 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 	}
 }
 
-// WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
+// WorkspaceChanges are new values for some workspace fields; nil keeps the old one.
 type WorkspaceChanges struct{ Slug, Name *string }
 
 // Change applies changes. Requires the admin role. org is the org of w; nil has no rules (reservedByRules).

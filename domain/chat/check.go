@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// Limits of a template.
+// A template's limits.
 const (
 	maxName         = 120      // characters
 	maxDescription  = 2000     // characters

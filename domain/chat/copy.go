@@ -5,7 +5,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Copying is the caller's request for a copy of a template.
+// Copying is the caller's request for a template copy.
 type Copying struct {
 	Name       string            // empty: the template's name, with " copy"
 	Visibility access.Visibility // empty: private

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// MaxMembers is the maximum number of a template's members in addition to its owner.
+// MaxMembers is a template's maximum number of members in addition to its owner.
 const MaxMembers = 200
 
 // Member is a user's role on one template.
@@ -27,7 +27,7 @@ type Member struct {
 	UpdatedAt time.Time
 }
 
-// Party is a user named by a change of a template, as the store knows them at that moment.
+// Party is a user named by a template change, as the store knows them at that moment.
 type Party struct {
 	User        identity.UserID
 	InWorkspace bool    // a member of the workspace
@@ -113,8 +113,8 @@ func (t *Template) Invite(by identity.Actor, party Party, g Grant) (Member, erro
 	return m, nil
 }
 
-// Accept transfers the membership of an invited member to by, who accepted the invitation and so needs
-// no access yet. caller is what the store knows of by. If by has a role already, the higher one stays.
+// Accept transfers an invited member's membership to by, who accepted the invitation and so needs no access yet. caller
+// is what the store knows of by. If by has a role already, the higher one stays.
 func (t *Template) Accept(by identity.Actor, invitee, caller Party) {
 	if invitee.Member == nil || !invitee.Member.Invited {
 		return

@@ -33,7 +33,7 @@ type Item struct {
 	ConfigSchema json.RawMessage // JSON Schema (draft 2020-12) of Selected.Config, for agents and tools; nil: any value
 	Requires     []string        // ids of other items that must be selected with it
 	Effects      Effects
-	EmbedSafe    bool // visitors of an embedded chat can see and use it
+	EmbedSafe    bool // an embedded chat's visitors can see and use it
 
 	schema *jsonschema.Schema
 }
@@ -62,7 +62,7 @@ const maxItemID = 64 // bytes
 
 var itemID = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*$`)
 
-// ItemError is an error in one key of a registry's item.
+// ItemError is an error in one registry item key.
 type ItemError struct {
 	Key    string // agents[0].config_schema
 	Reason string // without the value
@@ -183,7 +183,7 @@ func (r *Registry) Workflow(id string) (Item, bool) {
 	return Item{}, false
 }
 
-// EmbedSafe returns the usable tools of ids that visitors of an embedded chat may see.
+// EmbedSafe returns the usable tools of ids that an embedded chat's visitors may see.
 func (r *Registry) EmbedSafe(ids []string) []Item {
 	var safe []Item
 	for _, id := range ids {

@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 )
 
-// Summary is what a list shows of a template: everything but what only its editors see, which can be large.
+// Summary is what a list shows about a template: everything but what only its editors see, which can be large.
 type Summary struct {
 	access.Resource
 	ID           ID
@@ -42,7 +42,7 @@ func (t *Template) Summary() Summary {
 	return s
 }
 
-// SelectedIDs returns the ids of the selected items of a list.
+// SelectedIDs returns the ids of a list's selected items.
 func SelectedIDs(list []Selected) []string {
 	out := make([]string, len(list))
 	for i, s := range list {

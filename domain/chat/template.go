@@ -35,8 +35,8 @@ const (
 	StatusDisabled  Status = "disabled"
 )
 
-// Template is the configuration of a kind of chat. Its owner is one field, so that two owners, or none,
-// cannot be expressed.
+// Template is the configuration for one kind of chat. Its owner is one field, so that two owners, or none, cannot be
+// expressed.
 type Template struct {
 	access.Resource
 	ID        ID
@@ -63,7 +63,7 @@ type Template struct {
 	ChangedMembers []Member
 }
 
-// Content is the part of a template that editors may change.
+// Content is the template part that editors may change.
 type Content struct {
 	Name         string // 1 to 120 characters
 	Description  string // up to 2000 characters
@@ -81,7 +81,7 @@ type Content struct {
 	Theme        Theme
 }
 
-// Prompt names a version of a prompt template that holds the instructions. The zero Prompt names none.
+// Prompt names a prompt template version that holds the instructions. The zero Prompt names none.
 type Prompt struct {
 	Template prompt.ID
 	Ref      string // active, latest, v<number>, a label or a version's id
@@ -156,7 +156,7 @@ func newTemplate(by identity.Actor, d Draft, f Facts, original Content) (*Templa
 	return t, nil
 }
 
-// Changes are new values for some of a template's fields; nil keeps the old one.
+// Changes are new values for some template fields; nil keeps the old one.
 type Changes struct {
 	Name         *string
 	Description  *string

@@ -179,7 +179,7 @@ func (t *Template) publishedID() VersionID {
 	return t.Published.ID
 }
 
-// Served returns what embedded chats and runtimes get: the published version, or the draft of a template that has none.
+// Served returns what embedded chats and runtimes get: the published version, or the draft if a template has none.
 func (t *Template) Served() Content {
 	if t.Published == nil {
 		return t.Content

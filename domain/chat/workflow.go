@@ -9,10 +9,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// MaxWorkflows is the maximum number of a template's workflows.
+// MaxWorkflows is a template's maximum number of workflows.
 const MaxWorkflows = 50
 
-// Workflow is a workflow of the registry that chats of a template may start.
+// Workflow is a workflow of the registry that a template's chats may start.
 type Workflow struct {
 	ID         string          `json:"workflow_id"`
 	AttachedBy identity.UserID `json:"attached_by"`

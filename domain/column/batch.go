@@ -18,8 +18,8 @@ type Batch struct {
 	Rows    Rows        // a value for each column that was asked for
 }
 
-// Names returns the names that Examine gives to the columns of a header, whose cells may be longer than MaxCell, in a
-// table of a width.
+// Names returns the names that Examine gives to a header's columns, whose cells may be longer than MaxCell, in a table
+// of a width.
 func Names(header []*string, width int) []string {
 	cells := make([]*string, len(header))
 	for i, c := range header {

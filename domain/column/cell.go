@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cell returns s as a cell of a preview: valid UTF-8 without control characters except line ends and
-// tabs, cut to MaxCell characters; nil if nothing of it is visible.
+// Cell returns s as a preview cell: valid UTF-8 without control characters except line ends and tabs, cut to MaxCell
+// characters; nil if nothing of it is visible.
 func Cell(s string) *string { return CellOf(s, MaxCell) }
 
 // CellOf is Cell with another length, in characters.

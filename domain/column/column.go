@@ -1,11 +1,11 @@
 // Package column examines a table's columns. It finds the header row, infers the type of each column's values, and
-// suggests which field of a schema each column belongs to. Its functions are pure.
+// suggests which schema field each column belongs to. Its functions are pure.
 package column
 
-// Limits of what is examined and shown of a table.
+// Limits of what is examined and shown in a table.
 const (
-	MaxCell      = 256 // characters of a cell; longer ones are cut
-	MaxColumns   = 200 // columns of a table; those further right are omitted
+	MaxCell      = 256 // a cell's characters; longer ones are cut
+	MaxColumns   = 200 // a table's columns; those further right are omitted
 	HeaderWindow = 20  // first rows that are searched for a header
 	SampleWindow = 32  // rows below the header from which types are inferred
 	ShownRows    = 2   // of these, the rows that are shown by default
@@ -17,7 +17,7 @@ const (
 	MaxExtra = 128 << 10
 )
 
-// Type is the type of the values of a column or a field.
+// Type is the type of the values in a column or a field.
 type Type string
 
 // The types. Infer returns all of them except Enum.
@@ -38,7 +38,7 @@ const (
 // Header describes a column.
 type Header struct {
 	Name   string // never empty, unique in its table
-	Column string // spreadsheet letters: A to GR; empty for a column of a warehouse
+	Column string // spreadsheet letters: A to GR; empty for a warehouse column
 	Type   Type   // of the values below
 	Empty  bool   // there are rows below, and none has a value
 
@@ -62,7 +62,7 @@ type Schema struct {
 	Fields []Field
 }
 
-// Field is one field of a schema.
+// Field is one schema field.
 type Field struct {
 	Key      string // lower snake_case, unique in its schema
 	Title    string

@@ -10,8 +10,8 @@ import (
 // NoHeader instead of a header row means that a table has no header. Its columns are named by their letters.
 const NoHeader = -1
 
-// Window returns which rows of a table Examine needs: how many to skip, and how many to read after those. headerRow is
-// the row of the header, from 1, or 0 to search for it, or NoHeader.
+// Window returns which table rows Examine needs: how many to skip, and how many to read after those. headerRow is the
+// row of the header, from 1, or 0 to search for it, or NoHeader.
 func Window(headerRow int) (skip, rows int) {
 	switch headerRow {
 	case 0:
@@ -111,8 +111,8 @@ func fits(row []*string, budget *int) bool {
 	return *budget >= 0
 }
 
-// distinct returns names for width columns from the cells of a header. An empty cell gets the letters
-// of its column, a repeated one gets a number.
+// distinct returns names for width columns from a header's cells. An empty cell gets the letters of its column, a
+// repeated one gets a number.
 func distinct(header []*string, width int) []string {
 	names, uniqueNames := make([]string, width), map[string]bool{}
 	for _, c := range header {
@@ -151,7 +151,7 @@ func columnOf(rows [][]*string, column int) []*string {
 	return cells
 }
 
-// filled counts the cells of a row that are not empty.
+// filled counts a row's cells that are not empty.
 func filled(row []*string) (n int) {
 	for _, c := range row {
 		if c != nil {

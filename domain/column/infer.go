@@ -68,7 +68,7 @@ func isPlaceholder(text string) bool {
 	return len(text) <= longest && placeholders[strings.ToLower(text)]
 }
 
-// NotCalculated stands for the value of a formula that a file has without its result, as programs write it that do not
+// NotCalculated stands for a formula's value that a file has without its result, as programs write it that do not
 // calculate. It is invalid in every field, as a formula's error is.
 const NotCalculated = "#not calculated"
 

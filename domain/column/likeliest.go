@@ -22,12 +22,12 @@ const (
 	perRow         = 0.01 // of two equal rows, the earlier one wins
 )
 
-// The evidence of one cell that its row is the header, as logarithms of odds. Chosen so that the confidence of a wrong
-// row stays below SureHeader in testdata/headers.txt.
+// The evidence of one cell that its row is the header, as logarithms of odds. Chosen so that a wrong row's confidence
+// stays below SureHeader in testdata/headers.txt.
 const (
 	evidencePrior    = -0.6 // tables without a header exist
 	evidenceContrast = 1.5  // a name above numbers, dates or addresses
-	evidenceKnown    = 1.2  // a usual name of a column
+	evidenceKnown    = 1.2  // a usual column name
 	evidenceWord     = 0.1  // another word above words
 	evidenceLong     = -0.5 // a sentence
 	evidenceData     = -1.5 // a value of the same type as those below
@@ -272,7 +272,7 @@ func headerScore(rows [][]*string, header, width int) float64 {
 	return score
 }
 
-// isKnown reports whether most words of a cell are usual in names of columns, and there are few.
+// isKnown reports whether most words in a cell are usual in names of columns, and there are few.
 func isKnown(cell string) bool {
 	all := words(cell)
 	if len(all) == 0 || len(all) > 5 {

@@ -3,7 +3,7 @@ package column
 import "strings"
 
 // isoMoment is moment for strings as databases write them, such as 2026-03-14 10:00:00.5+01: without regular
-// expressions, which would take most of the time of a long stream. ok is false for all other strings, including invalid
+// expressions, which would take most of a long stream's time. ok is false for all other strings, including invalid
 // ones.
 func isoMoment(text string, withTime bool) (out string, ok bool) {
 	if len(text) < len("2026-03-14") || !hasForm(text[:10], "1000-00-00") {

@@ -53,7 +53,7 @@ func split(name string) []string {
 	return all[:min(len(all), maxWords)]
 }
 
-// maxWords is the maximum number of a name's words that are used.
+// maxWords is a name's maximum number of words that are used.
 const maxWords = 12
 
 // compounds are words that people write as one word, as two, or with a hyphen.

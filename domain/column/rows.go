@@ -58,7 +58,7 @@ func (r *Rows) Grow(bytes int) {
 	}
 }
 
-// All returns the rows in their order. The cells of a row are valid until the next one: copy the strings that are kept.
+// All returns the rows in their order. A row's cells are valid until the next one: copy the strings that are kept.
 func (r *Rows) All() iter.Seq[[]*string] {
 	return func(yield func([]*string) bool) {
 		texts, cells := make([]string, r.width), make([]*string, r.width)

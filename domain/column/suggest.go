@@ -16,7 +16,7 @@ type Suggestion struct {
 }
 
 const (
-	// MinScore is the lowest score of a suggestion. Less likely pairs are not suggested.
+	// MinScore is a suggestion's lowest score. Less likely pairs are not suggested.
 	MinScore = 0.5
 	// AutoSelect is the score from which a form may preselect a suggestion.
 	AutoSelect = 0.8
@@ -26,9 +26,8 @@ const (
 // (Normalise). The last choice counts. A nil Memory is empty.
 type Memory map[string]string
 
-// Suggest returns the likeliest column for each field of a schema, in the order of the fields. No column
-// is suggested twice. It maximises the likelihood of all pairs together, which is not the same as
-// choosing the likeliest pairs in turn.
+// Suggest returns the likeliest column for each schema field, in the order of the fields. No column is suggested twice.
+// It maximises the likelihood of all pairs together, which is not the same as choosing the likeliest pairs in turn.
 //
 // It scores a pair by its names: an earlier choice, the field's own name, a synonym, shared words
 // (those that many columns have count less), or a typing error; then by the type of the column's
@@ -293,7 +292,7 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	score := scoreShared * math.Pow(common/total, 1.5) * common / (common + extra)
 	if column.head >= 0 && !slices.Contains(n.ids, column.head) &&
 		!slices.Contains(n.ids, column.ids[len(column.ids)-1]) {
-		score *= 0.6 // another subject, such as the domain of an e-mail address
+		score *= 0.6 // another subject, such as an e-mail address's domain
 	}
 	if slips := misspelt(n, column); slips.score > score {
 		return slips

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a Transform.
+// A Transform's limits.
 const (
 	MaxJoined    = 4   // columns that a Join adds
 	MaxSeparator = 10  // characters
 	MaxReplaced  = 200 // strings that Values names
 )
 
-// Transform changes a column's strings before they become values of a field: first Join, then Split, Trim, Values and
+// Transform changes a column's strings before they become a field's values: first Join, then Split, Trim, Values and
 // Case. Dates and Decimal determine how to read them. The zero value changes nothing.
 type Transform struct {
 	Join    *Join
@@ -41,7 +41,7 @@ type Join struct {
 	Separator string
 }
 
-// Split reads a part of a string. A Separator of spaces, or an empty one, means any white space.
+// Split reads a part of the string. A Separator of spaces, or an empty one, means any white space.
 type Split struct {
 	Separator string
 	Part      Part
@@ -137,7 +137,7 @@ func (j Join) text(first string, others []*string) string {
 	return cut(out.String())
 }
 
-// cut returns at most MaxValue characters of a string, as for values that are read.
+// cut returns at most MaxValue characters from s, as for values that are read.
 func cut(text string) string {
 	if len(text) <= MaxValue || utf8.RuneCountInString(text) <= MaxValue {
 		return text

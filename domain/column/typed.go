@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// ValueKind is the JSON type of a Value.
+// ValueKind is a Value's JSON type.
 type ValueKind uint8
 
 // The kinds.
@@ -17,8 +17,8 @@ const (
 	JSONDocument           // any JSON
 )
 
-// Value is a value of a Field. Two values are equal if they are the same: 1.0 is not 1. The zero value is Null. It is
-// no interface, so that the values of a long stream of rows need no memory of their own.
+// Value is a Field value. Two values are equal if they are the same: 1.0 is not 1. The zero value is Null. It is no
+// interface, so that the values of a long stream of rows need no memory of their own.
 type Value struct {
 	Kind ValueKind
 	Text string // as the kind determines; empty for Null

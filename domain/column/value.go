@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Invalid is the reason why a string is not a value of a field.
+// Invalid is the reason why a string is not a field value.
 type Invalid string
 
 // The reasons.
@@ -20,7 +20,7 @@ const (
 	Duplicate Invalid = "duplicate" // a row before has the value of a field that is unique
 )
 
-// DateOrder is the order in which the parts of a date are written; empty if it is unknown.
+// DateOrder is the order in which a date's parts are written; empty if it is unknown.
 type DateOrder string
 
 // The orders.
@@ -30,11 +30,11 @@ const (
 	MonthFirst DateOrder = "mdy"
 )
 
-// Style is how the dates and numbers of a column are written.
+// Style is how a column's dates and numbers are written.
 type Style struct {
 	Dates    DateOrder
 	Decimal  string // "." or ","; empty if it is unknown
-	Database bool   // whether strings are values of a database, where #REF! is no formula error, and n/a a value
+	Database bool   // whether strings are a database's values, where #REF! is no formula error, and n/a a value
 }
 
 // Warehouse is the style of databases.
@@ -75,7 +75,7 @@ func StyleOf(cells []*string) Style {
 	return s
 }
 
-// decimalOf returns the decimal sign of a number that can only have one; else "".
+// decimalOf returns a number's decimal sign if it can only have one; else "".
 func decimalOf(bare string) string {
 	point, comma := strings.LastIndex(bare, "."), strings.LastIndex(bare, ",")
 	separator := max(point, comma)
@@ -98,9 +98,9 @@ func decimalOf(bare string) string {
 	return ""
 }
 
-// Value returns a string as a value of a field, Null if it is empty or, in a file, a placeholder for no value. The
-// value of an Enum is the field's value that equals the string, whatever its case. A string that is no value has a
-// reason. No other function decides this, and no other string becomes Null without a reason.
+// Value returns a string as a field value, Null if it is empty or, in a file, a placeholder for no value. An Enum's
+// value is the field's value that equals the string, whatever its case. A string that is no value has a reason. No
+// other function decides this, and no other string becomes Null without a reason.
 func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	if cell == nil || *cell == "" {
 		return Value{}, ""

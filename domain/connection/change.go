@@ -48,8 +48,8 @@ func (c *Connection) Confirm(by identity.Actor, match revision.Match) error {
 	return nil
 }
 
-// Erase removes the remaining data of a revoked connection about its server: the host, the database, the user and the
-// name. ErrNotRevoked if c is live. Erasing again changes nothing.
+// Erase removes a revoked connection's remaining data about its server: the host, the database, the user and the name.
+// ErrNotRevoked if c is live. Erasing again changes nothing.
 func (c *Connection) Erase(by identity.Actor) error {
 	if err := c.Allow(by, Manage); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // Prefix begins a connection's identifier.
 const Prefix = "con"
 
-// MaxLive is the maximum number of a workspace's live connections. Revoked connections do not count.
+// MaxLive is a workspace's maximum number of live connections. Revoked connections do not count.
 const MaxLive = 50
 
 // ID identifies a connection. The empty one identifies none.
@@ -121,7 +121,7 @@ type NewCredential struct {
 	Fingerprint string
 }
 
-// Failure returns why a trial of a credential failed; nil if it passed.
+// Failure returns why a credential's trial failed; nil if it passed.
 func (t Trial) Failure(credential Credential) error {
 	code := t.Report.Failure()
 	if code == "" {
@@ -198,8 +198,8 @@ func (c *Connection) Failure() *Failure {
 	return &f
 }
 
-// Seal returns the associated data of a sealed credential, so that the credential opens for nothing
-// else. A credential that is moved to another row, workspace, org or kind is useless there.
+// Seal returns a sealed credential's associated data, so that the credential opens for nothing else. A credential that
+// is moved to another row, workspace, org or kind is useless there.
 func Seal(org identity.OrgID, ws identity.WorkspaceID, c ID, k Kind) []byte {
 	return []byte("connection credential\x00" + string(org) + "\x00" + string(ws) + "\x00" + string(c) +
 		"\x00" + string(k))
@@ -212,8 +212,8 @@ type Stored struct {
 	Bound    bool  // Sealed opens only for this revision; v0.1.0 did not bind revisions
 }
 
-// SealRevision returns the associated data for one revision of a credential: an earlier credential of
-// the same connection that is copied back does not open.
+// SealRevision returns the associated data for one credential revision: an earlier credential of the same connection
+// that is copied back does not open.
 func SealRevision(place []byte, revision int64) []byte {
 	return fmt.Appendf(place[:len(place):len(place)], "\x00%d", revision)
 }

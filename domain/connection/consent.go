@@ -13,13 +13,13 @@ import (
 // ConsentWithin is the maximum time that a person can take to give consent.
 const ConsentWithin = 10 * time.Minute
 
-// MaxConsentCode is the maximum length of an authorization code in bytes (Google's limit is 256).
+// MaxConsentCode is an authorization code's maximum length in bytes (Google's limit is 256).
 const MaxConsentCode = 1024
 
-// ConsentEnded is the code of a consent that the service no longer accepts: the person withdrew it, or it expired.
+// ConsentEnded is the code for a consent that the service no longer accepts: the person withdrew it, or it expired.
 const ConsentEnded Code = "consent_ended"
 
-// The fields of the credential of a consent. No caller can enter them: Atrium gets them from the service.
+// The fields of a consent's credential. No caller can enter them: Atrium gets them from the service.
 const (
 	FieldGoogleAccount = "google_account" // the e-mail address of the person
 	FieldOAuthClient   = "client_id"      // to which the consent was given
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// OAuthClient is the registration of an org's Atrium at a service. The zero OAuthClient is none.
+// OAuthClient is an org's registration at a service. The zero OAuthClient is none.
 type OAuthClient struct {
 	ID          string
 	Secret      secret.String
@@ -96,7 +96,7 @@ func MayConsent(by identity.Actor) error {
 	return nil
 }
 
-// Consented returns the credential of a consent that account gave to client.
+// Consented returns the consent credential that account gave to client.
 func Consented(k Kind, account string, client OAuthClient, refresh secret.String) Credential {
 	return Credential{
 		kind:    k,
@@ -105,7 +105,7 @@ func Consented(k Kind, account string, client OAuthClient, refresh secret.String
 	}
 }
 
-// IsConsent reports whether c is the credential of a consent.
+// IsConsent reports whether c is a consent's credential.
 func (c Credential) IsConsent() bool {
 	return !c.secrets[FieldRefreshToken].IsZero() && isConsent(c.config)
 }
@@ -114,10 +114,10 @@ func (c Credential) IsConsent() bool {
 // Databricks) has no account.
 func isConsent(config map[string]any) bool { return config[FieldGoogleAccount] != nil }
 
-// IsConsent reports whether c has the credential of a consent.
+// IsConsent reports whether c has a consent's credential.
 func (c *Connection) IsConsent() bool { return c.Status != Revoked && isConsent(c.fields()) }
 
-// ParseStored reads what Credential.Reveal returned. Unlike ParseCredential it also reads the credential of a consent.
+// ParseStored reads what Credential.Reveal returned. Unlike ParseCredential it also reads a consent's credential.
 func ParseStored(k Kind, text []byte) (Credential, error) {
 	var key struct {
 		Account string `json:"google_account"`
@@ -136,7 +136,7 @@ func ParseStored(k Kind, text []byte) (Credential, error) {
 	return Consented(k, key.Account, OAuthClient{ID: key.Client}, secret.New(key.Refresh)), nil
 }
 
-// withConsent returns a failure of a connection whose credential is a consent: it has no field that a person could
+// withConsent returns a connection's failure if its credential is a consent: it has no field that a person could
 // correct.
 func (f Failure) withConsent(config map[string]any) Failure {
 	if isConsent(config) {

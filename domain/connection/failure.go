@@ -44,13 +44,12 @@ const (
 )
 
 // CredentialCanWrite warns of a credential that may change data. Atrium only reads.
-const CredentialCanWrite Code = "credential_can_write" //nolint:gosec // the name of a warning
+const CredentialCanWrite Code = "credential_can_write" //nolint:gosec // a warning's name
 
-// TooManyReads is the code of a probe that did not run (ErrTooManyReads). It is not a failure of the
-// connection.
+// TooManyReads is a probe's code if it did not run (ErrTooManyReads). It is not a failure of the connection.
 const TooManyReads Code = "too_many_reads"
 
-// NotRun is the code of a probe that did not run because Atrium's own database was away. It is not a failure of the
+// NotRun is a probe's code if it did not run because Atrium's own database was away. It is not a failure of the
 // connection either.
 const NotRun Code = "not_run"
 
@@ -77,7 +76,7 @@ type Failure struct {
 	At        time.Time
 }
 
-// about names a group of a credential's fields. Each descriptor lists the fields of each group.
+// about names a group among a credential's fields. Each descriptor lists the fields of each group.
 type about string
 
 const (

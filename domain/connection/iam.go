@@ -10,31 +10,31 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// The fields of an AWS key that signs tokens in the place of a password. Every kind has them whose descriptor says
-// "iam". Redshift has them for temporary passwords.
+// The fields for an AWS key, which signs tokens instead of a password. Every kind has them whose descriptor says "iam".
+// Redshift has them for temporary passwords.
 const (
 	FieldAWSAccessKeyID     = "aws_access_key_id"
 	FieldAWSSecretAccessKey = "aws_secret_access_key" //nolint:gosec // a field's name
 	FieldAWSRegion          = "aws_region"
 )
 
-// FieldCloudSQLKey is the key of a Google service account that signs in to Cloud SQL with tokens in the place of a
-// password. The same kinds have it.
+// FieldCloudSQLKey is a Google service account's key, which signs in to Cloud SQL with tokens instead of the password.
+// The same kinds have it.
 const FieldCloudSQLKey = "cloud_sql_service_account_key"
 
 // tokenPort is the port of the servers of Google and Amazon that give tokens or temporary passwords.
 const tokenPort = 443
 
-// TokenUnavailable is the code of a sign-in for which the server of Google or Amazon gave neither a token or password
-// nor a refusal.
-const TokenUnavailable Code = "token_unavailable" //nolint:gosec // the name of a failure
+// TokenUnavailable is a sign-in's code if the server of Google or Amazon gave neither a token or password nor a
+// refusal.
+const TokenUnavailable Code = "token_unavailable" //nolint:gosec // a failure's name
 
 var awsFields = []string{FieldAWSAccessKeyID, FieldAWSSecretAccessKey, FieldAWSRegion}
 
 //go:embed iam.json
 var iamProperties []byte
 
-// awsTokenHint is the hint of a refused sign-in with a token. The server does not say what is wrong with one.
+// awsTokenHint is the hint after a refused sign-in with a token. The server does not say what is wrong with one.
 const awsTokenHint = "The server refuses the token that Atrium signed with the AWS key. Check the key and the " +
 	"region, that the IAM policy allows rds-db:connect for this user, and that the user signs in with tokens (GRANT " +
 	"rds_iam in PostgreSQL, AWSAuthenticationPlugin in MySQL). Host and port must be those of the endpoint. A token " +
@@ -93,8 +93,8 @@ func (c Credential) WithPassword(password secret.String) Credential {
 	return c
 }
 
-// checkTokens finds fields of a key for tokens that are missing, and those that exclude it. A token lets anyone sign in
-// who sees it, so the server must prove who it is before it gets one.
+// checkTokens finds missing fields of a token key, and fields that exclude it. A token lets anyone sign in who sees it,
+// so the server must prove who it is before it gets one.
 func (c Credential) checkTokens() (errs []fault.Field) {
 	isSet := func(field string) bool { return c.Text(field) != "" || !c.secrets[field].IsZero() }
 	note := func(field, code, detail string) {
@@ -123,7 +123,7 @@ func (c Credential) checkTokens() (errs []fault.Field) {
 	return errs
 }
 
-// withTokens returns a failure of a connection that signs in with tokens or temporary passwords. c has only the
+// withTokens returns a connection's failure if it signs in with tokens or temporary passwords. c has only the
 // configuration of the connection, and secrets are the names of its secrets.
 func (f Failure) withTokens(c Credential, secrets []string) Failure {
 	fields, hint := awsFields, awsTokenHint

@@ -47,7 +47,7 @@ func ParseRSAKey(text string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// ServiceAccount is the key of a Google service account.
+// ServiceAccount is a Google service account's key.
 type ServiceAccount struct {
 	Email string
 	KeyID string

@@ -47,7 +47,7 @@ type Descriptor struct {
 	Capabilities []string
 	Grants       string          // the script that gives read access only; values to fill in are in <angle brackets>
 	Schema       json.RawMessage // JSON Schema of the credential; x-secret marks secrets, x-order sorts a form
-	Consent      bool            // whether a person's consent at the service can take the place of a credential
+	Consent      bool            // whether a person's consent at the service can replace a credential
 
 	fields   map[about][]string        // credential fields that a failure can be about
 	schema   func() *jsonschema.Schema // compiled at its first use, because a child process uses only one kind

@@ -22,15 +22,14 @@ type Counts struct {
 // ProbeLimits prevent probes from being used to scan ports or to guess passwords.
 type ProbeLimits struct {
 	WorkspacePerMinute int // from one workspace, to all targets
-	// From one workspace to one target. As many failed sign-ins of an org at a target leave a sixth of it to each
+	// From one workspace to one target. As many failed sign-ins from an org at a target leave a sixth of it to each
 	// workspace that tries a new credential there, twice as many a twelfth, and three times as many a twenty-fourth; at
 	// least one.
 	TargetPerHour int
 }
 
-// PreviewLimits prevent previews, and other reads of a table or a sheet that a caller requests, from
-// overloading hosts. They permit bursts: each number is the largest burst, and the average rate in its
-// time.
+// PreviewLimits prevent previews, and other reads from a table or a sheet that a caller requests, from overloading
+// hosts. They permit bursts: each number is the largest burst, and the average rate in its time.
 type PreviewLimits struct {
 	WorkspacePerMinute int // from one workspace, of all targets
 	TargetPerHour      int // from one workspace, of one target

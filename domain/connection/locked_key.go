@@ -19,16 +19,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// The fields of a key with a passphrase.
+// The fields for a key with a passphrase.
 const (
 	fieldPrivateKey = "private_key"
 	fieldPassphrase = "private_key_passphrase"
 )
 
-// lockedKey is the type of a PEM block of a key with a passphrase (RFC 7468, section 11).
+// lockedKey is the type of PEM block that holds a key with a passphrase (RFC 7468, section 11).
 const lockedKey = "ENCRYPTED PRIVATE KEY"
 
-// maxIterations bounds the work of trying a passphrase: a fifth of a second. OpenSSL makes 2,048 iterations.
+// maxIterations bounds the work of trying a passphrase: 0.2 seconds. OpenSSL makes 2,048 iterations.
 const maxIterations = 1 << 18
 
 var errLocked = errors.New("the passphrase does not open the private key, or its encryption is not supported")
@@ -121,7 +121,7 @@ func decode(der []byte, target any) bool {
 	return err == nil && len(rest) == 0
 }
 
-// parseKeyOrLocked checks the form of a key that may have a passphrase, which is another field.
+// parseKeyOrLocked checks a key's form, which may have a passphrase, which is another field.
 func parseKeyOrLocked(text string) (any, error) {
 	if block, rest := pem.Decode([]byte(text)); block != nil && block.Type == lockedKey &&
 		strings.TrimSpace(string(rest)) == "" {

@@ -2,7 +2,7 @@ package connection
 
 import "time"
 
-// Step is one step of a probe. It runs only if no earlier step failed.
+// Step is one probe step. It runs only if no earlier step failed.
 type Step string
 
 // Check is the result of one step.
@@ -33,7 +33,7 @@ func Steps() []Step {
 	return []Step{Resolve, Policy, Connect, TLS, Authenticate, Database, Read, Privileges}
 }
 
-// Result is the result of a step.
+// Result is a step's result.
 type Result string
 
 // The results.
@@ -52,7 +52,7 @@ type Server struct {
 	CanWrite bool
 }
 
-// Report is the result of a probe: one check for each of Steps, in order.
+// Report is a probe's result: one check for each of Steps, in order.
 type Report struct {
 	Checks []Check
 	Server Server // what the probe found out before it ended
@@ -93,7 +93,7 @@ func FailedAt(step Step, code Code) Report {
 	return r
 }
 
-// SignedIn returns the report of a probe that could only sign in, which took so long.
+// SignedIn returns a probe's report if it could only sign in, which took so long.
 func SignedIn(server Server, took time.Duration) Report {
 	r := Report{Server: server}
 	for _, s := range Steps() {

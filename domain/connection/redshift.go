@@ -20,7 +20,7 @@ const (
 // redshiftFields are the fields that a sign-in with an AWS key depends on, except for the user.
 var redshiftFields = slices.Concat(awsFields, []string{FieldClusterIdentifier, FieldWorkgroupName})
 
-// redshiftHint is the hint of a refused sign-in with a temporary password.
+// redshiftHint is the hint after a refused sign-in with a temporary password.
 const redshiftHint = "Amazon gives no temporary password for the AWS key, or the server refuses it. Check the key, " +
 	"the region and the name of the cluster or workgroup, that the IAM policy allows " +
 	"redshift:GetClusterCredentials for this user and database (redshift-serverless:GetCredentials for a " +

@@ -1,6 +1,6 @@
 package connection
 
-// Codes of reads of rows, which are no failures of a connection.
+// Codes of reads of rows, which are no connection failures.
 const (
 	RowsUnsupported Code = "rows_unsupported" // the kind of connection cannot stream rows yet
 	KeyUnsupported  Code = "key_unsupported"  // the type of RowsQuery.Key has no order, or no exact text

@@ -36,7 +36,7 @@ var services = map[Service]string{
 	ServiceMail:             "A mail or file server",
 }
 
-// spoken lists the services that servers of a kind can be.
+// spoken lists the services that a kind's servers can be.
 var spoken = map[Kind][]Service{
 	ClickHouse: {ServiceHTTP, ServiceTLS},
 	MySQL:      {ServiceMySQL},
@@ -48,7 +48,7 @@ var spoken = map[Kind][]Service{
 // Speaks reports whether a server of kind k can be recognised as s.
 func (k Kind) Speaks(s Service) bool { return slices.Contains(spoken[k], s) }
 
-// ServiceError is the failure of a probe at whose address a service was recognised.
+// ServiceError is a probe's failure if at its address a service was recognised.
 type ServiceError struct {
 	Code    Code
 	Service Service
@@ -59,8 +59,8 @@ func (e *ServiceError) Error() string { return string(e.Code) + ": " + string(e.
 // Unwrap returns the code.
 func (e *ServiceError) Unwrap() error { return e.Code }
 
-// Recognised returns the error of a probe that failed with code at an address where s was recognised. It is
-// NotThisDatabase if s is not a service of kind k.
+// Recognised returns a probe's error if it failed with code at an address where s was recognised. It is NotThisDatabase
+// if s is not a service of kind k.
 func (k Kind) Recognised(code Code, s Service) error {
 	switch {
 	case s == "":

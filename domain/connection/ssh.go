@@ -23,7 +23,7 @@ const (
 	FieldSSHPassword   = "ssh_password"
 )
 
-// The codes of failures of a tunnel. They fail the step Connect.
+// The codes of a tunnel's failures. They fail the step Connect.
 const (
 	SSHHostKeyMismatch   Code = "ssh_host_key_mismatch"
 	SSHUnsupported       Code = "ssh_unsupported" // no SSH server, or it has no algorithm or key that Atrium accepts
@@ -65,8 +65,8 @@ func (c Credential) SSHPort() uint16 {
 	return sshPort
 }
 
-// AllowsPort reports whether Atrium may connect to a port for c: with a tunnel, the port of an SSH server; else a port
-// that servers of c's kind use; and TokenPort.
+// AllowsPort reports whether Atrium may connect to a port for c: with a tunnel, an SSH server's port; else a port that
+// servers of c's kind use; and TokenPort.
 func (c Credential) AllowsPort(port uint16) bool {
 	if port != 0 && port == c.TokenPort() {
 		return true
@@ -78,7 +78,7 @@ func (c Credential) AllowsPort(port uint16) bool {
 	return ok && d.AllowsPort(port)
 }
 
-// checkTunnel finds fields of a tunnel that are missing, or that there is no tunnel for.
+// checkTunnel finds a tunnel's fields that are missing, or that there is no tunnel for.
 func (c Credential) checkTunnel() (errs []fault.Field) {
 	isSet := func(field string) bool { return c.Text(field) != "" || !c.secrets[field].IsZero() }
 	note := func(field, code, detail string) {
@@ -119,7 +119,7 @@ type SSHPublicKey struct {
 	Wire []byte // RFC 4253, section 6.6
 }
 
-// ParseSSHPublicKey reads a line of a .pub file, or of ssh-keyscan, which has the host before the key.
+// ParseSSHPublicKey reads a line from a .pub file, or from ssh-keyscan, which has the host before the key.
 func ParseSSHPublicKey(text string) (SSHPublicKey, error) {
 	fields := strings.Fields(text)
 	for i, name := range fields[:min(len(fields), 2)] {

@@ -7,9 +7,9 @@ import (
 
 // Limits of a preview and of a page of tables.
 const (
-	MaxCell       = 256  // characters of a value; longer ones are cut
+	MaxCell       = 256  // a value's characters; longer ones are cut
 	MaxColumns    = 200  // of a preview; further ones are omitted unless they are named or searched
-	MaxListed     = 5000 // columns of a table; further ones do not exist for Atrium
+	MaxListed     = 5000 // a table's columns; further ones do not exist for Atrium
 	MaxSampleRows = 5
 	MaxTables     = 500 // of one page of tables
 )
@@ -63,14 +63,14 @@ type PreviewQuery struct {
 	Columns  []string // names of columns that the preview must have if the table has them, also beyond MaxColumns
 }
 
-// Chosen has the columns of a table that a preview shows.
+// Chosen has the table columns that a preview shows.
 type Chosen[C any] struct {
 	Columns   []C  // the first MaxColumns that match, then those that must be there
 	Total     int  // columns of the table
 	Truncated bool // there are more that match
 }
 
-// Choose chooses from all columns of a table, whose names name returns.
+// Choose chooses from all table columns, whose names name returns.
 func Choose[C any](q PreviewQuery, all []C, name func(C) string) Chosen[C] {
 	out := Chosen[C]{Total: len(all)}
 	names := map[string]bool{}
@@ -93,7 +93,7 @@ func Choose[C any](q PreviewQuery, all []C, name func(C) string) Chosen[C] {
 	return out
 }
 
-// Type says how values of a column can be used, whatever the database's own type.
+// Type says how a column's values can be used, whatever the database's own type.
 type Type string
 
 // The types. A value of no other type is a Text.
@@ -107,7 +107,7 @@ const (
 	JSON     Type = "json"
 )
 
-// Column is a column of a table.
+// Column is a table column.
 type Column struct {
 	Name         string
 	DatabaseType string // the database's name of the type, such as numeric(10,2)
@@ -127,7 +127,7 @@ type Preview struct {
 	RowEstimate int64 // from the catalogue's statistics; -1 if unknown, or if the query did not ask for it
 }
 
-// Cell returns s as a value of a preview: valid UTF-8, cut to MaxCell characters.
+// Cell returns s as a preview value: valid UTF-8, cut to MaxCell characters.
 func Cell(s string) *string {
 	if len(s) > MaxCell*utf8.UTFMax { // the part examined below
 		s = s[:MaxCell*utf8.UTFMax]

@@ -2,7 +2,7 @@ package connection
 
 import "time"
 
-// Timeouts bound a call to a warehouse: the reading of a preview, a page of tables, a probe or a refresh.
+// Timeouts bound a call to a warehouse: a preview's reading, a page of tables, a probe or a refresh.
 type Timeouts struct {
 	Connect   time.Duration // until the server has accepted the connection and its first bytes have identified it
 	Statement time.Duration // for each statement

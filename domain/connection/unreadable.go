@@ -6,7 +6,7 @@ type UnreadableError struct {
 	State string // five digits and upper-case letters
 }
 
-// Unreadable returns an UnreadableError, or TableUnreadable if state does not have the form of an SQLSTATE.
+// Unreadable returns an UnreadableError, or TableUnreadable if state does not have an SQLSTATE's form.
 func Unreadable(state string) error {
 	if len(state) != 5 {
 		return TableUnreadable

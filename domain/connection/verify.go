@@ -97,9 +97,8 @@ func (c *Connection) replace(by identity.Actor, t Trial, others int) error {
 	return nil
 }
 
-// Check applies the trial of a background check. A failure that a person must fix makes c failing at
-// once, a transient one only when it is the third in a row. It does nothing if the credential has
-// changed.
+// Check applies a background check's trial. A failure that a person must fix makes c failing at once, a transient one
+// only when it is the third in a row. It does nothing if the credential has changed.
 func (c *Connection) Check(by identity.Actor, t Trial) {
 	if c.Status == Revoked || t.Of != c.CredentialRevision {
 		return

@@ -24,9 +24,8 @@ const (
 	ForeignOrigin Origin = "foreign"
 )
 
-// OriginPattern is an entry of a list of admitted origins, in normal form: an Origin;
-// https://*.host[:port] for the hosts exactly one label below host; or http://localhost:* for every
-// port.
+// OriginPattern is an entry in a list of admitted origins, in normal form: an Origin; https://*.host[:port] for the
+// hosts exactly one label below host; or http://localhost:* for every port.
 type OriginPattern string
 
 const (
@@ -52,8 +51,8 @@ var (
 		"Anyone can register a name directly below that host: list your own hosts."}
 )
 
-// ParseOrigin reads an Origin header, or the origin part of a URL. Anything else is ForeignOrigin.
-// Browsers do not send a host that is not ASCII (WHATWG URL, host serializing).
+// ParseOrigin reads an Origin header, or a URL's origin part. Anything else is ForeignOrigin. Browsers do not send a
+// host that is not ASCII (WHATWG URL, host serializing).
 func ParseOrigin(header string) (Origin, bool) {
 	if header == string(NoOrigin) || header == string(OpaqueOrigin) {
 		return Origin(header), true

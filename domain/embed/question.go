@@ -12,7 +12,7 @@ const (
 	MaxQuestion = 4000      // characters of a visitor's message
 	MaxAnswer   = 32 << 10  // characters of an answer in the history
 	MaxTurns    = 20        // of the history
-	MaxReplied  = 128 << 10 // bytes of an answer, and of its reasoning, of which the rest is not sent
+	MaxReplied  = 128 << 10 // an answer's bytes, and of its reasoning, of which the rest is not sent
 )
 
 // Errors for a visitor who sends a message.
@@ -23,7 +23,7 @@ var (
 		Detail: "This chat has answered as many messages today as it may. Try again tomorrow."}
 )
 
-// Turn is a message of a visitor and its answer, as the page remembers them. A page can claim any.
+// Turn is a visitor's message and its answer, as the page remembers them. A page can claim any.
 type Turn struct {
 	Question string
 	Answer   string
@@ -52,17 +52,17 @@ func (q Question) Check() error {
 	return errs.Err()
 }
 
-// Part says what a piece of an answer is. Its values are the names of events.
+// Part says what an answer piece is. Its values are the names of events.
 type Part string
 
-// The parts of an answer.
+// An answer's parts.
 const (
 	PartText      Part = "delta"     // the answer itself
 	PartReasoning Part = "reasoning" // what the model thought before the answer
 	PartRefusal   Part = "refusal"   // why the model does not answer, in its own words
 )
 
-// Piece is a piece of an answer, in UTF-8.
+// Piece is an answer piece, in UTF-8.
 type Piece struct {
 	Part Part
 	Text string
@@ -76,7 +76,7 @@ const (
 	ReplyFailed   ReplyFailure = "reply_failed"    // the endpoint is unreachable, refuses, or its response is invalid
 	ReplyTimeout  ReplyFailure = "reply_timeout"   // it is too slow
 	ReplyTooLarge ReplyFailure = "reply_too_large" // the answer exceeds MaxReplied
-	ReplyEmpty    ReplyFailure = "reply_empty"     // it ended without text, for example with only a call of a tool
+	ReplyEmpty    ReplyFailure = "reply_empty"     // it ended without text, for example with only a tool call
 )
 
 func (f ReplyFailure) Error() string { return string(f) }

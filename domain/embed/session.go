@@ -38,7 +38,7 @@ type Embedding struct {
 	Template Template
 }
 
-// Template is the part of a template that its visitors' pages need.
+// Template is the template part that its visitors' pages need.
 type Template struct {
 	ID        chat.ID
 	Workspace identity.WorkspaceID
@@ -75,7 +75,7 @@ type Pass struct {
 }
 
 // Counted identifies the visitor for a token's limits: a visitor that the site's backend signed, or a session. If both
-// are empty, only the address of a call is known.
+// are empty, only a call's address is known.
 type Counted struct{ Visitor, Session string }
 
 // Counted returns who the calls of p count for.

@@ -79,7 +79,7 @@ type Token struct {
 	Deleted        bool // removed when it is saved
 }
 
-// Settings are the settings of an embed token that managers may change.
+// Settings are an embed token's settings that managers may change.
 type Settings struct {
 	Name    string          // 1 to 80 characters
 	Origins []OriginPattern // 1 to 50, which may embed
@@ -121,8 +121,7 @@ func (t *Token) Status(now time.Time) Status {
 	}
 }
 
-// Changes are values for some settings of an embed token. Nil keeps the old value, or, for a new
-// token, the default.
+// Changes are values for some embed token settings. Nil keeps the old value, or, for a new token, the default.
 type Changes struct {
 	Name          *string
 	Origins       *[]string // as entered
@@ -289,8 +288,8 @@ func (t *Token) set(by identity.Actor, c Changes) (changes map[string]any, err e
 	return changes, nil
 }
 
-// parseOrigins reads the entries of a list. Two entries with the same meaning are an error: a person who
-// writes both expects a difference.
+// parseOrigins reads a list's entries. Two entries with the same meaning are an error: a person who writes both expects
+// a difference.
 func parseOrigins(entries []string, errs *fault.Fields) []OriginPattern {
 	switch n := len(entries); {
 	case n == 0:
@@ -321,7 +320,7 @@ func orNil(t time.Time) any {
 	return t
 }
 
-// perAddress is the ratio of an address's limits to a visitor's: many people can share an address.
+// perAddress is the ratio between an address's limits and a visitor's: many people can share an address.
 const perAddress = 6
 
 // PerAddress returns how many calls of each kind one address may make per minute, for all of its visitors that are not

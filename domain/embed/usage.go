@@ -10,10 +10,10 @@ const (
 	// UsageDays is for how many days the use of embed tokens is counted.
 	UsageDays = 90
 
-	// OtherOrigins represents the origins of a day beyond the first MaxUsageOrigins of a token.
+	// OtherOrigins represents a day's origins beyond a token's first MaxUsageOrigins.
 	OtherOrigins Origin = "other"
 
-	// MaxUsageOrigins is the maximum number of a token's origins that are counted separately each day.
+	// MaxUsageOrigins is a token's maximum number of origins that are counted separately each day.
 	MaxUsageOrigins = 100
 )
 
@@ -24,7 +24,7 @@ var ErrUsageRange = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter
 // Day is a day in UTC: days since 1970.
 type Day int64
 
-// DayOf returns the day of a moment.
+// DayOf returns a moment's day.
 func DayOf(t time.Time) Day { return Day(t.Unix() / (24 * 60 * 60)) }
 
 // Time returns the beginning of d.

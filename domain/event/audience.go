@@ -18,7 +18,7 @@ const (
 	Viewers                  // those who see the template that the event is about
 )
 
-// AudienceOf returns who may read events of a type.
+// AudienceOf returns who may read a type's events.
 func AudienceOf(kind string) Audience {
 	noun, _, _ := strings.Cut(kind, ".")
 	switch noun {
@@ -37,7 +37,7 @@ func AudienceOf(kind string) Audience {
 // reads are the types that record who read a customer's data; they are only for the audit trail.
 var reads = []string{"connection.previewed", "source.previewed", "source.read"}
 
-// MayFollow returns identity.ErrForbidden if by may read no events at all: guests of a workspace have no role in it.
+// MayFollow returns identity.ErrForbidden if by may read no events at all: a workspace's guests have no role in it.
 func MayFollow(by identity.Actor) error {
 	if by.Role < identity.Viewer {
 		return identity.Needs(identity.Viewer)

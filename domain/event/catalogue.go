@@ -155,6 +155,6 @@ var subjects = map[string]string{
 // Types returns all types of events, sorted.
 func Types() []string { return slices.Sorted(maps.Keys(subjects)) }
 
-// SubjectType returns the type of resource that events of a type are about, such as prompt_template. It is empty for
-// a type that does not exist.
+// SubjectType returns the type of resource that a type's events are about, such as prompt_template. It is empty for a
+// type that does not exist.
 func SubjectType(kind string) string { return subjects[kind] }

@@ -12,8 +12,8 @@ import (
 // Digest returns a keyed hash of parts, each with its length, under a key that is derived for purpose.
 type Digest func(purpose string, parts ...[]byte) [32]byte
 
-// Sign returns the signature of an event whose Data is stored as data. It covers all stored fields of
-// the event except Revision, which the release before could not verify.
+// Sign returns an event's signature if its Data is stored as data. It covers all stored fields of the event except
+// Revision, which the release before could not verify.
 func Sign(d Digest, e *Event, data []byte) []byte {
 	parts := [][]byte{
 		[]byte(e.ID), []byte(e.Org), []byte(e.Workspace), []byte(e.Type), []byte(e.Actor), []byte(e.Key),
@@ -138,7 +138,7 @@ func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, start
 	return v
 }
 
-// Part is the result of verifying a part of a chain.
+// Part is the result of verifying part of a chain.
 type Part struct {
 	Report
 	Next int64 // the Seq after which the next part begins; 0: the chain ends with this part
@@ -152,7 +152,7 @@ func (v *Verifier) Resume(seq int64, hash []byte) {
 	v.seq, v.hash, v.gap = seq, hash, len(hash) == 0
 }
 
-// Part returns the result of a part after which others follow.
+// Part returns a part's result if others follow.
 func (v *Verifier) Part() Part { return Part{Report: v.report, Next: v.seq} }
 
 // CheckLink checks the next link, in the order of Seq.

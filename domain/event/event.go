@@ -1,5 +1,5 @@
-// Package event holds events: each change of an aggregate records one, and the store saves it in the
-// transaction of the change. Events are the audit trail.
+// Package event holds events: each aggregate change records one, and the store saves it in the transaction of the
+// change. Events are the audit trail.
 package event
 
 import (

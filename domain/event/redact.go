@@ -109,8 +109,8 @@ func replaceAll(text string, patterns []*regexp.Regexp) string {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// SignRedaction returns the signature of an event that was redacted: e and data are as they are stored now, first is
-// the signature from before, which stays in the chain. So only those who have the key can redact.
+// SignRedaction returns a redacted event's signature: e and data are as they are stored now, first is the signature
+// from before, which stays in the chain. So only those who have the key can redact.
 func SignRedaction(d Digest, e *Event, data, first []byte) []byte {
 	sum := d("event redaction", first, Sign(d, e, data))
 	return sum[:]

@@ -24,8 +24,8 @@ var refusals = map[string]bool{
 	"chat_template_forbidden":   true,
 }
 
-// Refused returns the note of an operation that by asked for in its workspace and that err refused, by its operationId:
-// one for each actor, workspace, code and hour. It is not recordable if err is none of refusals.
+// Refused returns the note about an operation that by asked for in its workspace and that err refused, by its
+// operationId: one for each actor, workspace, code and hour. It is not recordable if err is none of refusals.
 func Refused(by identity.Actor, operation string, deletes bool, err error) Note {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind != fault.Forbidden {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Fields collects what is wrong with the fields of a body, at most maxFields: a response must not grow to
-// many times the size of its request.
+// Fields collects what is wrong with a body's fields, at most maxFields: a response must not grow to many times the
+// size of its request.
 type Fields []Field
 
 const maxFields = 500

@@ -12,13 +12,13 @@ import (
 type (
 	// OrgID identifies an org.
 	OrgID string
-	// UserID identifies a user of an org.
+	// UserID identifies an org user.
 	UserID string
-	// WorkspaceID identifies a workspace of an org.
+	// WorkspaceID identifies an org workspace.
 	WorkspaceID string
 	// KeyID identifies an API key.
 	KeyID string
-	// SessionID identifies a session of a browser.
+	// SessionID identifies a browser session.
 	SessionID string
 )
 
@@ -29,11 +29,11 @@ const (
 	WorkspacePrefix = "wsp"
 	KeyPrefix       = "key"
 	SessionPrefix   = "ses"
-	GroupPrefix     = "grp" // of the UserID of a group
+	GroupPrefix     = "grp" // of a group's UserID
 )
 
 // IsGroup reports whether id belongs to a group of people. It can have shares as a user can, and cannot sign in, own
-// anything or be a member of a workspace.
+// anything or be a workspace member.
 func (id UserID) IsGroup() bool { return strings.HasPrefix(string(id), GroupPrefix+"_") }
 
 // Errors that occur when Atrium determines the caller and the workspace.

@@ -66,10 +66,10 @@ func inDomains(email string, domains []string) bool {
 	}, domain))
 }
 
-// GroupClaim is the claim in which tokens of an issuer list the groups of their bearer. A group of a workspace whose
+// GroupClaim is the claim in which an issuer's tokens list the groups of their bearer. A group of a workspace whose
 // external id is listed has the bearer as one of its people.
 type GroupClaim struct {
-	Issuer string // the URL of an issuer, or SCIMIssuer; empty: groups follow no claim
+	Issuer string // an issuer's URL, or SCIMIssuer; empty: groups follow no claim
 	Claim  string // named as in ClaimRule
 }
 

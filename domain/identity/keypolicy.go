@@ -4,7 +4,7 @@ import "time"
 
 // KeyPolicy is an org's decision about its API keys. The zero policy allows all of them.
 type KeyPolicy struct {
-	// MaxLifetime is the longest lifetime of a new key; 0 sets no limit. Keys that are older than the policy keep their
+	// MaxLifetime is a new key's longest lifetime; 0 sets no limit. Keys that are older than the policy keep their
 	// expiry.
 	MaxLifetime time.Duration
 

@@ -38,7 +38,7 @@ type Capture struct {
 	Role      Role
 }
 
-// CapturesOf returns the captures of the domain of a verified address.
+// CapturesOf returns the captures of a verified address's domain.
 func (o *Org) CapturesOf(email string) (all []Capture) {
 	for _, c := range o.Captures {
 		if inDomains(email, []string{c.Domain}) {

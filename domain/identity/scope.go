@@ -61,7 +61,7 @@ func (s Scope) Includes(need Scope) bool {
 // by spaces. Empty Scopes set no limit.
 type Scopes string
 
-// NewScopes returns the Scopes of some names. ok is false if one of them is not the name of a scope.
+// NewScopes returns the Scopes of some names. ok is false if one of them is not a scope's name.
 func NewScopes(names []string) (_ Scopes, ok bool) {
 	for _, name := range names {
 		if !slices.Contains(allScopes, Scope(name)) {

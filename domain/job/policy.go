@@ -7,8 +7,7 @@ import (
 
 // Policy says how jobs of one kind are tried.
 type Policy struct {
-	// Limit is the longest duration of an attempt: after it, the attempt's context is cancelled and the
-	// attempt has failed.
+	// Limit is an attempt's longest duration: after it, the attempt's context is cancelled and the attempt has failed.
 	Limit time.Duration
 
 	// Attempts is the number of attempts that may fail before the job fails permanently.
@@ -34,11 +33,11 @@ const (
 	Internal = "internal" // any other unexpected error
 )
 
-// Busy is the Failure of a queued job that could not start because its tenant has used up its slots. It
-// does not count as a failed attempt.
+// Busy is a queued job's Failure if it could not start because its tenant has used up its slots. It does not count as a
+// failed attempt.
 const Busy = "busy"
 
-// Outcome is the result of an attempt.
+// Outcome is an attempt's result.
 type Outcome struct {
 	State    State     // Succeeded, Failed, or Queued for another attempt
 	At       time.Time // when the attempt ended
@@ -53,14 +52,14 @@ const (
 	longestWait = time.Hour
 )
 
-// Success returns the outcome of an attempt that succeeded.
+// Success returns the outcome after a success.
 func (j Job) Success(now time.Time) Outcome {
 	return Outcome{State: Succeeded, At: now, Failures: j.Failures}
 }
 
-// Failure returns the outcome of a failed attempt: another attempt after a wait, or Failed after too
-// many failures. chance, from 0 to 1, varies the wait by up to a quarter in both directions, so that
-// jobs that failed together do not retry together.
+// Failure returns a failed attempt's outcome: another attempt after a wait, or Failed after too many failures. chance,
+// from 0 to 1, varies the wait by up to a quarter in both directions, so that jobs that failed together do not retry
+// together.
 func (p Policy) Failure(j Job, code string, now time.Time, chance float64) Outcome {
 	o := Outcome{State: Failed, At: now, Failures: j.Failures + 1, Failure: code}
 	if o.Failures >= p.Attempts {
@@ -84,32 +83,32 @@ func Final(err error) error { return errors.Join(err, errFinal) }
 // IsFinal reports whether err was marked by Final.
 func IsFinal(err error) bool { return errors.Is(err, errFinal) }
 
-// End returns the outcome of an attempt that failed and is not retried.
+// End returns the outcome after a failure that is not retried.
 func (j Job) End(code string, now time.Time) Outcome {
 	return Outcome{State: Failed, At: now, Failures: j.Failures + 1, Failure: code}
 }
 
-// Interruption returns the outcome of an attempt that was interrupted from outside, for example by a
-// shutdown. It does not count, and the next attempt may start at once.
+// Interruption returns the outcome after an interruption from outside, for example by a shutdown. It does not count,
+// and the next attempt may start at once.
 func (j Job) Interruption(now time.Time) Outcome {
 	return Outcome{State: Queued, At: now, Due: now, Failures: j.Failures}
 }
 
-// busyWait is the wait of a postponed job, before jitter adds up to as much again.
+// busyWait is a postponed job's wait, before jitter adds up to as much again.
 const busyWait = 2 * time.Second
 
-// errBusy marks the error of an attempt that could not start.
+// errBusy marks the error if an attempt could not start.
 var errBusy = errors.New("the tenant's share is taken")
 
-// Postponed marks err as the error of an attempt that could not start because its tenant has used up
-// its slots. The worker does not wait, so that its slot is free for other tenants.
+// Postponed marks err as the error if an attempt could not start because its tenant has used up its slots. The worker
+// does not wait, so that its slot is free for other tenants.
 func Postponed(err error) error { return errors.Join(err, errBusy) }
 
 // IsPostponed reports whether err was marked by Postponed.
 func IsPostponed(err error) bool { return errors.Is(err, errBusy) }
 
-// Postponement returns the outcome of an attempt that could not start: another attempt within some
-// seconds. It does not count as a failure. chance, from 0 to 1, spreads the waits.
+// Postponement returns the outcome if an attempt could not start: another attempt within some seconds. It does not
+// count as a failure. chance, from 0 to 1, spreads the waits.
 func (j Job) Postponement(now time.Time, chance float64) Outcome {
 	return Outcome{State: Queued, At: now, Due: now.Add(busyWait + time.Duration(chance*float64(busyWait))),
 		Failures: j.Failures, Failure: Busy}
@@ -119,7 +118,7 @@ func (j Job) Postponement(now time.Time, chance float64) Outcome {
 // worker died during the last attempt.
 func (p Policy) Exhausted(j Job) bool { return j.Failures >= p.Attempts }
 
-// Abandonment returns the outcome of a job that is Exhausted.
+// Abandonment returns an Exhausted job's outcome.
 func (j Job) Abandonment(now time.Time) Outcome {
 	return Outcome{State: Failed, At: now, Failures: j.Failures, Failure: Lost}
 }

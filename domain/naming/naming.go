@@ -8,14 +8,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Refusal is the detail of a field whose name is Deceptive.
+// Refusal is a field's detail if its name is Deceptive.
 const Refusal = "Must not hold control, invisible or direction-changing characters."
 
 // Normal returns s in Unicode's composed form (NFC): names that look the same are the same.
 func Normal(s string) string { return norm.NFC.String(s) }
 
-// Changed returns the composed form of a new name. It returns nil if next is nil, or is old itself: a stored name
-// is not checked again when something else changes.
+// Changed returns a new name's composed form. It returns nil if next is nil, or is old itself: a stored name is not
+// checked again when something else changes.
 func Changed(old string, next *string) *string {
 	if next == nil || *next == old {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// The kinds of jobs. The subject of an EventsJob and an AuditJob is the customer at the gateway, the subject of a
-// ReconcileJob is the workspace, and the subject of a NoticeJob is Notice.Subject.
+// The kinds of jobs. An EventsJob's and an AuditJob's subject is the customer at the gateway, a ReconcileJob's subject
+// is the workspace, and a NoticeJob's subject is Notice.Subject.
 const (
 	EventsJob    job.Kind = "payment.events"    // applies the gateway's events to the mirror
 	ReconcileJob job.Kind = "payment.reconcile" // finds out the outcome of calls that got no response
@@ -135,8 +135,8 @@ func (c *Customer) Made(by identity.Actor, id CustomerID) {
 	c.touch(by)
 }
 
-// Rekey replaces the key of a reservation for which the gateway will always repeat a failure. If was is no longer the
-// key, or the customer exists, nothing changes.
+// Rekey replaces a reservation's key for which the gateway will always repeat a failure. If was is no longer the key,
+// or the customer exists, nothing changes.
 func (c *Customer) Rekey(by identity.Actor, oldKey, key string) {
 	if c.ID == "" && c.Key == oldKey {
 		c.Key = key

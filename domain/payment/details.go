@@ -35,13 +35,13 @@ type Address struct {
 	Country    string `json:"country,omitempty"` // ISO 3166-1 alpha-2, in upper case
 }
 
-// TaxID is a tax number of a company.
+// TaxID is a company's tax number.
 type TaxID struct {
 	Type  string `json:"type"` // as Stripe names it, such as eu_vat
 	Value string `json:"value"`
 }
 
-// MaxTaxIDs is the maximum number of a customer's tax ids.
+// MaxTaxIDs is a customer's maximum number of tax ids.
 const MaxTaxIDs = 5
 
 // Matches reports whether the gateway stores the same for d and o.

@@ -24,7 +24,7 @@ type Difference struct {
 	Discount bool
 }
 
-// ItemChange changes one item of a subscription.
+// ItemChange changes one subscription item.
 type ItemChange struct {
 	ID       ItemID // "" adds an item
 	Ref      string // the price; "" keeps it

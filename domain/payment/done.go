@@ -83,8 +83,8 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 	return true
 }
 
-// Abandon ends the operation of a key that had no effect at the gateway. The subscriptions must be read again: a look
-// during the operation may have seen what was undone.
+// Abandon ends a key's operation that had no effect at the gateway. The subscriptions must be read again: a look during
+// the operation may have seen what was undone.
 func (c *Customer) Abandon(by identity.Actor, key string, reason string) (isAbandoned bool) {
 	if c.Pending == nil || c.Pending.Key != key {
 		return false

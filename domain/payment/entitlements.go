@@ -28,7 +28,7 @@ const (
 	NoLimit    Origin = "none"
 )
 
-// Allowance is a limit of a workspace and its usage.
+// Allowance is a workspace limit and its usage.
 type Allowance struct {
 	Name    string
 	Limit   int64 // meaningless if Origin is NoLimit
@@ -94,7 +94,7 @@ func (c *Customer) LiveSubscription() *Subscription {
 	return c.Subscription
 }
 
-// SoldAs reports whether c has the subscription of an earlier reading, with the same plan.
+// SoldAs reports whether c has an earlier reading's subscription, with the same plan.
 func (c *Customer) SoldAs(previous *Customer) bool {
 	s, p := c.Subscription, previous.Subscription
 	if s == nil || p == nil {

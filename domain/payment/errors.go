@@ -44,8 +44,8 @@ var (
 	ErrSubscriptionNotActive = &fault.Error{Kind: fault.Conflict, Code: "subscription_not_active",
 		Detail: "The subscription has not been paid, so it cannot be changed. You can end it."}
 
-	// ErrRenewalUnpaid is an ErrSubscriptionNotActive. Gateways deduct what is left of the period from the price of a
-	// change, even if the period was not paid, and the subscription is active again when the change is paid.
+	// ErrRenewalUnpaid is an ErrSubscriptionNotActive. Gateways deduct what is left of the period from a change's
+	// price, even if the period was not paid, and the subscription is active again when the change is paid.
 	ErrRenewalUnpaid = ErrSubscriptionNotActive.Because("The renewal has not been paid. Pay its invoice before a " +
 		"change that takes effect at once.")
 

@@ -16,7 +16,7 @@ var ErrPageNotFound = &fault.Error{
 	Kind: fault.NotFound, Code: "page_not_found", Detail: "This page does not exist, or is no longer valid.",
 }
 
-// CheckoutLasts is the lifetime of a checkout page, as at Stripe.
+// CheckoutLasts is a checkout page's lifetime, as at Stripe.
 const CheckoutLasts = 24 * time.Hour
 
 // CheckoutOrder is a request to the gateway for a page where the payer starts a subscription.
@@ -52,7 +52,7 @@ func (p ReturnPolicy) Check(errs *fault.Fields, pointer, address string) {
 	}
 }
 
-// CheckoutAgain is the suffix of the key of a checkout whose first key is used up.
+// CheckoutAgain is a checkout key's suffix after its first key is used up.
 const CheckoutAgain = "_again"
 
 // checkoutCreation is the maximum time that a call may take to create a checkout page. Until then, no other page is
@@ -146,16 +146,16 @@ func (c *Customer) CheckoutsEnded(by identity.Actor, end time.Time) bool {
 	return true
 }
 
-// OnCheckoutTrial reports whether the subscription is on the trial of a checkout page, with a payment method that was
-// not known when the page was created.
+// OnCheckoutTrial reports whether the subscription is on a checkout page's trial, with a payment method that was not
+// known when the page was created.
 func (c *Customer) OnCheckoutTrial() bool {
 	s := c.Subscription
 	return c.CheckoutTrial != "" && s != nil && s.Status == Trialing &&
 		strings.TrimSuffix(s.Key, CheckoutAgain) == c.CheckoutTrial
 }
 
-// LapsedCheckoutTrial reports whether the trial of a checkout page has not begun, and no longer can. now is the time at
-// the gateway. The event about a page that was completed at the last moment has a day to arrive.
+// LapsedCheckoutTrial reports whether a checkout page's trial has not begun, and no longer can. now is the time at the
+// gateway. The event about a page that was completed at the last moment has a day to arrive.
 func (c *Customer) LapsedCheckoutTrial(now time.Time) bool {
 	return c.CheckoutTrial != "" && !c.HadTrial && c.Pending == nil && !c.MayCheckOut(now.Add(-CheckoutLasts))
 }
@@ -175,7 +175,7 @@ func (c *Customer) EndCheckoutTrial(by identity.Actor, key string, isRefused boo
 	c.touch(by)
 }
 
-// SandboxPage is the current state of a page of the sandbox.
+// SandboxPage is a sandbox page's current state.
 type SandboxPage struct {
 	Portal       bool // shows the customer's subscription; otherwise starts one
 	Plan         Plan // of the order, or of the subscription; the zero Plan without both

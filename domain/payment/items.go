@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ItemID identifies an item of a subscription at the gateway.
+// ItemID identifies a subscription item at the gateway.
 type ItemID string
 
 // Rate is a recurring price per unit, as the gateway has it. The zero Rate is an unknown one.
@@ -41,15 +41,15 @@ func (s *Subscription) Paid(p *Plan) *Plan {
 	return &plan
 }
 
-// Item is one item of a subscription at the gateway: a price and how many units of it. A person can add items to those
-// that Atrium sells, and gateways promise no order of them.
+// Item is one subscription item at the gateway: a price and how many units of it. A person can add items to those that
+// Atrium sells, and gateways promise no order of them.
 type Item struct {
-	ID       ItemID // "" in a phase of a schedule
+	ID       ItemID // "" in a schedule phase
 	Rate     Rate
 	Quantity int  // 0 if it is metered
 	Metered  bool // billed by usage
 
-	PeriodStart, PeriodEnd time.Time // zero in a phase of a schedule
+	PeriodStart, PeriodEnd time.Time // zero in a schedule phase
 }
 
 // Schedule is what changes a subscription later, at the gateway.
@@ -142,9 +142,9 @@ func (p Plans) soldAt(ref string, planID PlanID) *Plan {
 	return p.ByPrice(ref)
 }
 
-// planItem returns the item of the plan: the item with the price of a configured plan, else the item whose price was
-// stored last, else the only one that is not metered, if the subscription was sold as a plan. Nil if that is none, or
-// not only one.
+// planItem returns the item of the plan: the item with a configured plan's price, else the item whose price was stored
+// last, else the only one that is not metered, if the subscription was sold as a plan. Nil if that is none, or not only
+// one.
 func (h *GatewaySubscription) planItem(plans Plans, storedRef string) *Item {
 	items := h.licensed(func(i *Item) bool { return plans.ByPrice(i.Rate.Ref) != nil })
 	if len(items) == 1 {

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// MeteredPrice is what a plan costs per unit of a feature's usage, in addition to its price. Usage is billed when the
-// period ends.
+// MeteredPrice is what a plan costs for each unit that a feature is used, in addition to its price. Usage is billed
+// when the period ends.
 type MeteredPrice struct {
 	Feature string `json:"feature"` // as applications report it
 	Amount  int64  `json:"amount"`  // per unit, in the minor unit of the plan's currency
@@ -17,7 +17,7 @@ type MeteredPrice struct {
 	PriceRef string `json:"price_ref,omitempty"`
 }
 
-// InvoiceLine is one line of an invoice.
+// InvoiceLine is one invoice line.
 type InvoiceLine struct {
 	Description string    `json:"description"`
 	Quantity    int64     `json:"quantity"`
@@ -64,7 +64,7 @@ func (c *Customer) LoseUsage(by identity.Actor, e *UsageEvent) {
 	c.Record(by, "usage.not_billed", e.ID, map[string]any{"feature": e.Feature, "quantity": e.Quantity, "at": e.At})
 }
 
-// Metering returns the metered price by which usage of a feature is billed to a subscription; nil if it is not billed.
+// Metering returns the metered price by which a feature's usage is billed to a subscription; nil if it is not billed.
 // Usage during a trial is free.
 func (p Plans) Metering(s *Subscription, feature string) *MeteredPrice {
 	if s == nil || !s.Status.Live() || s.Status == Incomplete || s.Status == Trialing {

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// NoticeKind is the kind of a notice, which is the type of its event, too.
+// NoticeKind is a notice's kind, which is the type of its event, too.
 type NoticeKind string
 
 // The kinds.

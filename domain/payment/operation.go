@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// OperationKind is the kind of a request to the gateway.
+// OperationKind tells requests to the gateway apart.
 type OperationKind string
 
 // The kinds.
@@ -86,8 +86,7 @@ type SubscribeRequest struct {
 	Trials  TrialRules // of the org
 }
 
-// settling is the duration of a ReconcileJob, and the time between two of its attempts, as callers are
-// told.
+// settling is a ReconcileJob's duration, and the time between two of its attempts, as callers are told.
 const settling = 5 * time.Second
 
 // wait returns how long a caller has to wait for the outcome of o: until the job that resolves it has
@@ -198,7 +197,7 @@ type Changes struct {
 
 // ChangeSubscription starts a change under key. A change to a shorter period or a smaller amount takes
 // effect when the period ends, any other at once: the rule of Stripe's customer portal
-// (https://docs.stripe.com/customer-management/configure-portal). What is left of a shorter period that
+// (https://docs.stripe.com/customer-management/configure-portal). What is left from a shorter period that
 // was paid is credited. ErrSubscriptionEnds if the subscription ends when the change would take effect.
 // During a trial every change takes effect at once, because nothing was paid. A plan without a trial ends it, as does
 // Changes.EndTrial: ErrMethodRequired without a payment method that can be charged then. If there is nothing to
@@ -247,7 +246,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revis
 	return false, nil
 }
 
-// planChange returns the operation of a change. It is nil if there is nothing to do.
+// planChange returns a change's operation. It is nil if there is nothing to do.
 func (c *Customer) planChange(
 	by identity.Actor, key string, match revision.Match, ch Changes, plans Plans,
 ) (*Operation, error) {

@@ -5,7 +5,7 @@ import "time"
 // Period is the time from Start until before End.
 type Period struct{ Start, End time.Time }
 
-// PeriodOf returns the period over which the usage of a feature is summed at now, the time at the gateway. c is the
+// PeriodOf returns the period over which a feature's usage is summed at now, the time at the gateway. c is the
 // workspace's customer, nil for none. Usage belongs to the workspace: its periods are months since UsageSince, whatever
 // becomes of its subscriptions. Before the first subscription they are calendar months in UTC. The feature by which the
 // subscription is billed has the periods of the subscription: the gateway bills their sums.
@@ -26,8 +26,8 @@ func (p Plans) PeriodOf(c *Customer, feature string, now time.Time) Period {
 	return month(now)
 }
 
-// billed returns the period of a metered subscription at now. If the mirror has not seen a renewal yet, it is the
-// period that follows.
+// billed returns a metered subscription's period at now. If the mirror has not seen a renewal yet, it is the period
+// that follows.
 func (p *Plan) billed(s *Subscription, now time.Time) Period {
 	current := Period{Start: s.PeriodStart, End: s.PeriodEnd}
 	for !now.Before(current.End) {
@@ -37,7 +37,7 @@ func (p *Plan) billed(s *Subscription, now time.Time) Period {
 	return current
 }
 
-// month returns the calendar month of a time, in UTC.
+// month returns a time's calendar month, in UTC.
 func month(now time.Time) Period {
 	utc := now.UTC()
 	start := time.Date(utc.Year(), utc.Month(), 1, 0, 0, 0, 0, time.UTC)
@@ -57,8 +57,8 @@ func monthSince(start, now time.Time) Period {
 }
 
 // countUsage begins the usage periods of the workspace with its first subscription. Another subscription begins a new
-// one when an invoice above 0 is paid: otherwise the payer could reset the limits of a free plan, a trial or a discount
-// of 100 % by ending the subscription.
+// one when an invoice above 0 is paid: otherwise the payer could reset a free plan's limits, a trial or a discount of
+// 100 % by ending the subscription.
 func (c *Customer) countUsage(invoices []Invoice) {
 	s := c.Subscription
 	switch {

@@ -16,7 +16,7 @@ type Money struct {
 	Currency string // ISO 4217 in lower case
 }
 
-// Interval is the unit of a plan's period.
+// Interval is a plan period's unit.
 type Interval string
 
 // The intervals.
@@ -27,7 +27,7 @@ const (
 	Year  Interval = "year"
 )
 
-// days returns the average length of an interval in days.
+// days returns an interval's average length in days.
 func (i Interval) days() float64 {
 	switch i {
 	case Week:
@@ -40,9 +40,8 @@ func (i Interval) days() float64 {
 	return 1
 }
 
-// Advance returns when n intervals that start at t end. A month ends on the same day of a later month, or
-// on its last day if that month is shorter. anchor is the intended day of the month, so that a
-// subscription of the 31st returns to it.
+// Advance returns when n intervals that start at t end. A month ends on a later month's same day, or on its last day if
+// that month is shorter. anchor is the intended day of the month, so that a subscription of the 31st returns to it.
 func (i Interval) Advance(t time.Time, n, anchor int) time.Time {
 	switch i {
 	case Week:
@@ -78,7 +77,7 @@ type Plan struct {
 	// PriceRef is the gateway's id of the price. The sandbox needs none.
 	PriceRef string
 
-	// Metered is what usage of a feature costs, in addition to Price; nil if the plan has no such price.
+	// Metered is what a feature's usage costs, in addition to Price; nil if the plan has no such price.
 	Metered *MeteredPrice
 
 	// Unavailable says that the gateway does not have the price, or has a different one: the plan

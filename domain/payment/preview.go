@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// previewValid is the lifetime of a preview.
+// previewValid is a preview's lifetime.
 const previewValid = 15 * time.Minute
 
 // Preview is what a change of the subscription costs, as the gateway computes it.
@@ -99,7 +99,7 @@ func (o *Offer) Costs(current *Preview) error {
 	return nil
 }
 
-// state returns what the price of a change depends on.
+// state returns what a change's price depends on.
 func (s *Subscription) state() string {
 	text := fmt.Sprintf("%s %q %q %d %s %d %d", s.ID, s.Plan, s.Item.Rate.Ref, s.Quantity, s.Status,
 		s.PeriodEnd.Unix(), s.EndsAt.Unix())

@@ -44,7 +44,7 @@ const (
 type Discount struct {
 	ID       string           `json:"id,omitempty"` // at the gateway; empty before it is used
 	Name     string           `json:"name,omitempty"`
-	Percent  int64            `json:"percent,omitempty"` // in hundredths of a percent; 0 if Amount counts
+	Percent  int64            `json:"percent,omitempty"` // hundredths of a percent; 0 if Amount counts
 	Amount   Money            `json:"amount,omitzero"`
 	Duration DiscountDuration `json:"duration,omitempty"`
 	Months   int              `json:"months,omitempty"` // of a repeating discount
@@ -52,7 +52,7 @@ type Discount struct {
 	End      time.Time        `json:"end,omitzero"` // zero if it has none
 }
 
-// wholePercent is 100 % in hundredths of a percent.
+// wholePercent is 100 % hundredths of a percent.
 const wholePercent = 100 * 100
 
 // Deduction returns what d deducts from an amount, which is never more than the amount. A percentage is
@@ -176,7 +176,7 @@ func (c *Customer) ChangeUsesCode(ch Changes) (plan PlanID, quantity int, uses b
 	return plan, quantity, !same
 }
 
-// promote sets the promotion of a change to s. It returns ErrPending if the code was not looked up, because another
+// promote sets a change's promotion to s. It returns ErrPending if the code was not looked up, because another
 // operation was in progress then.
 func (o *Operation) promote(s *Subscription, ch Changes) error {
 	if ch.Code != "" && ch.Promotion == nil && (o.Resell || !sameCode(s.Code, ch.Code)) {

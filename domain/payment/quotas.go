@@ -42,8 +42,8 @@ func (p Plans) Entitling(s *Subscription, now time.Time, grace time.Duration) *P
 	return plan
 }
 
-// Limits returns the limits of a workspace that is entitled to plan, nil for none. configured are the
-// limits without a plan.
+// Limits returns the limits for a workspace that is entitled to plan, nil for none. configured are the limits without a
+// plan.
 func (p Plans) Limits(base quota.Amounts, plan *Plan) quota.Limits {
 	out := quota.Limits{Amounts: base}
 	if plan != nil {

@@ -54,7 +54,7 @@ type Subscription struct {
 	PastDueSince time.Time
 }
 
-// SoldItem is the item of a subscription that is the plan's.
+// SoldItem is a subscription's item for the plan.
 type SoldItem struct {
 	ID   ItemID `json:"id"`
 	Rate Rate   `json:"rate"` // that is paid, which may no longer be the plan's
@@ -197,8 +197,8 @@ func (c *Customer) applySubscriptions(
 	c.touch(by)
 }
 
-// precedence sorts the subscriptions of a customer: what entitles counts before what may become paid again, what was
-// given up, and what waits for its first payment; of these, the oldest.
+// precedence sorts a customer's subscriptions: what entitles counts before what may become paid again, what was given
+// up, and what waits for its first payment; of these, the oldest.
 func precedence(a, b GatewaySubscription) int {
 	rank := func(s Status) int {
 		return slices.Index([]Status{PastDue, Unpaid, Paused, Incomplete}, s) // -1 for what entitles

@@ -12,8 +12,7 @@ const (
 	// MaxUsage is the largest quantity of one report.
 	MaxUsage = 1_000_000_000_000
 
-	// MaxUsageSum is the largest sum of a period, 2⁵³−1: JavaScript can represent it. A larger sum stays
-	// at it.
+	// MaxUsageSum is a period's largest sum, 2⁵³−1: JavaScript can represent it. A larger sum stays at it.
 	MaxUsageSum = 1<<53 - 1
 
 	// UsageKeyLasts is the time for which a report's key is remembered.

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// EventState is the processing state of a gateway's event.
+// EventState is a gateway event's processing state.
 type EventState string
 
 // The states.
@@ -27,8 +27,8 @@ const (
 // MaxEventAttempts is the number of attempts that may fail before an event is dead.
 const MaxEventAttempts = 8
 
-// Event is an event of a gateway without its content, which a job reads again from the gateway: the
-// body holds payers' secrets, and may be older than the mirror.
+// Event is a gateway event without its content, which a job reads again from the gateway: the body holds payers'
+// secrets, and may be older than the mirror.
 type Event struct {
 	Account    string // at the gateway; Account and ID identify the event
 	ID         string
@@ -45,11 +45,11 @@ type Event struct {
 	EndedAt    time.Time // zero until it is done, ignored or dead
 }
 
-// Tolerance is the greatest age of a signature. A signature's time can be as far in the future.
+// Tolerance is a signature's greatest age. A signature's time can be as far in the future.
 const Tolerance = 300 * time.Second
 
-// Sign returns the signature header of a body, in the scheme of Stripe: HMAC-SHA256 of the time, a dot
-// and the body (https://docs.stripe.com/webhooks, "Verify manually").
+// Sign returns a body's signature header, in the scheme of Stripe: HMAC-SHA256 of the time, a dot and the body
+// (https://docs.stripe.com/webhooks, "Verify manually").
 func Sign(key secret.String, body []byte, now time.Time) string {
 	t := strconv.FormatInt(now.Unix(), 10)
 	return "t=" + t + ",v1=" + hex.EncodeToString(mac(key, t, body))
@@ -102,12 +102,11 @@ func CheckSignature(keys []secret.String, header string, body []byte, now time.T
 // lastSecond is the last second of the year 9999, after which RFC 3339 has no years.
 const lastSecond = 253402300799
 
-// thinEvent is the object of an event of Stripe's API v2, which names an object without showing it
+// thinEvent is the object in an event from Stripe's API v2, which names an object without showing it
 // (https://docs.stripe.com/event-destinations#thin-events).
 const thinEvent = "v2.core.event"
 
-// ParseEvent reads the envelope of a Stripe-shaped event of any API version, or returns
-// ErrEventMalformed.
+// ParseEvent reads a Stripe-shaped event's envelope in any API version, or returns ErrEventMalformed.
 func ParseEvent(body []byte) (*Event, error) {
 	e, err := parseEnvelope(body)
 	if err != nil {

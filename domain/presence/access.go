@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Access is how much a caller sees of a presence. Each level includes those below it.
+// Access is how much a caller sees in a presence. Each level includes those below it.
 type Access int
 
 // The access levels, lowest first.

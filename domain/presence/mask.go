@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Mask is what others see of a user while the user is invisible: the presence as it was when they became invisible.
-// Nothing that the user does or sets while invisible changes it.
+// Mask is what others see while the user is invisible: the presence as it was when they became invisible. Nothing that
+// the user does or sets while invisible changes it.
 type Mask struct {
 	Text, Emoji      string
 	ActiveAt, SeenAt time.Time

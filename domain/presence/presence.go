@@ -1,5 +1,5 @@
-// Package presence computes whether users are online from their devices' heartbeats and their own
-// claims. Everything is a pure function of a record and a time; nothing here reads a clock.
+// Package presence computes whether users are online from their devices' heartbeats and their own claims. Everything
+// follows from a record and a time alone; nothing here reads a clock.
 package presence
 
 import (
@@ -18,7 +18,7 @@ type ID string
 // Prefix begins an ID.
 const Prefix = "prs"
 
-// The limits of a record.
+// A record's limits.
 const (
 	MaxDevices = 20
 	MinTTL     = 30 * time.Second
@@ -73,7 +73,7 @@ type Temporary struct {
 	Until time.Time
 }
 
-// Kind is the kind of a device.
+// Kind is a device's kind.
 type Kind string
 
 // The kinds of devices.
@@ -120,7 +120,7 @@ type Record struct {
 	Due   time.Time // when that may change without a heartbeat; zero: never
 
 	Seq        int64 // grows with each visible change, over all records of the org
-	Generation int64 // grows when a deleted record is revived: data of an earlier generation no longer counts
+	Generation int64 // grows when a deleted record is revived: an earlier generation's data no longer counts
 	Deleted    bool
 }
 
@@ -143,8 +143,7 @@ type DueEntry struct {
 // Counts holds the number of people with each status.
 type Counts map[Status]int
 
-// New returns the record of a user who has never sent a heartbeat. It is deleted until the first
-// heartbeat.
+// New returns the record for a user who has never sent a heartbeat. It is deleted until the first heartbeat.
 func New(org identity.OrgID, user identity.UserID, id ID) *Record {
 	return &Record{ID: id, Org: org, User: user, Shown: Offline, Deleted: true}
 }

@@ -71,7 +71,7 @@ func (t *Template) allow(by identity.Actor, need access.Role, match revision.Mat
 // SeesDrafts reports whether by may see versions that were never activated or labelled.
 func (t *Template) SeesDrafts(by identity.Actor) bool { return t.CanEdit(by) }
 
-// Reading is the part of a template that readers of its versions see, and that decides who they are.
+// Reading is the template part that readers of its versions see, and that decides who they are.
 type Reading struct {
 	access.Subject
 	ID            ID

@@ -19,7 +19,7 @@ const (
 	MaxChecks         = 50 // of a version
 )
 
-// Conclusion is the result of a check.
+// Conclusion is a check's result.
 type Conclusion string
 
 // The conclusions. As at GitHub, a neutral or skipped check does not block.
@@ -33,7 +33,7 @@ const (
 	ActionDue Conclusion = "action_required"
 )
 
-// Check is what a system outside of Atrium concluded about one content of a version.
+// Check is what a system outside of Atrium concluded about one version's content.
 type Check struct {
 	Version     VersionID
 	Name        string

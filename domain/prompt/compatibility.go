@@ -55,8 +55,8 @@ func shortened(name string) string {
 }
 
 // Breaks returns what an application that was written for from could fail at with to, at most 100 breaks: a value that
-// it does not send or that is refused, a tool or a member of an answer that it does not know. Names within a section
-// are not compared, because they depend on the values.
+// it does not send or that is refused, a tool or an answer member that it does not know. Names within a section are not
+// compared, because they depend on the values.
 func Breaks(from, to Content) []fault.Break {
 	var found breaks
 	found.variables(from.variables(), to.variables())
@@ -133,8 +133,8 @@ func (b *breaks) responses(from, to json.RawMessage) {
 	}
 }
 
-// responseOf returns the type of a response format as OpenAI writes it, and its schema, if any. An object without such
-// a type is a schema.
+// responseOf returns a response format's type as OpenAI writes it, and its schema, if any. An object without such a
+// type is a schema.
 func responseOf(raw json.RawMessage) (kind string, schema any) {
 	value, _ := decodeJSON(raw)
 	format, ok := value.(map[string]any)

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// Limits of a version, in bytes.
+// A version's limits, in bytes.
 const (
 	MaxTextBytes      = 256 << 10 // of the text, or of all messages together
 	MaxJSONBytes      = 256 << 10 // of the tools, and of the response format
@@ -50,7 +50,7 @@ type Content struct {
 	ResponseFormat json.RawMessage // a JSON object, or nil
 }
 
-// Message is one message of a chat, or a placeholder where the caller inserts messages.
+// Message is one chat message, or a placeholder where the caller inserts messages.
 type Message struct {
 	Role        string `json:"role,omitempty"` // system, developer, user, assistant or tool
 	Content     string `json:"content,omitempty"`
@@ -83,7 +83,7 @@ type ModelConfig struct {
 
 const maxVariableName = 64 // bytes
 
-// anyType is the type of a variable whose values may be of every type, null included.
+// anyType is the type for a variable whose values may be of every type, null included.
 const anyType = "any"
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
@@ -96,11 +96,10 @@ var (
 	variableTypes = []string{anyType, "string", "number", "boolean", "array", "object"}
 )
 
-// checked returns c as it is stored in a version of a template with type of. The default format is
-// mustache; variables that are not declared are inferred from the text. fault.ErrInvalid names all
-// fields that break a rule, ErrUnsupportedSyntax the texts that are not valid in their format, and
-// ErrUndeclaredVariable those that use an undeclared variable. If several occur together,
-// fault.ErrInvalid names all of them.
+// checked returns c as it is stored in a template version with type of. The default format is mustache; variables that
+// are not declared are inferred from the text. fault.ErrInvalid names all fields that break a rule,
+// ErrUnsupportedSyntax the texts that are not valid in their format, and ErrUndeclaredVariable those that use an
+// undeclared variable. If several occur together, fault.ErrInvalid names all of them.
 func (c Content) checked(kind Type, isDeclared bool) (Content, error) {
 	if c.Format == "" {
 		c.Format = Mustache
@@ -228,7 +227,7 @@ func (m Message) check(pointer string, errs *fault.Fields) {
 	}
 }
 
-// checkWords adds the errors in the role and content of a message.
+// checkWords adds the errors in a message's role and content.
 func (m Message) checkWords(pointer string, errs *fault.Fields) {
 	if m.Role == "" {
 		errs.Add(pointer+"/role", "required", "Must be given with content.")

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Copying is the caller's request for a copy of a template.
+// Copying is the caller's request for a template copy.
 type Copying struct {
 	Name       string               // empty: the template's name, with " copy" in the same workspace
 	Workspace  identity.WorkspaceID // empty: the template's workspace

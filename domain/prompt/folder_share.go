@@ -16,11 +16,11 @@ import (
 // FolderSharePrefix begins the ids of shares of folders.
 const FolderSharePrefix = "pfsh"
 
-// MaxFolderShares is the maximum number of a workspace's folder shares. Each read of a template examines all that the
+// MaxFolderShares is a workspace's maximum number of folder shares. Each read of a template examines all that the
 // reader has.
 const MaxFolderShares = 500
 
-// FolderShareID identifies a share of a folder.
+// FolderShareID identifies a folder share.
 type FolderShareID string
 
 // FolderShare is the role of one user or group on every template in a folder and its subfolders, now and later. It

@@ -30,7 +30,7 @@ type ImportResult struct {
 	Outcome Outcome
 }
 
-// checkedContent is what AddVersion finds out about the content of a draft.
+// checkedContent is what AddVersion finds out about a draft's content.
 type checkedContent struct {
 	kind    Type // of the template
 	content Content
@@ -46,7 +46,7 @@ func (d *VersionDraft) Check(t Type) {
 	d.checked = c
 }
 
-// content returns the content that a version of a template of type t has, and its hash.
+// content returns the content that a template version of type t has, and its hash.
 func (d VersionDraft) content(t Type) (Content, string, error) {
 	if d.checked != nil && d.checked.kind == t {
 		return d.checked.content, d.checked.hash, d.checked.err
@@ -58,7 +58,7 @@ func (d VersionDraft) content(t Type) (Content, string, error) {
 	return c, c.Hash(), nil
 }
 
-// Hash returns the content hash that a version of a template of type t would have.
+// Hash returns the content hash that a template version of type t would have.
 func (d VersionDraft) Hash(t Type) (string, error) {
 	_, hash, err := d.content(t)
 	return hash, err

@@ -93,15 +93,15 @@ type Expansion struct {
 	Depth    int        // levels of includes
 }
 
-// Source is what takes the place of an include.
+// Source is what replaces an include.
 type Source struct {
 	Included
 	Text Expansion
 }
 
-// Expand replaces the includes of c, a content of the template of. It returns ErrIncludeCycle if of is in the text of
-// an include, ErrIncludeTooDeep beyond MaxIncludeDepth, and ErrIncludeTooLarge if the texts or the variables together
-// exceed a version's limits. A tag without a source is ErrIncludeNotFound.
+// Expand replaces the includes of c, a content of the template of. It returns ErrIncludeCycle if of is in an include's
+// text, ErrIncludeTooDeep beyond MaxIncludeDepth, and ErrIncludeTooLarge if the texts or the variables together exceed
+// a version's limits. A tag without a source is ErrIncludeNotFound.
 func (c Content) Expand(template ID, sources []Source) (Expansion, error) {
 	e := Expansion{Content: c, Closure: []ID{template}}
 	parts, err := c.parse()
@@ -226,7 +226,7 @@ func parseInclude(body string) Include {
 	return Include{Name: name, Ref: ref}
 }
 
-// checkInclude returns what is wrong with what follows the > of a tag.
+// checkInclude returns what is wrong with what follows the > in a tag.
 func checkInclude(body string) string {
 	i := parseInclude(body)
 	if i.Name == "" || !validName(i.Name) || utf8.RuneCountInString(i.Name) > 255 ||

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
-// inference is what can be inferred about one variable from the texts of a content.
+// inference is what can be inferred about one variable from a content's texts.
 type inference struct {
 	name     string
 	inverted bool // {{^x}}
@@ -15,7 +15,7 @@ type inference struct {
 	guarded  bool // {{x}} or {{x.y}} inside of them
 }
 
-// variable returns the declaration of the variable. The type of a value cannot be inferred, so it is any.
+// variable returns the declaration of the variable. A value's type cannot be inferred, so it is any.
 //
 // It is required unless the text handles its absence: with {{^x}}, or by naming it only where it is
 // certain to exist, as in {{#x}}Note: {{x}}{{/x}}.

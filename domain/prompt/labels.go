@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Labels maps each label of a template to the version that has it.
+// Labels maps each template label to the version that has it.
 type Labels map[string]Labelled
 
 // Labelled is the version that has a label.

@@ -8,10 +8,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// maxLabels is the maximum number of a version's labels.
+// maxLabels is a version's maximum number of labels.
 const maxLabels = 10
 
-// checkReason returns the error in the reason of an activation.
+// checkReason returns the error in an activation's reason.
 func (d VersionDraft) checkReason() error {
 	if d.Reason != "" && !d.Activate {
 		return fault.InField("/reason", "not_allowed_value", "Is the reason of an activation: set activate too.")
@@ -19,7 +19,7 @@ func (d VersionDraft) checkReason() error {
 	return checkReason(d.Reason)
 }
 
-// checkReason returns the error in the reason of an activation.
+// checkReason returns the error in an activation's reason.
 func checkReason(reason string) error {
 	if utf8.RuneCountInString(reason) > 500 {
 		return fault.InField("/reason", "too_long", "Must have at most 500 characters.")

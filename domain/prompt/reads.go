@@ -11,7 +11,7 @@ const ReadsListed = 30
 // Day is a day in UTC: the number of days since 1970-01-01. The zero Day means none.
 type Day int
 
-// DayOf returns the day of a time.
+// DayOf returns a time's day.
 func DayOf(t time.Time) Day { return Day(t.Unix() / (24 * 60 * 60)) }
 
 // ParseDay reads a day as String writes it. It returns the zero Day for anything else.

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Reference is how a chat template, or a prompt whose includes float, names a version of a prompt. What it stands for
-// is decided by the rights of the holder's owner: while they may read the version that Ref names, it is that one;
+// Reference is how a chat template, or a prompt whose includes float, names a prompt version. What it stands for is
+// decided by the rights of the holder's owner: while they may read the version that Ref names, it is that one;
 // otherwise the last one that Ref named until then.
 type Reference struct {
 	Holder   string // the id of a chat template or of a prompt template

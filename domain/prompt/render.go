@@ -18,7 +18,7 @@ const (
 	Partial Mode = "partial" // the tags of that variable are kept as written
 )
 
-// MaxRenderedBytes is the largest size of a rendered prompt.
+// MaxRenderedBytes is a rendered prompt's largest size.
 const MaxRenderedBytes = mustache.MaxBytes
 
 // errTooMuchWork is ErrRenderTooLarge for a render that was stopped before it wrote too much.

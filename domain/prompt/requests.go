@@ -32,7 +32,7 @@ const (
 // RequestID identifies an activation request.
 type RequestID string
 
-// RequestState is the state of an activation request. Only one that waits can change.
+// RequestState is an activation request's state. Only one that waits can change.
 type RequestState string
 
 // The states.

@@ -72,7 +72,7 @@ func (r *Rollout) Weights() []Weight {
 	return out
 }
 
-// Weight is the share of a label's readers that a version gets.
+// Weight is the share among a label's readers that a version gets.
 type Weight struct {
 	Version VersionID `json:"version_id"`
 	Number  int       `json:"number"`

@@ -59,7 +59,7 @@ func (b *breaks) members(member, path string, previous, next map[string]any) {
 	}
 }
 
-// join returns the path of a part of a schema. It is as short as a name, because schemas can be deep.
+// join returns a schema part's path. It is as short as a name, because schemas can be deep.
 func join(path, name string) string {
 	if path == "" {
 		return shortened(name)
@@ -84,7 +84,7 @@ func valuesOf(schema map[string]any) map[string]bool {
 	return forms(schema["enum"])
 }
 
-// forms returns the items of a list, or the only value, in their canonical form, or nothing.
+// forms returns a list's items, or the only value, in their canonical form, or nothing.
 func forms(value any) map[string]bool {
 	list, ok := value.([]any)
 	if !ok && value != nil {

@@ -2,7 +2,7 @@ package prompt
 
 import "strings"
 
-// maxSearched is the number of bytes of a version's text that a search finds.
+// maxSearched is the number of bytes in a version's text that a search finds.
 const maxSearched = 16 << 10
 
 // Searched returns the text of c that a search finds, as NameKey writes it: the first 16 KiB of the text or of the
@@ -19,7 +19,7 @@ func (c Content) Searched() string {
 	return cut(NameKey(all.String()))
 }
 
-// cut returns at most maxSearched bytes of s, without a part of a character at the end.
+// cut returns at most maxSearched bytes of s, without a partial character at the end.
 func cut(s string) string {
 	if len(s) <= maxSearched {
 		return s

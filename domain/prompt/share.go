@@ -27,7 +27,7 @@ type Share struct {
 	UpdatedAt time.Time
 }
 
-// Recipient is a user named by a change of a template, as the store knows them at that moment.
+// Recipient is a user named by a template change, as the store knows them at that moment.
 type Recipient struct {
 	User        identity.UserID
 	Name, Email string // as in Share

@@ -42,7 +42,7 @@ func sizeOf(v any) int {
 	return len(text)
 }
 
-// quotedSize returns how many bytes encode makes of a text, without encoding it.
+// quotedSize returns how many bytes encode makes from a text, without encoding it.
 func quotedSize(s string) int {
 	size := len(s) + len(`""`) + 3*(strings.Count(s, "\u2028")+strings.Count(s, "\u2029"))
 	for i := range len(s) {

@@ -132,11 +132,11 @@ func numbersAfter(text, prefix string) map[int]bool {
 	}
 }
 
-// maxDigits is how many digits are read of a number: no text has room for all numbers of so many digits.
+// maxDigits is how many digits are read from a number: no text has room for all numbers of so many digits.
 const maxDigits = 9
 
-// inline returns a text that means the same in the middle of a line. If a tag is alone on its first or last line, no
-// tag of the result is alone on its line, and none has the blanks around it that would leave no trace.
+// inline returns a text that means the same within a line. If a tag is alone on its first or last line, no tag of the
+// result is alone on its line, and none has the blanks around it that would leave no trace.
 func inline(body string) string {
 	tags, _ := mustache.Tags(body)
 	if len(tags) == 0 {
@@ -159,7 +159,7 @@ func inline(body string) string {
 	return out.String()
 }
 
-// opensLine reports whether the first line of a text could change the meaning of what is before it on the line.
+// opensLine reports whether a text's first line could change the meaning of what is before it on the line.
 func opensLine(body string, d delims) bool {
 	line, _, _ := strings.Cut(body, "\n")
 	line = strings.TrimSpace(line)

@@ -47,7 +47,7 @@ type Template struct {
 	Tags           []string
 	Metadata       json.RawMessage // a JSON object
 	Protected      bool            // activation and labels require the manager role
-	Approvals      int             // with which an editor can activate a version of a protected template; 0: never
+	Approvals      int             // with which an editor can activate a protected template version; 0: never
 	RequiredChecks []string        // names of the checks that a version must pass before it is activated
 	Compatibility  Compatibility
 	IncludeMode    IncludeMode
@@ -163,7 +163,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 	return t, nil
 }
 
-// Changes are new values for some of a template's fields; nil keeps the old one.
+// Changes are new values for some template fields; nil keeps the old one.
 type Changes struct {
 	Name        *string
 	Description *string
@@ -295,7 +295,7 @@ func (t *Template) check(isRenamed bool) error {
 	return errs.Err()
 }
 
-// validName reports whether every part of a name, between slashes, can be shown as a folder.
+// validName reports whether every name part, between slashes, can be shown as a folder.
 func validName(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part != strings.TrimSpace(part) || naming.Deceptive(part) {
@@ -305,7 +305,7 @@ func validName(name string) bool {
 	return true
 }
 
-// NameKey is what makes names the same: two live templates of a workspace never share it.
+// NameKey is what makes names the same: two live templates in a workspace never share it.
 func NameKey(name string) string { return strings.ToLower(naming.Normal(name)) }
 
 // Filter narrows a list of templates. Empty fields match every template.

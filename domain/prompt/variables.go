@@ -47,7 +47,7 @@ func (v Variable) check(pointer string, errs *fault.Fields) {
 	}
 }
 
-// checkPlaceholder adds the errors in the declaration of a placeholder's variable.
+// checkPlaceholder adds the errors in a placeholder variable's declaration.
 func (v Variable) checkPlaceholder(pointer string, errs *fault.Fields) {
 	if v.Type != "array" {
 		errs.Add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
@@ -113,7 +113,7 @@ func withArticle(variableType string) string {
 	return "a " + variableType
 }
 
-// part is one text of a content, parsed.
+// part is one content text, parsed.
 type part struct {
 	pointer string
 	body    mustache.Text

@@ -17,8 +17,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Version is one state of a template's content. It starts as a draft that can be edited. The first
-// activation or label freezes it permanently.
+// Version is one content state. It starts as a draft that can be edited. The first activation or label freezes it
+// permanently.
 type Version struct {
 	VersionInfo
 	Content Content
@@ -37,7 +37,7 @@ type VersionInfo struct {
 	Template         ID
 	Number           int // from 1, never reused
 	ContentHash      string
-	Labels           []string // sorted; each belongs to at most one version of a template
+	Labels           []string // sorted; each belongs to at most one template version
 	CommitMessage    string   // up to 500 characters
 	Frozen           bool
 	FirstActivatedAt time.Time // zero: not yet
@@ -64,8 +64,8 @@ func (v *Version) info() *VersionInfo {
 	return &v.VersionInfo
 }
 
-// VersionSummary is what a list shows of a version: its content without the text, messages, tools and response format,
-// which can be megabytes.
+// VersionSummary is what a list shows about a version: its content without the text, messages, tools and response
+// format, which can be megabytes.
 type VersionSummary struct {
 	VersionInfo
 	Format    Format
@@ -83,8 +83,7 @@ func (v *Version) Summary() VersionSummary {
 // VersionPage is one page of versions.
 type VersionPage = page.Of[VersionSummary]
 
-// Ref names a version of a template: by id, number or label, or as active, previous or latest. The zero Ref names
-// none.
+// Ref names a template version: by id, number or label, or as active, previous or latest. The zero Ref names none.
 type Ref struct {
 	ID       VersionID
 	Number   int
@@ -186,7 +185,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, labels Labels) 
 	return v, nil
 }
 
-// VersionChanges are new values for some of a version's fields; nil keeps the old one.
+// VersionChanges are new values for some version fields; nil keeps the old one.
 type VersionChanges struct {
 	Content func(Content) Content // nil: the content stays
 

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Prompt is what a file holds of a prompt template and its version. Its JSON is the API's.
+// Prompt is what a file holds about a prompt template and its version. Its JSON is the API's.
 type Prompt struct {
 	Name        string // empty if it follows from the path of the file
 	Type        string
@@ -37,7 +37,7 @@ type Content struct {
 	ResponseFormat json.RawMessage `json:"response_format,omitempty"`
 }
 
-// Message is a message of a chat prompt, or a placeholder.
+// Message is a chat prompt message, or a placeholder.
 type Message struct {
 	Role        string  `json:"role,omitempty"`
 	Content     *string `json:"content,omitempty"`
@@ -47,12 +47,12 @@ type Message struct {
 
 const fence = "---\n"
 
-// section is the first line of a message, and each line that would be one but for a backslash before it.
+// section is a message's first line, and each line that would be one but for a backslash before it.
 var section = regexp.MustCompile(
 	`^\\*# (system|developer|user|assistant|tool|placeholder [A-Za-z_][A-Za-z0-9_.-]*( required)?)$`)
 
 // Encode writes a prompt: its settings as YAML between two lines of three hyphens, and its text. A chat prompt has a
-// section for each message, which begins with a line such as "# user" or "# placeholder history required". Lines of a
+// section for each message, which begins with a line such as "# user" or "# placeholder history required". Lines in a
 // message that look like it have a backslash before them. Equal prompts give equal files.
 func Encode(p Prompt) ([]byte, error) {
 	var out bytes.Buffer
@@ -257,7 +257,7 @@ func readMessages(body string) (messages []Message, err error) {
 
 func isSection(line string) bool { return section.MatchString(line) && !strings.HasPrefix(line, `\`) }
 
-// Place returns the path of a template's file in an archive, with slashes. A name that cannot be a path everywhere is
+// Place returns a template file's path in an archive, with slashes. A name that cannot be a path everywhere is
 // replaced, and hasName is true: then the file contains the name.
 func Place(name string) (path string, hasName bool) {
 	if path, err := Path(name); err == nil {
@@ -289,7 +289,7 @@ func Named(path string) (string, error) {
 	return name, nil
 }
 
-// Path returns the path of a template's file below a folder. It returns an error for a name that is no path there.
+// Path returns a template file's path below a folder. It returns an error for a name that is no path there.
 func Path(name string) (string, error) {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") || strings.ContainsAny(part, `\:*?"<>|`+"\x00") {

@@ -32,7 +32,7 @@ type Limits struct {
 	Others []Offer
 }
 
-// Offer is a plan, with the limits of a workspace that has it.
+// Offer is a plan, with the limits for a workspace that has it.
 type Offer struct {
 	ID, Name string
 	Amounts
@@ -81,8 +81,8 @@ func (l *Limits) Check(usage Amounts, kinds ...Kind) error {
 	return nil
 }
 
-// What concurrent transactions of one workspace can add together, and more: a request adds one thing and at most
-// some mebibytes, and few requests of a workspace run at a time.
+// What concurrent transactions of one workspace can add together, and more: a request adds one thing and at most some
+// mebibytes, and few workspace requests run at a time.
 const (
 	reservedThings = 1000
 	reservedBytes  = 64 << 20

@@ -44,7 +44,7 @@ type Amounts struct {
 	Streams         int64
 }
 
-// Unlimited is the amount of a kind that has no limit.
+// Unlimited is a kind's amount without a limit.
 const Unlimited int64 = math.MaxInt64
 
 // Default returns the limits that an org has unless it is configured otherwise.
@@ -55,7 +55,7 @@ func Default() Amounts {
 	}
 }
 
-// pointer returns a pointer to the amount of a kind; nil for an unknown kind.
+// pointer returns a pointer to a kind's amount; nil for an unknown kind.
 func (a *Amounts) pointer(k Kind) *int64 {
 	switch k {
 	case PromptTemplates:
@@ -78,7 +78,7 @@ func (a *Amounts) pointer(k Kind) *int64 {
 	return nil
 }
 
-// Get returns the amount of a kind; 0 for an unknown kind.
+// Get returns a kind's amount; 0 for an unknown kind.
 func (a Amounts) Get(k Kind) int64 {
 	if n := a.pointer(k); n != nil {
 		return *n

@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// maxName is the maximum number of a submitted name's characters that are repeated.
+// maxName is a submitted name's maximum number of characters that are repeated.
 const maxName = 64
 
 // Wrong returns all errors in a value, which is at pointer, by pointer and code.
@@ -45,7 +45,7 @@ func Pointer(tokens ...string) string {
 	return b.String()
 }
 
-// Token escapes one token of a JSON Pointer.
+// Token escapes one JSON Pointer token.
 func Token(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
 
 // Capped returns a submitted name in a form that may be repeated: valid UTF-8, cut after 64 characters.

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A token is its prefix, 43 base-62 digits (just over 256 random bits), and 6 base-62 digits of a
-// CRC-32 over all before, which rejects invalid tokens without a database query.
+// A token is its prefix, 43 base-62 digits (just over 256 random bits), and a CRC-32 over all before in 6 base-62
+// digits, which rejects invalid tokens without a database query.
 const (
 	tokenDigits    = 43
 	checksumDigits = 6
 	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// Hash is the SHA-256 of a whole token: what the store looks up.
+// Hash is a whole token's SHA-256: what the store looks up.
 type Hash [sha256.Size]byte
 
 // MarshalText implements encoding.TextMarshaler.
@@ -54,8 +54,7 @@ func NewToken(prefix string) Token {
 	return Token{New(body + string(sum[:]))}
 }
 
-// ParseToken checks the form and checksum of a token with prefix, so that an invalid one costs no
-// look-up.
+// ParseToken checks a token's form and checksum, with prefix, so that an invalid one costs no look-up.
 func ParseToken(prefix, s string) (Token, bool) {
 	if len(s) != len(prefix)+tokenDigits+checksumDigits || !strings.HasPrefix(s, prefix) {
 		return Token{}, false

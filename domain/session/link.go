@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// LinkLife is the lifetime of a sign-in link.
+// LinkLife is a sign-in link's lifetime.
 const LinkLife = 15 * time.Minute
 
 // ErrLinkInvalid is returned for a token that opens no session, whatever the reason.
@@ -18,8 +18,8 @@ var ErrLinkInvalid = &fault.Error{
 	Detail: "The sign-in link was used, has expired, or never existed. Ask for a new one.",
 }
 
-// Link opens one session of a user. Its token is in a link, shown or mailed once, or is the code of a sign-in at
-// a provider.
+// Link opens one session of a user. Its token is in a link, shown or mailed once, or is the code for a sign-in at a
+// provider.
 type Link struct {
 	Org       identity.OrgID
 	User      identity.UserID
@@ -61,7 +61,7 @@ type LinkMails struct {
 
 const (
 	linkPause    = time.Minute // after the first mail that a group of addresses asks for; it doubles with each
-	maxLinkPause = LinkLife    // the longest pause: who shares the address of a stranger waits no longer
+	maxLinkPause = LinkLife    // the longest pause: who shares a stranger's address waits no longer
 	linksPerHour = 10          // mails to one mailbox within an hour, before one must wait for the last to be old
 )
 

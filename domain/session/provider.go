@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// ProviderSessionLife is the maximum lifetime of a session that an OpenID provider opened. Then the person signs in
+	// ProviderSessionLife is the maximum lifetime for sessions that an OpenID provider opened. Then the person signs in
 	// at the provider again, whose claims may have changed.
 	ProviderSessionLife = 24 * time.Hour
 	// SignInWithin is the maximum time that a person can take to sign in at a provider.
 	SignInWithin = 10 * time.Minute
-	// CodeLife is the lifetime of the code of a sign-in at a provider.
+	// CodeLife is the lifetime of a sign-in code from a provider.
 	CodeLife = time.Minute
 
 	// logoutKept is the time for which a logout token is remembered: longer than it is accepted.
 	logoutKept = 15 * time.Minute
 )
 
-// Refusals of a sign-in at an OpenID provider.
+// Refusals to sign in at an OpenID provider.
 var (
 	ErrProviderNotFound = &fault.Error{
 		Kind: fault.NotFound, Code: "provider_not_found",
@@ -54,7 +54,7 @@ type ProviderSession struct {
 	ID      string // the provider's session (sid); empty: it names none
 }
 
-// FromClaims returns the sign-in that the claims of an ID token are about.
+// FromClaims returns the sign-in that an ID token's claims are about.
 func FromClaims(c account.Claims) ProviderSession {
 	sid, _ := c.Raw["sid"].(string)
 	if len(sid) > maxProviderSession {
@@ -63,12 +63,12 @@ func FromClaims(c account.Claims) ProviderSession {
 	return ProviderSession{Issuer: c.Issuer, Subject: c.Subject, ID: sid}
 }
 
-// maxProviderSession is the maximum length of the id of a provider's session, in bytes.
+// maxProviderSession is a provider session id's maximum length, in bytes.
 const maxProviderSession = 255
 
-// NewCode returns a code that opens one session of a user who has just signed in at a provider, and its token.
-// Only the browser that has the secret of the hash bound can use it. by is the system. identity.ErrUnauthenticated if
-// the user is disabled or a program's.
+// NewCode returns a code that opens one session for a user who has just signed in at a provider, and its token. Only
+// the browser that has the secret of the hash bound can use it. by is the system. identity.ErrUnauthenticated if the
+// user is disabled or a program's.
 func NewCode(
 	by identity.Actor, u *account.User, from ProviderSession, bound secret.Hash,
 ) (secret.Token, *Link, error) {
@@ -115,8 +115,8 @@ func EndBecause(by identity.Actor, p *account.Person, reason EndReason, live []*
 	return nil
 }
 
-// Logout is what a logout token says (OpenID Connect Back-Channel Logout 1.0): all sessions of a subject have ended at
-// its issuer, or the sessions of one of the provider's sessions. One of Subject and ID is empty at most.
+// Logout is what a logout token says (OpenID Connect Back-Channel Logout 1.0): all of a subject's sessions have ended
+// at its issuer, or the sessions of one of the provider's sessions. One of Subject and ID is empty at most.
 type Logout struct {
 	ProviderSession
 	TokenID string // jti: unique at the issuer

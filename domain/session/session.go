@@ -19,10 +19,10 @@ import (
 const (
 	// Idle is the time without a request after which a session expires.
 	Idle = 12 * time.Hour
-	// Life is the maximum lifetime of a session.
+	// Life is a session's maximum lifetime.
 	Life = 7 * 24 * time.Hour
-	// MaxPerUser is the maximum number of a user's live sessions. Another one ends the session that was not used for
-	// the longest time.
+	// MaxPerUser is a user's maximum number of live sessions. Another one ends the session that was not used for the
+	// longest time.
 	MaxPerUser = 50
 )
 
@@ -196,10 +196,10 @@ func (s *Session) record(by identity.Actor, p *account.Person, kind string, data
 	}
 }
 
-// maxAgent is the maximum number of characters that are kept of a User-Agent.
+// maxAgent is the maximum number of characters that are kept from a User-Agent.
 const maxAgent = 200
 
-// cleanAgent returns the printable ASCII characters of a User-Agent, cut to maxAgent.
+// cleanAgent returns a User-Agent's printable ASCII characters, cut to maxAgent.
 func cleanAgent(agent string) string {
 	printable := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

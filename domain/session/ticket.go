@@ -62,5 +62,5 @@ func NewTicket(org identity.OrgID, p Proof, now time.Time) (secret.Token, Ticket
 	return t, Ticket{Org: org, Hash: t.Hash(), Proof: p, ExpiresAt: now.Add(TicketLife)}
 }
 
-// ParseTicket checks the form and checksum of a ticket, so that an invalid one costs no look-up.
+// ParseTicket checks a ticket's form and checksum, so that an invalid one costs no look-up.
 func ParseTicket(s string) (secret.Token, bool) { return secret.ParseToken(ticketPrefix, s) }

@@ -19,7 +19,7 @@ import (
 // the source.
 const CompareJob job.Kind = "source.compare"
 
-// MaxTracked is the most rows of a source that are compared, and the most removed rows that are known.
+// MaxTracked is the most source rows that are compared, and the most removed rows that are known.
 const MaxTracked = 50_000
 
 // Errors of comparisons.
@@ -48,22 +48,22 @@ var (
 	}
 )
 
-// KeyHash is a keyed digest of a row's key.
+// KeyHash is a row key's keyed digest.
 type KeyHash [12]byte
 
 // ID returns k as callers see it: base64url, 16 characters.
 func (k KeyHash) ID() string { return base64.RawURLEncoding.EncodeToString(k[:]) }
 
-// RowHash is a keyed digest of all mapped values of a row.
+// RowHash is a keyed digest of all mapped values in a row.
 type RowHash [8]byte
 
-// TrackedRow is what is kept of a row.
+// TrackedRow is what is kept from a row.
 type TrackedRow struct {
 	Hash    RowHash
 	Changed uint32 // Changes.Number of the comparison that found it new or changed
 }
 
-// Tracked is what is kept of a source's rows: hashes.
+// Tracked is what is kept from a source's rows: hashes.
 type Tracked struct {
 	Of     string // how they were mapped; a comparison with another mapping's rows says nothing
 	Number uint32 // of the last comparison that found a change; 0 if there was none
@@ -76,7 +76,7 @@ type Tracked struct {
 
 // Changes is what a comparison found.
 type Changes struct {
-	Number  uint32 // from 1, in the order of a source's comparisons; a cursor
+	Number  uint32 // from 1, in the order in which a source is compared; a cursor
 	At      time.Time
 	First   bool // of a mapping: it counts no changes
 	Rows    int  // with a key, of which there is no other

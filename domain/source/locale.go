@@ -72,11 +72,11 @@ func DateOf(locale string) LocaleDate {
 	return localeDates[DefaultLocale]
 }
 
-// ErrNoLocale is returned for a locale of a table.
+// ErrNoLocale is returned for a table locale.
 var ErrNoLocale = fault.InField("/locale", "not_allowed_value",
 	"Must not be set for a table. Only workbooks have dates that depend on the reader's system.")
 
-// SetLocale sets the locale in which dates of a workbook are shown (SheetLocation.Locale); empty for the org's. It
+// SetLocale sets the locale in which a workbook's dates are shown (SheetLocation.Locale); empty for the org's. It
 // reports whether s must be read again. Requires the admin role, unless by owns s. ErrNoLocale for a table.
 func (s *Source) SetLocale(by identity.Actor, match revision.Match, locale string) (isChanged bool, err error) {
 	switch err := s.allow(by, Manage, match); {

@@ -139,7 +139,7 @@ type Warning struct {
 	Code   WarningCode
 }
 
-// WarningCode is the kind of a warning.
+// WarningCode is a warning's kind.
 type WarningCode string
 
 // The warnings.
@@ -198,8 +198,8 @@ func (s *Source) Report(t *Type) MappingReport {
 	return r
 }
 
-// Mapped returns the rows of a reading according to the mapping of s: strings by field key, after their transformation.
-// The string is nil if its column was not read.
+// Mapped returns a reading's rows according to the mapping of s: strings by field key, after their transformation. The
+// string is nil if its column was not read.
 func (s *Source) Mapped(r Reading) []map[string]*string {
 	rows := make([]map[string]*string, 0, column.ShownRows)
 	for _, cells := range r.Rows[:min(len(r.Rows), column.ShownRows)] {

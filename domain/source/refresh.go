@@ -116,7 +116,7 @@ func (s *Source) failedAt() time.Time {
 	return s.Failure.At
 }
 
-// Outcome is the result of a refresh: a reading, or why there is none.
+// Outcome is a refresh's result: a reading, or why there is none.
 type Outcome struct {
 	Of      int64 // Source.Revision when the refresh started
 	Reading Reading

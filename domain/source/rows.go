@@ -66,7 +66,7 @@ func (s *Source) Read(by identity.Actor) event.Note {
 	}
 }
 
-// MappedField is a field of a type with the column that holds it.
+// MappedField is a type's field with the column that holds it.
 type MappedField struct {
 	column.Field
 	Pair
@@ -88,7 +88,7 @@ func (s *Source) MappedFields(t *Type) ([]MappedField, error) {
 	return out, nil
 }
 
-// fieldsOf returns the fields of a type that pairs map, in the order of the type.
+// fieldsOf returns a type's fields that pairs map, in the order of the type.
 func fieldsOf(t Type, pairs []Pair) (out []MappedField) {
 	for _, f := range t.Fields {
 		for _, p := range pairs {
@@ -100,9 +100,9 @@ func fieldsOf(t Type, pairs []Pair) (out []MappedField) {
 	return out
 }
 
-// PageKey returns which of the mapped fields of a table its pages are in the order of: the first unique one that is a
-// whole column with an order. -1 if no whole column is unique. If none of these has an order, it returns the first one
-// and ErrKeyUnsupported.
+// PageKey returns which of a table's mapped fields its pages are in the order of: the first unique one that is a whole
+// column with an order. -1 if no whole column is unique. If none of these has an order, it returns the first one and
+// ErrKeyUnsupported.
 func (s *Source) PageKey(mappedFields []MappedField) (int, error) {
 	first := -1
 	for i, f := range mappedFields {

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Limits of what is read and shown of a sheet.
+// Limits of what is read and shown from a sheet.
 const (
 	MaxTabs       = 200      // of a sheet; those after them are omitted
 	MaxHeaderRow  = 1000     // largest row of a header
@@ -36,7 +36,7 @@ type SheetLocation struct {
 	Locale string
 }
 
-// Sheet is the part of a spreadsheet that was read: its tabs, and the first rows of one of them.
+// Sheet is what was read from a spreadsheet: its tabs, and the first rows of one of them.
 type Sheet struct {
 	Title   string // title of the document, or the file name
 	Tabs    []Tab  // in order, MaxTabs at most
@@ -48,7 +48,7 @@ type Sheet struct {
 	Locale    string // that .xlsx was read in, as in SheetLocation; "" for other files
 }
 
-// Tab is one table of a sheet.
+// Tab is one sheet table.
 type Tab struct {
 	ID      string // stays when the title changes, if the format supports that
 	Title   string

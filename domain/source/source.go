@@ -22,10 +22,10 @@ import (
 // Prefix begins a source's identifier.
 const Prefix = "src"
 
-// MaxSources is the maximum number of a workspace's sources.
+// MaxSources is a workspace's maximum number of sources.
 const MaxSources = 500
 
-// maxName is the maximum length of a source's name in characters.
+// maxName is a source name's maximum length in characters.
 const maxName = 120
 
 // ID identifies a source. The empty one identifies none.
@@ -75,7 +75,7 @@ var (
 	}
 )
 
-// Location is where a source's rows are, in a sheet or in a table of a warehouse, and which connection reads them.
+// Location is where a source's rows are, in a sheet or in a warehouse table, and which connection reads them.
 type Location struct {
 	Sheet SheetLocation       // zero for a table
 	Table connection.TableRef // zero for a sheet
@@ -206,7 +206,7 @@ type Source struct {
 	UpdatedAt time.Time
 }
 
-// Reading is what was read of a table, outside any transaction.
+// Reading is what was read from a table, outside any transaction.
 type Reading struct {
 	Location    Location // as found: with the tab's id and the header row
 	Title       string   // of the document, for people

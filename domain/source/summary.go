@@ -5,7 +5,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Summary is what a connection shows of a source that reads through it.
+// Summary is what a connection shows about a source that reads through it.
 type Summary struct {
 	ID         ID
 	Workspace  identity.WorkspaceID

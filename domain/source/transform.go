@@ -9,7 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 )
 
-// transformed lists the types of fields that each part of a transformation is for; those that are not here are for all.
+// transformed lists the types of fields to which each transformation part applies; those that are not here apply to
+// all.
 var (
 	casedTypes   = []column.Type{column.String, column.Text, column.Email, column.URL}
 	datedTypes   = []column.Type{column.Date, column.DateTime}
@@ -81,7 +82,7 @@ func checkJoin(columns []column.Header, p Pair, add func(path, code, detail stri
 // Columns returns the columns that p reads: its own, then those that it joins.
 func (p Pair) Columns() []string { return append([]string{p.Column}, p.Transform.Joined()...) }
 
-// Transformed is a value of a field before and after the transformation of its column.
+// Transformed is a field value before and after the transformation of its column.
 type Transformed struct {
 	Field  string
 	Before []*string    // the strings of Pair.Columns
@@ -89,9 +90,9 @@ type Transformed struct {
 	Code   column.Invalid
 }
 
-// Transform applies pairs to the rows of a table of a backend, which has columns, and returns for each row a value of
-// each pair. It returns ErrMappingInvalid for pairs that a mapping cannot have, but accepts ones that name not all
-// required fields.
+// Transform applies pairs to the rows of a backend table, which has columns, and returns for each row a value of each
+// pair. It returns ErrMappingInvalid for pairs that a mapping cannot have, but accepts ones that name not all required
+// fields.
 func (t Type) Transform(b Backend, columns []column.Header, pairs []Pair, rows [][]*string) ([][]Transformed, error) {
 	optional := t
 	optional.Fields = slices.Clone(t.Fields)
@@ -125,7 +126,7 @@ func (t Type) Transform(b Backend, columns []column.Header, pairs []Pair, rows [
 	return out, nil
 }
 
-// cells returns the cells of a row that p reads, nil for those that the row does not have.
+// cells returns the row cells that p reads, nil for those that the row does not have.
 func (p Pair) cells(columns []column.Header, row []*string) []*string {
 	names := p.Columns()
 	out := make([]*string, len(names))

@@ -12,7 +12,7 @@ import (
 // ValidateJob is the kind of job that checks a source's rows. Its subject is the source.
 const ValidateJob job.Kind = "source.validate"
 
-// Limits of a validation.
+// A validation's limits.
 const (
 	ShownFailures = 20        // values of a field that a report names
 	MaxDistinct   = 1_000_000 // values of unique fields that are compared with each other
@@ -32,8 +32,8 @@ const (
 	ValidationFailed  ValidationState = "failed"    // the rows could not be read
 )
 
-// Validation is the last check of all rows of a source: how many values are invalid for their field, and in which rows.
-// It holds no value.
+// Validation is the last check of all source rows: how many values are invalid for their field, and in which rows. It
+// holds no value.
 type Validation struct {
 	event.Log
 	State       ValidationState
@@ -134,7 +134,7 @@ func (v *Validation) End(
 	return true
 }
 
-// Seen returns v as readers of s see it: a pause of s has cancelled the job of a validation that has not ended.
+// Seen returns v as readers of s see it: a pause of s has cancelled an unfinished validation's job.
 func (v Validation) Seen(s *Source) Validation {
 	if s.Paused != "" && v.State != "" && !v.HasEnded() {
 		v.State, v.Failure, v.EndedAt = ValidationFailed, ErrPaused.Code, v.UpdatedAt

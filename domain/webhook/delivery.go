@@ -98,7 +98,7 @@ func (d *Delivery) Ended(o Outcome, now time.Time, chance float64) {
 	}
 }
 
-// EventRemoved is the failure of a delivery whose event retention has removed before it arrived.
+// EventRemoved is a delivery's failure if retention has removed its event before it arrived.
 const EventRemoved = "event_removed"
 
 // Abandon ends d, whose event was removed, so that later ones about the same subject can continue.

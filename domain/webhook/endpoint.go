@@ -24,7 +24,7 @@ import (
 const Prefix = "whk"
 
 const (
-	// MaxEndpoints is the maximum number of a workspace's endpoints.
+	// MaxEndpoints is a workspace's maximum number of endpoints.
 	MaxEndpoints = 20
 	// MaxGrace is the maximum time for which a replaced secret can sign beside the new one.
 	MaxGrace = 24 * time.Hour
@@ -288,7 +288,7 @@ func (e *Endpoint) NeedsAttention() bool { return e.FailureNotified || (!e.Enabl
 // IsTriedAlone reports whether e gets one delivery at a time, because the last ones failed.
 func (e *Endpoint) IsTriedAlone() bool { return e.Failures >= SoloFailures }
 
-// Gets reports whether e gets events of a type.
+// Gets reports whether e gets a type's events.
 func (e *Endpoint) Gets(kind string) bool {
 	return slices.ContainsFunc(e.Events, func(p string) bool {
 		noun, isNoun := strings.CutSuffix(p, ".*")

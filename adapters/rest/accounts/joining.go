@@ -30,7 +30,7 @@ func (a *handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 	}), nil
 }
 
-// joinByInvitation creates the account of an invited person, and opens a session.
+// joinByInvitation creates an invited person's account, and opens a session.
 func (a *handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
 	now, org := r.API.Now(), server.Observed(r.Request).Org
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {

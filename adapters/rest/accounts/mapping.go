@@ -107,7 +107,7 @@ func toScopes(s identity.Scopes) []openapi.APIKeyScope {
 	return out
 }
 
-// keyLimits returns the scopes and the networks of a new key.
+// keyLimits returns a new key's scopes and networks.
 func keyLimits(in *openapi.APIKeyCreate) (identity.Scopes, identity.Networks, error) {
 	names := make([]string, len(in.Scopes))
 	for i, name := range in.Scopes {

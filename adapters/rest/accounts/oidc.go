@@ -20,7 +20,7 @@ const (
 	callbackPath = providerPath + "callback"
 )
 
-// RedirectURI returns the redirect URI of an org, to register at its OpenID providers.
+// RedirectURI returns an org's redirect URI, to register at its OpenID providers.
 func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 
 func (a *handlers) providerOperations() []server.Operation {
@@ -86,8 +86,8 @@ func (a *handlers) finishSignIn(r *server.Call) (string, error) {
 
 const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
 
-// callbackParameters returns the parameters of a provider's response that Atrium uses. One that is too long, or that
-// is given twice, counts as absent.
+// callbackParameters returns the parameters in a provider's response that Atrium uses. One that is too long, or that is
+// given twice, counts as absent.
 func callbackParameters(query string) map[string]string {
 	all, _ := url.ParseQuery(query) // without those that cannot be parsed
 	parameters := map[string]string{}
@@ -102,7 +102,7 @@ func callbackParameters(query string) map[string]string {
 	return parameters
 }
 
-// flowCookie returns the name of the cookie of a sign-in, beside that of a session.
+// flowCookie returns a sign-in cookie's name, beside a session cookie's.
 func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, err error) {
 	name, secure, err = r.API.SessionCookie(r.Request, org)
 	return strings.Replace(name, "session", "sign_in", 1), secure, err
@@ -157,7 +157,7 @@ func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f a
 	return f
 }
 
-// openByCode exchanges the code of a sign-in at a provider for a session.
+// openByCode exchanges the code for a sign-in at a provider for a session.
 func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, now time.Time) (server.Reply, error) {
 	f, by := a.flowOf(r, org, now), signingIn(r, now)
 	session, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())

@@ -38,7 +38,7 @@ func (a *handlers) limitSignIn(r *server.Call, now time.Time) error {
 	return a.countSignIn(r, now)
 }
 
-// signingIn returns the system as the actor of a request without a credential.
+// signingIn returns the system as the actor for a request without a credential.
 func signingIn(r *server.Call, now time.Time) identity.Actor {
 	obs := server.Observed(r.Request)
 	by := identity.System(obs.Org.ID, "", "sign-in", now)

@@ -23,7 +23,7 @@ type count struct {
 // maxCounts is how many workspaces have a number in memory; an entry needs about 100 bytes.
 const maxCounts = 20_000
 
-// get returns the number of a workspace, if it is still valid.
+// get returns a workspace's number, if it is still valid.
 func (s *counts) get(ws identity.WorkspaceID, generation uint64, now time.Time) (n int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +31,7 @@ func (s *counts) get(ws identity.WorkspaceID, generation uint64, now time.Time) 
 	return c.n, ok && c.generation == generation && now.Sub(c.read) < time.Second
 }
 
-// put stores the number of a workspace.
+// put stores a workspace's number.
 func (s *counts) put(ws identity.WorkspaceID, c count) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -115,7 +115,7 @@ func updateMember(r *server.Call) (server.Reply, error) {
 	return changedMember(&m, lost, err)
 }
 
-// changedMember returns the reply of a change after which someone may have a lower role.
+// changedMember returns the reply to a change after which someone may have a lower role.
 func changedMember(m *account.Member, lost account.Loss, err error) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
@@ -127,7 +127,7 @@ func changedMember(m *account.Member, lost account.Loss, err error) (server.Repl
 	return server.OK(out).WithRevision(m.Revision), nil
 }
 
-// lostReply returns the reply of a change that leaves nothing to show but what someone lost.
+// lostReply returns the reply to a change that leaves nothing to show but what someone lost.
 func lostReply(lost account.Loss, err error) (server.Reply, error) {
 	if err != nil || lost.IsZero() {
 		return server.NoContent, err

@@ -78,7 +78,7 @@ func toMemberChanged(c *chat.MemberChanged) openapi.ChatMemberChanged {
 	}
 }
 
-// chatFilter reads the filter of a list.
+// chatFilter reads a list's filter.
 func chatFilter(q url.Values) chat.Filter {
 	return chat.Filter{
 		Query:      q.Get("q"),
@@ -237,7 +237,7 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 	return out
 }
 
-// toChatSummary returns the part of a template that lists show.
+// toChatSummary returns the template part that lists show.
 func toChatSummary(r *server.Call, t *chat.Summary) openapi.ChatTemplate {
 	issues := r.Chats.Registry(r.By).Issues(t)
 	health := openapi.ChatHealthOk
@@ -302,7 +302,7 @@ func fromSelected(s *chat.Selected) openapi.ChatItem {
 	return openapi.ChatItem{ID: s.ID, Config: s.Config}
 }
 
-// toReply reads the reply endpoint of a chat; nil means none.
+// toReply reads a chat's reply endpoint; nil means none.
 func toReply(in *openapi.ChatReply) chat.Reply {
 	if in == nil || in.Kind == "" {
 		return chat.Reply{Kind: chat.NoReply}

@@ -70,7 +70,7 @@ func testConnection(r *server.Call) (server.Reply, error) {
 	}), nil
 }
 
-// tryCredential tries the credential of a new connection.
+// tryCredential tries a new connection's credential.
 func tryCredential(r *server.Call) (connection.Trial, error) {
 	in, err := server.Decode[openapi.ConnectionCreate](r)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // errConsentDryRun is returned for a consent in a dry run, which would use it up.
 var errConsentDryRun = fault.InField("/consent", "not_allowed_value", "A consent works once: leave out dry_run.")
 
-// ConsentURI returns the redirect URI of an org's OAuth client at Google. It is a page of the console, which completes
+// ConsentURI returns the redirect URI for an org's OAuth client at Google. It is a page of the console, which completes
 // the connection in the session that requested the consent.
 func ConsentURI(org *identity.Org) string { return org.BaseURL + "/console/consent" }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// The pages where people sign in and join. They contain no data of an org: their script calls the API.
+// The pages where people sign in and join. They contain no data about an org: their script calls the API.
 var (
 	//go:embed sign-in.js sign-in.css card.html card.js
 	consoleFiles embed.FS

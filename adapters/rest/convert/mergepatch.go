@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
 
-// PatchJSON returns mergePatch with the value of a PATCH, for the domain to call; nil if the value is absent.
+// PatchJSON returns mergePatch with a PATCH's value, for the domain to call; nil if the value is absent.
 func PatchJSON(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
 	patch := OrZero(in)
 	if patch == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// ToCheck returns a check of a probe, with its duration in tenths of milliseconds.
+// ToCheck returns a probe check, with its duration in tenths of milliseconds.
 func ToCheck(c *connection.Check) openapi.ProbeCheck {
 	return openapi.ProbeCheck{
 		Step:   openapi.ProbeStep(c.Step),
@@ -33,7 +33,7 @@ func ToFailure(f *connection.Failure) openapi.ConnectionFailure {
 	}
 }
 
-// ToPlanLimit returns the part of a problem about a limit that is reached.
+// ToPlanLimit returns what a problem says about a limit that is reached.
 func ToPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
 	out := openapi.ProblemPlanLimit{
 		Name:          string(e.Kind),

@@ -10,8 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 )
 
-// PatchString is a member of a merge patch (RFC 7396) for a text that null clears: nil if it is
-// absent, empty if it is null.
+// PatchString is a merge patch member (RFC 7396) for a text that null clears: nil if it is absent, empty if it is null.
 func PatchString[T ~string](n nullable.Nullable[string]) *T {
 	if !n.IsSpecified() {
 		return nil
@@ -23,8 +22,7 @@ func PatchString[T ~string](n nullable.Nullable[string]) *T {
 	return &v
 }
 
-// OrZero returns a member of a merge patch, with null as its type's zero value. It returns nil if the member
-// is absent.
+// OrZero returns a merge patch member, with null as its type's zero value. It returns nil if the member is absent.
 func OrZero[T any](n nullable.Nullable[T]) *T {
 	if !n.IsSpecified() {
 		return nil

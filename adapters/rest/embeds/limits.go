@@ -13,7 +13,7 @@ const (
 	// address.
 	visitsPerMinute = 600
 
-	// visitsPerWorkspace is how many requests all visitors of a workspace may make per minute, however many tokens it
+	// visitsPerWorkspace is how many requests all of a workspace's visitors may make per minute, however many tokens it
 	// has.
 	visitsPerWorkspace = 3000
 )

@@ -34,7 +34,7 @@ func (a *handlers) answers() server.Streaming {
 	}
 }
 
-// answer is the answer to one message of a visitor.
+// answer is the answer to one visitor message.
 type answer struct {
 	*server.Stream
 	handlers *handlers

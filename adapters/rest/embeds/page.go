@@ -35,7 +35,7 @@ var embedParts = []string{
 	"element", "words", "markdown", "theme", "connection", "history", "conversation", "launcher", "api", "page",
 }
 
-// embedSource joins the parts of the script in a function, so that the page of a site sees none of their names.
+// embedSource joins the parts of the script in a function, so that a site's page sees none of their names.
 func embedSource() string {
 	var out strings.Builder
 	out.WriteString("(() => {\n'use strict'\n")
@@ -79,8 +79,8 @@ type embedView struct {
 	Preview         bool         // of a draft: the page has its session
 }
 
-// previewPage shows the draft of a chat in a frame of Atrium's console, by the session that POST …/preview returned.
-// The console puts the session into the fragment of the URL, which browsers do not send.
+// previewPage shows a chat's draft in a frame of Atrium's console, by the session that POST …/preview returned. The
+// console puts the session into the fragment of the URL, which browsers do not send.
 func previewPage() (ports.Answer, error) {
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle), Preview: true} //nolint:gosec // it is ours
 	var page bytes.Buffer

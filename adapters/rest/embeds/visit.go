@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// visitor is a request of a visitor's page. It has no account; its token decides what it may do.
+// visitor is a request from a visitor's page. It has no account; its token decides what it may do.
 type visitor struct {
 	*server.Call
 	embeds.Visit
@@ -35,7 +35,7 @@ func (a *handlers) countMalformed(r *server.Call, err error) error {
 	return a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
 }
 
-// receive calls act for the visitor of a request, and counts what it refuses.
+// receive calls act for a request's visitor, and counts what it refuses.
 func receive[T any](a *handlers, r *server.Call, act func(*visitor) (T, error)) (T, error) {
 	v := &visitor{Call: r, Visit: a.newVisit(r.Request)}
 	kind := r.Operation.Method + " " + r.Operation.Path
@@ -103,7 +103,7 @@ func (a *handlers) isOwnOrigin(r *http.Request, o embed.Origin) bool {
 	return false
 }
 
-// originOf is the origin of a URL; embed.ForeignOrigin if it has none.
+// originOf is a URL's origin; embed.ForeignOrigin if it has none.
 func originOf(text string) (embed.Origin, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -112,8 +112,8 @@ func originOf(text string) (embed.Origin, bool) {
 	return embed.ParseOrigin(u.Scheme + "://" + u.Host)
 }
 
-// letReadRefusal lets the scripts of a site that some embed token lists read why its token or session is refused.
-// Without it, a browser tells them only that the call failed.
+// letReadRefusal lets scripts on a site that some embed token lists read why its token or session is refused. Without
+// it, a browser tells them only that the call failed.
 func (a *handlers) letReadRefusal(v *visitor) {
 	origin := v.Header.Get("Origin")
 	if origin == "" || v.ReplyHeader.Get("Access-Control-Allow-Origin") != "" {
@@ -125,8 +125,8 @@ func (a *handlers) letReadRefusal(v *visitor) {
 }
 
 // visitLimit returns a limit that counts a call against the rates of the visitor, of its address, of the embed token,
-// and of its workspace. It also lets scripts of an origin on the token's list read the response, errors included. Each
-// kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
+// and of its workspace. It also lets scripts from an origin on the token's list read the response, errors included.
+// Each kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
 func (a *handlers) visitLimit(
 	header http.Header, r *http.Request, origin embed.Origin, now time.Time, problem string,
 ) embeds.Limit {

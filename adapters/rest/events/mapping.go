@@ -29,7 +29,7 @@ func toEvent(e *event.Event) openapi.Event {
 	}
 }
 
-// eventData returns the data of an event as server.Encode would write it, with sorted members. The contract promises an
+// eventData returns an event's data as server.Encode would write it, with sorted members. The contract promises an
 // object, also for an event without data.
 func eventData(raw json.RawMessage) json.RawMessage {
 	data, err := jsontext.AppendFormat(nil, raw, jsontext.ReorderRawObjects(true), jsontext.EscapeForJS(true),
@@ -44,7 +44,7 @@ func eventData(raw json.RawMessage) json.RawMessage {
 	}
 }
 
-// eventFilter reads the filter of a list.
+// eventFilter reads a list's filter.
 func eventFilter(q url.Values) event.Filter {
 	f := event.Filter{
 		Type:    q.Get("type"),

@@ -28,8 +28,8 @@ const (
 )
 
 // CheckBody checks a body against the operation's schema. It fails with ErrMalformedJSON, or with fault.ErrInvalid that
-// lists all errors at once (up to 100 fields). It repeats no submitted value, and at most 64 characters of a name in a
-// pointer. Every integer that passes fits an int64, every other number a float64, and every date-time a Time;
+// lists all errors at once (up to 100 fields). It repeats no submitted value, and at most 64 characters from a name in
+// a pointer. Every integer that passes fits an int64, every other number a float64, and every date-time a Time;
 // json.Unmarshal into the generated type of the body cannot fail then.
 //
 // Operations without a body ignore any that is sent.

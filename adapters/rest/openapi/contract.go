@@ -33,7 +33,7 @@ var samples []byte
 // the members call (x-sdk), curl, typescript, go and python. Callers do not change it.
 func Samples() []byte { return samples }
 
-// defaultMaxBody is the limit of a body in bytes where x-max-bytes sets no other.
+// defaultMaxBody is a body's limit in bytes where x-max-bytes sets no other.
 const defaultMaxBody = 64 << 10
 
 // Contract is openapi.yaml, read and compiled. It does not change, and is safe for concurrent use.
@@ -93,7 +93,7 @@ type Access struct {
 	Needs string `json:"needs"`
 }
 
-// ProblemType is the contract's description of a problem code (RFC 9457, section 3.1.1).
+// ProblemType is the contract's description for a problem code (RFC 9457, section 3.1.1).
 type ProblemType struct {
 	Code        string
 	Status      int
@@ -167,7 +167,7 @@ func (c *Contract) JSONOf(isServed func(method, path string) bool) ([]byte, erro
 	return json.Marshal(document)
 }
 
-// Operation returns the operation of a method on a path template, as openapi.yaml writes it.
+// Operation returns the operation for a method on a path template, as openapi.yaml writes it.
 func (c *Contract) Operation(method, pathTemplate string) (*Operation, bool) {
 	o, ok := c.byRoute[route{method, pathTemplate}]
 	return o, ok
@@ -176,7 +176,7 @@ func (c *Contract) Operation(method, pathTemplate string) (*Operation, bool) {
 // Operations returns all operations, by path and then method. Callers must not change the slice.
 func (c *Contract) Operations() []*Operation { return c.operations }
 
-// Problem returns the contract's description of a code.
+// Problem returns the contract's description for a code.
 func (c *Contract) Problem(code string) (ProblemType, bool) {
 	p, ok := c.byCode[code]
 	return p, ok

@@ -74,7 +74,7 @@ func readDocument(text []byte) (*document, error) {
 	return doc, json.Unmarshal(text, doc)
 }
 
-// operations yields the operations of a path by their methods.
+// operations yields a path's operations by their methods.
 func (p pathItem) operations() iter.Seq2[string, *operation] {
 	return func(yield func(string, *operation) bool) {
 		for method, o := range map[string]*operation{
@@ -114,7 +114,7 @@ func (d *document) compile(method, path string, item pathItem, op *operation) (*
 		if len(o.MediaTypes) == 0 {
 			return nil, errors.New("the request body has no content")
 		}
-		// all media types of a body share one schema: a test checks that
+		// all of a body's media types share one schema: a test checks that
 		pointer := place + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"
 		o.body = d.schemas.check(pointer)
 	}

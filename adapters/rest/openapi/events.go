@@ -74,8 +74,8 @@ func catalogue(text []byte) []EventType {
 	return all
 }
 
-// resolved returns a copy of a schema in which components replace the references to them. The schemas of events do
-// not refer to themselves.
+// resolved returns a schema copy in which components replace the references to them. The schemas of events do not refer
+// to themselves.
 func resolved(schema any, components map[string]any) any {
 	switch s := schema.(type) {
 	case map[string]any:

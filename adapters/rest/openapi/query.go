@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
-// Errors of a request other than of its body. Compare with errors.Is: the details differ.
+// Request errors except about its body. Compare with errors.Is: the details differ.
 var (
 	ErrMalformedRequest = &fault.Error{Kind: fault.Malformed, Code: "malformed_request",
 		Detail: "The request cannot be read."}
@@ -30,10 +30,9 @@ var (
 		Detail: "The cursor is not valid for this list and its filters."}
 )
 
-// CheckQuery checks the query of a URL, still encoded, against the operation's parameters. It
-// fails with ErrMalformedRequest, ErrUnknownParameter, ErrInvalidParameter, ErrInvalidLimit or
-// ErrInvalidCursor; the detail names the parameter and never its value. An empty query costs
-// nothing.
+// CheckQuery checks a URL's query, still encoded, against the operation's parameters. It fails with
+// ErrMalformedRequest, ErrUnknownParameter, ErrInvalidParameter, ErrInvalidLimit or ErrInvalidCursor; the detail names
+// the parameter and never its value. An empty query costs nothing.
 func (o *Operation) CheckQuery(rawQuery string) error {
 	if rawQuery == "" {
 		return nil
@@ -83,7 +82,7 @@ func (o *Operation) CheckHeader(h http.Header) error {
 	return nil
 }
 
-// deepObject is the style of a parameter with members, such as filter[email]=….
+// deepObject is the style for parameters with members, such as filter[email]=….
 const deepObject = "deepObject"
 
 func (p *parameter) check(s string) error {
@@ -126,7 +125,7 @@ func (p *parameter) check(s string) error {
 		rule+".")
 }
 
-// broken describes the rules of a schema that a value breaks.
+// broken describes the schema rules that a value breaks.
 func broken(err error) string {
 	invalid := new(jsonschema.ValidationError)
 	if !errors.As(err, &invalid) {

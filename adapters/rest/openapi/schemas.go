@@ -13,7 +13,7 @@ const location = "https://atrium.invalid/openapi.json"
 // check compares a value with a schema. A value that does not fit fails with a *jsonschema.ValidationError.
 type check func(v any) error
 
-// schemas compiles the schemas of a document, each when it is needed.
+// schemas compiles a document's schemas, each when it is needed.
 type schemas struct {
 	text []byte
 

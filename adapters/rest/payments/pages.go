@@ -109,7 +109,7 @@ func (a *handlers) showSandboxPage(r *server.Call) (ports.Answer, error) {
 	return sandboxAnswer(r, page, err)
 }
 
-// submitSandboxPage does what the form of a page says.
+// submitSandboxPage does what a page's form says.
 func submitSandboxPage(r *server.Call, link payment.SandboxLink, isPortal bool) (*payment.SandboxPage, error) {
 	r.Body = http.MaxBytesReader(nil, r.Body, maxSandboxForm)
 	if err := r.ParseForm(); err != nil {

@@ -3,8 +3,8 @@ package presences
 
 import "github.com/atrium-hq/atrium/adapters/rest/server"
 
-// Limits of the heartbeats of all of a user's devices: enough for twenty of them at the shortest interval that the
-// server asks for.
+// Limits of the heartbeats from all user devices: enough for twenty of them at the shortest interval that the server
+// asks for.
 const (
 	beatsPerMinute = 120
 	beatsAtOnce    = 30

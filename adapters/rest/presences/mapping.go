@@ -63,7 +63,7 @@ func claimedStatus(s presence.Manual) openapi.ClaimedStatus {
 	return openapi.ClaimedStatus(s)
 }
 
-// presenceFilter reads the filter of a list.
+// presenceFilter reads a list's filter.
 func presenceFilter(r *server.Call) presence.Filter {
 	return presence.Filter{
 		Status:   presence.Status(r.Query.Get("status")),

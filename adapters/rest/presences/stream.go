@@ -50,7 +50,7 @@ func authenticate(r *server.Call) error {
 	return r.AuthenticateByTicket(ticket, redeem)
 }
 
-// ticketOf returns the ticket of a request; empty if it has none, or a credential.
+// ticketOf returns a request's ticket; empty if it has none, or a credential.
 func ticketOf(r *server.Call) string {
 	if r.Header.Get("Authorization") != "" {
 		return ""
@@ -175,7 +175,7 @@ func (s *stream) logStreamError(err error) {
 	}
 }
 
-// issueStreamTicket returns a ticket that replaces the caller's credential in the URL of a stream.
+// issueStreamTicket returns a ticket that replaces the caller's credential in a stream's URL.
 func issueStreamTicket(r *server.Call) (server.Reply, error) {
 	p, err := r.Proof()
 	if err != nil {

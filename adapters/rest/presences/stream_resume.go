@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// eventID is the id of an event of a stream: KEY.SEQ, or KEY.SEQ.RECEIPT for a stream that a ticket opened.
+// eventID is a stream event's id: KEY.SEQ, or KEY.SEQ.RECEIPT for a stream that a ticket opened.
 type eventID struct {
 	key     string // of the caller and the query: with any other, a reader starts from the beginning
 	seq     int64  // the reader knows everything up to this; negative if the id is malformed
@@ -68,15 +68,15 @@ func streamKey(by identity.Actor, users string) string {
 	return base64.RawURLEncoding.EncodeToString(h[:9])
 }
 
-// receiptOf returns what the ids of a stream's events contain if a ticket opened it. URLs end up in logs, so a ticket
-// opens no second stream. Its own stream it can resume: only its reader knows the receipt.
+// receiptOf returns what a stream's event ids contain if a ticket opened it. URLs end up in logs, so a ticket opens no
+// second stream. Its own stream it can resume: only its reader knows the receipt.
 func receiptOf(r *server.Call, ticket string) string {
 	org, users := server.Observed(r.Request).Org.ID, r.URL.Query().Get("user_id")
 	sum := r.API.Digester.Digest("stream receipt", []byte(org), []byte(ticket), []byte(users))
 	return base64.RawURLEncoding.EncodeToString(sum[:15])
 }
 
-// hasReceived reports whether a request shows the receipt of a stream.
+// hasReceived reports whether a request shows a stream's receipt.
 func hasReceived(r *server.Call, receipt string) bool {
 	return subtle.ConstantTimeCompare([]byte(parseEventID(lastEventID(r)).receipt), []byte(receipt)) == 1
 }

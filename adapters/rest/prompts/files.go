@@ -26,7 +26,7 @@ const (
 	zipType   = "application/zip"
 	linesType = "application/x-ndjson"
 
-	maxUnpacked = 16 << 20 // bytes of all files of an archive
+	maxUnpacked = 16 << 20 // bytes in all of an archive's files
 )
 
 var (
@@ -36,13 +36,13 @@ var (
 		Detail: "The archive has more than 500 prompts, or unpacks to more than 16 MiB."}
 )
 
-// promptArchive writes the files of an export.
+// promptArchive writes an export's files.
 type promptArchive interface {
 	add(path string, file []byte) error
 	end() error
 }
 
-// exportFormats are the formats of an export, by their media types.
+// exportFormats are an export's formats, by their media types.
 var exportFormats = map[string]string{server.JSONType: "json", linesType: "ndjson", zipType: "zip"}
 
 // exportPrompts streams the files of prompts, in the format of the parameter format, or the one that Accept names, or
@@ -82,7 +82,7 @@ var exportPrompts = server.Downloading(
 	},
 )
 
-// promptFile returns the file of a version, and its path.
+// promptFile returns a version's file, and its path.
 func promptFile(t *prompt.Template, reading *prompt.Reading, v *prompt.Version) (path string, file []byte, err error) {
 	p := promptfile.Prompt{Type: string(t.Type), Description: t.Description, Tags: t.Tags}
 	path, hasPlace := promptfile.Place(t.Name)
@@ -141,7 +141,7 @@ func (a *zipArchive) add(path string, file []byte) error {
 
 func (a *zipArchive) end() error { return a.to.Close() }
 
-// filesAsJSON returns the files of an archive as the JSON of an openapi.PromptImport.
+// filesAsJSON returns an archive's files as JSON for an openapi.PromptImport.
 func filesAsJSON(media string, body []byte) ([]byte, error) {
 	if media == linesType {
 		var out bytes.Buffer
@@ -167,8 +167,8 @@ func filesAsJSON(media string, body []byte) ([]byte, error) {
 	return json.Marshal(openapi.PromptImport{Files: files})
 }
 
-// unpacked returns the prompts of a zip archive. Other files and folders are left out, but none may have a path that
-// leads out of the archive.
+// unpacked returns a zip archive's prompts. Other files and folders are left out, but none may have a path that leads
+// out of the archive.
 func unpacked(body []byte) ([]openapi.PromptFile, error) {
 	archive, err := zip.NewReader(bytes.NewReader(body), int64(len(body)))
 	if err != nil {
@@ -199,7 +199,7 @@ func unpacked(body []byte) ([]openapi.PromptFile, error) {
 	return files, nil
 }
 
-// unpackedFile reads at most room bytes of a file in an archive, whatever size the archive declares.
+// unpackedFile reads at most room bytes from a file in an archive, whatever size the archive declares.
 func unpackedFile(f *zip.File, room int64) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -216,7 +216,7 @@ func unpackedFile(f *zip.File, room int64) ([]byte, error) {
 	return content, nil
 }
 
-// isHidden reports whether a part of a path begins with a dot, or belongs to the system that made the archive.
+// isHidden reports whether a path part begins with a dot, or belongs to the system that made the archive.
 func isHidden(path string) bool {
 	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.") || strings.HasPrefix(path, "__MACOSX/")
 }
@@ -258,7 +258,7 @@ func importedDraft(r *server.Call, name, kind, description string, tags []string
 	})
 }
 
-// importedVersion reads a version, which is checked like the body of a request that creates one.
+// importedVersion reads a version, which is checked like the body in a request that creates one.
 func importedVersion(r *server.Call, pointer string, version []byte) (prompt.VersionDraft, error) {
 	create, _ := r.API.Contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
 	if err := create.CheckBody(version); err != nil {

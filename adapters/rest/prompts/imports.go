@@ -34,7 +34,7 @@ func importPrompts(r *server.Call) (server.Reply, error) {
 	return server.OK(out), nil
 }
 
-// importedFiles reads the files, or the prompts of Langfuse, of an import.
+// importedFiles reads the files, or Langfuse's prompts, in an import.
 func importedFiles(r *server.Call, in openapi.PromptImport) ([]prompt.Imported, error) {
 	activate := r.Query.Get("activate") == "true"
 	if (len(in.Files) == 0) == (len(in.Langfuse) == 0) {

@@ -17,7 +17,7 @@ import (
 // langfuseReference matches an include in a text of Langfuse, of a version or of a label.
 var langfuseReference = regexp.MustCompile(`@@@langfusePrompt:name=([^|@]+)\|(version|label)=([^|@]+)@@@`)
 
-// langfusePrompt is a version of a prompt, as Langfuse's API returns it.
+// langfusePrompt is a prompt version, as Langfuse's API returns it.
 type langfusePrompt struct {
 	Name          string          `json:"name"`
 	Type          string          `json:"type"`
@@ -37,8 +37,8 @@ type langfuseMessage struct {
 	Name    string `json:"name"`
 }
 
-// langfusePrompts returns the templates of an export of Langfuse, which has an item for each version. The version that
-// is in production there becomes the active one if activate is set; labels stay, except latest, which is no label here.
+// langfusePrompts returns the templates in a Langfuse export, which has an item for each version. The version that is
+// in production there becomes the active one if activate is set; labels stay, except latest, which is no label here.
 func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]prompt.Imported, error) {
 	items, order := make([]langfusePrompt, len(raw)), make([]int, len(raw))
 	for i := range raw {

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// promptFilter reads the filter of a list.
+// promptFilter reads a list's filter.
 func promptFilter(q url.Values) prompt.Filter {
 	f := prompt.Filter{
 		Query:   q.Get("q"),

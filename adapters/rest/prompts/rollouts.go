@@ -66,7 +66,7 @@ func showVersions(r *server.Call, versions ...*prompt.Version) {
 	}
 }
 
-// splitReader takes the key of a reader out of the query or the body of a request.
+// splitReader takes a reader's key out of a request's query or body.
 func splitReader(r *server.Call) (reader, query, body string) {
 	query, body = r.URL.RawQuery, string(r.Payload)
 	if r.Operation.Method == http.MethodGet {
@@ -93,8 +93,8 @@ func isReaderKey(key string) bool {
 	return key != "" && utf8.ValidString(key) && utf8.RuneCountInString(key) <= 255
 }
 
-// withoutKey returns the member "key" of a JSON object, and the text of the object without its value. The key is empty
-// if there is none, or not exactly one.
+// withoutKey returns a JSON object's member "key", and the text of the object without its value. The key is empty if
+// there is none, or not exactly one.
 func withoutKey(body []byte) (key, rest string) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -121,7 +121,7 @@ func withoutKey(body []byte) (key, rest string) {
 	return key, rest
 }
 
-// choices names the versions that rollouts choose for the key of a reader.
+// choices names the versions that rollouts choose for a reader's key.
 func choices(rollouts []*prompt.Rollout, reader string) string {
 	var names strings.Builder
 	for _, r := range rollouts {

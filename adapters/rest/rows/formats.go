@@ -14,10 +14,10 @@ import (
 // errRowsCut ends a stream that has reached a limit of the org, so that no one takes it for all rows.
 var errRowsCut = errors.New("the limits of the organisation for rows are reached")
 
-// invalidMember is the member or column with the invalid values of a row. No field can have this key.
+// invalidMember is the member or column with a row's invalid values. No field can have this key.
 const invalidMember = "$invalid"
 
-// removedMember is the only member of a line that says which row was removed. No field can have this key.
+// removedMember is the only line member that says which row was removed. No field can have this key.
 const removedMember = "$removed"
 
 // linesOfJSON is the media type of the only format that can tell removed rows from others.
@@ -26,7 +26,7 @@ const linesOfJSON = "application/x-ndjson"
 var errRemovedFormat = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 	Detail: "removed cannot be combined with CSV or Arrow. Accept application/json or application/x-ndjson."}
 
-// numberMember is the column with the number of a row.
+// numberMember is the column with a row's number.
 const numberMember = "$row"
 
 // rowFormat writes rows in a format.

@@ -21,7 +21,7 @@ const (
 	filterBegin = "filter[" // of the parameters filter[field]
 )
 
-// rows returns the rows of a source: a page as JSON, or all rows as a stream if Accept names its format.
+// rows returns a source's rows: a page as JSON, or all rows as a stream if Accept names its format.
 func rows() server.Streaming {
 	return server.Streaming{
 		Media:   func(r *http.Request) string { return server.Preferred(r.Header.Get("Accept"), isRowFormat) },

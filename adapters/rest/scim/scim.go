@@ -34,7 +34,7 @@ func Area(api *server.API, serve ServeDirectory) server.Area {
 	return server.Area{Name: "scim", Below: []server.Route{directory}}
 }
 
-// authenticate checks the token of a directory, and counts its request.
+// authenticate checks a directory's token, and counts its request.
 func authenticate(r *server.Call) error {
 	a, obs, now := r.API, server.Observed(r.Request), r.API.Now()
 	if obs.Org.SCIM == nil {

@@ -91,7 +91,7 @@ func New(contract *openapi.Contract, c Config, d Deps) *API {
 	return a
 }
 
-// Call is one call of an operation by an authenticated caller.
+// Call is one operation call by an authenticated caller.
 type Call struct {
 	*http.Request
 	application.Services
@@ -105,7 +105,7 @@ type Call struct {
 	Query     url.Values      // checked against the contract
 	Payload   []byte          // the body, checked against the contract
 
-	// packed is the media type of a body that has to be unpacked, which needs much more memory; empty for none.
+	// packed is the media type for a body that has to be unpacked, which needs much more memory; empty for none.
 	packed string
 	unpack func(media string, body []byte) ([]byte, error) // returns a packed body as JSON; nil if none can be
 
@@ -158,7 +158,7 @@ func (o *openStreams) byOrg() map[identity.OrgID][]*Stream {
 	return out
 }
 
-// readOperation is the GET operation of a resource, which reads the body of a stored response again.
+// readOperation is a resource's GET operation, which reads a stored response's body again.
 type readOperation struct {
 	op   *openapi.Operation
 	read perform

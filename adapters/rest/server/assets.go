@@ -28,7 +28,7 @@ type Asset struct {
 	cacheControl  string
 }
 
-// NewAsset returns the asset of a text.
+// NewAsset returns a text's asset.
 func NewAsset(plain []byte, contentType, cacheControl string) (*Asset, error) {
 	var compressed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
@@ -58,7 +58,7 @@ func joinAsset(plain, compressed []byte, contentType, cacheControl string) *Asse
 	}
 }
 
-// OpenAsset returns the asset of an embedded file, whose name ends with .gz if it is compressed already.
+// OpenAsset returns an embedded file's asset, whose name ends with .gz if it is compressed already.
 func OpenAsset(files fs.FS, name, cacheControl string) (*Asset, error) {
 	content, err := fs.ReadFile(files, name)
 	if err != nil {

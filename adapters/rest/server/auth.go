@@ -41,7 +41,7 @@ var (
 	)
 )
 
-// refusalOf returns the error of a request whose credential is not valid.
+// refusalOf returns the error for a request whose credential is not valid.
 func refusalOf(r *http.Request, token string) error {
 	switch {
 	case token == "" && r.Header.Get("Authorization") == "":
@@ -132,7 +132,7 @@ func (r *Call) AuthenticateByTicket(
 	return a.Admit(r.ReplyHeader, r.By, r.By.Workspace, now)
 }
 
-// AdmitAs sets a caller that is no user of a workspace, and counts the request against its rate limit.
+// AdmitAs sets a caller that is no workspace user, and counts the request against its rate limit.
 func (r *Call) AdmitAs(caller string, now time.Time) error {
 	r.By = identity.Actor{User: identity.UserID(caller)}
 	return r.API.Admit(r.ReplyHeader, r.By, "", now)
@@ -187,8 +187,8 @@ func (a *API) Admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, n
 	return nil
 }
 
-// Bearer returns the token of an Authorization header; empty if the scheme is not Bearer. Schemes are not
-// case-sensitive (RFC 9110, section 11.1).
+// Bearer returns an Authorization header's token; empty if the scheme is not Bearer. Schemes are not case-sensitive
+// (RFC 9110, section 11.1).
 func Bearer(authorization string) string {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -220,8 +220,7 @@ func (a *API) byKey(
 	return by, (*keyOwner)(p), p.Select, nil
 }
 
-// bySession authenticates a caller by the cookie and the proof of a session. It refuses a request from a page of
-// another origin.
+// bySession authenticates a caller by a session's cookie and proof. It refuses a request from a page of another origin.
 func (a *API) bySession(
 	r *http.Request, obs *Observation, cookie string, now time.Time,
 ) (identity.Actor, owner, selectMembership, error) {
@@ -318,7 +317,7 @@ func sessionActor(p *session.Principal, obs *Observation, now time.Time) identit
 	return by
 }
 
-// Proof returns what identifies the valid credential of a request, and the workspace of the request.
+// Proof returns what identifies a request's valid credential, and the workspace of the request.
 func (r *Call) Proof() (session.Proof, error) {
 	if r.proof != nil {
 		return *r.proof, nil
@@ -356,7 +355,7 @@ func (a *API) ResolveProof(
 	return actorOf(found[0], obs, now)
 }
 
-// actorOf returns the caller of a resolved proof, whose principal is nil if the proof is no longer valid.
+// actorOf returns a resolved proof's caller, whose principal is nil if the proof is no longer valid.
 func actorOf(principal *session.Principal, obs *Observation, now time.Time) (identity.Actor, error) {
 	if principal == nil {
 		return identity.Actor{}, identity.ErrUnauthenticated

@@ -9,14 +9,14 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// version is what a process knows of the changes of a workspace at some time.
+// version is what a process knows about a workspace's changes at some time.
 type version struct {
 	generation uint64 // of the changes through this process
 	observed   uint64 // of those that it has observed
 	current    bool   // it has learned of all that are more than a second old
 }
 
-// getFor is get for the variant of a response that a reader gets. The empty reader has none.
+// getFor is get for the response variant that a reader gets. The empty reader has none.
 func (c *responseCache) getFor(reader string, key cacheKey, current version, now time.Time) (cachedResponse, bool) {
 	entry, ok := c.get(&key, current, now)
 	if !ok || entry.variant == nil || reader == "" {
@@ -26,7 +26,7 @@ func (c *responseCache) getFor(reader string, key cacheKey, current version, now
 	return c.get(&key, current, now)
 }
 
-// putFor is put for the variant of a response that a reader gets. It also stores how the variants are told apart.
+// putFor is put for the response variant that a reader gets. It also stores how the variants are told apart.
 func (c *responseCache) putFor(reader string, key cacheKey, k cachedResponse) {
 	if k.variant != nil && reader != "" {
 		c.put(key, cachedResponse{variant: k.variant, at: k.at, trackedOnly: k.trackedOnly, read: k.read})
@@ -56,7 +56,7 @@ type cacheKey struct {
 	role, ceiling     identity.Role
 	operator          bool
 	person            [2]int64 // the revisions of the user and of the workspace, if there is only one
-	variant           string   // of the response; empty for a request without the key of a reader
+	variant           string   // of the response; empty for a request without a reader's key
 }
 
 func (k *cacheKey) size() int {
@@ -120,7 +120,7 @@ func (c *responseCache) has(key cacheKey) bool {
 	return young
 }
 
-// put stores a response, unless one of a later generation has been stored meanwhile.
+// put stores a response, unless a later generation's has been stored meanwhile.
 func (c *responseCache) put(key cacheKey, k cachedResponse) {
 	if len(k.answer.Body) > maxCachedResponseBytes {
 		return

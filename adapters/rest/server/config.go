@@ -73,7 +73,7 @@ type LeakedKeys struct {
 	PublicKeys []ReportKey
 }
 
-// ReportKey is a public key of a service that reports leaked API keys.
+// ReportKey is a public key with which a service reports leaked API keys.
 type ReportKey struct {
 	ID  string // as the service names it
 	PEM string // PKIX, ECDSA

@@ -9,7 +9,7 @@ import (
 // Writing writes a file to w.
 type Writing = func(ctx context.Context, w io.Writer) error
 
-// download is a file that is read while it is sent, within the timeout of a request.
+// download is a file that is read while it is sent, within a request's timeout.
 type download struct {
 	*Stream
 	prepare func(*Stream) (Writing, error) // sets the header

@@ -37,7 +37,7 @@ var (
 	)))
 )
 
-// holdsNumbers reports whether values of a type can hold a json.Number.
+// holdsNumbers reports whether a type's values can hold a json.Number.
 func holdsNumbers(t reflect.Type) bool {
 	answer, ok := typesWithNumbers.Load(t)
 	if !ok {

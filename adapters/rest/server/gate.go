@@ -135,7 +135,7 @@ func (g *Gates) Enter(ctx context.Context, by identity.Actor) error {
 	return nil
 }
 
-// Leave gives the slots of a request of by to the next ones.
+// Leave gives the slots of by's request to the next ones.
 func (g *Gates) Leave(by identity.Actor) {
 	if by.Workspace != "" {
 		g.workspaces.Leave(string(by.Workspace))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// HTTPServer returns the HTTP server of a handler, with every timeout set.
+// HTTPServer returns a handler's HTTP server, with every timeout set.
 func HTTPServer(c Config, h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Addr:              c.Addr,
@@ -22,5 +22,5 @@ func HTTPServer(c Config, h http.Handler, log *slog.Logger) *http.Server {
 
 const maxHeader = 32 << 10
 
-// Now returns the time of a request, with the precision of the stores.
+// Now returns a request's time, with the precision of the stores.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -35,7 +35,7 @@ func (r *Call) runOnce(
 // scope returns the scope within which an Idempotency-Key is unique: caller, credential, workspace, method and path.
 // The response to one credential may contain more than another credential of the same user may see. If an operation
 // needs no workspace, the caller's current one is not part of the scope, since the call itself may change it: accepting
-// an invitation does. The workspace of an API key never changes, so it is always part of the scope.
+// an invitation does. An API key's workspace never changes, so it is always part of the scope.
 func (r *Call) scope(key string) []byte {
 	ws := string(r.By.Workspace)
 	if r.workspaceOptional && r.By.Key == "" {

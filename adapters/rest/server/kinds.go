@@ -38,8 +38,8 @@ type Anonymous struct {
 type Signed func(*Call) (Reply, error)
 
 // Redirecting is an operation that people open in a browser, without a credential. The browser is sent to the location
-// that Run returns, or to that of Refused, which gets the code of a problem. A client that wants no HTML gets the
-// problem. Run checks what it reads of the request: others may add parameters to it.
+// that Run returns, or to that of Refused, which gets a problem's code. A client that wants no HTML gets the problem.
+// Run checks what it reads of the request: others may add parameters to it.
 type Redirecting struct {
 	Run     func(*Call) (location string, err error)
 	Refused func(r *Call, code string) (location string)
@@ -186,7 +186,7 @@ func (d DryRunnable) perform(r *Call) (answer ports.Answer, isReplay bool, err e
 	return d.Outbound.perform(r)
 }
 
-// Respond returns the command of an outbound operation whose effect is already stored: only its response is left.
+// Respond returns the command for an outbound operation whose effect is already stored: only its response is left.
 func Respond(out Reply) Command {
 	return func(*Call) (Reply, error) { return out, nil }
 }

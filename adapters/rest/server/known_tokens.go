@@ -55,7 +55,7 @@ func (p *knownTokens) Remember(token string, now time.Time) {
 	p.seenAt[h] = now
 }
 
-// Forget removes the note of a token, which is not valid any more.
+// Forget removes the note about a token, which is not valid any more.
 func (p *knownTokens) Forget(token string) {
 	h := maphash.String(p.seed, token)
 	p.mu.RLock()

@@ -48,13 +48,13 @@ func newMeasures(reg prometheus.Registerer, openStreams func() int) *measures {
 	return m
 }
 
-// byTicket is the kind of a ticket; credentialKind returns that of other credentials.
+// byTicket is a ticket's kind; credentialKind returns that of other credentials.
 const (
 	byTicket = "ticket"
 	byAPIKey = "api_key"
 )
 
-// credentialKind returns the kind of a request's credential. stored reports whether it was looked up.
+// credentialKind returns a request credential's kind. stored reports whether it was looked up.
 func credentialKind(token string, isStored bool) string {
 	switch {
 	case strings.HasPrefix(token, account.KeyTokenPrefix):

@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// unmatched is the route of a request that has none.
+// unmatched is the route for a request that has none.
 const unmatched = "unmatched"
 
 // observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
@@ -137,7 +137,7 @@ func (a *API) logRequest(r *http.Request, o *Observation) {
 	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// describe adds to the span of a request what is known after its response.
+// describe adds to a request's span what is known after its response.
 func describe(span trace.Span, method string, o *Observation) {
 	span.SetName(method + " " + o.Route)
 	if label := methodLabel(method); label == method {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// PageHeaders returns the headers of a page whose address is a credential: no cache keeps it, no other site learns its
+// PageHeaders returns the headers for a page whose address is a credential: no cache keeps it, no other site learns its
 // address, and it loads only what the policy allows.
 func PageHeaders(policy string) map[string]string {
 	return map[string]string{
@@ -16,7 +16,7 @@ func PageHeaders(policy string) map[string]string {
 	}
 }
 
-// SetConsoleHeaders sets the headers of a page of the console, with a Content-Security-Policy.
+// SetConsoleHeaders sets a console page's headers, with a Content-Security-Policy.
 func SetConsoleHeaders(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")

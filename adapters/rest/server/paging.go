@@ -14,8 +14,8 @@ import (
 
 const defaultLimit = 20
 
-// Page returns the part of a list that the request asks for. A cursor is a sealed position, bound to
-// workspace, operation and filter.
+// Page returns the list page that the request asks for. A cursor is a sealed position, bound to workspace, operation
+// and filter.
 func (r *Call) Page() (page.Query, error) {
 	q := page.Query{Limit: defaultLimit}
 	if limit := r.Query.Get("limit"); limit != "" {
@@ -49,13 +49,13 @@ func (r *Call) Next(position string) (next nullable.Nullable[string], err error)
 	return nullable.NewNullableWithValue(base64.RawURLEncoding.EncodeToString(ciphertext)), nil
 }
 
-// pageBody is the body of a list that has nothing but its items.
+// pageBody is the body for a list that has nothing but its items.
 type pageBody[Item any] struct {
 	Data       []Item                    `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// List responds with the page of a list that the request asks for. load returns it, and to maps an item.
+// List responds with the list page that the request asks for. load returns it, and to maps an item.
 func List[T, Item any](
 	r *Call, convert func(*T) Item, load func(page.Query) (page.Of[T], error),
 ) (Reply, error) {

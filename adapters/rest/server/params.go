@@ -33,7 +33,7 @@ func (r *Call) Number(name string, otherwise int) int {
 	return otherwise
 }
 
-// GranteeID returns the id in the path of a user or a group.
+// GranteeID returns the user's or group's id in the path.
 func GranteeID(r *Call) identity.UserID {
 	if s := PathVar(r.Request, "user_id"); id.Valid(identity.GroupPrefix, s) {
 		return identity.UserID(s)
@@ -59,7 +59,7 @@ func WorkspaceID(r *Call) identity.WorkspaceID {
 	return ""
 }
 
-// MemberID returns the id of a user in the path.
+// MemberID returns a user's id in the path.
 func MemberID(r *Call) identity.UserID {
 	return PathID[identity.UserID](r, "user_id", identity.UserPrefix)
 }

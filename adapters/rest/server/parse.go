@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// Errors of a request before a use case runs.
+// A request's errors before a use case runs.
 var (
 	ErrNoSuchPath = &fault.Error{
 		Kind:   fault.NotFound,
@@ -145,12 +145,12 @@ func (r *Call) readBody() (err error) {
 
 const formType = "application/x-www-form-urlencoded"
 
-// formField is the only field of a form that Atrium reads. Others must be ignored (OpenID Connect Back-Channel Logout
-// 1.0, section 2.5).
+// formField is the only form field that Atrium reads. Others must be ignored (OpenID Connect Back-Channel Logout 1.0,
+// section 2.5).
 const formField = "logout_token"
 
-// formAsJSON returns the JSON object of a form. A form that cannot be parsed has no field, and a field that is given
-// twice is a list.
+// formAsJSON returns a form's JSON object. A form that cannot be parsed has no field, and a field that is given twice
+// is a list.
 func formAsJSON(form []byte) []byte {
 	fields, _ := url.ParseQuery(string(form))
 	object := map[string]any{}

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Kind is how requests of an operation run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
+// Kind is how an operation's requests run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
 // Probing, Streaming, Anonymous, Signed, Redirecting, Page or Protocol.
 type Kind interface {
 	stages(a *API, op *openapi.Operation) stages
@@ -22,7 +22,7 @@ type Kind interface {
 // stages are what a kind of operation does with a request. The pipeline runs them in this order for all kinds; what is
 // nil is left out.
 type stages struct {
-	instead      func(*http.Request) *stages             // the stages of a request that wants a stream; nil for others
+	instead      func(*http.Request) *stages             // the stages for a request that wants a stream; nil for others
 	begin        func(*Call)                             // prepares the call
 	authenticate func(*Call) error                       // sets the caller
 	parse        func(*Call) error                       // checks the request
@@ -33,7 +33,7 @@ type stages struct {
 	refuse       func(*Call, error)                                // (*Call).refuse, if it is nil
 }
 
-// ordinary are the stages of an operation for callers with a credential that runs as one request.
+// ordinary are an operation's stages for callers with a credential that runs as one request.
 func (a *API) ordinary(op *openapi.Operation, act perform) stages {
 	s := stages{authenticate: (*Call).authenticate, parse: (*Call).parse, gates: a.Gates, act: act}
 	if op.Outbound {
@@ -42,8 +42,9 @@ func (a *API) ordinary(op *openapi.Operation, act perform) stages {
 	return s
 }
 
-// pipeline returns the handler of an operation, or of what another contract than openapi.yaml describes. Every request
-// passes context and deadline, authenticate, parse, gate and act, and gets a response or a problem, which observe logs.
+// pipeline returns the handler for an operation, or for what another contract than openapi.yaml describes. Every
+// request passes context and deadline, authenticate, parse, gate and act, and gets a response or a problem, which
+// observe logs.
 //
 // Reading a request and writing the response take as long as the client likes, so they occupy no turn in the gates.
 func (a *API) pipeline(op *openapi.Operation, k Kind) http.Handler {
@@ -76,7 +77,7 @@ func (a *API) pipeline(op *openapi.Operation, k Kind) http.Handler {
 	})
 }
 
-// insteadFor returns s with the stages of a stream for requests that want a media type of it.
+// insteadFor returns s with a stream's stages for requests that want a media type of it.
 func (s stages) insteadFor(media func(*http.Request) string, stream stages) stages {
 	s.instead = func(r *http.Request) *stages {
 		if media(r) == "" {
@@ -117,7 +118,7 @@ func (s *stages) run(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	return answer, isReplay, err
 }
 
-// newCall returns the call of an operation that a request makes, whose caller is not known yet.
+// newCall returns the operation call that a request makes, whose caller is not known yet.
 func (a *API) newCall(w http.ResponseWriter, r *http.Request, op *openapi.Operation) *Call {
 	return &Call{
 		Request:           r,

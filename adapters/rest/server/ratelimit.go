@@ -55,7 +55,7 @@ func (l *Limiter) Allow(w http.ResponseWriter, caller string, now time.Time) boo
 	return l.Take(w.Header(), caller, now)
 }
 
-// Take takes one token from the bucket of an address, and reports whether there was one. It sets the RateLimit header
+// Take takes one token from an address's bucket, and reports whether there was one. It sets the RateLimit header
 // fields.
 func (l *Limiter) Take(h http.Header, caller string, now time.Time) bool {
 	return TakeAll(h, now, 1, Allowance{l, identity.AddressGroup(caller)}) == nil
@@ -78,10 +78,10 @@ type Allowance struct {
 	caller string
 }
 
-// Allowance returns the bucket of a caller.
+// Allowance returns a caller's bucket.
 func (l *Limiter) Allowance(caller string) Allowance { return Allowance{l, caller} }
 
-// atLeast is n tokens, less the rounding error of a time in nanoseconds.
+// atLeast is n tokens, less the rounding error for a time in nanoseconds.
 func atLeast(n int) float64 { return float64(n) - 1e-6 }
 
 // TakeAll takes n tokens from each allowance, or from none: then it returns the limiter that refused. The header
@@ -105,7 +105,7 @@ func TakeAll(h http.Header, now time.Time, n int, allowances ...Allowance) (limi
 	return nil
 }
 
-// refuseAll sets the header fields of a request that a limiter has refused, and returns the last limiter that refuses
+// refuseAll sets the header fields for a request that a limiter has refused, and returns the last limiter that refuses
 // it.
 func refuseAll(h http.Header, now time.Time, n int, limiter *Limiter, allowances []Allowance) *Limiter {
 	tightest, lowest := 0, math.Inf(1)
@@ -156,9 +156,9 @@ func (l *Limiter) left(caller string, now time.Time) float64 {
 	return l.bucket(caller, now).tokens
 }
 
-// bucket returns the bucket of a caller, with the tokens that it has now. If the clock was set back, the bucket
-// continues with the tokens that it has: otherwise an empty one would get none until the clock shows the earlier time
-// again. The caller holds l.mu.
+// bucket returns a caller's bucket, with the tokens that it has now. If the clock was set back, the bucket continues
+// with the tokens that it has: otherwise an empty one would get none until the clock shows the earlier time again. The
+// caller holds l.mu.
 func (l *Limiter) bucket(caller string, now time.Time) *bucket {
 	if now.Sub(l.swept).Abs() > time.Minute { // the clock may have been put back
 		for k, b := range l.buckets { // a full bucket need not be stored

@@ -39,7 +39,7 @@ func (r *readiness) isReady(ctx context.Context) error {
 	return err
 }
 
-// record stores the result of a check, and logs it if it has changed.
+// record stores a check's result, and logs it if it has changed.
 func (r *readiness) record(ctx context.Context, err error) {
 	wasBad := r.bad.Swap(err != nil)
 	if err != nil {

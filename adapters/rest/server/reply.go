@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Reply is the response of an operation, before its body is encoded.
+// Reply is an operation's response, before its body is encoded.
 type Reply struct {
 	Status   int    // of HTTP
 	Body     any    // nil for 204; see JSON and Deferred
@@ -31,8 +31,8 @@ const usualBody = 2 << 10
 // JSON is a body that is already JSON.
 type JSON []byte
 
-// Deferred is a body with values that are only known after the commit, such as whether a mail was sent. The record of
-// an Idempotency-Key is written in the transaction, so it has the body as it was before the commit.
+// Deferred is a body with values that are only known after the commit, such as whether a mail was sent. An
+// Idempotency-Key's record is written in the transaction, so it has the body as it was before the commit.
 type Deferred func() any
 
 // OK returns a reply of status 200.
@@ -111,7 +111,7 @@ func (r *Reply) header() map[string]string {
 	return h
 }
 
-// ETag returns the entity tag of a body that shows a revision.
+// ETag returns the entity tag for a body that shows a revision.
 func ETag(revision int64, body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + strconv.FormatInt(revision, 10) + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + `"`
@@ -196,5 +196,5 @@ const (
 	problemType = "application/problem+json"
 )
 
-// isJSON reports whether a media type of a body is JSON, or a format that is based on it.
+// isJSON reports whether a body's media type is JSON, or a format that is based on it.
 func isJSON(media string) bool { return media == JSONType || strings.HasSuffix(media, "+json") }

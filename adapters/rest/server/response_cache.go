@@ -25,9 +25,9 @@ func (q CachedQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err e
 	return q.performFor(r, nil)
 }
 
-// ReaderQuery is a CachedQuery whose response can depend on the key of a reader. Split returns the key, and the query
-// and the body of the request without it, so that responses are cached for each variant, and not for each reader. The
-// key is empty if there is none, or if the request could be refused because of it.
+// ReaderQuery is a CachedQuery whose response can depend on a reader's key. Split returns the key, and the query and
+// the body of the request without it, so that responses are cached for each variant, and not for each reader. The key
+// is empty if there is none, or if the request could be refused because of it.
 type ReaderQuery struct {
 	CachedQuery
 	Split func(*Call) (reader, query, body string)
@@ -121,5 +121,5 @@ func (r *Call) cacheKey() cacheKey {
 	}
 }
 
-// HasOneWorkspace reports whether the caller is known in one workspace only, as the bearer of an API key is.
+// HasOneWorkspace reports whether the caller is known in one workspace only, as an API key's bearer is.
 func (r *Call) HasOneWorkspace() bool { return r.owner != nil && len(r.Person().Memberships) == 1 }

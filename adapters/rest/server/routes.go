@@ -47,7 +47,7 @@ type Route struct {
 // NewRoute returns a route. Without a method, it is for all methods.
 func NewRoute(method, path string, handler http.Handler) Route { return Route{method, path, handler} }
 
-// NewPage returns the route of a page.
+// NewPage returns a page's route.
 func (a *API) NewPage(method, path string, page Page) Route {
 	return NewRoute(method, path, a.pipeline(&openapi.Operation{Path: path}, page))
 }
@@ -71,8 +71,7 @@ func endpoints(areas []Area) map[endpoint]bool {
 	return all
 }
 
-// pathPrefix returns the first two segments of a path of the API, such as /api/connections, and nothing for other
-// paths.
+// pathPrefix returns an API path's first two segments, such as /api/connections, and nothing for other paths.
 func pathPrefix(path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/")
 	if !ok {

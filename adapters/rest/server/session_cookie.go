@@ -25,18 +25,17 @@ var (
 	}
 )
 
-// proofHeader carries the proof of a session. A page of another origin can send it only with a preflight, which is
-// refused.
+// proofHeader carries a session's proof. A page of another origin can send it only with a preflight, which is refused.
 const proofHeader = "Atrium-Console"
 
-// Names of the cookie of a session. Cookies of a host are shared by all of its ports, so that of http has the port in
-// its name. Browsers accept __Host- only over https, and for the whole host.
+// Names of a session's cookie. A host's cookies are shared by all of its ports, so the one for http has the port in its
+// name. Browsers accept __Host- only over https, and for the whole host.
 const (
 	secureCookie   = "__Host-atrium_session"
 	loopbackCookie = "atrium_session_"
 )
 
-// SessionCookie returns the name that the cookie of a session has in this request, and whether it is only for https.
+// SessionCookie returns the name that a session's cookie has in this request, and whether it is only for https.
 // errHTTPSRequired if the host can have none.
 func (a *API) SessionCookie(r *http.Request, org *identity.Org) (name string, secure bool, err error) {
 	host := a.Host(r)
@@ -66,7 +65,7 @@ func (a *API) isHTTPS(r *http.Request, org *identity.Org, host string) bool {
 	return len(rest) == len(host) || rest[len(host)] == '/'
 }
 
-// cookieOf returns the cookie of a session that a request carries; empty if there is none.
+// cookieOf returns the session cookie that a request carries; empty if there is none.
 func (a *API) cookieOf(r *http.Request, org *identity.Org) string {
 	if len(r.Header["Cookie"]) == 0 || org == nil {
 		return ""
@@ -82,7 +81,7 @@ func (a *API) cookieOf(r *http.Request, org *identity.Org) string {
 	return c.Value
 }
 
-// SetCookie adds the cookie of a session to a response, or removes it if value is empty.
+// SetCookie adds a session's cookie to a response, or removes it if value is empty.
 func (a *API) SetCookie(h http.Header, r *http.Request, org *identity.Org, value string, ends time.Duration) error {
 	name, secure, err := a.SessionCookie(r, org)
 	if err != nil {

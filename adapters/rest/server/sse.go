@@ -12,7 +12,7 @@ const (
 	StreamComment = 15 * time.Second  // between comments, which keep proxies from closing the stream
 )
 
-// EventsWanted is the media of a streaming operation whose stream has server-sent events.
+// EventsWanted is the media for a streaming operation whose stream has server-sent events.
 func EventsWanted(r *http.Request) string {
 	return Preferred(r.Header.Get("Accept"), func(media string) bool { return media == EventStream })
 }

@@ -73,7 +73,7 @@ func (a *API) recheckLoop(ctx context.Context) {
 	}
 }
 
-// recheckOrg ends the streams of an org whose readers have lost the access. An outage ends no stream.
+// recheckOrg ends an org's streams whose readers have lost the access. An outage ends no stream.
 func (a *API) recheckOrg(ctx context.Context, id identity.OrgID, streams []*Stream) error {
 	ctx, cancel := context.WithTimeout(ctx, a.Config.RequestTimeout)
 	defer cancel()

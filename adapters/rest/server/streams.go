@@ -20,8 +20,8 @@ type Streaming struct {
 	Reserve func(*Stream) (release func(), err error) // counts the stream while it is open; may be nil
 	Open    func(*Stream) StreamBody
 
-	// Finite is set for a response that ends by itself within the time of a request. It is served also while the
-	// server drains.
+	// Finite is set for a response that ends by itself within a request's time. It is served also while the server
+	// drains.
 	Finite bool
 
 	// Authenticate sets the caller. (*Call).AuthenticateReader, if it is nil.
@@ -31,15 +31,15 @@ type Streaming struct {
 	Visitors *Visitors
 }
 
-// Visitors are the readers of a stream who need no credential.
+// Visitors are stream readers who need no credential.
 type Visitors struct {
 	Malformed func(*Call, error) error // is told of requests that are not as openapi.yaml declares them
 
-	// Recheck ends the streams of an org whose readers have lost the access.
+	// Recheck ends an org's streams whose readers have lost the access.
 	Recheck func(ctx context.Context, org *identity.Org, streams []*Stream) error
 }
 
-// StreamBody is the response of a stream.
+// StreamBody is a stream's response.
 type StreamBody interface {
 	Open() error // checks the request
 	Run() error  // sends the response; an error after its first byte breaks it off
@@ -75,8 +75,8 @@ func NewStream(ctx context.Context, r *Call, w http.ResponseWriter) *Stream {
 	return s
 }
 
-// stages are those of a stream. It is opened within the gates, and occupies no turn in them then. The usual timeout of
-// a request applies until it is open.
+// stages are those of a stream. It is opened within the gates, and occupies no turn in them then. A request's usual
+// timeout applies until it is open.
 func (k Streaming) stages(a *API, op *openapi.Operation) stages {
 	stream := stages{
 		begin:        k.begin,
@@ -248,7 +248,7 @@ func (s *Stream) AsDownload() (release func(), err error) {
 // RowsWrite is how many bytes of rows are written at a time.
 const RowsWrite = 64 << 10
 
-// Always is the media of a streaming operation whose responses all have one media type.
+// Always is the media for a streaming operation whose responses all have one media type.
 func Always(media string) func(*http.Request) string {
 	return func(*http.Request) string { return media }
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// fromLocation reads the location of a source. A malformed id becomes one that nothing has.
+// fromLocation reads a source's location. A malformed id becomes one that nothing has.
 func fromLocation(in openapi.SourceLocation) source.Location {
 	return source.Location{
 		Sheet: source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: fromHeaderRow(in.HeaderRow),
@@ -21,7 +21,7 @@ func fromLocation(in openapi.SourceLocation) source.Location {
 	}
 }
 
-// fromHeaderRow reads the row of a header: nil if it is to be detected, 0 if there is none.
+// fromHeaderRow reads the row of the header: nil if it is to be detected, 0 if there is none.
 func fromHeaderRow(in *int) int {
 	switch {
 	case in == nil:

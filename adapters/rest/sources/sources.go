@@ -99,7 +99,7 @@ func previewWarehouse(r *server.Call) (server.Reply, error) {
 	return server.OK(toTablePreview(p)), nil
 }
 
-// listTables returns a page of a warehouse's tables. Its cursors hold names of tables.
+// listTables returns a page with a warehouse's tables. Its cursors hold names of tables.
 func listTables(r *server.Call, id connection.ID) (server.Reply, error) {
 	return server.List(r, toWarehouseTable, func(q page.Query) (page.Of[connection.Table], error) {
 		var cursor connection.TableRef

@@ -14,7 +14,7 @@ import (
 
 const (
 	validationPoll = 500 * time.Millisecond // between looks at the progress
-	noValidation   = "none"                 // the state of a source that was not validated yet
+	noValidation   = "none"                 // the state for a source that was not validated yet
 )
 
 func validateSource(r *server.Call) (server.Reply, error) {
@@ -45,7 +45,7 @@ func getValidation(r *server.Call) (server.Reply, error) {
 	return server.OK(toValidation(&v, revision)), nil
 }
 
-// followedValidation is one open stream of the progress of a validation, which ends with its report.
+// followedValidation is one open stream about a validation's progress, which ends with its report.
 type followedValidation struct {
 	*server.Stream
 	last     source.Validation
@@ -90,7 +90,7 @@ func (s *followedValidation) Run() error {
 	}
 }
 
-// toValidation returns a validation of a source that now has a revision.
+// toValidation returns the validation of a source that now has a revision.
 func toValidation(v *source.Validation, revision int64) openapi.SourceValidation {
 	return openapi.SourceValidation{
 		State:       openapi.SourceValidationState(cmp.Or(v.State, noValidation)),

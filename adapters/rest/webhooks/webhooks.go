@@ -88,7 +88,7 @@ func rotateWebhook(r *server.Call) (server.Reply, error) {
 	return out, nil
 }
 
-// testWebhook sends the example of a type that the contract has.
+// testWebhook sends the example for a type that the contract has.
 func testWebhook(r *server.Call) (server.Command, error) {
 	in, err := server.Decode[openapi.WebhookTest](r)
 	if err != nil {

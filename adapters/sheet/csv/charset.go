@@ -41,7 +41,7 @@ func charset(sample []byte, isWhole bool, charsetName string) (encoding.Encoding
 	return named(name)
 }
 
-// named returns an encoding of the WHATWG Encoding Standard. Byte order marks at the beginning of a text are removed.
+// named returns an encoding of the WHATWG Encoding Standard. Byte order marks at a text's beginning are removed.
 func named(name string) (encoding.Encoding, string, error) {
 	switch name {
 	case "utf-8":

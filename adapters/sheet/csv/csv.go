@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxRecord = 1 << 20  // bytes of a record, all of its lines together
+	maxRecord = 1 << 20  // a record's bytes, all of its lines together
 	maxSample = 64 << 10 // bytes that charset and delimiter are guessed from
 )
 
@@ -62,7 +62,7 @@ type file struct {
 	comma     rune   // the same
 }
 
-// open opens a table, with the charset and the delimiter of a location or the likeliest ones.
+// open opens a table, with a location's charset and delimiter or the likeliest ones.
 func open(r io.ReaderAt, size int64, location source.SheetLocation) (file, error) {
 	sample := make([]byte, min(size, maxSample))
 	if n, err := r.ReadAt(sample, 0); n < len(sample) {

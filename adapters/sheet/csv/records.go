@@ -14,7 +14,7 @@ import (
 // is never closed: encoding/csv reports none while it permits quotes within values.
 const end = "\xff\xfe\xff"
 
-// table reads the records of a text, and numbers them as programs that show tables do: blank lines count.
+// table reads a text's records, and numbers them as programs that show tables do: blank lines count.
 type table struct {
 	in      *csv.Reader
 	limited *allowance

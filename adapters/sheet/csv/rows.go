@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// Rows gives each row of a table to add, with its number, which counts as in Read. It holds one row at a time.
+// Rows gives each table row to add, with its number, which counts as in Read. It holds one row at a time.
 func Rows(
 	r io.ReaderAt, size int64, location source.SheetLocation,
 	add func(number int, shownCells, storedCells []*string) error,

@@ -125,7 +125,7 @@ func (c Config) tokens(client connection.OAuthClient, credential connection.Cred
 		PrivateKeyID: credential.Text("private_key_id"),
 		Scopes:       []string{scope}, TokenURL: c.TokenURL,
 	}
-	// A token source has no context of a call, so the client's timeout ends requests that take too long.
+	// A token source has no call's context, so the client's timeout ends requests that take too long.
 	return config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, c.Client))
 }
 
@@ -149,7 +149,7 @@ func isPrivateKey(text string) bool {
 	return err == nil
 }
 
-// sign authenticates a request. Google's text of a refusal is discarded.
+// sign authenticates a request. Google's text in a refusal is discarded.
 func (a *account) sign(r *http.Request) error {
 	if a.tokens == nil {
 		r.Header.Set("X-Goog-Api-Key", a.apiKey.Reveal()) // not in the URL, which proxies log

@@ -15,10 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// maxAnswer is the most that is read of a response, in bytes.
+// maxAnswer is the most that is read from a response, in bytes.
 const maxAnswer = 8 << 20
 
-// The masks select the fields of a response, and so its size.
+// The masks select a response's fields, and so its size.
 const (
 	maskTabs = "properties.title,sheets.properties(sheetId,title,hidden,sheetType," +
 		"gridProperties(rowCount,columnCount))"
@@ -62,7 +62,7 @@ func (s *Sheets) tabs(ctx context.Context, reader *account, sheet string) (book,
 	return b, nil
 }
 
-// values requests the first rows of a tab, of the first tab if title is empty.
+// values requests a tab's first rows, the first tab's if title is empty.
 func (s *Sheets) values(
 	ctx context.Context, reader *account, sheet, title string, headerRow int,
 ) (column.Preview, error) {

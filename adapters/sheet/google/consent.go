@@ -173,7 +173,7 @@ func (c consented) Token() (*oauth2.Token, error) {
 	return token, nil
 }
 
-// consentFailure is failure for requests of a client.
+// consentFailure is failure for a client's requests.
 func consentFailure(err error) connection.Code {
 	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		switch refusal.ErrorCode {

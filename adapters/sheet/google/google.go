@@ -140,7 +140,7 @@ type call struct {
 // head is the future result of reading a tab.
 type head func() (column.Preview, error)
 
-// begin requests the first rows of a tab concurrently with other requests.
+// begin requests a tab's first rows concurrently with other requests.
 func (c call) begin(ctx context.Context, title string) head {
 	type result struct {
 		preview column.Preview

@@ -48,7 +48,7 @@ func (*Accounts) Rows(context.Context, ports.Target, connection.RowsQuery, func(
 	return connection.RowsUnsupported
 }
 
-// failure returns the code of a sign-in error, only by its type, or "".
+// failure returns a sign-in error's code, only by its type, or "".
 func failure(err error) connection.Code {
 	if err == nil {
 		return ""

@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// maxRows is the maximum size of a response with all rows of a tab, in bytes. Google provides no version of a sheet
-// that a service account can always read. So all rows are read for each page, and their hash is the version.
+// maxRows is the maximum size for a response with all tab rows, in bytes. Google provides no sheet version that a
+// service account can always read. So all rows are read for each page, and their hash is the version.
 const maxRows = 16 << 20
 
 // Rows implements ports.Sheets. Cells are as the sheet shows them.
@@ -100,7 +100,7 @@ func (r *readers) leave(workspace identity.WorkspaceID) {
 	delete(r.all, workspace)
 }
 
-// all returns the JSON of all rows of a tab.
+// all returns the JSON for all tab rows.
 func (s *Sheets) all(ctx context.Context, reader *account, sheet, title string) (json.RawMessage, error) {
 	var answer struct{ Values json.RawMessage }
 	query := url.Values{"fields": {maskValues}, "majorDimension": {"ROWS"}, "valueRenderOption": {"FORMATTED_VALUE"}}

@@ -12,13 +12,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// itemForm matches the path of an item in the API. Identifiers of drives begin with b!, except for personal drives.
+// itemForm matches an item's path in the API. Identifiers of drives begin with b!, except for personal drives.
 var itemForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/v1\.0/drives/[A-Za-z0-9!_-]{1,128}/items/[A-Za-z0-9!_-]{1,128}$`)
 })
 
-// itemPath returns the path of a location in the API, below /v1.0. A location is the URL of an item in the API, or a
-// link, which is encoded as "Encoding sharing URLs" of the API's documentation says.
+// itemPath returns a location's path in the API, below /v1.0. A location is an item's URL in the API, or a link, which
+// is encoded as "Encoding sharing URLs" of the API's documentation says.
 func itemPath(location string) (string, bool) {
 	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" || len(location) > source.MaxLocation ||

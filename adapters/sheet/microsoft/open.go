@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// item is the part of a driveItem that matters.
+// item is what matters in a driveItem.
 type item struct {
 	Name string    `json:"name"`
 	Size int64     `json:"size"`
@@ -58,8 +58,8 @@ func (c Config) Open(
 	return upstream.File{Name: source.TabTitle(found.Name), Response: response}, err
 }
 
-// download requests the content of an item. The API answers with another server's address, which needs no token, and
-// which must not get it ("Download preauthenticated URLs").
+// download requests an item's content. The API answers with another server's address, which needs no token, and which
+// must not get it ("Download preauthenticated URLs").
 func (c Config) download(
 	ctx context.Context, client, strict *http.Client, token, path string,
 ) (*http.Response, error) {

@@ -31,7 +31,7 @@ func Default() Config { return Config{Login: "https://" + loginHost, Graph: "htt
 // scope stands for the permissions that an administrator granted to the application.
 const scope = "https://graph.microsoft.com/.default"
 
-// maxAnswer is the most that is read of a response about a token or an item, in bytes.
+// maxAnswer is the most that is read from a response about a token or an item, in bytes.
 const maxAnswer = 64 << 10
 
 // signInError is a refusal of the token endpoint.
@@ -94,7 +94,7 @@ func (c Config) token(ctx context.Context, client *http.Client, account connecti
 	return "", refusal
 }
 
-// failure returns the code of an error of token.
+// failure returns the code of a token error.
 func failure(err error) connection.Code {
 	if refusal, ok := errors.AsType[*signInError](err); ok {
 		return refusal.code

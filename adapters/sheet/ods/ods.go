@@ -84,7 +84,7 @@ type document struct {
 	in     *xml.Decoder
 	hidden map[string]bool // styles of tables that are not displayed
 	tables []*table
-	most   int   // characters of a cell
+	most   int   // a cell's characters
 	failed error // of what tables and rows were passed to
 }
 
@@ -98,7 +98,7 @@ type table struct {
 	rows [][]*string // a preview's rows
 }
 
-// keep keeps a row of a preview if its number, counted from 1 within the window, is one of it.
+// keep keeps a preview row if its number, counted from 1 within the window, is one of it.
 func (t *table) keep(number, window int, row cells) {
 	if number < 1 || number > window {
 		return
@@ -109,7 +109,7 @@ func (t *table) keep(number, window int, row cells) {
 	t.rows = append(t.rows, row.shown)
 }
 
-// maxRows is the most rows of a spreadsheet.
+// maxRows is the most spreadsheet rows.
 const maxRows = 1 << 20
 
 // read reads all tables. It passes the rows of each that are not empty to what begin returns for it, with their numbers
@@ -248,13 +248,13 @@ func (d *document) row() (row cells, width int, err error) {
 	}
 }
 
-// valueAttributes are the attributes that have the value of a cell, by its type (part 3, 19.385).
+// valueAttributes are the attributes that have a cell's value, by its type (part 3, 19.385).
 var valueAttributes = map[string]string{
 	"float": "value", "percentage": "value", "currency": "value", "date": "date-value", "boolean": "boolean-value",
 	"time": "time-value", "string": "string-value",
 }
 
-// value returns what a cell of a number, a date or a boolean stores; nil for others.
+// value returns what a cell with a number, a date or a boolean stores; nil for others.
 func value(e xml.StartElement) *string {
 	kind := zipfile.Attribute(e, "value-type")
 	if kind == "time" || kind == "string" { // fields for texts have what is shown
@@ -263,7 +263,7 @@ func value(e xml.StartElement) *string {
 	return column.Cell(column.Stored(zipfile.Attribute(e, valueAttributes[kind])))
 }
 
-// unshown returns the value of a cell whose shown text was not written.
+// unshown returns a cell's value if its shown text was not written.
 func unshown(e xml.StartElement) string {
 	kind := zipfile.Attribute(e, "value-type")
 	if kind == "" && zipfile.Attribute(e, "formula") != "" {
@@ -272,7 +272,7 @@ func unshown(e xml.StartElement) string {
 	return zipfile.Attribute(e, valueAttributes[kind])
 }
 
-// cell reads the shown text of a cell: its paragraphs. Comments and drawings are skipped.
+// cell reads a cell's shown text: its paragraphs. Comments and drawings are skipped.
 func (d *document) cell(e xml.StartElement) (*string, error) {
 	var paragraphs []string
 	for {

@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and numbers,
-// dates and booleans also as they are stored. It holds one row at a time.
+// Rows gives each tab row to add, with its number, from the header on: the cells as they are shown, and numbers, dates
+// and booleans also as they are stored. It holds one row at a time.
 //
 // Which tab a location names can depend on the tabs after it: one that is spelled exactly so goes first, and so does
 // one that is not hidden. If the end of the document shows that the tab is an earlier one, it is read again.
@@ -32,7 +32,7 @@ func Rows(
 	return err
 }
 
-// errEnough ends the reading of a document after the wanted tab.
+// errEnough ends the reading after the wanted tab.
 var errEnough = errors.New("enough tabs")
 
 // readFirst reads the rows of the first tab that is the wanted one, and returns all tabs, and whether one is.

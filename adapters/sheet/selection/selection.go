@@ -1,4 +1,4 @@
-// Package selection chooses the rows and columns of a query from a sheet's rows, as they are read one by one.
+// Package selection chooses the rows and columns that a query wants from a sheet's rows, as they are read one by one.
 package selection
 
 import (
@@ -19,7 +19,7 @@ const (
 	batchBytes = 128 << 10
 )
 
-// Selection chooses the columns of a query from the rows of a tab.
+// Selection chooses the columns of a query from a tab's rows.
 type Selection struct {
 	ctx   context.Context
 	query source.RowsQuery
@@ -35,7 +35,7 @@ type Selection struct {
 	next    column.Batch
 }
 
-// line is a row of a tab: its cells as they are shown, and those that are stored otherwise.
+// line is a tab row: its cells as they are shown, and those that are stored otherwise.
 type line struct {
 	number        int
 	shown, stored []*string

@@ -19,7 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// The parts of a workbook with only the styles of another one, and its only sheet.
+// A workbook's parts with only the styles of another one, and its only sheet.
 const (
 	contentTypes = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 )
 
-// cell is a cell of a sheet.
+// cell is a sheet cell.
 type cell struct {
 	col   int    // from 0
 	kind  string // as the attribute t has it (ECMA-376 part 1, 18.18.11)
@@ -20,13 +20,13 @@ type cell struct {
 	value string
 }
 
-// extent is how much of a sheet was seen.
+// extent is how much was seen of the sheet.
 type extent struct {
 	rows, columns int
 	all           bool // there is no more
 }
 
-// rows reads n rows of a sheet after the first skip. Rows that are not there are empty.
+// rows reads n sheet rows after the first skip. Rows that are not there are empty.
 func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 	rows := make([][]*string, n)
 	var area extent
@@ -105,7 +105,7 @@ func (b *workbook) each(part string, handle func(number int, cells []cell) error
 	}
 }
 
-// readCell reads the rest of a cell.
+// readCell reads the rest of the cell.
 func readCell(in *xml.Decoder, e xml.StartElement) (c cell, err error) {
 	c.kind, c.style = zipfile.Attribute(e, "t"), zipfile.Attribute(e, "s")
 	pending := false
@@ -138,8 +138,8 @@ func (b *workbook) values(cells []cell) (shownCells, storedCells []*string, err 
 	return shownCells, storedCells, nil
 }
 
-// value reads the rest of a cell: its last computed value, or its text, and whether it has a formula without a result.
-// The result of a text formula can be empty.
+// value reads the rest of the cell: its last computed value, or its text, and whether it has a formula without a
+// result. A text formula's result can be empty.
 func value(in *xml.Decoder, isText bool) (content string, pending bool, err error) {
 	var text strings.Builder
 	formula, result := false, false
@@ -171,7 +171,7 @@ func value(in *xml.Decoder, isText bool) (content string, pending bool, err erro
 	}
 }
 
-// chars reads the rest of an element and adds its text, not the text of elements within.
+// chars reads the rest of the element and adds its text, not the text of elements within.
 func chars(in *xml.Decoder, text *strings.Builder) error {
 	for {
 		token, err := in.Token()

@@ -41,7 +41,7 @@ type texts struct {
 	}
 }
 
-// newTexts returns the texts of a part, each cut to at most limit bytes.
+// newTexts returns a part's texts, each cut to at most limit bytes.
 func newTexts(in *xml.Decoder, limit int) (*texts, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithWindowSize(2*blockSize), zstd.WithLowerEncoderMem(true))
@@ -97,7 +97,7 @@ func (t *texts) next() error {
 	}
 }
 
-// item reads the rest of an item: its text, or its runs' text, without how East Asian text is spoken.
+// item reads the rest of the item: its text, or its runs' text, without how East Asian text is spoken.
 func (t *texts) item() (string, error) {
 	var text strings.Builder
 	for {
@@ -161,7 +161,7 @@ func (t *texts) text(i int) (string, error) {
 	return "", err
 }
 
-// block returns the texts of a block.
+// block returns a block's texts.
 func (t *texts) block(index int) ([]byte, error) {
 	if index == len(t.packed) {
 		return t.open, nil

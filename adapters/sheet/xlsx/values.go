@@ -15,8 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// Rows gives each row of a tab to add, with its number, from the header on: the cells as they are shown, and numbers
-// and dates also as they are stored. It holds one row at a time, and the shared texts of the earlier rows:
+// Rows gives each tab row to add, with its number, from the header on: the cells as they are shown, and numbers and
+// dates also as they are stored. It holds one row at a time, and the shared texts of the earlier rows:
 // source.ErrOutOfMemory if these are too many. The rows must be in order, as Excel requires.
 func Rows(
 	r io.ReaderAt, size int64, location source.SheetLocation,

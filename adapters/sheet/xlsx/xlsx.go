@@ -19,7 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// The most bytes that are unpacked of a part.
+// The most bytes that are unpacked from a part.
 const (
 	maxDirectory = 4 << 20  // of the part that lists the sheets
 	maxStyles    = 8 << 20  // of the styles
@@ -35,7 +35,7 @@ type workbook struct {
 	styles string // the part, or ""
 	texts  string // as styles
 	dates  string // what the workbook says of its dates: 1904's attribute
-	most   int    // characters of a cell
+	most   int    // a cell's characters
 	locale string // as in source.SheetLocation
 
 	maxSheet, maxTexts int64 // bytes that are unpacked of these parts
@@ -108,7 +108,7 @@ type relationships struct {
 	}
 }
 
-// open locates the parts of a package.
+// open locates a package's parts.
 func open(pack *zipfile.Package) (*workbook, error) {
 	var root relationships
 	if err := pack.Decode("_rels/.rels", maxDirectory, &root); err != nil {
@@ -185,7 +185,7 @@ func open(pack *zipfile.Package) (*workbook, error) {
 	return b, nil
 }
 
-// resolve returns the name of the part to which a relationship of a part in folder refers.
+// resolve returns the name of the part to which a part's relationship in folder refers.
 func resolve(folder, target string) string {
 	if strings.HasPrefix(target, "/") {
 		return strings.TrimPrefix(path.Clean(target), "/")
@@ -226,7 +226,7 @@ func (b *workbook) dimension(part string) (rows, columns int, err error) {
 	}
 }
 
-// notEnd ignores io.EOF, the end of a part.
+// notEnd ignores io.EOF, a part's end.
 func notEnd(err error) error {
 	if err == io.EOF { //nolint:errorlint // a decoder returns it bare
 		return nil

@@ -19,7 +19,7 @@ type consumed struct {
 	parts []span
 }
 
-// span is where the packed bytes of a part are.
+// span is where a part's packed bytes are.
 type span struct{ from, to int64 }
 
 func (c *consumed) add(f *zip.File) {

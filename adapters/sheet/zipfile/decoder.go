@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// The limits for reading the XML of a document. A limit of bytes is not enough: a few thousand bytes unpack to
-// millions of elements, each of which takes as long as fifty letters.
+// The limits for reading a document's XML. A limit of bytes is not enough: a few thousand bytes unpack to millions of
+// elements, each of which takes as long as fifty letters.
 const (
 	maxWork  = 5_000_000 // of all parts together, each about 100 ns
 	maxDepth = 100       // of elements within each other
@@ -21,7 +21,7 @@ const (
 	perValue     = 3 // how much longer everything takes that is read into values, by reflection
 )
 
-// Decoder returns a decoder of a part's XML. It fails with source.ErrFileTooLarge once all decoders of the package
+// Decoder returns a decoder for a part's XML. It fails with source.ErrFileTooLarge once all decoders of the package
 // together exceed the limit on work, and with source.ErrUnsupportedFormat if elements are nested too deeply.
 func (p *Package) Decoder(r io.Reader) *xml.Decoder { return p.decoder(r, 1) }
 

@@ -1,5 +1,5 @@
-// Package zipfile opens the parts of a document that is a zip archive, within limits: the author of the
-// archive decides how much a few bytes unpack to.
+// Package zipfile opens the parts in a document that is a zip archive, within limits: the author of the archive decides
+// how much a few bytes unpack to.
 package zipfile
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// How much is unpacked of a document, all parts together: for its first rows, and for all of them. The rest of the
-// latter's limits are time, and that only a part of a document is in memory.
+// How much is unpacked from a document, all parts together: for its first rows, and for all of them. The rest of the
+// latter's limits are time, and that only part of the document is in memory.
 const (
 	MaxBytes = 192 << 20
 	MaxWhole = 16 << 30
@@ -127,7 +127,7 @@ func Broken(err error) error {
 	return source.ErrUnsupportedFormat
 }
 
-// Decode reads the XML of a part into v. It does not change v if the part is missing.
+// Decode reads a part's XML into v. It does not change v if the part is missing.
 func (p *Package) Decode(name string, limit int64, v any) error {
 	if !p.Has(name) {
 		return nil

@@ -22,8 +22,8 @@ const (
 	timeFormat = "20060102T150405Z"
 )
 
-// Presign returns the query of a GET request with its signature, which is valid for lifetime seconds. payload is the
-// hash of the body.
+// Presign returns a GET request's query with its signature, which is valid for lifetime seconds. payload is the hash of
+// the body.
 func (k Key) Presign(
 	service, host, path, lifetime string, query url.Values, payload string, now time.Time,
 ) string {
@@ -67,7 +67,7 @@ func Path(path string) string { return strings.ReplaceAll(escape(path), "%2F", "
 
 func escape(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
-// Hash returns the hash of a body in hexadecimal digits.
+// Hash returns a body's hash in hexadecimal digits.
 func Hash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])

@@ -10,8 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// servers are the addresses of the API. A credential does not determine them: anyone could write the token_uri of a
-// key.
+// servers are the addresses of the API. A credential does not determine them: anyone could write a key's token_uri.
 type servers struct {
 	api, token address
 	roots      *x509.CertPool // nil for the machine's

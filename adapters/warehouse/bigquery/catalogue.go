@@ -73,8 +73,8 @@ func (s *session) CanWrite() (bool, error) {
 	return len(answer.Permissions) > 0, err
 }
 
-// Tables lists a page of tables. The API has an order of its own, so all names are read each time. About ten
-// thousand names fit into the byte limit of a call.
+// Tables lists a page of tables. The API has an order of its own, so all names are read each time. About ten thousand
+// names fit into a call's byte limit.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	var tables []connection.Table
 	for page := ""; ; {

@@ -35,7 +35,7 @@ var reasons = map[string]connection.Code{
 	"tableUnavailable":         connection.ServerStarting,
 }
 
-// statuses maps the status of a response with an unknown reason to a code.
+// statuses maps a response's status with an unknown reason to a code.
 var statuses = map[int]connection.Code{
 	http.StatusUnauthorized:        connection.AuthFailed,
 	http.StatusForbidden:           connection.PermissionDenied,

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// maxBilled is what a preview of a view, or a request for rows, may read, in bytes: at the list price it costs less
-// than a cent.
+// maxBilled is what a view preview, or a request for rows, may read, in bytes: at the list price it costs less than a
+// cent.
 const maxBilled = 1 << 30
 
 // Preview reads a table's columns, and some of its rows: of a table as it is stored, which costs nothing; of a
@@ -54,7 +54,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, nil
 }
 
-// fields returns the columns of a table that the catalogue has.
+// fields returns the table columns that the catalogue has.
 func (s *session) fields(ref connection.TableRef) ([]field, connection.TableKind, error) {
 	if ref.Schema != s.dataset || !isName(ref.Name) {
 		return nil, "", connection.TableNotFound

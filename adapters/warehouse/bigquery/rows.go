@@ -68,7 +68,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	return err
 }
 
-// result is a page of a statement's rows.
+// result is a page with a statement's rows.
 type result struct {
 	Complete  bool   `json:"jobComplete"`
 	Rows      []row  `json:"rows"`
@@ -97,7 +97,7 @@ func (s *session) page(previous result, fields []field) (result, error) {
 	return next, err
 }
 
-// parameter is a named parameter of a statement ("Running parameterized queries" of BigQuery's documentation).
+// parameter is a named statement parameter ("Running parameterized queries" of BigQuery's documentation).
 type parameter struct {
 	Name string `json:"name"`
 	Type struct {
@@ -113,7 +113,7 @@ func textParameter(name, value string) (p parameter) {
 	return p
 }
 
-// list returns the columns of a statement. The server cuts texts.
+// list returns a statement's columns. The server cuts texts.
 func list(fields []field, limit int) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {

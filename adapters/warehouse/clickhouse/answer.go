@@ -23,8 +23,8 @@ type answer struct {
 	do      func([]*string) error
 }
 
-// readRows passes the rows of an answer to do. It returns connection.OutOfMemory for a row of more than maxRow bytes,
-// and connection.NotThisDatabase if this is no such answer, or only a part of one.
+// readRows passes an answer's rows to do. It returns connection.OutOfMemory for a row of more than maxRow bytes, and
+// connection.NotThisDatabase if this is no such answer, or only a part of one.
 func readRows(body io.Reader, handle func([]*string) error) error {
 	limit := &io.LimitedReader{R: body}
 	a := answer{in: json.NewDecoder(limit), limited: limit, do: handle}

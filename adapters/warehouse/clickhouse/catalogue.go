@@ -65,7 +65,7 @@ func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	return tables, nil
 }
 
-// estimate is the expression for the number of rows of a table, as text; -1 if it is unknown.
+// estimate is the expression for the number of a table's rows, as text; -1 if it is unknown.
 func (s *session) estimate() string {
 	if s.server.totalRows {
 		return `ifNull(toString(total_rows), '-1')`
@@ -96,7 +96,7 @@ func (s *session) parts(tables [][]*string) (map[string]string, error) {
 	return counts, nil
 }
 
-// kindOf reads the name of an engine.
+// kindOf reads an engine's name.
 func kindOf(engine string) connection.TableKind {
 	switch engine {
 	case "View", "LiveView":

@@ -47,9 +47,9 @@ var numbers = map[int]connection.Code{
 	115: connection.UnsupportedVersion, // a setting that it lacks
 }
 
-// refusal returns the error for a response other than 200. The code of an error is in a header since version 20, and
-// before at the very start of the body: "Code: 60, e.displayText() = …". A server without either is not ClickHouse, but
-// a proxy in front of one may report that there is no server behind it.
+// refusal returns the error for a response other than 200. An error's code is in a header since version 20, and before
+// at the very start of the body: "Code: 60, e.displayText() = …". A server without either is not ClickHouse, but a
+// proxy in front of one may report that there is no server behind it.
 func refusal(a warehouse.Answer) connection.Code {
 	text := a.Header.Get("X-ClickHouse-Exception-Code")
 	if text == "" {

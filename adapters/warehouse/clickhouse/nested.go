@@ -9,13 +9,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// isNested reports whether values of a type, by its first word, consist of others.
+// isNested reports whether a type's values, by its first word, consist of others.
 func isNested(word string) bool {
 	return slices.Contains([]string{"Array", "Tuple", "Map", "Nested"}, word)
 }
 
-// exact changes the texts of a row that cell's expressions returned: values that consist of others become JSON, and
-// whole floating-point numbers have all digits. A text that was cut stays as it is, which is no JSON.
+// exact changes a row's texts that cell's expressions returned: values that consist of others become JSON, and whole
+// floating-point numbers have all digits. A text that was cut stays as it is, which is no JSON.
 func exact(row []*string, columns []connection.Column) {
 	for i, c := range columns[:min(len(columns), len(row))] {
 		if row[i] == nil {
@@ -99,7 +99,7 @@ func (p *literals) list(end byte, opening, closing string, pairs bool) {
 	p.out = append(p.out, closing...)
 }
 
-// key reads the key of a pair, which is a text in JSON whatever its type.
+// key reads a pair's key, which is a text in JSON whatever its type.
 func (p *literals) key() {
 	begin := len(p.out)
 	p.value()

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Preview reads the columns of a table that the catalogue confirms, and some of its rows.
+// Preview reads the table columns that the catalogue confirms, and some rows.
 func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
 	ref := q.Table
@@ -96,7 +96,7 @@ func isEnum(c connection.Column) bool {
 	return strings.HasPrefix(inside(inside(c.DatabaseType, "LowCardinality"), "Nullable"), "Enum")
 }
 
-// inside removes a wrapper from the name of a type.
+// inside removes a wrapper from a type's name.
 func inside(name, wrapper string) string {
 	if bare, ok := strings.CutPrefix(name, wrapper+"("); ok {
 		return strings.TrimSuffix(bare, ")")

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// catalogueSchema is the schema of a catalog that describes the others.
+// catalogueSchema is the schema in a catalog that describes the others.
 const catalogueSchema = "information_schema"
 
 // Read checks that the catalog's tables can be listed.

@@ -40,7 +40,7 @@ var statuses = map[int]connection.Code{
 	http.StatusGatewayTimeout:     connection.ServerStarting,
 }
 
-// refusal returns the error of a response that is not 200: the server did not accept the request.
+// refusal returns the error for a response that is not 200: the server did not accept the request.
 func refusal(a warehouse.Answer) error {
 	var body struct {
 		Code json.RawMessage `json:"error_code"` // a name, or a number
@@ -77,11 +77,11 @@ var states = map[string]connection.Code{
 	"53200": connection.ResponseTooLarge,
 }
 
-// stated finds the SQLSTATE in a message of a version that has no field for it. Messages of the SQL engine end with
+// stated finds the SQLSTATE in a message from a version that has no field for it. Messages of the SQL engine end with
 // it.
 var stated = regexp.MustCompile(`SQLSTATE: ([0-9A-Z]{5})\s*$`)
 
-// failure returns the error of a statement that has ended, nil if it has rows.
+// failure returns an ended statement's error, nil if it has rows.
 func (r response) failure() error {
 	switch r.Status.State {
 	case "SUCCEEDED":

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Preview reads the columns of a table that the catalog confirms, and some of its rows.
+// Preview reads the table columns that the catalog confirms, and some rows.
 func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	all, err := s.columns(q.Table)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	})
 }
 
-// list returns the expressions of a statement for columns, each as a text of at most this many characters.
+// list returns a statement's expressions for columns, each as a text of at most this many characters.
 func list(columns []connection.Column, limit int) string {
 	all := make([]string, len(columns))
 	for i, c := range columns {

@@ -95,7 +95,7 @@ func (s *session) begin(trace *warehouse.Trace) error {
 	return nil
 }
 
-// authenticate gets a token: the personal one, or one for the credential of a service principal ("Authorize service
+// authenticate gets a token: the personal one, or one for a service principal's credential ("Authorize service
 // principal access with OAuth" of Databricks' documentation; RFC 6749, section 4.4).
 func (s *session) authenticate() error {
 	c := s.to.Credential
@@ -113,5 +113,5 @@ func (s *session) authenticate() error {
 	return err
 }
 
-// view returns the name of a view of the catalog's information schema.
+// view returns the name for a view in the catalog's information schema.
 func (s *session) view(name string) string { return quote(s.catalog) + `.information_schema.` + name }

@@ -19,13 +19,13 @@ const statements = "/api/2.0/sql/statements"
 // fails with an error that only its text tells from others; a result above ours is marked as truncated.
 const maxResult = 24 << 20
 
-// The pauses between requests for the status of a statement. Each is twice as long as the previous one.
+// The pauses between requests for a statement's status. Each is twice as long as the previous one.
 const (
 	minPause = 20 * time.Millisecond
 	maxPause = 500 * time.Millisecond
 )
 
-// sending is how long a cancelled call waits for the identifier of a statement that was just sent, to cancel it.
+// sending is how long a cancelled call waits for the identifier of the statement that it just sent, to cancel it.
 const sending = 100 * time.Millisecond
 
 // order is a request's body to run a statement.
@@ -68,13 +68,13 @@ type response struct {
 	Result chunk `json:"result"`
 }
 
-// chunk is a part of a result.
+// chunk is a result part.
 type chunk struct {
 	Next *int            `json:"next_chunk_index"`
 	Data json.RawMessage `json:"data_array"` // as values, short ones would take ten times as much memory
 }
 
-// each passes the rows of a chunk to do.
+// each passes a chunk's rows to do.
 func (c chunk) each(handle func([]*string) error) error {
 	if len(c.Data) == 0 || string(c.Data) == "null" {
 		return nil // a result without rows
@@ -166,8 +166,8 @@ func (s *session) send(ctx context.Context, o order) (response, error) {
 	return r, nil
 }
 
-// await returns the last state of a statement. The error is connection.ServerStarting if the warehouse has not started
-// when ctx ends.
+// await returns a statement's last state. The error is connection.ServerStarting if the warehouse has not started when
+// ctx ends.
 func (s *session) await(ctx context.Context, r response) (response, error) {
 	for pause := minPause; r.isRunning(); pause = min(2*pause, maxPause) {
 		select {
@@ -242,7 +242,7 @@ func (s *session) call(ctx context.Context, method, path string, body, result an
 	return nil
 }
 
-// isID reports whether s can be the identifier of a statement, which becomes a part of paths.
+// isID reports whether s can be a statement's identifier, which becomes a part of paths.
 func isID(s string) bool {
 	for _, c := range []byte(s) {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && c != '-' {

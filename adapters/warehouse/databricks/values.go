@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// word returns the name of a type without its parameters, in lower case.
+// word returns a type's name without its parameters, in lower case.
 func word(databaseType string) string {
 	if i := strings.IndexAny(databaseType, "(<"); i >= 0 {
 		databaseType = databaseType[:i]
@@ -17,7 +17,7 @@ func word(databaseType string) string {
 	return strings.ToLower(strings.TrimSpace(databaseType))
 }
 
-// typeOf returns how values of a type can be used ("Data types" of Databricks' SQL reference).
+// typeOf returns how a type's values can be used ("Data types" of Databricks' SQL reference).
 func typeOf(databaseType string) connection.Type {
 	switch word(databaseType) {
 	case "tinyint", "smallint", "int", "bigint":
@@ -36,7 +36,7 @@ func typeOf(databaseType string) connection.Type {
 	return connection.Text
 }
 
-// orders reports whether rows can be in the order of a type, and a value's text can be cast back to it.
+// orders reports whether rows can be in a type's order, and a value's text can be cast back to it.
 func orders(databaseType string) bool {
 	switch word(databaseType) {
 	case "tinyint", "smallint", "int", "bigint", "decimal", "boolean", "date", "timestamp", "timestamp_ntz", "string",

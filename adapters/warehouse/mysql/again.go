@@ -105,7 +105,7 @@ func signIn(c net.Conn, seed []byte, credential connection.Credential) bool {
 	return len(answer) > 0 && answer[0] == accepted
 }
 
-// scramble returns the proof of a password that mysql_native_password wants for a seed; empty if there is no password.
+// scramble returns a password's proof that mysql_native_password wants for a seed; empty if there is no password.
 func scramble(password string, seed []byte) []byte {
 	if password == "" {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// number is an error number of a server. Those below 1900 are common to MySQL and MariaDB; above that, each has its
-// own, and no number has two meanings.
+// number is a server's error number. Those below 1900 are common to MySQL and MariaDB; above that, each has its own,
+// and no number has two meanings.
 type number uint16
 
 // numbers maps error numbers (MySQL's and MariaDB's error references).
@@ -70,8 +70,8 @@ func (n number) code() connection.Code {
 	return connection.Internal
 }
 
-// inSession returns the error of a statement. Errors that the table or a function of a view causes have one of the
-// standard's SQLSTATE classes, or SIGNAL's.
+// inSession returns a statement's error. Errors that the table or a view's function causes have one of the standard's
+// SQLSTATE classes, or SIGNAL's.
 func inSession(my *mysql.MySQLError) error {
 	code, state := number(my.Number).code(), string(my.SQLState[:])
 	switch class := state[:2]; {
@@ -82,7 +82,7 @@ func inSession(my *mysql.MySQLError) error {
 	return code
 }
 
-// atStart returns the code of an error that prevents a session: in this case a user's quota is the quota of
+// atStart returns the code for an error that prevents a session: in this case a user's quota is the quota of
 // connections.
 func atStart(n number) connection.Code {
 	if n == 1226 {
@@ -91,7 +91,7 @@ func atStart(n number) connection.Code {
 	return n.code()
 }
 
-// classify returns the code of an error in a session.
+// classify returns the code for an error in a session.
 func (s *session) classify(err error) error {
 	if err == nil {
 		return nil
@@ -136,7 +136,7 @@ func classifyStart(ctx context.Context, err error, w *wire) error {
 	return networkFailure(ctx, err, w, connection.ConnectTimeout)
 }
 
-// networkFailure returns the code of an error that is not the server's; late is the code of a timeout. The driver hides
+// networkFailure returns the code for an error that is not the server's; late is a timeout's code. The driver hides
 // network errors; the wire remembers them.
 func networkFailure(ctx context.Context, err error, w *wire, late connection.Code) error {
 	wireErr := w.Err()

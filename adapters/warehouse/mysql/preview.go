@@ -41,7 +41,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, err
 }
 
-// exact changes the texts of a row that cell's expressions returned.
+// exact changes a row's texts that cell's expressions returned.
 func exact(row []*string, columns []column) (err error) {
 	for i, c := range columns[:min(len(columns), len(row))] {
 		if row[i], err = c.exact(row[i]); err != nil {
@@ -51,7 +51,7 @@ func exact(row []*string, columns []column) (err error) {
 	return nil
 }
 
-// readable returns the columns of a table that the catalogue confirms and the user may read.
+// readable returns the table columns that the catalogue confirms and the user may read.
 func (s *session) readable(ref connection.TableRef) ([]column, error) {
 	if ref.Schema != s.database || ref.Name == "" || !isText(ref.Name) {
 		return nil, connection.TableNotFound

@@ -17,8 +17,8 @@ type rank struct {
 const maxKey = 4000
 
 // sortWhole makes ORDER BY compare whole texts: by default 1024 bytes of their weights decide, which are 340 letters in
-// some collations. 32 KiB are more than a text of an index can have. The server refuses to sort if 15 such texts do not
-// fit into its buffer (max_sort_length and sort_buffer_size, "Server System Variables" of MySQL's manual).
+// some collations. 32 KiB are more than an index text can have. The server refuses to sort if 15 such texts do not fit
+// into its buffer (max_sort_length and sort_buffer_size, "Server System Variables" of MySQL's manual).
 const sortWhole = `SET SESSION max_sort_length = 32768, sort_buffer_size = 2097152`
 
 // literal writes a text as an expression. MySQL would take question marks in a text for parameters.
@@ -26,7 +26,7 @@ func literal(text string) string {
 	return `CONVERT(X'` + hex.EncodeToString([]byte(text)) + `' USING utf8mb4)`
 }
 
-// cast returns the function that reads a value of a type from a place.
+// cast returns the function that reads a type's value from a place.
 func cast(typeName string) func(string) string {
 	return func(place string) string { return `CAST(` + literal(place) + ` AS ` + typeName + `)` }
 }
@@ -80,7 +80,7 @@ func (c column) rank() (rank, bool) {
 	return r, true
 }
 
-// indexed returns the order of an index of a column that permits each value once: false if it is rank's order.
+// indexed returns the order of a column's index that permits each value once: false if it is rank's order.
 func (c column) indexed() (rank, bool) {
 	key := quote(c.Name)
 	r := rank{key: key, place: `HEX(` + key + `)`, value: unhex}
@@ -104,7 +104,7 @@ func (r rank) beyond(place string) string {
 // order returns how rows are sorted.
 func (r rank) order() string { return r.key + ` IS NULL, ` + r.key }
 
-// rankOf returns the order of a column of a table: an index's order if the server can read the rows by it.
+// rankOf returns a table column's order: an index's order if the server can read the rows by it.
 func (s *session) rankOf(table string, c column) (rank, error) {
 	r, _ := c.rank()
 	if err := s.run(sortWhole); err != nil {

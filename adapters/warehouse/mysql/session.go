@@ -250,7 +250,7 @@ func text(v driver.Value) *string {
 	return &s
 }
 
-// recoverPanics runs code that reads packets of a server: the driver panics on some malformed ones.
+// recoverPanics runs code that reads a server's packets: the driver panics on some malformed ones.
 func recoverPanics(fn func() error) (err error) {
 	defer func() {
 		if recover() != nil {

@@ -16,7 +16,7 @@ import (
 // maxGreeting limits the unencrypted packets of the connection phase; usual ones have a few hundred bytes.
 const maxGreeting = 4096
 
-// Flags of a server's capabilities, from the protocol's manual.
+// Flags for a server's capabilities, from the protocol's manual.
 const (
 	capProtocol41 = 1 << 9
 	capTLS        = 1 << 11

@@ -10,19 +10,19 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// The columns and the sample of a preview take one round trip (ADR 13). The server composes the statement for the
-// sample from its catalogue, keeps it in a setting of the transaction, and runs it. It also returns the statement.
-// Atrium uses the rows only if it would have sent the same statement. Otherwise, or if the server cannot do this, it
-// sends the statement in a second round trip.
+// A preview's columns and sample take one round trip (ADR 13). The server composes the statement for the sample from
+// its catalogue, keeps it in a setting of the transaction, and runs it. It also returns the statement. Atrium uses the
+// rows only if it would have sent the same statement. Otherwise, or if the server cannot do this, it sends the
+// statement in a second round trip.
 
 // composed is the setting, which ends with the transaction.
 const composed = `atrium.sample`
 
-// maxAhead is how many characters of a sample are sent ahead. A longer one would take too much of the bytes that a
-// call may receive, because it is escaped.
+// maxAhead is how many sample characters are sent ahead. A longer one would take too much of the bytes that a call may
+// receive, because it is escaped.
 const maxAhead = 32 << 10
 
-// aheadList, and the parts around it, are a statement that returns the rows of a sample as one JSON text.
+// aheadList, and the parts around it, are a statement that returns a sample's rows as one JSON text.
 const (
 	aheadBegin = `SELECT pg_catalog.json_agg(s.r) AS r FROM (SELECT ARRAY[`
 	aheadEnd   = `] AS r`
@@ -52,7 +52,7 @@ func runSample(table connection.TableRef) statement {
 		quote(`sample of `+table.Schema+`.`+table.Name)}
 }
 
-// sampleAhead returns the rows of a preview, from the answers to composeSample and runSample if it can.
+// sampleAhead returns a preview's rows, from the answers to composeSample and runSample if it can.
 func (s *session) sampleAhead(
 	next func() ([][][]byte, error), list []string, q connection.PreviewQuery,
 ) ([][]*string, error) {
@@ -106,7 +106,7 @@ func readAhead(answer [][][]byte, columns int) (rows [][]*string, ok bool) {
 	return rows, true
 }
 
-// onlyText returns the only value of an answer; "" if it is something else.
+// onlyText returns an answer's only value; "" if it is something else.
 func onlyText(answer [][][]byte) string {
 	if len(answer) != 1 || len(answer[0]) != 1 {
 		return ""

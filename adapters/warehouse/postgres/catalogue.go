@@ -13,7 +13,7 @@ const users = `n.nspname <> 'information_schema' AND left(n.nspname::text, 3) <>
 
 // ours are the tables of users. Partitions are seen through their parent table. OFFSET 0 is an optimisation fence:
 // without it the conditions would be checked for the system's tables first, whose thousands of columns a new session
-// has not cached. For privileges on columns, that took longer than the rest of a probe.
+// has not cached. For privileges on columns, that took longer than everything else in a probe.
 const ours = `(` + selectOurs + ` OFFSET 0) t`
 
 const selectOurs = `SELECT c.oid, c.relkind, c.reltuples, c.relpages, n.oid AS namespace,
@@ -21,7 +21,7 @@ const selectOurs = `SELECT c.oid, c.relkind, c.reltuples, c.relpages, n.oid AS n
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND ` + users
 
-// readable is the condition that the user may read at least one column of a table.
+// readable is the condition that the user may read at least one table column.
 var readable = hasPrivilege(`SELECT`, `SELECT`)
 
 // hasPrivilege returns the condition that the user has any of some privileges on a table, or any of others on one of

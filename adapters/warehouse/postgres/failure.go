@@ -26,7 +26,7 @@ var states = map[string]connection.Code{
 	"38":    connection.TableUnreadable, // a function in another language
 	"39":    connection.TableUnreadable, // as before
 	"54":    connection.TableUnreadable, // a view that is too complex
-	"58":    connection.TableUnreadable, // the file of a foreign table
+	"58":    connection.TableUnreadable, // a foreign table's file
 	"HV":    connection.TableUnreadable, // a foreign table
 	"P0":    connection.TableUnreadable, // RAISE of a function
 	"XX001": connection.TableUnreadable, // corrupted data
@@ -45,7 +45,7 @@ var states = map[string]connection.Code{
 	"08":    connection.HostUnreachable,
 }
 
-// classify returns the code of an error in a session.
+// classify returns the code for an error in a session.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -79,10 +79,10 @@ func (s *session) classifyRows(err error) error {
 	return classify(s.ctx, err)
 }
 
-// poolerState is the SQLSTATE of a pooler's own errors: protocol_violation.
+// poolerState is the SQLSTATE for a pooler's own errors: protocol_violation.
 const poolerState = "08P01"
 
-// codeOfError returns the code of an error in a session. Errors of functions and foreign servers in a view have the
+// codeOfError returns the code for an error in a session. Errors of functions and foreign servers in a view have the
 // same states as the server's own, but functions report their context, and the session continues.
 func codeOfError(pg *pgconn.PgError) connection.Code {
 	code := codeOfState(pg.Code)

@@ -82,7 +82,7 @@ var poolerTexts = []struct {
 	{"login timeout", connection.BackendUnreachable},
 }
 
-// poolerCode returns the code of a pooler's error: unknown if its text is not known.
+// poolerCode returns the code for a pooler's error: unknown if its text is not known.
 func poolerCode(message string, unknown connection.Code) connection.Code {
 	for _, candidate := range poolerTexts {
 		if strings.HasPrefix(message, candidate.begins) {

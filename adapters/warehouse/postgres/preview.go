@@ -37,14 +37,14 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, err
 }
 
-// The forms of a value as a text; ? stands for its name. Arrays and composite values are JSON: their texts cannot be
-// told from others.
+// A value's forms as a text; ? stands for its name. Arrays and composite values are JSON: their texts cannot be told
+// from others.
 const (
 	plainText  = `?::pg_catalog.text`
 	nestedText = `pg_catalog.to_json(?)::pg_catalog.text`
 )
 
-// textOf returns the form of a column's value as a text.
+// textOf returns a column value's form as a text.
 func textOf(c connection.Column) string {
 	if c.Type == connection.JSON && c.DatabaseType != "json" && c.DatabaseType != "jsonb" {
 		return nestedText
@@ -55,14 +55,14 @@ func textOf(c connection.Column) string {
 // named puts a name into a form.
 func named(form, name string) string { return strings.Replace(form, `?`, name, 1) }
 
-// cut is a value of a preview, as a text that the server cuts.
+// cut is a preview value, as a text that the server cuts.
 func cut(c connection.Column) string { return named(cutForm(textOf(c)), quote(c.Name)) }
 
 func cutForm(form string) string {
 	return `pg_catalog.left(` + form + `, ` + strconv.Itoa(connection.MaxCell) + `)`
 }
 
-// sample returns the rows of a preview. list has an expression for each of its columns.
+// sample returns a preview's rows. list has an expression for each of its columns.
 func (s *session) sample(list []string, q connection.PreviewQuery) ([][]*string, error) {
 	rows, err := s.query(selectSample(list, q))
 	if err != nil {
@@ -75,7 +75,7 @@ func selectSample(list []string, q connection.PreviewQuery) string {
 	return `SELECT ` + strings.Join(list, `, `) + fromSample(q)
 }
 
-// fromSample is where the rows of a preview are.
+// fromSample is where a preview's rows are.
 func fromSample(q connection.PreviewQuery) string {
 	return ` FROM ` + quote(q.Table.Schema) + `.` + quote(q.Table.Name) +
 		` LIMIT ` + strconv.Itoa(min(q.Rows, connection.MaxSampleRows))
@@ -173,7 +173,7 @@ func readColumns(rows [][][]byte, err error) ([]connection.Column, error) {
 	return columns, nil
 }
 
-// typeOf returns how values of a type of pg_type can be used.
+// typeOf returns how values with a type from pg_type can be used.
 func typeOf(name string) connection.Type {
 	switch name {
 	case "int2", "int4", "int8", "oid":

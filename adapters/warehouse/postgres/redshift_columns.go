@@ -93,8 +93,8 @@ func redshiftColumn(row [][]byte) (connection.Column, bool) {
 	return c, true
 }
 
-// redshiftBase returns the name of a type without its length: character varying(20) is character varying. Types of
-// external tables have Hive's names, such as array<int>.
+// redshiftBase returns a type's name without its length: character varying(20) is character varying. Types of external
+// tables have Hive's names, such as array<int>.
 func redshiftBase(name string) string {
 	if i := strings.IndexAny(name, "(<"); i >= 0 {
 		name = name[:i]

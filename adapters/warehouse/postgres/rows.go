@@ -68,7 +68,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	return s.stream(list, cut, q, order, wholeFloats(columns), out)
 }
 
-// rank is how the rows of a table t are in a column's order: by its type. The text only says which value it is.
+// rank is how the rows of table t are in a column's order: by its type. The text only says which value it is.
 type rank struct {
 	key, text string // the column, and its value as a text that loses nothing
 	value     string // the expression of the value of the text $1
@@ -85,7 +85,7 @@ func place(text string) string {
 	return `CASE WHEN pg_catalog.octet_length(` + text + `) < ` + maxValue + ` THEN ` + text + ` END`
 }
 
-// hasTies reports whether values of a column can be equal and have different texts.
+// hasTies reports whether a column's values can be equal and have different texts.
 func hasTies(c connection.Column) bool {
 	word, _, _ := strings.Cut(c.DatabaseType, "(")
 	switch word {
@@ -107,9 +107,9 @@ func (r *rank) beyond() string {
 	return condition
 }
 
-// stream sends the rows of a table t to out, in an order unless it is nil. list has an expression for each of q's
-// columns, and for the place of a row, and cut one of its result, if there is any: so that each value is computed once.
-// exact changes the values of a row that the server writes in another way, or nil.
+// stream sends the rows of table t to out, in an order unless it is nil. list has an expression for each of q's
+// columns, and for a row's place, and cut one of its result, if there is any: so that each value is computed once.
+// exact changes a row's values that the server writes in another way, or nil.
 func (s *session) stream(
 	list, cut []string, q connection.RowsQuery, order *rank, exact func([][]byte) error, out *warehouse.Batches,
 ) error {
@@ -149,7 +149,7 @@ func (s *session) stream(
 
 const maxValue = "65536" // column.MaxValue
 
-// isShort reports whether no value of a type can be longer than column.MaxValue.
+// isShort reports whether no value with a type can be longer than column.MaxValue.
 func isShort(t connection.Type) bool {
 	return t == connection.Integer || t == connection.Boolean || t == connection.Date || t == connection.DateTime
 }

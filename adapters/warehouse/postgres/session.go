@@ -230,7 +230,7 @@ func wantsTLS(ctx context.Context, n warehouse.Network, target ports.Target) boo
 }
 
 // Where names without a schema are found. In statements about the catalogue a schema of the customer must not shadow
-// its functions. The functions and policies of a view must find what its role finds.
+// its functions. A view's functions and policies must find what its role finds.
 const (
 	catalogueNames = `SET LOCAL search_path = pg_catalog`
 	roleNames      = `SET LOCAL search_path TO DEFAULT`
@@ -303,7 +303,7 @@ func (s *session) query(sql string) ([][][]byte, error) {
 
 // Close ends the session without waiting for a server that may not answer: the connection's end ends the transaction
 // too. pgx would take 15 s to close a session after a cancelled call. It then first asks the server to cancel the
-// statement, since a server notices the end of a connection only when it sends something.
+// statement, since a server notices a connection's end only when it sends something.
 func (s *session) Close() {
 	limit := 200 * time.Millisecond
 	if errors.Is(s.ctx.Err(), context.Canceled) {

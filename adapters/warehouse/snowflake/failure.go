@@ -49,7 +49,7 @@ var statuses = map[int]connection.Code{
 	http.StatusGatewayTimeout:     connection.QueryTimeout,
 }
 
-// refusal returns the error of a response that is not 200.
+// refusal returns the error for a response that is not 200.
 func refusal(a warehouse.Answer) error {
 	var body struct {
 		Code  string `json:"code"`

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Preview reads the columns of a table that the catalogue confirms, and some of its rows.
+// Preview reads the table columns that the catalogue confirms, and some rows.
 func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error) {
 	var p connection.Preview
 	all, err := s.existing(q.Table)
@@ -84,7 +84,7 @@ func typeOf(name string) connection.Type {
 	return connection.Text
 }
 
-// orders reports whether rows can be in the order of a type, and Snowflake converts a value's text to it.
+// orders reports whether rows can be in a type's order, and Snowflake converts a value's text to it.
 func orders(name string) bool {
 	switch name {
 	case "NUMBER", "BOOLEAN", "DATE", "TIME", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP_TZ", "TEXT", "VARCHAR":
@@ -106,7 +106,7 @@ func compared(c connection.Column, value string) string {
 }
 
 // cell returns the expression for a column's value as text, cut to the most characters, which exact makes a value of.
-// Bytes are written as hexadecimal digits, shapes as WKT. digits are the digits of a second's fractions.
+// Bytes are written as hexadecimal digits, shapes as WKT. digits are the digits in a second's fractions.
 func cell(c connection.Column, limit int, digits string) string {
 	name := quote(c.Name)
 	text := `TO_VARCHAR(` + name + `)`
@@ -144,7 +144,7 @@ func cell(c connection.Column, limit int, digits string) string {
 var fileParts = []string{"STAGE", "RELATIVE_PATH", "STAGE_FILE_URL", "SCOPED_FILE_URL", "CONTENT_TYPE", "SIZE", "ETAG",
 	"LAST_MODIFIED"}
 
-// word returns the name of a column's type without its parameters.
+// word returns a column type's name without its parameters.
 func word(c connection.Column) string {
 	name, _, _ := strings.Cut(c.DatabaseType, "(")
 	return name

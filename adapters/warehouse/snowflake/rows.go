@@ -74,7 +74,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	return nil
 }
 
-// about is the part of a response that is not its rows.
+// about is what in a response is not its rows.
 type about struct {
 	Handle string `json:"statementHandle"`
 	Meta   *struct {
@@ -83,7 +83,7 @@ type about struct {
 	} `json:"resultSetMetaData"`
 }
 
-// pollInterval is how long the session waits before it asks again for the result of a statement.
+// pollInterval is how long the session waits before it asks again for a statement's result.
 const pollInterval = 500 * time.Millisecond
 
 // finished runs a statement, and waits for its result even if it takes longer than the 45 seconds after which the
@@ -120,7 +120,7 @@ func (s *session) cancel(handle string) {
 	_, _ = s.call(ctx, http.MethodPost, statements+"/"+url.PathEscape(handle)+"/cancel", nil) // its limit ends it, too
 }
 
-// partition returns a further part of a result.
+// partition returns a further result part.
 func (s *session) partition(handle string, n int) (warehouse.Answer, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
 	defer cancel()
@@ -141,8 +141,8 @@ type rowReader struct {
 	out     *warehouse.Batches
 }
 
-// read passes the rows of a response on, one after another, and returns the rest of it. Snowflake compresses all
-// partitions but the first.
+// read passes a response's rows on, one after another, and returns the rest of it. Snowflake compresses all partitions
+// but the first.
 func (r *rowReader) read(answer warehouse.Answer) (rest about, err error) {
 	var body io.Reader = bytes.NewReader(answer.Body)
 	if answer.Header.Get("Content-Encoding") == "gzip" {
@@ -218,7 +218,7 @@ func (r *rowReader) data(in *json.Decoder) error {
 	return nil
 }
 
-// existing lists the columns of a table that the catalogue confirms.
+// existing lists the table columns that the catalogue confirms.
 func (s *session) existing(ref connection.TableRef) ([]connection.Column, error) {
 	if slices.Contains([]string{"", "INFORMATION_SCHEMA"}, ref.Schema) || ref.Name == "" || !isText(ref.Schema) ||
 		!isText(ref.Name) {

@@ -92,7 +92,7 @@ func (s *session) begin(trace *warehouse.Trace) (err error) {
 	return nil
 }
 
-// sign creates the token of a credential ("Using key-pair authentication" of the SQL API's documentation).
+// sign creates a credential's token ("Using key-pair authentication" of the SQL API's documentation).
 func sign(c connection.Credential, now time.Time) (string, error) {
 	key, err := connection.ParseLockedRSAKey(
 		c.Secret("private_key").Reveal(), c.Secret("private_key_passphrase").Reveal(),

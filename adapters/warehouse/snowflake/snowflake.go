@@ -28,7 +28,7 @@ func New(guard warehouse.Guard) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, place{server: serverOf}.open)
 }
 
-// serverOf returns the host of an account. In host names, Snowflake replaces underscores of account names with hyphens.
+// serverOf returns an account's host. In host names, Snowflake replaces underscores of account names with hyphens.
 func serverOf(account string) address {
 	return address{strings.ToLower(strings.ReplaceAll(account, "_", "-")) + ".snowflakecomputing.com", 443}
 }

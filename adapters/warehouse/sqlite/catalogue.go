@@ -70,7 +70,7 @@ func preview(ctx context.Context, db *sql.Conn, q connection.PreviewQuery) (conn
 	return p.Sampled(err)
 }
 
-// readable returns the columns of a table that the catalogue confirms.
+// readable returns the table columns that the catalogue confirms.
 func readable(ctx context.Context, db *sql.Conn, ref connection.TableRef) ([]connection.Column, error) {
 	if ref.Schema != schema || !utf8.ValidString(ref.Name) || strings.ContainsRune(ref.Name, 0) {
 		return nil, connection.TableNotFound
@@ -95,7 +95,7 @@ func cell(c connection.Column, length int) string {
 		strconv.Itoa(length/2-1) + `))) ELSE ` + name + ` END`
 }
 
-// read passes the rows of a query to each.
+// read passes a query's rows to each.
 func read(
 	ctx context.Context, db *sql.Conn, query string, args []any, width int, handle func([]*string) error,
 ) error {

@@ -1,4 +1,4 @@
-// Package sqlite reads SQLite files of a folder, for deployments that keep everything on one machine.
+// Package sqlite reads SQLite files in a folder, for deployments that keep everything on one machine.
 package sqlite
 
 import (
@@ -168,7 +168,7 @@ func (s single) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// classify returns the code of an error of SQLite, by its result code.
+// classify returns the code of an SQLite error, by its result code.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

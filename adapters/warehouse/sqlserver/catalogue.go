@@ -162,5 +162,5 @@ func (s *session) columns(ref connection.TableRef) ([]column, error) {
 	return columns, nil
 }
 
-// isText reports whether s can be a part of a name.
+// isText reports whether s can be part of a name.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

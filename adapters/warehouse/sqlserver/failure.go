@@ -56,7 +56,7 @@ var numbers = map[int32]connection.Code{
 	40197: connection.ServerStarting,     // Azure moves the database
 	40613: connection.ServerStarting,     // Azure's database is not available, or is resuming
 	596:   connection.QueryTimeout,       // the session was killed
-	1205:  connection.QueryTimeout,       // chosen as the victim of a deadlock
+	1205:  connection.QueryTimeout,       // chosen as a deadlock's victim
 	1222:  connection.QueryTimeout,       // a lock that could not be acquired
 	8645:  connection.QueryTimeout,       // memory that could not be acquired
 	701:   connection.QuotaExceeded,      // no memory
@@ -74,8 +74,8 @@ var numbers = map[int32]connection.Code{
 	195:   connection.UnsupportedVersion, // a function that it lacks
 }
 
-// unreadable maps the numbers of errors that a table, or a function of a view, causes to their SQLSTATE in ODBC; "" if
-// no SQLSTATE says more.
+// unreadable maps the numbers of errors that a table, or a view's function, causes to their SQLSTATE in ODBC; "" if no
+// SQLSTATE says more.
 var unreadable = map[int32]string{
 	220:  "22003", // out of range
 	232:  "22003", // as before
@@ -100,7 +100,7 @@ var unreadable = map[int32]string{
 // firstOfUsers is the first number of errors that users define, for RAISERROR and THROW.
 const firstOfUsers = 50000
 
-// code returns the code of a server's error. A server may send several: one about the database comes before the one
+// code returns the code for a server's error. A server may send several: one about the database comes before the one
 // about the login, and one about a view after those about its tables.
 func code(err mssql.Error) error {
 	all := err.All
@@ -161,7 +161,7 @@ func (h *handshake) beforeLogin(err error) error {
 	return connection.NotThisDatabase
 }
 
-// common returns the code of an error that can occur at each step before the session, nil if it is another one. The
+// common returns the code for an error that can occur at each step before the session, nil if it is another one. The
 // driver hides errors of the network; the wire remembers them.
 func (h *handshake) common(err error) error {
 	wireErr := h.wire.Err()
@@ -178,7 +178,7 @@ func (h *handshake) common(err error) error {
 	return nil
 }
 
-// classify returns the code of an error in a session. ctx is the statement's.
+// classify returns the code for an error in a session. ctx is the statement's.
 func (s *session) classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

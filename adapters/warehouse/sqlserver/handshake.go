@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// fieldEncrypt is the field of a credential that says how a connection is encrypted: "mandatory" by TLS within TDS 7.4,
+// fieldEncrypt is the credential field that says how a connection is encrypted: "mandatory" by TLS within TDS 7.4,
 // "strict" by TLS around TDS 8.0.
 const fieldEncrypt = "encrypt"
 
@@ -43,7 +43,7 @@ func (h *handshake) DialContext(_ context.Context, network, address string) (net
 	switch {
 	case h.opened == 1:
 		return h.wire, nil
-	case h.opened > 2, network != "tcp": // it routes in circles, or asks for the port of an instance
+	case h.opened > 2, network != "tcp": // it routes in circles, or asks for an instance's port
 		h.refused = connection.NotThisDatabase
 		return nil, h.refused
 	}
@@ -82,8 +82,8 @@ func (h *handshake) open(host string, port uint16, trace *warehouse.Trace) error
 // strict reports whether TLS comes before the first packet.
 func (h *handshake) strict() bool { return h.to.Credential.Text(fieldEncrypt) == "strict" }
 
-// encryption returns the driver's settings of TLS. The driver returns errors of a handshake as texts, so the
-// certificate is verified here.
+// encryption returns the driver's settings of TLS. The driver returns a handshake's errors as texts, so the certificate
+// is verified here.
 func (h *handshake) encryption() (msdsn.Encryption, *tls.Config, error) {
 	config, err := warehouse.TLSConfig(h.to.Credential)
 	if config == nil || err != nil {
@@ -130,7 +130,7 @@ func (w *wire) Write(b []byte) (int, error) {
 	return w.Recorder.Write(b)
 }
 
-// speaksTDS reports whether the server's first packet has the header of a response (MS-TDS, section 2.2.3.1).
+// speaksTDS reports whether the server's first packet has a response's header (MS-TDS, section 2.2.3.1).
 func (w *wire) speaksTDS() bool {
 	const response, last = 0x04, 0x01
 	first := w.First()

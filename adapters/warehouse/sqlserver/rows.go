@@ -38,7 +38,7 @@ func (s *session) Preview(q connection.PreviewQuery) (connection.Preview, error)
 	return p, err
 }
 
-// readable returns the columns of a table that the user may read.
+// readable returns the table columns that the user may read.
 func (s *session) readable(ref connection.TableRef) ([]column, error) {
 	columns, err := s.columns(ref)
 	if err == nil && len(columns) == 0 {
@@ -56,7 +56,7 @@ func cells(columns []column, size int) []string {
 	return list
 }
 
-// selected returns the beginning of a statement that reads expressions.
+// selected returns a statement's beginning that reads expressions.
 func selected(ref connection.TableRef, list []string, limit int) string {
 	return `SELECT TOP (` + strconv.Itoa(limit) + `) ` + strings.Join(list, `, `) + ` FROM ` + quote(ref.Schema) + `.` +
 		quote(ref.Name)

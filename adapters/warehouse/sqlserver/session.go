@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// session is one connection of a user.
+// session is one user connection.
 type session struct {
 	ctx      context.Context
 	to       ports.Target
@@ -98,7 +98,7 @@ func configure(h *handshake) (msdsn.Config, error) {
 		Database: c.Text(connection.FieldDatabase),
 		User:     c.Text(connection.FieldUsername), Password: c.Secret(connection.FieldPassword).Reveal(),
 		Encryption: encryption, TLSConfig: config,
-		ReadOnlyIntent: true, // a listener of an availability group may choose a readable secondary
+		ReadOnlyIntent: true, // an availability group listener may choose a readable secondary
 		AppName:        "atrium", DisableRetry: true,
 		DialTimeout: -1, // the context has it
 		Encoding:    msdsn.EncodeParameters{Timezone: time.UTC, GuidConversion: true},
@@ -229,7 +229,7 @@ func (s *session) read(
 	}
 }
 
-// recoverPanics runs code that reads packets of a server: the driver panics on some malformed ones.
+// recoverPanics runs code that reads a server's packets: the driver panics on some malformed ones.
 func recoverPanics(fn func() error) (err error) {
 	defer func() {
 		if recover() != nil {

@@ -76,7 +76,7 @@ func (c column) isBytes() bool {
 	return false
 }
 
-// cell returns the expression for a column's value, cut to at least most characters. Values of a fixed size are
+// cell returns the expression for a column's value, cut to at least most characters. Values with a fixed size are
 // selected as they are.
 func (c column) cell(limit int) string {
 	name := quote(c.Name)
@@ -123,7 +123,7 @@ func variant(name string) string {
 		`) END END`
 }
 
-// Layouts of moments. Trailing zeros of a second are not written.
+// Layouts of moments. Trailing zeros in a second are not written.
 const (
 	layoutDate     = "2006-01-02"
 	layoutTime     = "15:04:05.9999999"

@@ -11,7 +11,7 @@ import (
 
 // Nullable is a value, null, or neither: the zero Nullable is a member that is not specified. It has the methods of
 // github.com/oapi-codegen/nullable, for which oapi-codegen generates code. That one is a map, and allocates memory
-// twice for each member of each item of a list.
+// twice for each member in each list item.
 type Nullable[T any] struct {
 	value T
 	state state

@@ -16,7 +16,7 @@ type Writer struct {
 	begun  bool
 }
 
-// NewWriter returns a writer of a stream with the columns that fields describe.
+// NewWriter returns a stream writer with the columns that fields describe.
 func NewWriter(out io.Writer, fields []Field) *Writer {
 	w := &Writer{out: out, fields: fields, Columns: make([]Column, len(fields))}
 	for i, f := range fields {

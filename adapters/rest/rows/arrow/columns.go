@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Type is the type of a column.
+// Type is a column's type.
 type Type byte
 
 // Types of columns.
@@ -24,7 +24,7 @@ type Field struct {
 	Metadata [][2]string // keys and their values
 }
 
-// Column is the values of a field in the next batch.
+// Column is a field's values in the next batch.
 type Column struct {
 	Type    Type
 	rows    int
@@ -50,7 +50,7 @@ func (c *Column) Null() {
 	}
 }
 
-// Text appends a text of valid UTF-8. The texts of a batch have less than 2 GiB.
+// Text appends a text of valid UTF-8. A batch's texts have less than 2 GiB.
 func (c *Column) Text(v string) {
 	c.extend(true)
 	c.data = append(c.data, v...)

@@ -55,7 +55,7 @@ func field(b *flatbuffers.Builder, f Field) flatbuffers.UOffsetT {
 	return b.EndObject()
 }
 
-// typeOf writes the table of a type, and returns its number in the union Type.
+// typeOf writes a type's table, and returns its number in the union Type.
 func typeOf(b *flatbuffers.Builder, t Type) (kind byte, details flatbuffers.UOffsetT) {
 	b.StartObject(2)
 	switch t {

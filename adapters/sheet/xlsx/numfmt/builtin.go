@@ -12,7 +12,7 @@ var builtin = map[int]string{
 	48: "##0.0E+0", 49: "@",
 }
 
-// Builtin returns the code of a format that has only a number; "" if it is none of those. date and clock are the codes
+// Builtin returns the code for a format that has only a number; "" if it is none of those. date and clock are the codes
 // of the short date and the short time of the reader's system.
 func Builtin(number int, date, clock string) string {
 	switch number {

@@ -38,9 +38,9 @@ func (s *section) isForeign() bool {
 	return true
 }
 
-// field is a run of equal letters of a date.
+// field is a run of equal letters in a date.
 type field struct {
-	letter  byte // y, m, d, h, s; n for minutes; a for AM/PM, p for A/P; . for parts of a second; 0 for a literal
+	letter  byte // y, m, d, h, s; n for minutes; a for AM/PM, p for A/P; . for a second's parts; 0 for a literal
 	n       int
 	elapsed bool
 	text    string
@@ -157,7 +157,7 @@ func (s *section) date(v float64, date1904 bool) (string, bool) {
 	return out.String(), true
 }
 
-// part shows one part of a date or a time of day.
+// part shows one part in a date or a time of day.
 func part(f field, moment time.Time, day float64, clock int, half bool) string {
 	number := func(n int) string {
 		text := strconv.Itoa(n)

@@ -34,7 +34,7 @@ func Show(code string, v float64, date1904 bool) (string, bool) {
 	return s.number(v)
 }
 
-// join returns the literals of a section, with a text in the place of General.
+// join returns a section's literals, with a text in the place of General.
 func (s *section) join(text string) string {
 	var out strings.Builder
 	for _, t := range s.tokens {
@@ -48,7 +48,7 @@ func (s *section) join(text string) string {
 	return out.String()
 }
 
-// layout is where the digits of a section are.
+// layout is where a section's digits are.
 type layout struct {
 	whole, decimals   []int // positions of placeholders before and after the point
 	point             int   // -1: none
@@ -128,7 +128,7 @@ func (s *section) digits(l layout, text string) string {
 	return text
 }
 
-// decimal returns the digits of a number that is not negative, rounded half up to n decimals after 15 digits. A whole
+// decimal returns the digits in a number that is not negative, rounded half up to n decimals after 15 digits. A whole
 // part of 0 has no digits.
 func decimal(v float64, n int) (integer, decimals string) {
 	text := strconv.FormatFloat(v, 'e', 14, 64)

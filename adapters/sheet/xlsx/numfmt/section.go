@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxCode is how many characters of a code are read; Excel permits 255.
+// maxCode is how many code characters are read; Excel permits 255.
 const maxCode = 1000
 
 // condition is what a section applies to.
@@ -38,7 +38,7 @@ func (c condition) onlyNegative() bool {
 	return (c.op == "<" && c.limit <= 0) || (c.op == "<=" && c.limit < 0)
 }
 
-// token is a part of a section: a literal text, or a character or keyword with a meaning.
+// token is a section part: a literal text, or a character or keyword with a meaning.
 type token struct {
 	text    string
 	literal bool
@@ -51,7 +51,7 @@ type section struct {
 	locale string // after the dash of [$-…]
 }
 
-// split returns the sections of a code, at most 4.
+// split returns a code's sections, at most 4.
 func split(code string) []section {
 	var all []section
 	var s section
@@ -68,7 +68,7 @@ func split(code string) []section {
 	}
 }
 
-// next adds the next part of a section, and returns how many characters it has.
+// next adds the next section part, and returns how many characters it has.
 func (s *section) next(rest []rune) int {
 	literal := func(text string, n int) int {
 		s.tokens = append(s.tokens, token{text, true})
@@ -140,8 +140,8 @@ func (s *section) bracket(text string) {
 	}
 }
 
-// choose returns the section of a number, and the number without its sign if the section stands for the sign. ok is
-// false if no section applies.
+// choose returns a number's section, and the number without its sign if the section stands for the sign. ok is false if
+// no section applies.
 func choose(all []section, v float64) (s section, value float64, ok bool) {
 	if len(all) == 4 { // the last one is for texts
 		all = all[:3]

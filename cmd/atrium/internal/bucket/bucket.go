@@ -1,4 +1,4 @@
-// Package bucket lists and writes objects of a bucket of Amazon S3 or of a compatible server, by the REST API of the
+// Package bucket lists and writes objects in a bucket at Amazon S3 or at a compatible server, by the REST API of the
 // Amazon S3 API Reference.
 package bucket
 
@@ -36,8 +36,8 @@ var ErrExists = errors.New("the object exists")
 // defaultRegion is where Amazon knows each bucket.
 const defaultRegion = "us-east-1"
 
-// Open returns a bucket. endpoint is the URL of a compatible server, of which the path is ignored; nil means Amazon S3.
-// If region is "", the server is asked for it. No connection is opened.
+// Open returns a bucket. endpoint is a compatible server's URL, of which the path is ignored; nil means Amazon S3. If
+// region is "", the server is asked for it. No connection is opened.
 func Open(name string, endpoint *url.URL, region string, credentials Credentials) *Bucket {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck,forcetypeassert // documented
 	transport.ResponseHeaderTimeout = time.Minute
@@ -159,9 +159,9 @@ func (b *Bucket) send(ctx context.Context, r request) ([]byte, error) {
 	return answer, err
 }
 
-// url returns the URL of an object, or of the bucket if key is "". Amazon takes the bucket from the host, unless it has
-// dots, which a certificate for *.s3.amazonaws.com does not cover. Alibaba Cloud takes it only from there. All others
-// take it from the path.
+// url returns the URL of the object key, or of the bucket if key is "". Amazon takes the bucket from the host, unless
+// it has dots, which a certificate for *.s3.amazonaws.com does not cover. Alibaba Cloud takes it only from there. All
+// others take it from the path.
 func (b *Bucket) url(region, key string, query url.Values) string {
 	u := url.URL{Scheme: "https", Host: "s3." + region + ".amazonaws.com", Path: "/" + key}
 	if strings.HasPrefix(region, "cn-") {
@@ -182,7 +182,7 @@ func (b *Bucket) url(region, key string, query url.Values) string {
 	return u.String()
 }
 
-// refusal returns the error of a response. One without a body of XML, such as a proxy's, has a code by its status.
+// refusal returns a response's error. One without a body of XML, such as a proxy's, has a code by its status.
 func refusal(resp *http.Response, body []byte) *Error {
 	var e Error
 	if xml.Unmarshal(body, &e) != nil || e.Code == "" {

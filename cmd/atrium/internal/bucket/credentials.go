@@ -48,7 +48,7 @@ func FindCredentials() (Credentials, error) {
 	return c, nil
 }
 
-// readProfile returns the values below [profile] of a file.
+// readProfile returns the values below [profile] in a file.
 func readProfile(name, profile string) (map[string]string, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package collector sets how often this process collects garbage. To initialise all packages allocates 6 MB, after
-// which nearly all is still in use, so Go's default would collect twice before main: a third of the CPU time of a short
-// command. Go initialises packages in the order of their paths, each as soon as those that it imports are: this one
+// which nearly all is still in use, so Go's default would collect twice before main: a third of a short command's CPU
+// time. Go initialises packages in the order of their paths, each as soon as those that it imports are: this one
 // imports little, so it precedes those that allocate most. That is tested in test/e2e.
 package collector
 

@@ -43,7 +43,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		data, _ := json.Marshal(map[string]string{"text": word}) // text always encodes
 		_, _ = w.Write([]byte("data: " + string(data) + "\n\n"))
 		_ = out.Flush()
-		select { // at the speed of a model
+		select { // at a model's speed
 		case <-time.After(30 * time.Millisecond):
 		case <-r.Context().Done():
 			return

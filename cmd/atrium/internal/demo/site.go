@@ -36,7 +36,7 @@ type Site struct {
 	known knownSite
 }
 
-// knownSite is the content of a site's file. Visitors of the page can also see the embed token.
+// knownSite is a site file's content. Visitors of the page can also see the embed token.
 type knownSite struct {
 	Addr  string `json:"addr"`
 	Token string `json:"embed_token"`

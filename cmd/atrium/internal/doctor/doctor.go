@@ -225,7 +225,7 @@ func checkRules(ctx context.Context, c configs.Config, db *sqlstore.Store) Findi
 	return Passed("claim rules", "every workspace that they name exists")
 }
 
-// Passed returns a finding of a check that passed.
+// Passed returns a finding for a check that passed.
 func Passed(check, format string, args ...any) Finding {
 	return Finding{Check: check, OK: true, Note: fmt.Sprintf(format, args...)}
 }

@@ -108,7 +108,7 @@ const (
 	// lookEvery is the interval at which a node looks for changes of other nodes.
 	lookEvery = 500 * time.Millisecond
 
-	// lookFor is how long a look may take. What is cached counts as current for a second after the beginning of a look.
+	// lookFor is how long a look may take. What is cached counts as current for a second after a look's beginning.
 	lookFor = time.Second
 )
 
@@ -130,7 +130,7 @@ func (n *Node) lookForChanges(ctx context.Context) {
 	}
 }
 
-// settleEvery is the interval at which roles that follow from groups of a directory are updated after an interrupted
+// settleEvery is the interval at which roles that follow from a directory's groups are updated after an interrupted
 // request or a change of the claim rules.
 const settleEvery = time.Minute
 
@@ -219,7 +219,7 @@ func (n *Node) linkEvents(ctx context.Context) {
 	}
 }
 
-// flush stores data that is only in memory, at the end of a process.
+// flush stores data that is only in memory, at a process's end.
 func flush(ctx context.Context, store func(context.Context) error, report func(error)) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
 	defer cancel()

@@ -26,7 +26,7 @@ func confineChildren(c configs.Config, log *slog.Logger) error {
 	return nil
 }
 
-// NotConfined returns the error of a system that lacks parts of the confinement of child processes.
+// NotConfined returns the error for a system that lacks parts of the confinement of child processes.
 func NotConfined(missing []string) error {
 	return fmt.Errorf("children.confine is strict, and this system lacks: %s", strings.Join(missing, "; "))
 }

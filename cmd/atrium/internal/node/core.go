@@ -108,7 +108,7 @@ func NewDatabase(
 	return db, closeAll, nil
 }
 
-// KeyFileMissing returns the error of a deployment whose key file is missing.
+// KeyFileMissing returns the error for a deployment whose key file is missing.
 func KeyFileMissing(c configs.Config) error {
 	return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it "+
 		"back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)

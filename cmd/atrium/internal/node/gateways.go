@@ -37,7 +37,7 @@ type Gateways struct {
 	unanswered bool // whether a gateway did not respond the last time
 }
 
-// newGateways returns the gateways of a configuration.
+// newGateways returns a configuration's gateways.
 func newGateways(
 	ctx context.Context, c configs.Config, db *sqlstore.Store, envelope *seal.Envelope, o *Orgs,
 ) (*Gateways, error) {
@@ -175,7 +175,7 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 	return t, nil
 }
 
-// deliver passes an event of a sandbox to the inbox, the same way as events of real gateways.
+// deliver passes a sandbox event to the inbox, the same way as events of real gateways.
 func (g *Gateways) deliver(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
 	return g.receiver.Receive(ctx, org, payment.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// The limits of a lineBuffer, and so of what is lost when the process is killed or crashes.
+// A lineBuffer's limits, and so of what is lost when the process is killed or crashes.
 const (
 	// maxBuffered is in bytes: about 14 lines of requests. Linux writes up to as many to a pipe in one piece (PIPE_BUF,
 	// pipe(7)), so that lines of several programs on one pipe do not mix.
@@ -19,10 +19,10 @@ const (
 	maxDelay = 50 * time.Millisecond
 )
 
-// newNodeLog returns the log of a long-running process. It writes lines together (see lineBuffer), except warnings and
+// newNodeLog returns a long-running process's log. It writes lines together (see lineBuffer), except warnings and
 // errors, which it writes at once, after the lines before them. From the end of ctx on, and after the call of the
-// returned function, it writes every line at once. At level debug it always does: who looks for the cause of a crash
-// needs the last lines.
+// returned function, it writes every line at once. At level debug it always does: who looks for a crash's cause needs
+// the last lines.
 func newNodeLog(ctx context.Context, w io.Writer, c configs.Log) (log *slog.Logger, writeAtOnce func()) {
 	if c.Level < slog.LevelInfo {
 		return NewLog(w, c), func() {}

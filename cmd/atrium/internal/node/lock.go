@@ -13,8 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// lockSuffix is added to the path of a SQLite database to name its lock file. The file holds the process ID of the
-// server and, on a second line, the address of the API (ADR 161).
+// lockSuffix is added to a SQLite database's path to name its lock file. The file holds the process ID of the server
+// and, on a second line, the address of the API (ADR 161).
 const lockSuffix = ".lock"
 
 // lockDatabase reserves a SQLite database for one server, until unlock is called or the process ends: presences would

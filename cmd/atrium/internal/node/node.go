@@ -1,4 +1,4 @@
-// Package node holds the parts of a running Atrium process: its data, its loops, its metrics and its tracing.
+// Package node holds a running Atrium process's parts: its data, its loops, its metrics and its tracing.
 package node
 
 import (
@@ -133,7 +133,7 @@ func listen(ctx context.Context, c configs.Config, serving bool) (api, metrics n
 	return api, metrics, nil
 }
 
-// listenError returns the error of a listener. It says what to do if the port is in use.
+// listenError returns a listener's error. It says what to do if the port is in use.
 func listenError(key, addr string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s: another program uses %s: stop it, or choose another port: %w", key, addr, err)

@@ -23,7 +23,7 @@ type Orgs struct {
 	db         *sqlstore.Store
 }
 
-// NewOrgs returns the orgs of a configuration. It stores those that are new.
+// NewOrgs returns a configuration's orgs. It stores those that are new.
 func NewOrgs(ctx context.Context, c configs.Config, db *sqlstore.Store) (*Orgs, error) {
 	o := &Orgs{db: db}
 	return o, o.load(ctx, c)
@@ -86,7 +86,7 @@ func MissingWorkspaces(ctx context.Context, d *identity.Directory, workspaces po
 // Directory returns the current orgs.
 func (o *Orgs) Directory() *identity.Directory { return o.present.Load() }
 
-// quota returns the current quotas of an org's workspaces; the defaults if a reload has just removed the org.
+// quota returns the current quotas for an org's workspaces; the defaults if a reload has just removed the org.
 func (o *Orgs) quota(org identity.OrgID) quota.Amounts {
 	return (*o.quotas.Load())[org].WithDefaults(quota.Default())
 }

@@ -222,7 +222,7 @@ func refused(resp *http.Response) error {
 	return fmt.Errorf("the collector at %s returned %s", resp.Request.URL.Host, resp.Status)
 }
 
-// retryAfter returns the pause of a Retry-After header, or 0.
+// retryAfter returns a Retry-After header's pause, or 0.
 func retryAfter(text string) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

@@ -19,7 +19,7 @@ type Profile struct {
 	Workspace string `json:"workspace,omitempty"`
 }
 
-// Profiles are all profiles of a user. Current is the name of the one that commands use by default.
+// Profiles are all user profiles. Current is the name of the one that commands use by default.
 type Profiles struct {
 	Current string             `json:"current"`
 	All     map[string]Profile `json:"profiles"`

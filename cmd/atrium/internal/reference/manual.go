@@ -90,7 +90,7 @@ func synopsis(app, top *kong.Node, c command) string {
 	return strings.Join(words, " ")
 }
 
-// placeholder returns what stands for the value of a flag: the values that it accepts, if they are listed.
+// placeholder returns what stands for a flag's value: the values that it accepts, if they are listed.
 func placeholder(f *kong.Flag) string {
 	if options := choices(f.Value); len(options) > 0 {
 		return strings.Join(options, "|")

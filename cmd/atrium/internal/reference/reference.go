@@ -32,7 +32,7 @@ func visible(n *kong.Node) []*kong.Node {
 	return slices.DeleteFunc(slices.Clone(n.Children), func(c *kong.Node) bool { return c.Hidden })
 }
 
-// flags returns the visible flags of a command, without its parents' flags.
+// flags returns a command's visible flags, without its parents' flags.
 func flags(n *kong.Node) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(n.Flags), func(f *kong.Flag) bool { return f.Hidden })
 }
