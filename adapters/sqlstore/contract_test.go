@@ -164,12 +164,12 @@ func goroutines() []runtime.StackRecord {
 	}
 }
 
-// waitsForWriter reports whether a goroutine waits in the function that gives transactions their turns.
+// waitsForWriter reports whether a goroutine waits in a method of the type that gives transactions their turns.
 func waitsForWriter(r runtime.StackRecord) bool {
 	frames := runtime.CallersFrames(r.Stack())
 	for frame, more := frames.Next(); more; frame, more = frames.Next() {
 		if !strings.HasPrefix(frame.Function, "runtime.") {
-			return strings.HasSuffix(frame.Function, ".(*groupCommit).run")
+			return strings.Contains(frame.Function, ".(*groupCommit).")
 		}
 	}
 	return false
