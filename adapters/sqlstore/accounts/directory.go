@@ -137,10 +137,7 @@ func (s *DirectoryUsers) Users(
 	if err != nil {
 		return nil, 0, err
 	}
-	users := make([]account.DirectoryUser, len(rows))
-	for i := range rows {
-		users[i] = rows[i].user()
-	}
+	users := db.Convert(rows, (*directoryUserRow).user)
 	return users, total, s.loadGroups(ctx, users)
 }
 
@@ -181,10 +178,7 @@ func (s *DirectoryUsers) Unsettled(
 		limit); err != nil {
 		return nil, err
 	}
-	users := make([]account.DirectoryUser, len(rows))
-	for i := range rows {
-		users[i] = rows[i].user()
-	}
+	users := db.Convert(rows, (*directoryUserRow).user)
 	return users, s.loadGroups(ctx, users)
 }
 

@@ -96,10 +96,7 @@ func (s *DirectoryGroups) Groups(
 	if err != nil {
 		return nil, 0, err
 	}
-	groups := make([]account.DirectoryGroup, len(rows))
-	for i := range rows {
-		groups[i] = rows[i].group()
-	}
+	groups := db.Convert(rows, (*directoryGroupRow).group)
 	return groups, total, nil
 }
 

@@ -73,10 +73,7 @@ func (s *Groups) List(
 		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.GroupPage{}, err
 	}
-	found := make([]account.Group, len(rows))
-	for i := range rows {
-		found[i] = rows[i].group()
-	}
+	found := db.Convert(rows, (*groupRow).group)
 	return page.Cut(found, q.Limit, func(g account.Group) string { return string(g.ID) }), nil
 }
 
@@ -112,10 +109,7 @@ func (s *Groups) People(
 		q.Limit+1); err != nil {
 		return account.MemberPage{}, err
 	}
-	found := make([]account.Member, len(rows))
-	for i := range rows {
-		found[i] = rows[i].member()
-	}
+	found := db.Convert(rows, (*memberRow).member)
 	return page.Cut(found, q.Limit, func(m account.Member) string { return string(m.User) }), nil
 }
 

@@ -28,11 +28,11 @@ func (s *Invitations) Find(
 	if err != nil {
 		return nil, nil, err
 	}
-	if !found || !(&account.Pending{Invitation: *row.invitation(), Inviter: row.Role}).Vouched() {
+	i := row.invitation()
+	if !found || !(&account.Pending{Invitation: i, Inviter: row.Role}).Vouched() {
 		return nil, nil, account.ErrInvitationNotFound
 	}
-	i := row.invitation()
-	return i, &account.InvitationPreview{
+	return &i, &account.InvitationPreview{
 		Workspace: row.Name, Inviter: row.Inviter, Email: i.Email, Role: i.Role, ExpiresAt: i.ExpiresAt,
 		Account: row.Known,
 	}, nil

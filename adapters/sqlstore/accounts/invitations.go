@@ -42,8 +42,8 @@ type invitationRow struct {
 }
 
 // invitation returns an open invitation: others are never read.
-func (r *invitationRow) invitation() *account.Invitation {
-	return &account.Invitation{
+func (r *invitationRow) invitation() account.Invitation {
+	return account.Invitation{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest,
 		Groups:   r.Groups.list(),
 		MailedAt: db.FromMicros(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: db.FromMicros(r.ExpiresAt),
@@ -61,10 +61,7 @@ func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.
 		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.InvitationPage{}, err
 	}
-	found := make([]account.Invitation, len(rows))
-	for i := range rows {
-		found[i] = *rows[i].invitation()
-	}
+	found := db.Convert(rows, (*invitationRow).invitation)
 	return page.Cut(found, q.Limit, func(i account.Invitation) string { return string(i.ID) }), nil
 }
 
@@ -256,7 +253,7 @@ func (store *Store) pending(ctx context.Context, org identity.OrgID, email strin
 	}
 	found := make([]account.Pending, len(rows))
 	for i := range rows {
-		found[i] = account.Pending{Invitation: *rows[i].invitation(), Inviter: rows[i].Inviter}
+		found[i] = account.Pending{Invitation: rows[i].invitation(), Inviter: rows[i].Inviter}
 	}
 	return found, nil
 }
@@ -275,7 +272,8 @@ func (store *Store) invitation(ctx context.Context, condition string, args ...an
 	if err != nil || !found {
 		return nil, err
 	}
-	return row.invitation(), nil
+	i := row.invitation()
+	return &i, nil
 }
 
 // saveInvitation writes an invitation that was accepted or withdrawn.

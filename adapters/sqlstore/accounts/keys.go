@@ -87,10 +87,7 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.KeyPage{}, err
 	}
-	keys := make([]account.Key, len(rows))
-	for i := range rows {
-		keys[i] = rows[i].key()
-	}
+	keys := db.Convert(rows, (*keyRow).key)
 	return db.ContinueAt(page.Cut(keys, q.Limit, func(k account.Key) string { return string(k.ID) }), floor), nil
 }
 

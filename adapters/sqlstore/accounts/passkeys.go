@@ -126,10 +126,7 @@ func (s *Passkeys) List(
 		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.PasskeyPage{}, err
 	}
-	passkeys := make([]account.Passkey, len(rows))
-	for i := range rows {
-		passkeys[i] = rows[i].passkey()
-	}
+	passkeys := db.Convert(rows, (*passkeyRow).passkey)
 	return page.Cut(passkeys, q.Limit, func(k account.Passkey) string { return string(k.ID) }), nil
 }
 

@@ -27,10 +27,7 @@ func (s *People) List(ctx context.Context, org identity.OrgID, q page.Query) (ac
 	if err != nil {
 		return account.UserPage{}, err
 	}
-	people := make([]account.User, len(rows))
-	for i := range rows {
-		people[i] = rows[i].user()
-	}
+	people := db.Convert(rows, (*userRow).user)
 	return page.Cut(people, q.Limit, func(u account.User) string { return account.EmailKey(u.Email) }), nil
 }
 
@@ -126,9 +123,6 @@ func (s *People) Memberships(
 		WHERE `+conditions.SQL()+` ORDER BY m.workspace_id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.MembershipPage{}, err
 	}
-	found := make([]account.Membership, len(rows))
-	for i := range rows {
-		found[i] = rows[i].membership()
-	}
+	found := db.Convert(rows, (*membershipRow).membership)
 	return page.Cut(found, q.Limit, func(m account.Membership) string { return string(m.Workspace.ID) }), nil
 }

@@ -151,10 +151,7 @@ func (s *Sessions) List(
 		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return session.Page{}, err
 	}
-	sessions := make([]session.Session, len(rows))
-	for i := range rows {
-		sessions[i] = rows[i].session()
-	}
+	sessions := db.Convert(rows, (*sessionRow).session)
 	return page.Cut(sessions, q.Limit, func(s session.Session) string { return string(s.ID) }), nil
 }
 

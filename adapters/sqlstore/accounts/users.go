@@ -167,9 +167,5 @@ func (store *Store) findPerson(ctx context.Context, condition string, args ...an
 		WHERE m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0 ORDER BY t.id`, row.ID, row.Org); err != nil {
 		return nil, err
 	}
-	p := &account.Person{User: row.user(), Memberships: make([]account.Membership, len(rows))}
-	for i := range rows {
-		p.Memberships[i] = rows[i].membership()
-	}
-	return p, nil
+	return &account.Person{User: row.user(), Memberships: db.Convert(rows, (*membershipRow).membership)}, nil
 }

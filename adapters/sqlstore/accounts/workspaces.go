@@ -32,10 +32,7 @@ func (s *Workspaces) List(ctx context.Context, org identity.OrgID, q page.Query)
 	if err != nil {
 		return account.WorkspacePage{}, err
 	}
-	all := make([]account.Workspace, len(rows))
-	for i := range rows {
-		all[i] = rows[i].workspace()
-	}
+	all := db.Convert(rows, (*workspaceRow).workspace)
 	return page.Cut(all, q.Limit, func(w account.Workspace) string { return w.Slug }), nil
 }
 
@@ -68,10 +65,7 @@ func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identit
 	if err != nil {
 		return account.MemberPage{}, err
 	}
-	members := make([]account.Member, len(rows))
-	for i := range rows {
-		members[i] = rows[i].member()
-	}
+	members := db.Convert(rows, (*memberRow).member)
 	return page.Cut(members, q.Limit, func(m account.Member) string { return string(m.User) }), nil
 }
 

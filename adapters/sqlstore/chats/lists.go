@@ -174,10 +174,7 @@ func (l *Lists) Members(
 	if err != nil {
 		return chat.MemberPage{}, err
 	}
-	found := make([]chat.Member, len(rows))
-	for i := range rows {
-		found[i] = rows[i].member()
-	}
+	found := db.Convert(rows, (*memberRow).member)
 	return page.Cut(found, q.Limit, func(m chat.Member) string { return string(m.User) }), nil
 }
 

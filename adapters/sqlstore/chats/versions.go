@@ -74,10 +74,7 @@ func (s *Versions) List(
 		WHERE `+conditions.SQL()+` ORDER BY v.number DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return chat.VersionPage{}, err
 	}
-	found := make([]chat.VersionInfo, len(rows))
-	for i := range rows {
-		found[i] = rows[i].info()
-	}
+	found := db.Convert(rows, (*versionRow).info)
 	return page.Cut(found, q.Limit, func(v chat.VersionInfo) string { return strconv.Itoa(v.Number) }), nil
 }
 

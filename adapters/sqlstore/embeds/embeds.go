@@ -84,14 +84,8 @@ func (s *Embeds) List(
 		conditions.Args(q.Limit+1)...); err != nil {
 		return embed.TokenPage{}, err
 	}
-	tokens := make([]embed.Token, len(rows))
-	for i := range rows {
-		var err error
-		if tokens[i], err = rows[i].token(); err != nil {
-			return embed.TokenPage{}, err
-		}
-	}
-	return page.Cut(tokens, q.Limit, func(t embed.Token) string { return string(t.ID) }), nil
+	tokens, err := db.TryConvert(rows, (*tokenRow).token)
+	return page.Cut(tokens, q.Limit, func(t embed.Token) string { return string(t.ID) }), err
 }
 
 // Get implements ports.Embeds.

@@ -45,14 +45,6 @@ func (r *eventRow) event() payment.Event {
 	}
 }
 
-func eventsOf(rows []eventRow) []payment.Event {
-	events := make([]payment.Event, len(rows))
-	for i := range rows {
-		events[i] = rows[i].event()
-	}
-	return events
-}
-
 // Put implements ports.Inbox.
 func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *payment.Event) (bool, error) {
 	count, err := s.db.Exec(ctx, `
@@ -73,7 +65,7 @@ func (s *Inbox) Waiting(
 		SELECT `+eventColumns+` FROM payment_events t
 		WHERE t.org_id = ? AND t.account = ? AND t.customer = ? AND t.ended_at = 0 ORDER BY t.received_at, t.id
 		LIMIT 100`, org, account, c)
-	return eventsOf(rows), err
+	return db.Convert(rows, (*eventRow).event), err
 }
 
 // Save implements ports.Inbox.
@@ -104,7 +96,7 @@ func (s *Inbox) List(ctx context.Context, org identity.OrgID, state payment.Even
 	var rows []eventRow
 	err := s.db.List(ctx, &rows, `SELECT `+eventColumns+` FROM payment_events t WHERE `+conditions.SQL()+
 		` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...)
-	return page.Cut(eventsOf(rows), q.Limit,
+	return page.Cut(db.Convert(rows, (*eventRow).event), q.Limit,
 		func(e payment.Event) string { return position(db.Micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
 }
 

@@ -98,15 +98,9 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 		` ORDER BY created_at DESC, id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return payment.InvoicePage{}, err
 	}
-	invoices := make([]payment.Invoice, len(rows))
-	for i, r := range rows {
-		var err error
-		if invoices[i], err = r.invoice(); err != nil {
-			return payment.InvoicePage{}, err
-		}
-	}
+	invoices, err := db.TryConvert(rows, (*invoiceRow).invoice)
 	return page.Cut(invoices, q.Limit,
-		func(i payment.Invoice) string { return position(db.Micros(i.CreatedAt), string(i.ID)) }), nil
+		func(i payment.Invoice) string { return position(db.Micros(i.CreatedAt), string(i.ID)) }), err
 }
 
 // saveInvoices writes the invoices of c that changed, and deletes drafts if c has all of them.

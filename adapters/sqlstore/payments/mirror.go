@@ -39,10 +39,7 @@ func (store *Store) methods(ctx context.Context, ws identity.WorkspaceID, accoun
 		FROM payment_methods WHERE workspace_id = ? AND account = ?`, ws, account); err != nil {
 		return nil, err
 	}
-	methods := make([]payment.Method, len(rows))
-	for i := range rows {
-		methods[i] = rows[i].method()
-	}
+	methods := db.Convert(rows, (*methodRow).method)
 	return methods, nil
 }
 

@@ -25,13 +25,8 @@ func (l *Lists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt
 	}
 	limit := min(q.Limit, listed(rows))
 	rows = rows[:min(len(rows), limit+1)]
-	found := make([]prompt.VersionSummary, len(rows))
-	for i := range rows {
-		if found[i], err = rows[i].summary(); err != nil {
-			return prompt.VersionPage{}, err
-		}
-	}
-	return page.Cut(found, limit, func(v prompt.VersionSummary) string { return strconv.Itoa(v.Number) }), nil
+	found, err := db.TryConvert(rows, (*versionSummaryRow).summary)
+	return page.Cut(found, limit, func(v prompt.VersionSummary) string { return strconv.Itoa(v.Number) }), err
 }
 
 // maxListed is the maximum size of the versions on one page, in stored bytes: decoded, a variable that allows many
@@ -59,10 +54,7 @@ func (l *Lists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.I
 	if err != nil {
 		return prompt.SharePage{}, err
 	}
-	found := make([]prompt.Share, len(rows))
-	for i := range rows {
-		found[i] = rows[i].share()
-	}
+	found := db.Convert(rows, (*shareRow).share)
 	return page.Cut(found, q.Limit, func(s prompt.Share) string { return string(s.User) }), nil
 }
 

@@ -97,14 +97,7 @@ func (l *Lists) requests(
 		conditions.SQL()+` ORDER BY `+order+` LIMIT ?`, conditions.Args(limit)...); err != nil {
 		return nil, err
 	}
-	found := make([]prompt.ActivationRequest, len(rows))
-	for i := range rows {
-		var err error
-		if found[i], err = rows[i].request(); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return db.TryConvert(rows, (*requestRow).request)
 }
 
 // Checks implements ports.PromptRequests.

@@ -276,10 +276,7 @@ func (s *Webhooks) Deliveries(
 		` ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return webhook.DeliveryPage{}, err
 	}
-	found := make([]webhook.Delivery, len(rows))
-	for i := range rows {
-		found[i] = rows[i].delivery()
-	}
+	found := db.Convert(rows, (*deliveryRow).delivery)
 	return page.Cut(found, q.Limit, func(d webhook.Delivery) string { return string(d.ID) }), nil
 }
 
