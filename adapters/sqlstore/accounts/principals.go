@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -16,18 +17,6 @@ type principalRow struct {
 	Role      identity.Role `db:"role"`
 	ByHand    identity.Role `db:"by_hand"`
 	Grouped   bool          `db:"grouped"`
-}
-
-// found returns the row's principal, or identity.ErrUnauthenticated if no row was found.
-func (row *principalRow) found(org identity.OrgID, found bool, err error) (*account.Principal, error) {
-	switch {
-	case err != nil:
-		return nil, err
-	case !found:
-		return nil, identity.ErrUnauthenticated
-	default:
-		return row.principal(org), nil
-	}
 }
 
 // principal returns the row's values. The ids are copied, because rate limits and counts keep them for longer than a
@@ -55,29 +44,38 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 }
 
 func (store *Store) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
+	var text string
+	found, err := store.forCredentials().Get(ctx, &text, principalByHash, h[:], org)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, identity.ErrUnauthenticated
+	}
 	var row principalRow
-	found, err := principalQuery.Get(ctx, store.forCredentials().DB, &row, h[:], org)
-	return row.found(org, found, err)
+	if err := principalPacked.Unpack(text, &row); err != nil {
+		return nil, err
+	}
+	return row.principal(org), nil
 }
 
-var principalQuery = db.NewPackedQuery[principalRow](principalKeyColumns, principalTable, principalCondition,
-	principalJoins...)
+// principalPacked leaves out the org, by which a key is found, and ids that the key has too.
+var principalPacked = db.NewPackedRow[principalRow](slices.Concat(
+	db.ColumnsOf(`k.%`, `k.`, []string{"id", "workspace_id", "user_id", "service", "name", "ceiling", "scopes",
+		"networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "suspended_at", "created_by",
+		"made_by_key", "revision", "created_at", "updated_at"}),
+	db.ColumnsOf(`u.%`, `u.`, userDetails),
+	db.ColumnsOf(`w.%`, `w.`, []string{"slug", "name", "created_by", "revision", "created_at", "updated_at"}),
+	optionalMembership,
+))
 
-const (
-	principalTable     = ` FROM api_keys k`
-	principalCondition = ` WHERE k.hash = ? AND k.org_id = ?`
-)
+// optionalMembership are the columns of a membership m, which may be missing.
+var optionalMembership = append(db.ColumnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
+	db.Column{Expression: `COALESCE(m.grouped, FALSE)`, Path: `grouped`})
 
-// principalKeyColumns and principalJoins leave out the org, by which a key is found, and ids that the key has too.
-var principalKeyColumns = db.ColumnsOf(`k.%`, `k.`, []string{"id", "workspace_id", "user_id", "service", "name",
-	"ceiling", "scopes", "networks", "hint", "expires_at", "last_used_at", "last_used_by", "revoked_at", "suspended_at",
-	"created_by", "made_by_key", "revision", "created_at", "updated_at"})
+const principalTables = ` FROM api_keys k JOIN users u ON u.id = k.user_id
+	JOIN workspaces w ON w.id = k.workspace_id AND w.deleted_at = 0
+	LEFT JOIN memberships m ON m.workspace_id = k.workspace_id AND m.user_id = k.user_id`
 
-var principalJoins = []db.PackedJoin{
-	{Table: `users u`, On: `u.id = k.user_id`, Columns: db.ColumnsOf(`u.%`, `u.`, userDetails)},
-	{Table: `workspaces w`, On: `w.id = k.workspace_id AND w.deleted_at = 0`, Columns: db.ColumnsOf(`w.%`, `w.`,
-		[]string{"slug", "name", "created_by", "revision", "created_at", "updated_at"})},
-	{Table: `memberships m`, On: `m.workspace_id = k.workspace_id AND m.user_id = k.user_id`, IsLeft: true,
-		Columns: db.ColumnsOf(`m.%`, ``, []string{"role", "by_hand", "grouped"}),
-		Index:   `memberships_user`}, // it has these columns, and users differ where their workspaces do not
-}
+var principalByHash = `SELECT ` + principalPacked.Text() + ` FROM (SELECT ` + principalPacked.Columns() +
+	principalTables + ` WHERE k.hash = ? AND k.org_id = ?) p`

@@ -117,8 +117,8 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 		Hash []byte `db:"hash"`
 		principalRow
 	}
-	if err := s.db.forCredentials().List(ctx, &rows, `SELECT k.hash, `+principalQuery.Columns+principalTable+
-		principalQuery.Joins+` WHERE `+conditions.SQL(), conditions.Args()...); err != nil {
+	if err := s.db.forCredentials().List(ctx, &rows, `SELECT k.hash, `+principalPacked.Columns()+
+		principalTables+` WHERE `+conditions.SQL(), conditions.Args()...); err != nil {
 		return err
 	}
 	for i := range rows {

@@ -24,36 +24,34 @@ type sessionPersonRow struct {
 	Grouped   bool          `db:"grouped"`
 }
 
-// sessionPersonPacked has the packed columns: all except the hashes, whose bytes are not text.
-var sessionPersonPacked = db.Pack[sessionPersonRow](
-	slices.Concat(
-		db.ColumnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
-			return name == "cookie_hash" || name == "proof_hash"
-		})),
-		db.ColumnsOf(`COALESCE(m.%, 0)`, ``, []string{"role", "by_hand"}),
-		db.ColumnsOf(`COALESCE(m.%, FALSE)`, ``, []string{"grouped"}),
-	),
-	db.PackedJoin{Table: `users u`, On: `u.id = s.user_id`, Columns: db.ColumnsOf(`u.%`, `u.`, userNames)},
-	db.PackedJoin{Table: `api_keys k`, On: `k.id = NULLIF(s.key_id, '')`, IsLeft: true,
-		Columns: db.ColumnsOf(`k.%`, `k.`, []string{"id", "scopes", "networks", "ceiling", "expires_at", "last_used_at",
-			"revoked_at", "suspended_at", "service"})},
-	db.PackedJoin{Table: `workspaces w`, On: `w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`,
-		IsLeft: true, Columns: db.ColumnsOf(`w.%`, `w.`, []string{"id", "slug", "name", "created_by", "revision",
-			"created_at", "updated_at"})},
-)
+// sessionPersonPacked has all columns except the hashes, whose bytes are not text. A key or a workspace may be missing.
+var sessionPersonPacked = db.NewPackedRow[sessionPersonRow](slices.Concat(
+	db.ColumnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
+		return name == "cookie_hash" || name == "proof_hash"
+	})),
+	optionalMembership,
+	db.ColumnsOf(`u.%`, `u.`, userNames),
+	db.ColumnsOf(`COALESCE(k.%, '')`, `k.`, []string{"id", "scopes", "networks"}),
+	db.ColumnsOf(`COALESCE(k.%, 0)`, `k.`, []string{"ceiling", "expires_at", "last_used_at", "revoked_at",
+		"suspended_at"}),
+	db.ColumnsOf(`COALESCE(k.%, FALSE)`, `k.`, []string{"service"}),
+	db.ColumnsOf(`COALESCE(w.%, '')`, `w.`, []string{"id", "slug", "name", "created_by"}),
+	db.ColumnsOf(`COALESCE(w.%, 0)`, `w.`, []string{"revision", "created_at", "updated_at"}),
+))
 
 const (
 	sessionMemberships = ` FROM sessions s LEFT JOIN memberships m ON m.user_id = s.user_id`
-	cookieCondition    = ` WHERE s.cookie_hash = ? AND s.org_id = ?`
+	sessionJoins       = ` JOIN users u ON u.id = s.user_id
+		LEFT JOIN api_keys k ON k.id = NULLIF(s.key_id, '')
+		LEFT JOIN workspaces w ON w.id = m.workspace_id AND w.org_id = s.org_id AND w.deleted_at = 0`
 )
 
 var (
-	sessionPersonColumns = `SELECT ` + sessionPersonPacked.Columns + `,
-		s.cookie_hash AS "s.cookie_hash", s.proof_hash AS "s.proof_hash"` + sessionMemberships
-	personQuery       = sessionPersonColumns + sessionPersonPacked.Joins + cookieCondition
-	packedPersonQuery = `SELECT ` + sessionPersonPacked.Text + ` AS text, s.proof_hash AS proof` + sessionMemberships +
-		cookieCondition
-	provenPersonsQuery = sessionPersonColumns + ` AND m.workspace_id = s.workspace_id` + sessionPersonPacked.Joins
+	personQuery = `SELECT ` + sessionPersonPacked.Text() + ` AS text, proof FROM (SELECT ` +
+		sessionPersonPacked.Columns() + `, s.proof_hash AS proof` + sessionMemberships + sessionJoins +
+		` WHERE s.cookie_hash = ? AND s.org_id = ?) p`
+	provenPersonsQuery = `SELECT ` + sessionPersonPacked.Columns() + `, s.cookie_hash AS "s.cookie_hash",
+		s.proof_hash AS "s.proof_hash"` + sessionMemberships + ` AND m.workspace_id = s.workspace_id` + sessionJoins
 )
 
 // Person implements ports.Sessions. It runs one statement, as Keys.Principal does.
@@ -75,18 +73,13 @@ func (store *Store) sessionPerson(
 		Text  string `db:"text"`
 		Proof []byte `db:"proof"`
 	}
-	from := store.forCredentials()
-	if err := from.List(ctx, &texts, packedPersonQuery, cookie[:], org); err != nil {
+	if err := store.forCredentials().List(ctx, &texts, personQuery, cookie[:], org); err != nil {
 		return nil, err
 	}
 	rows := make([]sessionPersonRow, len(texts))
 	for i := range texts {
-		if !sessionPersonPacked.Unpack(texts[i].Text, &rows[i]) {
-			rows = nil
-			if err := from.List(ctx, &rows, personQuery, cookie[:], org); err != nil {
-				return nil, err
-			}
-			break
+		if err := sessionPersonPacked.Unpack(texts[i].Text, &rows[i]); err != nil {
+			return nil, err
 		}
 		rows[i].Session.Cookie, rows[i].Session.Proof = cookie[:], texts[i].Proof
 	}

@@ -16,6 +16,28 @@ func ColumnsLike(pattern string, names []string) string {
 	return strings.Join(out, ", ")
 }
 
+// Column is a column of a result: an expression, and the path of the row's field that sqlx reads it into.
+type Column struct{ Expression, Path string }
+
+// ColumnsOf returns columns whose expressions follow a pattern, in which % stands for each name. Their paths begin with
+// a prefix.
+func ColumnsOf(pattern, prefix string, names []string) []Column {
+	out := make([]Column, len(names))
+	for i, n := range names {
+		out[i] = Column{strings.ReplaceAll(pattern, "%", n), prefix + n}
+	}
+	return out
+}
+
+// ColumnList is what a statement selects to read columns by sqlx.
+func ColumnList(columns []Column) string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = c.Expression + ` AS "` + c.Path + `"`
+	}
+	return strings.Join(out, ", ")
+}
+
 // FromJSON decodes text that JSONText wrote. Numbers in free-form JSON keep every digit.
 func FromJSON(text string, dst any) error {
 	if text == "" {

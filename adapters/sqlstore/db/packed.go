@@ -3,224 +3,191 @@ package db
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jmoiron/sqlx/reflectx"
-
-	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
-// PackedColumn is a column of a result: an expression that is never NULL, and the field of the row that it is read
-// into.
-type PackedColumn struct{ Expression, Path string }
+// A driver allocates memory for each value of each row, and sqlx and database/sql for each row: some 25 allocations for
+// a row of a list. So the database packs wide rows into one text, and the texts in the rows are parts of it. A number
+// and a boolean end with a space; a text begins with its length in bytes and a colon, so that it can have any content.
 
-// ColumnsOf returns columns whose expressions follow a pattern. Their paths begin with a prefix.
-func ColumnsOf(pattern, prefix string, names []string) []PackedColumn {
-	out := make([]PackedColumn, len(names))
-	for i, n := range names {
-		out[i] = PackedColumn{strings.ReplaceAll(pattern, "%", n), prefix + n}
-	}
-	return out
-}
-
-// ColumnList is what a statement selects to read columns by sqlx.
-func ColumnList(columns []PackedColumn) string {
-	out := make([]string, len(columns))
-	for i, c := range columns {
-		out[i] = c.Expression + ` AS "` + c.Path + `"`
-	}
-	return strings.Join(out, ", ")
-}
-
-// separator is between the columns of a packed row. Names and addresses cannot have it.
-const separator = "\x1f"
-
-// packed selects rows R as one text each. A result of SQLite costs three allocations for each of its columns, and
-// database/sql and sqlx cost as many again, so that reading the columns of a caller took longer than finding them.
-type packed[R any] struct {
-	Columns string // as columns
-	Joins   string // the tables of joins, for the columns
-	Text    string // an expression for all of them, which needs no joins
-	joined  string // an expression for all of them, which needs sqliteJoins
-	fields  []packedField
-
-	sqliteJoins string // joins, with the indexes that SQLite is told to use
+// packing is how the database packs rows with some columns.
+type packing struct {
+	expressions []string // over the columns of a row
+	fields      []packedField
 }
 
 type packedField struct {
 	index []int
-	scans bool // it is a sql.Scanner
-	isIn  bool // it belongs to the same struct as the field before it
+	scans bool // it is a sql.Scanner of a text
 }
 
-// PackedJoin is a row of other tables that is a part of a packed row. In a text for PostgreSQL it is a subselect: in a
-// join, PostgreSQL prepares each column again for each table that is joined after it, at each execution. SQLite does
-// not, and makes one text in less time than one for each table.
-type PackedJoin struct {
-	Table, On string
-	Columns   []PackedColumn
-	IsLeft    bool   // without such a row, the columns have zero values; otherwise there is no packed row either
-	Index     string // of table, if SQLite should not choose another one
-}
-
-// Pack returns a row of columns and of those of joins as one text, which is read into R.
-func Pack[R any](columns []PackedColumn, joins ...PackedJoin) packed[R] {
-	p := packed[R]{Columns: ColumnList(columns)}
-	paths := reflectx.NewMapper("db").TypeMap(reflect.TypeFor[R]())
-	expressions := p.add(paths, columns)
-	flat := slices.Clone(expressions)
-	for _, j := range joins {
-		columns, kind, hint := j.Columns, ` JOIN `, ``
-		missing := strings.Repeat(separator, len(paths.Index)) // more than any row has
-		if j.IsLeft {
-			columns, missing = zeroed(paths, columns)
-			kind = ` LEFT JOIN `
-		}
-		p.Columns += `, ` + ColumnList(columns)
-		if j.Index != "" {
-			hint = ` INDEXED BY ` + j.Index
-		}
-		p.Joins += kind + j.Table + ` ON ` + j.On
-		p.sqliteJoins += kind + j.Table + hint + ` ON ` + j.On
-		for _, c := range columns {
-			flat = append(flat, c.Expression)
-		}
-		expressions = append(expressions, `COALESCE((SELECT `+joinedText(p.add(paths, j.Columns))+
-			` FROM `+j.Table+` WHERE `+j.On+`), '`+missing+`')`)
+// add packs a column as the next one, and reads it into a field.
+func (p *packing) add(column string, kind reflect.Type, index []int) {
+	field := packedField{index: index, scans: reflect.PointerTo(kind).Implements(reflect.TypeFor[sql.Scanner]())}
+	expression := column + ` || ' '`
+	if field.isText(kind.Kind()) {
+		expression = fmt.Sprintf(`octet_length(%s) || ':' || %[1]s`, column)
 	}
-	p.Text, p.joined = joinedText(expressions), joinedText(flat)
+	p.expressions, p.fields = append(p.expressions, expression), append(p.fields, field)
+}
+
+// text is an expression for the text of a row.
+func (p *packing) text() string { return `concat(` + strings.Join(p.expressions, `, `) + `)` }
+
+// unpack reads a row from the beginning of a text, and returns what follows it.
+func (p *packing) unpack(row reflect.Value, text string) (rest string, isValid bool) {
+	rest = text
+	for i := range p.fields {
+		if rest, isValid = p.fields[i].unpack(row.FieldByIndex(p.fields[i].index), rest); !isValid {
+			return "", false
+		}
+	}
+	return rest, true
+}
+
+var errPacked = errors.New("a packed row is not as expected")
+
+// PackedRow reads rows of wide tables that are looked up one at a time.
+type PackedRow[Row any] struct {
+	packing
+	columns string
+}
+
+// NewPackedRow returns the packing of columns that are never NULL, and hold strings, integers or booleans.
+func NewPackedRow[Row any](columns []Column) *PackedRow[Row] {
+	p := &PackedRow[Row]{columns: ColumnList(columns)}
+	paths := reflectx.NewMapper("db").TypeMap(reflect.TypeFor[Row]())
+	for _, c := range columns {
+		field := paths.GetByPath(c.Path)
+		p.add(`"`+c.Path+`"`, field.Field.Type, field.Index)
+	}
 	return p
 }
 
-// add adds columns to the parts of a text, and returns their expressions.
-func (p *packed[R]) add(paths *reflectx.StructMap, columns []PackedColumn) []string {
-	expressions := make([]string, len(columns))
-	for i, c := range columns {
-		field := paths.GetByPath(c.Path)
-		packing := packedField{index: field.Index}
-		packing.scans = reflect.PointerTo(field.Field.Type).Implements(reflect.TypeFor[sql.Scanner]())
-		if n := len(p.fields); n > 0 {
-			packing.isIn = slices.Equal(p.fields[n-1].parent(), packing.parent())
-		}
-		p.fields = append(p.fields, packing)
-		expressions[i] = c.Expression
+// Columns is what a statement selects to read the columns by sqlx.
+func (p *PackedRow[Row]) Columns() string { return p.columns }
+
+// Text is the text of a row, for a statement that selects from a subquery with Columns.
+func (p *PackedRow[Row]) Text() string { return p.text() }
+
+// Unpack reads a row from its text.
+func (p *PackedRow[Row]) Unpack(text string, row *Row) error {
+	if rest, isValid := p.unpack(reflect.ValueOf(row).Elem(), text); !isValid || rest != "" {
+		return errPacked
 	}
-	return expressions
+	return nil
 }
 
-// zeroed returns columns that are zero if a join finds no row, and their text then.
-func zeroed(paths *reflectx.StructMap, columns []PackedColumn) (out []PackedColumn, text string) {
-	zeros := make([]string, len(columns))
-	for i, c := range columns {
-		zero := `0`
-		switch paths.GetByPath(c.Path).Field.Type.Kind() {
-		case reflect.String:
-			zero = `''`
-		case reflect.Bool:
-			zero = `FALSE`
-		}
-		zeros[i] = strings.Trim(zero, `'`)
-		out = append(out, PackedColumn{`COALESCE(` + c.Expression + `, ` + zero + `)`, c.Path})
-	}
-	return out, strings.Join(zeros, separator)
-}
+// PackedList reads all rows of a list from one text, which begins with the number of rows and a space.
+type PackedList[Row any] struct{ packing }
 
-func joinedText(expressions []string) string {
-	return `concat_ws('` + separator + `', ` + strings.Join(expressions, ", ") + `)`
-}
-
-// engineText is a statement for each engine.
-type engineText struct{ postgres, sqlite string }
-
-func (t engineText) statement(d engine.Dialect) string {
-	if d.Name == engine.SQLite.Name {
-		return t.sqlite
-	}
-	return t.postgres
-}
-
-// selected returns the statement that selects the text of the rows which a condition finds.
-func (p *packed[R]) selected(from, condition string) engineText {
-	return engineText{
-		postgres: `SELECT ` + p.Text + from + condition, sqlite: `SELECT ` + p.joined + from + p.sqliteJoins + condition,
-	}
-}
-
-// Unpack reads a row from its text. It reports whether it could: if a column contains the separator, it cannot.
-func (p *packed[R]) Unpack(text string, target *R) bool {
-	if strings.Count(text, separator) != len(p.fields)-1 {
-		return false
-	}
-	row := reflect.ValueOf(target).Elem()
-	var parent reflect.Value
-	for i := range p.fields {
-		f := &p.fields[i]
-		if !f.isIn {
-			parent = row.FieldByIndex(f.parent())
-		}
-		var value string
-		value, text, _ = strings.Cut(text, separator)
-		if !f.set(parent.Field(f.index[len(f.index)-1]), value) {
-			return false
+// NewPackedList returns the packing of rows with the columns that the tags of Row name, without some. The columns must
+// not be null, and hold texts, integers or booleans; a Row has a text as a string or as bytes. The rows keep the packed
+// text in memory, so they must not outlive a request.
+func NewPackedList[Row any](excluded ...string) *PackedList[Row] {
+	p := &PackedList[Row]{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Row]()) {
+		if name := f.Tag.Get("db"); name != "" && !slices.Contains(excluded, name) {
+			p.add(name, f.Type, f.Index)
 		}
 	}
-	return true
+	return p
 }
 
-// parent is the index of the struct of a field.
-func (f *packedField) parent() []int { return f.index[:len(f.index)-1] }
-
-func (f *packedField) set(field reflect.Value, value string) bool {
-	if f.scans {
-		return field.Addr().Interface().(sql.Scanner).Scan(value) == nil //nolint:errcheck,forcetypeassert // see pack
-	}
-	switch field.Kind() {
-	case reflect.String:
-		field.SetString(value)
-	case reflect.Bool: // t or f on PostgreSQL, 1 or 0 on SQLite
-		b, err := strconv.ParseBool(value)
-		if err != nil {
-			return false
-		}
-		field.SetBool(b)
-	default:
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return false
-		}
-		field.SetInt(n)
-	}
-	return true
-}
-
-// PackedQuery is a statement that reads at most one packed row.
-type PackedQuery[R any] struct {
-	packed[R]
-	asText    engineText
-	asColumns string
-}
-
-// NewPackedQuery returns a statement for the row that a condition finds. Only the condition can have arguments.
-func NewPackedQuery[R any](columns []PackedColumn, from, condition string, joins ...PackedJoin) PackedQuery[R] {
-	p := Pack[R](columns, joins...)
-	return PackedQuery[R]{p, p.selected(from, condition), `SELECT ` + p.Columns + from + p.Joins + condition}
-}
-
-// Statement returns the statement that reads the row as a text.
-func (q *PackedQuery[R]) Statement(d engine.Dialect) string { return q.asText.statement(d) }
-
-// Get reads the row into dst, if there is one.
-func (q *PackedQuery[R]) Get(ctx context.Context, db *DB, dst *R, args ...any) (found bool, err error) {
+// List runs a query in one row, and returns its rows in an order of their columns.
+func (p *PackedList[Row]) List(ctx context.Context, db *DB, order, query string, args ...any) ([]Row, error) {
 	var text string
-	found, err = db.Get(ctx, &text, q.Statement(db.Dialect), args...)
-	if err != nil || !found || q.Unpack(text, dst) {
-		return found, err
+	if _, err := db.Get(ctx, &text, p.Statement(order, query), args...); err != nil {
+		return nil, err
 	}
-	var row R
-	found, err = db.Get(ctx, &row, q.asColumns, args...)
-	*dst = row
-	return found, err
+	return p.Unpack(text)
+}
+
+// Statement returns one whose result is the text of a query's rows.
+func (p *PackedList[Row]) Statement(order, query string) string {
+	return `SELECT concat(COUNT(*), ' ', string_agg(` + p.text() + `, '' ORDER BY ` + order + `))
+		FROM (` + query + `) p`
+}
+
+// Unpack returns the rows of a packed text.
+func (p *PackedList[Row]) Unpack(text string) ([]Row, error) {
+	count, rest, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 || n > len(text) {
+		return nil, errPacked
+	}
+	rows := make([]Row, n)
+	for i := range rows {
+		var isValid bool
+		if rest, isValid = p.unpack(reflect.ValueOf(&rows[i]).Elem(), rest); !isValid {
+			return nil, errPacked
+		}
+	}
+	if rest != "" {
+		return nil, errPacked
+	}
+	return rows, nil
+}
+
+// isText reports whether a field of a kind is packed with its length.
+func (f packedField) isText(kind reflect.Kind) bool {
+	return f.scans || kind == reflect.String || kind == reflect.Slice
+}
+
+// unpack reads the value at the beginning of text, and returns what follows it.
+func (f packedField) unpack(field reflect.Value, text string) (rest string, isValid bool) {
+	if !f.isText(field.Kind()) {
+		value, rest, hasEnd := strings.Cut(text, " ")
+		return rest, hasEnd && setNumber(field, value)
+	}
+	size, tail, _ := strings.Cut(text, ":")
+	n, err := strconv.Atoi(size)
+	switch {
+	case err != nil || n < 0 || n > len(tail):
+		return "", false
+	case f.scans:
+		if field.Addr().Interface().(sql.Scanner).Scan(tail[:n]) != nil { //nolint:errcheck,forcetypeassert // see add
+			return "", false
+		}
+	case field.Kind() == reflect.Slice:
+		field.SetBytes([]byte(tail[:n]))
+	default:
+		field.SetString(tail[:n])
+	}
+	return tail[n:], true
+}
+
+// setNumber sets a boolean, of which PostgreSQL packs the words and SQLite 1 or 0, or an integer.
+func setNumber(field reflect.Value, value string) (isValid bool) {
+	if field.Kind() == reflect.Bool {
+		b, err := strconv.ParseBool(value)
+		field.SetBool(b)
+		return err == nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	field.SetInt(n)
+	return err == nil
+}
+
+// TextList reads a JSON array of texts, as encoding/json writes it; nil if it is empty. Texts without escapes are parts
+// of the array.
+func TextList(array string) (list []string, err error) {
+	if array == "" || array == "[]" || array == "null" {
+		return nil, nil
+	}
+	tail, isArray := strings.CutPrefix(array, `["`)
+	tail, isClosed := strings.CutSuffix(tail, `"]`)
+	if !isArray || !isClosed || strings.Contains(tail, `\`) ||
+		strings.Count(tail, `"`) != 2*strings.Count(tail, `","`) {
+		return list, json.Unmarshal([]byte(array), &list)
+	}
+	return strings.Split(tail, `","`), nil
 }

@@ -1,51 +1,108 @@
 package db
 
 import (
-	"strings"
+	"encoding/json"
+	"slices"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
-func TestAPackedRowWithAnotherNumberOfPartsIsNotRead(t *testing.T) {
-	type row struct {
-		ID   string `db:"id"`
-		Name string `db:"name"`
+type packedPart struct {
+	Name string `db:"name"`
+}
+
+type packedRow struct {
+	packedPart
+	Count  int    `db:"count"`
+	IsGone bool   `db:"is_gone"`
+	Data   []byte `db:"data"`
+	Left   string `db:"left_out"`
+}
+
+func TestAPackedTextIsReadInTheOrderOfTheRows(t *testing.T) {
+	p := NewPackedList[packedRow]("left_out")
+	const want = `concat(octet_length(name) || ':' || name, count || ' ', is_gone || ' ', ` +
+		`octet_length(data) || ':' || data)`
+	if p.text() != want {
+		t.Fatalf("%s, want %s", p.text(), want)
 	}
-	p := Pack[row](ColumnsOf(`t.%`, ``, []string{"id", "name"}))
-	for text, isRow := range map[string]bool{"1\x1fAnn": true, "1\x1f": true, "1": false, "1\x1fAnn\x1fLee": false} {
-		var r row
-		if p.Unpack(text, &r) != isRow {
-			t.Errorf("%q was read: %v, as %+v", text, !isRow, r)
+	rows, err := p.Unpack("2 4:a:1 -12 x0:2:éx7 false 3:{}\n")
+	if err == nil {
+		t.Fatalf("a boolean that is neither true nor false: %+v", rows)
+	}
+	rows, err = p.Unpack("2 4:a:1 -12 1 0:0:7 false 3:{}\n")
+	if err != nil || len(rows) != 2 || rows[0].Name != "a:1 " || rows[0].Count != -12 || !rows[0].IsGone ||
+		len(rows[0].Data) != 0 || rows[1].Name != "" || rows[1].IsGone || string(rows[1].Data) != "{}\n" {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	if rows, err = p.Unpack("0 "); err != nil || len(rows) != 0 {
+		t.Errorf("no rows: %+v, %v", rows, err)
+	}
+}
+
+func TestAPackedTextThatIsDamagedIsAnError(t *testing.T) {
+	p := NewPackedList[packedRow]("left_out")
+	for _, text := range []string{
+		"", "x ", "-1 ", "99 ", "1 ", "1 1:a1 1 0:rest", "1 1:a 1 0:", "1 1:a1 x 0:", "1 9:a1 1 0:", "1 -1:a1 1 0:",
+		"1 1:a1 1 ", "1 1:a1 1 1:",
+	} {
+		if rows, err := p.Unpack(text); err == nil {
+			t.Errorf("%q: %+v", text, rows)
 		}
 	}
 }
 
-func TestARowWithoutTheRowOfAJoinHasZerosOrCannotBeRead(t *testing.T) {
+func TestAPackedRowIsReadIntoNestedFields(t *testing.T) {
 	type row struct {
-		ID    string `db:"id"`
-		Name  string `db:"name"`
-		Count int    `db:"count"`
-		IsOn  bool   `db:"is_on"`
+		Part    packedPart `db:"p"`
+		Granted Granters   `db:"granted"`
+		IsOn    bool       `db:"is_on"`
+		Left    string     `db:"left_out"`
 	}
-	p := Pack[row](ColumnsOf(`t.%`, ``, []string{"id"}),
-		PackedJoin{Table: `users u`, On: `u.id = t.id`, Columns: ColumnsOf(`u.%`, ``, []string{"name"})},
-		PackedJoin{Table: `parts p`, On: `p.id = t.id`, Columns: ColumnsOf(`p.%`, ``, []string{"count", "is_on"}),
-			IsLeft: true, Index: `parts_by_id`})
+	p := NewPackedRow[row](slices.Concat(ColumnsOf(`x.%`, `p.`, []string{"name"}),
+		ColumnsOf(`COALESCE(y.%, '')`, ``, []string{"granted"}), ColumnsOf(`COALESCE(y.%, FALSE)`, ``, []string{"is_on"})))
 	const (
-		columns = `t.id AS "id", u.name AS "name", COALESCE(p.count, 0) AS "count", COALESCE(p.is_on, FALSE) AS "is_on"`
-		joins   = ` JOIN users u ON u.id = t.id LEFT JOIN parts p ON p.id = t.id`
-		joined  = `concat_ws('` + separator + `', t.id, u.name, COALESCE(p.count, 0), COALESCE(p.is_on, FALSE))`
+		columns = `x.name AS "p.name", COALESCE(y.granted, '') AS "granted", COALESCE(y.is_on, FALSE) AS "is_on"`
+		text    = `concat(octet_length("p.name") || ':' || "p.name", octet_length("granted") || ':' || "granted", ` +
+			`"is_on" || ' ')`
 	)
-	if p.Columns != columns || p.Joins != joins || p.joined != joined {
-		t.Errorf("%s\n%s\n%q", p.Columns, p.Joins, p.joined)
+	if p.Columns() != columns || p.Text() != text {
+		t.Errorf("%s\n%s", p.Columns(), p.Text())
 	}
-	if p.sqliteJoins != strings.Replace(joins, "parts p", "parts p INDEXED BY parts_by_id", 1) {
-		t.Error(p.sqliteJoins)
+	var got row
+	require.NoError(t, p.Unpack(`4:1:a 5:["a"]true `, &got))
+	if got.Part.Name != "1:a " || len(got.Granted) != 1 || !got.IsOn {
+		t.Errorf("%+v", got)
 	}
-	var r row
-	if !p.Unpack("1\x1fAnn\x1f0\x1fFALSE", &r) || r != (row{ID: "1", Name: "Ann"}) {
-		t.Errorf("without parts: %+v", r)
+	for _, text := range []string{"", "1:a", "1:a0:", "1:a0:1", "1:a0:x ", "1:a0:1 1", "1:a1:{1 ", "2:a0:1 "} {
+		if err := p.Unpack(text, &got); err == nil {
+			t.Errorf("%q was read", text)
+		}
 	}
-	if !strings.Contains(p.Text, "FROM users u WHERE u.id = t.id), '"+strings.Repeat(separator, len(p.fields))) {
-		t.Errorf("%q can be read without a user", p.Text)
+}
+
+func TestAListOfTextsIsReadAsByEncodingJSON(t *testing.T) {
+	for _, list := range [][]string{{"a"}, {""}, {"", ""}, {"a,b", `","`, "é🍵"}, {`"`}, {`\`, "x"},
+		{"<&>\u2028", "\n"}, {`[`, `]`}, {`a","b`}} {
+		array, err := json.Marshal(list)
+		require.NoError(t, err)
+		if got, err := TextList(string(array)); err != nil || !slices.Equal(got, list) {
+			t.Errorf("%s: %q, %v", array, got, err)
+		}
+	}
+	for _, array := range []string{"", "[]", "null", ` [ "a" , "b" ] `} {
+		var want []string
+		if array != "" {
+			require.NoError(t, json.Unmarshal([]byte(array), &want))
+		}
+		if got, err := TextList(array); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", array, got, err)
+		}
+	}
+	for _, array := range []string{"x", `["a"`, `["a","b]`, `["a""b"]`, `["a",1]`, `{"a":1}`} {
+		if got, err := TextList(array); err == nil {
+			t.Errorf("%s: %q", array, got)
+		}
 	}
 }

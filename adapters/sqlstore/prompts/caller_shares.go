@@ -34,7 +34,7 @@ func folderGrant(by identity.Actor, best string) (g access.Grant, found bool) {
 
 // sharedColumns are the highest roles on t that a caller has by groups, and by folders. The arguments are the caller,
 // the time, and folderArgs.
-var sharedColumns = []db.PackedColumn{
+var sharedColumns = []db.Column{
 	{Expression: `COALESCE((SELECT MAX(g.access) FROM group_people p
 	JOIN prompt_shares g ON g.template_id = t.id AND g.user_id = p.group_id
 	WHERE p.workspace_id = t.workspace_id AND p.user_id = ? AND (g.expires_at = 0 OR g.expires_at > ?)), 0)`,
@@ -48,18 +48,11 @@ const templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.
 // templatesFor returns the beginning of a statement that reads columns of templates with by's shares, and its
 // arguments. For callers without groups and shared folders, neither is looked up.
 func templatesFor(by identity.Actor, columns string) (statement string, args []any) {
-	if by.Grouped {
-		columns += `, ` + db.ColumnList(sharedColumns)
-	}
-	return `SELECT ` + columns + templateTables, templatesArgs(by)
-}
-
-// templatesArgs are the arguments of templatesFor.
-func templatesArgs(by identity.Actor) []any {
 	if !by.Grouped {
-		return []any{by.User}
+		return `SELECT ` + columns + templateTables, []any{by.User}
 	}
-	return append(append([]any{by.User, db.Micros(by.At)}, folderArgs(by)...), by.User)
+	return `SELECT ` + columns + `, ` + db.ColumnList(sharedColumns) + templateTables,
+		append(append([]any{by.User, db.Micros(by.At)}, folderArgs(by)...), by.User)
 }
 
 // groupShares are the groups' shares, with the people in the groups.

@@ -3,7 +3,6 @@ package prompts
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -39,8 +38,9 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 	}
 	var row readVersionRow
 	match, args := versionMatch(ref)
-	query := versionQueries()[versionQuery{match, key.condition, by.Grouped}]
-	found, err := query.Get(ctx, p.db.DB, &row, slices.Concat(templatesArgs(by), args, key.args)...)
+	templates, templateArgs := templatesFor(by, readVersionColumns)
+	found, err := p.db.Get(ctx, &row, templates+` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match+
+		` WHERE `+key.condition, slices.Concat(templateArgs, args, key.args)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,38 +75,8 @@ type versionHead struct {
 	Labels   string           `db:"labels"`
 }
 
-// versionQuery names the conditions by which a version and its template are found.
-type versionQuery struct {
-	match, where string
-	grouped      bool
-}
-
-// versionQueries are getVersion's statements. They are built once, since each is long, and only when a version is read:
-// most processes never read one.
-var versionQueries = sync.OnceValue(func() map[versionQuery]*db.PackedQuery[readVersionRow] {
-	queries := map[versionQuery]*db.PackedQuery[readVersionRow]{}
-	for _, ref := range []prompt.Ref{{Active: true}, {Previous: true}, {Number: 1}, {Label: "any"}, {}} {
-		for _, condition := range []string{idMatches, nameMatches} {
-			match, _ := versionMatch(ref)
-			for _, isGrouped := range []bool{false, true} {
-				columns := readVersionColumns
-				if isGrouped {
-					columns = slices.Concat(sharedColumns, columns)
-				}
-				query := db.NewPackedQuery[readVersionRow](columns, templateTables+
-					` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match, ` WHERE `+condition)
-				queries[versionQuery{match, condition, isGrouped}] = &query
-			}
-		}
-	}
-	return queries
-})
-
-var readVersionColumns = slices.Concat(readingColumns, []db.PackedColumn{
-	{Expression: `COALESCE(v.id, '')`, Path: `v.id`},
-	{Expression: `COALESCE(v.revision, 0)`, Path: `v.revision`},
-	{Expression: labelsColumn, Path: `v.labels`},
-})
+var readVersionColumns = db.ColumnList(readingColumns) + `, COALESCE(v.id, '') AS "v.id",
+	COALESCE(v.revision, 0) AS "v.revision", ` + labelsColumn + ` AS "v.labels"`
 
 // version returns the version with a head, from the cache or the database, or nil if it has just been deleted. A
 // transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision may

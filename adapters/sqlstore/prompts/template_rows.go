@@ -16,7 +16,7 @@ import (
 var readingColumns = slices.Concat(
 	db.ColumnsOf(`t.%`, ``, []string{"id", "workspace_id", "owner_id", "name", "type", "visibility", "active_version_id",
 		"deleted_at", "include_mode"}),
-	[]db.PackedColumn{
+	[]db.Column{
 		{Expression: `COALESCE(s.access, 0)`, Path: `share_access`},
 		{Expression: `COALESCE(s.expires_at, 0)`, Path: `share_expires_at`},
 	},
