@@ -154,28 +154,3 @@ func (store *Store) saveCheck(ctx context.Context, c prompt.Check) error {
 		c.Version, c.Name, c.Conclusion, c.URL, c.Summary, c.ContentHash, c.By, db.Micros(c.At))
 	return err
 }
-
-// saveBelongings writes the changed rollouts, requests, checks and shares of t.
-func (store *Store) saveBelongings(ctx context.Context, t *prompt.Template) error {
-	for _, r := range t.ChangedRollouts {
-		if err := store.saveRollout(ctx, t.ID, r); err != nil {
-			return err
-		}
-	}
-	for _, r := range t.ChangedRequests {
-		if err := store.saveRequest(ctx, r); err != nil {
-			return err
-		}
-	}
-	for _, c := range t.Reported {
-		if err := store.saveCheck(ctx, c); err != nil {
-			return err
-		}
-	}
-	for _, s := range t.ChangedShares {
-		if err := store.saveShare(ctx, t, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}

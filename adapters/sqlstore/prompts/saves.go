@@ -160,3 +160,28 @@ func (store *Store) recipient(ctx context.Context, id prompt.ID, user identity.U
 	}
 	return r, err
 }
+
+// saveBelongings writes the changed rollouts, requests, checks and shares of t.
+func (store *Store) saveBelongings(ctx context.Context, t *prompt.Template) error {
+	for _, r := range t.ChangedRollouts {
+		if err := store.saveRollout(ctx, t.ID, r); err != nil {
+			return err
+		}
+	}
+	for _, r := range t.ChangedRequests {
+		if err := store.saveRequest(ctx, r); err != nil {
+			return err
+		}
+	}
+	for _, c := range t.Reported {
+		if err := store.saveCheck(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.ChangedShares {
+		if err := store.saveShare(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -36,7 +36,7 @@ const (
 func (s *Changes) Tracked(
 	ctx context.Context, ws identity.WorkspaceID, id source.ID,
 ) (*source.Tracked, error) {
-	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
+	if _, err := s.db.source(ctx, ws, id); err != nil {
 		return nil, err
 	}
 	return s.db.tracked(ctx, id)
@@ -108,7 +108,7 @@ func compareKeys(a, b source.KeyHash) int { return bytes.Compare(a[:], b[:]) }
 func (s *Changes) SaveChanges(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Source, *source.Tracked) (*source.Changes, error)) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
-		src, err := tx.source(ctx, ws, id, tx.Dialect.Lock)
+		src, err := tx.lockedSource(ctx, ws, id)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (s *Changes) SaveChanges(ctx context.Context, ws identity.WorkspaceID, id s
 func (s *Changes) Changes(
 	ctx context.Context, ws identity.WorkspaceID, id source.ID, q page.Query,
 ) (page.Of[source.Changes], error) {
-	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
+	if _, err := s.db.source(ctx, ws, id); err != nil {
 		return page.Of[source.Changes]{}, err
 	}
 	conditions := db.NewConditions(`source_id = ?`, id)

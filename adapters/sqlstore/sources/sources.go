@@ -73,11 +73,22 @@ func (store *Store) keepLearnt(ctx context.Context, s *source.Source) error {
 
 // Get implements ports.Sources.
 func (s *Sources) Get(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
-	return s.db.source(ctx, ws, id, "")
+	return s.db.source(ctx, ws, id)
 }
 
-func (store *Store) source(ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string) (*source.Source,
-	error) {
+// source returns a source, or source.ErrNotFound.
+func (store *Store) source(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
+	return store.findSource(ctx, ws, id, "")
+}
+
+// lockedSource is source for a source that is about to change.
+func (store *Store) lockedSource(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
+	return store.findSource(ctx, ws, id, store.Dialect.Lock)
+}
+
+func (store *Store) findSource(
+	ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string,
+) (*source.Source, error) {
 	var row sourceRow
 	found, err := store.Get(ctx, &row, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ? AND t.id = ?`+
 		lock, ws, id)
@@ -129,7 +140,7 @@ func (s *Sources) ListThrough(
 
 // Lock implements ports.Sources.
 func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
-	return s.db.source(ctx, ws, id, s.db.Dialect.Lock)
+	return s.db.lockedSource(ctx, ws, id)
 }
 
 // Update implements ports.Sources.
@@ -137,7 +148,7 @@ func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source
 	change func(*source.Source) error) (*source.Source, error) {
 	var src *source.Source
 	err := s.db.inTx(ctx, func(tx *Store) (err error) {
-		if src, err = tx.source(ctx, ws, id, tx.Dialect.Lock); err != nil {
+		if src, err = tx.lockedSource(ctx, ws, id); err != nil {
 			return err
 		}
 		return tx.changeSource(ctx, src, change)

@@ -50,7 +50,7 @@ type (
 func (s *Validations) Validation(
 	ctx context.Context, ws identity.WorkspaceID, id source.ID,
 ) (*source.Validation, error) {
-	if _, err := s.db.source(ctx, ws, id, ""); err != nil {
+	if _, err := s.db.source(ctx, ws, id); err != nil {
 		return nil, err
 	}
 	return s.db.validation(ctx, id)
@@ -60,7 +60,7 @@ func (s *Validations) Validation(
 func (s *Validations) UpdateValidation(ctx context.Context, ws identity.WorkspaceID, id source.ID,
 	change func(*source.Validation) error) (v *source.Validation, err error) {
 	err = s.db.inTx(ctx, func(tx *Store) error {
-		src, err := tx.source(ctx, ws, id, tx.Dialect.Lock)
+		src, err := tx.lockedSource(ctx, ws, id)
 		if err != nil {
 			return err
 		}
