@@ -5,7 +5,6 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
-	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -21,14 +20,14 @@ type Replier interface {
 
 // ReplyRequest is what an endpoint answers.
 type ReplyRequest struct {
-	ID           string // of this request, for the endpoint's log
-	Template     chat.ID
-	Token        embed.TokenID
-	Origin       embed.Origin // of the site that shows the chat
-	Visitor      string       // according to the site; empty: not named
-	Signed       bool         // the site's backend vouched for the visitor
-	Instructions string       // empty: none
-	Model        string       // for an OpenAI-compatible API
-	Config       *prompt.ModelConfig
-	Question     embed.Question
+	ID        string // of this request, for the endpoint's log
+	Template  chat.ID
+	Token     embed.TokenID
+	Origin    embed.Origin // of the site that shows the chat
+	Visitor   string       // according to the site; empty: not named
+	Signed    bool         // the site's backend vouched for the visitor
+	ModelName string       // for an OpenAI-compatible API
+	Question  embed.Question
+
+	chat.Effective
 }

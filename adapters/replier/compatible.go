@@ -46,10 +46,11 @@ func (c *Compatible) Reply(
 	return c.pool.relay(ctx, target, c.limits, exchange{request, readDelta, readMessage}, yield)
 }
 
-// completion returns a request's body. Members of extra_params pass through, but cannot replace the conversation.
+// completion returns a request's body. Members of extra_params pass through, but cannot replace the conversation. The
+// prompt's tools are left out, because no one would answer the calls.
 func completion(c connection.Credential, r ports.ReplyRequest) map[string]any {
 	body := map[string]any{}
-	if m := r.Config; m != nil {
+	if m := r.Model; m != nil {
 		maps.Copy(body, m.ExtraParams)
 		if m.Temperature != nil {
 			body["temperature"] = *m.Temperature
@@ -61,18 +62,21 @@ func completion(c connection.Credential, r ports.ReplyRequest) map[string]any {
 			body["top_k"] = *m.TopK
 		}
 		if m.MaxTokens != nil {
-			body[maxTokensName(c, r.Model)] = *m.MaxTokens
+			body[maxTokensName(c, r.ModelName)] = *m.MaxTokens
 		}
 		if m.StopSequences != nil {
 			body["stop"] = m.StopSequences
 		}
+	}
+	if r.ResponseFormat != nil {
+		body["response_format"] = r.ResponseFormat
 	}
 	var messages []turn
 	if r.Instructions != "" {
 		messages = append(messages, turn{"system", r.Instructions})
 	}
 	body["messages"] = append(messages, conversation(r.Question)...)
-	body["model"], body["stream"] = r.Model, true
+	body["model"], body["stream"] = r.ModelName, true
 	return body
 }
 

@@ -42,6 +42,8 @@ type message struct {
 	Signed       *bool               `json:"visitor_signed,omitempty"` // nil if there is no visitor
 	Instructions string              `json:"instructions,omitempty"`
 	Config       *prompt.ModelConfig `json:"model_config,omitempty"`
+	Tools        json.RawMessage     `json:"tools,omitempty"`
+	Format       json.RawMessage     `json:"response_format,omitempty"`
 	Messages     []turn              `json:"messages,omitempty"`
 }
 
@@ -66,7 +68,8 @@ func (e *Endpoint) Reply(
 ) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
-		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Config, Messages: conversation(r.Question),
+		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Model, Tools: r.Tools, Format: r.ResponseFormat,
+		Messages: conversation(r.Question),
 	}
 	if r.Visitor != "" {
 		m.Signed = &r.Signed

@@ -20,6 +20,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/replier"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -67,7 +68,8 @@ func at(t *testing.T, url string) (endpoint, compatible ports.Target) {
 
 var request = ports.ReplyRequest{
 	ID: "msg_1", Template: "ctpl_1", Token: "etok_1", Origin: "https://shop.example", Visitor: "v42",
-	Instructions: "Be brief.", Model: "small", Config: &prompt.ModelConfig{Temperature: new(0.5), MaxTokens: new(9)},
+	ModelName: "small", Effective: chat.Effective{Instructions: "Be brief.",
+		Model: &prompt.ModelConfig{Temperature: new(0.5), MaxTokens: new(9)}},
 	Question: embed.Question{Text: "Where?", History: []embed.Turn{{Question: "Hi", Answer: "Hello"}}},
 }
 

@@ -47,7 +47,7 @@ func TestAllSettingsReachTheModel(t *testing.T) {
 			})
 			target.Credential = with(t, target.Credential, map[string]string{"max_tokens_member": tt.member})
 			r := request
-			r.Model, r.Config = tt.model, &tt.config
+			r.ModelName, r.Model = tt.model, &tt.config
 			err := replier.NewCompatible(guard, limits).Reply(t.Context(), target, r, func(embed.Piece) error { return nil })
 			require.NoError(t, err)
 			if messages, _ := body["messages"].([]any); len(messages) != 4 {
@@ -79,6 +79,28 @@ func with(t *testing.T, c connection.Credential, fields map[string]string) conne
 	out, err := connection.ParseCredential(c.Kind(), text)
 	require.NoError(t, err)
 	return out
+}
+
+func TestThePromptsToolsAndFormatReachWhoCanUseThem(t *testing.T) {
+	bodies := map[string]string{}
+	endpoint, compatible := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		bodies[r.URL.Path] = string(text)
+		stream(w, `{"text":"Yes.","choices":[{"delta":{"content":"Yes."}}]}`, `[DONE]`)
+	})
+	r := request
+	r.Tools, r.ResponseFormat = json.RawMessage(`[{"type":"function"}]`), json.RawMessage(`{"type":"json_object"}`)
+	ignore := func(embed.Piece) error { return nil }
+	require.NoError(t, replier.NewEndpoint(guard, limits).Reply(t.Context(), endpoint, r, ignore))
+	require.NoError(t, replier.NewCompatible(guard, limits).Reply(t.Context(), compatible, r, ignore))
+	const format = `"response_format":{"type":"json_object"}`
+	if body := bodies["/replies"]; !strings.Contains(body, `"tools":[{"type":"function"}]`) ||
+		!strings.Contains(body, format) {
+		t.Errorf("the program gets %s", body)
+	}
+	if body := bodies["/v1/chat/completions"]; strings.Contains(body, "tools") || !strings.Contains(body, format) {
+		t.Errorf("the model server gets %s", body)
+	}
 }
 
 func TestAzureGetsItsVersionItsKeyAndItsHeaders(t *testing.T) {

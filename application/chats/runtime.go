@@ -18,14 +18,16 @@ type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by ident
 
 // Runtime is what a program needs to run a chat.
 type Runtime struct {
-	Template *chat.Template  // with the published content, or the draft if none is published
+	Template *chat.Template  // with the published content, or the draft; without items that the registry lacks
 	Version  *prompt.Version // that holds the instructions; nil: they are the template's own
+	Issues   []chat.Issue    // their pointers are into the whole content
 	chat.Effective
 }
 
 // Runtime returns what by's program needs to run a chat, with values for variables of the prompt; those that are left
 // out have the values that the template's reply gives them. Requires the editor role, since it shows the instructions.
-// Returns chat.ErrPromptGone if the prompt or its version no longer exists.
+// Returns chat.ErrPromptGone if the prompt or its version no longer exists, and the errors of prompt.Content.Render in
+// the mode strict: a program must not run with instructions that are not complete.
 func (s *Service) Runtime(
 	ctx context.Context, by identity.Actor, template chat.ID, values map[string]any,
 ) (*Runtime, error) {
@@ -40,28 +42,59 @@ func (s *Service) Runtime(
 	system := identity.System(by.Org, by.Workspace, "chat runtime", by.At)
 	view := *t
 	view.Content = t.Served()
-	out := &Runtime{Template: &view}
-	out.Version, out.Effective, err = s.instructions(ctx, system, &view, values)
+	out := &Runtime{Template: &view, Issues: s.registryIssues(by, &view)}
+	out.Version, out.Effective, err = s.effective(ctx, system, &view, values)
+	view.Content = s.Registry(by).Offered(view.Content)
 	return out, err
 }
 
-// Effective returns a template's effective instructions, as the owner of the template may read them, with values for
-// variables of its prompt. Returns chat.ErrPromptGone if the prompt or its version no longer exists.
+func (s *Service) registryIssues(by identity.Actor, t *chat.Template) []chat.Issue {
+	registry := s.Registry(by)
+	return append(registry.Issues(new(t.Summary())), registry.BrokenConfigs(t)...)
+}
+
+// Issues returns why a template does not work as configured. A chat that replies also needs values for the variables of
+// its prompt, in the draft and in the published version.
+func (s *Service) Issues(ctx context.Context, by identity.Actor, t *chat.Template) ([]chat.Issue, error) {
+	issues := s.registryIssues(by, t)
+	system := identity.System(by.Org, by.Workspace, "chat health", by.At)
+	contents := []chat.Content{t.Content}
+	if t.Published != nil && t.HasChanges() {
+		contents = append(contents, t.Published.Content)
+	}
+	for _, c := range contents {
+		if !c.Reply.Answers() || c.Prompt == (chat.Prompt{}) {
+			continue
+		}
+		view := *t
+		view.Content = c
+		_, _, err := s.effective(ctx, system, &view, nil)
+		if chat.IsUnfilled(err) {
+			return append(issues, chat.MissingVariables), nil
+		}
+		if err != nil && !errors.Is(err, chat.ErrPromptGone) { // that one is an issue already
+			return nil, err
+		}
+	}
+	return issues, nil
+}
+
+// Effective returns what a model gets of a template, as the owner of the template may read it, with values for variables
+// of its prompt. Returns the errors of Runtime.
 func (s *Service) Effective(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (chat.Effective, error) {
-	_, e, err := s.instructions(ctx, by, t, values)
+	_, e, err := s.effective(ctx, by, t, values)
 	return e, err
 }
 
-// instructions returns a template's effective instructions: its own, with a nil version, or the instructions of its
-// prompt's version. The rights of the template's owner decide which version that is. It returns chat.ErrPromptGone if
-// that version does not exist.
-func (s *Service) instructions(
+// effective is Effective, with the version of the prompt; nil if the template has its own instructions. The rights of
+// the template's owner decide which version that is.
+func (s *Service) effective(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (*prompt.Version, chat.Effective, error) {
 	if t.Prompt == (chat.Prompt{}) {
-		return nil, chat.Effective{Instructions: t.Instructions}, nil
+		return nil, t.Own(), nil
 	}
 	found, v, _, err := s.deps.Prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
 	if errors.Is(err, prompt.ErrNotFound) || (err == nil && (v == nil || !found.DeletedAt.IsZero())) {
@@ -77,6 +110,6 @@ func (s *Service) instructions(
 	if err != nil {
 		return nil, chat.Effective{}, err
 	}
-	e, err := t.Reply.Effective(expanded.Content, values)
+	e, err := t.Content.Effective(expanded.Content, values)
 	return v, e, err
 }

@@ -31,8 +31,9 @@ type Replies struct {
 	repliers  Repliers
 }
 
-// Effective returns a template's effective instructions, with values for variables of its prompt. Returns
-// chat.ErrPromptGone if the prompt or its version no longer exists.
+// Effective returns what a model gets of a template, with values for variables of its prompt. Returns chat.ErrPromptGone
+// if the prompt or its version no longer exists, and an error that is chat.IsUnfilled if it has no instructions with
+// these values.
 type Effective func(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (chat.Effective, error)
@@ -80,17 +81,16 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 	t = &view
 	a := &Asking{replies: s, by: by, pass: pass, reply: t.Reply, request: ports.ReplyRequest{
 		ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
-		Signed: pass.Signed,
-		Model:  t.Reply.Model, Config: t.Model, Question: q,
+		Signed:    pass.Signed,
+		ModelName: t.Reply.Model, Question: q,
 	}}
-	instructions, err := s.effective(ctx, by, t, nil)
-	if errors.Is(err, chat.ErrPromptGone) { // a chat without its instructions could say anything
-		err = embed.ErrNoReplies
+	a.request.Effective, err = s.effective(ctx, by, t, nil)
+	if errors.Is(err, chat.ErrPromptGone) || chat.IsUnfilled(err) {
+		err = embed.ErrNoReplies // a chat without its instructions could say anything
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.request.Instructions = instructions.Instructions
 	if pass.Draft != "" {
 		return a, nil
 	}

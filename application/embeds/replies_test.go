@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/assert"
@@ -96,7 +97,7 @@ func TestAMessageIsAnswered(t *testing.T) {
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, yield func(embed.Piece) error) error {
 			if r.Instructions != "Be brief in acme" || r.Question.Text != "Where?" || r.Visitor != "42" ||
-				r.Origin != embedSite || r.Model != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
+				r.Origin != embedSite || r.ModelName != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
 				t.Errorf("%+v", r)
 			}
 			return yield(embed.Piece{Part: embed.PartText, Text: "There."})
@@ -143,6 +144,14 @@ func TestAMessageThatIsNotAnswered(t *testing.T) {
 		s.failure = chat.ErrPromptGone
 		_, err := s.ask(ctx, chat.Content{})
 		require.ErrorIs(t, err, embed.ErrNoReplies)
+	})
+	t.Run("its prompt lacks values of its variables", func(t *testing.T) {
+		for _, cause := range []error{prompt.ErrMissingVariables, prompt.ErrInvalidVariables, prompt.ErrRenderTooLarge} {
+			s := newReplyStage(t, compatible)
+			s.failure = cause
+			_, err := s.ask(ctx, chat.Content{})
+			wantErr(t, err, embed.ErrNoReplies)
+		}
 	})
 	t.Run("its instructions cannot be read", func(t *testing.T) {
 		s := newReplyStage(t, compatible)

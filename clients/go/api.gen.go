@@ -759,8 +759,10 @@ type ChatImport struct {
 
 // ChatIssue is a type of the API.
 type ChatIssue struct {
-	// `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It
-	// stays at the version that it had, until the owner can read it again.
+	// `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does
+	// not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the
+	// prompt of the draft or of the published version. It stays at the version that it had, until the owner can read
+	// it again.
 	Code string `json:"code"`
 	// JSON Pointer (RFC 6901) to the part of the template that has the issue.
 	Pointer string `json:"pointer"`
@@ -1046,14 +1048,24 @@ type ChatRuntime struct {
 	// The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if
 	// there are none.
 	Instructions string `json:"instructions"`
-	// Required variables without a value. Their tags are in `instructions` as written.
-	MissingVariables []string `json:"missing_variables"`
 	// The version of the prompt that holds the instructions. `null` if they are the chat template's own.
-	Prompt       *ChatRuntimePrompt `json:"prompt"`
-	Agents       []ChatItem         `json:"agents"`
-	Tools        []ChatItem         `json:"tools"`
-	Capabilities []string           `json:"capabilities"`
-	ModelConfig  PromptModelConfig  `json:"model_config"`
+	Prompt *ChatRuntimePrompt `json:"prompt"`
+	// Without those that the registry has disabled or no longer has, as all three lists.
+	Agents []ChatItem `json:"agents"`
+	// Tools of the registry.
+	Tools        []ChatItem `json:"tools"`
+	Capabilities []string   `json:"capabilities"`
+	// That of the prompt's version, with the chat template's own members in place of those that both have.
+	ModelConfig PromptModelConfig `json:"model_config"`
+	// Where each member of `model_config` comes from.
+	ModelConfigFrom map[string]ChatSource `json:"model_config_from"`
+	// Tool definitions of the prompt's version, in the provider's format.
+	PromptTools []map[string]any `json:"prompt_tools"`
+	// That of the prompt's version.
+	ResponseFormat map[string]any `json:"response_format"`
+	Health         ChatHealth     `json:"health"`
+	// Their pointers are into the chat template.
+	Issues []ChatIssue `json:"issues"`
 	// The number of the version that this is. `null` for the draft of a chat template that was never published.
 	PublishedVersion *int `json:"published_version"`
 	// Of the chat template.
@@ -1070,6 +1082,15 @@ type ChatRuntimePrompt struct {
 	// Its number.
 	Version int `json:"version"`
 }
+
+// ChatSource is a type of the API.
+type ChatSource string
+
+// The values of ChatSource that this version of the client knows.
+const (
+	ChatSourcePrompt ChatSource = "prompt"
+	ChatSourceChat   ChatSource = "chat"
+)
 
 // ChatStatus is a type of the API. Embedded chats work only while the template is `published`.
 type ChatStatus string
@@ -7010,10 +7031,11 @@ func (s *ChatTemplatesService) GetRegistry(ctx context.Context, opts ...Option) 
 // else a program needs to run the chat. Requires the editor role on the chat template, since it shows the
 // instructions. An API key with only the scope `chats:runtime` can read this and verify embed sessions: it can
 // list nothing and change nothing. The `ETag` changes with anything in the response, such as a new active
-// version of the prompt.
+// version of the prompt. Without values for all required variables there are no instructions: 422
+// `missing_variables` names them.
 //
 // Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_variables,
-// render_too_large, scope_required; and those that every call can have.
+// missing_variables, render_too_large, scope_required; and those that every call can have.
 func (s *ChatTemplatesService) GetRuntime(ctx context.Context, templateID string, query ChatTemplatesGetRuntimeQuery, opts ...Option) (*ChatRuntime, error) {
 	return send[ChatRuntime](ctx, s.client, &call{name: "chatTemplates.getRuntime", method: "GET", path: []string{"/api/chat-templates/", templateID, "/runtime"}, query: query.values()}, opts)
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,10 +11,40 @@ import (
 // Issue is a reason why a template does not work as configured.
 type Issue struct {
 	// Code is item_gone, item_disabled, invalid_config, requirement_missing, workflow_gone, workflow_disabled,
-	// prompt_gone or prompt_unreadable.
+	// prompt_gone, prompt_unreadable or missing_variables.
 	Code    string
 	Pointer string // JSON Pointer (RFC 6901) into the template
 	Detail  string
+}
+
+// MissingVariables is the issue of a chat that cannot reply, because its prompt has no instructions without the values
+// that are missing or do not fit. It names no variable, because viewers may not see the prompt.
+var MissingVariables = Issue{Code: "missing_variables", Pointer: "/reply/variables",
+	Detail: "Values of variables that the prompt requires are missing or do not fit, so the chat does not reply."}
+
+// IsUnfilled reports whether a prompt has no instructions because of the values of its variables: they are missing, do
+// not fit, or make it too long.
+func IsUnfilled(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Kind == fault.Invalid
+}
+
+// Offered returns c without the items that the registry has disabled or no longer has.
+func (r *Registry) Offered(c Content) Content {
+	c.Agents, c.Tools = offered(c.Agents, r.Agents), offered(c.Tools, r.Tools)
+	c.Capabilities = slices.DeleteFunc(slices.Clone(c.Capabilities), func(id string) bool {
+		return !isOffered(id, r.Capabilities)
+	})
+	return c
+}
+
+func offered(selection []Selected, items []Item) []Selected {
+	return slices.DeleteFunc(slices.Clone(selection), func(s Selected) bool { return !isOffered(s.ID, items) })
+}
+
+func isOffered(id string, items []Item) bool {
+	item := find(items, id)
+	return item != nil && item.Status != ItemDisabled
 }
 
 // Issues returns the items of t that the registry no longer offers, and whether its prompt is gone or

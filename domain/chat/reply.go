@@ -2,13 +2,10 @@ package chat
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
-	"strings"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
-	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // ReplyKind is the kind of endpoint that replies to a template's visitors.
@@ -97,37 +94,4 @@ func (r Reply) check(errs *fault.Fields) {
 	if len(r.Variables) > maxVariables {
 		errs.Add("/reply/variables", "too_long", "Must take at most 16 KiB as JSON.")
 	}
-}
-
-// Effective are the instructions that a model gets.
-type Effective struct {
-	Instructions string
-	Missing      []string // required variables without a value, whose tags stay as written
-}
-
-// Effective returns the instructions in a prompt's version: its text, or its messages of the roles system and
-// developer. Its variables have the values of overrides, or else the values of r. Returns the errors of
-// prompt.Content.Render.
-func (r Reply) Effective(c prompt.Content, overrides map[string]any) (Effective, error) {
-	values := map[string]any{}
-	if r.Variables != nil {
-		if err := json.Unmarshal(r.Variables, &values); err != nil {
-			return Effective{}, err
-		}
-	}
-	maps.Copy(values, overrides)
-	out, err := c.Render(values, prompt.Partial)
-	if err != nil {
-		return Effective{}, err
-	}
-	parts := []string{}
-	if out.Text != "" {
-		parts = append(parts, out.Text)
-	}
-	for _, m := range out.Messages {
-		if m.Role == "system" || m.Role == "developer" {
-			parts = append(parts, m.Content)
-		}
-	}
-	return Effective{Instructions: strings.Join(parts, "\n\n"), Missing: out.Missing}, nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -69,39 +68,4 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 		other := chat.Reply{Kind: chat.HTTPReply, Connection: "con_2"}
 		assert.ErrorIs(t, made.Change(by, nil, chat.Changes{Reply: &other}, facts), chat.ErrReplyConnection)
 	})
-}
-
-func TestInstructionsComeFromThePrompt(t *testing.T) {
-	r := chat.Reply{Variables: json.RawMessage(`{"shop":"Pens & Co"}`)}
-	for name, tt := range map[string]struct {
-		content prompt.Content
-		want    string
-		given   map[string]any
-		missing []string
-	}{
-		"a text": {prompt.Content{Text: "You work for {{shop}}."}, "You work for Pens & Co.", nil, nil},
-		"the messages of the system": {prompt.Content{Messages: []prompt.Message{
-			{Role: "system", Content: "You work for {{shop}}."}, {Role: "user", Content: "never"},
-			{Placeholder: "history"}, {Role: "developer", Content: "Be brief."}}},
-			"You work for Pens & Co.\n\nBe brief.", nil, nil},
-		"a variable without a value stays": {declared("{{shop}} in {{city}}"), "Pens & Co in {{city}}", nil,
-			[]string{"city"}},
-		"given values win": {declared("{{shop}} in {{city}}"), "Ink in Rome", map[string]any{"shop": "Ink",
-			"city": "Rome"}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := r.Effective(tt.content, tt.given)
-			if err != nil || got.Instructions != tt.want || !slices.Equal(got.Missing, tt.missing) {
-				t.Errorf("%q, %v", got, err)
-			}
-		})
-	}
-}
-
-// declared is a text with two required variables.
-func declared(text string) prompt.Content {
-	required := func(name string) prompt.Variable {
-		return prompt.Variable{Name: name, Type: "string", Required: true}
-	}
-	return prompt.Content{Text: text, Variables: []prompt.Variable{required("shop"), required("city")}}
 }

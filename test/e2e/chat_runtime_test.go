@@ -33,23 +33,27 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 
 		t.Run("it gets the instructions with values, and all else that runs the chat", func(t *testing.T) {
 			program.get(t, with(`{"shop":"Pens & Co"}`)).has(t, map[string]string{
-				"instructions": "Sell for Pens & Co.", "missing_variables": "[]", "prompt.ref": "active",
+				"instructions": "Sell for Pens & Co.", "prompt.ref": "active",
 				"prompt.version": "1", "tools.0.config.queue": "web", "capabilities.0": "citations",
 				"model_config.model_name": "small", "status": "draft"})
-			before := program.get(t, chat+"/runtime").has(t, map[string]string{
-				"instructions": "Sell for {{shop}}.", "missing_variables.0": "shop"}).header.Get("Etag")
-			program.do(t, "GET", chat+"/runtime", nil, "If-None-Match: "+before).is(t, 304)
+			before := program.get(t, with(`{"shop":"Ink"}`)).has(t, map[string]string{
+				"instructions": "Sell for Ink."}).header.Get("Etag")
+			program.do(t, "GET", with(`{"shop":"Ink"}`), nil, "If-None-Match: "+before).is(t, 304)
 			activate("Buy for {{shop}}.")
-			program.do(t, "GET", chat+"/runtime", nil, "If-None-Match: "+before).is(t, 200).
-				has(t, map[string]string{"instructions": "Buy for {{shop}}.", "prompt.version": "2"})
+			program.do(t, "GET", with(`{"shop":"Ink"}`), nil, "If-None-Match: "+before).is(t, 200).
+				has(t, map[string]string{"instructions": "Buy for Ink.", "prompt.version": "2"})
+		})
+		t.Run("without a required value there are no instructions", func(t *testing.T) {
+			a := program.do(t, "GET", chat+"/runtime", nil).problem(t, 422, "missing_variables")
+			a.has(t, map[string]string{"errors.0.pointer": "/variables/shop"})
 		})
 		t.Run("each answer counts as a read of the version that it has", func(t *testing.T) {
 			activate("Rent for {{shop}}.")
 			for range 3 { // all but the first from memory
-				program.get(t, chat+"/runtime").has(t, map[string]string{"prompt.version": "3"})
+				program.get(t, with(`{"shop":"Ink"}`)).has(t, map[string]string{"prompt.version": "3"})
 			}
-			ann.get(t, chat+"/runtime") // an editor's reading is one of an application, whatever the credential
-			// The test above had the first version twice and once unchanged.
+			ann.get(t, with(`{"shop":"Ink"}`)) // an editor's reading is one of an application, whatever the credential
+			// The test above had the first version twice and once unchanged, and the second once.
 			want := []string{"4", "1", "3"}
 			proof.Await(t, fmt.Sprintf("%q reads", want), func() *answer { return ann.get(t, prompt+"/reads") },
 				func(reads *answer) bool { return slices.Equal(reads.each(t, "reads"), want) })

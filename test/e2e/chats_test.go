@@ -364,11 +364,11 @@ orgs:
 			"workflows: [{id: digest}]", "workflows: []", 1), "the configuration was reloaded")
 		got := ann.get(t, chat, onRed).has(t, map[string]string{
 			"health": "degraded", "revision": "2", "issues.0.code": "item_disabled", "issues.0.pointer": "/agents/0",
-			"issues.1.code": "item_gone", "issues.1.pointer": "/agents/1", "issues.2.code": "workflow_gone",
-		})
+			"issues.1.code": "item_gone", "issues.1.pointer": "/agents/1", "issues.2.code": "workflow_gone"})
 		if got.header.Get("Etag") == tag {
 			t.Error("a cache would not notice")
 		}
+		ann.get(t, chat+"/runtime", onRed).has(t, map[string]string{"agents": "[]", "issues.0.code": "item_disabled"})
 		if now := ann.get(t, chats+"/registry", onRed); now.at("revision") == offered.at("revision") ||
 			now.header.Get("Etag") == offered.header.Get("Etag") {
 			t.Error("the registry has the revision that it had")

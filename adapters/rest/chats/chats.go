@@ -50,7 +50,7 @@ func createChat(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.Created(chatPath(t), toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
+	return newChatReply(r, t)
 }
 
 func getChat(r *server.Call) (server.Reply, error) {
@@ -137,5 +137,18 @@ func chatReply(r *server.Call, t *chat.Template, err error) (server.Reply, error
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
+	issues, err := r.Chats.Issues(r.Context(), r.By, t)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	return server.OK(toChat(r, t, issues)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
+}
+
+func newChatReply(r *server.Call, t *chat.Template) (server.Reply, error) {
+	issues, err := r.Chats.Issues(r.Context(), r.By, t)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	path := chatPath(t)
+	return server.Created(path, toChat(r, t, issues)).WithRevision(t.Revision).ReadableAt(path), nil
 }

@@ -60,7 +60,7 @@ func importChat(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.Created(chatPath(t), toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
+	return newChatReply(r, t)
 }
 
 // fromChatContent is the inverse of toChatContent.

@@ -169,12 +169,10 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 	return out
 }
 
-// toChat returns a template as this caller sees it.
-func toChat(r *server.Call, t *chat.Template) openapi.ChatTemplate {
+// toChat returns a template with its issues, as this caller sees it.
+func toChat(r *server.Call, t *chat.Template, issues []chat.Issue) openapi.ChatTemplate {
 	out := toChatSummary(r, new(t.Summary()))
-	if broken := r.Chats.Registry(r.By).BrokenConfigs(t); len(broken) > 0 {
-		out.Health, out.Issues = openapi.ChatHealthDegraded, append(out.Issues, convert.Slice(broken, toIssue)...)
-	}
+	out.Health, out.Issues = toHealth(issues)
 	if !t.SeesInside(r.By) {
 		return out
 	}
@@ -214,15 +212,21 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 		Name:             t.Name,
 		Status:           openapi.ChatStatus(t.Status),
 		Instructions:     r.Instructions,
-		MissingVariables: convert.NonNil(r.Missing),
 		Prompt:           nullable.NewNullNullable[openapi.ChatRuntimePrompt](),
 		Agents:           convert.Slice(t.Agents, fromSelected),
 		Tools:            convert.Slice(t.Tools, fromSelected),
 		Capabilities:     convert.NonNil(t.Capabilities),
-		ModelConfig:      convert.FromModel(t.Model),
+		ModelConfig:      convert.FromModel(r.Model),
+		ModelConfigFrom:  map[string]openapi.ChatSource{},
+		PromptTools:      convert.OrEmpty(r.Effective.Tools, "[]"),
+		ResponseFormat:   convert.RawOrNull(r.ResponseFormat),
 		Revision:         t.Revision,
 		PublishedVersion: nullable.NewNullNullable[int](),
 	}
+	for member, source := range r.ModelFrom {
+		out.ModelConfigFrom[member] = openapi.ChatSource(source)
+	}
+	out.Health, out.Issues = toHealth(r.Issues)
 	if t.Published != nil {
 		out.PublishedVersion = nullable.NewNullableWithValue(t.Published.Number)
 	}
@@ -239,11 +243,7 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 
 // toChatSummary returns the template part that lists show.
 func toChatSummary(r *server.Call, t *chat.Summary) openapi.ChatTemplate {
-	issues := r.Chats.Registry(r.By).Issues(t)
-	health := openapi.ChatHealthOk
-	if len(issues) > 0 {
-		health = openapi.ChatHealthDegraded
-	}
+	health, issues := toHealth(r.Chats.Registry(r.By).Issues(t))
 	item := func(id *string) openapi.ChatItem { return openapi.ChatItem{ID: *id} }
 	number := nullable.NewNullNullable[int]()
 	if t.PublishedID != "" {
@@ -268,12 +268,20 @@ func toChatSummary(r *server.Call, t *chat.Summary) openapi.ChatTemplate {
 		Workflows:            convert.Slice(t.Workflows, toWorkflow),
 		MyRole:               openapi.ChatRole(t.Access(r.By).String()),
 		Health:               health,
-		Issues:               convert.Slice(issues, toIssue),
+		Issues:               issues,
 		Revision:             t.Revision,
 		CreatedAt:            openapi.Time(t.CreatedAt),
 		CreatedBy:            string(t.CreatedBy),
 		UpdatedAt:            openapi.Time(t.UpdatedAt),
 	}
+}
+
+func toHealth(issues []chat.Issue) (openapi.ChatHealth, []openapi.ChatIssue) {
+	health := openapi.ChatHealthOk
+	if len(issues) > 0 {
+		health = openapi.ChatHealthDegraded
+	}
+	return health, convert.Slice(issues, toIssue)
 }
 
 func toIssue(i *chat.Issue) openapi.ChatIssue {

@@ -40,7 +40,7 @@ func copyChat(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.Created(chatPath(t), toChat(r, t)).WithRevision(t.Revision).ReadableAt(chatPath(t)), nil
+	return newChatReply(r, t)
 }
 
 func listChatVersions(r *server.Call) (server.Reply, error) {

@@ -141,6 +141,7 @@ const (
 	ChatIssueCodeInvalidConfig      ChatIssueCode = "invalid_config"
 	ChatIssueCodeItemDisabled       ChatIssueCode = "item_disabled"
 	ChatIssueCodeItemGone           ChatIssueCode = "item_gone"
+	ChatIssueCodeMissingVariables   ChatIssueCode = "missing_variables"
 	ChatIssueCodePromptGone         ChatIssueCode = "prompt_gone"
 	ChatIssueCodePromptUnreadable   ChatIssueCode = "prompt_unreadable"
 	ChatIssueCodeRequirementMissing ChatIssueCode = "requirement_missing"
@@ -182,6 +183,12 @@ const (
 	ChatRoleManager ChatRole = "manager"
 	ChatRoleOwner   ChatRole = "owner"
 	ChatRoleViewer  ChatRole = "viewer"
+)
+
+// Defines values for ChatSource.
+const (
+	ChatSourceChat   ChatSource = "chat"
+	ChatSourcePrompt ChatSource = "prompt"
 )
 
 // Defines values for ChatStatus.
@@ -1220,7 +1227,7 @@ type ChatImport struct {
 
 // ChatIssue defines model for ChatIssue.
 type ChatIssue struct {
-	// Code `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
+	// Code `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
 	Code ChatIssueCode `json:"code"`
 
 	// Detail A sentence that explains the issue.
@@ -1230,7 +1237,7 @@ type ChatIssue struct {
 	Pointer string `json:"pointer"`
 }
 
-// ChatIssueCode `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
+// ChatIssueCode `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
 type ChatIssueCode string
 
 // ChatItem defines model for ChatItem.
@@ -1468,32 +1475,47 @@ type ChatRole string
 
 // ChatRuntime defines model for ChatRuntime.
 type ChatRuntime struct {
+	// Agents Without those that the registry has disabled or no longer has, as all three lists.
 	Agents         []ChatItem `json:"agents"`
 	Capabilities   []string   `json:"capabilities"`
 	ChatTemplateID string     `json:"chat_template_id"`
 
+	// Health `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not check configurations.
+	Health ChatHealth `json:"health"`
+
 	// Instructions The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if there are none.
 	Instructions string `json:"instructions"`
 
-	// MissingVariables Required variables without a value. Their tags are in `instructions` as written.
-	MissingVariables []string `json:"missing_variables"`
+	// Issues Their pointers are into the chat template.
+	Issues []ChatIssue `json:"issues"`
 
-	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
+	// ModelConfig That of the prompt's version, with the chat template's own members in place of those that both have.
 	ModelConfig PromptModelConfig `json:"model_config"`
-	Name        string            `json:"name"`
+
+	// ModelConfigFrom Where each member of `model_config` comes from.
+	ModelConfigFrom map[string]ChatSource `json:"model_config_from"`
+	Name            string                `json:"name"`
 
 	// Prompt The version of the prompt that holds the instructions. `null` if they are the chat template's own.
 	Prompt nullable.Nullable[ChatRuntimePrompt] `json:"prompt"`
 
+	// PromptTools Tool definitions of the prompt's version, in the provider's format.
+	PromptTools json.RawMessage `json:"prompt_tools"`
+
 	// PublishedVersion The number of the version that this is. `null` for the draft of a chat template that was never published.
 	PublishedVersion nullable.Nullable[int] `json:"published_version"`
+
+	// ResponseFormat That of the prompt's version.
+	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format"`
 
 	// Revision Of the chat template.
 	Revision int64 `json:"revision"`
 
 	// Status Embedded chats work only while the template is `published`.
 	Status ChatStatus `json:"status"`
-	Tools  []ChatItem `json:"tools"`
+
+	// Tools Tools of the registry.
+	Tools []ChatItem `json:"tools"`
 }
 
 // ChatRuntimePrompt defines model for ChatRuntimePrompt.
@@ -1509,6 +1531,9 @@ type ChatRuntimePrompt struct {
 	// VersionID The version that `ref` names now.
 	VersionID string `json:"version_id"`
 }
+
+// ChatSource defines model for ChatSource.
+type ChatSource string
 
 // ChatStatus Embedded chats work only while the template is `published`.
 type ChatStatus string

@@ -842,9 +842,11 @@ class ChatImport(TypedDict):
 class ChatIssue(TypedDict):
     """A type of the API."""
 
-    code: Union[Literal["item_gone", "item_disabled", "invalid_config", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone", "prompt_unreadable"], str]
-    """`prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published
-    version. It stays at the version that it had, until the owner can read it again.
+    code: Union[Literal["item_gone", "item_disabled", "invalid_config", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone", "prompt_unreadable", "missing_variables"], str]
+    """`missing_variables`: values of variables that the prompt requires are missing or do not fit, so the
+    chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may
+    no longer read the prompt of the draft or of the published version. It stays at the version that it
+    had, until the owner can read it again.
     """
 
     pointer: str
@@ -1197,23 +1199,35 @@ class ChatRuntime(TypedDict):
     Empty if there are none.
     """
 
-    missing_variables: List[str]
-    """Required variables without a value. Their tags are in `instructions` as written."""
-
     prompt: Optional[ChatRuntimePrompt]
     """The version of the prompt that holds the instructions. `null` if they are the chat template's own."""
 
     agents: List[ChatItem]
-    """"""
+    """Without those that the registry has disabled or no longer has, as all three lists."""
 
     tools: List[ChatItem]
-    """"""
+    """Tools of the registry."""
 
     capabilities: List[str]
     """"""
 
     model_config: PromptModelConfig
+    """That of the prompt's version, with the chat template's own members in place of those that both have."""
+
+    model_config_from: Dict[str, ChatSource]
+    """Where each member of `model_config` comes from."""
+
+    prompt_tools: List[Dict[str, Any]]
+    """Tool definitions of the prompt's version, in the provider's format."""
+
+    response_format: Optional[Dict[str, Any]]
+    """That of the prompt's version."""
+
+    health: ChatHealth
     """"""
+
+    issues: List[ChatIssue]
+    """Their pointers are into the chat template."""
 
     published_version: Optional[int]
     """The number of the version that this is. `null` for the draft of a chat template that was never
@@ -1238,6 +1252,9 @@ class ChatRuntimePrompt(TypedDict):
 
     version: int
     """Its number."""
+
+# 
+ChatSource = Union[Literal["prompt", "chat"], str]
 
 # Embedded chats work only while the template is `published`.
 ChatStatus = Union[Literal["draft", "published", "disabled"], str]
@@ -13254,10 +13271,12 @@ class ChatTemplatesResource(Resource):
         in, and what else a program needs to run the chat. Requires the editor role on the chat template,
         since it shows the instructions. An API key with only the scope `chats:runtime` can read this and
         verify embed sessions: it can list nothing and change nothing. The `ETag` changes with anything
-        in the response, such as a new active version of the prompt.
+        in the response, such as a new active version of the prompt. Without values for all required
+        variables there are no instructions: 422 `missing_variables` names them.
 
         Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
-        invalid_variables, render_too_large, scope_required; and those that every call can have.
+        invalid_variables, missing_variables, render_too_large, scope_required; and those that every call
+        can have.
         """
         return cast("ChatRuntime", self._caller.send("chatTemplates.getRuntime", "GET", path("/api/chat-templates/{}/runtime", template_id), query={"variables": variables}, options=options))
 

@@ -746,10 +746,12 @@ export type ChatImport = {
 /**  */
 export type ChatIssue = {
   /**
-   * `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It
-   * stays at the version that it had, until the owner can read it again.
+   * `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat
+   * does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer
+   * read the prompt of the draft or of the published version. It stays at the version that it had, until the
+   * owner can read it again.
    */
-  code: 'item_gone' | 'item_disabled' | 'invalid_config' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | 'prompt_unreadable' | (string & {})
+  code: 'item_gone' | 'item_disabled' | 'invalid_config' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | 'prompt_unreadable' | 'missing_variables' | (string & {})
   /** JSON Pointer (RFC 6901) to the part of the template that has the issue. */
   pointer: string
   /** A sentence that explains the issue. */
@@ -1045,18 +1047,26 @@ export type ChatRuntime = {
    * there are none.
    */
   instructions: string
-  /** Required variables without a value. Their tags are in `instructions` as written. */
-  missing_variables: string[]
   /** The version of the prompt that holds the instructions. `null` if they are the chat template's own. */
   prompt: ChatRuntimePrompt | null
-  /**  */
+  /** Without those that the registry has disabled or no longer has, as all three lists. */
   agents: ChatItem[]
-  /**  */
+  /** Tools of the registry. */
   tools: ChatItem[]
   /**  */
   capabilities: string[]
-  /**  */
+  /** That of the prompt's version, with the chat template's own members in place of those that both have. */
   model_config: PromptModelConfig
+  /** Where each member of `model_config` comes from. */
+  model_config_from: Record<string, ChatSource>
+  /** Tool definitions of the prompt's version, in the provider's format. */
+  prompt_tools: Record<string, unknown>[]
+  /** That of the prompt's version. */
+  response_format: Record<string, unknown> | null
+  /**  */
+  health: ChatHealth
+  /** Their pointers are into the chat template. */
+  issues: ChatIssue[]
   /** The number of the version that this is. `null` for the draft of a chat template that was never published. */
   published_version: number | null
   /** Of the chat template. */
@@ -1074,6 +1084,9 @@ export type ChatRuntimePrompt = {
   /** Its number. */
   version: number
 }
+
+/**  */
+export type ChatSource = 'prompt' | 'chat' | (string & {})
 
 /** Embedded chats work only while the template is `published`. */
 export type ChatStatus = 'draft' | 'published' | 'disabled' | (string & {})
@@ -10386,10 +10399,11 @@ export class ChatTemplatesResource extends Resource {
    * else a program needs to run the chat. Requires the editor role on the chat template, since it shows the
    * instructions. An API key with only the scope `chats:runtime` can read this and verify embed sessions: it can
    * list nothing and change nothing. The `ETag` changes with anything in the response, such as a new active
-   * version of the prompt.
+   * version of the prompt. Without values for all required variables there are no instructions: 422
+   * `missing_variables` names them.
    *
    * Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
-   * invalid_variables, render_too_large, scope_required; and those that every call can have.
+   * invalid_variables, missing_variables, render_too_large, scope_required; and those that every call can have.
    */
   getRuntime(templateId: string, query?: {
       /** Values of variables of the prompt, as a JSON object. Those that are left out have the values in `reply`. */

@@ -21,7 +21,7 @@ const (
 	kept                 // its variable is missing: tags stay as they are written
 )
 
-// outermost is the base of a value that is not in a section.
+// outermost is a value's base outside sections.
 const outermost = -1
 
 // frame is an enclosing section with one item.

@@ -22,7 +22,7 @@ const MaxNesting = 32
 const (
 	maxTagName = 256 // bytes of a name with all its members
 	maxDelim   = 16  // bytes of a delimiter that {{= =}} sets
-	maxRoot    = 64  // bytes of the name of a variable
+	maxRoot    = 64  // bytes of a variable's name
 )
 
 // tagName matches what a tag can name: a variable, members of it after dots, or the item of a section.
@@ -33,7 +33,7 @@ func isTagName(name string) bool {
 	return len(name) <= maxTagName && len(Root(name)) <= maxRoot && tagName.MatchString(name)
 }
 
-// Kind is the kind of a Node.
+// Kind is a Node's kind.
 type Kind int
 
 // The kinds of nodes.
@@ -90,7 +90,7 @@ func Parse(text string, partial func(body string) string) ([]Node, error) {
 	return p.open[0].Nodes, nil
 }
 
-// Tags returns all tags of a text that Parse accepts, in their order, and the delimiters in force at its end.
+// Tags returns all tags in a text that Parse accepts, in their order, and the delimiters in force at its end.
 func Tags(text string) ([]Tag, Delimiters) {
 	p := newParser(text, func(string) string { return "" })
 	if p.parse() != nil {

@@ -13,15 +13,15 @@ import (
 // MaxBytes is the largest size of what a Renderer writes.
 const MaxBytes = 1 << 20
 
-// MaxWork bounds a Renderer's work other than writing, in units of about a third of a nanosecond: without it, nested
-// sections over long lists could run for years and write nothing. Each operation that a text can repeat has a cost, and
-// more if it touches more data. A prompt of 1 MiB that a list produces, tag by tag, needs less than half of it.
+// MaxWork bounds a Renderer's work other than writing, in units of about 0.3 nanoseconds: without it, nested sections
+// over long lists could run for years and write nothing. Each operation that a text can repeat has a cost, and more if
+// it touches more data. A prompt of 1 MiB that a list produces, tag by tag, needs less than half of it.
 const MaxWork = 64 << 20
 
 // The costs of operations.
 const (
 	tagCost    = 32  // process a tag or a piece of text
-	itemCost   = 16  // enter an item of a section, or look up a name in one without members
+	itemCost   = 16  // enter a section item, or look up a name in one without members
 	lookupCost = 48  // look into an object or the variables; one more for each byte of the name
 	encodeCost = 512 // write an object or an array; plus byteCost for each byte of it
 	byteCost   = 16
@@ -117,7 +117,7 @@ func (r *Renderer) node(n Node) error {
 	return nil
 }
 
-// section renders the content of a section, once for each item of an array, else once.
+// section renders a section's content, once for each array item, else once.
 func (r *Renderer) section(n Node, value any, base int) error {
 	list, ok := value.([]any)
 	if !ok {
@@ -155,9 +155,9 @@ func (r *Renderer) write(text string) error {
 	return nil
 }
 
-// lookup finds a name in the items of the enclosing sections, from the inside out, then among the
-// variables. It finds the first part of a dotted name this way, and the rest in that value. base is the
-// frame that has the value, or should have it: the innermost one over an object.
+// lookup finds a name in the items of the enclosing sections, from the inside out, then among the variables. It finds a
+// dotted name's first part this way, and the rest in that value. base is the frame that has the value, or should have
+// it: the innermost one over an object.
 func (r *Renderer) lookup(name string) (value any, base int, state state) {
 	if name == "." {
 		base = len(r.frames) - 1

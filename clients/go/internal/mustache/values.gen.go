@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Root returns the first part of a dotted name.
+// Root returns a dotted name's first part.
 func Root(name string) string {
 	root, _, _ := strings.Cut(name, ".")
 	return root
