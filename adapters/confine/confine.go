@@ -252,6 +252,7 @@ type child struct {
 // errGone says that a child ended before it took its job.
 var errGone = fmt.Errorf("%w, or the job", ports.ErrJobCrashed)
 
+// start starts a child without an environment, in the folder of the runner. It waits for its job on standard input.
 func (r *Runner) start() (*child, error) {
 	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:gosec,noctx // it is this binary, and ends with its job
 	cmd.Dir, cmd.Env = fmt.Sprintf("/proc/self/fd/%d", r.folder.Fd()), []string{}

@@ -56,6 +56,7 @@ func New(dist fs.FS) *Handler {
 	return &Handler{sync.OnceValues(func() (*build, error) { return readBuild(dist) })}
 }
 
+// readBuild reads the files of a built console, with their compressed forms.
 func readBuild(dist fs.FS) (*build, error) {
 	b := &build{files: map[string]*file{}}
 	err := fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -181,6 +182,7 @@ func policy(nonce string) string {
 		"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
+// serve writes a file in the best form that the client accepts.
 func serve(w http.ResponseWriter, r *http.Request, f *file) {
 	h, body := w.Header(), f.plain
 	h.Set("Content-Type", f.contentType)

@@ -31,6 +31,7 @@ func (c *Client) Logout(
 	return l, err
 }
 
+// logout verifies a logout token for one of the issuers that have a client.
 func (c *Client) logout(
 	ctx context.Context, issuers []identity.Issuer, text string, now time.Time,
 ) (*session.Logout, error) {

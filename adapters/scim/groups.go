@@ -65,6 +65,7 @@ func (s *groups) Patch(r *http.Request, id string, operations []scim.PatchOperat
 	})
 }
 
+// change stores the attributes that change returns for a group, and responds with the group.
 func (s *groups) change(
 	r *http.Request, id string, change func(*account.DirectoryGroup) (map[string]any, error),
 ) (scim.Resource, error) {

@@ -90,6 +90,7 @@ func apply(attributes map[string]any, operations []scim.PatchOperation) error {
 	return nil
 }
 
+// applyAt applies one operation to the attribute at a path. Attributes of extensions are ignored.
 func applyAt(attributes map[string]any, op string, path filter.Path, value any) error {
 	if path.AttributePath.URI() != "" && !strings.HasPrefix(path.AttributePath.URI(), core) {
 		return nil // of an extension

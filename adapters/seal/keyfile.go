@@ -50,6 +50,7 @@ func (k *Keyring) Rotate() (KeyInfo, error) {
 	return KeyInfo{ID: id, Primary: true, Status: "enabled"}, nil
 }
 
+// rotate adds a new key to the file and makes it the one that seals. It returns the key's id.
 func (k *Keyring) rotate() (id uint32, err error) {
 	// The file's fixed name doubles as the lock. Without it, one of two concurrent rotations would lose
 	// its key, and with it all data that the key had sealed.

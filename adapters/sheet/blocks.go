@@ -13,6 +13,7 @@ type blocks struct {
 	size int64
 }
 
+// readBlocks reads all of r into memory.
 func readBlocks(r io.Reader) (*blocks, error) {
 	b := &blocks{}
 	for {

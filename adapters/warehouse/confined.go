@@ -161,6 +161,7 @@ func (c *Confined) Preview(
 	return a.Preview, err
 }
 
+// call makes a request in a child process.
 func (c *Confined) call(ctx context.Context, target ports.Target, r request) (answer, error) {
 	// JSON would replace invalid UTF-8, and the result could be an existing name.
 	if !valid(r.Preview.Table) {
@@ -310,6 +311,7 @@ func StreamJob(
 	}
 }
 
+// do makes a request to a warehouse, within the child process.
 func do(ctx context.Context, w ports.Warehouse, target ports.Target, r request) (a answer) {
 	var err error
 	switch r.Call {

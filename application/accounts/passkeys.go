@@ -80,6 +80,7 @@ func (s *Passkeys) OptionsToStepUp(
 	return out, err
 }
 
+// options returns a new challenge, and the person's passkeys for the same host.
 func (s *Passkeys) options(
 	ctx context.Context, by identity.Actor, rp account.RelyingParty, purpose account.ChallengePurpose,
 ) (out PasskeyOptions, err error) {

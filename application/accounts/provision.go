@@ -71,6 +71,7 @@ func (s *Service) provision(
 	return out, err
 }
 
+// workspaceFor returns the workspace that p names, or creates it for its first owner.
 func workspaceFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Provision) (*account.Workspace, error) {
 	ws, err := tx.Workspaces.Find(ctx, by.Org, p.Workspace)
 	switch {

@@ -81,6 +81,7 @@ func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id ide
 	return s.deleteUnused(ctx, by, id, match)
 }
 
+// deleteUnused deletes a workspace unless it has live connections or subscriptions: account.ErrWorkspaceInUse.
 func (s *Service) deleteUnused(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, match revision.Match,
 ) error {

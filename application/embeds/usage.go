@@ -52,6 +52,7 @@ func (u *Usage) Refusal(t *embed.Token, origin embed.Origin, now time.Time) {
 	u.add(usedToken{t.Org, t.ID}, usedBy{embed.DayOf(now), origin}, embed.Counts{Refusals: 1})
 }
 
+// add counts what is stored later. It drops new origins beyond maxPending.
 func (u *Usage) add(key usedToken, by usedBy, n embed.Counts) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -198,6 +198,7 @@ func (s *Service) Verify(ctx context.Context, by identity.Actor, session string)
 	return s.session(pass, e, secret.New(session)), nil
 }
 
+// resume returns the content of a visitor's session and its embedding, if both are still valid and within the limit.
 func (s *Service) resume(
 	ctx context.Context, v Visit, session string, limit Limit,
 ) (p embed.Pass, e *embed.Embedding, err error) {

@@ -105,6 +105,7 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id presence.ID) (p
 	return s.view(ctx, by, r, err)
 }
 
+// view returns what by may see of a record that was loaded with err. presence.ErrNotFound for nothing.
 func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Record, err error) (presence.View, error) {
 	if err != nil {
 		return presence.View{}, err

@@ -80,6 +80,7 @@ func (s *Service) Withdraw(
 		})
 }
 
+// changeRequest changes an activation request with its template locked, and returns the stored request.
 func (s *Service) changeRequest(ctx context.Context, by identity.Actor, id prompt.ID, request prompt.RequestID,
 	change func(*prompt.Template, prompt.ActivationRequest) (prompt.ActivationRequest, error),
 ) (updated *prompt.ActivationRequest, err error) {

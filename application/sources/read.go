@@ -190,6 +190,7 @@ func (s *Service) account(ctx context.Context, by identity.Actor, location sourc
 	return "", nil
 }
 
+// ofSheet returns what was read from a sheet, with the location of the tab and the header that were found.
 func ofSheet(location source.Location, sheet source.Sheet) source.Reading {
 	location.Sheet.Tab, location.Sheet.HeaderRow = sheet.Tab.ID, sheet.Preview.HeaderRow
 	r := source.Reading{

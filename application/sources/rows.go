@@ -123,6 +123,7 @@ func (s *Service) ReadRows(
 	return r.end()
 }
 
+// readSheetRows reads the next rows of a sheet into r.
 func (s *Service) readSheetRows(
 	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
 ) error {
@@ -140,6 +141,7 @@ func (s *Service) readSheetRows(
 	return err
 }
 
+// readTableRows reads the next rows of a warehouse table into r.
 func (s *Service) readTableRows(
 	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
 ) error {

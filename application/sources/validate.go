@@ -140,6 +140,7 @@ func (c *rowChecker) now() identity.Actor {
 	return by
 }
 
+// read checks all rows and notes the progress from time to time. It stops when the source is changed.
 func (c *rowChecker) read(ctx context.Context, src *source.Source) (RowsEnd, error) {
 	ctx, stop := c.whileUnchanged(ctx, c.by, src)
 	defer stop()
@@ -182,6 +183,7 @@ func (c *rowChecker) note(ctx context.Context) error {
 	return err
 }
 
+// count adds a row's failures to the report.
 func (c *rowChecker) count(r Row) {
 	c.found.Rows++
 	if len(r.Invalid) > 0 {

@@ -76,6 +76,8 @@ func (b *backupCommand) Run(p *process) error {
 			"file elsewhere.\n", b.File, c.Keyring.KeyFile)
 }
 
+// writeBackup writes a copy of the database, and the files in the data folder that belong to it, as a compressed
+// archive.
 func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlstore.Store) error {
 	writer := gzip.NewWriter(out)
 	archive := tar.NewWriter(writer)

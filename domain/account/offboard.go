@@ -41,6 +41,7 @@ func (a *Access) Suspend(by identity.Actor, reason string) error {
 	return a.disable(by, reason, keysWait)
 }
 
+// disable disables the user. f decides what becomes of the keys that they lose. Disabling again changes only the keys.
 func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 	if err := a.mayChange(by, reason); err != nil {
 		return err

@@ -104,6 +104,7 @@ func (r *Registry) BrokenConfigs(t *Template) []Issue {
 	return append(brokenConfigs("/agents", t.Agents, r.Agents), brokenConfigs("/tools", t.Tools, r.Tools)...)
 }
 
+// brokenConfigs returns the selected items whose configuration no longer fits the registry.
 func brokenConfigs(pointer string, selection []Selected, items []Item) []Issue {
 	var issues []Issue
 	for i, s := range selection {

@@ -69,6 +69,7 @@ func (r Reply) equal(o Reply) bool {
 	return sameVariables && reflect.DeepEqual(r, o) // so that no member can be forgotten here
 }
 
+// check adds what is wrong with r's members, which depend on its kind.
 func (r Reply) check(errs *fault.Fields) {
 	switch r.Kind {
 	case "", NoReply:

@@ -30,6 +30,7 @@ func areDates(values []string) bool { return inOneOrder(values, false) }
 // areDateTimes reports whether values are dates of which some have a time of day.
 func areDateTimes(values []string) bool { return inOneOrder(values, true) }
 
+// inOneOrder reports whether one order of day, month and year fits all values. times allows a time after each date.
 func inOneOrder(values []string, times bool) bool {
 	for _, o := range orders {
 		if allMatch(func(v string) bool {

@@ -233,6 +233,7 @@ func allCodes(values []*string) bool {
 	return !slices.ContainsFunc(values, func(v *string) bool { return v != nil && isName(*v) })
 }
 
+// headerScore returns how likely a row is the header, from its own cells and the values below it.
 func headerScore(rows [][]*string, header, width int) float64 {
 	row := rows[header]
 	var cells, nameScore, short, contrast, valueScore, knownScore float64

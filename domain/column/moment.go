@@ -50,6 +50,7 @@ func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
 
 var clockAt = regexp.MustCompile(`T|,? +`)
 
+// dateOf returns the date in a text in the form YYYY-MM-DD. Ambiguous if several orders fit and s names none of them.
 func dateOf(text string, s Style) (string, Invalid) {
 	found := ""
 	for i, o := range orders {

@@ -229,6 +229,7 @@ const (
 	slip
 )
 
+// judge returns how well the column c fits the field f: by memory, else by name, else by values.
 func (m *matcher) judge(f, c int) judgement {
 	field, column := &m.fields[f], &m.columns[c]
 	if column.text == "" {

@@ -145,6 +145,8 @@ func cut(text string) string {
 	return string([]rune(text)[:MaxValue])
 }
 
+// text returns the part of a text that s names; empty if the separator is missing, except for the first and the last
+// part.
 func (s Split) text(text string) string {
 	text = strings.TrimSpace(text)
 	first, last, width := strings.Index(text, s.Separator), strings.LastIndex(text, s.Separator), len(s.Separator)

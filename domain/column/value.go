@@ -144,6 +144,7 @@ func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	return Value{}, WrongType
 }
 
+// member returns the enum value that equals text, in any case. Ambiguous if several do.
 func (f *Field) member(text string) (Value, Invalid) {
 	if slices.Contains(f.Enum, text) {
 		return TextValue(text), ""

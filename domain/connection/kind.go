@@ -121,6 +121,7 @@ func mustLoad(files fs.FS) []*Descriptor {
 	return all
 }
 
+// load reads a descriptor file, and adds the fields that several kinds share.
 func load(text []byte) (*Descriptor, error) {
 	var f struct {
 		Kind         Kind               `json:"kind"`
@@ -193,6 +194,7 @@ func load(text []byte) (*Descriptor, error) {
 // look up the working directory, which a confined child process does not have.
 const location = "https://atrium.invalid/credential.json"
 
+// compile compiles a credential's JSON Schema, which cannot load others.
 func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

@@ -136,6 +136,7 @@ func HostTarget(org identity.OrgID, host string) Target {
 	return digest(org, "host", strings.TrimSuffix(strings.ToLower(host), "."))
 }
 
+// target returns a digest of what identifies a server in a credential: the network fields, else the database.
 func target(org identity.OrgID, k Kind, config map[string]any) Target {
 	fields := k.fields(network)
 	if len(fields) == 0 {

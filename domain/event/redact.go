@@ -70,6 +70,7 @@ func (r *Redactor) Redact(e *Event, data []byte) (result []byte, isChanged bool,
 // Names reports whether a text names the person, wherever it is.
 func (r *Redactor) Names(text string) bool { return replaceAll(text, r.everywhere) != text }
 
+// redactValue replaces what patterns match in all strings within value, and sets isChanged if there was any.
 func redactValue(value any, patterns []*regexp.Regexp, isChanged *bool) any {
 	switch v := value.(type) {
 	case string:

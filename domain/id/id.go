@@ -31,6 +31,7 @@ func Floor(prefix string, now time.Time) string {
 	return encode(prefix, u)
 }
 
+// encode writes a UUID as 26 characters of Crockford's base 32 after a prefix.
 func encode(prefix string, u uuid.UUID) string {
 	var out [length]byte
 	// 26 characters hold 130 bits: the first one carries three.

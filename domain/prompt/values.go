@@ -65,6 +65,7 @@ func messagesOf(list []any, pointer string, errs *fault.Fields) []Message {
 	return messages
 }
 
+// messageOf reads a message from a placeholder's value, and adds its errors below pointer.
 func messageOf(object map[string]any, pointer string, errs *fault.Fields) Message {
 	var m Message
 	count, errCount := 0, len(*errs)

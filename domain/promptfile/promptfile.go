@@ -159,6 +159,7 @@ func Decode(file []byte) (Prompt, error) {
 	return p, nil
 }
 
+// settings reads the YAML before the text into p.
 func (p *Prompt) settings(head string) error {
 	var fields map[string]yaml.Node
 	if err := yaml.Unmarshal([]byte(head), &fields); err != nil {
@@ -217,6 +218,7 @@ func jsonOfYAML(n *yaml.Node) (json.RawMessage, error) {
 	return nil, errors.New("aliases are not supported") // they could multiply a small file
 }
 
+// readMessages reads the sections of a chat prompt's file.
 func readMessages(body string) (messages []Message, err error) {
 	var lines []string
 	finish := func() {

@@ -77,6 +77,7 @@ func (c *complaints) note(path []string, code, detail string) {
 	c.fields = append(c.fields, fault.Field{Pointer: c.pointer + Pointer(path...), Code: code, Detail: detail})
 }
 
+// add notes a validation error, or its causes if these say more.
 func (c *complaints) add(e *jsonschema.ValidationError) {
 	path := e.InstanceLocation
 	switch k := e.ErrorKind.(type) {
@@ -175,6 +176,7 @@ func number(r *big.Rat) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
+// typeNames names JSON types for a sentence: "a string or null".
 func typeNames(types []string) string {
 	names := make([]string, len(types))
 	for i, t := range types {

@@ -89,6 +89,7 @@ func (c *typeCheck) count(path, noun string, n, lowest, highest int) {
 var fieldTypes = []column.Type{column.String, column.Text, column.Integer, column.Number, column.Boolean, column.Date,
 	column.DateTime, column.URL, column.Email, column.Enum, column.JSON}
 
+// field checks one field of a source type. keys are the keys of the earlier fields.
 func (c *typeCheck) field(path string, f column.Field, keys map[string]bool) {
 	c.key(path+".key", f.Key, keys)
 	c.length(path+".title", f.Title, 1, maxTitle)

@@ -54,6 +54,7 @@ func (s *answer) Open() (err error) {
 	return err
 }
 
+// ask decodes a visitor's message and admits it within all limits.
 func (s *answer) ask(v *visitor) (*embeds.Asking, error) {
 	in, err := server.Decode[openapi.EmbedMessage](v.Call)
 	if err != nil {

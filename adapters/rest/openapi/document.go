@@ -121,6 +121,7 @@ func (d *document) compile(method, path string, item pathItem, op *operation) (*
 	return o, nil
 }
 
+// addParameter adds a query or header parameter to an operation. place is the JSON Pointer of its definition.
 func (d *document) addParameter(o *Operation, p parameter, place string) error {
 	if p.Ref != "" {
 		component, ok := d.Components.Parameters[strings.TrimPrefix(p.Ref, "#/components/parameters/")]

@@ -85,6 +85,7 @@ func (o *Operation) CheckHeader(h http.Header) error {
 // deepObject is the style for parameters with members, such as filter[email]=….
 const deepObject = "deepObject"
 
+// check returns an error unless s is a valid value for the parameter.
 func (p *parameter) check(s string) error {
 	var v any = s
 	valid := utf8.ValidString(s) && !strings.Contains(s, "\x00")

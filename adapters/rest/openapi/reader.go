@@ -37,6 +37,7 @@ func (r *reader) whole() (any, error) {
 	}
 }
 
+// value reads the next JSON value.
 func (r *reader) value() (any, error) {
 	if r.values++; r.values > maxValues {
 		return nil, errTooMany
@@ -63,6 +64,7 @@ func (r *reader) value() (any, error) {
 	}
 }
 
+// object reads the rest of an object.
 func (r *reader) object() (any, error) {
 	if r.decoder.StackDepth() > maxDepth {
 		return nil, errDepth
@@ -83,6 +85,7 @@ func (r *reader) object() (any, error) {
 	return members, err
 }
 
+// array reads the rest of an array.
 func (r *reader) array() (any, error) {
 	if r.decoder.StackDepth() > maxDepth {
 		return nil, errDepth
@@ -99,6 +102,7 @@ func (r *reader) array() (any, error) {
 	return items, err
 }
 
+// number returns a number as an int64, or as a float64 if it has a fraction or an exponent.
 func (r *reader) number(literal string) any {
 	if len(literal) > maxNumber {
 		r.note(r.decoder.StackPointer(), "too_long",

@@ -33,6 +33,7 @@ func (s *schemas) check(pointer string) check {
 	}
 }
 
+// compile returns the schema at a JSON Pointer. The first call reads the document.
 func (s *schemas) compile(pointer string) (*jsonschema.Schema, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -221,6 +221,7 @@ func isHidden(path string) bool {
 	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.") || strings.HasPrefix(path, "__MACOSX/")
 }
 
+// importedFile reads an uploaded prompt file. Its path names the prompt unless the file does.
 func importedFile(r *server.Call, pointer string, f openapi.PromptFile, activate bool) (prompt.Imported, error) {
 	name, err := promptfile.Named(f.Path)
 	if err != nil {

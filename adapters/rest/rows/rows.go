@@ -36,6 +36,7 @@ func isRowFormat(media string) bool {
 	return ok
 }
 
+// rowsQuery reads the query parameters.
 func rowsQuery(r *server.Call) (q sources.RowsQuery, err error) {
 	page, err := r.Page()
 	if err != nil {

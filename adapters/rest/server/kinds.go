@@ -115,6 +115,7 @@ func (q Query) perform(r *Call) (answer ports.Answer, isReplay bool, err error) 
 	return answer, false, err
 }
 
+// perform runs the command, once for each Idempotency-Key.
 func (c Command) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	key, ok := r.IdempotencyKey()
 	if !ok {
@@ -135,6 +136,7 @@ func (c Command) perform(r *Call) (answer ports.Answer, isReplay bool, err error
 	return answer, isReplay, err
 }
 
+// perform makes the call outside of any transaction, then runs the command that stores its effect.
 func (o Outbound) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	var store Command
 	reach := func(context.Context) (err error) {
@@ -163,6 +165,7 @@ func (u Unpacking) perform(r *Call) (answer ports.Answer, isReplay bool, err err
 	return u.Command.perform(r)
 }
 
+// perform redirects a browser, also after an error. Other clients get the problem.
 func (d Redirecting) perform(r *Call) (answer ports.Answer, isReplay bool, err error) {
 	location, err := d.Run(r)
 	if err != nil {

@@ -95,6 +95,7 @@ func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	a.router.ServeHTTP(w, r)
 }
 
+// logRequest counts and logs a request that has ended, and completes its span.
 func (a *API) logRequest(r *http.Request, o *Observation) {
 	took := time.Since(o.begun)
 	if !o.streaming {

@@ -39,6 +39,8 @@ func (q ReaderQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err e
 	return q.performFor(r, q.Split)
 }
 
+// performFor responds from the cache, or runs the query once for all callers that wait for the same response. split, if
+// not nil, separates the reader's key.
 func (q CachedQuery) performFor(
 	r *Call, split func(*Call) (reader, query, body string),
 ) (answer ports.Answer, isReplay bool, err error) {

@@ -104,6 +104,7 @@ func (c *cache[K, V]) stopWaiting(k K, f *request[V]) {
 	}
 }
 
+// fetch asks for a value and keeps it, unless all callers have left.
 func (c *cache[K, V]) fetch(ctx context.Context, k K, f *request[V], ask func(context.Context) (V, error)) {
 	defer f.end()
 	f.value, f.err = ask(ctx)

@@ -132,6 +132,7 @@ func (s *Selection) cells(l line) []*string {
 	return out
 }
 
+// choose adds a line to the next batch if the query wants it, and passes the batch on when it is full.
 func (s *Selection) choose(l line) error {
 	if l.number <= s.query.After {
 		return nil

@@ -126,6 +126,7 @@ func (t *texts) item() (string, error) {
 	}
 }
 
+// add keeps a text, compressed with others. source.ErrOutOfMemory if they are too many.
 func (t *texts) add(text string) error {
 	if t.open == nil {
 		t.first, t.open = append(t.first, t.count), make([]byte, 0, blockSize+blockSize/4)

@@ -59,6 +59,7 @@ func (f field) sqlType() string {
 	return f.Type
 }
 
+// column returns how Atrium shows and uses f.
 func (f field) column() connection.Column {
 	name := f.sqlType()
 	c := connection.Column{Name: f.Name, Type: connection.Text, Unordered: !f.orders(),

@@ -64,6 +64,7 @@ func readRows(body io.Reader, handle func([]*string) error) error {
 	return nil
 }
 
+// rows passes all rows to do. A failure can be within the answer.
 func (a *answer) rows() error {
 	if !a.begins('[') {
 		return a.failure()

@@ -53,6 +53,7 @@ type literals struct {
 // maxDepth is how deep values may be nested in each other.
 const maxDepth = 100
 
+// value writes the next value as JSON.
 func (p *literals) value() {
 	if p.depth++; p.rest == "" || p.depth > maxDepth {
 		p.failed = true

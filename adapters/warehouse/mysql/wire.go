@@ -49,6 +49,7 @@ func readGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	return w, err
 }
 
+// awaitGreeting reads the server's first packet. A refusal in it is the error.
 func awaitGreeting(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	defer warehouse.Limit(ctx, r)()
 	w := &wire{Recorder: r}

@@ -192,6 +192,7 @@ func decoded(in *json.Decoder, value any) error {
 	return nil
 }
 
+// data passes the rows of one partition on.
 func (r *rowReader) data(in *json.Decoder) error {
 	if token, err := in.Token(); err != nil || token != json.Delim('[') {
 		return connection.NotThisDatabase

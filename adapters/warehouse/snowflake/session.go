@@ -139,6 +139,7 @@ type binding struct {
 	Value string `json:"value"`
 }
 
+// queryWithin returns all rows of a statement that answers within a limit.
 func (s *session) queryWithin(limit time.Duration, sql string, args ...string) ([][]*string, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, limit+grace)
 	defer cancel()

@@ -37,6 +37,7 @@ func (w *Warehouse) Rows(
 	})
 }
 
+// rows reads the rows that a query wants, in the order of its key if it has one.
 func rows(
 	ctx context.Context, db *sql.Conn, q connection.RowsQuery, columns []connection.Column, out *warehouse.Batches,
 ) error {

@@ -187,6 +187,7 @@ func (s *session) classify(ctx context.Context, err error) error {
 	return warehouse.UnlessCanceled(s.ctx, err)
 }
 
+// codeOf returns the code for an error of a statement or of the connection.
 func (s *session) codeOf(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[mssql.Error](err); ok {
 		return code(e)

@@ -1,5 +1,5 @@
 // The page of colleagues: shows what the server tells.
-interface Told {
+interface Notice {
   kind: 'presence' | 'question' | 'event'
   text: string
 }
@@ -7,12 +7,12 @@ interface Told {
 const byId = (id: string) => document.getElementById(id)!
 
 new EventSource('/feed').onmessage = (message) => {
-  const told = JSON.parse(message.data) as Told
-  if (told.kind === 'presence') {
-    byId('presence').textContent = told.text
+  const notice = JSON.parse(message.data) as Notice
+  if (notice.kind === 'presence') {
+    byId('presence').textContent = notice.text
     return
   }
   const line = document.createElement('li')
-  line.textContent = told.text
-  byId(`${told.kind}s`).prepend(line)
+  line.textContent = notice.text
+  byId(`${notice.kind}s`).prepend(line)
 }

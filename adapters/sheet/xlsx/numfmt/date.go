@@ -46,6 +46,7 @@ type field struct {
 	text    string
 }
 
+// fields joins the tokens of a date format into its fields.
 func (s *section) fields() (all []field) {
 	for i := 0; i < len(s.tokens); i++ {
 		t := s.tokens[i]

@@ -64,6 +64,7 @@ func isOneOf(text, characters string) bool {
 	return len(text) == 1 && strings.ContainsAny(text, characters)
 }
 
+// layout finds the digits, the point, the exponent and the fraction of a number format.
 func (s *section) layout() layout {
 	l := layout{point: -1, exponent: -1, slash: -1}
 	commas := 0 // since the last placeholder of the whole part
