@@ -20,7 +20,7 @@ type Embeds interface {
 	// template.
 	List(ctx context.Context, ws identity.WorkspaceID, template chat.ID, q page.Query) (embed.TokenPage, error)
 
-	// Get returns a template with one of its tokens, nil if it has none with that id.
+	// Get returns a template with one of its tokens, nil if not found.
 	Get(
 		ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID,
 	) (*chat.Template, *embed.Token, error)

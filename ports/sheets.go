@@ -41,7 +41,7 @@ type SheetTarget struct {
 	Location source.SheetLocation
 	Egress   identity.Egress // of the caller's org
 
-	// Account is the workspace's own credential of the location's AccountKind; zero if it has none. It is sent only to
+	// Account is the workspace's own credential of the location's AccountKind; zero if not found. It is sent only to
 	// the service's hosts.
 	Account connection.Credential
 	Offer   SheetOffer

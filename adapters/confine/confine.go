@@ -52,9 +52,9 @@ type Runner struct {
 	filled sync.WaitGroup
 }
 
-// New returns a Runner that starts children with command, the program first; command must call Serve. At most
-// atOnce children run at a time. One tenant gets at most half of them, and one org three quarters. Nothing is
-// started before the first job. Each workspace is a tenant, unless SetTenantOf says otherwise.
+// New returns a Runner that starts children with command, the program first; command must call Serve. At most atOnce
+// children run at a time. One tenant gets at most half of them, and one org three quarters. Nothing is started before
+// the first job. Each workspace is a tenant, unless SetTenantOf changes that.
 func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err := supported(); err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ type child struct {
 	waited bool // its number may belong to another process
 }
 
-// errGone says that a child ended before it took its job.
+// errGone means that a child ended before it took its job.
 var errGone = fmt.Errorf("%w, or the job", ports.ErrJobCrashed)
 
 // start starts a child without an environment, in the folder of the runner. It waits for its job on standard input.
@@ -292,7 +292,7 @@ func (c *child) end() {
 // stopTime is how long a child may take to end by itself when its context has ended: to end its statement at a server.
 const stopTime = 600 * time.Millisecond
 
-// stop tells the child to end, and kills it after stopTime.
+// stop asks the child to end, and kills it after stopTime.
 func (c *child) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Tenant says on whose share of the slots a job runs.
+// Tenant is on whose share of the slots a job runs.
 type Tenant struct {
 	Org identity.OrgID
 

@@ -150,8 +150,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reason says why a mail was not accepted. It never quotes the server, whose reply may contain the text or
-// the password.
+// reason returns why a mail was not accepted. It never quotes the server, whose reply may contain the text or the
+// password.
 func reason(ctx context.Context, err error) error {
 	var (
 		sending     *gomail.SendError

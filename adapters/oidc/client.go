@@ -175,7 +175,7 @@ type document struct {
 	flawed bool // the part that flow describes cannot be read
 }
 
-// flow is what a discovery document says about signing in with a browser.
+// flow is the part of a discovery document about signing in with a browser.
 type flow struct {
 	Authorization string   `json:"authorization_endpoint"`
 	Token         string   `json:"token_endpoint"`

@@ -43,7 +43,7 @@ func (v *Verifier) Diagnose(ctx context.Context, issuer identity.Issuer, redirec
 	return append(findings, set.finding())
 }
 
-// finding says whether people can sign in with a browser through the client, and what must be registered for it.
+// finding reports whether people can sign in with a browser through the client, and what must be registered for it.
 func (d *document) finding(client *identity.Client, redirect string) Finding {
 	err := d.checkFlow()
 	if err == nil {
@@ -94,7 +94,7 @@ func checkAudiences(issuer identity.Issuer) error {
 	return nil
 }
 
-// finding says which keys can be used, and why the others cannot.
+// finding reports which keys can be used, and why the others cannot.
 func (s *keySet) finding() Finding {
 	var notes []string
 	for _, k := range s.keys {

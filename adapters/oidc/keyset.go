@@ -70,7 +70,7 @@ func parseKeySet(document []byte) (*keySet, error) {
 	return set, nil
 }
 
-// usable returns published as a key to verify tokens with, or an error that says why it is not one.
+// usable returns published as a key to verify tokens with, or an error that explains why it is not one.
 func usable(keyOf jwk.Key) (key, error) {
 	if _, ok := keyOf.(jwk.UnsupportedKey); ok {
 		return key{}, errors.New("is malformed, too small, or of a kind that is not supported")

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// complete adds what the provider's UserInfo endpoint says about a person whose ID token has no e-mail address. In the
+// complete adds what the provider's UserInfo endpoint has about a person whose ID token has no e-mail address. In the
 // code flow, claims that were asked for by a scope come from there (OpenID Connect Core 1.0, section 5.4); many
 // providers have them in the ID token too. Claims of the ID token stay as they are.
 func (c *Client) complete(ctx context.Context, d *document, accessToken string, claims *account.Claims) error {

@@ -140,7 +140,7 @@ type choices struct {
 // (https://api-docs.deepseek.com/api/create-chat-completion).
 var interruptions = []string{"error", "insufficient_system_resource"}
 
-// said is what a model says in a piece.
+// said is a model's output in one piece.
 type said struct {
 	Content  content
 	Refusal  string
@@ -184,7 +184,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// pieces returns what a visitor gets of s, in the order in which a model says it.
+// pieces returns what a visitor gets of s, in the order of the model's output.
 func (s said) pieces() []embed.Piece {
 	var all []embed.Piece
 	for _, p := range []embed.Piece{

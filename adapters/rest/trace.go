@@ -16,8 +16,8 @@ import (
 )
 
 // Traced wraps the API with a span for each request that may be traced, in the trace of its client (W3C Trace Context).
-// The API itself adds the route and the response. The attributes are those of OpenTelemetry's "Semantic conventions for
-// HTTP spans".
+// The API itself adds the route and the response. The attributes follow OpenTelemetry's "Semantic conventions for HTTP
+// spans".
 func Traced(api http.Handler, tracer trace.Tracer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isTraceable(r) {
@@ -33,7 +33,7 @@ func Traced(api http.Handler, tracer trace.Tracer) http.Handler {
 }
 
 // isTraceable reports whether a request may be traced. Spans contain the path, and a frame page's path contains an
-// embed token, that of a page of the sandbox its secret. Streams are not traced either, since they may last for days.
+// embed token, and a sandbox page's path its secret. Streams are not traced either, since they may last for days.
 func isTraceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && !strings.HasPrefix(r.URL.Path, "/sandbox/") &&
 		r.URL.Path != presences.StreamPath && r.URL.Path != events.StreamPath

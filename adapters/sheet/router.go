@@ -56,7 +56,7 @@ func ofFile(target ports.SheetTarget) ports.SheetTarget {
 	return file
 }
 
-// withoutAccount says what is missing when a file of Microsoft is read without a connection.
+// withoutAccount returns what is missing when a file of Microsoft is read without a connection.
 func withoutAccount(target ports.SheetTarget, err error) error {
 	if target.Location.AccountKind() == connection.Microsoft365 && target.Account.Kind() == "" &&
 		(errors.Is(err, source.ErrSheetNotShared) || errors.Is(err, source.ErrUnsupportedFormat)) {

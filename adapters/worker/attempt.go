@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// attempt does the work for a job that was taken at a time. Its error also says whether the context ended.
+// attempt does the work for a job that was taken at a time. Its error also shows whether the context ended.
 func attempt(ctx context.Context, work Work, j job.Job, start time.Time) (err error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, start.Add(work.Limit), errOverran)
 	defer cancel()

@@ -62,7 +62,7 @@ func (s AtProvider) Begin(
 	return address, f, err
 }
 
-// Logout ends the sessions that a provider says have ended. by is the system. Returns account.ErrLogoutToken if no
+// Logout ends the sessions whose end a provider reports. by is the system. Returns account.ErrLogoutToken if no
 // provider of org can have signed token, or if it is no logout token or was used before.
 func (s AtProvider) Logout(ctx context.Context, by identity.Actor, org *identity.Org, token string) error {
 	logout, err := s.Client.Logout(ctx, org.Issuers, token, by.At)

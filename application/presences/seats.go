@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// How long a node counts as alive, and how often it says that it is.
+// How long a node counts as alive, and how often it reports that it is.
 const (
 	aliveFor  = time.Minute
 	keepEvery = 10 * time.Second

@@ -52,8 +52,8 @@ type Batch struct {
 	Gone  []presence.ID // records that were deleted
 	Seq   int64         // the reader knows everything up to this
 
-	// Snapshot reports that the batch is part of the current state, and not a change. Last says that the
-	// current state is complete.
+	// Snapshot reports that the batch is part of the current state, and not a change. Last means that the current state
+	// is complete.
 	Snapshot, Last bool
 }
 

@@ -86,7 +86,7 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 	})
 }
 
-// read reads a table's first rows. For a warehouse, q says what else: a row estimate, and columns beyond the first
+// read reads a table's first rows. For a warehouse, q names what else: a row estimate, and columns beyond the first
 // ones. Its error may be a connection.Code.
 func (s *Service) read(
 	ctx context.Context, by identity.Actor, location source.Location, q connection.PreviewQuery,

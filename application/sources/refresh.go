@@ -110,7 +110,7 @@ func refreshLater(chance float64) time.Duration {
 	return new(source.Source).NextRefresh(time.Time{}, chance).Sub(time.Time{})
 }
 
-// failed records in o why reading failed, and reports whether that says something about the source.
+// failed records in o why reading failed, and reports whether that is about the source.
 func (s *Service) failed(
 	ctx context.Context, by identity.Actor, src *source.Source, err error, o *source.Outcome,
 ) bool {

@@ -79,7 +79,7 @@ func (s *Service) seen(src *source.Source) Seen {
 	return Seen{Source: src, Report: src.Report(s.typeOf(src.Org, src.Type))}
 }
 
-// typeOf returns a current org type; nil if it has none with this key.
+// typeOf returns a current org type; nil if not found.
 func (s *Service) typeOf(org identity.OrgID, key source.TypeKey) *source.Type {
 	types := s.deps.Offers(org).Types
 	if i := slices.IndexFunc(types, func(t source.Type) bool { return t.Key == key }); i >= 0 {

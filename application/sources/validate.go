@@ -109,8 +109,8 @@ func (s *Service) RunValidation(ctx context.Context, by identity.Actor, id sourc
 	return err
 }
 
-// failureCode returns the code for an error that reading rows returned, empty without a code. ok is false if it says
-// nothing about the source.
+// failureCode returns the code for an error that reading rows returned, empty without a code. ok is false if it is not
+// about the source.
 func failureCode(err error) (code string, ok bool) {
 	if err == nil {
 		return "", true

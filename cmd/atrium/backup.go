@@ -253,7 +253,7 @@ func unpack(root *os.Root, header *tar.Header, content io.Reader) error {
 }
 
 // checkRestored returns an error if the database is damaged, comes from a newer Atrium, or is sealed with another
-// keyring than the configured one. The note says what is left to do.
+// keyring than the configured one. The note lists what is left to do.
 func checkRestored(ctx context.Context, c configs.Config, file string) (note string, err error) {
 	database := c.Database
 	database.URL = secret.New("sqlite:" + file)

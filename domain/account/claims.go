@@ -78,8 +78,8 @@ func (c Claims) Grants(rules []identity.ClaimRule) Grants {
 	return g
 }
 
-// Groups returns the external ids of groups that c lists for org: at most maxListedGroups, sorted. ok is false if c
-// says nothing about groups, because another issuer does. An issuer that leaves the claim out lists none.
+// Groups returns the external ids of groups that c lists for org: at most maxListedGroups, sorted. ok is false if c has
+// no claim about groups, because another issuer does. An issuer that leaves the claim out lists none.
 func (c Claims) Groups(org *identity.Org) (ids []string, ok bool) {
 	if org.GroupClaim.Issuer == "" || org.GroupClaim.Issuer != c.Issuer {
 		return nil, false

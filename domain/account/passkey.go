@@ -155,7 +155,7 @@ func (p *Person) RenamePasskey(
 	return k, nil
 }
 
-// RemovePasskey removes one of p's passkeys. Requires MayUsePasskeys and Actor.SteppedUp. mails says whether the server
+// RemovePasskey removes one of p's passkeys. Requires MayUsePasskeys and Actor.SteppedUp. mails is whether the server
 // mails sign-in links. ErrLastPasskey if p could not sign in without the passkey.
 func (p *Person) RemovePasskey(
 	by identity.Actor, match revision.Match, passkeys []*Passkey, id PasskeyID, mails bool,

@@ -68,7 +68,7 @@ func ChallengeEnd(content []byte, now time.Time) (time.Time, error) {
 	return end, nil
 }
 
-// AnsweredChallenge returns the challenge in a response's client data. Returns ErrPasskeyInvalid if it has none.
+// AnsweredChallenge returns the challenge in a response's client data. Returns ErrPasskeyInvalid if not found.
 func AnsweredChallenge(clientData []byte) ([]byte, error) {
 	var in struct {
 		Challenge string `json:"challenge"`

@@ -184,8 +184,8 @@ func (u *User) emailUnvouched(org *identity.Org) bool {
 		!issuer.VouchesFor(u.Email))
 }
 
-// updateFrom copies what the token says about the person, except the address, and returns what that
-// changed. It removes an address that the issuer verified if the issuer may no longer vouch for it.
+// updateFrom copies the token's data about the person, except the address, and returns what that changed. It removes an
+// address that the issuer verified if the issuer may no longer vouch for it.
 func (u *User) updateFrom(c Claims, org *identity.Org) map[string]any {
 	changes := map[string]any{}
 	if name := clip(c.Name, 120); name != "" && name != u.Name {

@@ -172,8 +172,8 @@ func compiledOnce(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// number strips v to its digits and separators, and says whether it is a number, and whether it can
-// only be read as one without a fraction.
+// number strips v to its digits and separators, and reports whether it is a number, and whether it can only be read as
+// one without a fraction.
 func number(v string) (ok, isWhole bool) {
 	isBracketed := strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")")
 	if isBracketed {

@@ -27,7 +27,7 @@ type ID string
 // sealed for it.
 func NewID() ID { return ID(id.New(Prefix)) }
 
-// Status says whether a connection can be used.
+// Status reports whether a connection can be used.
 type Status string
 
 // The statuses. Active and failing ones are live.
@@ -53,12 +53,12 @@ type Connection struct {
 	Fingerprint     string          // of the secrets, by a key that only the deployment has
 	SecretUpdatedAt time.Time
 
-	// CredentialRevision counts the changes of the credential, including its erasure: a finding about
-	// one credential says nothing about another.
+	// CredentialRevision counts the changes of the credential, including its erasure: a finding about one credential
+	// does not apply to another.
 	CredentialRevision int64
 
-	// Sealed is a credential that replaces the stored one. Stores never fill it in when they load.
-	// Bound says that CredentialRevision is part of what it is sealed for.
+	// Sealed is a credential that replaces the stored one. Stores never fill it in when they load. Bound means that
+	// CredentialRevision is part of what it is sealed for.
 	Sealed []byte
 	Bound  bool
 

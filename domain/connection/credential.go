@@ -28,7 +28,7 @@ const (
 	FieldTLSCA    = "tls_ca"
 )
 
-// TLSMode says how a connection is encrypted.
+// TLSMode is how a connection is encrypted.
 type TLSMode string
 
 // The modes of TLS, named like libpq's sslmode values. None falls back to another.

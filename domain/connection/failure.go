@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Code says what is wrong with a connection. It is stable and snake_case: clients switch on it.
-// Everything that reaches a warehouse returns it as its error. The texts of servers and drivers are
-// dropped, because they contain host names, banners and secrets.
+// Code identifies what is wrong with a connection. It is stable and snake_case: clients switch on it. Everything that
+// reaches a warehouse returns it as its error. The texts of servers and drivers are dropped, because they contain host
+// names, banners and secrets.
 type Code string
 
 // The codes. "" means that there is no failure.
@@ -55,7 +55,7 @@ const NotRun Code = "not_run"
 
 func (c Code) Error() string { return string(c) }
 
-// Category says who can fix a failure.
+// Category is who can fix a failure.
 type Category string
 
 // The categories.

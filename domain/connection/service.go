@@ -22,7 +22,7 @@ const (
 	ServiceMail             Service = "mail" // SMTP, IMAP, POP3; FTP begins in the same way
 )
 
-// services says how hints name a service.
+// services holds the names of services in hints.
 var services = map[Service]string{
 	ServiceHTTP:             "A web server (HTTP)",
 	ServiceTLS:              "A server that expects TLS from the first byte, such as HTTPS,",

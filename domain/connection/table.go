@@ -14,7 +14,7 @@ const (
 	MaxTables     = 500 // of one page of tables
 )
 
-// TableKind says what kind of relation a table is.
+// TableKind is the kind of relation.
 type TableKind string
 
 // The kinds of tables.
@@ -93,7 +93,7 @@ func Choose[C any](q PreviewQuery, all []C, name func(C) string) Chosen[C] {
 	return out
 }
 
-// Type says how a column's values can be used, whatever the database's own type.
+// Type is how a column's values can be used, whatever the database's own type.
 type Type string
 
 // The types. A value of no other type is a Text.

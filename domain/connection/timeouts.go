@@ -10,7 +10,7 @@ type Timeouts struct {
 }
 
 // Sampled returns a preview whose rows were read with err. If they took too long or were too large, it has only
-// columns, and SampleError says why. It returns any other error, and all errors if there are no columns either.
+// columns, and SampleError explains why. It returns any other error, and all errors if there are no columns either.
 func (p Preview) Sampled(err error) (Preview, error) {
 	code, ok := err.(Code) //nolint:errorlint // kinds return these as they are
 	if !ok || len(p.Columns) == 0 || (code != QueryTimeout && code != ResponseTooLarge) {

@@ -24,7 +24,7 @@ func (e *UnreadableError) Error() string { return string(TableUnreadable) + ": S
 // Unwrap returns TableUnreadable.
 func (e *UnreadableError) Unwrap() error { return TableUnreadable }
 
-// Hint says how to correct the table, for the person who does so.
+// Hint explains how to correct the table, for the person who does so.
 func (e *UnreadableError) Hint() string {
 	return causes[TableUnreadable].hint + " Its SQLSTATE is " + e.State + "."
 }

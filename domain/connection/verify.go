@@ -32,7 +32,7 @@ func (c *Connection) NextCheck(now time.Time, chance float64) time.Time {
 	return now.Add(time.Duration(float64(wait) * (0.9 + chance/5)))
 }
 
-// MayTry returns nil if by may probe c; fresh says whether with a new credential.
+// MayTry returns nil if by may probe c; fresh is whether with a new credential.
 func (c *Connection) MayTry(by identity.Actor, fresh bool) error {
 	need := Use
 	if fresh {

@@ -52,7 +52,7 @@ func (q Question) Check() error {
 	return errs.Err()
 }
 
-// Part says what an answer piece is. Its values are the names of events.
+// Part is what an answer piece holds. Its values are the names of events.
 type Part string
 
 // An answer's parts.
@@ -68,7 +68,7 @@ type Piece struct {
 	Text string
 }
 
-// ReplyFailure says to a visitor why an answer is missing or not complete.
+// ReplyFailure explains to a visitor why an answer is missing or not complete.
 type ReplyFailure string
 
 // The failures of replies.

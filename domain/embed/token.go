@@ -98,7 +98,7 @@ type Settings struct {
 	RepliesPerDay int // answered messages of all visitors per day in UTC, 0 to a million
 }
 
-// Status says whether an embed token opens sessions.
+// Status reports whether an embed token opens sessions.
 type Status string
 
 // The statuses.

@@ -14,7 +14,7 @@ import (
 // Prefix begins an event's identifier.
 const Prefix = "evt"
 
-// Event says who did what to what, when, and in which request.
+// Event records who did what to what, when, and in which request.
 type Event struct {
 	ID        string
 	Org       identity.OrgID

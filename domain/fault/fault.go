@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind says how a caller should react. The HTTP adapter maps each kind to one status.
+// Kind is how a caller should react. The HTTP adapter maps each kind to one status.
 type Kind int
 
 // The kinds. No expected failure has the zero Kind, so that a forgotten Kind becomes an internal error.
@@ -94,7 +94,7 @@ func (e *Error) Breaking(breaks []Break) *Error {
 	return &c
 }
 
-// WithRetryAfter returns a copy of e that says how long to wait.
+// WithRetryAfter returns a copy of e that states how long to wait.
 func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d

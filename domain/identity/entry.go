@@ -2,8 +2,8 @@ package identity
 
 import "slices"
 
-// SignUp says who gets an account by signing in. It does not affect people who have an account. The
-// zero value is SignUpInvited.
+// SignUp is who gets an account by signing in. It does not affect people who have an account. The zero value is
+// SignUpInvited.
 type SignUp string
 
 // The values of SignUp.

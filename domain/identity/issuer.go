@@ -18,8 +18,8 @@ type Issuer struct {
 	// must be meant for one of them (RFC 7519, section 4.1.3). If empty, no token is accepted.
 	Audiences []string
 
-	// TrustEmail says that the org trusts the issuer's email_verified. Without it, addresses in the
-	// issuer's tokens are not used.
+	// TrustEmail means that the org trusts the issuer's email_verified. Without it, addresses in the issuer's tokens
+	// are not used.
 	TrustEmail bool
 
 	// EmailDomains limits TrustEmail to addresses of these domains, in lower case. Subdomains are not

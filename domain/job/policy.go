@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Policy says how jobs of one kind are tried.
+// Policy is how jobs of one kind are tried.
 type Policy struct {
 	// Limit is an attempt's longest duration: after it, the attempt's context is cancelled and the attempt has failed.
 	Limit time.Duration

@@ -1,4 +1,4 @@
-// Package naming says which names can be shown to people without deceiving them.
+// Package naming decides which names can be shown to people without deceiving them.
 package naming
 
 import (

@@ -17,9 +17,9 @@ type Difference struct {
 // 256 KiB have about a third of it. Texts of only line feeds would take 160 MB to compare.
 const maxDiffLines = 40_000
 
-// DiffContents compares two contents, whose names are in the head of the diff. Its time is bounded: if
-// the texts have hardly a line in common, the diff is correct but not the shortest. If they have more
-// than maxDiffLines lines, it only says that they differ, as diff -q does.
+// DiffContents compares two contents, whose names are in the head of the diff. Its time is bounded: if the texts have
+// hardly a line in common, the diff is correct but not the shortest. If they have more than maxDiffLines lines, it only
+// reports that they differ, as diff -q does.
 func DiffContents(fromName, toName string, from, to Content) Difference {
 	d := Difference{Unified: unified(fromName, toName, from.readable(), to.readable())}
 	for _, field := range []struct {

@@ -87,7 +87,7 @@ func (c Content) inferredFrom(parts []part) bool {
 	return slices.EqualFunc(c.infer(parts), c.Variables, func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
 }
 
-// note adds what can be inferred from a tag. guarded says whether it is in a section over the variable.
+// note adds what can be inferred from a tag. guarded is whether it is in a section over the variable.
 func (i *inference) note(n mustache.Node, isGuarded bool) {
 	switch n.Kind {
 	case mustache.Variable:

@@ -100,7 +100,7 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 	return out, nil
 }
 
-// expect tells r what it will render, and which variables of c may have no value.
+// expect prepares r for what it will render, and which variables of c may have no value.
 func (c Content) expect(r *mustache.Renderer, parts []part) {
 	optional := map[string]bool{}
 	for _, v := range c.variables() {

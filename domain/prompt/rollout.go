@@ -219,7 +219,7 @@ func (t *Template) rolledOut(by identity.Actor, previous, next *Rollout, reason 
 	t.Record(by, "prompt_template.rollout_changed", string(t.ID), data)
 }
 
-// percents says for an event which versions a rollout has, never nil.
+// percents returns for an event which versions a rollout has, never nil.
 func percents(r *Rollout) []string {
 	out := []string{}
 	for _, w := range r.Weights() {

@@ -11,9 +11,9 @@ import (
 // are alone on a line leave no trace. What is around it keeps its meaning too. So a text is put in with comments and
 // set delimiters where its first or last line would otherwise change its meaning or the surrounding line's.
 
-// splice returns what takes the place of the tag. An include on its own line indents each line of the included
-// text, as the Mustache specification says. The line ends as it did, even if the text does not end its last line.
-// A result that needs more than room bytes is incomplete, but longer than room.
+// splice returns what takes the place of the tag. An include on its own line indents each line of the included text, as
+// the Mustache specification requires. The line ends as it did, even if the text does not end its last line. A result
+// that needs more than room bytes is incomplete, but longer than room.
 func splice(t *mustache.PartialTag, c Content, room int) string {
 	in := delims(t.In)
 	body, begin, end := quoted(c, in)

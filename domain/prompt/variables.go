@@ -156,7 +156,7 @@ func (c Content) parse() ([]part, error) {
 }
 
 // variables returns the declared variables of c, and the variables of its placeholders: arrays that need no
-// declaration, and are required if either the declaration or the placeholder says so.
+// declaration, and are required if either the declaration or the placeholder requires it.
 func (c Content) variables() []Variable {
 	all := slices.Clone(c.Variables)
 	for _, m := range c.Messages {

@@ -189,7 +189,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, labels Labels) 
 type VersionChanges struct {
 	Content func(Content) Content // nil: the content stays
 
-	// VariablesDeclared says that Content declares the variables. InferVariables says that they are inferred from the
+	// VariablesDeclared means that Content declares the variables. InferVariables means that they are inferred from the
 	// new text. If neither is set, the variables stay as they are, unless they are those inferred from the old text:
 	// then they are inferred again, from the new one.
 	VariablesDeclared bool

@@ -115,8 +115,8 @@ func EndBecause(by identity.Actor, p *account.Person, reason EndReason, live []*
 	return nil
 }
 
-// Logout is what a logout token says (OpenID Connect Back-Channel Logout 1.0): all of a subject's sessions have ended
-// at its issuer, or the sessions of one of the provider's sessions. One of Subject and ID is empty at most.
+// Logout is the content of a logout token (OpenID Connect Back-Channel Logout 1.0): all of a subject's sessions have
+// ended at its issuer, or the sessions of one of the provider's sessions. One of Subject and ID is empty at most.
 type Logout struct {
 	ProviderSession
 	TokenID string // jti: unique at the issuer

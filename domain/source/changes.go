@@ -65,7 +65,7 @@ type TrackedRow struct {
 
 // Tracked is what is kept from a source's rows: hashes.
 type Tracked struct {
-	Of     string // how they were mapped; a comparison with another mapping's rows says nothing
+	Of     string // how they were mapped; a comparison with another mapping's rows means nothing
 	Number uint32 // of the last comparison that found a change; 0 if there was none
 	Since  uint32 // the first comparison of this mapping, which has no one before
 	Rows   map[KeyHash]TrackedRow
@@ -115,8 +115,7 @@ func (s *Source) mayBeKey(field string) bool {
 }
 
 // Compare brings t up to date with the rows that were read now, and returns what changed; nil if nothing did. version
-// says
-// how the rows are mapped.
+// identifies how the rows are mapped.
 func (t *Tracked) Compare(moment time.Time, version string, current map[KeyHash]RowHash) *Changes {
 	c := &Changes{Number: t.Number + 1, At: moment, First: t.Of != version || t.Number == 0, Rows: len(current)}
 	if c.First {

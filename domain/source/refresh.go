@@ -32,8 +32,8 @@ type Failure struct {
 	At        time.Time
 }
 
-// FailureOf returns why reading through a connection of kind k, or a sheet, failed with err. ok is
-// false if err says nothing about the source.
+// FailureOf returns why reading through a connection of kind k, or a sheet, failed with err. ok is false if err is not
+// about the source.
 func FailureOf(err error, k connection.Kind, now time.Time) (f *Failure, ok bool) {
 	if code, isCode := errors.AsType[connection.Code](err); isCode {
 		failure := k.Failure(code, now)

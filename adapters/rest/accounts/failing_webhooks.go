@@ -7,7 +7,7 @@ import (
 )
 
 // failingWebhooks counts the endpoints of the workspace that need attention. Actions of people in the workspace change
-// the number at once, and those of endpoints within a second.
+// the number at once, and a change of endpoints within a second.
 func (a *handlers) failingWebhooks(r *server.Call) (int, error) {
 	generation, isSettled := r.API.Changes.Generation(r.By.Workspace)
 	read := time.Now()

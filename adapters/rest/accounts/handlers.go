@@ -5,7 +5,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// handlers are those of people: their accounts, sessions, passkeys, API keys, workspaces and groups.
+// handlers serve people: their accounts, sessions, passkeys, API keys, workspaces and groups.
 type handlers struct {
 	*server.API
 	openID   ports.OpenIDClient

@@ -84,7 +84,7 @@ func (a *handlers) finishSignIn(r *server.Call) (string, error) {
 	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, bound, session.CodeLife)
 }
 
-const maxCallbackParameter = 4096 // bytes; those of a code differ from provider to provider
+const maxCallbackParameter = 4096 // bytes; a code's bytes differ from provider to provider
 
 // callbackParameters returns the parameters in a provider's response that Atrium uses. One that is too long, or that is
 // given twice, counts as absent.
@@ -136,7 +136,7 @@ func (a *handlers) setFlow(r *server.Call, org *identity.Org, f accounts.Provide
 	return nil
 }
 
-// flowOf returns the sign-in in the browser; zero if there is none that has not ended.
+// flowOf returns the sign-in in the browser; zero if not found or ended.
 func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f accounts.ProviderFlow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
@@ -171,8 +171,8 @@ func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, no
 	return sessionReply(r, session, by, f.ReturnTo)
 }
 
-// receiveLogout ends the sessions that a provider says have ended. Only tokens that are refused count against the
-// caller's address: a provider may sign out many people.
+// receiveLogout ends the sessions whose end a provider reports. Only tokens that are refused count against the caller's
+// address: a provider may sign out many people.
 func (a *handlers) receiveLogout(r *server.Call) (server.Reply, error) {
 	now, obs := server.Now(), server.Observed(r.Request)
 	if r.API.Unauthenticated.Exhausted(r.ReplyHeader, obs.Address, now) {

@@ -33,7 +33,7 @@ func ToFailure(f *connection.Failure) openapi.ConnectionFailure {
 	}
 }
 
-// ToPlanLimit returns what a problem says about a limit that is reached.
+// ToPlanLimit returns a problem's members about a limit that is reached.
 func ToPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
 	out := openapi.ProblemPlanLimit{
 		Name:          string(e.Kind),

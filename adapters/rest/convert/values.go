@@ -34,7 +34,7 @@ func OrZero[T any](n nullable.Nullable[T]) *T {
 	return &v
 }
 
-// Seconds returns a duration in seconds; nil if there is none.
+// Seconds returns a duration in seconds; nil if not set.
 func Seconds(n *int64) *time.Duration {
 	if n == nil {
 		return nil
@@ -89,7 +89,7 @@ func OrDefault(s, otherwise string) string {
 	return s
 }
 
-// RawOrNull returns JSON, and null if there is none.
+// RawOrNull returns JSON, and null if raw is empty.
 func RawOrNull(raw json.RawMessage) nullable.Nullable[json.RawMessage] {
 	if raw == nil {
 		return nullable.NewNullNullable[json.RawMessage]()
@@ -105,7 +105,7 @@ func NonNil[T any](s []T) []T {
 	return s
 }
 
-// OrEmpty returns raw, or empty if there is none.
+// OrEmpty returns raw, or empty if raw is nil.
 func OrEmpty(raw json.RawMessage, empty string) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage(empty)

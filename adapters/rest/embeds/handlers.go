@@ -2,7 +2,7 @@ package embeds
 
 import "github.com/atrium-hq/atrium/adapters/rest/server"
 
-// handlers are those of chats on pages of other sites.
+// handlers serve chats on pages of other sites.
 type handlers struct {
 	*server.API
 	visitors  *visitLimits

@@ -69,7 +69,7 @@ func newAnswerGates() answerGates {
 	}
 }
 
-// enter reserves a slot for a reply, until leave is called. ok is false if there is none. The visitor or the address
+// enter reserves a slot for a reply, until leave is called. ok is false if no slot is free. The visitor or the address
 // can be empty.
 func (g answerGates) enter(
 	ctx context.Context, t *embed.Token, visitor, address string,

@@ -98,7 +98,7 @@ func framePolicy(nonce, ancestors string) string {
 }
 
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a frame, and only if a
-// token lists it; that also applies to the page that says why there is no chat. The page's own requests have our
+// token lists it; that also applies to the page that explains why there is no chat. The page's own requests have our
 // origin, so it gets a ticket instead.
 func (a *handlers) embedPage(r *server.Call) (ports.Answer, error) {
 	visit := a.newVisit(r.Request)

@@ -19,7 +19,7 @@ type visitor struct {
 	embeds.Visit
 	limit embeds.Limit
 
-	token *embed.Token // that of the call; nil: not known
+	token *embed.Token // the call's; nil: not known
 }
 
 // visit returns an operation of visitors.
@@ -103,7 +103,7 @@ func (a *handlers) isOwnOrigin(r *http.Request, o embed.Origin) bool {
 	return false
 }
 
-// originOf is a URL's origin; embed.ForeignOrigin if it has none.
+// originOf is a URL's origin; embed.ForeignOrigin without one.
 func originOf(text string) (embed.Origin, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -113,7 +113,7 @@ func originOf(text string) (embed.Origin, bool) {
 }
 
 // letReadRefusal lets scripts on a site that some embed token lists read why its token or session is refused. Without
-// it, a browser tells them only that the call failed.
+// it, a browser only reports to them that the call failed.
 func (a *handlers) letReadRefusal(v *visitor) {
 	origin := v.Header.Get("Origin")
 	if origin == "" || v.ReplyHeader.Get("Access-Control-Allow-Origin") != "" {

@@ -93,7 +93,7 @@ func (s *followedEvents) writeReset() {
 	s.Out.WriteString("event: reset\nid: " + strconv.FormatInt(s.query.After, 10) + "\ndata: {}\n\n")
 }
 
-// writePlace tells the reader the last examined position, also if the filter matched no event.
+// writePlace reports the last examined position to the reader, even if the filter matched no event.
 func (s *followedEvents) writePlace() {
 	s.Out.WriteString("id: " + strconv.FormatInt(s.query.After, 10) + "\n\n")
 }
@@ -111,9 +111,9 @@ func (s *followedEvents) send() (goOn bool) {
 	}
 }
 
-// read collects the next events. isBehind says that the last part was not all that there is: then it waits for its turn
-// as other requests do, because the streams of one caller could read a long trail as fast as the database can. If its
-// turn does not come, the stream continues at its next poll.
+// read collects the next events. isBehind means that the last part was not all that there is: then it waits for its
+// turn as other requests do, because the streams of one caller could read a long trail as fast as the database can. If
+// its turn does not come, the stream continues at its next poll.
 func (s *followedEvents) read(isBehind bool) (hasMore, goOn bool) {
 	if isBehind {
 		if s.API.CatchingUp.Enter(s.Context(), s.By) != nil {

@@ -68,13 +68,13 @@ type Operation struct {
 	// Scope is the scope that an API key with scopes needs. It is empty if the operation needs no credential.
 	Scope identity.Scope
 
-	// Secret says that a member of the body is marked with x-secret.
+	// Secret means that a member of the body is marked with x-secret.
 	Secret bool
 
-	// Outbound says that the operation reaches another system before it stores anything.
+	// Outbound means that the operation reaches another system before it stores anything.
 	Outbound bool
 
-	// Stream says that the response can be sent in parts, and so outlast the access of its caller: it ends with that.
+	// Stream means that the response can be sent in parts, and so outlast the access of its caller: it ends with that.
 	Stream bool
 
 	body    check

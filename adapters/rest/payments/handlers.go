@@ -2,5 +2,5 @@ package payments
 
 import "github.com/atrium-hq/atrium/adapters/rest/server"
 
-// handlers are those of plans, subscriptions and payments.
+// handlers serve plans, subscriptions and payments.
 type handlers struct{ *server.API }

@@ -135,7 +135,7 @@ func redirectPayer(address string) ports.Answer {
 	}
 }
 
-// sandboxAnswer returns a page, which is nil if there is none, with the refusal of its form, if it was refused.
+// sandboxAnswer returns a page, which is nil if not found, with the refusal of its form, if it was refused.
 func sandboxAnswer(r *server.Call, p *payment.SandboxPage, err error) (ports.Answer, error) {
 	view := sandboxView{Nonce: rand.Text(), Page: p, Year: r.API.Now().Year() + 3, Gone: p == nil}
 	status, targets := http.StatusOK, "'self'"

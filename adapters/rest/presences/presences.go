@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// handlers are those of who is online.
+// handlers serve who is online.
 type handlers struct {
 	heartbeats *server.Limiter // by user
 }

@@ -50,7 +50,7 @@ func authenticate(r *server.Call) error {
 	return r.AuthenticateByTicket(ticket, redeem)
 }
 
-// ticketOf returns a request's ticket; empty if it has none, or a credential.
+// ticketOf returns a request's ticket; empty without one, or with a credential.
 func ticketOf(r *server.Call) string {
 	if r.Header.Get("Authorization") != "" {
 		return ""

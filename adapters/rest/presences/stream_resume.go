@@ -37,7 +37,7 @@ func (e eventID) String() string {
 	return s
 }
 
-// lastEventID returns the id of the last event that the reader has seen; empty for none. EventSource sends it in a
+// lastEventID returns the id of the last event that the reader has seen; empty if not sent. EventSource sends it in a
 // header when it reconnects. A client that opens a new EventSource sends it in the query.
 func lastEventID(r *server.Call) string {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {

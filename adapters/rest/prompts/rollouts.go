@@ -93,8 +93,8 @@ func isReaderKey(key string) bool {
 	return key != "" && utf8.ValidString(key) && utf8.RuneCountInString(key) <= 255
 }
 
-// withoutKey returns a JSON object's member "key", and the text of the object without its value. The key is empty if
-// there is none, or not exactly one.
+// withoutKey returns a JSON object's member "key", and the text of the object without its value. The key is empty
+// unless there is exactly one.
 func withoutKey(body []byte) (key, rest string) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

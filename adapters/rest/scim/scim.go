@@ -19,7 +19,7 @@ const scimPath = "/scim/v2/"
 // maxSCIMBody is the largest body, in bytes: a group with the most people it can have.
 const maxSCIMBody = 2 << 20
 
-// handlers are those of SCIM, where an org has configured tokens of its directory.
+// handlers serve SCIM, where an org has configured tokens of its directory.
 type handlers struct {
 	*server.API
 	serve ServeDirectory

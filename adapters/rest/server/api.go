@@ -173,6 +173,6 @@ type CORS struct {
 // endpoint is a method of a path template.
 type endpoint struct{ method, path string }
 
-// perform runs one request and returns its response, and whether it is that of an earlier request with the same
+// perform runs one request and returns its response, and whether it is the response of an earlier request with the same
 // Idempotency-Key.
 type perform func(*Call) (answer ports.Answer, isReplay bool, err error)

@@ -120,7 +120,7 @@ func (c *responseCache) has(key cacheKey) bool {
 	return young
 }
 
-// put stores a response, unless a later generation's has been stored meanwhile.
+// put stores a response, unless a later generation's has been stored in the meantime.
 func (c *responseCache) put(key cacheKey, k cachedResponse) {
 	if len(k.answer.Body) > maxCachedResponseBytes {
 		return

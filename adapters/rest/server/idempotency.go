@@ -68,8 +68,8 @@ func (r *Call) IdempotencyKey() (_ ports.IdempotencyKey, ok bool) {
 const maxKeptRefusal = 4 << 10
 
 // outcome is the response for an error that is final: repeating the request changes nothing. One that asks the caller
-// to wait is not: it says that the request was not carried out yet. A long one is not stored, so a repeated request is
-// carried out again: the first one had no effect.
+// to wait is not: it reports that the request was not carried out yet. A long one is not stored, so a repeated request
+// is carried out again: the first one had no effect.
 func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.RetryAfter > 0 {
@@ -91,7 +91,7 @@ var errNoLongerReadable = ports.ErrAnswerErased.Because(
 )
 
 // readAgain returns kept with the body and the ETag that a GET of kept.Shows now has for the caller; the status and the
-// other headers are those of the first response. It returns ports.ErrAnswerErased if the caller can no longer read it.
+// other headers are the first response's. It returns ports.ErrAnswerErased if the caller can no longer read it.
 func (r *Call) readAgain(stored ports.Answer) (ports.Answer, error) {
 	hr := r.Clone(r.Context())
 	hr.Method, hr.URL, hr.Body = http.MethodGet, &url.URL{Path: stored.Shows}, http.NoBody

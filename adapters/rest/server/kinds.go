@@ -38,8 +38,8 @@ type Anonymous struct {
 type Signed func(*Call) (Reply, error)
 
 // Redirecting is an operation that people open in a browser, without a credential. The browser is sent to the location
-// that Run returns, or to that of Refused, which gets a problem's code. A client that wants no HTML gets the problem.
-// Run checks what it reads of the request: others may add parameters to it.
+// that Run returns, or to the location of Refused, which gets a problem's code. A client that wants no HTML gets the
+// problem. Run checks what it reads of the request: others may add parameters to it.
 type Redirecting struct {
 	Run     func(*Call) (location string, err error)
 	Refused func(r *Call, code string) (location string)

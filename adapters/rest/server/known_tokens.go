@@ -25,7 +25,7 @@ func newKnownTokens() *knownTokens {
 	return &knownTokens{seed: maphash.MakeSeed(), seenAt: map[uint64]time.Time{}}
 }
 
-// has reports whether a token was valid within knownFor. noted says that it need not be remembered again.
+// has reports whether a token was valid within knownFor. noted means that it need not be remembered again.
 func (p *knownTokens) has(token string, now time.Time) (isKnown, isNoted bool) {
 	p.mu.RLock()
 	seenAt, ok := p.seenAt[maphash.String(p.seed, token)]

@@ -48,7 +48,7 @@ func newMeasures(reg prometheus.Registerer, openStreams func() int) *measures {
 	return m
 }
 
-// byTicket is a ticket's kind; credentialKind returns that of other credentials.
+// byTicket is a ticket's kind; credentialKind returns the kind of other credentials.
 const (
 	byTicket = "ticket"
 	byAPIKey = "api_key"

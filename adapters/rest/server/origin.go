@@ -20,7 +20,7 @@ func (a *API) servesAnyHost(path string) bool {
 	return slices.ContainsFunc(a.anyHost, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
-// errAmbiguousHost means that a trusted proxy added its X-Forwarded-Host to that of the client.
+// errAmbiguousHost means that a trusted proxy added its X-Forwarded-Host to the client's.
 var errAmbiguousHost = &fault.Error{
 	Kind:   fault.Misdirected,
 	Code:   "ambiguous_host",

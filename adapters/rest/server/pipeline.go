@@ -137,7 +137,7 @@ func isWorkspaceOptional(op *openapi.Operation) bool {
 	return op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 }
 
-// withStores returns r with the use cases on given stores, such as those of a transaction.
+// withStores returns r with the use cases on given stores, such as a transaction's.
 func (r *Call) withStores(stores ports.Stores) *Call {
 	bound := *r
 	bound.Services = r.API.Bind(stores)

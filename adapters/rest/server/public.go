@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// publicRoutes are those of no area.
+// publicRoutes are the routes of no area.
 func (a *API) publicRoutes() []Route {
 	return []Route{
 		a.NewPage(http.MethodGet, healthPaths+"live", showLiveness),

@@ -27,7 +27,7 @@ func (q CachedQuery) perform(r *Call) (answer ports.Answer, isReplay bool, err e
 
 // ReaderQuery is a CachedQuery whose response can depend on a reader's key. Split returns the key, and the query and
 // the body of the request without it, so that responses are cached for each variant, and not for each reader. The key
-// is empty if there is none, or if the request could be refused because of it.
+// is empty if not found, or if the request could be refused because of it.
 type ReaderQuery struct {
 	CachedQuery
 	Split func(*Call) (reader, query, body string)

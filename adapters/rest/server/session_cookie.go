@@ -65,7 +65,7 @@ func (a *API) isHTTPS(r *http.Request, org *identity.Org, host string) bool {
 	return len(rest) == len(host) || rest[len(host)] == '/'
 }
 
-// cookieOf returns the session cookie that a request carries; empty if there is none.
+// cookieOf returns the session cookie that a request carries; empty if not found.
 func (a *API) cookieOf(r *http.Request, org *identity.Org) string {
 	if len(r.Header["Cookie"]) == 0 || org == nil {
 		return ""

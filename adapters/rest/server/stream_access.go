@@ -40,7 +40,7 @@ func (a *API) trackStream(s *Stream) (release func()) {
 			_ = s.controller.SetWriteDeadline(time.Now().Add(streamWrite)) // of the end of the response
 		}
 		if lost, ok := errors.AsType[*fault.Error](s.ended); ok {
-			s.Observation.Code = lost.Code // in the log of the request, whose status tells nothing of it
+			s.Observation.Code = lost.Code // in the log of the request, whose status does not show it
 		}
 		s.mu.Unlock()
 		o.mu.Lock()
@@ -142,7 +142,7 @@ func (s *Stream) recheck(ctx context.Context, by identity.Actor) error {
 	return by.RequireScope(s.Operation.Scope)
 }
 
-// IsOutage reports whether an error says nothing about a caller's access.
+// IsOutage reports whether an error is unrelated to a caller's access.
 func IsOutage(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
 	return !ok || f.Kind == fault.Unavailable

@@ -75,8 +75,8 @@ func NewStream(ctx context.Context, r *Call, w http.ResponseWriter) *Stream {
 	return s
 }
 
-// stages are those of a stream. It is opened within the gates, and occupies no turn in them then. A request's usual
-// timeout applies until it is open.
+// stages are a stream's. It is opened within the gates, and occupies no turn in them then. A request's usual timeout
+// applies until it is open.
 func (k Streaming) stages(a *API, op *openapi.Operation) stages {
 	stream := stages{
 		begin:        k.begin,

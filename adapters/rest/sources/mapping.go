@@ -21,7 +21,7 @@ func fromLocation(in openapi.SourceLocation) source.Location {
 	}
 }
 
-// fromHeaderRow reads the row of the header: nil if it is to be detected, 0 if there is none.
+// fromHeaderRow reads the row of the header: nil if it is to be detected, 0 if the table has no header.
 func fromHeaderRow(in *int) int {
 	switch {
 	case in == nil:

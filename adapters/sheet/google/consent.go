@@ -21,8 +21,8 @@ import (
 
 var _ ports.Consents = (*Accounts)(nil)
 
-// consentScopes are what people are asked for: to read their spreadsheets, and the e-mail address that says whose
-// spreadsheets these are.
+// consentScopes are what people are asked for: to read their spreadsheets, and the e-mail address, which identifies
+// whose spreadsheets these are.
 var consentScopes = []string{"openid", "email", scope}
 
 // The errors of the token and revocation endpoints that are told apart

@@ -18,7 +18,7 @@ var itemForm = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // itemPath returns a location's path in the API, below /v1.0. A location is an item's URL in the API, or a link, which
-// is encoded as "Encoding sharing URLs" of the API's documentation says.
+// is encoded as "Encoding sharing URLs" of the API's documentation describes.
 func itemPath(location string) (string, bool) {
 	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" || len(location) > source.MaxLocation ||

@@ -77,7 +77,7 @@ func Refusal(status int, header http.Header) error {
 	return source.ErrSheetFailed
 }
 
-// retryAfter reads seconds (RFC 9110, section 10.2.3), at most an hour; a minute if it says nothing.
+// retryAfter reads seconds (RFC 9110, section 10.2.3), at most an hour; a minute if it has none.
 func retryAfter(s string) time.Duration {
 	seconds, err := strconv.Atoi(s)
 	if err != nil || seconds < 1 {

@@ -140,7 +140,7 @@ func (p *Package) Decode(name string, limit int64, v any) error {
 	return Broken(p.decoder(r, perValue).Decode(v))
 }
 
-// Attribute returns an element's attribute by its local name, "" if it has none.
+// Attribute returns an element's attribute by its local name, "" if not found.
 func Attribute(e xml.StartElement, local string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == local {

@@ -33,8 +33,8 @@ func (f field) isPrecise() bool {
 		slices.ContainsFunc(f.Fields, field.isPrecise)
 }
 
-// timestampOption returns the request option that says how moments are written: as microseconds, or as texts with all
-// their decimals if a field needs them.
+// timestampOption returns the request option for how moments are written: as microseconds, or as texts with all their
+// decimals if a field needs them.
 func timestampOption(fields []field) (name string, value any) {
 	if slices.ContainsFunc(fields, field.isPrecise) {
 		return "timestampOutputFormat", "ISO8601_STRING"

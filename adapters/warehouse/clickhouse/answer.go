@@ -109,7 +109,7 @@ func (a *answer) failure() error {
 
 var exceptionCode = regexp.MustCompile(`Code: (\d{1,9})\b`)
 
-// exception returns the error that a text tells.
+// exception returns the error in a text.
 func exception(text []byte) connection.Code {
 	if match := exceptionCode.FindSubmatch(text); match != nil {
 		return codeOf(string(match[1]))

@@ -14,7 +14,7 @@ type rank struct {
 	float bool                // values may be NaN, which is neither greater nor less than others
 }
 
-// rankOf returns a column's order: false if its type has none, or no text that says which value it is.
+// rankOf returns a column's order: false if its type has none, or no text that identifies which value it is.
 func rankOf(c connection.Column) (rank, bool) {
 	key := quote(c.Name)
 	bare := inside(inside(c.DatabaseType, "LowCardinality"), "Nullable")

@@ -16,7 +16,7 @@ import (
 const statements = "/api/2.0/sql/statements"
 
 // maxResult is a little less than the API's limit for results within responses, 25 MiB. A result above the API's limit
-// fails with an error that only its text tells from others; a result above ours is marked as truncated.
+// fails with an error that only its text distinguishes from others; a result above ours is marked as truncated.
 const maxResult = 24 << 20
 
 // The pauses between requests for a statement's status. Each is twice as long as the previous one.

@@ -68,7 +68,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	return s.stream(list, cut, q, order, wholeFloats(columns), out)
 }
 
-// rank is how the rows of table t are in a column's order: by its type. The text only says which value it is.
+// rank is how the rows of table t are in a column's order: by its type. The text only identifies which value it is.
 type rank struct {
 	key, text string // the column, and its value as a text that loses nothing
 	value     string // the expression of the value of the text $1

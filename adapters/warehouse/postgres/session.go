@@ -188,7 +188,7 @@ func configure(config *pgconn.Config, target ports.Target, isSecure bool) {
 	}
 	config.AfterNetConnect, config.ValidateConnect, config.AfterConnect = nil, nil, nil
 	config.OnNotice, config.OnNotification = nil, nil
-	// A fatal error is the last message of a server or a pooler, and says more than the end of the connection.
+	// A fatal error is the last message of a server or a pooler, and is more specific than the end of the connection.
 	config.OnPgError = func(_ *pgconn.PgConn, err *pgconn.PgError) bool { return err.Severity != "FATAL" }
 	config.OAuthTokenProvider = nil
 	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"

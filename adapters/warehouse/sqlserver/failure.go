@@ -75,7 +75,7 @@ var numbers = map[int32]connection.Code{
 }
 
 // unreadable maps the numbers of errors that a table, or a view's function, causes to their SQLSTATE in ODBC; "" if no
-// SQLSTATE says more.
+// SQLSTATE is more specific.
 var unreadable = map[int32]string{
 	220:  "22003", // out of range
 	232:  "22003", // as before

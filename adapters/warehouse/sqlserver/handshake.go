@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// fieldEncrypt is the credential field that says how a connection is encrypted: "mandatory" by TLS within TDS 7.4,
-// "strict" by TLS around TDS 8.0.
+// fieldEncrypt is the credential field for how a connection is encrypted: "mandatory" by TLS within TDS 7.4, "strict"
+// by TLS around TDS 8.0.
 const fieldEncrypt = "encrypt"
 
 // handshake opens the connections of one sign-in for the driver, and remembers what the driver's errors hide.

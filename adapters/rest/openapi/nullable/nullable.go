@@ -37,7 +37,7 @@ func NewNullableWithValue[T any](v T) Nullable[T] { return Nullable[T]{v, specif
 // NewNullNullable returns null.
 func NewNullNullable[T any]() Nullable[T] { return Nullable[T]{state: null} }
 
-// Get returns the value, or an error if there is none.
+// Get returns the value, or an error if it is not set.
 func (n Nullable[T]) Get() (T, error) {
 	switch n.state {
 	case specified:
@@ -49,7 +49,7 @@ func (n Nullable[T]) Get() (T, error) {
 	}
 }
 
-// MustGet returns the value, and panics if there is none.
+// MustGet returns the value, and panics if it is not set.
 func (n Nullable[T]) MustGet() T {
 	v, err := n.Get()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package arrow writes the stream format of Apache Arrow, with columns of five types. The format is that of "Arrow
+// Package arrow writes the stream format of Apache Arrow, with columns of five types. The format follows "Arrow
 // Columnar Format" and of Schema.fbs and Message.fbs, version 1.5 (metadata V5).
 package arrow
 

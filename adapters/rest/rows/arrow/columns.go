@@ -98,7 +98,8 @@ func (c *Column) reset() {
 	}
 }
 
-// buffers returns the column's buffers in the order of the format. Without nulls, that of the valid rows is empty.
+// buffers returns the column's buffers in the order of the format. Without nulls, the buffer of the valid rows is
+// empty.
 func (c *Column) buffers() [][]byte {
 	valid := c.valid
 	if c.nulls == 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Show returns a number as a format code shows it, in English. date1904 says that days are counted from 1904. It
+// Show returns a number as a format code shows it, in English. date1904 means that days are counted from 1904. It
 // returns false for what it does not support: General, names and digits of other languages, and numbers that are not
 // valid dates.
 func Show(code string, v float64, date1904 bool) (string, bool) {

@@ -44,7 +44,7 @@ type token struct {
 	literal bool
 }
 
-// section is what a code says of some values.
+// section is a code's part for some values.
 type section struct {
 	condition
 	tokens []token

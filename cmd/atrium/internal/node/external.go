@@ -235,7 +235,7 @@ func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
 	}
 }
 
-// googleClient returns the org's OAuth client at Google; zero if it has none.
+// googleClient returns the org's OAuth client at Google; zero if not configured.
 func googleClient(org *identity.Org, c configs.SourceOffer) connection.OAuthClient {
 	if c.GoogleConsent.ClientID == "" {
 		return connection.OAuthClient{}
