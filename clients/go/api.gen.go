@@ -228,7 +228,7 @@ const (
 	CodeVersionActive                 Code = "version_active"                   // Version active
 	CodeVersionFrozen                 Code = "version_frozen"                   // Version frozen
 	CodeVersionInRollout              Code = "version_in_rollout"               // Version in a rollout
-	CodeVisitorSignatureInvalid       Code = "visitor_signature_invalid"        // Invalid signature of a visitor
+	CodeVisitorSignatureInvalid       Code = "visitor_signature_invalid"        // Invalid visitor signature
 	CodeWebhookDeliveryNotFound       Code = "webhook_delivery_not_found"       // Delivery not found
 	CodeWebhookDisabled               Code = "webhook_disabled"                 // Webhook disabled
 	CodeWebhookMalformed              Code = "webhook_malformed"                // Malformed event
@@ -443,7 +443,7 @@ type ActivateRequest struct {
 	BypassChecks *bool `json:"bypass_checks,omitzero"`
 }
 
-// Activation is a type of the API. One activation of a version, or one move of a label.
+// Activation is a type of the API. One version activation, or one label move.
 type Activation struct {
 	// The label that moved. null for an activation.
 	Label *string `json:"label"`
@@ -461,7 +461,7 @@ type Activation struct {
 	ActivatedAt time.Time `json:"activated_at"`
 	// The activation request, if the activation waited for one.
 	RequestID *string `json:"request_id"`
-	// The versions of a rollout that the move started or changed. Absent otherwise.
+	// The rollout's versions that the move started or changed. Absent otherwise.
 	Weights []PromptWeight `json:"weights,omitzero"`
 }
 
@@ -522,10 +522,10 @@ type ActivationRequest struct {
 
 // ActivationRequestCause is a type of the API. Why a request was cancelled: by its author or a manager
 // (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted
-// (`version_changed`), its author may not activate the version any more or the API key was revoked
-// (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the
-// template keeps (`contract_break`), what the version includes is gone or hidden from its author
-// (`include_lost`), or because it waited for 30 days (`expired`).
+// (`version_changed`), its author may no longer activate the version or the API key was revoked (`access_lost`),
+// the template was deleted (`template_deleted`), the version breaks the contract that the template keeps
+// (`contract_break`), what the version includes is gone or hidden from its author (`include_lost`), or because
+// it waited for 30 days (`expired`).
 type ActivationRequestCause string
 
 // The values of ActivationRequestCause that this version of the client knows.
@@ -591,7 +591,7 @@ type BillingAddress struct {
 type BillingDetails struct {
 	// `null`: the name of the workspace.
 	Name *string `json:"name"`
-	// `null`: the address of an owner of the workspace.
+	// `null`: a workspace owner's address.
 	Email   *string         `json:"email"`
 	Address *BillingAddress `json:"address"`
 	TaxIds  []TaxID         `json:"tax_ids"`
@@ -659,7 +659,7 @@ type ChangedNumber struct {
 	To   int64 `json:"to"`
 }
 
-// ChangedPrompt is a type of the API. The prompt of a chat before and after a change. null is none.
+// ChangedPrompt is a type of the API. A chat's prompt before and after a change. null is none.
 type ChangedPrompt struct {
 	From *EventPrompt `json:"from"`
 	To   *EventPrompt `json:"to"`
@@ -751,9 +751,9 @@ type ChatImport struct {
 	// That of the export if omitted.
 	Name       *string     `json:"name,omitzero"`
 	Visibility *Visibility `json:"visibility,omitzero"`
-	// The prompt in place of that of the export. `null` for none.
+	// The prompt that replaces the export's. `null` for none.
 	PromptTemplateID Opt[string] `json:"prompt_template_id,omitzero"`
-	// The connection of `reply` in place of that of the export. `null` for no replies.
+	// The connection of `reply` that replaces the export's. `null` for no replies.
 	ConnectionID Opt[string] `json:"connection_id,omitzero"`
 }
 
@@ -783,7 +783,7 @@ type ChatMember struct {
 	// Id of the user or of the group (`grp_…`). While the member is invited, it is a reserved id that changes when
 	// they accept.
 	UserID string `json:"user_id"`
-	// `null` for the user of a service key, and for a user without a verified address.
+	// `null` for a service key's user, and for a user without a verified address.
 	Email *string `json:"email"`
 	// Empty if the user has none.
 	Name   string           `json:"name"`
@@ -819,7 +819,7 @@ const (
 type ChatMemberAdded struct {
 	ChatMember
 	// Whether a mail server accepted an e-mail with the link. Present together with `accept_url`. If it is false,
-	// send the link to the person yourself. The limits of invitation e-mails are those of workspace invitations.
+	// send the link to the person yourself. The limits for workspace invitation e-mails apply.
 	Mailed *bool `json:"mailed,omitzero"`
 	// The link to accept the invitation. It contains a secret token: share it only with the invited person.
 	AcceptURL *string `json:"accept_url,omitzero"`
@@ -835,7 +835,7 @@ type ChatMemberAddedData struct {
 
 // ChatMemberChange is a type of the API. Send exactly one of `user_id` and `email`.
 type ChatMemberChange struct {
-	// Id of a member of the chat template, of the workspace, or of a group (`grp_…`).
+	// Id of a member of the chat template or the workspace, or of a group (`grp_…`).
 	UserID *string `json:"user_id,omitzero"`
 	Email  *string `json:"email,omitzero"`
 	// The member's role afterwards. `null` removes the member.
@@ -859,7 +859,7 @@ type ChatMemberChanges struct {
 
 // ChatMemberCreate is a type of the API. Send exactly one of `user_id` and `email`.
 type ChatMemberCreate struct {
-	// Id of a member of the workspace or of a group (`grp_…`).
+	// Id of a workspace member or a group (`grp_…`).
 	UserID *string        `json:"user_id,omitzero"`
 	Email  *string        `json:"email,omitzero"`
 	Role   ChatMemberRole `json:"role"`
@@ -1045,8 +1045,8 @@ type ChatRuntime struct {
 	ChatTemplateID string     `json:"chat_template_id"`
 	Name           string     `json:"name"`
 	Status         ChatStatus `json:"status"`
-	// The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if
-	// there are none.
+	// The effective instructions. For a prompt with messages: the messages with the roles `system` and `developer`.
+	// Empty if not set.
 	Instructions string `json:"instructions"`
 	// The version of the prompt that holds the instructions. `null` if they are the chat template's own.
 	Prompt *ChatRuntimePrompt `json:"prompt"`
@@ -1107,7 +1107,7 @@ const (
 type ChatTemplate struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Empty if there is none.
+	// Empty if not set.
 	Description string     `json:"description"`
 	AvatarURL   *string    `json:"avatar_url"`
 	Status      ChatStatus `json:"status"`
@@ -1118,9 +1118,9 @@ type ChatTemplate struct {
 	PublishedVersion *int `json:"published_version"`
 	// Whether the draft differs from the published version, or none was published. Only where `instructions` are.
 	UnpublishedChanges *bool `json:"unpublished_changes,omitzero"`
-	// Empty if there are none.
+	// Empty if not set.
 	Instructions *string `json:"instructions,omitzero"`
-	// The prompt template that provides the instructions, in place of `instructions`. `null` if there is none.
+	// The prompt template that provides the instructions, in place of `instructions`. `null` if none.
 	Prompt       *ChatPrompt        `json:"prompt,omitzero"`
 	Agents       []ChatItem         `json:"agents"`
 	Tools        []ChatItem         `json:"tools"`
@@ -1128,7 +1128,7 @@ type ChatTemplate struct {
 	ModelConfig  *PromptModelConfig `json:"model_config,omitzero"`
 	Reply        *ChatReply         `json:"reply,omitzero"`
 	Theme        *ChatTheme         `json:"theme,omitzero"`
-	// Empty if there is none.
+	// Empty if not set.
 	Greeting             string     `json:"greeting"`
 	ConversationStarters []string   `json:"conversation_starters"`
 	Visibility           Visibility `json:"visibility"`
@@ -1366,7 +1366,7 @@ type ChatWorkflowDetachedData struct {
 	WorkflowID string `json:"workflow_id"`
 }
 
-// CheckConclusion is a type of the API. The result of a check. A version passes with `success`, `neutral` and
+// CheckConclusion is a type of the API. A check's result. A version passes with `success`, `neutral` and
 // `skipped`.
 type CheckConclusion string
 
@@ -1436,7 +1436,7 @@ type Connection struct {
 	Sources []ConnectionSource `json:"sources"`
 	// Id of the user who created the connection. `null` if Atrium created it.
 	CreatedBy *string `json:"created_by"`
-	// Whether a connection that replies to visitors of chats has no owner any more: who created it, replaced its
+	// Whether a connection that replies to visitors of chats no longer has an owner: who created it, replaced its
 	// credential last or confirmed it has lost the role. Confirm it with `confirmConnection`, or revoke it.
 	Ownerless bool       `json:"ownerless"`
 	RevokedAt *time.Time `json:"revoked_at"`
@@ -1540,7 +1540,7 @@ type ConnectionKind struct {
 	// grants are needed.
 	Grants           string         `json:"grants"`
 	CredentialSchema map[string]any `json:"credential_schema"`
-	// Whether a person can give consent in place of a credential.
+	// Whether a person can give consent instead of a credential.
 	Consent bool `json:"consent"`
 }
 
@@ -1682,7 +1682,7 @@ type Discount struct {
 	// In percent, with at most two decimals. `null` if `amount_off` counts.
 	PercentOff *float64 `json:"percent_off"`
 	AmountOff  *Money   `json:"amount_off"`
-	// Which invoices it reduces: one, those of `duration_in_months` months, or all.
+	// Which invoices it reduces: one, the invoices of `duration_in_months` months, or all.
 	Duration         string     `json:"duration"`
 	DurationInMonths *int       `json:"duration_in_months"`
 	StartsAt         time.Time  `json:"starts_at"`
@@ -1798,7 +1798,7 @@ type EmbedToken struct {
 	RateLimit         EmbedRateLimit `json:"rate_limit"`
 	// How many messages of visitors are answered per day in UTC.
 	RepliesPerDay int `json:"replies_per_day"`
-	// Its members replace those of the chat template's `theme`.
+	// Its members replace the members of the chat template's `theme`.
 	Theme ChatTheme `json:"theme"`
 	// The last four characters of the token.
 	Hint   string           `json:"hint"`
@@ -1960,7 +1960,7 @@ type EmbedTurn struct {
 
 // EntitlementLimit is a type of the API.
 type EntitlementLimit struct {
-	// `null` if there is none.
+	// `null` if none.
 	Limit *int64 `json:"limit"`
 	// What the workspace uses now; for limits that the application counts, in the current period.
 	Used int64 `json:"used"`
@@ -1970,7 +1970,7 @@ type EntitlementLimit struct {
 	Source string `json:"source"`
 	// Atrium enforces what it counts.
 	CountedBy string `json:"counted_by"`
-	// The start of the period over which the application's reports are summed: that of the subscription for the
+	// The start of the period over which the application's reports are summed: the subscription's period for the
 	// feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
 	PeriodStart *time.Time `json:"period_start,omitzero"`
 	PeriodEnd   *time.Time `json:"period_end,omitzero"`
@@ -2030,7 +2030,7 @@ type ErasureReport struct {
 	Events int `json:"events"`
 }
 
-// ErasureStatus is a type of the API. Whether the job of an erasure has ended.
+// ErasureStatus is a type of the API. Whether the erasure's job has ended.
 type ErasureStatus string
 
 // The values of ErasureStatus that this version of the client knows.
@@ -2171,7 +2171,7 @@ type FolderShare struct {
 	Folder string `json:"folder"`
 	// Id of the user or of the group (`grp_…`).
 	UserID string `json:"user_id"`
-	// `null` for a group, for the user of a service key, and for a user without a verified address.
+	// `null` for a group, for a service key's user, and for a user without a verified address.
 	Email *string `json:"email"`
 	// Name of the user or the group. Empty if the user has none.
 	Name string    `json:"name"`
@@ -2184,12 +2184,11 @@ type FolderShare struct {
 	UpdatedAt time.Time  `json:"updated_at"`
 }
 
-// FolderShareCreate is a type of the API. A new share of a folder. Exactly one of `user_id` and `email` is
-// required.
+// FolderShareCreate is a type of the API. A new folder share. Exactly one of `user_id` and `email` is required.
 type FolderShareCreate struct {
 	// The path, such as `support/mail`. It does not need to have templates. A trailing slash is ignored.
 	Folder string `json:"folder"`
-	// Id of a member of the workspace or of a group (`grp_…`).
+	// Id of a workspace member or a group (`grp_…`).
 	UserID *string   `json:"user_id,omitzero"`
 	Email  *string   `json:"email,omitzero"`
 	Role   ShareRole `json:"role"`
@@ -2229,7 +2228,7 @@ type FolderShareUpdatedData struct {
 	ExpiresAt *ChangedTime `json:"expires_at,omitzero"`
 }
 
-// Group is a type of the API. A named set of people of a workspace.
+// Group is a type of the API. A named set of a workspace's people.
 type Group struct {
 	// Can be used as `user_id` where a user is given access.
 	ID string `json:"id"`
@@ -2361,7 +2360,7 @@ type ImportedPrompt struct {
 	Outcome       ImportOutcome `json:"outcome"`
 }
 
-// Invitation is a type of the API. An invitation of the owner of an e-mail address to the workspace.
+// Invitation is a type of the API. An invitation for an e-mail address's owner to the workspace.
 type Invitation struct {
 	ID    string        `json:"id"`
 	Email string        `json:"email"`
@@ -2405,8 +2404,8 @@ type InvitationCreated struct {
 	Invitation
 	// Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail server is
 	// configured, the address has no public domain, it did not accept the e-mail, or a limit is reached. The
-	// server's configuration limits the e-mails of a workspace per day, of a user per hour, and to one mailbox per
-	// day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same
+	// server's configuration limits a workspace's e-mails per day, of a user per hour, and to one mailbox per day. A
+	// workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same
 	// `Idempotency-Key` returns false.
 	Mailed bool `json:"mailed"`
 	// The link to accept the invitation: an absolute URL from the organisation's configuration. It contains the
@@ -2541,8 +2540,8 @@ type InvoicePaymentRequestedData map[string]any
 type LabelMove struct {
 	// The version that gets the label: its id, a label, `active`, `previous`, `latest`, or a number such as `v12`.
 	Version string `json:"version"`
-	// The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
-	// means that no version may have it.
+	// A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means that
+	// no version may have it.
 	ExpectedVersion Opt[string] `json:"expected_version,omitzero"`
 	// Why the label moves, for the list of its moves.
 	Reason *string `json:"reason,omitzero"`
@@ -2620,7 +2619,7 @@ type MePatch struct {
 type Member struct {
 	UserID string     `json:"user_id"`
 	Kind   MemberKind `json:"kind"`
-	// null for the user of a service key, and for a person without a verified address.
+	// null for a service key's user, and for a person without a verified address.
 	Email *string `json:"email"`
 	// Empty if no name was given.
 	Name string        `json:"name"`
@@ -2641,7 +2640,7 @@ type MemberAddedData struct {
 	EmailDomain *string  `json:"email_domain,omitzero"`
 }
 
-// MemberKind is a type of the API. Whether the member is a person or the user of a service key.
+// MemberKind is a type of the API. Whether the member is a person or a service key's user.
 type MemberKind string
 
 // The values of MemberKind that this version of the client knows.
@@ -2735,8 +2734,7 @@ type Org struct {
 	Name string `json:"name"`
 }
 
-// Passkey is a type of the API. A passkey of a person, without its secret, which is in the person's
-// authenticator.
+// Passkey is a type of the API. A person's passkey, without its secret, which is in the person's authenticator.
 type Passkey struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -3007,15 +3005,15 @@ type PortalSessionCreate struct {
 	ReturnURL string `json:"return_url"`
 }
 
-// Presence is a type of the API. The presence of a user. Optional fields are returned only to the user and to
+// Presence is a type of the API. A user's presence. Optional fields are returned only to the user and to
 // operators.
 type Presence struct {
 	ID     string         `json:"id"`
 	UserID string         `json:"user_id"`
 	Status PresenceStatus `json:"status"`
-	// Empty if there is none.
+	// Empty if not set.
 	Text string `json:"text"`
-	// Empty if there is none.
+	// Empty if not set.
 	Emoji string `json:"emoji"`
 	// The time of the last heartbeat of an active device.
 	LastActiveAt *time.Time      `json:"last_active_at"`
@@ -3035,7 +3033,7 @@ type Presence struct {
 	HeartbeatAfterSeconds *int `json:"heartbeat_after_seconds,omitzero"`
 }
 
-// PresenceBatch is a type of the API. The data of a `snapshot` or `change` event.
+// PresenceBatch is a type of the API. The data in a `snapshot` or `change` event.
 type PresenceBatch struct {
 	Data []Presence `json:"data"`
 	// The ids of deleted presences.
@@ -3089,7 +3087,7 @@ const (
 	PresenceSourceManual PresenceSource = "manual"
 )
 
-// PresenceStatus is a type of the API. The status of a user. `dnd`: do not disturb.
+// PresenceStatus is a type of the API. A user's status. `dnd`: do not disturb.
 type PresenceStatus string
 
 // The values of PresenceStatus that this version of the client knows.
@@ -3116,8 +3114,8 @@ type ProbeReport struct {
 	Warnings []string         `json:"warnings"`
 }
 
-// ProbeResult is a type of the API. The result of a step. `skipped`: an earlier step failed, or the step does
-// not apply to this connection.
+// ProbeResult is a type of the API. A step's result. `skipped`: an earlier step failed, or the step does not
+// apply to this connection.
 type ProbeResult string
 
 // The values of ProbeResult that this version of the client knows.
@@ -3128,9 +3126,9 @@ const (
 	ProbeResultSkipped ProbeResult = "skipped"
 )
 
-// ProbeStep is a type of the API. The steps of a probe, in this order: resolve the host name, check that Atrium
-// is allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the
-// user's other privileges.
+// ProbeStep is a type of the API. A probe's steps, in this order: resolve the host name, check that Atrium is
+// allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the user's
+// other privileges.
 type ProbeStep string
 
 // The values of ProbeStep that this version of the client knows.
@@ -3203,8 +3201,7 @@ type ProblemPlanLimit struct {
 	// The name of the limit, such as `members`.
 	Name  string `json:"name"`
 	Limit int64  `json:"limit"`
-	// The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if there
-	// is none.
+	// The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if none.
 	UpgradePlanID *string `json:"upgrade_plan_id"`
 }
 
@@ -3244,7 +3241,7 @@ const (
 // PromptFile is a type of the API.
 type PromptFile struct {
 	// A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless
-	// the setting `name` tells another one.
+	// the setting `name` gives another one.
 	Path string `json:"path"`
 	// Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`,
 	// `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `#
@@ -3289,7 +3286,7 @@ type PromptFolders struct {
 // PromptFormat is a type of the API. How a version is rendered. `mustache` replaces variables with values;
 // `none` leaves the text unchanged.
 //
-// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
+// Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
 // `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
 // a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are
 // parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
@@ -3345,7 +3342,7 @@ type PromptInclude struct {
 // PromptIncludeMode is a type of the API. Which texts released versions include. `pinned` versions keep the
 // texts that their includes named when the version was first activated or labelled: nothing that happens to
 // other prompts changes them. `floating` versions have the texts that their includes name now, or those from
-// then if an include cannot be found any more.
+// then if an include can no longer be found.
 //
 // What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read
 // the version then reads these texts.
@@ -3454,8 +3451,8 @@ type PromptRolloutList struct {
 type PromptRolloutStart struct {
 	// Versions whose weights add up to 100. The first gets the label.
 	Versions []PromptRolloutWeight `json:"versions"`
-	// The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
-	// means that no version may have it.
+	// A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means that
+	// no version may have it.
 	ExpectedVersion Opt[string] `json:"expected_version,omitzero"`
 	// Why, for the list of the moves of the label.
 	Reason *string `json:"reason,omitzero"`
@@ -3512,7 +3509,7 @@ type PromptTemplate struct {
 	// Unique in the workspace. Case is ignored. `/` separates folders.
 	Name string     `json:"name"`
 	Type PromptType `json:"type"`
-	// Empty if there is none.
+	// Empty if not set.
 	Description string   `json:"description"`
 	Tags        []string `json:"tags"`
 	// Your own data. Atrium does not interpret it.
@@ -3536,7 +3533,7 @@ type PromptTemplate struct {
 	OwnerID           string             `json:"owner_id"`
 	// The version that applications receive. null until a version is activated.
 	ActiveVersion *ActiveVersion `json:"active_version"`
-	// The newest version that the caller can see. null if there is none.
+	// The newest version that the caller can see. null if not found.
 	LatestVersion *PromptVersionRef `json:"latest_version"`
 	// Number of versions that the caller can see.
 	VersionCount int              `json:"version_count"`
@@ -3713,7 +3710,7 @@ type PromptVariable struct {
 	Sensitive *bool `json:"sensitive,omitzero"`
 }
 
-// PromptVersion is a type of the API. One version of a template. It has `text` or `messages`, depending on the
+// PromptVersion is a type of the API. One template version. It has `text` or `messages`, depending on the
 // template's type.
 type PromptVersion struct {
 	PromptVersionSummary
@@ -3805,7 +3802,7 @@ type PromptVersionCreate struct {
 	Labels         *Labels        `json:"labels,omitzero"`
 	CommitMessage  *string        `json:"commit_message,omitzero"`
 	// The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not allowed
-	// for the first version of a new template.
+	// for a new template's first version.
 	BaseVersionID *string `json:"base_version_id,omitzero"`
 	// Also makes this version the active one, in the same transaction. On a protected template, this requires the
 	// manager role.
@@ -3841,8 +3838,8 @@ type PromptVersionList struct {
 	NextCursor *string                `json:"next_cursor"`
 }
 
-// PromptVersionPatch is a type of the API. On a frozen version, only `labels` and `commit_message` can change.
-// The limits of a new version apply to the result.
+// PromptVersionPatch is a type of the API. On a frozen version, only `labels` and `commit_message` can change. A
+// new version's limits apply to the result.
 type PromptVersionPatch struct {
 	Text     *string         `json:"text,omitzero"`
 	Messages []PromptMessage `json:"messages,omitzero"`
@@ -3875,7 +3872,7 @@ type PromptVersionSummary struct {
 	ModelConfig    PromptModelConfig `json:"model_config"`
 	ResponseFormat map[string]any    `json:"response_format"`
 	Labels         []string          `json:"labels"`
-	// Empty if there is none.
+	// Empty if not set.
 	CommitMessage string       `json:"commit_message"`
 	State         VersionState `json:"state"`
 	IsActive      bool         `json:"is_active"`
@@ -3903,7 +3900,7 @@ type PromptVersionUpdatedData struct {
 	Reason          *string         `json:"reason,omitzero"`
 }
 
-// PromptWeight is a type of the API. The percentage of the readers of a label that get a version.
+// PromptWeight is a type of the API. The percentage of a label's readers that get a version.
 type PromptWeight struct {
 	VersionID     string `json:"version_id"`
 	VersionNumber int    `json:"version_number"`
@@ -3926,7 +3923,7 @@ const (
 type RegistryItem struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Empty if there is none.
+	// Empty if not set.
 	Description string `json:"description"`
 	// Empty if it is not configured.
 	Version string         `json:"version"`
@@ -3967,7 +3964,7 @@ type RenderRequest struct {
 	// The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such
 	// as `v12`.
 	Ref *string `json:"ref,omitzero"`
-	// Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`.
+	// Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`.
 	Variables map[string]any `json:"variables,omitzero"`
 	Mode      *RenderMode    `json:"mode,omitzero"`
 	// Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the version:
@@ -4076,7 +4073,7 @@ type SandboxAuthenticate struct {
 
 // SandboxCard is a type of the API.
 type SandboxCard struct {
-	// The number of a published test card. Never send a real card number.
+	// A published test card's number. Never send a real card number.
 	Number   string  `json:"number"`
 	ExpMonth int     `json:"exp_month"`
 	ExpYear  int     `json:"exp_year"`
@@ -4165,7 +4162,7 @@ type SetupIntent struct {
 	// Pass it only to the payer's browser. Do not log it.
 	ClientSecret   string  `json:"client_secret"`
 	PublishableKey *string `json:"publishable_key"`
-	// The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if there is none.
+	// The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if none.
 	AccountID *string        `json:"account_id"`
 	Status    string         `json:"status"`
 	Gateway   PaymentGateway `json:"gateway"`
@@ -4181,7 +4178,7 @@ type SetupIntentCreate struct {
 type Share struct {
 	// Id of the user or of the group (`grp_…`).
 	UserID string `json:"user_id"`
-	// `null` for a group, for the user of a service key, and for a user without a verified address.
+	// `null` for a group, for a service key's user, and for a user without a verified address.
 	Email *string `json:"email"`
 	// Name of the user or the group. Empty if the user has none.
 	Name string    `json:"name"`
@@ -4207,7 +4204,7 @@ const (
 
 // ShareChange is a type of the API. Send exactly one of `user_id` and `email`.
 type ShareChange struct {
-	// Id of a member of the workspace or of a group (`grp_…`).
+	// Id of a workspace member or a group (`grp_…`).
 	UserID *string `json:"user_id,omitzero"`
 	Email  *string `json:"email,omitzero"`
 	// The role afterwards. `null` removes the share.
@@ -4220,9 +4217,9 @@ type ShareChange struct {
 type ShareChanged struct {
 	UserID string      `json:"user_id"`
 	Action ShareAction `json:"action"`
-	// `null` if there is no share any more.
+	// `null` if the share no longer exists.
 	Role *ShareRole `json:"role"`
-	// The revision of the share. `null` if there is none any more.
+	// The revision of the share. `null` if the share no longer exists.
 	Revision *int64 `json:"revision"`
 }
 
@@ -4233,7 +4230,7 @@ type ShareChanges struct {
 
 // ShareCreate is a type of the API. A new share. Exactly one of `user_id` and `email` is required.
 type ShareCreate struct {
-	// Id of a member of the workspace or of a group (`grp_…`).
+	// Id of a workspace member or a group (`grp_…`).
 	UserID *string   `json:"user_id,omitzero"`
 	Email  *string   `json:"email,omitzero"`
 	Role   ShareRole `json:"role"`
@@ -4401,8 +4398,8 @@ type Source struct {
 	Columns []SourceColumn `json:"columns"`
 	// Number of columns that the table had at that time.
 	ColumnsTotal int `json:"columns_total"`
-	// Whether the table had more columns than `columns`: the first 200, and those that are mapped. All columns of a
-	// warehouse table can be mapped by name.
+	// Whether the table had more columns than `columns`: the first 200, and those that are mapped. All of a
+	// warehouse table's columns can be mapped by name.
 	Truncated bool         `json:"truncated"`
 	Mapping   []SourcePair `json:"mapping"`
 	// The field by which rows are recognised when a refresh compares them. `null` if they are not compared.
@@ -4471,7 +4468,7 @@ type SourceChangesList struct {
 type SourceColumn struct {
 	// Name of the column. Unique within the table.
 	Name string `json:"name"`
-	// Column letters, as in a spreadsheet. `null` for a column of a warehouse table.
+	// Column letters, as in a spreadsheet. `null` for warehouse tables.
 	Column       *string         `json:"column"`
 	InferredType SourceFieldType `json:"inferred_type"`
 }
@@ -4496,7 +4493,7 @@ type SourceDrift struct {
 type SourceDriftedColumn struct {
 	Column string `json:"column"`
 	Change string `json:"change"`
-	// The new name of a renamed column, or the new type of a retyped column. Otherwise `null`.
+	// A renamed column's new name, or a retyped column's new type. Otherwise `null`.
 	To *string `json:"to"`
 }
 
@@ -4543,7 +4540,7 @@ type SourceField struct {
 	Unique bool `json:"unique"`
 	// Other common column names for the field.
 	Synonyms []string `json:"synonyms"`
-	// The allowed values of a field of type `enum`.
+	// The allowed values for a field of type `enum`.
 	Enum    []string `json:"enum"`
 	Example string   `json:"example"`
 }
@@ -4573,10 +4570,10 @@ type SourceFieldValidation struct {
 	Rows int `json:"rows"`
 	// Rows without a value.
 	Empty int `json:"empty"`
-	// Of these, those of a field that is required.
+	// Of these, the values that a required field lacks.
 	Missing   int `json:"missing"`
 	WrongType int `json:"wrong_type"`
-	// Dates and numbers with several meanings, if nothing in the column tells which.
+	// Dates and numbers with several meanings, if nothing in the column shows which.
 	Ambiguous int `json:"ambiguous"`
 	NotInEnum int `json:"not_in_enum"`
 	// Values of a unique field that a row before has.
@@ -4592,7 +4589,7 @@ type SourceInvalidValue struct {
 	// Number of the row: in its file, or among the rows that were read of a table.
 	Row   int    `json:"row"`
 	Field string `json:"field"`
-	// `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a
+	// `ambiguous`: a date or number with several meanings, and nothing in the column shows which. `missing`: a
 	// required field is empty.
 	Code string `json:"code"`
 }
@@ -4653,12 +4650,12 @@ type SourceLocation struct {
 	// Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
 	// and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
 	HeaderRow *int `json:"header_row,omitzero"`
-	// The character encoding of a CSV file. By default, the server detects it at each read.
+	// A CSV file's character encoding. By default, the server detects it at each read.
 	Charset *Charset `json:"charset,omitzero"`
-	// The character between the values of a CSV file. By default, the server detects it at each read.
+	// The character between a CSV file's values. By default, the server detects it at each read.
 	Delimiter *Delimiter `json:"delimiter,omitzero"`
 	// The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. Default:
-	// that of the organisation.
+	// the organisation's.
 	Locale       *SheetLocale `json:"locale,omitzero"`
 	ConnectionID *string      `json:"connection_id,omitzero"`
 	Schema       *string      `json:"schema,omitzero"`
@@ -4703,7 +4700,7 @@ type SourceMappingReport struct {
 
 // SourcePair is a type of the API.
 type SourcePair struct {
-	// Key of a field of the data source type.
+	// Key of a field in the data source type.
 	Field string `json:"field"`
 	// Name of the column that holds the field.
 	Column    string           `json:"column"`
@@ -4716,7 +4713,7 @@ type SourcePatch struct {
 	// A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are compared
 	// after each refresh. `null` ends that. A mapping without the field ends it, too.
 	ChangeKey Opt[string] `json:"change_key,omitzero"`
-	// As `locale` of `location`; `null` for that of the organisation. Refused for tables.
+	// As `locale` of `location`; `null` for the organisation's. Refused for tables.
 	Locale Opt[SheetLocale] `json:"locale,omitzero"`
 }
 
@@ -4837,7 +4834,7 @@ type SourceTransform struct {
 // SourceTransformPreview is a type of the API.
 type SourceTransformPreview struct {
 	Type string `json:"type"`
-	// Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written.
+	// Where the rows are from. In a sheet, the other values in a column show how its dates and numbers are written.
 	Backend string `json:"backend"`
 	// The names of the columns.
 	Columns []string `json:"columns"`
@@ -4855,7 +4852,7 @@ type SourceTransformedRows struct {
 // SourceTransformedValue is a type of the API.
 type SourceTransformedValue struct {
 	Field string `json:"field"`
-	// The text of the column, then those of the columns that are joined.
+	// The column's text, then the texts of the columns that are joined.
 	Before []*string `json:"before"`
 	// The value, as a text. `null` if it is empty, or none of the field.
 	After *string `json:"after"`
@@ -4927,7 +4924,7 @@ type SteppedUp struct {
 
 // StreamTicket is a type of the API.
 type StreamTicket struct {
-	// Send it as the `ticket` parameter of a stream. It opens one stream, and resumes that one.
+	// Send it as a stream's `ticket` parameter. It opens one stream, and resumes that one.
 	Ticket    string    `json:"ticket"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
@@ -4961,13 +4958,13 @@ type Subscription struct {
 	Paused bool `json:"paused"`
 	// Until when a paused subscription entitles. `null` if it is not paused.
 	PaidUntil *time.Time `json:"paid_until"`
-	// The change that takes effect at the end of the period. `null` if there is none.
+	// The change that takes effect at the end of the period. `null` if none.
 	PendingChange          *SubscriptionPendingChange `json:"pending_change"`
 	DefaultPaymentMethodID *string                    `json:"default_payment_method_id"`
 	Action                 *SubscriptionAction        `json:"action"`
-	// What reduces the next invoices. `null` if there is none.
+	// What reduces the next invoices. `null` if none.
 	Discount *Discount `json:"discount"`
-	// The credit of the workspace, which is deducted from its next invoices. `null` if there is none.
+	// The credit of the workspace, which is deducted from its next invoices. `null` if none.
 	Credit *Money `json:"credit"`
 	// Whether the gateway could not be reached. The data is then the last known state.
 	Stale     bool           `json:"stale"`
@@ -5067,7 +5064,7 @@ type SubscriptionPatch struct {
 	CancellationFeedback *CancellationFeedback `json:"cancellation_feedback,omitzero"`
 	// Why the subscription is cancelled, in the payer's own words.
 	CancellationComment *string `json:"cancellation_comment,omitzero"`
-	// The `signature` of a preview. The change is made at its price, or returns 409 `preview_outdated`.
+	// A preview's `signature`. The change is made at its price, or returns 409 `preview_outdated`.
 	Preview *string `json:"preview,omitzero"`
 	// A code for a discount. Its case does not count.
 	PromotionCode *string `json:"promotion_code,omitzero"`
@@ -5155,7 +5152,7 @@ type TablePreview struct {
 	// The first 256 characters of each value, in the text format of the database. `null` for NULL.
 	Rows [][]*string `json:"rows"`
 	// The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is empty,
-	// `sample_error` says why, and the columns are those of the catalogue. The table can be attached and mapped
+	// `sample_error` explains why, and the columns are those of the catalogue. The table can be attached and mapped
 	// without a sample.
 	Sample [][]*string `json:"sample"`
 	// Why there is no `sample`: `query_timeout` or `response_too_large`.
@@ -5220,7 +5217,7 @@ type UsageReported struct {
 // User is a type of the API.
 type User struct {
 	ID string `json:"id"`
-	// In lower case. null for the user of a service key.
+	// In lower case. null for a service key's user.
 	Email *string `json:"email"`
 	Name  string  `json:"name"`
 	// Whether the user is an operator of the organisation, who can see all presences.
@@ -5320,7 +5317,7 @@ type VersionCheckList struct {
 // VersionCheckReport is a type of the API.
 type VersionCheckReport struct {
 	Conclusion CheckConclusion `json:"conclusion"`
-	// The http or https address of a report.
+	// A report's http or https address.
 	URL     *string `json:"url,omitzero"`
 	Summary *string `json:"summary,omitzero"`
 }
@@ -5362,7 +5359,7 @@ type WarehouseTable struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
-	// Estimated number of rows, from the statistics of the database. `null` if there are none.
+	// Estimated number of rows, from the database's statistics. `null` if not available.
 	RowEstimate *int64 `json:"row_estimate"`
 }
 
@@ -5372,13 +5369,13 @@ type WarehouseTableList struct {
 	NextCursor *string          `json:"next_cursor"`
 }
 
-// Webhook is a type of the API. A URL that gets the events of a workspace.
+// Webhook is a type of the API. A URL that gets a workspace's events.
 type Webhook struct {
 	ID  string `json:"id"`
 	URL string `json:"url"`
-	// Empty if there is none.
+	// Empty if not set.
 	Description string `json:"description"`
-	// Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`.
+	// Types of events, such as `member.added`, all types about a noun, such as `member.*`, or `*`.
 	Events []string `json:"events"`
 	// The names of the additional headers. Their values are never returned.
 	HeaderNames []string      `json:"header_names"`
@@ -5393,7 +5390,7 @@ type Webhook struct {
 	LastSuccessAt       *time.Time `json:"last_success_at"`
 	// Id of the user who created it.
 	CreatedBy *string `json:"created_by"`
-	// Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin role.
+	// Whether it no longer has an owner: who created it, chose its URL last or confirmed it has lost the admin role.
 	// Confirm it with `confirmWebhook`, or delete it.
 	Ownerless bool      `json:"ownerless"`
 	Revision  int64     `json:"revision"`
@@ -5408,8 +5405,8 @@ type WebhookAttempt struct {
 	// The status of the response. null if there was none.
 	Status *int `json:"status"`
 	// Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`,
-	// `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent any more, because retention
-	// has removed the event.
+	// `tls_untrusted` or `network_not_allowed`. `event_removed`: it could no longer be sent, because retention has
+	// removed the event.
 	Failure *string `json:"failure"`
 	// The first 512 bytes of the response.
 	Answer     string `json:"answer"`
@@ -5532,7 +5529,7 @@ type WebhookPatch struct {
 	Enabled *bool             `json:"enabled,omitzero"`
 }
 
-// WebhookPayload is a type of the API. The body of a webhook. It says what happened, and has no copy of the
+// WebhookPayload is a type of the API. A webhook's body. It reports what happened, and has no copy of the
 // resource.
 type WebhookPayload struct {
 	// The type of the event.
@@ -6890,7 +6887,7 @@ func (s *AuthService) MailLink(ctx context.Context, body SignInLinkRequest, opts
 
 // OpenSession: Open a session.
 //
-// Swaps the token of a sign-in link (`atl_…`), which works once within 15 minutes, the code of a sign-in at a
+// Swaps a sign-in link's token (`atl_…`), which works once within 15 minutes, the code of a sign-in at a
 // provider (`ato_…`), which works once within 60 seconds in the same browser, or an API key for a session of a
 // browser. The response sets an HttpOnly cookie, and shows the `proof`: a page stores it, and sends it in the
 // header `Atrium-Console` with every request. The cookie without the proof authenticates nothing.
@@ -6962,9 +6959,9 @@ func (s *AuthPasskeysService) SignIn(ctx context.Context, body PasskeyResponse, 
 
 // Copy: Copy a chat template.
 //
-// Creates a draft like that of a chat template, in the same workspace. Requires the editor role on the template,
-// since the copy shows its instructions, and the member role in the workspace. The caller becomes the owner of
-// the copy. Members, embed tokens and versions are not copied.
+// Creates a draft like a chat template's, in the same workspace. Requires the editor role on the template, since
+// the copy shows its instructions, and the member role in the workspace. The caller becomes the owner of the
+// copy. Members, embed tokens and versions are not copied.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, plan_limit_reached,
 // prompt_unavailable, quota_exceeded, reply_connection_unavailable, scope_required; and those that every call
@@ -7070,11 +7067,11 @@ func (s *ChatTemplatesService) ListPage(ctx context.Context, query ChatTemplates
 	return send[ChatTemplateList](ctx, s.client, &call{name: "chatTemplates.list", method: "GET", path: []string{"/api/chat-templates"}, query: query.values()}, opts)
 }
 
-// Preview: Preview the draft of a chat template.
+// Preview: Preview a chat template's draft.
 //
 // Returns a link to the draft as visitors would see it, for members who can see the chat template: they sign in
 // to the console. `session` is an embed session for the page `/embed/preview` of this server, which the console
-// shows in a frame. It ends after 10 minutes and cannot be renewed. Messages of a preview do not count in
+// shows in a frame. It ends after 10 minutes and cannot be renewed. Preview messages do not count in
 // `replies_per_day`.
 //
 // Errors: chat_template_not_found, scope_required; and those that every call can have.
@@ -7142,7 +7139,7 @@ func (s *ChatTemplatesEmbedTokensService) Get(ctx context.Context, templateID st
 	return send[EmbedToken](ctx, s.client, &call{name: "chatTemplates.embedTokens.get", method: "GET", path: []string{"/api/chat-templates/", templateID, "/embed-tokens/", tokenID}}, opts)
 }
 
-// GetUsage: Get the usage of an embed token.
+// GetUsage: Get an embed token's usage.
 //
 // Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin.
 // Requires the manager role on the chat template. Counts are up to 5 seconds late, and are kept for 90 days. A
@@ -7198,9 +7195,9 @@ func (s *ChatTemplatesEmbedTokensService) Update(ctx context.Context, templateID
 // `role` of its change, and `null` removes it. If one change is refused, none is made: 422, and `errors` names
 // all that are refused. Removals are made first, so that a full chat template can have its members replaced.
 //
-// Sending the same request again changes nothing. An `email` must be that of a member of the workspace. To
-// invite other people, use `POST /api/chat-templates/{template_id}/members`, whose response has the invitation
-// link. Removing an invited member, by its reserved user id, also withdraws the invitation, as `DELETE` does.
+// Sending the same request again changes nothing. An `email` must belong to a member of the workspace. To invite
+// other people, use `POST /api/chat-templates/{template_id}/members`, whose response has the invitation link.
+// Removing an invited member, by its reserved user id, also withdraws the invitation, as `DELETE` does.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required; and those that every
 // call can have.
@@ -7235,7 +7232,7 @@ func (s *ChatTemplatesMembersService) Delete(ctx context.Context, templateID str
 	return sendOnly(ctx, s.client, &call{name: "chatTemplates.members.delete", method: "DELETE", path: []string{"/api/chat-templates/", templateID, "/members/", userID}}, opts)
 }
 
-// List: List the members of a chat template.
+// List: List a chat template's members.
 //
 // Requires the viewer role on the chat template. Returns the members in the order of their user ids, including
 // the owner.
@@ -7329,7 +7326,7 @@ func (s *ChatTemplatesVersionsService) Publish(ctx context.Context, templateID s
 // Attach: Attach a workflow.
 //
 // Requires the editor role on the chat template. The workflow must be in the organisation's registry. Attaching
-// it again changes nothing and returns 200. The `ETag` is that of the chat template.
+// it again changes nothing and returns 200. The `ETag` is the chat template's.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required, unknown_workflow,
 // workflow_limit_reached; and those that every call can have.
@@ -7384,9 +7381,9 @@ func (s *ConnectionsService) Create(ctx context.Context, body ConnectionCreate, 
 //
 // Requires the admin role in the workspace, unless the caller owns the connection.
 //
-// Removes what a revoked connection still says about its server: the host, the database, the user, the name and
-// the results of probes. The connection stays in the list as "Erased", with its id and its times. Events keep
-// the name that the connection had at the time. Erasing an erased connection changes nothing.
+// Removes what a revoked connection still contains about its server: the host, the database, the user, the name
+// and the results of probes. The connection stays in the list as "Erased", with its id and its times. Events
+// keep the name that the connection had at the time. Erasing an erased connection changes nothing.
 //
 // Errors: connection_forbidden, connection_not_found, connection_not_revoked, scope_required; and those that
 // every call can have.
@@ -7442,7 +7439,7 @@ func (s *ConnectionsService) RequestConsent(ctx context.Context, body Connection
 // where its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
 //
 // If the credential is a person's consent, the server then also ends the consent at the service.
-// `consent_withdrawn` says whether that worked: the connection is revoked in any case.
+// `consent_withdrawn` reports whether that worked: the connection is revoked in any case.
 //
 // To use the connection again, verify it with a new credential. Revoking a revoked connection changes nothing.
 //
@@ -7544,7 +7541,7 @@ func (s *DataSourcesService) ListPage(ctx context.Context, query DataSourcesList
 	return send[SourceList](ctx, s.client, &call{name: "dataSources.list", method: "GET", path: []string{"/api/datasources"}, query: query.values()}, opts)
 }
 
-// Map: Map the columns of a data source.
+// Map: Map a data source's columns.
 //
 // Requires the admin role in the workspace, unless the caller owns the data source. Reads the header again, at
 // `header_row` if it is given, and replaces the mapping. Later suggestions prefer the columns that were chosen
@@ -7566,8 +7563,8 @@ func (s *DataSourcesService) Map(ctx context.Context, sourceID string, body Sour
 
 // PreviewSheet: Preview a spreadsheet.
 //
-// Requires the member role in the workspace. Reads the tabs of a sheet, and the header and first rows of one
-// tab. Send either `url` or `source_id`. The `url` is one of:
+// Requires the member role in the workspace. Reads a sheet's tabs, and the header and first rows of one tab.
+// Send either `url` or `source_id`. The `url` is one of:
 //
 // - the URL of a Google Sheet
 // - an https URL of an .xlsx, .ods, .csv or .tsv file
@@ -7588,11 +7585,10 @@ func (s *DataSourcesService) PreviewSheet(ctx context.Context, query DataSources
 // PreviewTransforms: Preview transformations.
 //
 // Requires the member role in the workspace. Applies a mapping with transformations to rows that the caller
-// sends, such as those of a preview, and returns each value before and after. Nothing is read and nothing is
-// stored.
+// sends, such as a preview's, and returns each value before and after. Nothing is read and nothing is stored.
 //
-// The rows of a sheet are read in the same way, except that .xlsx and .ods files have stored numbers and dates:
-// a text that is `ambiguous` here may be none there.
+// A sheet's rows are read in the same way, except that .xlsx and .ods files have stored numbers and dates: a
+// text that is `ambiguous` here may be none there.
 //
 // Errors: invalid_fields, mapping_invalid, scope_required, source_forbidden, unknown_source_type; and those that
 // every call can have.
@@ -7619,23 +7615,24 @@ func (s *DataSourcesService) PreviewWarehouse(ctx context.Context, query DataSou
 //
 // Requires the member role in the workspace, or ownership of the data source. Queues a job that reads the
 // columns again. The job starts when a worker is free, and not earlier than 30 seconds after the last refresh
-// ended. The operator of the server can configure another interval. `next_refresh_at` says when the refresh is
-// due, and the list of jobs shows its progress. While a refresh is queued, another call changes nothing.
+// ended. The operator of the server can configure another interval. `next_refresh_at` is the time when the
+// refresh is due, and the list of jobs shows its progress. While a refresh is queued, another call changes
+// nothing.
 //
 // Errors: scope_required, source_forbidden, source_not_found, source_paused; and those that every call can have.
 func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts ...Option) (*Source, error) {
 	return send[Source](ctx, s.client, &call{name: "dataSources.refresh", method: "POST", path: []string{"/api/datasources/", sourceID, "/refresh"}, keyed: true}, opts)
 }
 
-// Rows: Read the rows of a data source.
+// Rows: Read a data source's rows.
 //
 // Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the fields,
 // and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows of files,
 // of Google Sheets and of connections of all kinds can be read.
 //
 // A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
-// has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
-// Values longer than 65,536 characters are cut.
+// has an offset only if the source has one. A value that is none of its field is handled according to
+// `on_invalid`. Values longer than 65,536 characters are cut.
 //
 // With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response streams
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
@@ -7643,10 +7640,10 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 // of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
 // the caller lost the access, or the client read too slowly.
 //
-// As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
-// unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
-// order, 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a
-// 409 `source_changed`.
+// As JSON, the response is a page. A table page can only be followed by another one if a field that is unique is
+// mapped: pages are in the order of its column, as the database orders it. If its type has no such order, 422
+// `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
+// `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
 // file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
@@ -7663,15 +7660,15 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 	return send[SourceRows](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
 
-// RowsStream: Read the rows of a data source, as a stream.
+// RowsStream: Read a data source's rows, as a stream.
 //
 // Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the fields,
 // and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows of files,
 // of Google Sheets and of connections of all kinds can be read.
 //
 // A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
-// has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
-// Values longer than 65,536 characters are cut.
+// has an offset only if the source has one. A value that is none of its field is handled according to
+// `on_invalid`. Values longer than 65,536 characters are cut.
 //
 // With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response streams
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
@@ -7679,10 +7676,10 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 // of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
 // the caller lost the access, or the client read too slowly.
 //
-// As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
-// unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
-// order, 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a
-// 409 `source_changed`.
+// As JSON, the response is a page. A table page can only be followed by another one if a field that is unique is
+// mapped: pages are in the order of its column, as the database orders it. If its type has no such order, 422
+// `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
+// `source_changed`.
 //
 // Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
 // file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
@@ -7708,7 +7705,7 @@ func (s *DataSourcesService) Update(ctx context.Context, sourceID string, body S
 	return send[Source](ctx, s.client, &call{name: "dataSources.update", method: "PATCH", path: []string{"/api/datasources/", sourceID}, body: body, merge: true}, opts)
 }
 
-// Validate: Validate the rows of a data source.
+// Validate: Validate a data source's rows.
 //
 // Requires the member role in the workspace. Queues a job that reads all rows, within the limits of the
 // organisation for rows, and counts the values of each field that fail: of another type, not in the enum, or in
@@ -7722,7 +7719,7 @@ func (s *DataSourcesService) Validate(ctx context.Context, sourceID string, opts
 	return send[SourceValidation](ctx, s.client, &call{name: "dataSources.validate", method: "POST", path: []string{"/api/datasources/", sourceID, "/validate"}, keyed: true}, opts)
 }
 
-// Validation: Get the last validation of a data source.
+// Validation: Get a data source's last validation.
 //
 // Requires the viewer role in the workspace. Returns the report of the last validation, or the progress of the
 // one that is running. With `Accept: text/event-stream`, the response is a stream with an event `validation` at
@@ -7750,7 +7747,7 @@ func (s *DataSourcesChangesService) ListPage(ctx context.Context, sourceID strin
 	return send[SourceChangesList](ctx, s.client, &call{name: "dataSources.changes.list", method: "GET", path: []string{"/api/datasources/", sourceID, "/changes"}, query: query.values()}, opts)
 }
 
-// List: List the jobs of a data source.
+// List: List a data source's jobs.
 //
 // Requires the viewer role in the workspace. Returns jobs that are queued or running, and jobs that ended within
 // the last 7 days. Cancelled jobs are not listed.
@@ -7782,9 +7779,9 @@ func (s *DataSourcesTypesService) ListPage(ctx context.Context, opts ...Option) 
 
 // CreateSession: Open a session for a visitor.
 //
-// Pages of a site call this operation with their embed token. No other credential is needed. The `Origin` header
+// A site's pages call this operation with their embed token. No other credential is needed. The `Origin` header
 // must match an entry of the token's `allowed_origins`. Atrium's own page in a frame sends the ticket that it
-// was served with instead. A token has 600 calls of each kind per minute, and all tokens of a workspace have
+// was served with instead. A token has 600 calls of each kind per minute, and all of a workspace's tokens have
 // 3,000. Each visitor, that is a session or a visitor whose `visitor_signature` is valid, has those of the
 // token's `rate_limit`. All visitors of one client address that are not signed have six times as many together,
 // also to open sessions and to load the page in a frame.
@@ -7795,7 +7792,7 @@ func (s *EmbedService) CreateSession(ctx context.Context, body EmbedSessionCreat
 	return send[EmbedSessionCreated](ctx, s.client, &call{name: "embed.createSession", method: "POST", path: []string{"/api/embed/sessions"}, body: body}, opts)
 }
 
-// GetTemplate: Get the template of a session.
+// GetTemplate: Get a session's template.
 //
 // Send the session as `Authorization: Bearer`, from the origin that opened it. The session ends at `expires_at`.
 // It ends earlier if its embed token stops working or its origin is removed from `allowed_origins`.
@@ -7877,7 +7874,7 @@ func (s *EventsService) ListPage(ctx context.Context, query EventsListQuery, opt
 // To resume an interrupted stream, send the last `id` as `Last-Event-ID`. `EventSource` and the clients do that.
 // An `id` without an event moves the place forward where `types` leaves events out.
 //
-// `reset` says that you can have missed events: retention removed some that you did not read, or the server was
+// `reset` means that you may have missed events: retention removed some that you did not read, or the server was
 // restored from a backup, or `Last-Event-ID` is not valid. Read again what you keep. The stream goes on with the
 // oldest event that is left or, in the other cases, with the next one.
 //
@@ -7984,8 +7981,8 @@ func (s *GroupsService) Update(ctx context.Context, groupID string, body GroupPa
 // Add: Add a person to a group.
 //
 // Requires the admin role, and a role at least as high as the group's. The person must be a member of the
-// workspace; the user of a service key cannot be in a group. A group can have at most 500 people, and a person
-// can be in at most 50 groups of a workspace. Has no effect if the person is in the group already.
+// workspace; a service key's user cannot be in a group. A group can have at most 500 people, and a person can be
+// in at most 50 groups of a workspace. Has no effect if the person is in the group already.
 //
 // Errors: group_not_found, member_not_found, quota_exceeded, role_ceiling, scope_required; and those that every
 // call can have.
@@ -8167,8 +8164,8 @@ func (s *MeSessionsService) End(ctx context.Context, sessionID string, opts ...O
 
 // EndAll: Sign out everywhere.
 //
-// Ends all of the caller's sessions within one second on every node, that of this request included, and their
-// streams. An API key ends those that it opened.
+// Ends all of the caller's sessions within one second on every node, including the session of this request, and
+// their streams. An API key ends those that it opened.
 //
 // Errors: scope_required; and those that every call can have.
 func (s *MeSessionsService) EndAll(ctx context.Context, opts ...Option) error {
@@ -8200,10 +8197,10 @@ func (s *MeSessionsService) ListPage(ctx context.Context, query MeSessionsListQu
 
 // Create: Create a link to the gateway's checkout.
 //
-// Requires the admin role in the workspace. Returns the address of a page of the gateway where the payer starts
-// a subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a subscription. The
-// link ends with the next checkout link of the workspace, and when a subscription is created in another way. Of
-// two links that are created at the same moment, one is refused with 409 `payment_pending`.
+// Requires the admin role in the workspace. Returns the address of a gateway page where the payer starts a
+// subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a subscription. The link
+// ends with the next checkout link of the workspace, and when a subscription is created in another way. Of two
+// links that are created at the same moment, one is refused with 409 `payment_pending`.
 //
 // The subscription begins with the trial of its plan, if the workspace had none. If the organisation gives one
 // trial for each e-mail address, 409 `trial_used` is returned for an owner who has had one; with `trial: false`
@@ -8287,8 +8284,8 @@ func (s *PaymentsInvoicesService) ListPage(ctx context.Context, query PaymentsIn
 // of a renewal that failed. A `past_due` or `unpaid` subscription is `active` again when its newest invoice is
 // paid; it can be a `draft` of the subscription. Returns 200 without a charge if the invoice is already paid.
 //
-// If the payer has to confirm the payment, `action` says how, and the invoice stays `open` until then. To get
-// the action again, repeat the call with another `Idempotency-Key`.
+// If the payer has to confirm the payment, `action` explains how, and the invoice stays `open` until then. To
+// get the action again, repeat the call with another `Idempotency-Key`.
 //
 // If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
 // same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged twice.
@@ -8346,7 +8343,7 @@ func (s *PaymentsMethodsService) SetDefault(ctx context.Context, paymentMethodID
 // workspace. With a workspace, `is_current` marks its plan. The list is empty if the organisation takes no
 // payments.
 //
-// A plan is not `available` if the gateway no longer sells its price. No workspace can subscribe to it any more,
+// A plan is not `available` if the gateway no longer sells its price. Workspaces can no longer subscribe to it,
 // but current subscribers keep it.
 //
 // Errors: scope_required; and those that every call can have.
@@ -8361,7 +8358,7 @@ func (s *PaymentsPlansService) ListPage(ctx context.Context, opts ...Option) (*P
 
 // Create: Create a link to the gateway's portal.
 //
-// Requires the admin role in the workspace. Returns the address of a page of the gateway where the payer manages
+// Requires the admin role in the workspace. Returns the address of a gateway page where the payer manages
 // payment methods and the subscription. Send the payer's browser there at once. What the payer changes is shown
 // when the gateway has told Atrium.
 //
@@ -8455,10 +8452,10 @@ func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query Payments
 // `subscription_exists` if the workspace already has a subscription.
 //
 // The first subscription of a workspace begins with the trial of its plan. The organisation can require a
-// payment method for trials, and limit them to one for each e-mail address of an owner and for each payment
-// method: 409 `trial_used`. With `trial: false`, the subscription begins without a trial.
+// payment method for trials, and limit them to one for each owner's e-mail address and for each payment method:
+// 409 `trial_used`. With `trial: false`, the subscription begins without a trial.
 //
-// If the payer has to confirm the payment, `action` says how. The subscription is `incomplete` until then.
+// If the payer has to confirm the payment, `action` explains how. The subscription is `incomplete` until then.
 // Another call for the same plan returns 200 with the action. A call for another plan cancels the incomplete
 // subscription and creates a new one.
 //
@@ -8487,7 +8484,7 @@ func (s *PaymentsSubscriptionService) Create(ctx context.Context, body Subscript
 // Check `entitled` before you provide a paid feature. It is true while the subscription is active or in its
 // trial, and during the organisation's grace period after a failed renewal.
 //
-// `action` says what the payer has to do, if anything: for the first payment, for that of a change, for a
+// `action` explains what the payer has to do, if anything: for the first payment, for a change's payment, for a
 // renewal whose bank wants authentication, or to add a payment method before a trial ends. It is returned to
 // admins and owners only.
 //
@@ -8506,8 +8503,7 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 // changed, if it is another change, or after `expires_at`. `due_next` includes what was used so far of a
 // `metered_price`, and is not compared then. A preview of another workspace returns 404 `preview_not_found`.
 //
-// Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as those of a change
-// do.
+// Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do do.
 //
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
 // payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
@@ -8575,15 +8571,15 @@ func (s *PaymentsSubscriptionService) Update(ctx context.Context, body Subscript
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }
 
-// Report: Report usage of a feature.
+// Report: Report a feature's usage.
 //
-// Requires the admin role in the workspace. Adds `quantity` to what the workspace has used of a feature in the
-// current period. Usage beyond the limit is counted, too, so that no report is lost; `remaining` is 0 then.
+// Requires the admin role in the workspace. Adds `quantity` to how much of the feature the workspace has used in
+// the current period. Usage beyond the limit is counted, too, so that no report is lost; `remaining` is 0 then.
 //
 // Usage belongs to the workspace: periods are the months since it first had a subscription, also of a plan with
 // another interval, and calendar months in UTC before that. A subscription that begins after another one has
 // ended begins a new period when an invoice above 0 is paid; a free plan, a trial or a discount of 100 % does
-// not. If the plan has a `metered_price` for the feature, its periods are those of the subscription, because the
+// not. If the plan has a `metered_price` for the feature, its periods are the subscription's, because the
 // gateway bills them.
 //
 // If the plan has a `metered_price` for the feature, the gateway bills the usage when the period ends. It gets
@@ -8782,7 +8778,7 @@ func (s *PresenceService) Get(ctx context.Context, presenceID string, opts ...Op
 // status joins the current setting, and ends with it.
 //
 // When the response arrives, a status, text or emoji is stored. A heartbeat without them can be lost if the
-// server crashes. The limit is 120 heartbeats per minute for all devices of a user.
+// server crashes. The limit is 120 heartbeats per minute for all of a user's devices.
 //
 // Errors: device_limit_reached, invalid_fields, presence_not_own, scope_required; and those that every call can
 // have.
@@ -8829,7 +8825,7 @@ func (s *PresenceService) ListPage(ctx context.Context, query PresenceListQuery,
 // A user can have at most 20 open streams, and there are also limits for each workspace and each client address:
 // 409 `stream_limit_reached`.
 //
-// An open stream counts as heartbeats of a device. A device that was reported as `idle` stays idle. The server
+// An open stream counts as a device's heartbeats. A device that was reported as `idle` stays idle. The server
 // ends the stream when the credential expires or is revoked, when the client reads too slowly, and when the
 // server stops. The client should then connect again.
 //
@@ -8847,8 +8843,8 @@ func (s *PresenceService) Stream(ctx context.Context, query PresenceStreamQuery,
 // name the authors. Shares and lists of activations are not copied. Includes are found again by their names in
 // the workspace of the copy, as the caller sees them.
 //
-// A session or a token of a person can copy to every workspace of the person, an API key only within its
-// workspace. A template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
+// A person's session or token can copy to every workspace of the person, an API key only within its workspace. A
+// template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
 //
 // Errors: copy_too_large, include_cycle, include_not_found, include_not_text, include_too_deep,
 // include_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found, quota_exceeded,
@@ -8887,8 +8883,8 @@ func (s *PromptTemplatesService) Delete(ctx context.Context, promptTemplateID st
 //
 // Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
 // name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
-// prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and history stay
-// with the server.
+// prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations and
+// history stay with the server.
 //
 // If the connection is closed before the end of the body, the files are incomplete.
 //
@@ -8901,8 +8897,8 @@ func (s *PromptTemplatesService) ExportFiles(ctx context.Context, query PromptTe
 //
 // Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
 // name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
-// prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and history stay
-// with the server.
+// prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations and
+// history stay with the server.
 //
 // If the connection is closed before the end of the body, the files are incomplete.
 //
@@ -8915,8 +8911,8 @@ func (s *PromptTemplatesService) ExportFilesStream(ctx context.Context, query Pr
 //
 // Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
 // name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
-// prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and history stay
-// with the server.
+// prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations and
+// history stay with the server.
 //
 // If the connection is closed before the end of the body, the files are incomplete.
 //
@@ -8976,7 +8972,7 @@ func (s *PromptTemplatesService) ListPage(ctx context.Context, query PromptTempl
 
 // Render: Render a prompt.
 //
-// Replaces the variables of a version with values. Values are inserted unchanged, in a single pass: they are not
+// Replaces a version's variables with values. Values are inserted unchanged, in a single pass: they are not
 // expanded or escaped. The texts of includes are filled in before, with the same variables.
 //
 // Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
@@ -9152,7 +9148,7 @@ func (s *PromptTemplatesFoldersSharesService) Create(ctx context.Context, body F
 	return send[FolderShare](ctx, s.client, &call{name: "promptTemplates.folders.shares.create", method: "POST", path: []string{"/api/prompt-templates/folders/shares"}, body: body, keyed: true}, opts)
 }
 
-// Delete: Delete a share of a folder.
+// Delete: Delete a folder share.
 //
 // Requires the manager role on the folder. Every user can delete their own share.
 //
@@ -9162,7 +9158,7 @@ func (s *PromptTemplatesFoldersSharesService) Delete(ctx context.Context, folder
 	return sendOnly(ctx, s.client, &call{name: "promptTemplates.folders.shares.delete", method: "DELETE", path: []string{"/api/prompt-templates/folders/shares/", folderShareID}}, opts)
 }
 
-// Get: Get a share of a folder.
+// Get: Get a folder share.
 //
 // Requires the manager role on the folder. Every user can read their own share.
 //
@@ -9171,7 +9167,7 @@ func (s *PromptTemplatesFoldersSharesService) Get(ctx context.Context, folderSha
 	return send[FolderShare](ctx, s.client, &call{name: "promptTemplates.folders.shares.get", method: "GET", path: []string{"/api/prompt-templates/folders/shares/", folderShareID}}, opts)
 }
 
-// List: List shares of a folder.
+// List: List folder shares.
 //
 // Requires the manager role on the folder. Returns the shares of the folder and of the folders above it, which
 // give access to it too.
@@ -9186,7 +9182,7 @@ func (s *PromptTemplatesFoldersSharesService) ListPage(ctx context.Context, quer
 	return send[FolderShareList](ctx, s.client, &call{name: "promptTemplates.folders.shares.list", method: "GET", path: []string{"/api/prompt-templates/folders/shares"}, query: query.values()}, opts)
 }
 
-// Update: Update a share of a folder.
+// Update: Update a folder share.
 //
 // Requires the manager role on the folder.
 //
@@ -9239,8 +9235,7 @@ func (s *PromptTemplatesLabelsService) RollOut(ctx context.Context, promptTempla
 
 // Rollouts: List rollouts.
 //
-// Returns the rollouts that run, at most 10, sorted by label. The list of the moves of a label has those that
-// ended.
+// Returns the rollouts that run, at most 10, sorted by label. The list of a label's moves has those that ended.
 //
 // Errors: prompt_template_not_found, scope_required; and those that every call can have.
 func (s *PromptTemplatesLabelsService) Rollouts(ctx context.Context, promptTemplateID string, opts ...Option) (*PromptRolloutList, error) {
@@ -9352,9 +9347,9 @@ func (s *PromptTemplatesSharesService) Update(ctx context.Context, promptTemplat
 //
 // Returns 202 with an `activation_request` if the activation has to wait: for approvals, if the template is
 // protected, has `approvals` and you are an editor; for `required_checks` that have not passed; or for
-// `activate_at`. The version becomes active as soon as nothing is missing any more. Until then the request is
-// cancelled if another version becomes active, if the version is edited or deleted, or if you lose the access
-// that the activation needs. The same request again returns the one that waits.
+// `activate_at`. The version becomes active as soon as nothing is missing. Until then the request is cancelled
+// if another version becomes active, if the version is edited or deleted, or if you lose the access that the
+// activation needs. The same request again returns the one that waits.
 //
 // Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
 // active version could fail with this one.
@@ -9386,7 +9381,7 @@ func (s *PromptTemplatesVersionsService) Create(ctx context.Context, promptTempl
 // Delete: Delete a version.
 //
 // Requires the editor role on the template for a draft, and the manager role for a frozen version. The active
-// version cannot be deleted. The number of a deleted version is not reused.
+// version cannot be deleted. A deleted version's number is not reused.
 //
 // Errors: in_use, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
 // revision_mismatch, scope_required, version_active, version_in_rollout; and those that every call can have.
@@ -9434,7 +9429,7 @@ func (s *PromptTemplatesVersionsService) ListPage(ctx context.Context, promptTem
 
 // Update: Update a version.
 //
-// Requires the editor role on the template. Moving labels of a protected template requires the manager role.
+// Requires the editor role on the template. Moving a protected template's labels requires the manager role.
 // Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
 //
 // Returns 409 `in_use` if it would take away a label that chat templates or other prompts use. Without
@@ -9449,7 +9444,7 @@ func (s *PromptTemplatesVersionsService) Update(ctx context.Context, promptTempl
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.update", method: "PATCH", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID}, body: body, merge: true}, opts)
 }
 
-// List: List the checks of a version.
+// List: List a version's checks.
 //
 // Returns what other systems reported about the version, by name.
 //
@@ -9576,7 +9571,7 @@ func (s *WebhooksService) Replay(ctx context.Context, webhookID string, body Web
 	return send[WebhookReplayed](ctx, s.client, &call{name: "webhooks.replay", method: "POST", path: []string{"/api/webhooks/", webhookID, "/replay"}, body: body, repeatable: true}, opts)
 }
 
-// Rotate: Rotate the secret of a webhook.
+// Rotate: Rotate a webhook's secret.
 //
 // Requires the admin role. Returns the new secret, only once. For another `grace_seconds` webhooks have two
 // signatures, of the new and of the previous secret, so that you can change your program.
@@ -9730,8 +9725,7 @@ func (s *WorkspacesInvitationsService) Create(ctx context.Context, workspaceID s
 
 // Delete: Withdraw an invitation.
 //
-// Requires the admin role, and a role at least as high as that of the invitation. The link stops working
-// immediately.
+// Requires the admin role, and a role at least as high as the invitation's. The link stops working immediately.
 //
 // Errors: invitation_not_found, revision_mismatch, role_ceiling, scope_required; and those that every call can
 // have.
@@ -9788,8 +9782,8 @@ func (s *WorkspacesMembersService) ListPage(ctx context.Context, workspaceID str
 
 // Remove: Remove a member.
 //
-// Requires the admin role, and a role at least as high as that of the member. Every member can leave. To leave
-// with an API key, its ceiling must not be lower than the member's role.
+// Requires the admin role, and a role at least as high as the member's. Every member can leave. To leave with an
+// API key, its ceiling must not be lower than the member's role.
 //
 // Removal ends the member's API keys and shares in the workspace. It also revokes service keys that the member
 // created, and all keys created with those keys: the response and `member.removed` in the audit trail name them.
@@ -10024,12 +10018,12 @@ type DataSourcesPreviewSheetQuery struct {
 	// Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B,
 	// and so on. By default, the server detects it.
 	HeaderRow *int64
-	// The character encoding of a CSV file. By default, the server detects it. Ignored for other files.
+	// A CSV file's character encoding. By default, the server detects it. Ignored for other files.
 	Charset Charset
-	// The character between the values of a CSV file. By default, the server detects it. Ignored for other files.
+	// The character between a CSV file's values. By default, the server detects it. Ignored for other files.
 	Delimiter Delimiter
 	// The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system: built-in
-	// formats 14 and 22. Default: that of the data source, or else that of the organisation. Ignored for other
+	// formats 14 and 22. Default: the locale of the data source, or else of the organisation. Ignored for other
 	// files.
 	Locale SheetLocale
 	// The maximum number of rows below the header. Default: 2. Rows after the second are omitted if they and the

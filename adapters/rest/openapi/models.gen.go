@@ -957,7 +957,7 @@ type ActivateRequest struct {
 	Reason                  string                    `json:"reason,omitempty,omitzero"`
 }
 
-// Activation One activation of a version, or one move of a label.
+// Activation One version activation, or one label move.
 type Activation struct {
 	ActivatedAt Time   `json:"activated_at"`
 	ActivatedBy string `json:"activated_by"`
@@ -983,7 +983,7 @@ type Activation struct {
 	// ToVersionNumber null if `to_version_id` is, and if the version was deleted before numbers were recorded.
 	ToVersionNumber nullable.Nullable[int] `json:"to_version_number"`
 
-	// Weights The versions of a rollout that the move started or changed. Absent otherwise.
+	// Weights The rollout's versions that the move started or changed. Absent otherwise.
 	Weights []PromptWeight `json:"weights,omitempty,omitzero"`
 }
 
@@ -1056,7 +1056,7 @@ type ActivationRequest struct {
 	WaitsFor []ActivationWait `json:"waits_for"`
 }
 
-// ActivationRequestCause Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
+// ActivationRequestCause Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted (`version_changed`), its author may no longer activate the version or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
 type ActivationRequestCause string
 
 // ActivationRequestList defines model for ActivationRequestList.
@@ -1097,7 +1097,7 @@ type BillingAddress struct {
 type BillingDetails struct {
 	Address nullable.Nullable[BillingAddress] `json:"address"`
 
-	// Email `null`: the address of an owner of the workspace.
+	// Email `null`: a workspace owner's address.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// Gateway The payment gateway. In the `sandbox`, no money moves.
@@ -1150,7 +1150,7 @@ type ChangedNumber struct {
 	To   int64 `json:"to"`
 }
 
-// ChangedPrompt The prompt of a chat before and after a change. null is none.
+// ChangedPrompt A chat's prompt before and after a change. null is none.
 type ChangedPrompt struct {
 	From nullable.Nullable[EventPrompt] `json:"from"`
 	To   nullable.Nullable[EventPrompt] `json:"to"`
@@ -1211,14 +1211,14 @@ type ChatHealth string
 
 // ChatImport defines model for ChatImport.
 type ChatImport struct {
-	// ConnectionID The connection of `reply` in place of that of the export. `null` for no replies.
+	// ConnectionID The connection of `reply` that replaces the export's. `null` for no replies.
 	ConnectionID nullable.Nullable[string] `json:"connection_id,omitempty,omitzero"`
 	Export       ChatExport                `json:"export"`
 
 	// Name That of the export if omitted.
 	Name string `json:"name,omitempty,omitzero"`
 
-	// PromptTemplateID The prompt in place of that of the export. `null` for none.
+	// PromptTemplateID The prompt that replaces the export's. `null` for none.
 	PromptTemplateID nullable.Nullable[string] `json:"prompt_template_id,omitempty,omitzero"`
 
 	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
@@ -1253,7 +1253,7 @@ type ChatItem struct {
 type ChatMember struct {
 	CreatedAt Time `json:"created_at"`
 
-	// Email `null` for the user of a service key, and for a user without a verified address.
+	// Email `null` for a service key's user, and for a user without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// InvitedBy Id of the user who gave the member access. `null` for the owner.
@@ -1283,13 +1283,13 @@ type ChatMemberAdded struct {
 	AcceptURL string `json:"accept_url,omitempty,omitzero"`
 	CreatedAt Time   `json:"created_at"`
 
-	// Email `null` for the user of a service key, and for a user without a verified address.
+	// Email `null` for a service key's user, and for a user without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// InvitedBy Id of the user who gave the member access. `null` for the owner.
 	InvitedBy nullable.Nullable[string] `json:"invited_by"`
 
-	// Mailed Whether a mail server accepted an e-mail with the link. Present together with `accept_url`. If it is false, send the link to the person yourself. The limits of invitation e-mails are those of workspace invitations.
+	// Mailed Whether a mail server accepted an e-mail with the link. Present together with `accept_url`. If it is false, send the link to the person yourself. The limits for workspace invitation e-mails apply.
 	Mailed *bool `json:"mailed,omitempty"`
 
 	// Name Empty if the user has none.
@@ -1314,7 +1314,7 @@ type ChatMemberChange struct {
 	// Role The member's role afterwards. `null` removes the member.
 	Role nullable.Nullable[ChatMemberRole] `json:"role"`
 
-	// UserID Id of a member of the chat template, of the workspace, or of a group (`grp_…`).
+	// UserID Id of a member of the chat template or the workspace, or of a group (`grp_…`).
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
@@ -1343,7 +1343,7 @@ type ChatMemberCreate struct {
 	// Role A role that a member can be given. Each role includes the permissions of the roles before it.
 	Role ChatMemberRole `json:"role"`
 
-	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	// UserID Id of a workspace member or a group (`grp_…`).
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
@@ -1483,7 +1483,7 @@ type ChatRuntime struct {
 	// Health `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not check configurations.
 	Health ChatHealth `json:"health"`
 
-	// Instructions The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if there are none.
+	// Instructions The effective instructions. For a prompt with messages: the messages with the roles `system` and `developer`. Empty if not set.
 	Instructions string `json:"instructions"`
 
 	// Issues Their pointers are into the chat template.
@@ -1547,10 +1547,10 @@ type ChatTemplate struct {
 	CreatedAt            Time                      `json:"created_at"`
 	CreatedBy            string                    `json:"created_by"`
 
-	// Description Empty if there is none.
+	// Description Empty if not set.
 	Description string `json:"description"`
 
-	// Greeting Empty if there is none.
+	// Greeting Empty if not set.
 	Greeting string `json:"greeting"`
 
 	// Health `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not check configurations.
@@ -1559,7 +1559,7 @@ type ChatTemplate struct {
 	// ID Examples: ctpl_01jb4rqnx3a5c7e9g1j3m5p7rt
 	ID string `json:"id"`
 
-	// Instructions Empty if there are none.
+	// Instructions Empty if not set.
 	Instructions *string     `json:"instructions,omitempty"`
 	Issues       []ChatIssue `json:"issues"`
 
@@ -1574,7 +1574,7 @@ type ChatTemplate struct {
 	Name    string   `json:"name"`
 	OwnerID string   `json:"owner_id"`
 
-	// Prompt The prompt template that provides the instructions, in place of `instructions`. `null` if there is none.
+	// Prompt The prompt template that provides the instructions, in place of `instructions`. `null` if none.
 	Prompt nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
 
 	// PublishedVersion Its number.
@@ -1767,7 +1767,7 @@ type ChatWorkflow struct {
 	WorkflowID string `json:"workflow_id"`
 }
 
-// CheckConclusion The result of a check. A version passes with `success`, `neutral` and `skipped`.
+// CheckConclusion A check's result. A version passes with `success`, `neutral` and `skipped`.
 type CheckConclusion string
 
 // CheckNames The checks that a version must pass before it is activated: up to 10 names.
@@ -1821,7 +1821,7 @@ type Connection struct {
 	// NextVerifyAt When the server verifies the connection again by itself. `null` if it is revoked.
 	NextVerifyAt nullable.Nullable[Time] `json:"next_verify_at"`
 
-	// Ownerless Whether a connection that replies to visitors of chats has no owner any more: who created it, replaced its credential last or confirmed it has lost the role. Confirm it with `confirmConnection`, or revoke it.
+	// Ownerless Whether a connection that replies to visitors of chats no longer has an owner: who created it, replaced its credential last or confirmed it has lost the role. Confirm it with `confirmConnection`, or revoke it.
 	Ownerless bool                    `json:"ownerless"`
 	Revision  int64                   `json:"revision"`
 	RevokedAt nullable.Nullable[Time] `json:"revoked_at"`
@@ -1902,7 +1902,7 @@ type ConnectionFailure struct {
 type ConnectionKind struct {
 	Capabilities []string `json:"capabilities"`
 
-	// Consent Whether a person can give consent in place of a credential.
+	// Consent Whether a person can give consent instead of a credential.
 	Consent          bool            `json:"consent"`
 	CredentialSchema json.RawMessage `json:"credential_schema"`
 	DocsURL          string          `json:"docs_url"`
@@ -1995,7 +1995,7 @@ type DeviceKind string
 type Discount struct {
 	AmountOff nullable.Nullable[Money] `json:"amount_off"`
 
-	// Duration Which invoices it reduces: one, those of `duration_in_months` months, or all.
+	// Duration Which invoices it reduces: one, the invoices of `duration_in_months` months, or all.
 	Duration         DiscountDuration          `json:"duration"`
 	DurationInMonths nullable.Nullable[int]    `json:"duration_in_months"`
 	EndsAt           nullable.Nullable[Time]   `json:"ends_at"`
@@ -2006,7 +2006,7 @@ type Discount struct {
 	StartsAt   Time                       `json:"starts_at"`
 }
 
-// DiscountDuration Which invoices it reduces: one, those of `duration_in_months` months, or all.
+// DiscountDuration Which invoices it reduces: one, the invoices of `duration_in_months` months, or all.
 type DiscountDuration string
 
 // EmbedMessage defines model for EmbedMessage.
@@ -2152,7 +2152,7 @@ type EmbedToken struct {
 	// Status Whether an embed token can open sessions. Only an `active` one can.
 	Status EmbedTokenStatus `json:"status"`
 
-	// Theme Its members replace those of the chat template's `theme`.
+	// Theme Its members replace the members of the chat template's `theme`.
 	Theme     ChatTheme `json:"theme"`
 	UpdatedAt Time      `json:"updated_at"`
 }
@@ -2228,7 +2228,7 @@ type EmbedTokenCreated struct {
 	// Status Whether an embed token can open sessions. Only an `active` one can.
 	Status EmbedTokenStatus `json:"status"`
 
-	// Theme Its members replace those of the chat template's `theme`.
+	// Theme Its members replace the members of the chat template's `theme`.
 	Theme ChatTheme `json:"theme"`
 
 	// Token The secret token that pages pass to `embed.js`.
@@ -2320,11 +2320,11 @@ type EntitlementLimit struct {
 	// CountedBy Atrium enforces what it counts.
 	CountedBy EntitlementLimitCountedBy `json:"counted_by"`
 
-	// Limit `null` if there is none.
+	// Limit `null` if none.
 	Limit     nullable.Nullable[int64] `json:"limit"`
 	PeriodEnd Time                     `json:"period_end,omitempty,omitzero"`
 
-	// PeriodStart The start of the period over which the application's reports are summed: that of the subscription for the feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
+	// PeriodStart The start of the period over which the application's reports are summed: the subscription's period for the feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
 	PeriodStart Time `json:"period_start,omitempty,omitzero"`
 
 	// Remaining What can be added. `null` if there is no limit.
@@ -2384,7 +2384,7 @@ type Erasure struct {
 	// RequestedBy Id of the operator. null if it was requested at the command line.
 	RequestedBy nullable.Nullable[string] `json:"requested_by"`
 
-	// Status Whether the job of an erasure has ended.
+	// Status Whether the erasure's job has ended.
 	Status ErasureStatus `json:"status"`
 
 	// UserID Id of the erased person. It stays as the person's pseudonym in the audit trail.
@@ -2417,7 +2417,7 @@ type ErasureReport struct {
 	SignIns int `json:"sign_ins"`
 }
 
-// ErasureStatus Whether the job of an erasure has ended.
+// ErasureStatus Whether the erasure's job has ended.
 type ErasureStatus string
 
 // Event A change that was made in the workspace.
@@ -2583,7 +2583,7 @@ type FieldError struct {
 type FolderShare struct {
 	CreatedAt Time `json:"created_at"`
 
-	// Email `null` for a group, for the user of a service key, and for a user without a verified address.
+	// Email `null` for a group, for a service key's user, and for a user without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// ExpiresAt null if the share never expires.
@@ -2608,7 +2608,7 @@ type FolderShare struct {
 	UserID string `json:"user_id"`
 }
 
-// FolderShareCreate A new share of a folder. Exactly one of `user_id` and `email` is required.
+// FolderShareCreate A new folder share. Exactly one of `user_id` and `email` is required.
 type FolderShareCreate struct {
 	Email string `json:"email,omitempty,omitzero"`
 
@@ -2621,7 +2621,7 @@ type FolderShareCreate struct {
 	// Role The role that a share gives. Each role includes the roles listed before it.
 	Role ShareRole `json:"role"`
 
-	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	// UserID Id of a workspace member or a group (`grp_…`).
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
@@ -2631,7 +2631,7 @@ type FolderShareList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// Group A named set of people of a workspace.
+// Group A named set of a workspace's people.
 type Group struct {
 	CreatedAt Time `json:"created_at"`
 
@@ -2748,7 +2748,7 @@ type ImportedPrompt struct {
 	VersionNumber int `json:"version_number"`
 }
 
-// Invitation An invitation of the owner of an e-mail address to the workspace.
+// Invitation An invitation for an e-mail address's owner to the workspace.
 type Invitation struct {
 	CreatedAt Time   `json:"created_at"`
 	Email     string `json:"email"`
@@ -2806,7 +2806,7 @@ type InvitationCreated struct {
 	// InvitedBy Id of the user who created or last renewed the invitation.
 	InvitedBy string `json:"invited_by"`
 
-	// Mailed Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail server is configured, the address has no public domain, it did not accept the e-mail, or a limit is reached. The server's configuration limits the e-mails of a workspace per day, of a user per hour, and to one mailbox per day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same `Idempotency-Key` returns false.
+	// Mailed Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail server is configured, the address has no public domain, it did not accept the e-mail, or a limit is reached. The server's configuration limits a workspace's e-mails per day, of a user per hour, and to one mailbox per day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same `Idempotency-Key` returns false.
 	Mailed   bool  `json:"mailed"`
 	Revision int64 `json:"revision"`
 
@@ -2930,7 +2930,7 @@ type InvoicePayment struct {
 
 // LabelMove defines model for LabelMove.
 type LabelMove struct {
-	// ExpectedVersion The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
+	// ExpectedVersion A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
 	ExpectedVersion nullable.Nullable[string] `json:"expected_version,omitempty,omitzero"`
 
 	// Reason Why the label moves, for the list of its moves.
@@ -3021,10 +3021,10 @@ type MePatch struct {
 type Member struct {
 	CreatedAt Time `json:"created_at"`
 
-	// Email null for the user of a service key, and for a person without a verified address.
+	// Email null for a service key's user, and for a person without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
-	// Kind Whether the member is a person or the user of a service key.
+	// Kind Whether the member is a person or a service key's user.
 	Kind MemberKind `json:"kind"`
 
 	// Lost Only in the response of an operation that lowered a role, if something was lost with it.
@@ -3042,7 +3042,7 @@ type Member struct {
 	UserID string `json:"user_id"`
 }
 
-// MemberKind Whether the member is a person or the user of a service key.
+// MemberKind Whether the member is a person or a service key's user.
 type MemberKind string
 
 // MemberList defines model for MemberList.
@@ -3098,7 +3098,7 @@ type Org struct {
 	Slug string `json:"slug"`
 }
 
-// Passkey A passkey of a person, without its secret, which is in the person's authenticator.
+// Passkey A person's passkey, without its secret, which is in the person's authenticator.
 type Passkey struct {
 	CreatedAt Time `json:"created_at"`
 
@@ -3314,11 +3314,11 @@ type PortalSessionCreate struct {
 	ReturnURL string `json:"return_url"`
 }
 
-// Presence The presence of a user. Optional fields are returned only to the user and to operators.
+// Presence A user's presence. Optional fields are returned only to the user and to operators.
 type Presence struct {
 	Devices *[]PresenceDevice `json:"devices,omitempty"`
 
-	// Emoji Empty if there is none.
+	// Emoji Empty if not set.
 	Emoji string `json:"emoji"`
 
 	// ExpiresAt When the last device expires, unless another heartbeat arrives.
@@ -3348,15 +3348,15 @@ type Presence struct {
 	// Source Where the status comes from. `auto`: the devices. `manual`: the user has set it.
 	Source PresenceSource `json:"source,omitempty,omitzero"`
 
-	// Status The status of a user. `dnd`: do not disturb.
+	// Status A user's status. `dnd`: do not disturb.
 	Status PresenceStatus `json:"status"`
 
-	// Text Empty if there is none.
+	// Text Empty if not set.
 	Text   string `json:"text"`
 	UserID string `json:"user_id"`
 }
 
-// PresenceBatch The data of a `snapshot` or `change` event.
+// PresenceBatch The data in a `snapshot` or `change` event.
 type PresenceBatch struct {
 	Data []Presence `json:"data"`
 
@@ -3402,7 +3402,7 @@ type PresenceList struct {
 // PresenceSource Where the status comes from. `auto`: the devices. `manual`: the user has set it.
 type PresenceSource string
 
-// PresenceStatus The status of a user. `dnd`: do not disturb.
+// PresenceStatus A user's status. `dnd`: do not disturb.
 type PresenceStatus string
 
 // ProbeCheck defines model for ProbeCheck.
@@ -3411,10 +3411,10 @@ type ProbeCheck struct {
 	Code nullable.Nullable[string] `json:"code"`
 	Ms   float64                   `json:"ms"`
 
-	// Result The result of a step. `skipped`: an earlier step failed, or the step does not apply to this connection.
+	// Result A step's result. `skipped`: an earlier step failed, or the step does not apply to this connection.
 	Result ProbeResult `json:"result"`
 
-	// Step The steps of a probe, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
+	// Step A probe's steps, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
 	Step ProbeStep `json:"step"`
 }
 
@@ -3427,10 +3427,10 @@ type ProbeReport struct {
 	Warnings []string         `json:"warnings"`
 }
 
-// ProbeResult The result of a step. `skipped`: an earlier step failed, or the step does not apply to this connection.
+// ProbeResult A step's result. `skipped`: an earlier step failed, or the step does not apply to this connection.
 type ProbeResult string
 
-// ProbeStep The steps of a probe, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
+// ProbeStep A probe's steps, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
 type ProbeStep string
 
 // Problem Problem details (RFC 9457). Base your handling on `code`; the other members are for people.
@@ -3508,7 +3508,7 @@ type ProblemPlanLimit struct {
 	// Name The name of the limit, such as `members`.
 	Name string `json:"name"`
 
-	// UpgradePlanID The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if there is none.
+	// UpgradePlanID The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if none.
 	UpgradePlanID nullable.Nullable[string] `json:"upgrade_plan_id"`
 }
 
@@ -3531,7 +3531,7 @@ type PromptFile struct {
 	// Content Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`, `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `# user` or `# placeholder history required`, and its content.
 	Content string `json:"content"`
 
-	// Path A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless the setting `name` tells another one.
+	// Path A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless the setting `name` gives another one.
 	//
 	// Examples: support/greeting.md
 	Path string `json:"path"`
@@ -3575,7 +3575,7 @@ type PromptFolders struct {
 
 // PromptFormat How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 //
-// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+// Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
 //
 // `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 //
@@ -3612,7 +3612,7 @@ type PromptInclude struct {
 	VersionNumber nullable.Nullable[int]    `json:"version_number"`
 }
 
-// PromptIncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include cannot be found any more.
+// PromptIncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include can no longer be found.
 //
 // What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read the version then reads these texts.
 type PromptIncludeMode string
@@ -3708,7 +3708,7 @@ type PromptRolloutList struct {
 
 // PromptRolloutStart defines model for PromptRolloutStart.
 type PromptRolloutStart struct {
-	// ExpectedVersion The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
+	// ExpectedVersion A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
 	ExpectedVersion nullable.Nullable[string] `json:"expected_version,omitempty,omitzero"`
 
 	// Reason Why, for the list of the moves of the label.
@@ -3763,13 +3763,13 @@ type PromptTemplate struct {
 	// DeletedAt null unless the template is deleted.
 	DeletedAt nullable.Nullable[Time] `json:"deleted_at"`
 
-	// Description Empty if there is none.
+	// Description Empty if not set.
 	Description string `json:"description"`
 
 	// ID Examples: ptpl_01jb4rqnx1f3v9c3k3m6zt8n5e
 	ID string `json:"id"`
 
-	// IncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include cannot be found any more.
+	// IncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include can no longer be found.
 	//
 	// What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read the version then reads these texts.
 	IncludeMode PromptIncludeMode `json:"include_mode"`
@@ -3779,7 +3779,7 @@ type PromptTemplate struct {
 	// Examples: 2026-03-05
 	LastReadOn nullable.Nullable[string] `json:"last_read_on"`
 
-	// LatestVersion The newest version that the caller can see. null if there is none.
+	// LatestVersion The newest version that the caller can see. null if not found.
 	LatestVersion nullable.Nullable[PromptVersionRef] `json:"latest_version"`
 
 	// Metadata Your own data. Atrium does not interpret it.
@@ -3841,7 +3841,7 @@ type PromptTemplateCreate struct {
 	Compatibility PromptCompatibility `json:"compatibility,omitempty,omitzero"`
 	Description   string              `json:"description,omitempty,omitzero"`
 
-	// IncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include cannot be found any more.
+	// IncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include can no longer be found.
 	//
 	// What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read the version then reads these texts.
 	IncludeMode PromptIncludeMode `json:"include_mode,omitempty,omitzero"`
@@ -3924,9 +3924,9 @@ type PromptVariable struct {
 	Type VariableType `json:"type,omitempty,omitzero"`
 }
 
-// PromptVersion One version of a template. It has `text` or `messages`, depending on the template's type.
+// PromptVersion One template version. It has `text` or `messages`, depending on the template's type.
 type PromptVersion struct {
-	// CommitMessage Empty if there is none.
+	// CommitMessage Empty if not set.
 	CommitMessage string `json:"commit_message"`
 
 	// ContentHash Equal for versions with equal content.
@@ -3937,7 +3937,7 @@ type PromptVersion struct {
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
 	//
 	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
@@ -3984,13 +3984,13 @@ type PromptVersionCreate struct {
 	// Activate Also makes this version the active one, in the same transaction. On a protected template, this requires the manager role.
 	Activate bool `json:"activate,omitempty,omitzero"`
 
-	// BaseVersionID The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not allowed for the first version of a new template.
+	// BaseVersionID The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not allowed for a new template's first version.
 	BaseVersionID string `json:"base_version_id,omitempty,omitzero"`
 	CommitMessage string `json:"commit_message,omitempty,omitzero"`
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
 	//
 	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
@@ -4026,13 +4026,13 @@ type PromptVersionList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// PromptVersionPatch On a frozen version, only `labels` and `commit_message` can change. The limits of a new version apply to the result.
+// PromptVersionPatch On a frozen version, only `labels` and `commit_message` can change. A new version's limits apply to the result.
 type PromptVersionPatch struct {
 	CommitMessage nullable.Nullable[string] `json:"commit_message,omitempty,omitzero"`
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
 	//
 	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
@@ -4059,7 +4059,7 @@ type PromptVersionRef struct {
 
 // PromptVersionSummary A version without its `text`, `messages` and `tools`.
 type PromptVersionSummary struct {
-	// CommitMessage Empty if there is none.
+	// CommitMessage Empty if not set.
 	CommitMessage string `json:"commit_message"`
 
 	// ContentHash Equal for versions with equal content.
@@ -4070,7 +4070,7 @@ type PromptVersionSummary struct {
 
 	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	//
-	// Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	// Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
 	//
 	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
 	//
@@ -4100,7 +4100,7 @@ type PromptVersionSummary struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
-// PromptWeight The percentage of the readers of a label that get a version.
+// PromptWeight The percentage of a label's readers that get a version.
 type PromptWeight struct {
 	VersionID     string `json:"version_id"`
 	VersionNumber int    `json:"version_number"`
@@ -4117,7 +4117,7 @@ type RegistryItem struct {
 	// ConfigSchema JSON Schema (draft 2020-12) of `config`. `null` if any configuration is accepted.
 	ConfigSchema nullable.Nullable[json.RawMessage] `json:"config_schema"`
 
-	// Description Empty if there is none.
+	// Description Empty if not set.
 	Description string `json:"description"`
 
 	// Effects The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach third-party systems.
@@ -4155,7 +4155,7 @@ type RenderRequest struct {
 	// Ref The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such as `v12`.
 	Ref string `json:"ref,omitempty,omitzero"`
 
-	// Variables Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`.
+	// Variables Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`.
 	Variables map[string]interface{} `json:"variables,omitempty,omitzero"`
 }
 
@@ -4221,7 +4221,7 @@ type ResolvedPrompt struct {
 	// Ref The `ref` of the request.
 	Ref string `json:"ref"`
 
-	// Version One version of a template. It has `text` or `messages`, depending on the template's type.
+	// Version One template version. It has `text` or `messages`, depending on the template's type.
 	Version *PromptVersion `json:"version,omitempty"`
 }
 
@@ -4260,7 +4260,7 @@ type SandboxCard struct {
 	ExpMonth int    `json:"exp_month"`
 	ExpYear  int    `json:"exp_year"`
 
-	// Number The number of a published test card. Never send a real card number.
+	// Number A published test card's number. Never send a real card number.
 	Number string `json:"number"`
 }
 
@@ -4328,7 +4328,7 @@ type SessionSource string
 
 // SetupIntent defines model for SetupIntent.
 type SetupIntent struct {
-	// AccountID The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if there is none.
+	// AccountID The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if none.
 	AccountID nullable.Nullable[string] `json:"account_id"`
 
 	// ClientSecret Pass it only to the payer's browser. Do not log it.
@@ -4357,7 +4357,7 @@ type SetupIntentCreateUsage string
 type Share struct {
 	CreatedAt Time `json:"created_at"`
 
-	// Email `null` for a group, for the user of a service key, and for a user without a verified address.
+	// Email `null` for a group, for a service key's user, and for a user without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// ExpiresAt null if the share never expires.
@@ -4389,7 +4389,7 @@ type ShareChange struct {
 	// Role The role afterwards. `null` removes the share.
 	Role nullable.Nullable[ShareRole] `json:"role"`
 
-	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	// UserID Id of a workspace member or a group (`grp_…`).
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
@@ -4398,10 +4398,10 @@ type ShareChanged struct {
 	// Action What a change of many shares did with one of them.
 	Action ShareAction `json:"action"`
 
-	// Revision The revision of the share. `null` if there is none any more.
+	// Revision The revision of the share. `null` if the share no longer exists.
 	Revision nullable.Nullable[int64] `json:"revision"`
 
-	// Role `null` if there is no share any more.
+	// Role `null` if the share no longer exists.
 	Role   nullable.Nullable[ShareRole] `json:"role"`
 	UserID string                       `json:"user_id"`
 }
@@ -4421,7 +4421,7 @@ type ShareCreate struct {
 	// Role The role that a share gives. Each role includes the roles listed before it.
 	Role ShareRole `json:"role"`
 
-	// UserID Id of a member of the workspace or of a group (`grp_…`).
+	// UserID Id of a workspace member or a group (`grp_…`).
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
@@ -4588,7 +4588,7 @@ type Source struct {
 	// Status `active`: the data source is mapped and works. `unmapped`: it has no mapping yet. `drifted`: mapped columns have changed. `failing`: it cannot be read, see `failure`. `paused`: it is not refreshed until a user acts, see `pause_reason`.
 	Status SourceStatus `json:"status"`
 
-	// Truncated Whether the table had more columns than `columns`: the first 200, and those that are mapped. All columns of a warehouse table can be mapped by name.
+	// Truncated Whether the table had more columns than `columns`: the first 200, and those that are mapped. All of a warehouse table's columns can be mapped by name.
 	Truncated bool   `json:"truncated"`
 	Type      string `json:"type"`
 	UpdatedAt Time   `json:"updated_at"`
@@ -4636,7 +4636,7 @@ type SourceChangesList struct {
 
 // SourceColumn defines model for SourceColumn.
 type SourceColumn struct {
-	// Column Column letters, as in a spreadsheet. `null` for a column of a warehouse table.
+	// Column Column letters, as in a spreadsheet. `null` for warehouse tables.
 	Column       nullable.Nullable[string] `json:"column"`
 	InferredType SourceFieldType           `json:"inferred_type"`
 
@@ -4660,7 +4660,7 @@ type SourceDriftedColumn struct {
 	Change SourceDriftedColumnChange `json:"change"`
 	Column string                    `json:"column"`
 
-	// To The new name of a renamed column, or the new type of a retyped column. Otherwise `null`.
+	// To A renamed column's new name, or a retyped column's new type. Otherwise `null`.
 	To nullable.Nullable[string] `json:"to"`
 }
 
@@ -4696,7 +4696,7 @@ type SourceFailure struct {
 
 // SourceField defines model for SourceField.
 type SourceField struct {
-	// Enum The allowed values of a field of type `enum`.
+	// Enum The allowed values for a field of type `enum`.
 	Enum    []string `json:"enum"`
 	Example string   `json:"example"`
 	Key     string   `json:"key"`
@@ -4718,7 +4718,7 @@ type SourceFieldType string
 
 // SourceFieldValidation defines model for SourceFieldValidation.
 type SourceFieldValidation struct {
-	// Ambiguous Dates and numbers with several meanings, if nothing in the column tells which.
+	// Ambiguous Dates and numbers with several meanings, if nothing in the column shows which.
 	Ambiguous int `json:"ambiguous"`
 
 	// Duplicate Values of a unique field that a row before has.
@@ -4731,7 +4731,7 @@ type SourceFieldValidation struct {
 	// First The first values that fail.
 	First []SourceFailedValue `json:"first"`
 
-	// Missing Of these, those of a field that is required.
+	// Missing Of these, the values that a required field lacks.
 	Missing int `json:"missing"`
 
 	// NotCompared Values of a unique field that were not compared with others. A validation compares at most 1,000,000.
@@ -4745,7 +4745,7 @@ type SourceFieldValidation struct {
 
 // SourceInvalidValue defines model for SourceInvalidValue.
 type SourceInvalidValue struct {
-	// Code `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a required field is empty.
+	// Code `ambiguous`: a date or number with several meanings, and nothing in the column shows which. `missing`: a required field is empty.
 	Code  SourceInvalidValueCode `json:"code"`
 	Field string                 `json:"field"`
 
@@ -4753,7 +4753,7 @@ type SourceInvalidValue struct {
 	Row int `json:"row"`
 }
 
-// SourceInvalidValueCode `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a required field is empty.
+// SourceInvalidValueCode `ambiguous`: a date or number with several meanings, and nothing in the column shows which. `missing`: a required field is empty.
 type SourceInvalidValueCode string
 
 // SourceJob defines model for SourceJob.
@@ -4806,17 +4806,17 @@ type SourceList struct {
 
 // SourceLocation The location of the data. For a sheet: `url`, `tab` and `header_row`, for CSV also `charset` and `delimiter`, for .xlsx also `locale`. For a table: `connection_id`, `schema` and `table`.
 type SourceLocation struct {
-	// Charset The character encoding of a CSV file. By default, the server detects it at each read.
+	// Charset A CSV file's character encoding. By default, the server detects it at each read.
 	Charset      Charset `json:"charset,omitempty,omitzero"`
 	ConnectionID string  `json:"connection_id,omitempty,omitzero"`
 
-	// Delimiter The character between the values of a CSV file. By default, the server detects it at each read.
+	// Delimiter The character between a CSV file's values. By default, the server detects it at each read.
 	Delimiter Delimiter `json:"delimiter,omitempty,omitzero"`
 
 	// HeaderRow Number of the header row, counted from 1; 0 if the sheet has no header, so that its columns are named A, B, and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
 	HeaderRow *int `json:"header_row,omitempty"`
 
-	// Locale The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. Default: that of the organisation.
+	// Locale The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system. Default: the organisation's.
 	Locale SheetLocale `json:"locale,omitempty,omitzero"`
 	Schema string      `json:"schema,omitempty,omitzero"`
 
@@ -4861,7 +4861,7 @@ type SourcePair struct {
 	// Column Name of the column that holds the field.
 	Column string `json:"column"`
 
-	// Field Key of a field of the data source type.
+	// Field Key of a field in the data source type.
 	Field string `json:"field"`
 
 	// Transform Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with the mapping.
@@ -4873,7 +4873,7 @@ type SourcePatch struct {
 	// ChangeKey A field that is mapped to a whole column, whose values differ from row to row: from now on, rows are compared after each refresh. `null` ends that. A mapping without the field ends it, too.
 	ChangeKey nullable.Nullable[string] `json:"change_key,omitempty,omitzero"`
 
-	// Locale As `locale` of `location`; `null` for that of the organisation. Refused for tables.
+	// Locale As `locale` of `location`; `null` for the organisation's. Refused for tables.
 	Locale nullable.Nullable[SheetLocale] `json:"locale,omitempty,omitzero"`
 	Name   string                         `json:"name,omitempty,omitzero"`
 }
@@ -4958,7 +4958,7 @@ type SourceTransformDecimal string
 
 // SourceTransformPreview defines model for SourceTransformPreview.
 type SourceTransformPreview struct {
-	// Backend Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written.
+	// Backend Where the rows are from. In a sheet, the other values in a column show how its dates and numbers are written.
 	Backend SourceTransformPreviewBackend `json:"backend"`
 
 	// Columns The names of the columns.
@@ -4970,7 +4970,7 @@ type SourceTransformPreview struct {
 	Type    string                        `json:"type"`
 }
 
-// SourceTransformPreviewBackend Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written.
+// SourceTransformPreviewBackend Where the rows are from. In a sheet, the other values in a column show how its dates and numbers are written.
 type SourceTransformPreviewBackend string
 
 // SourceTransformedRows defines model for SourceTransformedRows.
@@ -4984,7 +4984,7 @@ type SourceTransformedValue struct {
 	// After The value, as a text. `null` if it is empty, or none of the field.
 	After nullable.Nullable[string] `json:"after"`
 
-	// Before The text of the column, then those of the columns that are joined.
+	// Before The column's text, then the texts of the columns that are joined.
 	Before []nullable.Nullable[string] `json:"before"`
 
 	// Code Why the text is no value of the field: `wrong_type`, `ambiguous`, `not_in_enum` or `missing`. Otherwise `null`.
@@ -5060,7 +5060,7 @@ type SteppedUp struct {
 type StreamTicket struct {
 	ExpiresAt Time `json:"expires_at"`
 
-	// Ticket Send it as the `ticket` parameter of a stream. It opens one stream, and resumes that one.
+	// Ticket Send it as a stream's `ticket` parameter. It opens one stream, and resumes that one.
 	Ticket string `json:"ticket"`
 }
 
@@ -5076,13 +5076,13 @@ type Subscription struct {
 	CancellationFeedback nullable.Nullable[string] `json:"cancellation_feedback"`
 	CreatedAt            Time                      `json:"created_at"`
 
-	// Credit The credit of the workspace, which is deducted from its next invoices. `null` if there is none.
+	// Credit The credit of the workspace, which is deducted from its next invoices. `null` if none.
 	Credit                 nullable.Nullable[Money]  `json:"credit"`
 	CurrentPeriodEnd       Time                      `json:"current_period_end"`
 	CurrentPeriodStart     Time                      `json:"current_period_start"`
 	DefaultPaymentMethodID nullable.Nullable[string] `json:"default_payment_method_id"`
 
-	// Discount What reduces the next invoices. `null` if there is none.
+	// Discount What reduces the next invoices. `null` if none.
 	Discount nullable.Nullable[Discount] `json:"discount"`
 
 	// EndsAt When it ends: with the current period, or at a later time that was set at the gateway. `null` if it goes on.
@@ -5103,7 +5103,7 @@ type Subscription struct {
 	// Paused Whether its periods cost nothing. This is not the status `paused`, which Stripe gives to a trial that ended without a payment method.
 	Paused bool `json:"paused"`
 
-	// PendingChange The change that takes effect at the end of the period. `null` if there is none.
+	// PendingChange The change that takes effect at the end of the period. `null` if none.
 	PendingChange nullable.Nullable[SubscriptionPendingChange] `json:"pending_change"`
 
 	// Plan The plan, with the price and the interval that the workspace pays, which can be older ones. `null` if it is not among the organisation's plans.
@@ -5168,7 +5168,7 @@ type SubscriptionPatch struct {
 	Paused *bool   `json:"paused,omitempty"`
 	PlanID *string `json:"plan_id,omitempty"`
 
-	// Preview The `signature` of a preview. The change is made at its price, or returns 409 `preview_outdated`.
+	// Preview A preview's `signature`. The change is made at its price, or returns 409 `preview_outdated`.
 	Preview string `json:"preview,omitempty,omitzero"`
 
 	// PromotionCode A code for a discount. Its case does not count.
@@ -5244,7 +5244,7 @@ type TablePreview struct {
 	// Rows The first 256 characters of each value, in the text format of the database. `null` for NULL.
 	Rows [][]nullable.Nullable[string] `json:"rows"`
 
-	// Sample The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is empty, `sample_error` says why, and the columns are those of the catalogue. The table can be attached and mapped without a sample.
+	// Sample The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is empty, `sample_error` explains why, and the columns are those of the catalogue. The table can be attached and mapped without a sample.
 	Sample nullable.Nullable[[][]nullable.Nullable[string]] `json:"sample"`
 
 	// SampleError Why there is no `sample`: `query_timeout` or `response_too_large`.
@@ -5294,7 +5294,7 @@ type User struct {
 	// DefaultWorkspaceID The workspace of GET requests that do not name one.
 	DefaultWorkspaceID nullable.Nullable[string] `json:"default_workspace_id"`
 
-	// Email In lower case. null for the user of a service key.
+	// Email In lower case. null for a service key's user.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// ID Examples: usr_01jb4rqnx1e5btz2s1v2j9k3mn
@@ -5310,7 +5310,7 @@ type VariableType string
 
 // VersionCheck What another system concluded about a version.
 type VersionCheck struct {
-	// Conclusion The result of a check. A version passes with `success`, `neutral` and `skipped`.
+	// Conclusion A check's result. A version passes with `success`, `neutral` and `skipped`.
 	Conclusion CheckConclusion `json:"conclusion"`
 	Name       string          `json:"name"`
 
@@ -5334,11 +5334,11 @@ type VersionCheckList struct {
 
 // VersionCheckReport defines model for VersionCheckReport.
 type VersionCheckReport struct {
-	// Conclusion The result of a check. A version passes with `success`, `neutral` and `skipped`.
+	// Conclusion A check's result. A version passes with `success`, `neutral` and `skipped`.
 	Conclusion CheckConclusion `json:"conclusion"`
 	Summary    string          `json:"summary,omitempty,omitzero"`
 
-	// URL The http or https address of a report.
+	// URL A report's http or https address.
 	URL string `json:"url,omitempty,omitzero"`
 }
 
@@ -5368,7 +5368,7 @@ type WarehouseTable struct {
 	Kind WarehouseTableKind `json:"kind"`
 	Name string             `json:"name"`
 
-	// RowEstimate Estimated number of rows, from the statistics of the database. `null` if there are none.
+	// RowEstimate Estimated number of rows, from the database's statistics. `null` if not available.
 	RowEstimate nullable.Nullable[int64] `json:"row_estimate"`
 	Schema      string                   `json:"schema"`
 }
@@ -5382,7 +5382,7 @@ type WarehouseTableList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// Webhook A URL that gets the events of a workspace.
+// Webhook A URL that gets a workspace's events.
 type Webhook struct {
 	// ConsecutiveFailures How many attempts have failed since the last success.
 	ConsecutiveFailures int  `json:"consecutive_failures"`
@@ -5391,14 +5391,14 @@ type Webhook struct {
 	// CreatedBy Id of the user who created it.
 	CreatedBy nullable.Nullable[string] `json:"created_by"`
 
-	// Description Empty if there is none.
+	// Description Empty if not set.
 	Description string `json:"description"`
 
 	// DisabledReason Why Atrium disabled it: `gone` after the status 410, `failing` after five days without a success. null if it is enabled, or was disabled by hand.
 	DisabledReason nullable.Nullable[string] `json:"disabled_reason"`
 	Enabled        bool                      `json:"enabled"`
 
-	// Events Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`.
+	// Events Types of events, such as `member.added`, all types about a noun, such as `member.*`, or `*`.
 	Events       []string                `json:"events"`
 	FailingSince nullable.Nullable[Time] `json:"failing_since"`
 
@@ -5409,7 +5409,7 @@ type Webhook struct {
 	ID            string                  `json:"id"`
 	LastSuccessAt nullable.Nullable[Time] `json:"last_success_at"`
 
-	// Ownerless Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin role. Confirm it with `confirmWebhook`, or delete it.
+	// Ownerless Whether it no longer has an owner: who created it, chose its URL last or confirmed it has lost the admin role. Confirm it with `confirmWebhook`, or delete it.
 	Ownerless bool  `json:"ownerless"`
 	Revision  int64 `json:"revision"`
 
@@ -5428,7 +5428,7 @@ type WebhookAttempt struct {
 	Delivered  bool  `json:"delivered"`
 	DurationMs int64 `json:"duration_ms"`
 
-	// Failure Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`, `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent any more, because retention has removed the event.
+	// Failure Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`, `tls_untrusted` or `network_not_allowed`. `event_removed`: it could no longer be sent, because retention has removed the event.
 	Failure nullable.Nullable[string] `json:"failure"`
 
 	// Status The status of the response. null if there was none.
@@ -5457,14 +5457,14 @@ type WebhookCreated struct {
 	// CreatedBy Id of the user who created it.
 	CreatedBy nullable.Nullable[string] `json:"created_by"`
 
-	// Description Empty if there is none.
+	// Description Empty if not set.
 	Description string `json:"description"`
 
 	// DisabledReason Why Atrium disabled it: `gone` after the status 410, `failing` after five days without a success. null if it is enabled, or was disabled by hand.
 	DisabledReason nullable.Nullable[string] `json:"disabled_reason"`
 	Enabled        bool                      `json:"enabled"`
 
-	// Events Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`.
+	// Events Types of events, such as `member.added`, all types about a noun, such as `member.*`, or `*`.
 	Events       []string                `json:"events"`
 	FailingSince nullable.Nullable[Time] `json:"failing_since"`
 
@@ -5475,7 +5475,7 @@ type WebhookCreated struct {
 	ID            string                  `json:"id"`
 	LastSuccessAt nullable.Nullable[Time] `json:"last_success_at"`
 
-	// Ownerless Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin role. Confirm it with `confirmWebhook`, or delete it.
+	// Ownerless Whether it no longer has an owner: who created it, chose its URL last or confirmed it has lost the admin role. Confirm it with `confirmWebhook`, or delete it.
 	Ownerless bool  `json:"ownerless"`
 	Revision  int64 `json:"revision"`
 
@@ -5563,7 +5563,7 @@ type WebhookPatch struct {
 	URL     *string           `json:"url,omitempty"`
 }
 
-// WebhookPayload The body of a webhook. It says what happened, and has no copy of the resource.
+// WebhookPayload A webhook's body. It reports what happened, and has no copy of the resource.
 type WebhookPayload struct {
 	// Data An event as webhooks have it.
 	Data WebhookEvent `json:"data"`

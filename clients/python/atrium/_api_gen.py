@@ -477,7 +477,7 @@ class ActivateRequest(TypedDict):
 
 
 class Activation(TypedDict):
-    """One activation of a version, or one move of a label."""
+    """One version activation, or one label move."""
 
     label: Optional[str]
     """The label that moved. null for an activation."""
@@ -507,7 +507,7 @@ class Activation(TypedDict):
     """The activation request, if the activation waited for one."""
 
     weights: NotRequired[List[PromptWeight]]
-    """The versions of a rollout that the move started or changed. Absent otherwise."""
+    """The rollout's versions that the move started or changed. Absent otherwise."""
 
 
 class ActivationDecision(TypedDict):
@@ -612,10 +612,10 @@ class ActivationRequest(TypedDict):
     """"""
 
 # Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
-# (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version
-# any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the
-# version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or
-# hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
+# (`base_moved`), the version was edited or deleted (`version_changed`), its author may no longer activate the
+# version or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version
+# breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden
+# from its author (`include_lost`), or because it waited for 30 days (`expired`).
 ActivationRequestCause = Union[Literal["withdrawn", "base_moved", "version_changed", "access_lost", "template_deleted", "contract_break", "include_lost", "expired"], str]
 
 
@@ -680,7 +680,7 @@ class BillingDetails(TypedDict):
     """`null`: the name of the workspace."""
 
     email: Optional[str]
-    """`null`: the address of an owner of the workspace."""
+    """`null`: a workspace owner's address."""
 
     address: Optional[BillingAddress]
     """"""
@@ -833,10 +833,10 @@ class ChatImport(TypedDict):
     """"""
 
     prompt_template_id: NotRequired[Optional[str]]
-    """The prompt in place of that of the export. `null` for none."""
+    """The prompt that replaces the export's. `null` for none."""
 
     connection_id: NotRequired[Optional[str]]
-    """The connection of `reply` in place of that of the export. `null` for no replies."""
+    """The connection of `reply` that replaces the export's. `null` for no replies."""
 
 
 class ChatIssue(TypedDict):
@@ -875,7 +875,7 @@ class ChatMember(TypedDict):
     """
 
     email: Optional[str]
-    """`null` for the user of a service key, and for a user without a verified address."""
+    """`null` for a service key's user, and for a user without a verified address."""
 
     name: str
     """Empty if the user has none."""
@@ -926,7 +926,7 @@ class ChatMemberChange(TypedDict):
     """Send exactly one of `user_id` and `email`."""
 
     user_id: NotRequired[str]
-    """Id of a member of the chat template, of the workspace, or of a group (`grp_…`)."""
+    """Id of a member of the chat template or the workspace, or of a group (`grp_…`)."""
 
     email: NotRequired[str]
     """"""
@@ -962,7 +962,7 @@ class ChatMemberCreate(TypedDict):
     """Send exactly one of `user_id` and `email`."""
 
     user_id: NotRequired[str]
-    """Id of a member of the workspace or of a group (`grp_…`)."""
+    """Id of a workspace member or a group (`grp_…`)."""
 
     email: NotRequired[str]
     """"""
@@ -1195,8 +1195,8 @@ class ChatRuntime(TypedDict):
     """"""
 
     instructions: str
-    """The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`.
-    Empty if there are none.
+    """The effective instructions. For a prompt with messages: the messages with the roles `system` and
+    `developer`. Empty if not set.
     """
 
     prompt: Optional[ChatRuntimePrompt]
@@ -1272,7 +1272,7 @@ class ChatTemplate(TypedDict):
     """"""
 
     description: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     avatar_url: Optional[str]
     """"""
@@ -1294,12 +1294,10 @@ class ChatTemplate(TypedDict):
     """
 
     instructions: NotRequired[str]
-    """Empty if there are none."""
+    """Empty if not set."""
 
     prompt: NotRequired[Optional[ChatPrompt]]
-    """The prompt template that provides the instructions, in place of `instructions`. `null` if there is
-    none.
-    """
+    """The prompt template that provides the instructions, in place of `instructions`. `null` if none."""
 
     agents: List[ChatItem]
     """"""
@@ -1320,7 +1318,7 @@ class ChatTemplate(TypedDict):
     """"""
 
     greeting: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     conversation_starters: List[str]
     """"""
@@ -1714,7 +1712,7 @@ class ChatWorkflowDetachedData(TypedDict):
     workflow_id: str
     """"""
 
-# The result of a check. A version passes with `success`, `neutral` and `skipped`.
+# A check's result. A version passes with `success`, `neutral` and `skipped`.
 CheckConclusion = Union[Literal["success", "neutral", "skipped", "failure", "cancelled", "timed_out", "action_required"], str]
 
 # The checks that a version must pass before it is activated: up to 10 names.
@@ -1793,7 +1791,7 @@ class Connection(TypedDict):
     """Id of the user who created the connection. `null` if Atrium created it."""
 
     ownerless: bool
-    """Whether a connection that replies to visitors of chats has no owner any more: who created it,
+    """Whether a connection that replies to visitors of chats no longer has an owner: who created it,
     replaced its credential last or confirmed it has lost the role. Confirm it with `confirmConnection`,
     or revoke it.
     """
@@ -1963,7 +1961,7 @@ class ConnectionKind(TypedDict):
     """"""
 
     consent: bool
-    """Whether a person can give consent in place of a credential."""
+    """Whether a person can give consent instead of a credential."""
 
 
 class ConnectionList(TypedDict):
@@ -2124,7 +2122,7 @@ class Discount(TypedDict):
     """"""
 
     duration: Union[Literal["once", "repeating", "forever"], str]
-    """Which invoices it reduces: one, those of `duration_in_months` months, or all."""
+    """Which invoices it reduces: one, the invoices of `duration_in_months` months, or all."""
 
     duration_in_months: Optional[int]
     """"""
@@ -2317,7 +2315,7 @@ class EmbedToken(TypedDict):
     """How many messages of visitors are answered per day in UTC."""
 
     theme: ChatTheme
-    """Its members replace those of the chat template's `theme`."""
+    """Its members replace the members of the chat template's `theme`."""
 
     hint: str
     """The last four characters of the token."""
@@ -2546,7 +2544,7 @@ class EntitlementLimit(TypedDict):
     """A type of the API."""
 
     limit: Optional[int]
-    """`null` if there is none."""
+    """`null` if none."""
 
     used: int
     """What the workspace uses now; for limits that the application counts, in the current period."""
@@ -2561,9 +2559,9 @@ class EntitlementLimit(TypedDict):
     """Atrium enforces what it counts."""
 
     period_start: NotRequired[str]
-    """The start of the period over which the application's reports are summed: that of the subscription for
-    the feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium
-    counts.
+    """The start of the period over which the application's reports are summed: the subscription's period
+    for the feature that the gateway bills by usage, else a month of the workspace. Missing for what
+    Atrium counts.
     """
 
     period_end: NotRequired[str]
@@ -2656,7 +2654,7 @@ class ErasureReport(TypedDict):
     events: int
     """Events of the audit trail that were redacted."""
 
-# Whether the job of an erasure has ended.
+# Whether the erasure's job has ended.
 ErasureStatus = Union[Literal["running", "done"], str]
 
 
@@ -2836,7 +2834,7 @@ class FolderShare(TypedDict):
     """Id of the user or of the group (`grp_…`)."""
 
     email: Optional[str]
-    """`null` for a group, for the user of a service key, and for a user without a verified address."""
+    """`null` for a group, for a service key's user, and for a user without a verified address."""
 
     name: str
     """Name of the user or the group. Empty if the user has none."""
@@ -2861,13 +2859,13 @@ class FolderShare(TypedDict):
 
 
 class FolderShareCreate(TypedDict):
-    """A new share of a folder. Exactly one of `user_id` and `email` is required."""
+    """A new folder share. Exactly one of `user_id` and `email` is required."""
 
     folder: str
     """The path, such as `support/mail`. It does not need to have templates. A trailing slash is ignored."""
 
     user_id: NotRequired[str]
-    """Id of a member of the workspace or of a group (`grp_…`)."""
+    """Id of a workspace member or a group (`grp_…`)."""
 
     email: NotRequired[str]
     """"""
@@ -2929,7 +2927,7 @@ class FolderShareUpdatedData(TypedDict):
 
 
 class Group(TypedDict):
-    """A named set of people of a workspace."""
+    """A named set of a workspace's people."""
 
     id: str
     """Can be used as `user_id` where a user is given access."""
@@ -3110,7 +3108,7 @@ class ImportedPrompt(TypedDict):
 
 
 class Invitation(TypedDict):
-    """An invitation of the owner of an e-mail address to the workspace."""
+    """An invitation for an e-mail address's owner to the workspace."""
 
     id: str
     """"""
@@ -3384,8 +3382,8 @@ class LabelMove(TypedDict):
     """
 
     expected_version: NotRequired[Optional[str]]
-    """The id or the number of a version. Returns 409 `label_changed` if this version does not have the
-    label. null means that no version may have it.
+    """A version's id or number. Returns 409 `label_changed` if this version does not have the label. null
+    means that no version may have it.
     """
 
     reason: NotRequired[str]
@@ -3502,7 +3500,7 @@ class Member(TypedDict):
     """"""
 
     email: Optional[str]
-    """null for the user of a service key, and for a person without a verified address."""
+    """null for a service key's user, and for a person without a verified address."""
 
     name: str
     """Empty if no name was given."""
@@ -3538,7 +3536,7 @@ class MemberAddedData(TypedDict):
     email_domain: NotRequired[str]
     """"""
 
-# Whether the member is a person or the user of a service key.
+# Whether the member is a person or a service key's user.
 MemberKind = Union[Literal["person", "service"], str]
 
 
@@ -3666,7 +3664,7 @@ class Org(TypedDict):
 
 
 class Passkey(TypedDict):
-    """A passkey of a person, without its secret, which is in the person's authenticator."""
+    """A person's passkey, without its secret, which is in the person's authenticator."""
 
     id: str
     """"""
@@ -4063,7 +4061,7 @@ class PortalSessionCreate(TypedDict):
 
 
 class Presence(TypedDict):
-    """The presence of a user. Optional fields are returned only to the user and to operators."""
+    """A user's presence. Optional fields are returned only to the user and to operators."""
 
     id: str
     """"""
@@ -4075,10 +4073,10 @@ class Presence(TypedDict):
     """"""
 
     text: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     emoji: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     last_active_at: Optional[str]
     """The time of the last heartbeat of an active device."""
@@ -4109,7 +4107,7 @@ class Presence(TypedDict):
 
 
 class PresenceBatch(TypedDict):
-    """The data of a `snapshot` or `change` event."""
+    """The data in a `snapshot` or `change` event."""
 
     data: List[Presence]
     """"""
@@ -4181,7 +4179,7 @@ class PresenceList(TypedDict):
 # Where the status comes from. `auto`: the devices. `manual`: the user has set it.
 PresenceSource = Union[Literal["auto", "manual"], str]
 
-# The status of a user. `dnd`: do not disturb.
+# A user's status. `dnd`: do not disturb.
 PresenceStatus = Union[Literal["online", "away", "dnd", "offline"], str]
 
 
@@ -4213,11 +4211,11 @@ class ProbeReport(TypedDict):
     warnings: List[str]
     """"""
 
-# The result of a step. `skipped`: an earlier step failed, or the step does not apply to this connection.
+# A step's result. `skipped`: an earlier step failed, or the step does not apply to this connection.
 ProbeResult = Union[Literal["ok", "warning", "failed", "skipped"], str]
 
-# The steps of a probe, in this order: resolve the host name, check that Atrium is allowed to connect to it,
-# connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
+# A probe's steps, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect,
+# negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
 ProbeStep = Union[Literal["resolve", "policy", "connect", "tls", "authenticate", "database", "read", "privileges"], str]
 
 
@@ -4317,7 +4315,7 @@ class ProblemPlanLimit(TypedDict):
 
     upgrade_plan_id: Optional[str]
     """The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null`
-    if there is none.
+    if none.
     """
 
 
@@ -4351,7 +4349,7 @@ class PromptFile(TypedDict):
 
     path: str
     """A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template,
-    unless the setting `name` tells another one.
+    unless the setting `name` gives another one.
     """
 
     content: str
@@ -4399,7 +4397,7 @@ class PromptFolders(TypedDict):
 
 # How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 # 
-# Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
+# Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
 # `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
 # a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are
 # parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
@@ -4464,8 +4462,7 @@ class PromptInclude(TypedDict):
 
 # Which texts released versions include. `pinned` versions keep the texts that their includes named when the
 # version was first activated or labelled: nothing that happens to other prompts changes them. `floating`
-# versions have the texts that their includes name now, or those from then if an include cannot be found any
-# more.
+# versions have the texts that their includes name now, or those from then if an include can no longer be found.
 # 
 # What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read
 # the version then reads these texts.
@@ -4621,8 +4618,8 @@ class PromptRolloutStart(TypedDict):
     """Versions whose weights add up to 100. The first gets the label."""
 
     expected_version: NotRequired[Optional[str]]
-    """The id or the number of a version. Returns 409 `label_changed` if this version does not have the
-    label. null means that no version may have it.
+    """A version's id or number. Returns 409 `label_changed` if this version does not have the label. null
+    means that no version may have it.
     """
 
     reason: NotRequired[str]
@@ -4702,7 +4699,7 @@ class PromptTemplate(TypedDict):
     """"""
 
     description: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     tags: List[str]
     """"""
@@ -4746,7 +4743,7 @@ class PromptTemplate(TypedDict):
     """The version that applications receive. null until a version is activated."""
 
     latest_version: Optional[PromptVersionRef]
-    """The newest version that the caller can see. null if there is none."""
+    """The newest version that the caller can see. null if not found."""
 
     version_count: int
     """Number of versions that the caller can see."""
@@ -5171,7 +5168,7 @@ class PromptVersionCreate(TypedDict):
 
     base_version_id: NotRequired[str]
     """The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not
-    allowed for the first version of a new template.
+    allowed for a new template's first version.
     """
 
     activate: NotRequired[bool]
@@ -5226,8 +5223,8 @@ class PromptVersionList(TypedDict):
 
 
 class PromptVersionPatch(TypedDict):
-    """On a frozen version, only `labels` and `commit_message` can change. The limits of a new version apply
-    to the result.
+    """On a frozen version, only `labels` and `commit_message` can change. A new version's limits apply to
+    the result.
     """
 
     text: NotRequired[str]
@@ -5298,7 +5295,7 @@ class PromptVersionSummary(TypedDict):
     """"""
 
     commit_message: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     state: VersionState
     """"""
@@ -5354,7 +5351,7 @@ class PromptVersionUpdatedData(TypedDict):
 
 
 class PromptWeight(TypedDict):
-    """The percentage of the readers of a label that get a version."""
+    """The percentage of a label's readers that get a version."""
 
     version_id: str
     """"""
@@ -5380,7 +5377,7 @@ class RegistryItem(TypedDict):
     """"""
 
     description: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     version: str
     """Empty if it is not configured."""
@@ -5417,9 +5414,7 @@ class RenderRequest(TypedDict):
     """
 
     variables: NotRequired[Dict[str, Any]]
-    """Values by variable name. The value of a placeholder is a list of messages, each with `role` and
-    `content`.
-    """
+    """Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`."""
 
     mode: NotRequired[RenderMode]
     """"""
@@ -5573,7 +5568,7 @@ class SandboxCard(TypedDict):
     """A type of the API."""
 
     number: str
-    """The number of a published test card. Never send a real card number."""
+    """A published test card's number. Never send a real card number."""
 
     exp_month: int
     """"""
@@ -5696,9 +5691,7 @@ class SetupIntent(TypedDict):
     """"""
 
     account_id: Optional[str]
-    """The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if there is
-    none.
-    """
+    """The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if none."""
 
     status: Union[Literal["requires_payment_method", "requires_confirmation", "requires_action", "processing", "canceled", "succeeded"], str]
     """"""
@@ -5721,7 +5714,7 @@ class Share(TypedDict):
     """Id of the user or of the group (`grp_…`)."""
 
     email: Optional[str]
-    """`null` for a group, for the user of a service key, and for a user without a verified address."""
+    """`null` for a group, for a service key's user, and for a user without a verified address."""
 
     name: str
     """Name of the user or the group. Empty if the user has none."""
@@ -5752,7 +5745,7 @@ class ShareChange(TypedDict):
     """Send exactly one of `user_id` and `email`."""
 
     user_id: NotRequired[str]
-    """Id of a member of the workspace or of a group (`grp_…`)."""
+    """Id of a workspace member or a group (`grp_…`)."""
 
     email: NotRequired[str]
     """"""
@@ -5774,10 +5767,10 @@ class ShareChanged(TypedDict):
     """"""
 
     role: Optional[ShareRole]
-    """`null` if there is no share any more."""
+    """`null` if the share no longer exists."""
 
     revision: Optional[int]
-    """The revision of the share. `null` if there is none any more."""
+    """The revision of the share. `null` if the share no longer exists."""
 
 
 class ShareChanges(TypedDict):
@@ -5791,7 +5784,7 @@ class ShareCreate(TypedDict):
     """A new share. Exactly one of `user_id` and `email` is required."""
 
     user_id: NotRequired[str]
-    """Id of a member of the workspace or of a group (`grp_…`)."""
+    """Id of a workspace member or a group (`grp_…`)."""
 
     email: NotRequired[str]
     """"""
@@ -5985,8 +5978,8 @@ class Source(TypedDict):
     """Number of columns that the table had at that time."""
 
     truncated: bool
-    """Whether the table had more columns than `columns`: the first 200, and those that are mapped. All
-    columns of a warehouse table can be mapped by name.
+    """Whether the table had more columns than `columns`: the first 200, and those that are mapped. All of a
+    warehouse table's columns can be mapped by name.
     """
 
     mapping: List[SourcePair]
@@ -6110,7 +6103,7 @@ class SourceColumn(TypedDict):
     """Name of the column. Unique within the table."""
 
     column: Optional[str]
-    """Column letters, as in a spreadsheet. `null` for a column of a warehouse table."""
+    """Column letters, as in a spreadsheet. `null` for warehouse tables."""
 
     inferred_type: SourceFieldType
     """"""
@@ -6152,7 +6145,7 @@ class SourceDriftedColumn(TypedDict):
     """"""
 
     to: Optional[str]
-    """The new name of a renamed column, or the new type of a retyped column. Otherwise `null`."""
+    """A renamed column's new name, or a retyped column's new type. Otherwise `null`."""
 
 
 class SourceDriftedData(TypedDict):
@@ -6213,7 +6206,7 @@ class SourceField(TypedDict):
     """Other common column names for the field."""
 
     enum: List[str]
-    """The allowed values of a field of type `enum`."""
+    """The allowed values for a field of type `enum`."""
 
     example: str
     """"""
@@ -6235,13 +6228,13 @@ class SourceFieldValidation(TypedDict):
     """Rows without a value."""
 
     missing: int
-    """Of these, those of a field that is required."""
+    """Of these, the values that a required field lacks."""
 
     wrong_type: int
     """"""
 
     ambiguous: int
-    """Dates and numbers with several meanings, if nothing in the column tells which."""
+    """Dates and numbers with several meanings, if nothing in the column shows which."""
 
     not_in_enum: int
     """"""
@@ -6266,7 +6259,7 @@ class SourceInvalidValue(TypedDict):
     """"""
 
     code: Union[Literal["wrong_type", "ambiguous", "not_in_enum", "missing"], str]
-    """`ambiguous`: a date or number with several meanings, and nothing in the column tells which.
+    """`ambiguous`: a date or number with several meanings, and nothing in the column shows which.
     `missing`: a required field is empty.
     """
 
@@ -6365,14 +6358,14 @@ class SourceLocation(TypedDict):
     """
 
     charset: NotRequired[Charset]
-    """The character encoding of a CSV file. By default, the server detects it at each read."""
+    """A CSV file's character encoding. By default, the server detects it at each read."""
 
     delimiter: NotRequired[Delimiter]
-    """The character between the values of a CSV file. By default, the server detects it at each read."""
+    """The character between a CSV file's values. By default, the server detects it at each read."""
 
     locale: NotRequired[SheetLocale]
     """The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system.
-    Default: that of the organisation.
+    Default: the organisation's.
     """
 
     connection_id: NotRequired[str]
@@ -6445,7 +6438,7 @@ class SourcePair(TypedDict):
     """A type of the API."""
 
     field: str
-    """Key of a field of the data source type."""
+    """Key of a field in the data source type."""
 
     column: str
     """Name of the column that holds the field."""
@@ -6466,7 +6459,7 @@ class SourcePatch(TypedDict):
     """
 
     locale: NotRequired[Optional[SheetLocale]]
-    """As `locale` of `location`; `null` for that of the organisation. Refused for tables."""
+    """As `locale` of `location`; `null` for the organisation's. Refused for tables."""
 
 # `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the
 # connection now leads to another server or database. The owner must map the data source again.
@@ -6633,7 +6626,7 @@ class SourceTransformPreview(TypedDict):
     """"""
 
     backend: Union[Literal["sheet", "warehouse"], str]
-    """Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are
+    """Where the rows are from. In a sheet, the other values in a column show how its dates and numbers are
     written.
     """
 
@@ -6661,7 +6654,7 @@ class SourceTransformedValue(TypedDict):
     """"""
 
     before: List[Optional[str]]
-    """The text of the column, then those of the columns that are joined."""
+    """The column's text, then the texts of the columns that are joined."""
 
     after: Optional[str]
     """The value, as a text. `null` if it is empty, or none of the field."""
@@ -6779,7 +6772,7 @@ class StreamTicket(TypedDict):
     """A type of the API."""
 
     ticket: str
-    """Send it as the `ticket` parameter of a stream. It opens one stream, and resumes that one."""
+    """Send it as a stream's `ticket` parameter. It opens one stream, and resumes that one."""
 
     expires_at: str
     """"""
@@ -6842,7 +6835,7 @@ class Subscription(TypedDict):
     """Until when a paused subscription entitles. `null` if it is not paused."""
 
     pending_change: Optional[SubscriptionPendingChange]
-    """The change that takes effect at the end of the period. `null` if there is none."""
+    """The change that takes effect at the end of the period. `null` if none."""
 
     default_payment_method_id: Optional[str]
     """"""
@@ -6851,10 +6844,10 @@ class Subscription(TypedDict):
     """"""
 
     discount: Optional[Discount]
-    """What reduces the next invoices. `null` if there is none."""
+    """What reduces the next invoices. `null` if none."""
 
     credit: Optional[Money]
-    """The credit of the workspace, which is deducted from its next invoices. `null` if there is none."""
+    """The credit of the workspace, which is deducted from its next invoices. `null` if none."""
 
     stale: bool
     """Whether the gateway could not be reached. The data is then the last known state."""
@@ -7032,7 +7025,7 @@ class SubscriptionPatch(TypedDict):
     """Why the subscription is cancelled, in the payer's own words."""
 
     preview: NotRequired[str]
-    """The `signature` of a preview. The change is made at its price, or returns 409 `preview_outdated`."""
+    """A preview's `signature`. The change is made at its price, or returns 409 `preview_outdated`."""
 
     promotion_code: NotRequired[str]
     """A code for a discount. Its case does not count."""
@@ -7184,8 +7177,8 @@ class TablePreview(TypedDict):
 
     sample: Optional[List[List[Optional[str]]]]
     """The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is
-    empty, `sample_error` says why, and the columns are those of the catalogue. The table can be attached
-    and mapped without a sample.
+    empty, `sample_error` explains why, and the columns are those of the catalogue. The table can be
+    attached and mapped without a sample.
     """
 
     sample_error: Optional[str]
@@ -7295,7 +7288,7 @@ class User(TypedDict):
     """"""
 
     email: Optional[str]
-    """In lower case. null for the user of a service key."""
+    """In lower case. null for a service key's user."""
 
     name: str
     """"""
@@ -7447,7 +7440,7 @@ class VersionCheckReport(TypedDict):
     """"""
 
     url: NotRequired[str]
-    """The http or https address of a report."""
+    """A report's http or https address."""
 
     summary: NotRequired[str]
     """"""
@@ -7492,7 +7485,7 @@ class WarehouseTable(TypedDict):
     """"""
 
     row_estimate: Optional[int]
-    """Estimated number of rows, from the statistics of the database. `null` if there are none."""
+    """Estimated number of rows, from the database's statistics. `null` if not available."""
 
 
 class WarehouseTableList(TypedDict):
@@ -7506,7 +7499,7 @@ class WarehouseTableList(TypedDict):
 
 
 class Webhook(TypedDict):
-    """A URL that gets the events of a workspace."""
+    """A URL that gets a workspace's events."""
 
     id: str
     """"""
@@ -7515,10 +7508,10 @@ class Webhook(TypedDict):
     """"""
 
     description: str
-    """Empty if there is none."""
+    """Empty if not set."""
 
     events: List[str]
-    """Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`."""
+    """Types of events, such as `member.added`, all types about a noun, such as `member.*`, or `*`."""
 
     header_names: List[str]
     """The names of the additional headers. Their values are never returned."""
@@ -7547,7 +7540,7 @@ class Webhook(TypedDict):
     """Id of the user who created it."""
 
     ownerless: bool
-    """Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the
+    """Whether it no longer has an owner: who created it, chose its URL last or confirmed it has lost the
     admin role. Confirm it with `confirmWebhook`, or delete it.
     """
 
@@ -7572,8 +7565,8 @@ class WebhookAttempt(TypedDict):
 
     failure: Optional[str]
     """Why there was no response, as for connections: such as `dns_failed`, `port_closed`,
-    `connect_timeout`, `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent
-    any more, because retention has removed the event.
+    `connect_timeout`, `tls_untrusted` or `network_not_allowed`. `event_removed`: it could no longer be
+    sent, because retention has removed the event.
     """
 
     answer: str
@@ -7753,7 +7746,7 @@ class WebhookPatch(TypedDict):
 
 
 class WebhookPayload(TypedDict):
-    """The body of a webhook. It says what happened, and has no copy of the resource."""
+    """A webhook's body. It reports what happened, and has no copy of the resource."""
 
     type: str
     """The type of the event."""
@@ -7976,8 +7969,7 @@ class ChatMemberAdded(ChatMember):
 
     mailed: NotRequired[bool]
     """Whether a mail server accepted an e-mail with the link. Present together with `accept_url`. If it is
-    false, send the link to the person yourself. The limits of invitation e-mails are those of workspace
-    invitations.
+    false, send the link to the person yourself. The limits for workspace invitation e-mails apply.
     """
 
     accept_url: NotRequired[str]
@@ -8005,9 +7997,9 @@ class InvitationCreated(Invitation):
     mailed: bool
     """Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail
     server is configured, the address has no public domain, it did not accept the e-mail, or a limit is
-    reached. The server's configuration limits the e-mails of a workspace per day, of a user per hour,
-    and to one mailbox per day. A workspace sends at most one e-mail to an address in 10 minutes. A
-    repeated call with the same `Idempotency-Key` returns false.
+    reached. The server's configuration limits a workspace's e-mails per day, of a user per hour, and to
+    one mailbox per day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated
+    call with the same `Idempotency-Key` returns false.
     """
 
     accept_url: str
@@ -8017,7 +8009,7 @@ class InvitationCreated(Invitation):
 
 
 class PromptVersion(PromptVersionSummary):
-    """One version of a template. It has `text` or `messages`, depending on the template's type."""
+    """One template version. It has `text` or `messages`, depending on the template's type."""
 
     text: NotRequired[str]
     """"""
@@ -9265,8 +9257,8 @@ class WorkspacesMembersResource(Resource):
     ) -> RoleLoss | None:
         """Remove a member.
 
-        Requires the admin role, and a role at least as high as that of the member. Every member can
-        leave. To leave with an API key, its ceiling must not be lower than the member's role.
+        Requires the admin role, and a role at least as high as the member's. Every member can leave. To
+        leave with an API key, its ceiling must not be lower than the member's role.
 
         Removal ends the member's API keys and shares in the workspace. It also revokes service keys that
         the member created, and all keys created with those keys: the response and `member.removed` in
@@ -9333,8 +9325,8 @@ class WorkspacesInvitationsResource(Resource):
     ) -> None:
         """Withdraw an invitation.
 
-        Requires the admin role, and a role at least as high as that of the invitation. The link stops
-        working immediately.
+        Requires the admin role, and a role at least as high as the invitation's. The link stops working
+        immediately.
 
         Errors: invitation_not_found, revision_mismatch, role_ceiling, scope_required; and those that
         every call can have.
@@ -9633,7 +9625,7 @@ class WebhooksResource(Resource):
         body: WebhookRotate,
         **options: Unpack[Options],
     ) -> WebhookCreated:
-        """Rotate the secret of a webhook.
+        """Rotate a webhook's secret.
 
         Requires the admin role. Returns the new secret, only once. For another `grace_seconds` webhooks
         have two signatures, of the new and of the previous secret, so that you can change your program.
@@ -9729,7 +9721,7 @@ class PromptTemplatesVersionsChecksResource(Resource):
         version_id: str,
         **options: Unpack[Options],
     ) -> VersionCheckList:
-        """List the checks of a version.
+        """List a version's checks.
 
         Returns what other systems reported about the version, by name.
 
@@ -9783,10 +9775,10 @@ class PromptTemplatesVersionsResource(Resource):
 
         Returns 202 with an `activation_request` if the activation has to wait: for approvals, if the
         template is protected, has `approvals` and you are an editor; for `required_checks` that have not
-        passed; or for `activate_at`. The version becomes active as soon as nothing is missing any more.
-        Until then the request is cancelled if another version becomes active, if the version is edited
-        or deleted, or if you lose the access that the activation needs. The same request again returns
-        the one that waits.
+        passed; or for `activate_at`. The version becomes active as soon as nothing is missing. Until
+        then the request is cancelled if another version becomes active, if the version is edited or
+        deleted, or if you lose the access that the activation needs. The same request again returns the
+        one that waits.
 
         Returns 409 `contract_break` if the template has the compatibility `backward` and applications
         that use the active version could fail with this one.
@@ -9828,7 +9820,7 @@ class PromptTemplatesVersionsResource(Resource):
         """Delete a version.
 
         Requires the editor role on the template for a draft, and the manager role for a frozen version.
-        The active version cannot be deleted. The number of a deleted version is not reused.
+        The active version cannot be deleted. A deleted version's number is not reused.
 
         Errors: in_use, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
         revision_mismatch, scope_required, version_active, version_in_rollout; and those that every call
@@ -9898,7 +9890,7 @@ class PromptTemplatesVersionsResource(Resource):
     ) -> PromptVersion:
         """Update a version.
 
-        Requires the editor role on the template. Moving labels of a protected template requires the
+        Requires the editor role on the template. Moving a protected template's labels requires the
         manager role. Drafts can be edited. On a frozen version, only `labels` and `commit_message` can
         change.
 
@@ -10132,8 +10124,8 @@ class PromptTemplatesLabelsResource(Resource):
     ) -> PromptRolloutList:
         """List rollouts.
 
-        Returns the rollouts that run, at most 10, sorted by label. The list of the moves of a label has
-        those that ended.
+        Returns the rollouts that run, at most 10, sorted by label. The list of a label's moves has those
+        that ended.
 
         Errors: prompt_template_not_found, scope_required; and those that every call can have.
         """
@@ -10166,7 +10158,7 @@ class PromptTemplatesFoldersSharesResource(Resource):
         folder_share_id: str,
         **options: Unpack[Options],
     ) -> None:
-        """Delete a share of a folder.
+        """Delete a folder share.
 
         Requires the manager role on the folder. Every user can delete their own share.
 
@@ -10180,7 +10172,7 @@ class PromptTemplatesFoldersSharesResource(Resource):
         folder_share_id: str,
         **options: Unpack[Options],
     ) -> FolderShare:
-        """Get a share of a folder.
+        """Get a folder share.
 
         Requires the manager role on the folder. Every user can read their own share.
 
@@ -10196,7 +10188,7 @@ class PromptTemplatesFoldersSharesResource(Resource):
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[FolderShare, FolderShareList]:
-        """List shares of a folder.
+        """List folder shares.
 
         Requires the manager role on the folder. Returns the shares of the folder and of the folders
         above it, which give access to it too.
@@ -10211,7 +10203,7 @@ class PromptTemplatesFoldersSharesResource(Resource):
         body: SharePatch,
         **options: Unpack[Options],
     ) -> FolderShare:
-        """Update a share of a folder.
+        """Update a folder share.
 
         Requires the manager role on the folder.
 
@@ -10403,9 +10395,9 @@ class PromptTemplatesResource(Resource):
         copied. Includes are found again by their names in the workspace of the copy, as the caller sees
         them.
 
-        A session or a token of a person can copy to every workspace of the person, an API key only
-        within its workspace. A template with more than 200 versions or 8 MiB can be copied only with
-        `history: latest`.
+        A person's session or token can copy to every workspace of the person, an API key only within its
+        workspace. A template with more than 200 versions or 8 MiB can be copied only with `history:
+        latest`.
 
         Errors: copy_too_large, include_cycle, include_not_found, include_not_text, include_too_deep,
         include_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
@@ -10463,8 +10455,8 @@ class PromptTemplatesResource(Resource):
 
         Returns one Markdown file for each prompt template that the caller can see and that has the
         version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
-        section for each message. Equal prompts give equal bytes. The files are those of `atrium prompts
-        pull`. Labels, activations and history stay with the server.
+        section for each message. Equal prompts give equal bytes. The files are the same as from `atrium
+        prompts pull`. Labels, activations and history stay with the server.
 
         If the connection is closed before the end of the body, the files are incomplete.
 
@@ -10483,8 +10475,8 @@ class PromptTemplatesResource(Resource):
 
         Returns one Markdown file for each prompt template that the caller can see and that has the
         version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
-        section for each message. Equal prompts give equal bytes. The files are those of `atrium prompts
-        pull`. Labels, activations and history stay with the server.
+        section for each message. Equal prompts give equal bytes. The files are the same as from `atrium
+        prompts pull`. Labels, activations and history stay with the server.
 
         If the connection is closed before the end of the body, the files are incomplete.
 
@@ -10503,8 +10495,8 @@ class PromptTemplatesResource(Resource):
 
         Returns one Markdown file for each prompt template that the caller can see and that has the
         version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
-        section for each message. Equal prompts give equal bytes. The files are those of `atrium prompts
-        pull`. Labels, activations and history stay with the server.
+        section for each message. Equal prompts give equal bytes. The files are the same as from `atrium
+        prompts pull`. Labels, activations and history stay with the server.
 
         If the connection is closed before the end of the body, the files are incomplete.
 
@@ -10591,9 +10583,8 @@ class PromptTemplatesResource(Resource):
     ) -> RenderResult:
         """Render a prompt.
 
-        Replaces the variables of a version with values. Values are inserted unchanged, in a single pass:
-        they are not expanded or escaped. The texts of includes are filled in before, with the same
-        variables.
+        Replaces a version's variables with values. Values are inserted unchanged, in a single pass: they
+        are not expanded or escaped. The texts of includes are filled in before, with the same variables.
 
         Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
         invalid_fields, invalid_variables, missing_variables, prompt_template_not_found,
@@ -10748,7 +10739,7 @@ class PresenceResource(Resource):
         text or an emoji without a status joins the current setting, and ends with it.
 
         When the response arrives, a status, text or emoji is stored. A heartbeat without them can be
-        lost if the server crashes. The limit is 120 heartbeats per minute for all devices of a user.
+        lost if the server crashes. The limit is 120 heartbeats per minute for all of a user's devices.
 
         Errors: device_limit_reached, invalid_fields, presence_not_own, scope_required; and those that
         every call can have.
@@ -10810,7 +10801,7 @@ class PresenceResource(Resource):
         A user can have at most 20 open streams, and there are also limits for each workspace and each
         client address: 409 `stream_limit_reached`.
 
-        An open stream counts as heartbeats of a device. A device that was reported as `idle` stays idle.
+        An open stream counts as a device's heartbeats. A device that was reported as `idle` stays idle.
         The server ends the stream when the credential expires or is revoked, when the client reads too
         slowly, and when the server stops. The client should then connect again.
 
@@ -11020,17 +11011,17 @@ class PaymentsUsageResource(Resource):
         body: UsageReport,
         **options: Unpack[Options],
     ) -> UsageReported:
-        """Report usage of a feature.
+        """Report a feature's usage.
 
-        Requires the admin role in the workspace. Adds `quantity` to what the workspace has used of a
-        feature in the current period. Usage beyond the limit is counted, too, so that no report is lost;
-        `remaining` is 0 then.
+        Requires the admin role in the workspace. Adds `quantity` to how much of the feature the
+        workspace has used in the current period. Usage beyond the limit is counted, too, so that no
+        report is lost; `remaining` is 0 then.
 
         Usage belongs to the workspace: periods are the months since it first had a subscription, also of
         a plan with another interval, and calendar months in UTC before that. A subscription that begins
         after another one has ended begins a new period when an invoice above 0 is paid; a free plan, a
         trial or a discount of 100 % does not. If the plan has a `metered_price` for the feature, its
-        periods are those of the subscription, because the gateway bills them.
+        periods are the subscription's, because the gateway bills them.
 
         If the plan has a `metered_price` for the feature, the gateway bills the usage when the period
         ends. It gets the report within seconds; while it cannot be reached, the report waits, for 34
@@ -11086,11 +11077,11 @@ class PaymentsSubscriptionResource(Resource):
         Returns 409 `subscription_exists` if the workspace already has a subscription.
 
         The first subscription of a workspace begins with the trial of its plan. The organisation can
-        require a payment method for trials, and limit them to one for each e-mail address of an owner
-        and for each payment method: 409 `trial_used`. With `trial: false`, the subscription begins
-        without a trial.
+        require a payment method for trials, and limit them to one for each owner's e-mail address and
+        for each payment method: 409 `trial_used`. With `trial: false`, the subscription begins without a
+        trial.
 
-        If the payer has to confirm the payment, `action` says how. The subscription is `incomplete`
+        If the payer has to confirm the payment, `action` explains how. The subscription is `incomplete`
         until then. Another call for the same plan returns 200 with the action. A call for another plan
         cancels the incomplete subscription and creates a new one.
 
@@ -11124,9 +11115,9 @@ class PaymentsSubscriptionResource(Resource):
         Check `entitled` before you provide a paid feature. It is true while the subscription is active
         or in its trial, and during the organisation's grace period after a failed renewal.
 
-        `action` says what the payer has to do, if anything: for the first payment, for that of a change,
-        for a renewal whose bank wants authentication, or to add a payment method before a trial ends. It
-        is returned to admins and owners only.
+        `action` explains what the payer has to do, if anything: for the first payment, for a change's
+        payment, for a renewal whose bank wants authentication, or to add a payment method before a trial
+        ends. It is returned to admins and owners only.
 
         Errors: no_active_subscription, scope_required; and those that every call can have.
         """
@@ -11148,8 +11139,8 @@ class PaymentsSubscriptionResource(Resource):
         includes what was used so far of a `metered_price`, and is not compared then. A preview of
         another workspace returns 404 `preview_not_found`.
 
-        Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as
-        those of a change do.
+        Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a
+        change's do do.
 
         Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
         no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
@@ -11321,9 +11312,9 @@ class PaymentsPortalSessionsResource(Resource):
     ) -> HostedPage:
         """Create a link to the gateway's portal.
 
-        Requires the admin role in the workspace. Returns the address of a page of the gateway where the
-        payer manages payment methods and the subscription. Send the payer's browser there at once. What
-        the payer changes is shown when the gateway has told Atrium.
+        Requires the admin role in the workspace. Returns the address of a gateway page where the payer
+        manages payment methods and the subscription. Send the payer's browser there at once. What the
+        payer changes is shown when the gateway has told Atrium.
 
         The address is a credential: everyone who has it can change the subscription until it expires.
         `return_url` must be https, or http on loopback, and its origin one that the operator of the
@@ -11348,8 +11339,8 @@ class PaymentsPlansResource(Resource):
         Requires no workspace. With a workspace, `is_current` marks its plan. The list is empty if the
         organisation takes no payments.
 
-        A plan is not `available` if the gateway no longer sells its price. No workspace can subscribe to
-        it any more, but current subscribers keep it.
+        A plan is not `available` if the gateway no longer sells its price. Workspaces can no longer
+        subscribe to it, but current subscribers keep it.
 
         Errors: scope_required; and those that every call can have.
         """
@@ -11447,8 +11438,8 @@ class PaymentsInvoicesResource(Resource):
         when its newest invoice is paid; it can be a `draft` of the subscription. Returns 200 without a
         charge if the invoice is already paid.
 
-        If the payer has to confirm the payment, `action` says how, and the invoice stays `open` until
-        then. To get the action again, repeat the call with another `Idempotency-Key`.
+        If the payer has to confirm the payment, `action` explains how, and the invoice stays `open`
+        until then. To get the action again, repeat the call with another `Idempotency-Key`.
 
         If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call
         with the same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is
@@ -11538,11 +11529,11 @@ class PaymentsCheckoutSessionsResource(Resource):
     ) -> HostedPage:
         """Create a link to the gateway's checkout.
 
-        Requires the admin role in the workspace. Returns the address of a page of the gateway where the
-        payer starts a subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace
-        has a subscription. The link ends with the next checkout link of the workspace, and when a
-        subscription is created in another way. Of two links that are created at the same moment, one is
-        refused with 409 `payment_pending`.
+        Requires the admin role in the workspace. Returns the address of a gateway page where the payer
+        starts a subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a
+        subscription. The link ends with the next checkout link of the workspace, and when a subscription
+        is created in another way. Of two links that are created at the same moment, one is refused with
+        409 `payment_pending`.
 
         The subscription begins with the trial of its plan, if the workspace had none. If the
         organisation gives one trial for each e-mail address, 409 `trial_used` is returned for an owner
@@ -11601,8 +11592,8 @@ class MeSessionsResource(Resource):
     ) -> None:
         """Sign out everywhere.
 
-        Ends all of the caller's sessions within one second on every node, that of this request included,
-        and their streams. An API key ends those that it opened.
+        Ends all of the caller's sessions within one second on every node, including the session of this
+        request, and their streams. An API key ends those that it opened.
 
         Errors: scope_required; and those that every call can have.
         """
@@ -11852,9 +11843,9 @@ class GroupsMembersResource(Resource):
         """Add a person to a group.
 
         Requires the admin role, and a role at least as high as the group's. The person must be a member
-        of the workspace; the user of a service key cannot be in a group. A group can have at most 500
-        people, and a person can be in at most 50 groups of a workspace. Has no effect if the person is
-        in the group already.
+        of the workspace; a service key's user cannot be in a group. A group can have at most 500 people,
+        and a person can be in at most 50 groups of a workspace. Has no effect if the person is in the
+        group already.
 
         Errors: group_not_found, member_not_found, quota_exceeded, role_ceiling, scope_required; and
         those that every call can have.
@@ -12073,7 +12064,7 @@ class EventsResource(Resource):
         clients do that. An `id` without an event moves the place forward where `types` leaves events
         out.
 
-        `reset` says that you can have missed events: retention removed some that you did not read, or
+        `reset` means that you may have missed events: retention removed some that you did not read, or
         the server was restored from a backup, or `Last-Event-ID` is not valid. Read again what you keep.
         The stream goes on with the oldest event that is left or, in the other cases, with the next one.
 
@@ -12120,10 +12111,10 @@ class EmbedResource(Resource):
     ) -> EmbedSessionCreated:
         """Open a session for a visitor.
 
-        Pages of a site call this operation with their embed token. No other credential is needed. The
+        A site's pages call this operation with their embed token. No other credential is needed. The
         `Origin` header must match an entry of the token's `allowed_origins`. Atrium's own page in a
         frame sends the ticket that it was served with instead. A token has 600 calls of each kind per
-        minute, and all tokens of a workspace have 3,000. Each visitor, that is a session or a visitor
+        minute, and all of a workspace's tokens have 3,000. Each visitor, that is a session or a visitor
         whose `visitor_signature` is valid, has those of the token's `rate_limit`. All visitors of one
         client address that are not signed have six times as many together, also to open sessions and to
         load the page in a frame.
@@ -12137,7 +12128,7 @@ class EmbedResource(Resource):
         self,
         **options: Unpack[Options],
     ) -> EmbedSession:
-        """Get the template of a session.
+        """Get a session's template.
 
         Send the session as `Authorization: Bearer`, from the origin that opened it. The session ends at
         `expires_at`. It ends earlier if its embed token stops working or its origin is removed from
@@ -12214,7 +12205,7 @@ class DataSourcesJobsResource(Resource):
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[SourceJob, SourceJobList]:
-        """List the jobs of a data source.
+        """List a data source's jobs.
 
         Requires the viewer role in the workspace. Returns jobs that are queued or running, and jobs that
         ended within the last 7 days. Cancelled jobs are not listed.
@@ -12333,7 +12324,7 @@ class DataSourcesResource(Resource):
         body: SourceMap,
         **options: Unpack[Options],
     ) -> SourceMapped:
-        """Map the columns of a data source.
+        """Map a data source's columns.
 
         Requires the admin role in the workspace, unless the caller owns the data source. Reads the
         header again, at `header_row` if it is given, and replaces the mapping. Later suggestions prefer
@@ -12371,8 +12362,8 @@ class DataSourcesResource(Resource):
     ) -> SheetPreview:
         """Preview a spreadsheet.
 
-        Requires the member role in the workspace. Reads the tabs of a sheet, and the header and first
-        rows of one tab. Send either `url` or `source_id`. The `url` is one of:
+        Requires the member role in the workspace. Reads a sheet's tabs, and the header and first rows of
+        one tab. Send either `url` or `source_id`. The `url` is one of:
 
         - the URL of a Google Sheet
         - an https URL of an .xlsx, .ods, .csv or .tsv file
@@ -12397,11 +12388,11 @@ class DataSourcesResource(Resource):
         """Preview transformations.
 
         Requires the member role in the workspace. Applies a mapping with transformations to rows that
-        the caller sends, such as those of a preview, and returns each value before and after. Nothing is
-        read and nothing is stored.
+        the caller sends, such as a preview's, and returns each value before and after. Nothing is read
+        and nothing is stored.
 
-        The rows of a sheet are read in the same way, except that .xlsx and .ods files have stored
-        numbers and dates: a text that is `ambiguous` here may be none there.
+        A sheet's rows are read in the same way, except that .xlsx and .ods files have stored numbers and
+        dates: a text that is `ambiguous` here may be none there.
 
         Errors: invalid_fields, mapping_invalid, scope_required, source_forbidden, unknown_source_type;
         and those that every call can have.
@@ -12447,8 +12438,8 @@ class DataSourcesResource(Resource):
         Requires the member role in the workspace, or ownership of the data source. Queues a job that
         reads the columns again. The job starts when a worker is free, and not earlier than 30 seconds
         after the last refresh ended. The operator of the server can configure another interval.
-        `next_refresh_at` says when the refresh is due, and the list of jobs shows its progress. While a
-        refresh is queued, another call changes nothing.
+        `next_refresh_at` is the time when the refresh is due, and the list of jobs shows its progress.
+        While a refresh is queued, another call changes nothing.
 
         Errors: scope_required, source_forbidden, source_not_found, source_paused; and those that every
         call can have.
@@ -12470,7 +12461,7 @@ class DataSourcesResource(Resource):
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[Dict[str, Any], SourceRows]:
-        """Read the rows of a data source.
+        """Read a data source's rows.
 
         Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types
         of the fields, and stores none of them. The audit trail has an event `source.read` for each
@@ -12478,7 +12469,7 @@ class DataSourcesResource(Resource):
 
         A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a
         time of day has an offset only if the source has one. A value that is none of its field is
-        handled as `on_invalid` says. Values longer than 65,536 characters are cut.
+        handled according to `on_invalid`. Values longer than 65,536 characters are cut.
 
         With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the
         response streams all rows from one snapshot, or the first `limit` rows, without a cursor. In
@@ -12487,10 +12478,10 @@ class DataSourcesResource(Resource):
         limits of the organisation were reached, the connection was revoked, the caller lost the access,
         or the client read too slowly.
 
-        As JSON, the response is a page. A page of a table can only be followed by another one if a field
-        that is unique is mapped: pages are in the order of its column, as the database orders it. If its
-        type has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have
-        changed since, the next page is a 409 `source_changed`.
+        As JSON, the response is a page. A table page can only be followed by another one if a field that
+        is unique is mapped: pages are in the order of its column, as the database orders it. If its type
+        has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have changed
+        since, the next page is a 409 `source_changed`.
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
         credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered,
@@ -12516,7 +12507,7 @@ class DataSourcesResource(Resource):
         raw: Optional[bool] = None,
         **options: Unpack[Options],
     ) -> Iterator[Dict[str, Any]]:
-        """Read the rows of a data source, as a stream.
+        """Read a data source's rows, as a stream.
 
         Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types
         of the fields, and stores none of them. The audit trail has an event `source.read` for each
@@ -12524,7 +12515,7 @@ class DataSourcesResource(Resource):
 
         A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a
         time of day has an offset only if the source has one. A value that is none of its field is
-        handled as `on_invalid` says. Values longer than 65,536 characters are cut.
+        handled according to `on_invalid`. Values longer than 65,536 characters are cut.
 
         With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the
         response streams all rows from one snapshot, or the first `limit` rows, without a cursor. In
@@ -12533,10 +12524,10 @@ class DataSourcesResource(Resource):
         limits of the organisation were reached, the connection was revoked, the caller lost the access,
         or the client read too slowly.
 
-        As JSON, the response is a page. A page of a table can only be followed by another one if a field
-        that is unique is mapped: pages are in the order of its column, as the database orders it. If its
-        type has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have
-        changed since, the next page is a 409 `source_changed`.
+        As JSON, the response is a page. A table page can only be followed by another one if a field that
+        is unique is mapped: pages are in the order of its column, as the database orders it. If its type
+        has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have changed
+        since, the next page is a 409 `source_changed`.
 
         Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended,
         credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered,
@@ -12574,7 +12565,7 @@ class DataSourcesResource(Resource):
         source_id: str,
         **options: Unpack[Options],
     ) -> SourceValidation:
-        """Validate the rows of a data source.
+        """Validate a data source's rows.
 
         Requires the member role in the workspace. Queues a job that reads all rows, within the limits of
         the organisation for rows, and counts the values of each field that fail: of another type, not in
@@ -12592,7 +12583,7 @@ class DataSourcesResource(Resource):
         source_id: str,
         **options: Unpack[Options],
     ) -> SourceValidation:
-        """Get the last validation of a data source.
+        """Get a data source's last validation.
 
         Requires the viewer role in the workspace. Returns the report of the last validation, or the
         progress of the one that is running. With `Accept: text/event-stream`, the response is a stream
@@ -12662,10 +12653,10 @@ class ConnectionsResource(Resource):
 
         Requires the admin role in the workspace, unless the caller owns the connection.
 
-        Removes what a revoked connection still says about its server: the host, the database, the user,
-        the name and the results of probes. The connection stays in the list as "Erased", with its id and
-        its times. Events keep the name that the connection had at the time. Erasing an erased connection
-        changes nothing.
+        Removes what a revoked connection still contains about its server: the host, the database, the
+        user, the name and the results of probes. The connection stays in the list as "Erased", with its
+        id and its times. Events keep the name that the connection had at the time. Erasing an erased
+        connection changes nothing.
 
         Errors: connection_forbidden, connection_not_found, connection_not_revoked, scope_required; and
         those that every call can have.
@@ -12736,7 +12727,7 @@ class ConnectionsResource(Resource):
         ClickHouse), and their results are discarded.
 
         If the credential is a person's consent, the server then also ends the consent at the service.
-        `consent_withdrawn` says whether that worked: the connection is revoked in any case.
+        `consent_withdrawn` reports whether that worked: the connection is revoked in any case.
 
         To use the connection again, verify it with a new credential. Revoking a revoked connection
         changes nothing.
@@ -12807,8 +12798,7 @@ class ChatTemplatesWorkflowsResource(Resource):
         """Attach a workflow.
 
         Requires the editor role on the chat template. The workflow must be in the organisation's
-        registry. Attaching it again changes nothing and returns 200. The `ETag` is that of the chat
-        template.
+        registry. Attaching it again changes nothing and returns 200. The `ETag` is the chat template's.
 
         Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required,
         unknown_workflow, workflow_limit_reached; and those that every call can have.
@@ -12944,7 +12934,7 @@ class ChatTemplatesMembersResource(Resource):
         422, and `errors` names all that are refused. Removals are made first, so that a full chat
         template can have its members replaced.
 
-        Sending the same request again changes nothing. An `email` must be that of a member of the
+        Sending the same request again changes nothing. An `email` must belong to a member of the
         workspace. To invite other people, use `POST /api/chat-templates/{template_id}/members`, whose
         response has the invitation link. Removing an invited member, by its reserved user id, also
         withdraws the invitation, as `DELETE` does.
@@ -13001,7 +12991,7 @@ class ChatTemplatesMembersResource(Resource):
         cursor: Optional[str] = None,
         **options: Unpack[Options],
     ) -> Pages[ChatMember, ChatMemberList]:
-        """List the members of a chat template.
+        """List a chat template's members.
 
         Requires the viewer role on the chat template. Returns the members in the order of their user
         ids, including the owner.
@@ -13088,7 +13078,7 @@ class ChatTemplatesEmbedTokensResource(Resource):
         to: Optional[str] = None,
         **options: Unpack[Options],
     ) -> EmbedTokenUsage:
-        """Get the usage of an embed token.
+        """Get an embed token's usage.
 
         Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first)
         and origin. Requires the manager role on the chat template. Counts are up to 5 seconds late, and
@@ -13173,9 +13163,9 @@ class ChatTemplatesResource(Resource):
     ) -> ChatTemplate:
         """Copy a chat template.
 
-        Creates a draft like that of a chat template, in the same workspace. Requires the editor role on
-        the template, since the copy shows its instructions, and the member role in the workspace. The
-        caller becomes the owner of the copy. Members, embed tokens and versions are not copied.
+        Creates a draft like a chat template's, in the same workspace. Requires the editor role on the
+        template, since the copy shows its instructions, and the member role in the workspace. The caller
+        becomes the owner of the copy. Members, embed tokens and versions are not copied.
 
         Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, plan_limit_reached,
         prompt_unavailable, quota_exceeded, reply_connection_unavailable, scope_required; and those that
@@ -13325,12 +13315,12 @@ class ChatTemplatesResource(Resource):
         template_id: str,
         **options: Unpack[Options],
     ) -> ChatPreview:
-        """Preview the draft of a chat template.
+        """Preview a chat template's draft.
 
         Returns a link to the draft as visitors would see it, for members who can see the chat template:
         they sign in to the console. `session` is an embed session for the page `/embed/preview` of this
         server, which the console shows in a frame. It ends after 10 minutes and cannot be renewed.
-        Messages of a preview do not count in `replies_per_day`.
+        Preview messages do not count in `replies_per_day`.
 
         Errors: chat_template_not_found, scope_required; and those that every call can have.
         """
@@ -13478,7 +13468,7 @@ class AuthResource(Resource):
     ) -> SessionOpened:
         """Open a session.
 
-        Swaps the token of a sign-in link (`atl_…`), which works once within 15 minutes, the code of a
+        Swaps a sign-in link's token (`atl_…`), which works once within 15 minutes, the code of a
         sign-in at a provider (`ato_…`), which works once within 60 seconds in the same browser, or an
         API key for a session of a browser. The response sets an HttpOnly cookie, and shows the `proof`:
         a page stores it, and sends it in the header `Atrium-Console` with every request. The cookie

@@ -429,7 +429,7 @@ export type ActivateRequest = {
   bypass_checks?: boolean
 }
 
-/** One activation of a version, or one move of a label. */
+/** One version activation, or one label move. */
 export type Activation = {
   /** The label that moved. null for an activation. */
   label: string | null
@@ -449,7 +449,7 @@ export type Activation = {
   activated_at: string
   /** The activation request, if the activation waited for one. */
   request_id: string | null
-  /** The versions of a rollout that the move started or changed. Absent otherwise. */
+  /** The rollout's versions that the move started or changed. Absent otherwise. */
   weights?: PromptWeight[]
 }
 
@@ -527,10 +527,10 @@ export type ActivationRequest = {
 
 /**
  * Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
- * (`base_moved`), the version was edited or deleted (`version_changed`), its author may not activate the version
- * any more or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the
- * version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or
- * hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
+ * (`base_moved`), the version was edited or deleted (`version_changed`), its author may no longer activate the
+ * version or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version
+ * breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden
+ * from its author (`include_lost`), or because it waited for 30 days (`expired`).
  */
 export type ActivationRequestCause = 'withdrawn' | 'base_moved' | 'version_changed' | 'access_lost' | 'template_deleted' | 'contract_break' | 'include_lost' | 'expired' | (string & {})
 
@@ -580,7 +580,7 @@ export type BillingAddress = {
 export type BillingDetails = {
   /** `null`: the name of the workspace. */
   name: string | null
-  /** `null`: the address of an owner of the workspace. */
+  /** `null`: a workspace owner's address. */
   email: string | null
   /**  */
   address: BillingAddress | null
@@ -654,7 +654,7 @@ export type ChangedNumber = {
   to: number
 }
 
-/** The prompt of a chat before and after a change. null is none. */
+/** A chat's prompt before and after a change. null is none. */
 export type ChangedPrompt = {
   /**  */
   from: EventPrompt | null
@@ -737,9 +737,9 @@ export type ChatImport = {
   name?: string
   /**  */
   visibility?: Visibility
-  /** The prompt in place of that of the export. `null` for none. */
+  /** The prompt that replaces the export's. `null` for none. */
   prompt_template_id?: string | null
-  /** The connection of `reply` in place of that of the export. `null` for no replies. */
+  /** The connection of `reply` that replaces the export's. `null` for no replies. */
   connection_id?: string | null
 }
 
@@ -773,7 +773,7 @@ export type ChatMember = {
    * when they accept.
    */
   user_id: string
-  /** `null` for the user of a service key, and for a user without a verified address. */
+  /** `null` for a service key's user, and for a user without a verified address. */
   email: string | null
   /** Empty if the user has none. */
   name: string
@@ -809,7 +809,7 @@ export type ChatMemberAction = 'added' | 'updated' | 'removed' | 'unchanged' | (
 export type ChatMemberAdded = ChatMember & {
   /**
    * Whether a mail server accepted an e-mail with the link. Present together with `accept_url`. If it is false,
-   * send the link to the person yourself. The limits of invitation e-mails are those of workspace invitations.
+   * send the link to the person yourself. The limits for workspace invitation e-mails apply.
    */
   mailed?: boolean
   /** The link to accept the invitation. It contains a secret token: share it only with the invited person. */
@@ -826,7 +826,7 @@ export type ChatMemberAddedData = {
 
 /** Send exactly one of `user_id` and `email`. */
 export type ChatMemberChange = {
-  /** Id of a member of the chat template, of the workspace, or of a group (`grp_…`). */
+  /** Id of a member of the chat template or the workspace, or of a group (`grp_…`). */
   user_id?: string
   /**  */
   email?: string
@@ -854,7 +854,7 @@ export type ChatMemberChanges = {
 
 /** Send exactly one of `user_id` and `email`. */
 export type ChatMemberCreate = {
-  /** Id of a member of the workspace or of a group (`grp_…`). */
+  /** Id of a workspace member or a group (`grp_…`). */
   user_id?: string
   /**  */
   email?: string
@@ -1043,8 +1043,8 @@ export type ChatRuntime = {
   /**  */
   status: ChatStatus
   /**
-   * The effective instructions. Of a prompt with messages: those of the roles `system` and `developer`. Empty if
-   * there are none.
+   * The effective instructions. For a prompt with messages: the messages with the roles `system` and
+   * `developer`. Empty if not set.
    */
   instructions: string
   /** The version of the prompt that holds the instructions. `null` if they are the chat template's own. */
@@ -1100,7 +1100,7 @@ export type ChatTemplate = {
   id: string
   /**  */
   name: string
-  /** Empty if there is none. */
+  /** Empty if not set. */
   description: string
   /**  */
   avatar_url: string | null
@@ -1115,9 +1115,9 @@ export type ChatTemplate = {
   published_version: number | null
   /** Whether the draft differs from the published version, or none was published. Only where `instructions` are. */
   unpublished_changes?: boolean
-  /** Empty if there are none. */
+  /** Empty if not set. */
   instructions?: string
-  /** The prompt template that provides the instructions, in place of `instructions`. `null` if there is none. */
+  /** The prompt template that provides the instructions, in place of `instructions`. `null` if none. */
   prompt?: ChatPrompt | null
   /**  */
   agents: ChatItem[]
@@ -1131,7 +1131,7 @@ export type ChatTemplate = {
   reply?: ChatReply
   /**  */
   theme?: ChatTheme
-  /** Empty if there is none. */
+  /** Empty if not set. */
   greeting: string
   /**  */
   conversation_starters: string[]
@@ -1427,7 +1427,7 @@ export type ChatWorkflowDetachedData = {
   workflow_id: string
 }
 
-/** The result of a check. A version passes with `success`, `neutral` and `skipped`. */
+/** A check's result. A version passes with `success`, `neutral` and `skipped`. */
 export type CheckConclusion = 'success' | 'neutral' | 'skipped' | 'failure' | 'cancelled' | 'timed_out' | 'action_required' | (string & {})
 
 /** The checks that a version must pass before it is activated: up to 10 names. */
@@ -1486,7 +1486,7 @@ export type Connection = {
   /** Id of the user who created the connection. `null` if Atrium created it. */
   created_by: string | null
   /**
-   * Whether a connection that replies to visitors of chats has no owner any more: who created it, replaced its
+   * Whether a connection that replies to visitors of chats no longer has an owner: who created it, replaced its
    * credential last or confirmed it has lost the role. Confirm it with `confirmConnection`, or revoke it.
    */
   ownerless: boolean
@@ -1621,7 +1621,7 @@ export type ConnectionKind = {
   grants: string
   /**  */
   credential_schema: Record<string, unknown>
-  /** Whether a person can give consent in place of a credential. */
+  /** Whether a person can give consent instead of a credential. */
   consent: boolean
 }
 
@@ -1752,7 +1752,7 @@ export type Discount = {
   percent_off: number | null
   /**  */
   amount_off: Money | null
-  /** Which invoices it reduces: one, those of `duration_in_months` months, or all. */
+  /** Which invoices it reduces: one, the invoices of `duration_in_months` months, or all. */
   duration: 'once' | 'repeating' | 'forever' | (string & {})
   /**  */
   duration_in_months: number | null
@@ -1900,7 +1900,7 @@ export type EmbedToken = {
   rate_limit: EmbedRateLimit
   /** How many messages of visitors are answered per day in UTC. */
   replies_per_day: number
-  /** Its members replace those of the chat template's `theme`. */
+  /** Its members replace the members of the chat template's `theme`. */
   theme: ChatTheme
   /** The last four characters of the token. */
   hint: string
@@ -2100,7 +2100,7 @@ export type EmbedTurn = {
 
 /**  */
 export type EntitlementLimit = {
-  /** `null` if there is none. */
+  /** `null` if none. */
   limit: number | null
   /** What the workspace uses now; for limits that the application counts, in the current period. */
   used: number
@@ -2111,7 +2111,7 @@ export type EntitlementLimit = {
   /** Atrium enforces what it counts. */
   counted_by: 'atrium' | 'application' | (string & {})
   /**
-   * The start of the period over which the application's reports are summed: that of the subscription for the
+   * The start of the period over which the application's reports are summed: the subscription's period for the
    * feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
    */
   period_start?: string
@@ -2183,7 +2183,7 @@ export type ErasureReport = {
   events: number
 }
 
-/** Whether the job of an erasure has ended. */
+/** Whether the erasure's job has ended. */
 export type ErasureStatus = 'running' | 'done' | (string & {})
 
 /** A change that was made in the workspace. */
@@ -2328,7 +2328,7 @@ export type FolderShare = {
   folder: string
   /** Id of the user or of the group (`grp_…`). */
   user_id: string
-  /** `null` for a group, for the user of a service key, and for a user without a verified address. */
+  /** `null` for a group, for a service key's user, and for a user without a verified address. */
   email: string | null
   /** Name of the user or the group. Empty if the user has none. */
   name: string
@@ -2346,11 +2346,11 @@ export type FolderShare = {
   updated_at: string
 }
 
-/** A new share of a folder. Exactly one of `user_id` and `email` is required. */
+/** A new folder share. Exactly one of `user_id` and `email` is required. */
 export type FolderShareCreate = {
   /** The path, such as `support/mail`. It does not need to have templates. A trailing slash is ignored. */
   folder: string
-  /** Id of a member of the workspace or of a group (`grp_…`). */
+  /** Id of a workspace member or a group (`grp_…`). */
   user_id?: string
   /**  */
   email?: string
@@ -2398,7 +2398,7 @@ export type FolderShareUpdatedData = {
   expires_at?: ChangedTime
 }
 
-/** A named set of people of a workspace. */
+/** A named set of a workspace's people. */
 export type Group = {
   /** Can be used as `user_id` where a user is given access. */
   id: string
@@ -2538,7 +2538,7 @@ export type ImportedPrompt = {
   outcome: ImportOutcome
 }
 
-/** An invitation of the owner of an e-mail address to the workspace. */
+/** An invitation for an e-mail address's owner to the workspace. */
 export type Invitation = {
   /**  */
   id: string
@@ -2591,8 +2591,8 @@ export type InvitationCreated = Invitation & {
   /**
    * Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail server
    * is configured, the address has no public domain, it did not accept the e-mail, or a limit is reached. The
-   * server's configuration limits the e-mails of a workspace per day, of a user per hour, and to one mailbox per
-   * day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same
+   * server's configuration limits a workspace's e-mails per day, of a user per hour, and to one mailbox per day.
+   * A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same
    * `Idempotency-Key` returns false.
    */
   mailed: boolean
@@ -2759,8 +2759,8 @@ export type LabelMove = {
   /** The version that gets the label: its id, a label, `active`, `previous`, `latest`, or a number such as `v12`. */
   version: string
   /**
-   * The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
-   * means that no version may have it.
+   * A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means
+   * that no version may have it.
    */
   expected_version?: string | null
   /** Why the label moves, for the list of its moves. */
@@ -2858,7 +2858,7 @@ export type Member = {
   user_id: string
   /**  */
   kind: MemberKind
-  /** null for the user of a service key, and for a person without a verified address. */
+  /** null for a service key's user, and for a person without a verified address. */
   email: string | null
   /** Empty if no name was given. */
   name: string
@@ -2886,7 +2886,7 @@ export type MemberAddedData = {
   email_domain?: string
 }
 
-/** Whether the member is a person or the user of a service key. */
+/** Whether the member is a person or a service key's user. */
 export type MemberKind = 'person' | 'service' | (string & {})
 
 /**  */
@@ -2987,7 +2987,7 @@ export type Org = {
   name: string
 }
 
-/** A passkey of a person, without its secret, which is in the person's authenticator. */
+/** A person's passkey, without its secret, which is in the person's authenticator. */
 export type Passkey = {
   /**  */
   id: string
@@ -3295,7 +3295,7 @@ export type PortalSessionCreate = {
   return_url: string
 }
 
-/** The presence of a user. Optional fields are returned only to the user and to operators. */
+/** A user's presence. Optional fields are returned only to the user and to operators. */
 export type Presence = {
   /**  */
   id: string
@@ -3303,9 +3303,9 @@ export type Presence = {
   user_id: string
   /**  */
   status: PresenceStatus
-  /** Empty if there is none. */
+  /** Empty if not set. */
   text: string
-  /** Empty if there is none. */
+  /** Empty if not set. */
   emoji: string
   /** The time of the last heartbeat of an active device. */
   last_active_at: string | null
@@ -3327,7 +3327,7 @@ export type Presence = {
   heartbeat_after_seconds?: number
 }
 
-/** The data of a `snapshot` or `change` event. */
+/** The data in a `snapshot` or `change` event. */
 export type PresenceBatch = {
   /**  */
   data: Presence[]
@@ -3384,7 +3384,7 @@ export type PresenceList = {
 /** Where the status comes from. `auto`: the devices. `manual`: the user has set it. */
 export type PresenceSource = 'auto' | 'manual' | (string & {})
 
-/** The status of a user. `dnd`: do not disturb. */
+/** A user's status. `dnd`: do not disturb. */
 export type PresenceStatus = 'online' | 'away' | 'dnd' | 'offline' | (string & {})
 
 /**  */
@@ -3409,12 +3409,12 @@ export type ProbeReport = {
   warnings: string[]
 }
 
-/** The result of a step. `skipped`: an earlier step failed, or the step does not apply to this connection. */
+/** A step's result. `skipped`: an earlier step failed, or the step does not apply to this connection. */
 export type ProbeResult = 'ok' | 'warning' | 'failed' | 'skipped' | (string & {})
 
 /**
- * The steps of a probe, in this order: resolve the host name, check that Atrium is allowed to connect to it,
- * connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
+ * A probe's steps, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect,
+ * negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
  */
 export type ProbeStep = 'resolve' | 'policy' | 'connect' | 'tls' | 'authenticate' | 'database' | 'read' | 'privileges' | (string & {})
 
@@ -3493,7 +3493,7 @@ export type ProblemPlanLimit = {
   limit: number
   /**
    * The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if
-   * there is none.
+   * none.
    */
   upgrade_plan_id: string | null
 }
@@ -3529,7 +3529,7 @@ export type PromptCopyHistory = 'all' | 'latest' | (string & {})
 export type PromptFile = {
   /**
    * A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless
-   * the setting `name` tells another one.
+   * the setting `name` gives another one.
    */
   path: string
   /**
@@ -3579,7 +3579,7 @@ export type PromptFolders = {
 /**
  * How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
  *
- * Mustache is that of its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
+ * Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`;
  * `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside
  * a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are
  * parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable
@@ -3639,8 +3639,7 @@ export type PromptInclude = {
 /**
  * Which texts released versions include. `pinned` versions keep the texts that their includes named when the
  * version was first activated or labelled: nothing that happens to other prompts changes them. `floating`
- * versions have the texts that their includes name now, or those from then if an include cannot be found any
- * more.
+ * versions have the texts that their includes name now, or those from then if an include can no longer be found.
  *
  * What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read
  * the version then reads these texts.
@@ -3763,8 +3762,8 @@ export type PromptRolloutStart = {
   /** Versions whose weights add up to 100. The first gets the label. */
   versions: PromptRolloutWeight[]
   /**
-   * The id or the number of a version. Returns 409 `label_changed` if this version does not have the label. null
-   * means that no version may have it.
+   * A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means
+   * that no version may have it.
    */
   expected_version?: string | null
   /** Why, for the list of the moves of the label. */
@@ -3827,7 +3826,7 @@ export type PromptTemplate = {
   name: string
   /**  */
   type: PromptType
-  /** Empty if there is none. */
+  /** Empty if not set. */
   description: string
   /**  */
   tags: string[]
@@ -3858,7 +3857,7 @@ export type PromptTemplate = {
   owner_id: string
   /** The version that applications receive. null until a version is activated. */
   active_version: ActiveVersion | null
-  /** The newest version that the caller can see. null if there is none. */
+  /** The newest version that the caller can see. null if not found. */
   latest_version: PromptVersionRef | null
   /** Number of versions that the caller can see. */
   version_count: number
@@ -4079,7 +4078,7 @@ export type PromptVariable = {
   sensitive?: boolean
 }
 
-/** One version of a template. It has `text` or `messages`, depending on the template's type. */
+/** One template version. It has `text` or `messages`, depending on the template's type. */
 export type PromptVersion = PromptVersionSummary & {
   /**  */
   text?: string
@@ -4196,7 +4195,7 @@ export type PromptVersionCreate = {
   commit_message?: string
   /**
    * The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not
-   * allowed for the first version of a new template.
+   * allowed for a new template's first version.
    */
   base_version_id?: string
   /**
@@ -4241,7 +4240,7 @@ export type PromptVersionList = {
 }
 
 /**
- * On a frozen version, only `labels` and `commit_message` can change. The limits of a new version apply to the
+ * On a frozen version, only `labels` and `commit_message` can change. A new version's limits apply to the
  * result.
  */
 export type PromptVersionPatch = {
@@ -4294,7 +4293,7 @@ export type PromptVersionSummary = {
   response_format: Record<string, unknown> | null
   /**  */
   labels: string[]
-  /** Empty if there is none. */
+  /** Empty if not set. */
   commit_message: string
   /**  */
   state: VersionState
@@ -4334,7 +4333,7 @@ export type PromptVersionUpdatedData = {
   reason?: string
 }
 
-/** The percentage of the readers of a label that get a version. */
+/** The percentage of a label's readers that get a version. */
 export type PromptWeight = {
   /**  */
   version_id: string
@@ -4356,7 +4355,7 @@ export type RegistryItem = {
   id: string
   /**  */
   name: string
-  /** Empty if there is none. */
+  /** Empty if not set. */
   description: string
   /** Empty if it is not configured. */
   version: string
@@ -4388,7 +4387,7 @@ export type RenderRequest = {
    * such as `v12`.
    */
   ref?: string
-  /** Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`. */
+  /** Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`. */
   variables?: Record<string, unknown>
   /**  */
   mode?: RenderMode
@@ -4518,7 +4517,7 @@ export type SandboxAuthenticate = {
 
 /**  */
 export type SandboxCard = {
-  /** The number of a published test card. Never send a real card number. */
+  /** A published test card's number. Never send a real card number. */
   number: string
   /**  */
   exp_month: number
@@ -4613,7 +4612,7 @@ export type SetupIntent = {
   client_secret: string
   /**  */
   publishable_key: string | null
-  /** The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if there is none. */
+  /** The connected account of Stripe Connect. Pass it to Stripe.js as `stripeAccount`. `null` if none. */
   account_id: string | null
   /**  */
   status: 'requires_payment_method' | 'requires_confirmation' | 'requires_action' | 'processing' | 'canceled' | 'succeeded' | (string & {})
@@ -4631,7 +4630,7 @@ export type SetupIntentCreate = {
 export type Share = {
   /** Id of the user or of the group (`grp_…`). */
   user_id: string
-  /** `null` for a group, for the user of a service key, and for a user without a verified address. */
+  /** `null` for a group, for a service key's user, and for a user without a verified address. */
   email: string | null
   /** Name of the user or the group. Empty if the user has none. */
   name: string
@@ -4654,7 +4653,7 @@ export type ShareAction = 'added' | 'updated' | 'removed' | 'unchanged' | (strin
 
 /** Send exactly one of `user_id` and `email`. */
 export type ShareChange = {
-  /** Id of a member of the workspace or of a group (`grp_…`). */
+  /** Id of a workspace member or a group (`grp_…`). */
   user_id?: string
   /**  */
   email?: string
@@ -4670,9 +4669,9 @@ export type ShareChanged = {
   user_id: string
   /**  */
   action: ShareAction
-  /** `null` if there is no share any more. */
+  /** `null` if the share no longer exists. */
   role: ShareRole | null
-  /** The revision of the share. `null` if there is none any more. */
+  /** The revision of the share. `null` if the share no longer exists. */
   revision: number | null
 }
 
@@ -4684,7 +4683,7 @@ export type ShareChanges = {
 
 /** A new share. Exactly one of `user_id` and `email` is required. */
 export type ShareCreate = {
-  /** Id of a member of the workspace or of a group (`grp_…`). */
+  /** Id of a workspace member or a group (`grp_…`). */
   user_id?: string
   /**  */
   email?: string
@@ -4837,8 +4836,8 @@ export type Source = {
   /** Number of columns that the table had at that time. */
   columns_total: number
   /**
-   * Whether the table had more columns than `columns`: the first 200, and those that are mapped. All columns of
-   * a warehouse table can be mapped by name.
+   * Whether the table had more columns than `columns`: the first 200, and those that are mapped. All of a
+   * warehouse table's columns can be mapped by name.
    */
   truncated: boolean
   /**  */
@@ -4933,7 +4932,7 @@ export type SourceChangesList = {
 export type SourceColumn = {
   /** Name of the column. Unique within the table. */
   name: string
-  /** Column letters, as in a spreadsheet. `null` for a column of a warehouse table. */
+  /** Column letters, as in a spreadsheet. `null` for warehouse tables. */
   column: string | null
   /**  */
   inferred_type: SourceFieldType
@@ -4967,7 +4966,7 @@ export type SourceDriftedColumn = {
   column: string
   /**  */
   change: 'added' | 'removed' | 'renamed' | 'retyped' | (string & {})
-  /** The new name of a renamed column, or the new type of a retyped column. Otherwise `null`. */
+  /** A renamed column's new name, or a retyped column's new type. Otherwise `null`. */
   to: string | null
 }
 
@@ -5021,7 +5020,7 @@ export type SourceField = {
   unique: boolean
   /** Other common column names for the field. */
   synonyms: string[]
-  /** The allowed values of a field of type `enum`. */
+  /** The allowed values for a field of type `enum`. */
   enum: string[]
   /**  */
   example: string
@@ -5038,11 +5037,11 @@ export type SourceFieldValidation = {
   rows: number
   /** Rows without a value. */
   empty: number
-  /** Of these, those of a field that is required. */
+  /** Of these, the values that a required field lacks. */
   missing: number
   /**  */
   wrong_type: number
-  /** Dates and numbers with several meanings, if nothing in the column tells which. */
+  /** Dates and numbers with several meanings, if nothing in the column shows which. */
   ambiguous: number
   /**  */
   not_in_enum: number
@@ -5061,7 +5060,7 @@ export type SourceInvalidValue = {
   /**  */
   field: string
   /**
-   * `ambiguous`: a date or number with several meanings, and nothing in the column tells which. `missing`: a
+   * `ambiguous`: a date or number with several meanings, and nothing in the column shows which. `missing`: a
    * required field is empty.
    */
   code: 'wrong_type' | 'ambiguous' | 'not_in_enum' | 'missing' | (string & {})
@@ -5138,13 +5137,13 @@ export type SourceLocation = {
    * and so on. Default: the most likely of the first 20 rows, if its confidence is at least 0.8.
    */
   header_row?: number
-  /** The character encoding of a CSV file. By default, the server detects it at each read. */
+  /** A CSV file's character encoding. By default, the server detects it at each read. */
   charset?: Charset
-  /** The character between the values of a CSV file. By default, the server detects it at each read. */
+  /** The character between a CSV file's values. By default, the server detects it at each read. */
   delimiter?: Delimiter
   /**
    * The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system.
-   * Default: that of the organisation.
+   * Default: the organisation's.
    */
   locale?: SheetLocale
   /**  */
@@ -5203,7 +5202,7 @@ export type SourceMappingReport = {
 
 /**  */
 export type SourcePair = {
-  /** Key of a field of the data source type. */
+  /** Key of a field in the data source type. */
   field: string
   /** Name of the column that holds the field. */
   column: string
@@ -5220,7 +5219,7 @@ export type SourcePatch = {
    * compared after each refresh. `null` ends that. A mapping without the field ends it, too.
    */
   change_key?: string | null
-  /** As `locale` of `location`; `null` for that of the organisation. Refused for tables. */
+  /** As `locale` of `location`; `null` for the organisation's. Refused for tables. */
   locale?: SheetLocale | null
 }
 
@@ -5363,7 +5362,10 @@ export type SourceTransform = {
 export type SourceTransformPreview = {
   /**  */
   type: string
-  /** Where the rows are from. In a sheet, the other values of a column say how its dates and numbers are written. */
+  /**
+   * Where the rows are from. In a sheet, the other values in a column show how its dates and numbers are
+   * written.
+   */
   backend: 'sheet' | 'warehouse' | (string & {})
   /** The names of the columns. */
   columns: string[]
@@ -5383,7 +5385,7 @@ export type SourceTransformedRows = {
 export type SourceTransformedValue = {
   /**  */
   field: string
-  /** The text of the column, then those of the columns that are joined. */
+  /** The column's text, then the texts of the columns that are joined. */
   before: (string | null)[]
   /** The value, as a text. `null` if it is empty, or none of the field. */
   after: string | null
@@ -5476,7 +5478,7 @@ export type SteppedUp = {
 
 /**  */
 export type StreamTicket = {
-  /** Send it as the `ticket` parameter of a stream. It opens one stream, and resumes that one. */
+  /** Send it as a stream's `ticket` parameter. It opens one stream, and resumes that one. */
   ticket: string
   /**  */
   expires_at: string
@@ -5523,15 +5525,15 @@ export type Subscription = {
   paused: boolean
   /** Until when a paused subscription entitles. `null` if it is not paused. */
   paid_until: string | null
-  /** The change that takes effect at the end of the period. `null` if there is none. */
+  /** The change that takes effect at the end of the period. `null` if none. */
   pending_change: SubscriptionPendingChange | null
   /**  */
   default_payment_method_id: string | null
   /**  */
   action: SubscriptionAction | null
-  /** What reduces the next invoices. `null` if there is none. */
+  /** What reduces the next invoices. `null` if none. */
   discount: Discount | null
-  /** The credit of the workspace, which is deducted from its next invoices. `null` if there is none. */
+  /** The credit of the workspace, which is deducted from its next invoices. `null` if none. */
   credit: Money | null
   /** Whether the gateway could not be reached. The data is then the last known state. */
   stale: boolean
@@ -5663,7 +5665,7 @@ export type SubscriptionPatch = {
   cancellation_feedback?: CancellationFeedback
   /** Why the subscription is cancelled, in the payer's own words. */
   cancellation_comment?: string
-  /** The `signature` of a preview. The change is made at its price, or returns 409 `preview_outdated`. */
+  /** A preview's `signature`. The change is made at its price, or returns 409 `preview_outdated`. */
   preview?: string
   /** A code for a discount. Its case does not count. */
   promotion_code?: string
@@ -5779,8 +5781,8 @@ export type TablePreview = {
   rows: ((string | null)[])[]
   /**
    * The same as `rows`. `null` if the rows could not be read in time or were too large: then `rows` is empty,
-   * `sample_error` says why, and the columns are those of the catalogue. The table can be attached and mapped
-   * without a sample.
+   * `sample_error` explains why, and the columns are those of the catalogue. The table can be attached and
+   * mapped without a sample.
    */
   sample: ((string | null)[])[] | null
   /** Why there is no `sample`: `query_timeout` or `response_too_large`. */
@@ -5862,7 +5864,7 @@ export type UsageReported = {
 export type User = {
   /**  */
   id: string
-  /** In lower case. null for the user of a service key. */
+  /** In lower case. null for a service key's user. */
   email: string | null
   /**  */
   name: string
@@ -5981,7 +5983,7 @@ export type VersionCheckList = {
 export type VersionCheckReport = {
   /**  */
   conclusion: CheckConclusion
-  /** The http or https address of a report. */
+  /** A report's http or https address. */
   url?: string
   /**  */
   summary?: string
@@ -6018,7 +6020,7 @@ export type WarehouseTable = {
   name: string
   /**  */
   kind: 'table' | 'view' | 'materialized_view' | 'external_table' | (string & {})
-  /** Estimated number of rows, from the statistics of the database. `null` if there are none. */
+  /** Estimated number of rows, from the database's statistics. `null` if not available. */
   row_estimate: number | null
 }
 
@@ -6030,15 +6032,15 @@ export type WarehouseTableList = {
   next_cursor: string | null
 }
 
-/** A URL that gets the events of a workspace. */
+/** A URL that gets a workspace's events. */
 export type Webhook = {
   /**  */
   id: string
   /**  */
   url: string
-  /** Empty if there is none. */
+  /** Empty if not set. */
   description: string
-  /** Types of events, such as `member.added`, all types of a noun, such as `member.*`, or `*`. */
+  /** Types of events, such as `member.added`, all types about a noun, such as `member.*`, or `*`. */
   events: string[]
   /** The names of the additional headers. Their values are never returned. */
   header_names: string[]
@@ -6060,7 +6062,7 @@ export type Webhook = {
   /** Id of the user who created it. */
   created_by: string | null
   /**
-   * Whether it has no owner any more: who created it, chose its URL last or confirmed it has lost the admin
+   * Whether it no longer has an owner: who created it, chose its URL last or confirmed it has lost the admin
    * role. Confirm it with `confirmWebhook`, or delete it.
    */
   ownerless: boolean
@@ -6080,8 +6082,8 @@ export type WebhookAttempt = {
   status: number | null
   /**
    * Why there was no response, as for connections: such as `dns_failed`, `port_closed`, `connect_timeout`,
-   * `tls_untrusted` or `network_not_allowed`. `event_removed`: it could not be sent any more, because retention
-   * has removed the event.
+   * `tls_untrusted` or `network_not_allowed`. `event_removed`: it could no longer be sent, because retention has
+   * removed the event.
    */
   failure: string | null
   /** The first 512 bytes of the response. */
@@ -6226,7 +6228,7 @@ export type WebhookPatch = {
   enabled?: boolean
 }
 
-/** The body of a webhook. It says what happened, and has no copy of the resource. */
+/** A webhook's body. It reports what happened, and has no copy of the resource. */
 export type WebhookPayload = {
   /** The type of the event. */
   type: string
@@ -6601,8 +6603,8 @@ export class WorkspacesMembersResource extends Resource {
   /**
    * Remove a member.
    *
-   * Requires the admin role, and a role at least as high as that of the member. Every member can leave. To leave
-   * with an API key, its ceiling must not be lower than the member's role.
+   * Requires the admin role, and a role at least as high as the member's. Every member can leave. To leave with
+   * an API key, its ceiling must not be lower than the member's role.
    *
    * Removal ends the member's API keys and shares in the workspace. It also revokes service keys that the member
    * created, and all keys created with those keys: the response and `member.removed` in the audit trail name
@@ -6663,7 +6665,7 @@ export class WorkspacesInvitationsResource extends Resource {
   /**
    * Withdraw an invitation.
    *
-   * Requires the admin role, and a role at least as high as that of the invitation. The link stops working
+   * Requires the admin role, and a role at least as high as the invitation's. The link stops working
    * immediately.
    *
    * Errors: invitation_not_found, revision_mismatch, role_ceiling, scope_required; and those that every call can
@@ -6936,7 +6938,7 @@ export class WebhooksResource extends Resource {
   }
 
   /**
-   * Rotate the secret of a webhook.
+   * Rotate a webhook's secret.
    *
    * Requires the admin role. Returns the new secret, only once. For another `grace_seconds` webhooks have two
    * signatures, of the new and of the previous secret, so that you can change your program.
@@ -7027,7 +7029,7 @@ export class SystemResource extends Resource {
 export class PromptTemplatesVersionsChecksResource extends Resource {
 
   /**
-   * List the checks of a version.
+   * List a version's checks.
    *
    * Returns what other systems reported about the version, by name.
    *
@@ -7073,9 +7075,9 @@ export class PromptTemplatesVersionsResource extends Resource {
    *
    * Returns 202 with an `activation_request` if the activation has to wait: for approvals, if the template is
    * protected, has `approvals` and you are an editor; for `required_checks` that have not passed; or for
-   * `activate_at`. The version becomes active as soon as nothing is missing any more. Until then the request is
-   * cancelled if another version becomes active, if the version is edited or deleted, or if you lose the access
-   * that the activation needs. The same request again returns the one that waits.
+   * `activate_at`. The version becomes active as soon as nothing is missing. Until then the request is cancelled
+   * if another version becomes active, if the version is edited or deleted, or if you lose the access that the
+   * activation needs. The same request again returns the one that waits.
    *
    * Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
    * active version could fail with this one.
@@ -7111,7 +7113,7 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Delete a version.
    *
    * Requires the editor role on the template for a draft, and the manager role for a frozen version. The active
-   * version cannot be deleted. The number of a deleted version is not reused.
+   * version cannot be deleted. A deleted version's number is not reused.
    *
    * Errors: in_use, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
    * revision_mismatch, scope_required, version_active, version_in_rollout; and those that every call can have.
@@ -7171,7 +7173,7 @@ export class PromptTemplatesVersionsResource extends Resource {
   /**
    * Update a version.
    *
-   * Requires the editor role on the template. Moving labels of a protected template requires the manager role.
+   * Requires the editor role on the template. Moving a protected template's labels requires the manager role.
    * Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
    *
    * Returns 409 `in_use` if it would take away a label that chat templates or other prompts use. Without
@@ -7375,7 +7377,7 @@ export class PromptTemplatesLabelsResource extends Resource {
   /**
    * List rollouts.
    *
-   * Returns the rollouts that run, at most 10, sorted by label. The list of the moves of a label has those that
+   * Returns the rollouts that run, at most 10, sorted by label. The list of a label's moves has those that
    * ended.
    *
    * Errors: prompt_template_not_found, scope_required; and those that every call can have.
@@ -7404,7 +7406,7 @@ export class PromptTemplatesFoldersSharesResource extends Resource {
   }
 
   /**
-   * Delete a share of a folder.
+   * Delete a folder share.
    *
    * Requires the manager role on the folder. Every user can delete their own share.
    *
@@ -7416,7 +7418,7 @@ export class PromptTemplatesFoldersSharesResource extends Resource {
   }
 
   /**
-   * Get a share of a folder.
+   * Get a folder share.
    *
    * Requires the manager role on the folder. Every user can read their own share.
    *
@@ -7427,7 +7429,7 @@ export class PromptTemplatesFoldersSharesResource extends Resource {
   }
 
   /**
-   * List shares of a folder.
+   * List folder shares.
    *
    * Requires the manager role on the folder. Returns the shares of the folder and of the folders above it, which
    * give access to it too.
@@ -7449,7 +7451,7 @@ export class PromptTemplatesFoldersSharesResource extends Resource {
   }
 
   /**
-   * Update a share of a folder.
+   * Update a folder share.
    *
    * Requires the manager role on the folder.
    *
@@ -7635,8 +7637,8 @@ export class PromptTemplatesResource extends Resource {
    * messages name the authors. Shares and lists of activations are not copied. Includes are found again by their
    * names in the workspace of the copy, as the caller sees them.
    *
-   * A session or a token of a person can copy to every workspace of the person, an API key only within its
-   * workspace. A template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
+   * A person's session or token can copy to every workspace of the person, an API key only within its workspace.
+   * A template with more than 200 versions or 8 MiB can be copied only with `history: latest`.
    *
    * Errors: copy_too_large, include_cycle, include_not_found, include_not_text, include_too_deep,
    * include_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_not_found,
@@ -7688,8 +7690,8 @@ export class PromptTemplatesResource extends Resource {
    *
    * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
    * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
-   * Equal prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and
-   * history stay with the server.
+   * Equal prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations
+   * and history stay with the server.
    *
    * If the connection is closed before the end of the body, the files are incomplete.
    *
@@ -7709,8 +7711,8 @@ export class PromptTemplatesResource extends Resource {
    *
    * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
    * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
-   * Equal prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and
-   * history stay with the server.
+   * Equal prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations
+   * and history stay with the server.
    *
    * If the connection is closed before the end of the body, the files are incomplete.
    *
@@ -7730,8 +7732,8 @@ export class PromptTemplatesResource extends Resource {
    *
    * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
    * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
-   * Equal prompts give equal bytes. The files are those of `atrium prompts pull`. Labels, activations and
-   * history stay with the server.
+   * Equal prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations
+   * and history stay with the server.
    *
    * If the connection is closed before the end of the body, the files are incomplete.
    *
@@ -7843,8 +7845,8 @@ export class PromptTemplatesResource extends Resource {
   /**
    * Render a prompt.
    *
-   * Replaces the variables of a version with values. Values are inserted unchanged, in a single pass: they are
-   * not expanded or escaped. The texts of includes are filled in before, with the same variables.
+   * Replaces a version's variables with values. Values are inserted unchanged, in a single pass: they are not
+   * expanded or escaped. The texts of includes are filled in before, with the same variables.
    *
    * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
    * invalid_fields, invalid_variables, missing_variables, prompt_template_not_found, prompt_version_not_found,
@@ -7990,7 +7992,7 @@ export class PresenceResource extends Resource {
    * status joins the current setting, and ends with it.
    *
    * When the response arrives, a status, text or emoji is stored. A heartbeat without them can be lost if the
-   * server crashes. The limit is 120 heartbeats per minute for all devices of a user.
+   * server crashes. The limit is 120 heartbeats per minute for all of a user's devices.
    *
    * Errors: device_limit_reached, invalid_fields, presence_not_own, scope_required; and those that every call
    * can have.
@@ -8047,7 +8049,7 @@ export class PresenceResource extends Resource {
    * A user can have at most 20 open streams, and there are also limits for each workspace and each client
    * address: 409 `stream_limit_reached`.
    *
-   * An open stream counts as heartbeats of a device. A device that was reported as `idle` stays idle. The server
+   * An open stream counts as a device's heartbeats. A device that was reported as `idle` stays idle. The server
    * ends the stream when the credential expires or is revoked, when the client reads too slowly, and when the
    * server stops. The client should then connect again.
    *
@@ -8250,16 +8252,17 @@ export class PeopleResource extends Resource {
 export class PaymentsUsageResource extends Resource {
 
   /**
-   * Report usage of a feature.
+   * Report a feature's usage.
    *
-   * Requires the admin role in the workspace. Adds `quantity` to what the workspace has used of a feature in the
-   * current period. Usage beyond the limit is counted, too, so that no report is lost; `remaining` is 0 then.
+   * Requires the admin role in the workspace. Adds `quantity` to how much of the feature the workspace has used
+   * in the current period. Usage beyond the limit is counted, too, so that no report is lost; `remaining` is 0
+   * then.
    *
    * Usage belongs to the workspace: periods are the months since it first had a subscription, also of a plan
    * with another interval, and calendar months in UTC before that. A subscription that begins after another one
    * has ended begins a new period when an invoice above 0 is paid; a free plan, a trial or a discount of 100 %
-   * does not. If the plan has a `metered_price` for the feature, its periods are those of the subscription,
-   * because the gateway bills them.
+   * does not. If the plan has a `metered_price` for the feature, its periods are the subscription's, because the
+   * gateway bills them.
    *
    * If the plan has a `metered_price` for the feature, the gateway bills the usage when the period ends. It gets
    * the report within seconds; while it cannot be reached, the report waits, for 34 days. Usage during a trial
@@ -8314,10 +8317,10 @@ export class PaymentsSubscriptionResource extends Resource {
    * `subscription_exists` if the workspace already has a subscription.
    *
    * The first subscription of a workspace begins with the trial of its plan. The organisation can require a
-   * payment method for trials, and limit them to one for each e-mail address of an owner and for each payment
+   * payment method for trials, and limit them to one for each owner's e-mail address and for each payment
    * method: 409 `trial_used`. With `trial: false`, the subscription begins without a trial.
    *
-   * If the payer has to confirm the payment, `action` says how. The subscription is `incomplete` until then.
+   * If the payer has to confirm the payment, `action` explains how. The subscription is `incomplete` until then.
    * Another call for the same plan returns 200 with the action. A call for another plan cancels the incomplete
    * subscription and creates a new one.
    *
@@ -8348,8 +8351,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * Check `entitled` before you provide a paid feature. It is true while the subscription is active or in its
    * trial, and during the organisation's grace period after a failed renewal.
    *
-   * `action` says what the payer has to do, if anything: for the first payment, for that of a change, for a
-   * renewal whose bank wants authentication, or to add a payment method before a trial ends. It is returned to
+   * `action` explains what the payer has to do, if anything: for the first payment, for a change's payment, for
+   * a renewal whose bank wants authentication, or to add a payment method before a trial ends. It is returned to
    * admins and owners only.
    *
    * Errors: no_active_subscription, scope_required; and those that every call can have.
@@ -8369,8 +8372,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * changed, if it is another change, or after `expires_at`. `due_next` includes what was used so far of a
    * `metered_price`, and is not compared then. A preview of another workspace returns 404 `preview_not_found`.
    *
-   * Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as those of a
-   * change do.
+   * Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do
+   * do.
    *
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
    * payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
@@ -8520,9 +8523,9 @@ export class PaymentsPortalSessionsResource extends Resource {
   /**
    * Create a link to the gateway's portal.
    *
-   * Requires the admin role in the workspace. Returns the address of a page of the gateway where the payer
-   * manages payment methods and the subscription. Send the payer's browser there at once. What the payer changes
-   * is shown when the gateway has told Atrium.
+   * Requires the admin role in the workspace. Returns the address of a gateway page where the payer manages
+   * payment methods and the subscription. Send the payer's browser there at once. What the payer changes is
+   * shown when the gateway has told Atrium.
    *
    * The address is a credential: everyone who has it can change the subscription until it expires. `return_url`
    * must be https, or http on loopback, and its origin one that the operator of the server allows
@@ -8546,8 +8549,8 @@ export class PaymentsPlansResource extends Resource {
    * workspace. With a workspace, `is_current` marks its plan. The list is empty if the organisation takes no
    * payments.
    *
-   * A plan is not `available` if the gateway no longer sells its price. No workspace can subscribe to it any
-   * more, but current subscribers keep it.
+   * A plan is not `available` if the gateway no longer sells its price. Workspaces can no longer subscribe to
+   * it, but current subscribers keep it.
    *
    * Errors: scope_required; and those that every call can have.
    */
@@ -8640,8 +8643,8 @@ export class PaymentsInvoicesResource extends Resource {
    * invoice is paid; it can be a `draft` of the subscription. Returns 200 without a charge if the invoice is
    * already paid.
    *
-   * If the payer has to confirm the payment, `action` says how, and the invoice stays `open` until then. To get
-   * the action again, repeat the call with another `Idempotency-Key`.
+   * If the payer has to confirm the payment, `action` explains how, and the invoice stays `open` until then. To
+   * get the action again, repeat the call with another `Idempotency-Key`.
    *
    * If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
    * same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged
@@ -8720,10 +8723,10 @@ export class PaymentsCheckoutSessionsResource extends Resource {
   /**
    * Create a link to the gateway's checkout.
    *
-   * Requires the admin role in the workspace. Returns the address of a page of the gateway where the payer
-   * starts a subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a
-   * subscription. The link ends with the next checkout link of the workspace, and when a subscription is created
-   * in another way. Of two links that are created at the same moment, one is refused with 409 `payment_pending`.
+   * Requires the admin role in the workspace. Returns the address of a gateway page where the payer starts a
+   * subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a subscription. The
+   * link ends with the next checkout link of the workspace, and when a subscription is created in another way.
+   * Of two links that are created at the same moment, one is refused with 409 `payment_pending`.
    *
    * The subscription begins with the trial of its plan, if the workspace had none. If the organisation gives one
    * trial for each e-mail address, 409 `trial_used` is returned for an owner who has had one; with `trial:
@@ -8791,8 +8794,8 @@ export class MeSessionsResource extends Resource {
   /**
    * Sign out everywhere.
    *
-   * Ends all of the caller's sessions within one second on every node, that of this request included, and their
-   * streams. An API key ends those that it opened.
+   * Ends all of the caller's sessions within one second on every node, including the session of this request,
+   * and their streams. An API key ends those that it opened.
    *
    * Errors: scope_required; and those that every call can have.
    */
@@ -9020,8 +9023,8 @@ export class GroupsMembersResource extends Resource {
    * Add a person to a group.
    *
    * Requires the admin role, and a role at least as high as the group's. The person must be a member of the
-   * workspace; the user of a service key cannot be in a group. A group can have at most 500 people, and a person
-   * can be in at most 50 groups of a workspace. Has no effect if the person is in the group already.
+   * workspace; a service key's user cannot be in a group. A group can have at most 500 people, and a person can
+   * be in at most 50 groups of a workspace. Has no effect if the person is in the group already.
    *
    * Errors: group_not_found, member_not_found, quota_exceeded, role_ceiling, scope_required; and those that
    * every call can have.
@@ -9234,7 +9237,7 @@ export class EventsResource extends Resource {
    * To resume an interrupted stream, send the last `id` as `Last-Event-ID`. `EventSource` and the clients do
    * that. An `id` without an event moves the place forward where `types` leaves events out.
    *
-   * `reset` says that you can have missed events: retention removed some that you did not read, or the server
+   * `reset` means that you may have missed events: retention removed some that you did not read, or the server
    * was restored from a backup, or `Last-Event-ID` is not valid. Read again what you keep. The stream goes on
    * with the oldest event that is left or, in the other cases, with the next one.
    *
@@ -9282,10 +9285,10 @@ export class EmbedResource extends Resource {
   /**
    * Open a session for a visitor.
    *
-   * Pages of a site call this operation with their embed token. No other credential is needed. The `Origin`
+   * A site's pages call this operation with their embed token. No other credential is needed. The `Origin`
    * header must match an entry of the token's `allowed_origins`. Atrium's own page in a frame sends the ticket
-   * that it was served with instead. A token has 600 calls of each kind per minute, and all tokens of a
-   * workspace have 3,000. Each visitor, that is a session or a visitor whose `visitor_signature` is valid, has
+   * that it was served with instead. A token has 600 calls of each kind per minute, and all of a workspace's
+   * tokens have 3,000. Each visitor, that is a session or a visitor whose `visitor_signature` is valid, has
    * those of the token's `rate_limit`. All visitors of one client address that are not signed have six times as
    * many together, also to open sessions and to load the page in a frame.
    *
@@ -9297,7 +9300,7 @@ export class EmbedResource extends Resource {
   }
 
   /**
-   * Get the template of a session.
+   * Get a session's template.
    *
    * Send the session as `Authorization: Bearer`, from the origin that opened it. The session ends at
    * `expires_at`. It ends earlier if its embed token stops working or its origin is removed from
@@ -9363,7 +9366,7 @@ export class DataSourcesTypesResource extends Resource {
 export class DataSourcesJobsResource extends Resource {
 
   /**
-   * List the jobs of a data source.
+   * List a data source's jobs.
    *
    * Requires the viewer role in the workspace. Returns jobs that are queued or running, and jobs that ended
    * within the last 7 days. Cancelled jobs are not listed.
@@ -9480,7 +9483,7 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
-   * Map the columns of a data source.
+   * Map a data source's columns.
    *
    * Requires the admin role in the workspace, unless the caller owns the data source. Reads the header again, at
    * `header_row` if it is given, and replaces the mapping. Later suggestions prefer the columns that were chosen
@@ -9504,8 +9507,8 @@ export class DataSourcesResource extends Resource {
   /**
    * Preview a spreadsheet.
    *
-   * Requires the member role in the workspace. Reads the tabs of a sheet, and the header and first rows of one
-   * tab. Send either `url` or `source_id`. The `url` is one of:
+   * Requires the member role in the workspace. Reads a sheet's tabs, and the header and first rows of one tab.
+   * Send either `url` or `source_id`. The `url` is one of:
    *
    * - the URL of a Google Sheet
    * - an https URL of an .xlsx, .ods, .csv or .tsv file
@@ -9535,16 +9538,13 @@ export class DataSourcesResource extends Resource {
        * B, and so on. By default, the server detects it.
        */
       header_row?: number
-      /** The character encoding of a CSV file. By default, the server detects it. Ignored for other files. */
+      /** A CSV file's character encoding. By default, the server detects it. Ignored for other files. */
       charset?: Charset
-      /**
-       * The character between the values of a CSV file. By default, the server detects it. Ignored for other
-       * files.
-       */
+      /** The character between a CSV file's values. By default, the server detects it. Ignored for other files. */
       delimiter?: Delimiter
       /**
        * The locale in which the dates of an .xlsx file are shown whose format depends on the reader's system:
-       * built-in formats 14 and 22. Default: that of the data source, or else that of the organisation. Ignored
+       * built-in formats 14 and 22. Default: the locale of the data source, or else of the organisation. Ignored
        * for other files.
        */
       locale?: SheetLocale
@@ -9563,11 +9563,10 @@ export class DataSourcesResource extends Resource {
    * Preview transformations.
    *
    * Requires the member role in the workspace. Applies a mapping with transformations to rows that the caller
-   * sends, such as those of a preview, and returns each value before and after. Nothing is read and nothing is
-   * stored.
+   * sends, such as a preview's, and returns each value before and after. Nothing is read and nothing is stored.
    *
-   * The rows of a sheet are read in the same way, except that .xlsx and .ods files have stored numbers and
-   * dates: a text that is `ambiguous` here may be none there.
+   * A sheet's rows are read in the same way, except that .xlsx and .ods files have stored numbers and dates: a
+   * text that is `ambiguous` here may be none there.
    *
    * Errors: invalid_fields, mapping_invalid, scope_required, source_forbidden, unknown_source_type; and those
    * that every call can have.
@@ -9616,8 +9615,9 @@ export class DataSourcesResource extends Resource {
    *
    * Requires the member role in the workspace, or ownership of the data source. Queues a job that reads the
    * columns again. The job starts when a worker is free, and not earlier than 30 seconds after the last refresh
-   * ended. The operator of the server can configure another interval. `next_refresh_at` says when the refresh is
-   * due, and the list of jobs shows its progress. While a refresh is queued, another call changes nothing.
+   * ended. The operator of the server can configure another interval. `next_refresh_at` is the time when the
+   * refresh is due, and the list of jobs shows its progress. While a refresh is queued, another call changes
+   * nothing.
    *
    * Errors: scope_required, source_forbidden, source_not_found, source_paused; and those that every call can
    * have.
@@ -9627,15 +9627,15 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
-   * Read the rows of a data source.
+   * Read a data source's rows.
    *
    * Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the
    * fields, and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows
    * of files, of Google Sheets and of connections of all kinds can be read.
    *
    * A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
-   * has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
-   * Values longer than 65,536 characters are cut.
+   * has an offset only if the source has one. A value that is none of its field is handled according to
+   * `on_invalid`. Values longer than 65,536 characters are cut.
    *
    * With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response
    * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
@@ -9643,10 +9643,10 @@ export class DataSourcesResource extends Resource {
    * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
    * connection was revoked, the caller lost the access, or the client read too slowly.
    *
-   * As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
-   * unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
-   * order, 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a
-   * 409 `source_changed`.
+   * As JSON, the response is a page. A table page can only be followed by another one if a field that is unique
+   * is mapped: pages are in the order of its column, as the database orders it. If its type has no such order,
+   * 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
+   * `source_changed`.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
    * file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
@@ -9703,15 +9703,15 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
-   * Read the rows of a data source, as a stream.
+   * Read a data source's rows, as a stream.
    *
    * Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types of the
    * fields, and stores none of them. The audit trail has an event `source.read` for each reader and hour. Rows
    * of files, of Google Sheets and of connections of all kinds can be read.
    *
    * A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a time of day
-   * has an offset only if the source has one. A value that is none of its field is handled as `on_invalid` says.
-   * Values longer than 65,536 characters are cut.
+   * has an offset only if the source has one. A value that is none of its field is handled according to
+   * `on_invalid`. Values longer than 65,536 characters are cut.
    *
    * With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response
    * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
@@ -9719,10 +9719,10 @@ export class DataSourcesResource extends Resource {
    * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
    * connection was revoked, the caller lost the access, or the client read too slowly.
    *
-   * As JSON, the response is a page. A page of a table can only be followed by another one if a field that is
-   * unique is mapped: pages are in the order of its column, as the database orders it. If its type has no such
-   * order, 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a
-   * 409 `source_changed`.
+   * As JSON, the response is a page. A table page can only be followed by another one if a field that is unique
+   * is mapped: pages are in the order of its column, as the database orders it. If its type has no such order,
+   * 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
+   * `source_changed`.
    *
    * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
    * file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
@@ -9793,7 +9793,7 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
-   * Validate the rows of a data source.
+   * Validate a data source's rows.
    *
    * Requires the member role in the workspace. Queues a job that reads all rows, within the limits of the
    * organisation for rows, and counts the values of each field that fail: of another type, not in the enum, or
@@ -9809,7 +9809,7 @@ export class DataSourcesResource extends Resource {
   }
 
   /**
-   * Get the last validation of a data source.
+   * Get a data source's last validation.
    *
    * Requires the viewer role in the workspace. Returns the report of the last validation, or the progress of the
    * one that is running. With `Accept: text/event-stream`, the response is a stream with an event `validation`
@@ -9871,9 +9871,9 @@ export class ConnectionsResource extends Resource {
    *
    * Requires the admin role in the workspace, unless the caller owns the connection.
    *
-   * Removes what a revoked connection still says about its server: the host, the database, the user, the name
-   * and the results of probes. The connection stays in the list as "Erased", with its id and its times. Events
-   * keep the name that the connection had at the time. Erasing an erased connection changes nothing.
+   * Removes what a revoked connection still contains about its server: the host, the database, the user, the
+   * name and the results of probes. The connection stays in the list as "Erased", with its id and its times.
+   * Events keep the name that the connection had at the time. Erasing an erased connection changes nothing.
    *
    * Errors: connection_forbidden, connection_not_found, connection_not_revoked, scope_required; and those that
    * every call can have.
@@ -9937,7 +9937,7 @@ export class ConnectionsResource extends Resource {
    * server where its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
    *
    * If the credential is a person's consent, the server then also ends the consent at the service.
-   * `consent_withdrawn` says whether that worked: the connection is revoked in any case.
+   * `consent_withdrawn` reports whether that worked: the connection is revoked in any case.
    *
    * To use the connection again, verify it with a new credential. Revoking a revoked connection changes nothing.
    *
@@ -9996,7 +9996,7 @@ export class ChatTemplatesWorkflowsResource extends Resource {
    * Attach a workflow.
    *
    * Requires the editor role on the chat template. The workflow must be in the organisation's registry.
-   * Attaching it again changes nothing and returns 200. The `ETag` is that of the chat template.
+   * Attaching it again changes nothing and returns 200. The `ETag` is the chat template's.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required, unknown_workflow,
    * workflow_limit_reached; and those that every call can have.
@@ -10116,7 +10116,7 @@ export class ChatTemplatesMembersResource extends Resource {
    * `role` of its change, and `null` removes it. If one change is refused, none is made: 422, and `errors` names
    * all that are refused. Removals are made first, so that a full chat template can have its members replaced.
    *
-   * Sending the same request again changes nothing. An `email` must be that of a member of the workspace. To
+   * Sending the same request again changes nothing. An `email` must belong to a member of the workspace. To
    * invite other people, use `POST /api/chat-templates/{template_id}/members`, whose response has the invitation
    * link. Removing an invited member, by its reserved user id, also withdraws the invitation, as `DELETE` does.
    *
@@ -10160,7 +10160,7 @@ export class ChatTemplatesMembersResource extends Resource {
   }
 
   /**
-   * List the members of a chat template.
+   * List a chat template's members.
    *
    * Requires the viewer role on the chat template. Returns the members in the order of their user ids, including
    * the owner.
@@ -10233,7 +10233,7 @@ export class ChatTemplatesEmbedTokensResource extends Resource {
   }
 
   /**
-   * Get the usage of an embed token.
+   * Get an embed token's usage.
    *
    * Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin.
    * Requires the manager role on the chat template. Counts are up to 5 seconds late, and are kept for 90 days. A
@@ -10317,9 +10317,9 @@ export class ChatTemplatesResource extends Resource {
   /**
    * Copy a chat template.
    *
-   * Creates a draft like that of a chat template, in the same workspace. Requires the editor role on the
-   * template, since the copy shows its instructions, and the member role in the workspace. The caller becomes
-   * the owner of the copy. Members, embed tokens and versions are not copied.
+   * Creates a draft like a chat template's, in the same workspace. Requires the editor role on the template,
+   * since the copy shows its instructions, and the member role in the workspace. The caller becomes the owner of
+   * the copy. Members, embed tokens and versions are not copied.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, plan_limit_reached,
    * prompt_unavailable, quota_exceeded, reply_connection_unavailable, scope_required; and those that every call
@@ -10453,12 +10453,12 @@ export class ChatTemplatesResource extends Resource {
   }
 
   /**
-   * Preview the draft of a chat template.
+   * Preview a chat template's draft.
    *
    * Returns a link to the draft as visitors would see it, for members who can see the chat template: they sign
    * in to the console. `session` is an embed session for the page `/embed/preview` of this server, which the
-   * console shows in a frame. It ends after 10 minutes and cannot be renewed. Messages of a preview do not count
-   * in `replies_per_day`.
+   * console shows in a frame. It ends after 10 minutes and cannot be renewed. Preview messages do not count in
+   * `replies_per_day`.
    *
    * Errors: chat_template_not_found, scope_required; and those that every call can have.
    */
@@ -10587,9 +10587,9 @@ export class AuthResource extends Resource {
   /**
    * Open a session.
    *
-   * Swaps the token of a sign-in link (`atl_…`), which works once within 15 minutes, the code of a sign-in at
-   * a provider (`ato_…`), which works once within 60 seconds in the same browser, or an API key for a session
-   * of a browser. The response sets an HttpOnly cookie, and shows the `proof`: a page stores it, and sends it in
+   * Swaps a sign-in link's token (`atl_…`), which works once within 15 minutes, the code of a sign-in at a
+   * provider (`ato_…`), which works once within 60 seconds in the same browser, or an API key for a session of
+   * a browser. The response sets an HttpOnly cookie, and shows the `proof`: a page stores it, and sends it in
    * the header `Atrium-Console` with every request. The cookie without the proof authenticates nothing.
    *
    * A session ends after 12 hours without a request, and after 7 days at the latest; one by a provider after 24

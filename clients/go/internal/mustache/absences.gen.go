@@ -12,11 +12,11 @@ import (
 // member.
 const maxAbsences = 100
 
-// state says what lookup found out about a name.
+// state is what lookup found out about a name.
 type state int
 
 const (
-	unknown state = iota // it has no value, and nothing says that it may have none
+	unknown state = iota // it has no value, and nothing declares that it may have none
 	known                // it has a value, or is an optional variable
 	kept                 // its variable is missing: tags stay as they are written
 )
@@ -56,7 +56,7 @@ func (r *Renderer) path(f frame) string {
 
 // absences are the names without a value that a render met.
 type absences struct {
-	handled  map[string]bool // names of inverted sections: the text says what to print without a value
+	handled  map[string]bool // names of inverted sections: the text has what to print without a value
 	optional map[string]bool // variables that may have no value
 	paths    []string        // each once, in the order of their occurrence
 	seen     map[string]bool

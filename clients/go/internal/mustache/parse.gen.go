@@ -71,7 +71,7 @@ type Delimiters struct{ Opening, Closing string }
 // Usual are the delimiters that a text begins with.
 var Usual = Delimiters{"{{", "}}"}
 
-// SyntaxError says why a text is not what this package reads. It never quotes the text.
+// SyntaxError explains why a text is not what this package reads. It never quotes the text.
 type SyntaxError struct {
 	Line   int // from 1
 	Reason string

@@ -88,6 +88,7 @@ func (r *Renderer) nodes(nodes []Node) error {
 	return nil
 }
 
+// node renders one node. What is missing stays as its tag.
 func (r *Renderer) node(n Node) error {
 	if err := r.spend(tagCost); err != nil {
 		return err
