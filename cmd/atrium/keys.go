@@ -14,7 +14,7 @@ import (
 
 type keysCommand struct {
 	List   keysListCommand   `cmd:"" help:"List the keys of the keyring, without key material."`
-	Create keysCreateCommand `cmd:"" help:"Create the key file, if there is none."`
+	Create keysCreateCommand `cmd:"" help:"Create the key file, unless there is one."`
 	Rotate keysRotateCommand `cmd:"" help:"Create a new primary key. Old keys still open what they sealed."`
 	Reseal keysResealCommand `cmd:"" help:"Seal stored credentials again, under the primary key."`
 }

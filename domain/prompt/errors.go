@@ -41,7 +41,7 @@ var (
 	ErrRequested = &fault.Error{Kind: fault.Conflict, Code: "activation_requested",
 		Detail: "Another request to activate this version waits already."}
 	ErrRequestEnded = &fault.Error{Kind: fault.Conflict, Code: "activation_request_ended",
-		Detail: "The activation request does not wait any more."}
+		Detail: "The activation request no longer waits."}
 	ErrRequestLimit = &fault.Error{Kind: fault.Conflict, Code: "activation_request_limit_reached",
 		Detail: "At most 20 activation requests of a prompt template can wait at the same time."}
 	ErrCheckLimit = &fault.Error{Kind: fault.Conflict, Code: "check_limit_reached",
