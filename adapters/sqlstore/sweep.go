@@ -141,7 +141,7 @@ func (store *Store) Overdue(ctx context.Context, now time.Time) (o Overdue, err 
 
 // ClaimSweep reports whether the caller is the one to sweep now: no node has begun to within the interval.
 func (store *Store) ClaimSweep(ctx context.Context, now time.Time, interval time.Duration) (bool, error) {
-	// a time in the future is that of a clock that was wrong
+	// a time in the future was stored by a clock that was wrong
 	count, err := store.Exec(ctx, `UPDATE keyring SET swept_at = ? WHERE one = 1 AND (swept_at <= ? OR swept_at > ?)`,
 		db.Micros(now), db.Micros(now.Add(-interval)), db.Micros(now))
 	return count > 0, err

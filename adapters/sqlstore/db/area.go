@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Area is what an area adds to what concerns all areas. Package sqlstore composes them.
+// Area is an area's part of the work that concerns all areas, such as the sweep. Package sqlstore composes them.
 type Area struct {
 	Name string // for errors
 
@@ -24,8 +24,8 @@ type Area struct {
 	// for a time.
 	Sweep func(ctx context.Context, d *DB, now time.Time, eventsKept time.Duration) error
 
-	// Exports are what the area has of a person; Erasures remove it, and Redact, if there is one, finds the person in
-	// what stays.
+	// Exports select what the area stores about a person, and Erasures remove it. Redact removes the person from the
+	// records that stay; nil if the area has none.
 	Exports  []Section
 	Erasures []Erasure
 	Redact   Redact

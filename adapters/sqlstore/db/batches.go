@@ -14,7 +14,7 @@ const SweepBatch = 200
 // their own.
 const RestoreMargin = time.Hour
 
-// InvitationsKept is how long an invitation is kept after its link has expired.
+// InvitationsKept is the time for which an invitation is kept after its link has expired.
 const InvitationsKept = 30 * 24 * time.Hour
 
 // InBatches runs a statement until it changes nothing. The last argument of the statement is the most rows that it

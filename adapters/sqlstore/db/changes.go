@@ -15,7 +15,7 @@ import (
 type changes struct {
 	seed       maphash.Seed
 	workspaces [1024]changeCount
-	all        changeCount // of transactions that do not say which workspace they change
+	all        changeCount // of transactions that do not name a workspace
 }
 
 // changeCount counts the transactions that may have committed a change, and those that are about to.

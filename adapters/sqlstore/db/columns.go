@@ -38,7 +38,7 @@ func ColumnList(columns []Column) string {
 	return strings.Join(out, ", ")
 }
 
-// FromJSON decodes text that JSONText wrote. Numbers in free-form JSON keep every digit.
+// FromJSON decodes a string that JSONText wrote. Numbers in free-form JSON keep every digit.
 func FromJSON(text string, dst any) error {
 	if text == "" {
 		return nil
@@ -48,7 +48,7 @@ func FromJSON(text string, dst any) error {
 	return d.Decode(dst)
 }
 
-// JSONText encodes v, and an empty value as an empty text.
+// JSONText encodes v as JSON, and an empty value as an empty string.
 func JSONText(v any, empty bool) (string, error) {
 	if empty {
 		return "", nil
@@ -66,7 +66,7 @@ func UnescapedJSON(v any) (string, error) {
 	return out.String(), err
 }
 
-// ThemeText encodes the theme of a chat as a column; the zero theme as an empty text.
+// ThemeText encodes a chat's theme as a column; the zero theme as an empty string.
 func ThemeText(t chat.Theme) (string, error) {
 	if t.Same(chat.Theme{}) {
 		return "", nil
@@ -74,7 +74,7 @@ func ThemeText(t chat.Theme) (string, error) {
 	return UnescapedJSON(t)
 }
 
-// ReadTheme decodes text that ThemeText wrote.
+// ReadTheme decodes a string that ThemeText wrote.
 func ReadTheme(text string) (t chat.Theme, err error) {
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &t)

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Conditions collects the parts of a WHERE clause with their arguments. The texts are constants of this package, so
-// that all statements can stay prepared.
+// Conditions collects the parts of a WHERE clause with their arguments. The parts are constants, so that all statements
+// can stay prepared.
 type Conditions struct {
 	texts  []string
 	Values []any
 }
 
-// NewConditions returns conditions that begin with text, whose placeholders stand for values.
+// NewConditions returns conditions that begin with text. Its placeholders stand for values.
 func NewConditions(text string, values ...any) *Conditions {
 	return &Conditions{texts: []string{text}, Values: values}
 }
@@ -56,7 +56,7 @@ func AppendAll[T any](args []any, values []T) []any {
 	return args
 }
 
-// SQL returns the text of a WHERE clause, without the keyword.
+// SQL returns the WHERE clause, without the keyword.
 func (c *Conditions) SQL() string { return strings.Join(c.texts, " AND ") }
 
 // Args returns the arguments of the conditions and those that follow them.

@@ -35,7 +35,7 @@ func (c Config) File() string {
 	return path
 }
 
-// PerNode returns the most connections to PostgreSQL of one node: those of its pools, one that listens, and one with
+// PerNode returns the most connections that one node opens to PostgreSQL: its pools, one that listens, and one with
 // which a start migrates the database.
 func (c Config) PerNode() int { return c.MaxConns + 2 }
 

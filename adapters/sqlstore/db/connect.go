@@ -92,10 +92,11 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	return nil
 }
 
-// maxConnAge is how long a connection to PostgreSQL is used: none stays with a server that its name no longer leads to.
+// maxConnAge limits the use of a connection to PostgreSQL, so that none stays with a server after its name leads to
+// another one.
 const maxConnAge = 30 * time.Minute
 
-// firstConnectionWait is how long a statement waits if the pool has no connection and the server accepts no more.
+// firstConnectionWait limits how long a statement waits if the pool has no connection and the server accepts no more.
 const firstConnectionWait = 2 * time.Second
 
 // keptForCredentials returns how many of maxConns connections are reserved for looking up credentials: a fifth, at most
@@ -103,7 +104,7 @@ const firstConnectionWait = 2 * time.Second
 func keptForCredentials(maxConns int) int { return min(maxConns/5, 4) }
 
 // checkSessions returns engine.ErrPooledByTransaction if connections to PostgreSQL do not keep their backend. It calls
-// meanwhile, unless it is nil, with the first of them while another one is opened.
+// duringWait, unless it is nil, with the first connection while another one is opened.
 func (db *DB) checkSessions(ctx context.Context, duringWait func(context.Context, *sql.Conn) error) error {
 	if db.connector == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
-// ErrNoCopy is returned by CopyTo if the engine has tools of its own for that.
+// ErrNoCopy is returned by CopyTo if the engine has its own tools for copies.
 var ErrNoCopy = errors.New("database: this is PostgreSQL: back it up with pg_dump, or with the tools of its host")
 
 // CopyTo writes a snapshot of the database to a new file, while others continue to read and write. It returns ErrNoCopy

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// principalsFresh is how long a node trusts a cached credential without a look at the changes of other nodes: a
+	// principalsFresh limits how long a node trusts a cached credential without a look at other nodes' changes: a
 	// revocation on another node takes effect within that time.
 	principalsFresh = time.Second
 
-	// principalsLast is how long it trusts one that no look has found to be changed. It bounds how old the time of the
+	// principalsLast limits how long it trusts one of which no look has found a change. It bounds how old the time of the
 	// last use of a session can be, and how long a mistake could last.
 	principalsLast = 10 * time.Minute
 )
@@ -49,7 +49,7 @@ type state struct {
 }
 
 // Get returns a cached value, or reads it. If several callers need a value at the same time, the first one reads it and
-// the others wait. If that fails, or the cache is cleared meanwhile, they read it themselves.
+// the others wait. If that fails, or the cache is cleared in the meantime, they read it themselves.
 func (r *ttlCache[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (V, error) {
 	value, ok, current := r.Recall(key)
 	if ok {
@@ -92,7 +92,7 @@ func (r *ttlCache[K, V]) begin(key K) (reading chan struct{}, first bool) {
 func (r *ttlCache[K, V]) end(key K, reading chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reading[key] == reading { // the cache has not been cleared meanwhile
+	if r.reading[key] == reading { // the cache has not been cleared in the meantime
 		delete(r.reading, key)
 	}
 	close(reading)
@@ -144,7 +144,7 @@ func (r *ttlCache[K, V]) Replace(change func(V) (V, bool)) {
 func (r *ttlCache[K, V]) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known, r.reading = nil, nil // what is being read may be older than the change
+	r.known, r.reading = nil, nil // reads in progress may return values of before the change
 	r.era++
 }
 

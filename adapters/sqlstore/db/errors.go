@@ -16,8 +16,8 @@ import (
 // run again to see it.
 var ErrRaced = errors.New("another transaction was faster")
 
-// describeOpenError returns the error that tells the operator why a database cannot be opened: first the reason, then
-// the driver's error. Neither contains the password.
+// describeOpenError returns an error that explains to the operator why a database cannot be opened: first the reason,
+// then the driver's error. Neither contains the password.
 func describeOpenError(err error) error {
 	if reason := openErrorReason(err); reason != "" {
 		return fmt.Errorf("database: %s (%w)", reason, err)

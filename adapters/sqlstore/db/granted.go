@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// Granted is account.Granted as a column: a JSON object, or an empty text for none.
+// Granted is account.Granted as a column: a JSON object, or an empty string.
 type Granted account.Granted
 
 // Value implements driver.Valuer.
@@ -17,7 +17,7 @@ func (g Granted) Value() (driver.Value, error) { return jsonColumn(len(g), g) }
 // Scan implements sql.Scanner.
 func (g *Granted) Scan(column any) error { return scanJSON(column, (*account.Granted)(g)) }
 
-// Granters are URLs of issuers as a column: a JSON array, or an empty text for none.
+// Granters are URLs of issuers as a column: a JSON array, or an empty string.
 type Granters []string
 
 // Value implements driver.Valuer.

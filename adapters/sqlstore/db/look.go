@@ -24,8 +24,8 @@ func (db *DB) ObservedGeneration(ws identity.WorkspaceID) (generation uint64, cu
 	return db.observed.generation(ws)
 }
 
-// lookAtChanges reads the changes of all transactions that have ended since the last look: those that it sees and that
-// had not ended then are not below the horizon of that look. One statement reads both by one snapshot.
+// lookAtChanges reads the changes of all transactions that have ended since the last look. A transaction that it sees,
+// and that had not ended then, is not below the last look's horizon. One statement reads both in one snapshot.
 const lookAtChanges = `
 	SELECT pg_postmaster_start_time()::text AS server,
 		(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS clock,
@@ -33,7 +33,7 @@ const lookAtChanges = `
 		COALESCE((SELECT string_agg(c.xid || ' ' || c.workspace_id, ',') FROM
 			(SELECT xid, workspace_id FROM workspace_changes WHERE xid >= ? LIMIT ?) c), '') AS changed, ` + endedIn
 
-// lookAtTime is lookAtChanges on SQLite, where the data version tells whether another process has changed anything.
+// lookAtTime is lookAtChanges on SQLite, where the data version reveals changes of other processes.
 const lookAtTime = `SELECT ` + endedIn
 
 const endedIn = `COALESCE((SELECT string_agg(workspace_id, ',') FROM (
@@ -41,8 +41,9 @@ const endedIn = `COALESCE((SELECT string_agg(workspace_id, ',') FROM (
 	UNION SELECT workspace_id FROM prompt_folder_shares WHERE expires_at > ? AND expires_at <= ? AND
 		expires_at > 0) e), '') AS ended`
 
-// LookForChanges observes the changes of all nodes, on SQLite of other processes, and the shares that have ended at now.
-// For a second afterwards, cached data that has not changed is current. On SQLite it does nothing while no one reads.
+// LookForChanges observes the changes of all nodes, on SQLite of other processes, and the shares that have expired at
+// now. For a second afterwards, cached data that has not changed is current. On SQLite it does nothing while no one
+// reads.
 func (db *DB) LookForChanges(ctx context.Context, now time.Time) error {
 	e := db.observed
 	e.mu.Lock()

@@ -58,7 +58,7 @@ func (db *DB) MembersOf(ctx context.Context, ws identity.WorkspaceID,
 	return members, nil
 }
 
-// Ungroup ends the look-up of groups and folders for a user who has none any more.
+// Ungroup stops the look-up of groups and folders for a user who is in none any more.
 func (db *DB) Ungroup(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
 	_, err := db.Exec(ctx, `UPDATE memberships SET grouped = FALSE WHERE workspace_id = ? AND user_id = ? AND NOT EXISTS
 		(SELECT 1 FROM group_people p WHERE p.workspace_id = memberships.workspace_id

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// RememberMember remembers what the database has of a membership, until the transaction ends.
+// RememberMember remembers a membership as the database has it, until the transaction ends.
 func (db *DB) RememberMember(w *account.Workspace, m account.Member) {
 	t := db.tx
 	if t == nil {

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// lookedFor is how long cached data counts as current after a look at the changes of all nodes. So a change on
+	// lookedFor is the time for which cached data counts as current after a look at all nodes' changes. So a change on
 	// another node takes effect within that time.
 	lookedFor = time.Second
 
-	// endedShares is how long each look counts a share that has ended as a change. It is longer than any read takes
+	// endedShares is the time for which each look counts an expired share as a change. It is longer than any read takes
 	// whose result is cached for longer than lookedFor.
 	endedShares = 5 * time.Second
 
-	// changesKept is how long the rows are kept that record what a transaction has changed. If the last look is longer
+	// changesKept is the time for which the rows are kept that record a transaction's changes. If the last look is longer
 	// ago than changesMissed, the next one may not find all of them.
 	changesKept   = time.Minute
 	changesMissed = 30 * time.Second
 
-	// maxLooked is how many changes one look reads. If there are more, everything counts as changed.
+	// maxLooked limits the changes that one look reads. If there are more, everything counts as changed.
 	maxLooked = 1000
 )
 
@@ -41,7 +41,7 @@ type observedChanges struct {
 
 	mu       sync.Mutex // held during a look
 	last     look
-	ended    time.Time      // until when the last look has found the shares that ended
+	ended    time.Time      // the last look has found the shares that expired until then
 	seen     map[int64]bool // transactions at or above the last horizon whose changes were counted
 	old      look           // rows below its horizon will be removed
 	removals int            // how often to remove rows
@@ -114,7 +114,7 @@ func (e *observedChanges) count(found *look) {
 	e.last, e.seen = *found, seen
 }
 
-// fields returns the parts of a text between commas; none for an empty text.
+// fields returns the parts of a string between commas, or nil if it is empty.
 func fields(text string) []string {
 	if text == "" {
 		return nil

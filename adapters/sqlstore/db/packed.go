@@ -15,8 +15,8 @@ import (
 )
 
 // A driver allocates memory for each value of each row, and sqlx and database/sql for each row: some 25 allocations for
-// a row of a list. So the database packs wide rows into one text, and the texts in the rows are parts of it. A number
-// and a boolean end with a space; a text begins with its length in bytes and a colon, so that it can have any content.
+// a row of a list. So the database packs rows into one string, and the strings in the rows are parts of it. A number or
+// a boolean ends with a space. A string begins with its length in bytes and a colon, so that it can have any content.
 
 // packing is how the database packs rows with some columns.
 type packing struct {
@@ -26,7 +26,7 @@ type packing struct {
 
 type packedField struct {
 	index []int
-	scans bool // it is a sql.Scanner of a text
+	scans bool // it is a sql.Scanner that reads a string
 }
 
 // add packs a column as the next one, and reads it into a field.
@@ -39,10 +39,10 @@ func (p *packing) add(column string, kind reflect.Type, index []int) {
 	p.expressions, p.fields = append(p.expressions, expression), append(p.fields, field)
 }
 
-// text is an expression for the text of a row.
+// text is an expression for a packed row.
 func (p *packing) text() string { return `concat(` + strings.Join(p.expressions, `, `) + `)` }
 
-// unpack reads a row from the beginning of a text, and returns what follows it.
+// unpack reads a row from the beginning of text, and returns the rest.
 func (p *packing) unpack(row reflect.Value, text string) (rest string, isValid bool) {
 	rest = text
 	for i := range p.fields {
@@ -75,10 +75,10 @@ func NewPackedRow[Row any](columns []Column) *PackedRow[Row] {
 // Columns is what a statement selects to read the columns by sqlx.
 func (p *PackedRow[Row]) Columns() string { return p.columns }
 
-// Text is the text of a row, for a statement that selects from a subquery with Columns.
+// Text is the expression for a packed row, in a statement that selects from a subquery with Columns.
 func (p *PackedRow[Row]) Text() string { return p.text() }
 
-// Unpack reads a row from its text.
+// Unpack reads a row that Text has packed.
 func (p *PackedRow[Row]) Unpack(text string, row *Row) error {
 	if rest, isValid := p.unpack(reflect.ValueOf(row).Elem(), text); !isValid || rest != "" {
 		return errPacked
@@ -86,12 +86,12 @@ func (p *PackedRow[Row]) Unpack(text string, row *Row) error {
 	return nil
 }
 
-// PackedList reads all rows of a list from one text, which begins with the number of rows and a space.
+// PackedList reads all rows of a list from one string, which begins with the number of rows and a space.
 type PackedList[Row any] struct{ packing }
 
-// NewPackedList returns the packing of rows with the columns that the tags of Row name, without some. The columns must
-// not be null, and hold texts, integers or booleans; a Row has a text as a string or as bytes. The rows keep the packed
-// text in memory, so they must not outlive a request.
+// NewPackedList returns the packing of rows with the columns that Row's tags name, except excluded ones. The columns
+// must not be NULL, and hold strings, which a Row can have as bytes, integers or booleans. The rows keep the packed
+// string in memory, so they must not outlive a request.
 func NewPackedList[Row any](excluded ...string) *PackedList[Row] {
 	p := &PackedList[Row]{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Row]()) {
@@ -111,13 +111,13 @@ func (p *PackedList[Row]) List(ctx context.Context, db *DB, order, query string,
 	return p.Unpack(text)
 }
 
-// Statement returns one whose result is the text of a query's rows.
+// Statement returns a statement that packs a query's rows.
 func (p *PackedList[Row]) Statement(order, query string) string {
 	return `SELECT concat(COUNT(*), ' ', string_agg(` + p.text() + `, '' ORDER BY ` + order + `))
 		FROM (` + query + `) p`
 }
 
-// Unpack returns the rows of a packed text.
+// Unpack returns the rows of a packed string.
 func (p *PackedList[Row]) Unpack(text string) ([]Row, error) {
 	count, rest, _ := strings.Cut(text, " ")
 	n, err := strconv.Atoi(count)
@@ -142,7 +142,7 @@ func (f packedField) isText(kind reflect.Kind) bool {
 	return f.scans || kind == reflect.String || kind == reflect.Slice
 }
 
-// unpack reads the value at the beginning of text, and returns what follows it.
+// unpack reads the value at the beginning of text, and returns the rest.
 func (f packedField) unpack(field reflect.Value, text string) (rest string, isValid bool) {
 	if !f.isText(field.Kind()) {
 		value, rest, hasEnd := strings.Cut(text, " ")
@@ -177,8 +177,8 @@ func setNumber(field reflect.Value, value string) (isValid bool) {
 	return err == nil
 }
 
-// TextList reads a JSON array of texts, as encoding/json writes it; nil if it is empty. Texts without escapes are parts
-// of the array.
+// TextList reads a JSON array of strings, as encoding/json writes it, or returns nil if it is empty. Strings without
+// escapes are parts of the array.
 func TextList(array string) (list []string, err error) {
 	if array == "" || array == "[]" || array == "null" {
 		return nil, nil

@@ -38,8 +38,8 @@ func (p *ErasedPerson) ByEmail() []any {
 // Shares is the number of erased shares in a report.
 func Shares(r *account.ErasureReport) *int { return &r.Shares }
 
-// Section is what an export of a person has of an area. The arguments of the query are the org, and the user as often
-// as Users says; it reads the newest rows first.
+// Section is an area's part of the export of a person's data. The arguments of the query are the org, and Users times
+// the user. It reads the newest rows first.
 type Section struct {
 	Name, Query string
 	Users       int // at least 1

@@ -12,8 +12,8 @@ const (
 	// maxContents bounds the memory of contents, in bytes as stored; decoded they need about twice that.
 	maxContents = 16 << 20
 
-	// contentsFresh is how long a half of contents is filled. So a version that no one reads is kept for at most twice
-	// that, and memory does not grow for hours until it reaches maxContents.
+	// contentsFresh limits the time in which a half of contents is filled. So a version that no one reads is kept for
+	// at most twice that, and memory does not grow for hours until it reaches maxContents.
 	contentsFresh = time.Minute
 )
 
@@ -39,7 +39,7 @@ type content struct {
 	size    int
 }
 
-// Recall returns the cached version, or nil if there is none.
+// Recall returns the cached version, or nil if not found.
 func (c *contents) Recall(key ContentKey, now time.Time) *prompt.Version {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -64,7 +64,7 @@ func ReferenceWrite(ws identity.WorkspaceID, r prompt.Reference) Write {
 // MaxRefs is the number of ways to refer to a version: its id, its number, ten labels, previous and latest.
 const MaxRefs = 14
 
-// RefArgs returns MaxRefs arguments, of which the last are repeated; nil for none.
+// RefArgs returns MaxRefs arguments, in which the last ref is repeated, or nil without refs.
 func RefArgs(refs []string) []any {
 	if len(refs) == 0 {
 		return nil

@@ -73,7 +73,7 @@ func (db *DB) FingerprintKey(ctx context.Context, fresh []byte) (sealed []byte, 
 	return sealed, err
 }
 
-// ResealFingerprintKey seals the fingerprint key again, if there is one.
+// ResealFingerprintKey seals the fingerprint key again, if one is stored.
 func (db *DB) ResealFingerprintKey(ctx context.Context, r *Resealing) error {
 	key, err := db.FingerprintKey(ctx, []byte{})
 	if err != nil || len(key) == 0 {

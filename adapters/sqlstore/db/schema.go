@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 )
 
-// ErrNewerSchema says that a newer Atrium has already changed the database.
+// ErrNewerSchema means that a newer Atrium has already changed the database.
 var ErrNewerSchema = errors.New("the database belongs to a newer version of Atrium: run that version, or restore a " +
 	"backup made before the upgrade")
 
@@ -56,7 +56,7 @@ func (db *DB) applyMissing(ctx context.Context, c Config, open OpenPool) error {
 	return err
 }
 
-// apply applies the missing migrations; on PostgreSQL on a connection of its own, whose statements may take longer.
+// apply applies the missing migrations; on PostgreSQL on its own connection, whose statements may take longer.
 func (db *DB) apply(ctx context.Context, c Config, open OpenPool) error {
 	provider := db.migrations
 	if db.Dialect.Name == engine.Postgres.Name {

@@ -29,7 +29,7 @@ const (
 
 const (
 	// maxRewrite is up to which size, in bytes, a start rewrites a database whose pages cannot be released. SQLite
-	// keeps the copy in memory, and other processes wait meanwhile.
+	// keeps the copy in memory, and other processes wait in the meantime.
 	maxRewrite = 64 << 20
 
 	pagesAtOnce = 500 // released in one transaction: a few milliseconds
@@ -67,7 +67,7 @@ func (db *DB) ReleaseSpace(ctx context.Context) error {
 		if _, err := db.Get(ctx, &free, `SELECT freelist_count FROM pragma_freelist_count()`); err != nil {
 			return err
 		}
-		if free <= pagesKept || free == previous { // it is not releasable, or was filled again meanwhile
+		if free <= pagesKept || free == previous { // it is not releasable, or was filled again in the meantime
 			return nil
 		}
 		previous = free
@@ -88,7 +88,7 @@ func (db *DB) releasePages(ctx context.Context) error {
 	return db.WrapErr(ctx, rows.Err())
 }
 
-// diskSample is how many bytes CheckDisk writes: a full disk often still has room for a few.
+// diskSample is the number of bytes that CheckDisk writes: a full disk often still has room for a few.
 const diskSample = 64 << 10
 
 // CheckDisk returns ports.ErrUnavailable with the reason if nothing can be written to the folder of a SQLite database:

@@ -27,7 +27,7 @@ func (s *StoredJSON) Must(part string) {
 	}
 }
 
-// Text reads a text.
+// Text reads a string.
 func (s *StoredJSON) Text() string {
 	s.Must(`"`)
 	end := strings.IndexByte(s.Rest, '"')
@@ -57,7 +57,7 @@ func (s *StoredJSON) Number() int64 {
 	return n
 }
 
-// escaped reads a text with escapes, behind its first quote.
+// escaped reads a string with escapes, after its first quote.
 func (s *StoredJSON) escaped() (text string) {
 	end := 0
 	for ; end < len(s.Rest) && s.Rest[end] != '"'; end++ {

@@ -18,7 +18,7 @@ import (
 const maxTries = 8
 
 // InTx runs fn in a transaction and commits if fn succeeds; inside a transaction it joins that
-// one. It runs fn again if the database says that the transaction lost a race.
+// one. It runs fn again if the transaction lost a race.
 func (db *DB) InTx(ctx context.Context, fn func(tx *DB) error) error {
 	if db.tx != nil {
 		return fn(db)
@@ -123,7 +123,7 @@ func (db *DB) AfterCommit(effect func()) {
 	db.tx.effects = append(db.tx.effects, effect)
 }
 
-// afterCommit runs f when the transaction has been committed, or now if there is none.
+// afterCommit runs f after the commit, or now outside of a transaction.
 func (db *DB) afterCommit(f func()) {
 	if db.tx == nil {
 		f()

@@ -46,6 +46,5 @@ func joined(writes []Write) Write {
 	return Write{query.String(), args}
 }
 
-// UsesAtOnce is how many uses of credentials are recorded in one transaction, so that other writers do not wait for
-// long.
+// UsesAtOnce limits the uses of credentials that one transaction records, so that other writers do not wait for long.
 const UsesAtOnce = 500

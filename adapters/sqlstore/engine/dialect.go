@@ -14,16 +14,16 @@ import (
 )
 
 // Dialect has all differences between the databases, apart from their migrations. Errors are classified by their
-// codes, never by their texts.
+// codes, never by their messages.
 type Dialect struct {
 	Name      string
 	Goose     goose.Dialect
 	Lock      string                             // suffix of a SELECT whose row is about to change
 	LockFree  string                             // suffix that leaves out rows that another transaction changes
 	Joinable  bool                               // several writes can be one statement
-	TryLock   string                             // locks a text until the transaction ends; empty: one writer
+	TryLock   string                             // locks a string until the transaction ends; empty: one writer
 	Retry     func(error) bool                   // the transaction lost a race and may run again
-	Duplicate func(err error, index string) bool // the row breaks this unique index; SQLite does not tell which
+	Duplicate func(err error, index string) bool // the row breaks this unique index; SQLite does not name it
 	Migrated  string                             // counts the table of Goose: 0 if no migration was ever applied
 	Outage    func(error) bool                   // the database cannot be reached, or not now
 	// Clock selects the time by the clock of the server, in microseconds since 1970; empty: it has none.

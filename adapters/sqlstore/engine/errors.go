@@ -8,14 +8,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ErrPooledByTransaction says that a pooler gives the transactions of one connection to different backends. Prepared
-// statements, LISTEN and session locks do not work there: the text of another caller's statement could run.
+// ErrPooledByTransaction means that a pooler gives the transactions of one connection to different backends. Prepared
+// statements, LISTEN and session locks do not work there: another caller's statement could run.
 var ErrPooledByTransaction = errors.New(
 	"the pooler that database.url leads to pools by transaction, and Atrium needs " +
 		"connections of its own: set pool_mode = session in PgBouncer, or let database.url lead to PostgreSQL itself")
 
-// ErrStandby says that the server is a standby, which cannot be written: after a failover a name or a proxy may lead to
-// one for some seconds.
+// ErrStandby means that the server is a standby, which cannot be written: after a failover a name or a proxy may lead
+// to one for some seconds.
 var ErrStandby = errors.New("the server is a standby (pg_is_in_recovery)")
 
 // connectError is an error of connecting: the database cannot be reached now, whatever the reason.
@@ -24,7 +24,7 @@ type connectError struct{ error }
 // Unwrap returns the reason.
 func (e *connectError) Unwrap() error { return e.error }
 
-// isLost reports whether an error of PostgreSQL says that its connection must not be used again: it leads to a server
+// isLost reports whether an error of PostgreSQL means that its connection must not be used again: it leads to a server
 // that cannot be written, and another connection may not.
 func isLost(err error) bool {
 	switch PostgresCode(err) {
@@ -36,7 +36,7 @@ func isLost(err error) bool {
 	return false
 }
 
-// SQLiteCode returns the result code of an error of SQLite; 0 if err is none.
+// SQLiteCode returns the result code of an error of SQLite, or 0 for other errors.
 func SQLiteCode(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -45,7 +45,7 @@ func SQLiteCode(err error) int {
 	return 0
 }
 
-// PostgresCode returns the SQLSTATE of an error of PostgreSQL; "" if err is none.
+// PostgresCode returns the SQLSTATE of an error of PostgreSQL, or "" for other errors.
 func PostgresCode(err error) pqerror.Code {
 	var e *pq.Error
 	if errors.As(err, &e) {
@@ -57,5 +57,5 @@ func PostgresCode(err error) pqerror.Code {
 // tooManyConnections is the SQLSTATE of a server, a database or a role that has as many connections as it may have.
 const tooManyConnections = "53300"
 
-// IsFull reports whether err says that the server accepts no more connections.
+// IsFull reports whether err means that the server accepts no more connections.
 func IsFull(err error) bool { return PostgresCode(err) == tooManyConnections }

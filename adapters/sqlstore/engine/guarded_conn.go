@@ -9,7 +9,7 @@ import (
 )
 
 // lib/pq waits forever on a connection whose peer does not respond any more, even if the context is done. So its
-// connections set deadlines of their own, without the knowledge of lib/pq: every operation gets one before it starts.
+// connections set their own deadlines, without the knowledge of lib/pq: every operation gets one before it starts.
 // The size of a response is also limited.
 const (
 	// Grace is the remaining time of an operation whose context is done, and of the request to cancel it, for which

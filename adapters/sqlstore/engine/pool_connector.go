@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// triesAgain is how long a pool uses its existing connections after the server refused another one.
+	// triesAgain is the time for which a pool uses only its existing connections after the server refused another one.
 	triesAgain = 2 * time.Second
 
 	// firstPause is the pause between two attempts to get the first connection of a pool.

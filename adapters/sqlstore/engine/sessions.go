@@ -11,7 +11,7 @@ import (
 // backend. A pooler reuses the backend that was released last, so that the first queries on them usually find it. The
 // pool keeps both connections, or one if it may have only one.
 //
-// While the second connection is opened, meanwhile uses the first one, of which it is not known yet whether it keeps
+// While the second connection is opened, duringWait uses the first one, of which it is not known yet whether it keeps
 // its backend; nil does nothing.
 func (p *PoolConnector) CheckSessions(
 	ctx context.Context, duringWait func(context.Context, *sql.Conn) error,

@@ -7,7 +7,7 @@ import (
 )
 
 // Prepare makes every connection prepare each statement with arguments once, and keep it. With that PostgreSQL
-// serves 4 to 6 times as many requests as with sending the text each time. It is below
+// serves 4 to 6 times as many requests as with sending the statement each time. It is below
 // database/sql, whose own prepared statements wait for a second connection inside a transaction.
 func Prepare(c driver.Connector) driver.Connector { return preparingConnector{Connector: c} }
 
@@ -56,7 +56,7 @@ type fullStmt interface {
 type preparingConn struct {
 	fullConn
 	repeated   bool
-	statements map[string]fullStmt // by text; nil: used, but not prepared. The texts are constants of this package
+	statements map[string]fullStmt // by query; nil: used, but not prepared. Queries are constants
 }
 
 // QueryContext implements driver.QueryerContext.
