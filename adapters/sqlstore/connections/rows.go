@@ -3,7 +3,6 @@ package connections
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -92,30 +91,10 @@ func (r *connectionRow) fill(c *connection.Connection) (err error) {
 
 // checks decodes a probe's checks.
 func checks(array string) ([]connection.Check, error) {
-	const begin = `{"step":`
-	list, s := make([]connection.Check, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
-	for s.Next(begin) {
-		c := connection.Check{Step: connection.Step(s.Text())}
-		s.Must(`,"result":`)
-		c.Result = connection.Result(s.Text())
-		s.Must(`,"us":`)
-		c.Took = time.Duration(s.Number()) * time.Microsecond
-		if s.Skip(`,"code":`) {
-			c.Code = connection.Code(s.Text())
-		}
-		if s.Skip(`,"answered":`) {
-			c.Answered = connection.Service(s.Text())
-		}
-		s.Must(`}`)
-		list = append(list, c)
-	}
-	if len(list) == 0 || !s.HasEnded() {
-		return db.DecodeList(array, func(r checkRow) connection.Check {
-			return connection.Check{Step: r.Step, Result: r.Result, Took: time.Duration(r.Took) * time.Microsecond,
-				Code: r.Code, Answered: r.Answered}
-		})
-	}
-	return list, nil
+	return db.DecodeList(array, func(r checkRow) connection.Check {
+		return connection.Check{Step: r.Step, Result: r.Result, Took: time.Duration(r.Took) * time.Microsecond,
+			Code: r.Code, Answered: r.Answered}
+	})
 }
 
 // storedChecks is the inverse of checks.

@@ -107,3 +107,11 @@ func DecodeList[Row, T any](text string, item func(Row) T) ([]T, error) {
 	}
 	return items, nil
 }
+
+// TextList reads a JSON array of strings, or returns nil if it is empty.
+func TextList(array string) (list []string, err error) {
+	if array == "" || array == "[]" {
+		return nil, nil
+	}
+	return list, json.Unmarshal([]byte(array), &list)
+}

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -175,19 +174,4 @@ func setNumber(field reflect.Value, value string) (isValid bool) {
 	n, err := strconv.ParseInt(value, 10, 64)
 	field.SetInt(n)
 	return err == nil
-}
-
-// TextList reads a JSON array of strings, as encoding/json writes it, or returns nil if it is empty. Strings without
-// escapes are parts of the array.
-func TextList(array string) (list []string, err error) {
-	if array == "" || array == "[]" || array == "null" {
-		return nil, nil
-	}
-	tail, isArray := strings.CutPrefix(array, `["`)
-	tail, isClosed := strings.CutSuffix(tail, `"]`)
-	if !isArray || !isClosed || strings.Contains(tail, `\`) ||
-		strings.Count(tail, `"`) != 2*strings.Count(tail, `","`) {
-		return list, json.Unmarshal([]byte(array), &list)
-	}
-	return strings.Split(tail, `","`), nil
 }

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
@@ -78,31 +77,6 @@ func TestAPackedRowIsReadIntoNestedFields(t *testing.T) {
 	for _, text := range []string{"", "1:a", "1:a0:", "1:a0:1", "1:a0:x ", "1:a0:1 1", "1:a1:{1 ", "2:a0:1 "} {
 		if err := p.Unpack(text, &got); err == nil {
 			t.Errorf("%q was read", text)
-		}
-	}
-}
-
-func TestAListOfTextsIsReadAsByEncodingJSON(t *testing.T) {
-	for _, list := range [][]string{{"a"}, {""}, {"", ""}, {"a,b", `","`, "é🍵"}, {`"`}, {`\`, "x"},
-		{"<&>\u2028", "\n"}, {`[`, `]`}, {`a","b`}} {
-		array, err := json.Marshal(list)
-		require.NoError(t, err)
-		if got, err := TextList(string(array)); err != nil || !slices.Equal(got, list) {
-			t.Errorf("%s: %q, %v", array, got, err)
-		}
-	}
-	for _, array := range []string{"", "[]", "null", ` [ "a" , "b" ] `} {
-		var want []string
-		if array != "" {
-			require.NoError(t, json.Unmarshal([]byte(array), &want))
-		}
-		if got, err := TextList(array); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, %v", array, got, err)
-		}
-	}
-	for _, array := range []string{"x", `["a"`, `["a","b]`, `["a""b"]`, `["a",1]`, `{"a":1}`} {
-		if got, err := TextList(array); err == nil {
-			t.Errorf("%s: %q", array, got)
 		}
 	}
 }

@@ -118,11 +118,13 @@ func (r *sourceRow) fill(s *source.Source) (err error) {
 		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint,
 			At: db.FromMicros(r.FailedAt)}
 	}
-	if s.Columns, err = headers(r.Columns); err != nil {
+	if s.Columns, err = db.DecodeList(r.Columns, func(h headerRow) column.Header { return column.Header(h) }); err != nil {
 		return err
 	}
 	s.Total = max(r.ColumnsTotal, len(s.Columns))
-	if s.Mapping, err = pairs(r.Mapping); err != nil {
+	if s.Mapping, err = db.DecodeList(r.Mapping, func(p pairRow) source.Pair {
+		return source.Pair{Field: p.Field, Column: p.Column}
+	}); err != nil {
 		return err
 	}
 	if err = addTransforms(s.Mapping, r.Transforms); err != nil {
@@ -131,47 +133,6 @@ func (r *sourceRow) fill(s *source.Source) (err error) {
 	s.Drift.Columns, err = db.DecodeList(r.DriftColumns,
 		func(c driftedRow) source.DriftedColumn { return source.DriftedColumn(c) })
 	return err
-}
-
-// headers decodes a source's columns.
-func headers(array string) ([]column.Header, error) {
-	const begin = `{"name":`
-	list, s := make([]column.Header, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
-	for s.Next(begin) {
-		h := column.Header{Name: s.Text()}
-		if s.Skip(`,"column":`) {
-			h.Column = s.Text()
-		}
-		s.Must(`,"type":`)
-		h.Type = column.Type(s.Text())
-		h.Empty = s.Skip(`,"empty":true`)
-		h.Unordered = s.Skip(`,"unordered":true`)
-		s.Must(`}`)
-		list = append(list, h)
-	}
-	if len(list) == 0 || !s.HasEnded() {
-		return db.DecodeList(array, func(h headerRow) column.Header { return column.Header(h) })
-	}
-	return list, nil
-}
-
-// pairs decodes a source's mapping.
-func pairs(array string) ([]source.Pair, error) {
-	const begin = `{"field":`
-	list, s := make([]source.Pair, 0, strings.Count(array, begin)), db.StoredJSON{Rest: array}
-	for s.Next(begin) {
-		p := source.Pair{Field: s.Text()}
-		s.Must(`,"column":`)
-		p.Column = s.Text()
-		s.Must(`}`)
-		list = append(list, p)
-	}
-	if len(list) == 0 || !s.HasEnded() {
-		return db.DecodeList(array, func(p pairRow) source.Pair {
-			return source.Pair{Field: p.Field, Column: p.Column}
-		})
-	}
-	return list, nil
 }
 
 // sourceValues returns the values of sourceChanging.
