@@ -11,6 +11,7 @@ import (
 type contestant struct {
 	name string
 	target
+	kind      kind
 	most      int      // connections, where the server lets no more wait; 0 for as many as the others have
 	of        *program // whose use is measured too; nil if nothing asks
 	took      []time.Duration
@@ -18,6 +19,15 @@ type contestant struct {
 	ratios    []float64 // of each round, to the first contestant
 	used      usage     // by all of it, the client apart
 }
+
+// kind is what an operation does.
+type kind int
+
+const (
+	read kind = iota
+	write
+	call // of another system
+)
 
 const rounds = 5
 

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/atrium-hq/atrium/domain/presence"
 )
@@ -16,10 +20,21 @@ import (
 // the server. Creating and verifying connections is a call to a warehouse: BenchmarkProbe measures that.
 func operations(ctx context.Context, m *machine) error {
 	m.section("Operations", "", "", "answers", "/ floor", "p50, p99", "allocations", "CPU")
-	return m.onEach(ctx, "operations", func(d database, data string) error { return m.operationsOn(ctx, d, data) })
+	var mixed [][]string // rows
+	if err := m.onEach(ctx, "operations", func(d database, data string) error {
+		return m.operationsOn(ctx, d, data, func(cells ...string) { mixed = append(mixed, cells) })
+	}); err != nil {
+		return err
+	}
+	m.section("Mixed load", "", "responses", "reads: p50, p99", "writes: p50, p99", "CPU of a request")
+	for _, cells := range mixed {
+		m.row(cells...)
+	}
+	return nil
 }
 
-func (m *machine) operationsOn(ctx context.Context, d database, data string) error {
+// operationsOn adds a row of each operation, and reports that of all of them together to mixed.
+func (m *machine) operationsOn(ctx context.Context, d database, data string, mixed func(cells ...string)) error {
 	owner, err := m.createUser(ctx, d, data, "owner")
 	if err != nil {
 		return err
@@ -71,7 +86,53 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 		}
 		m.row(c.name, d.named(), c.rate(), c.ratio(), c.percentiles(), allocations, cpu)
 	}
+	cells, err := m.atOnce(ctx, atrium, contestants[1:])
+	if err != nil {
+		return err
+	}
+	mixed(append([]string{d.named()}, cells...)...)
 	return nil
+}
+
+// atOnce loads all contestants at the same time, each on one connection, and returns the cells of the table: how many
+// requests p responds to, how long reads and writes take, and the CPU time of a request. Calls of other systems, and of
+// the sandbox, are left out.
+func (m *machine) atOnce(ctx context.Context, p *program, contestants []*contestant) ([]string, error) {
+	before, err := p.usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	took := make([][]time.Duration, len(contestants))
+	var all errgroup.Group
+	for i, c := range contestants {
+		if c.kind == call {
+			continue
+		}
+		all.Go(func() (err error) {
+			took[i], _, err = c.load(ctx, 1, rounds*m.round)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	after, err := p.usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var times [call][]time.Duration // by kind
+	for i, c := range contestants {
+		if c.kind != call {
+			times[c.kind] = append(times[c.kind], took[i]...)
+		}
+	}
+	n := float64(len(times[read]) + len(times[write]))
+	cells := []string{perSecond(n / (rounds * m.round).Seconds())}
+	for _, of := range times {
+		slices.Sort(of)
+		cells = append(cells, ms(percentile(of, 50))+", "+ms(percentile(of, 99)))
+	}
+	return append(cells, fmt.Sprintf("%.0f µs", after.since(before).cpu/n*1e6)), nil
 }
 
 // operationsConfig is what is so by default, where no org is configured, and that connections may be to
@@ -156,7 +217,7 @@ func (w *workspace) operations() []*contestant {
 		{name: "`GET /api/me`", target: get(me)},
 		{name: "`GET` events, 20", target: get("/api/events")},
 		{name: "`PATCH /api/me`", target: w.repeats(w.request("PATCH", me, by, `{"name":"Ann"}`),
-			w.request("PATCH", me, by, `{"name":"Anna"}`))},
+			w.request("PATCH", me, by, `{"name":"Anna"}`)), kind: write},
 		{name: "prompts: `GET` active version", target: get(one.active())},
 		{name: "prompts: `GET` list of 20", target: get(promptsPath)},
 		{name: "prompts: `POST resolve` of 20",
@@ -166,18 +227,18 @@ func (w *workspace) operations() []*contestant {
 		{name: "prompts: `POST render`",
 			target: post(one.path()+"/render",
 				`{"variables":{"customer":"Ann","language":"English","transcript":"Hello."}}`)},
-		{name: "prompts: `POST activate`", target: w.activations()},
-		{name: "prompts: `POST` version, idempotent", target: w.versions(true)},
+		{name: "prompts: `POST activate`", target: w.activations(), kind: write},
+		{name: "prompts: `POST` version, idempotent", target: w.versions(true), kind: write},
 		{name: "chats: `GET` list of 20", target: get(chatsPath)},
 		{name: "chats: `GET` one", target: get(w.chats[0])},
-		{name: "chats: `PATCH` one", target: w.greetings()},
-		{name: "chats: `POST` embed session", target: w.embeds},
+		{name: "chats: `PATCH` one", target: w.greetings(), kind: write},
+		{name: "chats: `POST` embed session", target: w.embeds, kind: write},
 		{name: "connections: `GET` list of 50", target: get("/api/connections")},
 		{name: "sources: `GET` list of 20", target: get(sourcesPath)},
-		{name: "sources: `PUT mapping`, reads the table", target: w.mappings(), most: waitingReads},
+		{name: "sources: `PUT mapping`, reads the table", target: w.mappings(), most: waitingReads, kind: call},
 		{name: "payments: `GET methods`", target: get("/api/payments/methods")},
-		{name: "payments: `POST setup-intent`, sandbox", target: post("/api/payments/setup-intent", "{}")},
-		{name: "presence: `POST` heartbeat", target: beats(w.program, w.people, heartbeat)},
+		{name: "payments: `POST setup-intent`, sandbox", target: post("/api/payments/setup-intent", "{}"), kind: call},
+		{name: "presence: `POST` heartbeat", target: beats(w.program, w.people, heartbeat), kind: write},
 		{name: "presence: `GET me`", target: newTarget(w.program, "/api/presence/me", w.people[0].Token)},
 	}
 	for _, c := range all {

@@ -36,7 +36,7 @@ func (r *report) line(text string) {
 }
 
 // write puts each table into a document in the place of the one that follows its mark, which is a comment:
-// <!-- table: its name -->.
+// <!-- table: its name -->. A table without a mark is only printed.
 func (r *report) write(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *report) write(path string) error {
 	for _, t := range r.tables {
 		at := slices.Index(lines, mark(t.name))
 		if at < 0 {
-			return fmt.Errorf("%s has no table %q", path, t.name)
+			continue
 		}
 		end := at + 1
 		for end < len(lines) && strings.HasPrefix(lines[end], "|") {
@@ -59,18 +59,21 @@ func (r *report) write(path string) error {
 
 func mark(name string) string { return "<!-- table: " + name + " -->" }
 
-// hasTables reports why a document cannot take over what parts print, if so.
-func hasTables(path string, parts []part) error {
+// hasKnownTables returns an error if a document has the mark of a table that no part prints.
+func hasKnownTables(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	lines := strings.Split(string(text), "\n")
+	var known []string
 	for _, p := range parts {
 		for _, name := range p.tables {
-			if !slices.Contains(lines, mark(name)) {
-				return fmt.Errorf("%s has no %s", path, mark(name))
-			}
+			known = append(known, mark(name))
+		}
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if strings.HasPrefix(line, "<!-- table: ") && !slices.Contains(known, line) {
+			return fmt.Errorf("%s has %s, which is not measured", path, line)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func throughput(ctx context.Context, m *machine) error {
 	if err != nil {
 		return err
 	}
-	m.section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 1.5, 2.2)",
+	m.section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 1.4, 2.5)",
 		"p50, p99 of the floor", "p50, p99 of Atrium")
 	for _, h := range held {
 		floor, read := h.contestants[0], h.contestants[1]
