@@ -141,7 +141,8 @@ func (db *DB) createSQLiteSchema(ctx context.Context) error {
 	if err := db.writer.GetContext(ctx, &tables, `SELECT COUNT(*) FROM sqlite_master`); err != nil || tables > 0 {
 		return err
 	}
-	return db.transact(ctx, func(tx sqlx.ExtContext) error { // it has the lock of SQLite: no other process can be creating it
+	// The transaction has SQLite's lock: no other process can be creating the schema.
+	return db.transact(ctx, func(tx sqlx.ExtContext) error {
 		if err := sqlx.GetContext(ctx, tx, &tables, `SELECT COUNT(*) FROM sqlite_master`); err != nil || tables > 0 {
 			return err
 		}
