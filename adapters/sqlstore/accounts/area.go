@@ -106,8 +106,7 @@ func others(r *account.ErasureReport) *int { return &r.Others }
 func orgThrice(p *db.ErasedPerson) []any { return []any{p.Org, p.User, p.User, p.User} }
 
 func erasedScopes(p *db.ErasedPerson) []any {
-	return []any{"user " + string(p.Org) + " " + string(p.User), "address " + string(p.Org) + " " +
-		account.Mailbox(p.Email), linkScope(p.Org, p.Email)}
+	return []any{userScope(p.Org, p.User), addressScope(p.Org, p.Email), linkScope(p.Org, p.Email)}
 }
 
 // addStores adds the stores of accounts except ports.Erasures, which concerns all areas.

@@ -15,9 +15,19 @@ import (
 func mailScopes(by identity.Actor, ws identity.WorkspaceID, email string) [3]string {
 	return [3]string{
 		"workspace " + string(ws),
-		"user " + string(by.Org) + " " + string(by.User),
-		"address " + string(by.Org) + " " + account.Mailbox(email),
+		userScope(by.Org, by.User),
+		addressScope(by.Org, email),
 	}
+}
+
+// userScope returns the scope in which mails that a user sends are counted.
+func userScope(org identity.OrgID, user identity.UserID) string {
+	return "user " + string(org) + " " + string(user)
+}
+
+// addressScope returns the scope in which mails to an address are counted.
+func addressScope(org identity.OrgID, email string) string {
+	return "address " + string(org) + " " + account.Mailbox(email)
 }
 
 // mailsKept is the time for which a mail is counted: the longest window of account.MailLimits.
