@@ -314,15 +314,12 @@ func (store *Store) leaveGroup(ctx context.Context, g *account.Group, user ident
 
 // deleteGroup removes a group that has no people left, and its shares.
 func (store *Store) deleteGroup(ctx context.Context, g *account.Group) error {
-	for _, query := range []string{
-		`DELETE FROM prompt_shares WHERE user_id = ? AND workspace_id = ?`,
-		`DELETE FROM prompt_folder_shares WHERE user_id = ? AND workspace_id = ?`,
-		`DELETE FROM chat_members WHERE user_id = ? AND workspace_id = ?`,
-		`DELETE FROM user_groups WHERE id = ? AND workspace_id = ?`,
-	} {
-		if _, err := store.Exec(ctx, query, g.ID, g.Workspace); err != nil {
-			return err
-		}
+	if err := store.removeShares(ctx, g.Workspace, g.ID); err != nil {
+		return err
+	}
+	if _, err := store.Exec(ctx, `DELETE FROM user_groups WHERE id = ? AND workspace_id = ?`, g.ID,
+		g.Workspace); err != nil {
+		return err
 	}
 	_, err := store.Exec(ctx, `DELETE FROM users WHERE id = ? AND org_id = ?`, g.ID, g.Org)
 	return err

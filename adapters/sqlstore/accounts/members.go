@@ -77,13 +77,21 @@ func (store *Store) saveMember(ctx context.Context, w *account.Workspace, m acco
 			db.Micros(m.UpdatedAt))
 		return err
 	}
+	if _, err := store.Exec(ctx, `DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`, w.ID,
+		m.User); err != nil {
+		return err
+	}
+	return store.removeShares(ctx, w.ID, m.User)
+}
+
+// removeShares removes what is shared with a user or group in a workspace.
+func (store *Store) removeShares(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
 	for _, query := range []string{
-		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
 		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`,
 		`DELETE FROM prompt_folder_shares WHERE workspace_id = ? AND user_id = ?`,
 		`DELETE FROM chat_members WHERE workspace_id = ? AND user_id = ?`,
 	} {
-		if _, err := store.Exec(ctx, query, w.ID, m.User); err != nil {
+		if _, err := store.Exec(ctx, query, ws, user); err != nil {
 			return err
 		}
 	}
