@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -38,8 +39,55 @@ func pickEnvironment(all []string) map[string]string {
 	return env
 }
 
-// readEnvironment reads ATRIUM_* variables. One that names no key is refused: a typo must not
-// pass silently.
+// toolVariables are the names after ATRIUM_ that the clients, the command line, the examples and the scripts of this
+// project read.
+var toolVariables = []string{
+	"CLIENT_LOG", "KEY", "PICTURES", "PROGRAM", "PROVE", "RELEASES", "SCHEMA", "URL", "VERSION", "WEBHOOK_SECRET",
+}
+
+// serviceVariable matches the names that Kubernetes gives to the containers of a namespace with a service that is called
+// atrium, or atrium- and more (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+var serviceVariable = regexp.MustCompile(
+	`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+
+// serviceAddress matches the value of the variable of such a service whose name ends in _PORT.
+var serviceAddress = regexp.MustCompile(`^(tcp|udp|sctp)://`)
+
+// isForeign reports whether a variable is for another program.
+func isForeign(name, value string) bool {
+	return slices.Contains(toolVariables, strings.TrimPrefix(name, variablePrefix)) || serviceVariable.MatchString(name) ||
+		(strings.HasSuffix(name, "_PORT") && serviceAddress.MatchString(value))
+}
+
+// settingMeant returns the variable of a setting that a name is close to: in its section, or one or two letters away. It
+// returns "" if not found.
+func settingMeant(name string, variables []string) string {
+	closest, smallest := "", len(name)
+	for _, variable := range variables {
+		if d := distance(name, variable); d < smallest {
+			closest, smallest = variable, d
+		}
+	}
+	isInSection := slices.ContainsFunc(variables, func(variable string) bool {
+		section, _, isNested := strings.Cut(strings.TrimPrefix(variable, variablePrefix), "_")
+		section = variablePrefix + section
+		return strings.HasPrefix(name, variable+"_") ||
+			(isNested && (name == section || strings.HasPrefix(name, section+"_")))
+	})
+	if isInSection || smallest <= 2 {
+		return closest
+	}
+	return ""
+}
+
+// Ignored returns the ATRIUM_* variables that are neither settings nor for another program, sorted.
+func Ignored(environ []string) []string {
+	found := newProblems()
+	readEnvironment(pickEnvironment(environ), found)
+	return found.ignored
+}
+
+// readEnvironment reads ATRIUM_* variables. One that is close to a setting is refused: a typo must not pass silently.
 func readEnvironment(env map[string]string, found *problems) layer {
 	byVariable, paths := map[string]string{}, map[string]string{}
 	for key := range keyTypes() {
@@ -66,8 +114,13 @@ func readEnvironment(env map[string]string, found *problems) layer {
 				continue
 			}
 			values[secretPath] = argument(strings.TrimRight(string(text), "\r\n"))
+		case isForeign(name, env[name]):
 		default:
-			found.refuse(name, "unknown variable: it names no key")
+			if setting := settingMeant(name, slices.Sorted(maps.Keys(byVariable))); setting != "" {
+				found.refuse(name, "unknown variable: did you mean %s?", setting)
+			} else {
+				found.ignored = append(found.ignored, name)
+			}
 		}
 	}
 	return values

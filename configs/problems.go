@@ -12,6 +12,8 @@ type problems struct {
 	origin map[string]string // of each key that was set: a line of the file, a variable, a flag
 	wrong  map[string]bool   // keys that have their reason
 	all    []error
+
+	ignored []string // variables that are neither settings nor for another program
 }
 
 func newProblems() *problems {

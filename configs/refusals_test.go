@@ -2,10 +2,12 @@ package configs_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // canary is a secret that no error may quote.
@@ -226,6 +228,23 @@ func TestCORSOrigins(t *testing.T) {
 	}
 }
 
+func TestVariablesOfOtherProgramsAreNotSettings(t *testing.T) {
+	foreign := []string{
+		"ATRIUM_URL=http://127.0.0.1:8080", "ATRIUM_KEY=atk_x", "ATRIUM_WEBHOOK_SECRET=whsec_x", "ATRIUM_VERSION=0.1.0",
+		"ATRIUM_RELEASES=https://example.com", "ATRIUM_CLIENT_LOG=debug",
+		"ATRIUM_SERVICE_HOST=10.0.0.1", "ATRIUM_SERVICE_PORT=80", "ATRIUM_SERVICE_PORT_HTTP=80",
+		"ATRIUM_PORT=tcp://10.0.0.1:80", "ATRIUM_PORT_80_TCP=tcp://10.0.0.1:80", "ATRIUM_PORT_80_TCP_PROTO=tcp",
+		"ATRIUM_PORT_80_TCP_PORT=80", "ATRIUM_PORT_80_TCP_ADDR=10.0.0.1", "ATRIUM_SERVER_SERVICE_HOST=10.0.0.1",
+		"ATRIUM_SERVER_PORT=tcp://10.0.0.1:80",
+	}
+	_, err := configs.Load(configs.Source{Environ: append(foreign, "ATRIUM_COLOUR=blue", "HOME=/root")})
+	require.NoError(t, err)
+	if got := configs.Ignored(append(foreign, "ATRIUM_COLOUR=blue", "ATRIUM_DATA=/srv")); !slices.Equal(got,
+		[]string{"ATRIUM_COLOUR"}) {
+		t.Errorf("a warning is about %v", got)
+	}
+}
+
 func TestVariablesAndFlagsAreRefused(t *testing.T) {
 	tests := map[string]struct {
 		environ string
@@ -233,7 +252,11 @@ func TestVariablesAndFlagsAreRefused(t *testing.T) {
 		want    string
 	}{
 		"for a name that is not a key": {environ: "ATRIUM_SERVER_ADRR=:1",
-			want: "ATRIUM_SERVER_ADRR: unknown variable"},
+			want: "ATRIUM_SERVER_ADRR: unknown variable: did you mean ATRIUM_SERVER_ADDR?"},
+		"for a name that lacks its underscore": {environ: "ATRIUM_LOGLEVEL=debug",
+			want: "ATRIUM_LOGLEVEL: unknown variable: did you mean ATRIUM_LOG_LEVEL?"},
+		"for a name that no setting of the section has": {environ: "ATRIUM_DATABASE_PASSWORD=x",
+			want: "ATRIUM_DATABASE_PASSWORD: unknown variable: did you mean ATRIUM_DATABASE_"},
 		"for the name of a section": {environ: "ATRIUM_SERVER=:1",
 			want: "ATRIUM_SERVER: unknown variable"},
 		"for a list": {environ: "ATRIUM_SERVER_TRUSTED_PROXIES=10.0.0.0/8",

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -178,6 +179,7 @@ type process struct {
 	stdout, stderr io.Writer
 	line           *commandLine
 	app            *kong.Node // the declared commands and flags
+	warn           sync.Once  // about variables that are ignored
 }
 
 // usageError is an error of the command line or the configuration.
@@ -219,6 +221,12 @@ func (p *process) config(flags map[string]string) (configs.Config, error) {
 	if err != nil {
 		return c, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
+	p.warn.Do(func() {
+		if names := configs.Ignored(p.environ); len(names) > 0 {
+			node.NewLog(p.stderr, c.Log).Warn("variables are ignored, because they are not settings of Atrium",
+				"names", strings.Join(names, ", "))
+		}
+	})
 	return c, nil
 }
 

@@ -22,19 +22,24 @@ import (
 
 // remoteFlags select the server and the workspace.
 type remoteFlags struct {
-	Profile   string `help:"Profile to use. Default: that of the last login." placeholder:"NAME"`
+	Profile   string `help:"Profile to use. Default: ATRIUM_URL and ATRIUM_KEY, or the last login." placeholder:"NAME"`
 	Workspace string `help:"Id or slug of the workspace, if the key gives access to several." placeholder:"SLUG"`
 }
 
-// connect returns a client of the profile's server.
+// connect returns a client of the profile's server, or without --profile of the one that the environment names.
 func (p *process) connect(f remoteFlags) (*atrium.Client, error) {
-	profiles, err := profile.Open(p.environ)
-	if err != nil {
-		return nil, err
-	}
-	found, err := profiles.Get(f.Profile)
-	if errors.Is(err, profile.ErrNone) {
-		return nil, errors.New("you are not logged in to a server: run atrium login URL")
+	found := profile.FromEnvironment(p.environ)
+	if f.Profile != "" || found == (profile.Profile{}) {
+		profiles, err := profile.Open(p.environ)
+		if err != nil {
+			return nil, err
+		}
+		if found, err = profiles.Get(f.Profile); errors.Is(err, profile.ErrNone) {
+			return nil, errors.New("you are not logged in to a server: run atrium login URL, or set ATRIUM_URL and " +
+				"ATRIUM_KEY")
+		}
+	} else if found.URL == "" || found.Key == "" {
+		return nil, usageError{errors.New("set both ATRIUM_URL and ATRIUM_KEY, or neither")}
 	}
 	if f.Workspace != "" {
 		found.Workspace = f.Workspace

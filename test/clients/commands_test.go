@@ -19,11 +19,12 @@ func TestCommandsOfAServer(t *testing.T) {
 	home := t.TempDir()
 	keyFile := filepath.Join(home, "key.txt")
 	require.NoError(t, os.WriteFile(keyFile, []byte(w.key+"\n"), 0o600))
+	environ := []string{"HOME=" + home}
 	run := func(stdin string, args ...string) (stdout, stderr string, code int) {
 		c := exec.Command(suite.Binary(t), args...)
 		var out, failed bytes.Buffer
 		c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &failed
-		c.Dir, c.Env = home, []string{"HOME=" + home}
+		c.Dir, c.Env = home, environ
 		if err := c.Run(); err != nil && c.ProcessState == nil {
 			t.Fatal(err)
 		}
@@ -92,6 +93,17 @@ func TestCommandsOfAServer(t *testing.T) {
 	refused("begins with /", "api", "GET", "//elsewhere/api/me")
 	must("logout", "--profile", "other")
 	refused("run atrium login", "whoami")
+
+	environ = append(environ, "ATRIUM_URL="+w.node.URL)
+	refused("set both ATRIUM_URL and ATRIUM_KEY", "whoami")
+	environ = append(environ, "ATRIUM_KEY="+w.key)
+	assert.Contains(t, "whoami without a login prints", must("whoami"), "owner@example.com")
+	refused("run atrium login", "whoami", "--profile", "other")
+	environ = append(environ, "ATRIUM_SERVICE_HOST=10.0.0.1", "ATRIUM_COLOUR=blue")
+	_, warning, code := run("", "config", "check")
+	if code != 0 || strings.Count(warning, "ATRIUM_COLOUR") != 1 || strings.Contains(warning, "SERVICE") {
+		t.Errorf("config check ended with %d: %s", code, warning)
+	}
 }
 
 func writeFile(t *testing.T, content string) string {

@@ -58,13 +58,25 @@ func Open(environ []string) (*Profiles, error) {
 	return p, nil
 }
 
-// configFolder is $XDG_CONFIG_HOME, or .config in the home folder.
-func configFolder(environ []string) (string, error) {
+// FromEnvironment returns the server and the key in ATRIUM_URL and ATRIUM_KEY, as the clients have them; zero if neither
+// is set.
+func FromEnvironment(environ []string) Profile {
+	values := parse(environ)
+	return Profile{URL: values["ATRIUM_URL"], Key: strings.TrimSpace(values["ATRIUM_KEY"])}
+}
+
+func parse(environ []string) map[string]string {
 	values := map[string]string{}
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
 		values[name] = value
 	}
+	return values
+}
+
+// configFolder is $XDG_CONFIG_HOME, or .config in the home folder.
+func configFolder(environ []string) (string, error) {
+	values := parse(environ)
 	if folder := values["XDG_CONFIG_HOME"]; filepath.IsAbs(folder) {
 		return folder, nil
 	}
