@@ -145,7 +145,7 @@ orgs:
 `)})
 		wantProxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"),
 			netip.MustParsePrefix("2001:db8::/32")}
-		assert.Equal(t, "trusted proxies (-want +got)", cmp.Diff(wantProxies, c.Server.TrustedProxies, equal), "")
+		assert.NoDiff(t, "trusted proxies", cmp.Diff(wantProxies, c.Server.TrustedProxies, equal))
 		rows := source.RowLimits{Rows: 1_000_000, Bytes: 256 << 20, Seconds: time.Minute}
 		timeouts := connection.Timeouts{Connect: 5 * time.Second, Statement: 5 * time.Second, Total: 10 * time.Second}
 		want := []configs.Org{
@@ -158,7 +158,7 @@ orgs:
 				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
 				APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
-		assert.Equal(t, "orgs (-want +got)", cmp.Diff(want, c.Orgs, equal), "")
+		assert.NoDiff(t, "orgs", cmp.Diff(want, c.Orgs, equal))
 	})
 
 	t.Run("an empty file, only a comment and an empty section are the defaults", func(t *testing.T) {

@@ -34,7 +34,7 @@ func TestTheExampleFile(t *testing.T) {
 			cmp.Comparer(func(a, b secret.String) bool { return a.Reveal() == b.Reveal() }),
 			cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
 		}
-		assert.Equal(t, "(-defaults +example)", cmp.Diff(want, got, same), "")
+		assert.NoDiff(t, "the example beside the defaults", cmp.Diff(want, got, same))
 	})
 
 	t.Run("holds every key", func(t *testing.T) {

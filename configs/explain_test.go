@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -85,9 +86,7 @@ func TestFormatDuration(t *testing.T) {
 		"400d": 400 * day, "30s": 30 * time.Second, "5m": 5 * time.Minute, "1h30m": 90 * time.Minute, "1h": time.Hour,
 		"100ms": 100 * time.Millisecond, "0s": 0, "1h0m10s": time.Hour + 10*time.Second, "36h": 36 * time.Hour,
 	} {
-		if got := formatDuration(d); got != want {
-			t.Errorf("%s is written %s", want, got)
-		}
+		assert.Equal(t, want+": is written", formatDuration(d), want)
 		if back, err := ParseDuration(want); err != nil || back != d {
 			t.Errorf("%s is read as %s, %v", want, back, err)
 		}

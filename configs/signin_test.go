@@ -157,7 +157,7 @@ orgs:
 		AcceptURL: "https://app.example.com/invitations/{token}", ConnectionKinds: []string{"postgres"},
 		Keys: identity.KeyPolicy{MaxLifetime: 90 * 24 * time.Hour, NoPersonal: true},
 	}
-	assert.Equal(t, "(-want +got)", cmp.Diff(want, *o), "")
+	assert.NoDiff(t, "what is returned", cmp.Diff(want, *o))
 }
 
 func TestMail(t *testing.T) {

@@ -14,8 +14,10 @@ import (
 	"testing/fstest"
 
 	"github.com/andybalholm/brotli"
+
 	"github.com/atrium-hq/atrium/adapters/console"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/web"
 )
@@ -104,9 +106,7 @@ func TestAssetsAreKeptForAVersionAndGoneInTheNext(t *testing.T) {
 		"no such file":                  get(t, h, strings.Replace("/console/"+at[1], "index", "other", 1)),
 		"a compressed form by its name": get(t, h, "/console/"+at[1]+".br"),
 	} {
-		if gone.Code != 404 {
-			t.Errorf("%s: %d", name, gone.Code)
-		}
+		assert.Equal(t, name+": Code", gone.Code, 404)
 	}
 }
 

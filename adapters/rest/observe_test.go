@@ -101,7 +101,7 @@ func TestTheLogLineOfARequest(t *testing.T) {
 				"bytes": float64(w.Body.Len()), "org": "default", "user_id": "usr_1", "api_key_id": "key_1"} {
 				tt.want[name] = value
 			}
-			assert.Equal(t, "the line (-want +got)", cmp.Diff(tt.want, h.line()), "")
+			assert.NoDiff(t, "the line", cmp.Diff(tt.want, h.line()))
 		})
 	}
 	t.Run("a caller who is not known has none of their fields", func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestTheLogLineOfARequest(t *testing.T) {
 		want := map[string]any{"request_id": got["request_id"], "method": "GET", "address": "192.0.2.1",
 			"bytes": float64(w.Body.Len()), "org": "default", "route": route, "status": 401.0,
 			"code": identity.ErrUnauthenticated.Code}
-		assert.Equal(t, "the line (-want +got)", cmp.Diff(want, got), "")
+		assert.NoDiff(t, "the line", cmp.Diff(want, got))
 	})
 }
 
@@ -147,8 +147,6 @@ func TestWhatIsCountedOfRequests(t *testing.T) {
 			"method=GET route=" + promptsPath + " status=429":                      1,
 		},
 	} {
-		if diff := cmp.Diff(want, h.samples(name)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		assert.NoDiff(t, name, cmp.Diff(want, h.samples(name)))
 	}
 }

@@ -70,7 +70,7 @@ func TestTheSpanOfARequest(t *testing.T) {
 			} {
 				test.want[name] = value
 			}
-			assert.Equal(t, "the attributes (-want +got)", cmp.Diff(test.want, got), "")
+			assert.NoDiff(t, "the attributes", cmp.Diff(test.want, got))
 			s := spans[0]
 			if s.Name() != test.span || s.Status().Code != test.status || s.SpanKind() != trace.SpanKindServer ||
 				s.Parent().TraceID().String() != aTrace || s.SpanContext().TraceID().String() != aTrace {

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -129,9 +130,7 @@ func TestSweep(t *testing.T) {
 						t.Fatalf("rows (-want +got):\n%s", cmp.Diff(want, got))
 					}
 				}
-				if got := bodies(); got != step.bodies {
-					t.Errorf("%d bodies are left, want %d", got, step.bodies)
-				}
+				assert.Equal(t, "bodies are left", bodies(), step.bodies)
 			})
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -39,9 +40,7 @@ func TestCredentialsAreLookedUpWhileOnePoolIsBusy(t *testing.T) {
 				if err != nil || found.Key.ID != key.ID {
 					t.Fatalf("the key is not found: %v", err)
 				}
-				if in := pool.Stats().InUse; in != pool.Stats().MaxOpenConnections {
-					t.Errorf("%d connections were busy, not all", in)
-				}
+				assert.Equal(t, "connections were busy, not all", pool.Stats().InUse, pool.Stats().MaxOpenConnections)
 			})
 		})
 	}

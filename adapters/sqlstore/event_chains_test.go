@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -165,9 +166,7 @@ func TestEventChains(t *testing.T) {
 				require.NoError(t, db.Sweep(t.Context(), by.At.Add(72*time.Hour), 24*time.Hour))
 				r := verified(t, db, ws)
 				holds(t, r, 0, 0, 0)
-				if r.Seq != 7 {
-					t.Errorf("the chain ends at %d", r.Seq)
-				}
+				assert.Equal(t, "the chain ends at", r.Seq, 7)
 				require.NoError(t, rename(t.Context(), db, by, ws, 2))
 				link(t, db)
 				holds(t, verified(t, db, ws), 1, 0, 0)
@@ -267,9 +266,7 @@ func testTampering(t *testing.T, db *sqlstore.Store, by identity.Actor, tamper *
 		for _, ws := range []identity.WorkspaceID{ws, other} {
 			require.NoError(t, rename(t.Context(), db, by, ws, 1))
 		}
-		if err := db.Events().Link(t.Context(), time.Now()); !errors.Is(err, events.ErrChainChanged) {
-			t.Errorf("error = %v", err)
-		}
+		assert.ErrorIs(t, db.Events().Link(t.Context(), time.Now()), events.ErrChainChanged)
 		holds(t, verified(t, db, other), 2, 0, 0)
 		if r := verified(t, db, ws); r.Broken == 0 || r.Waiting != 1 {
 			t.Errorf("got %+v", r)

@@ -1,7 +1,6 @@
 package sqlstore_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -80,9 +80,7 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 				direct.MustExec(direct.Rebind(`UPDATE event_chains SET seq = 1 WHERE workspace_id = ?`), ws)
 				require.NoError(t, rename(t.Context(), db, by, ws, 1))
 				for range 2 {
-					if err := db.Events().Link(t.Context(), time.Now()); !errors.Is(err, events.ErrChainChanged) {
-						t.Errorf("error = %v", err)
-					}
+					assert.ErrorIs(t, db.Events().Link(t.Context(), time.Now()), events.ErrChainChanged)
 				}
 				isEmpty(t, direct)
 				if places, _ := list(t, ws, event.Filter{}); !slices.Equal(places, []int64{0, 2, 1}) {

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -83,9 +84,7 @@ func TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements(t *testing.
 			(limit+4*engine.Grace).Milliseconds()).Scan(&isLate))
 	}
 	require.NoError(t, other.Rollback())
-	if err := <-opened; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-opened)
 }
 
 // migrateStepwise applies the migrations one by one, as releases before ADR 114 did to every database.
@@ -218,9 +217,7 @@ func TestAStartBesideANodeOfAnEarlierRelease(t *testing.T) {
 				break
 			}
 		}
-		if err := other.Commit(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, other.Commit())
 	})
 	if err := open(t, url, databases.Keyring(t)).Ready(ctx); err != nil {
 		t.Errorf("the start beside it: %v", err)

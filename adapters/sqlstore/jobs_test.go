@@ -65,9 +65,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 			require.NoError(t, err)
 			return b
 		}
-		if b := look(0); b != (jobs.Backlog{}) {
-			t.Fatalf("an empty queue: %+v", b)
-		}
+		require.Equal(t, "an empty queue", look(0), (jobs.Backlog{}))
 		var last, running job.Job
 		for i, subject := range []string{"succeeds", "fails", "fails last", "runs", "waits", "waits longer"} {
 			require.NoError(t, a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject,

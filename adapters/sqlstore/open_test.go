@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -52,9 +53,7 @@ func TestOpen(t *testing.T) {
 			if _, err := databases.Raw(t, url).ExecContext(ctx, `DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.Ready(ctx); !errors.Is(err, ports.ErrUnavailable) {
-				t.Errorf("on an older schema Ready = %v, want ErrUnavailable", err)
-			}
+			assert.ErrorIs(t, db.Ready(ctx), ports.ErrUnavailable)
 		})
 	})
 }
@@ -103,9 +102,7 @@ func TestOpenAtOnce(t *testing.T) {
 					return
 				}
 				defer closeDB()
-				if err := db.Ready(ctx); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, db.Ready(ctx))
 			})
 		}
 		wg.Wait()
@@ -128,9 +125,7 @@ CREATE EVENT TRIGGER deadlocks ON ddl_command_start WHEN TAG IN ('CREATE INDEX')
 	); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(t, url, databases.Keyring(t)).Ready(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, open(t, url, databases.Keyring(t)).Ready(ctx))
 	var attempts int
 	if err := db.QueryRowContext(ctx, `SELECT last_value FROM attempts`).Scan(&attempts); err != nil || attempts <= 3 {
 		t.Errorf("%d attempts, want more than the three that were cancelled (%v)", attempts, err)
@@ -179,9 +174,7 @@ func TestEnsureOrgs(t *testing.T) {
 			for i := range ids {
 				wg.Go(func() {
 					found, err := db.EnsureOrgs(t.Context(), []string{"contended"})
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					ids[i] = found["contended"]
 				})
 			}

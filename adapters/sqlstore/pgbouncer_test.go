@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/presences"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -22,9 +23,7 @@ import (
 func TestPgBouncer(t *testing.T) {
 	t.Run("a database works through a pooler by session", func(t *testing.T) {
 		url := services.PgBouncer(t, services.Postgres(t), "session").URL
-		if got := statementTimeout(t, url); got != "30s" {
-			t.Errorf("statement_timeout is %s", got)
-		}
+		assert.Equal(t, "statement_timeout", statementTimeout(t, url), "30s")
 		contract.PresenceSignals(t, func() ports.PresenceSignals {
 			return presences.NewSignals(open(t, url, databases.Keyring(t)).DB,
 				sqlstore.Config{URL: secret.New(url)})

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
@@ -33,9 +34,7 @@ func TestPresenceSignals(t *testing.T) {
 			t.Helper()
 			select {
 			case org := <-heard:
-				if org != "" {
-					t.Fatalf("heard of %q", org)
-				}
+				require.Equal(t, "heard of", org, "")
 			case <-time.After(proof.Patience):
 				t.Fatal("nothing was heard")
 			}
@@ -63,9 +62,7 @@ func TestPresenceSignals(t *testing.T) {
 			stop()
 			select {
 			case err := <-ended:
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			case <-time.After(proof.Patience):
 				t.Fatal("it does not end")
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -152,9 +153,7 @@ func TestALargeDeletedWorkspaceIsPurgedInSmallTransactions(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay))
 		t.Logf("it took %s", time.Since(began))
-		if left := watch.count(); left != 0 {
-			t.Errorf("%d rows are left", left)
-		}
+		assert.Equal(t, "rows are left", watch.count(), 0)
 		if watch.most > sqlstore.SweepBatch {
 			t.Errorf("one transaction removed %d rows, more than %d", watch.most, sqlstore.SweepBatch)
 		}
@@ -197,23 +196,17 @@ func TestAWorkspaceThatCannotBePurgedDoesNotKeepTheOthers(t *testing.T) {
 			require.NoError(t, err)
 			return found
 		}
-		if got := overdue(); got != (sqlstore.Overdue{Workspaces: 2}) {
-			t.Errorf("overdue before: %+v", got)
-		}
+		assert.Equal(t, "overdue before", overdue(), (sqlstore.Overdue{Workspaces: 2}))
 		stuck = first
 		err = db.Sweep(t.Context(), at, 400*purgeDay)
 		if !errors.Is(err, broken) || !strings.Contains(err.Error(), string(first)) ||
 			!strings.Contains(err.Error(), "jobs") || strings.Contains(err.Error(), string(second)) {
 			t.Errorf("error = %v", err)
 		}
-		if got := overdue(); got != (sqlstore.Overdue{Workspaces: 1}) {
-			t.Errorf("overdue: %+v, want only the workspace that cannot be removed", got)
-		}
+		assert.Equal(t, "overdue", overdue(), (sqlstore.Overdue{Workspaces: 1}))
 		stuck = ""
 		require.NoError(t, db.Sweep(t.Context(), at, 400*purgeDay))
-		if got := overdue(); got != (sqlstore.Overdue{}) {
-			t.Errorf("overdue at last: %+v", got)
-		}
+		assert.Equal(t, "overdue at last", overdue(), (sqlstore.Overdue{}))
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -235,9 +236,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			if err == nil {
 				err = a.Workspaces.Add(ctx, w)
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			first := own["first"].Workspace
 			events, err := a.Events.List(ctx, first, event.Filter{Subject: string(first)}, page.Query{Limit: 9})
 			if err != nil || len(events.Items) != 4 {

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -46,9 +47,7 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 func TestADiskThatTakesNoData(t *testing.T) {
 	folder := t.TempDir()
 	c := sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(folder, "atrium.db"))}
-	if err := c.CheckDisk(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, c.CheckDisk())
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("the check leaves %v, %v", left, err)
 	}
@@ -57,7 +56,5 @@ func TestADiskThatTakesNoData(t *testing.T) {
 		t.Error(err)
 	}
 	c.URL = secret.New("postgres://db/atrium")
-	if err := c.CheckDisk(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, c.CheckDisk())
 }

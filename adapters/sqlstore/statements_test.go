@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -143,9 +144,7 @@ func TestCallsTakeFewStatements(t *testing.T) {
 						[]identity.UserID{w.Member.User, w.Peer.User}, change)
 					return err
 				})
-				if n := strings.Count(strings.Join(all, "\n"), "INTO memberships"); n != writes {
-					t.Errorf("%d memberships are written, want %d", n, writes)
-				}
+				assert.Equal(t, "memberships are written", strings.Count(strings.Join(all, "\n"), "INTO memberships"), writes)
 			}
 		})
 		t.Run("80 events are linked", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/session"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -128,9 +129,7 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 					t.Errorf("at its last moment %v are left of %v", got, before)
 				}
 				want := slices.DeleteFunc(before, func(name string) bool { return slices.Contains(step.gone, name) })
-				if got := sweep(step.at + moment); !slices.Equal(got, want) {
-					t.Errorf("%v are left, want %v", got, want)
-				}
+				assert.EqualSlice(t, "are left", sweep(step.at+moment), want)
 			})
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -112,9 +113,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 			t.Helper()
 			used, err := db.Stores().Usage.Amounts(t.Context(), ws, fixture.At)
 			require.NoError(t, err)
-			if used.Members != 5 {
-				t.Errorf("%d members are counted", used.Members)
-			}
+			assert.Equal(t, "members are counted", used.Members, 5)
 			used.Members = 0
 			return used
 		}
@@ -125,12 +124,8 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 		}
 		dropUsage(t, url, rows)
 		again := open(t, url, sealer)
-		if got := of(again, team.Workspace.ID); got != used {
-			t.Errorf("counted are %+v, want %+v", got, used)
-		}
-		if got := of(again, empty.Workspace.ID); got != (quota.Amounts{}) {
-			t.Errorf("of an empty workspace are counted %+v", got)
-		}
+		assert.Equal(t, "counted are", of(again, team.Workspace.ID), used)
+		assert.Equal(t, "of an empty workspace are counted", of(again, empty.Workspace.ID), (quota.Amounts{}))
 
 		// What is purged leaves, with all of its versions.
 		require.NoError(t, again.Sweep(t.Context(), time.Now().Add(60*24*time.Hour), 400*24*time.Hour))
@@ -144,8 +139,6 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := of(again, team.Workspace.ID); got != (quota.Amounts{}) {
-			t.Errorf("of nothing are counted %+v", got)
-		}
+		assert.Equal(t, "of nothing are counted", of(again, team.Workspace.ID), (quota.Amounts{}))
 	})
 }

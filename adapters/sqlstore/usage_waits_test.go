@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/migrated"
@@ -68,9 +68,7 @@ func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
 			soon, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			err := s.Atomic.Atomically(soon, func(other ports.Stores) error { return longer(other, second, near) })
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("the second writer did not wait: %v", err)
-			}
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			return nil
 		}); err != nil {
 			t.Fatal(err)

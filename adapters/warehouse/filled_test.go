@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestOnlyARowWithoutNullIsFilled(t *testing.T) {
@@ -15,8 +16,6 @@ func TestOnlyARowWithoutNullIsFilled(t *testing.T) {
 		"all values": {[]*string{a, a}, true}, "a NULL": {[]*string{a, nil}, false},
 		"too few": {[]*string{a}, false}, "too many": {[]*string{a, a, a}, false},
 	} {
-		if got := warehouse.Filled(tt.row, 2); got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.Equal(t, name+": Filled", warehouse.Filled(tt.row, 2), tt.want)
 	}
 }

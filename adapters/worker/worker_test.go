@@ -320,6 +320,6 @@ func TestAWorkerMeasuresWhatItDoes(t *testing.T) {
 			"atrium_job_lag_seconds kind=thing.check":                        3,
 			"atrium_jobs_running kind=thing.check":                           0,
 		}
-		assert.Equal(t, "(-want +got)", cmp.Diff(want, got), "")
+		assert.NoDiff(t, "what is returned", cmp.Diff(want, got))
 	})
 }

@@ -62,5 +62,5 @@ func TestReadsThatCouldNotBeStoredAreCountedOnceLater(t *testing.T) {
 	require.NoError(t, c.Flush(t.Context()))
 	day := prompt.DayOf(now)
 	want := map[prompt.Read]int64{{Version: "ver1", Day: day}: 2, {Version: "ver2", Day: day}: 2}
-	assert.Equal(t, "(-want +got)", cmp.Diff(want, maps.Clone(store.stored)), "")
+	assert.NoDiff(t, "what is returned", cmp.Diff(want, maps.Clone(store.stored)))
 }

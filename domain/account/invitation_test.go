@@ -111,7 +111,7 @@ func TestInvite(t *testing.T) {
 			}
 			want.Role, want.InvitedBy, want.Hash, want.ExpiresAt, want.UpdatedAt = tt.role, tt.by.User, token.Hash(),
 				tt.by.At.Add(week), tt.by.At
-			assert.Equal(t, "invitation (-want +got)", cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})), "")
+			assert.NoDiff(t, "invitation", cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})))
 			if before == nil && !id.Valid(account.InvitationPrefix, string(i.ID)) {
 				t.Errorf("id = %s", i.ID)
 			}
@@ -154,9 +154,7 @@ func TestInvite(t *testing.T) {
 	t.Run("what is no address is refused", func(t *testing.T) {
 		for _, email := range []string{"", "a", "a@", "a@b@c", "a b@c", "a@b\nBcc: c@d"} {
 			_, _, err := acme().Invite(person("admin"), email, identity.Viewer, "", nil)
-			if got := wrongFields(t, err); !slices.Equal(got, []string{"/email invalid_format"}) {
-				t.Errorf("%q: wrong = %q", email, got)
-			}
+			assert.EqualSlice(t, email+": wrongFields", wrongFields(t, err), []string{"/email invalid_format"})
 		}
 	})
 	t.Run("so is no role, and all that is wrong is told at once", func(t *testing.T) {

@@ -71,8 +71,8 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			if _, err := w.ChangeRole(person("owner"), nil, "admin", tt.to, tt.keep); err != nil {
 				t.Fatal(err)
 			}
-			assert.Equal(t, "ended (-want +got)", cmp.Diff(tt.ended, keyIDs(w.Lost.Ended)), "")
-			assert.Equal(t, "kept (-want +got)", cmp.Diff(tt.kept, keyIDs(w.Lost.Kept)), "")
+			assert.NoDiff(t, "ended", cmp.Diff(tt.ended, keyIDs(w.Lost.Ended)))
+			assert.NoDiff(t, "kept", cmp.Diff(tt.kept, keyIDs(w.Lost.Kept)))
 			assert.EqualSlice(t, "revoked", endedKeys(w.Powers["admin"].Keys), tt.ended)
 			hooks, answers := w.Lost.OwnerlessIDs(account.Webhook), w.Lost.OwnerlessIDs(account.ReplyEndpoint)
 			if !slices.Equal(hooks, tt.hooks) || !slices.Equal(answers, tt.answers) {

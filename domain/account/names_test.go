@@ -115,9 +115,7 @@ func TestNamesOfClaimsAreStripped(t *testing.T) {
 		s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = claim }), Org: open(),
 			Linked: user("ann", "ann@example.com", true)}
 		require.NoError(t, s.Settle(signingIn))
-		if s.User.Name != want {
-			t.Errorf("%q becomes %q, want %q", claim, s.User.Name, want)
-		}
+		assert.Equal(t, claim+": becomes", s.User.Name, want)
 		p := &account.Person{User: *s.User, IssuedAt: s.Claims.IssuedAt}
 		if !p.Settled(s.Claims, open()) {
 			t.Errorf("%q is never settled", claim)

@@ -89,7 +89,7 @@ func noted(t *testing.T, w *account.Workspace, by identity.Actor, kind string, d
 	if e.Workspace != w.ID || e.Key != by.Key || e.Request != by.Request {
 		t.Errorf("event %+v", e)
 	}
-	assert.Equal(t, "data (-want +got)", cmp.Diff(data, e.Data), "")
+	assert.NoDiff(t, "data", cmp.Diff(data, e.Data))
 }
 
 // everyRole draws a role from none to owner.

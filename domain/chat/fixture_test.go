@@ -85,7 +85,7 @@ func sharedTemplate() *chat.Template {
 // toSave fails t unless the template has exactly these members for the store to save.
 func toSave(t testing.TB, c *chat.Template, want ...chat.Member) {
 	t.Helper()
-	assert.Equal(t, "members to save (-want +got)", cmp.Diff(want, c.ChangedMembers), "")
+	assert.NoDiff(t, "members to save", cmp.Diff(want, c.ChangedMembers))
 }
 
 // registry returns a registry with an available, a deprecated and a disabled item of each kind. The

@@ -84,7 +84,7 @@ func TestInvite(t *testing.T) {
 		require.NoError(t, err)
 		want := chat.Member{User: "usr", Email: g.Email, Role: access.Editor, Invited: true, InvitedBy: "ada",
 			Revision: 1, CreatedAt: now, UpdatedAt: now}
-		assert.Equal(t, "(-want +got)", cmp.Diff(want, got), "")
+		assert.NoDiff(t, "what is returned", cmp.Diff(want, got))
 		toSave(t, c, want)
 		recorded(t, c, admin, "chat_member.invited")
 		if text, err := json.Marshal(c.Recorded()[0].Data); err != nil || strings.Contains(string(text), "@") {

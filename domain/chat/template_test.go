@@ -249,8 +249,6 @@ func TestAChatReadsOnlyReleasedVersionsAsTheLatest(t *testing.T) {
 		"v12":        {Number: 12},
 		"production": {Label: "production"},
 	} {
-		if got := (chat.Prompt{Template: "ptpl", Ref: ref}).Version(); got != want {
-			t.Errorf("%s names %+v, want %+v", ref, got, want)
-		}
+		assert.Equal(t, ref+": names", (chat.Prompt{Template: "ptpl", Ref: ref}).Version(), want)
 	}
 }

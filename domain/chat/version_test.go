@@ -165,9 +165,7 @@ func TestVersionRefs(t *testing.T) {
 		"draft": {Draft: true}, "published": {Published: true}, "v12": {Number: 12}, id: {ID: chat.VersionID(id)},
 		"v0": {}, "v01": {}, "12": {}, "v": {}, "v-1": {}, "": {}, "latest": {},
 	} {
-		if got := chat.ParseVersionRef(text); got != want {
-			t.Errorf("%q: %+v", text, got)
-		}
+		assert.Equal(t, text+": ParseVersionRef", chat.ParseVersionRef(text), want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
@@ -217,9 +218,7 @@ func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
 		"//example.com":                    false,
 	} {
 		o, ok := ParseOrigin(origin)
-		if got := ok && o.IsIn(list); got != want {
-			t.Errorf("%q is let in: %v", origin, got)
-		}
+		assert.Equal(t, origin+": is let in", ok && o.IsIn(list), want)
 	}
 	t.Run("an address has no hosts below it", func(t *testing.T) {
 		if got := Origin("https://192.0.2.7").Patterns(); !slices.Equal(got, []OriginPattern{"https://192.0.2.7"}) {

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -46,9 +47,7 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 		"a row that has changed since":           {1, 7, 2, false},
 		"a row that is new since the comparison": {8, 1, 2, false},
 	} {
-		if got := kept.IsUnchanged(key(c.key), source.RowHash{c.hash}, c.since); got != c.unchanged {
-			t.Errorf("%s: %v", name, got)
-		}
+		assert.Equal(t, name+": IsUnchanged", kept.IsUnchanged(key(c.key), source.RowHash{c.hash}, c.since), c.unchanged)
 	}
 	require.NoError(t, kept.Allows("a", 1))
 	require.ErrorIs(t, kept.Allows("a", 0), source.ErrUnknownCursor)

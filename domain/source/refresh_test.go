@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -259,9 +260,7 @@ func TestPauseAndReconnect(t *testing.T) {
 					s.Failure = &source.Failure{Code: "x", At: peer.At.Add(-tt.failed)}
 				}
 				require.NoError(t, s.Due(peer, 30*time.Second))
-				if got := s.NextRefreshAt.Sub(peer.At); got != tt.want {
-					t.Errorf("%s: in %s, want %s", name, got, tt.want)
-				}
+				assert.Equal(t, name+": in", s.NextRefreshAt.Sub(peer.At), tt.want)
 			}
 		})
 }

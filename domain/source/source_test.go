@@ -72,9 +72,7 @@ func attached(t *testing.T, pairs ...source.Pair) *source.Source {
 
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if d := cmp.Diff(want, got); d != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, d)
-	}
+	require.Equal(t, what+": (-want +got)", cmp.Diff(want, got), "")
 }
 
 func recorded(s *source.Source) string {

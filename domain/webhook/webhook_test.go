@@ -99,9 +99,7 @@ func TestPatternsSelectTypes(t *testing.T) {
 				got = append(got, kind)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s selects %q", pattern, got)
-		}
+		assert.EqualSlice(t, pattern+": selects", got, want)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // TestTheFiguresOfTheCode prints what the code is made of: make check shows it. It asserts only what must not grow.
@@ -85,9 +87,7 @@ func TestArrowsUpAreCounted(t *testing.T) {
 				arrows = append(arrows, arrow{from, target})
 			}
 		}
-		if got := against(arrows); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
-		}
+		assert.Equal(t, text+": against", against(arrows), want)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // The halves of a credential that is broken in the middle. No text of a client may contain one of them.
@@ -97,9 +99,7 @@ func TestEveryClientIgnoresTheWhitespaceAroundACredential(t *testing.T) {
 				s.must(t, command{Name: "me.get"})
 			}
 			for _, request := range s.requests() {
-				if got := request.headers.Get("Authorization"); got != "Bearer "+w.key {
-					t.Errorf("%q: the header is %q", around, got)
-				}
+				assert.Equal(t, around+": the header", request.headers.Get("Authorization"), "Bearer "+w.key)
 			}
 			r := d.do(t, command{Do: "webhook", Text: `{"test": 2432232314}`, Headers: signed, Now: 1614265330,
 				Secrets: []string{around + secret + around}}, nil)

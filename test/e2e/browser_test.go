@@ -218,9 +218,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		text, markup := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)),
 			drive(ctx, t, chromedp.Evaluate[string](card+`.innerHTML`))
 		for _, want := range []string{"Support", "Hello <b>you</b>", "Where is it?", `"><script>alert(1)</script>`} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%q is not in %q", want, text)
-			}
+			assert.Contains(t, want+": is not in", text, want)
 		}
 		if strings.Contains(markup, "<script") {
 			t.Errorf("a text became markup: %s", markup)
@@ -315,9 +313,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		e.manager.do(t, "PATCH", e.template, object{"status": "draft"}).is(t, 200)
 		for _, page := range []string{"script", "frame"} {
 			ctx, _ := tab(t, chromium, shop+"/"+page)
-			if code := drive(ctx, t, poll[string](`told.refused`)); code != "template_not_published" {
-				t.Errorf("%s: the code is %q", page, code)
-			}
+			assert.Equal(t, page+": the code", drive(ctx, t, poll[string](`told.refused`)), "template_not_published")
 			keep(ctx, t, "draft-"+page)
 		}
 		e.manager.do(t, "PATCH", e.template, object{"status": "published"}).is(t, 200)
@@ -326,9 +322,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		e.manager.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200)
 		for _, page := range []string{"script", "frame"} {
 			ctx, _ := tab(t, chromium, shop+"/"+page)
-			if code := drive(ctx, t, poll[string](`told.refused`)); code != "embed_token_invalid" {
-				t.Errorf("%s: the code is %q", page, code)
-			}
+			assert.Equal(t, page+": the code", drive(ctx, t, poll[string](`told.refused`)), "embed_token_invalid")
 			if page == "frame" && drive(ctx, t, chromedp.Evaluate[int](
 				`document.querySelector('iframe').offsetHeight`)) == 0 {
 				t.Error("no page is shown on a listed site")

@@ -87,9 +87,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			ann.create(t, chats, object{"name": "Other", "visibility": "workspace"})
 			for query, want := range map[string]int{"?q=SUPP": 1, "?status=published": 1, "?status=disabled": 0,
 				"?visibility=workspace": 1, "?q=e": 2, "?visibility=private&status=draft": 0} {
-				if got := len(ann.get(t, chats+query).items(t)); got != want {
-					t.Errorf("%s answers %d, want %d", query, got, want)
-				}
+				assert.Equal(t, query+": answers", len(ann.get(t, chats+query).items(t)), want)
 			}
 			first := ann.get(t, chats+"?limit=1")
 			if rest := ann.get(t, chats+"?limit=1&cursor="+first.at("next_cursor")); rest.at("data.0.id") == first.at(

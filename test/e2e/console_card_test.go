@@ -11,6 +11,7 @@ import (
 	cdpfetch "github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
@@ -131,9 +132,7 @@ func policyOf(t *testing.T, url string, status int) string {
 	page, err := http.Get(url)
 	require.NoError(t, err)
 	_ = page.Body.Close()
-	if page.StatusCode != status {
-		t.Errorf("%s: %d", url, page.StatusCode)
-	}
+	assert.Equal(t, url+": StatusCode", page.StatusCode, status)
 	return page.Header.Get("Content-Security-Policy")
 }
 

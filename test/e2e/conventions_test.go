@@ -182,9 +182,7 @@ func TestDocsMakeNoOutsideRequest(t *testing.T) {
 		}
 	}
 	for name, text := range texts {
-		if found := outside.FindString(text); found != "" {
-			t.Errorf("%s holds %q", name, found)
-		}
+		assert.Equal(t, name+": holds", outside.FindString(text), "")
 	}
 }
 

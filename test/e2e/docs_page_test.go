@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -163,9 +164,7 @@ func TestASearchInTheReferenceShowsWhatHasAllItsWords(t *testing.T) {
 		drive(ctx, t, poll[bool](`document.querySelector('.atrium-search [role=status]').textContent === '`+status+`'`))
 		got := drive(ctx, t, chromedp.Evaluate[string](
 			`[...document.querySelectorAll('.opblock')].map(o => o.id.split('-').at(-1)).sort().join()`))
-		if got != ids {
-			t.Errorf("%q shows %s, want %s", status, got, ids)
-		}
+		assert.Equal(t, status+": shows", got, ids)
 	}
 	search("RESTORE template")
 	hits("4 hits", "onChatTemplateRestored,onPromptTemplateRestored,restoreChatTemplate,restorePromptTemplate")

@@ -90,9 +90,7 @@ orgs: [{slug: default, payments: {gateway: sandbox, plans: [
 			if r := d.run(t, "doctor"); r.code != 0 || !strings.Contains(r.stdout, "WARNING plans          "+want) {
 				t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
 			}
-			if log := d.start(t).stderr.String(); !strings.Contains(log, want) {
-				t.Errorf("the start does not warn:\n%s", log)
-			}
+			assert.Contains(t, "the start does not warn", d.start(t).stderr.String(), want)
 		})
 		t.Run("doctor names what is wrong", func(t *testing.T) {
 			for want, d := range map[string]*deployment{

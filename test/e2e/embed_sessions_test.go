@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // sessionsContinue tests how sessions go on, and how others than their page learn of them.
@@ -64,9 +66,7 @@ func sessionsContinue(t *testing.T, s *server, admin *client, e *embeddedChat) {
 		unknown := &embeddedChat{manager: admin, secret: "ate_x"}
 		for origin, want := range map[string]string{shop: shop, "https://evil.example": ""} {
 			a := unknown.visit(t, "Origin: "+origin).problem(t, 401, "embed_token_invalid")
-			if got := a.header.Get("Access-Control-Allow-Origin"); got != want {
-				t.Errorf("%s: CORS %q", origin, got)
-			}
+			assert.Equal(t, origin+": CORS", a.header.Get("Access-Control-Allow-Origin"), want)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +53,7 @@ func TestPeopleAreListed(t *testing.T) {
 			"?q=%2e":           nil,
 			"?status=disabled": nil, "?q=hop&status=active": {operator.id},
 		} {
-			if got := ids(query); !slices.Equal(got, want) {
-				t.Errorf("%s: %v, want %v", query, got, want)
-			}
+			assert.EqualSlice(t, query+": ids", ids(query), want)
 		}
 		first := operator.get(t, peoplePath+"?limit=1")
 		assert.EqualSlice(t, "the second page", ids("?limit=1&cursor="+first.at("next_cursor")), ids("")[1:2])

@@ -77,9 +77,7 @@ func TestPresences(t *testing.T) {
 				"?user_id=nobody":                    {},
 				"?since_seq=" + all.at("data.1.seq"): {bob.id}, "?since_seq=" + all.at("seq"): {},
 			} {
-				if got := operator.get(t, presences+query).each(t, "user_id"); !slices.Equal(got, want) {
-					t.Errorf("%s: %v, want %v", query, got, want)
-				}
+				assert.EqualSlice(t, query+": get", operator.get(t, presences+query).each(t, "user_id"), want)
 			}
 			bob.get(t, presences).has(t, map[string]string{"data.0.user_id": bob.id, "data.1": "",
 				"counts": "", "seq": ""})

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -50,9 +51,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 	t.Run("the child reaches only allowed networks", func(t *testing.T) {
 		for _, host := range []string{"127.0.0.1", "localhost"} {
 			r := w.Probe(t.Context(), to(connection.Postgres, `{"host":"`+host+`","database":"d","username":"u"}`))
-			if r.Failure() != connection.NetworkNotAllowed {
-				t.Errorf("%s: failure = %q", host, r.Failure())
-			}
+			assert.Equal(t, host+": failure", r.Failure(), connection.NetworkNotAllowed)
 		}
 	})
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAVisitorSeesWhatTheModelThoughtAndWhatItRefuses(t *testing.T) {
@@ -38,14 +40,10 @@ func TestAVisitorSeesWhatTheModelThoughtAndWhatItRefuses(t *testing.T) {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`delete told.reply`))
 		answers <- thought
 		writes(ctx, t, chatRoot, "Where is it?")
-		if got := drive(ctx, t, poll[string](`told.reply`)); got != "It is on its way." {
-			t.Errorf("the page hears of %q", got)
-		}
+		assert.Equal(t, "the page hears of", drive(ctx, t, poll[string](`told.reply`)), "It is on its way.")
 		got := within[string](ctx, t, chatRoot, `[`+last+`.querySelector('details').open,
 			`+last+`.querySelector('summary').textContent, `+last+`.querySelector('details div').textContent].join('|')`)
-		if got != "false|Reasoning|Order 42 left <b>today</b>." {
-			t.Errorf("it shows %s", got)
-		}
+		assert.Equal(t, "it shows", got, "false|Reasoning|Order 42 left <b>today</b>.")
 		within[chromedp.Void](ctx, t, chatRoot, last+`.querySelector('summary').click()`)
 		keep(ctx, t, "widget-reasoning")
 		checksAccessibility(ctx, t, `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)`)
@@ -53,20 +51,14 @@ func TestAVisitorSeesWhatTheModelThoughtAndWhatItRefuses(t *testing.T) {
 	t.Run("a refusal is an answer that the page hears of", func(t *testing.T) {
 		answers <- "data: {\"refusal\":\"I cannot help with that.\"}\n\n"
 		writes(ctx, t, chatRoot, "Whose card is it?")
-		if got := drive(ctx, t, poll[string](`told.refusal`)); got != "I cannot help with that." {
-			t.Errorf("the page hears of %q", got)
-		}
+		assert.Equal(t, "the page hears of", drive(ctx, t, poll[string](`told.refusal`)), "I cannot help with that.")
 		got := within[string](ctx, t, chatRoot, last+`.querySelector('.text').textContent`)
-		if got != "I cannot help with that." {
-			t.Errorf("it shows %q", got)
-		}
+		assert.Equal(t, "it shows", got, "I cannot help with that.")
 	})
 	t.Run("an empty answer says so, and can be tried again", func(t *testing.T) {
 		answers <- ""
 		writes(ctx, t, chatRoot, "And now?")
-		if got := drive(ctx, t, poll[string](`told.failed`)); got != "reply_empty" {
-			t.Errorf("the page hears of %q", got)
-		}
+		assert.Equal(t, "the page hears of", drive(ctx, t, poll[string](`told.failed`)), "reply_empty")
 		got := within[string](ctx, t, chatRoot, last+`.innerText`)
 		if !strings.Contains(got, "The chat did not find an answer.") || !strings.Contains(got, "Try again") {
 			t.Errorf("it shows %q", got)

@@ -93,9 +93,7 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 			.map((n) => n.tagName + (n.href ? ' ' + n.href + ' ' + n.rel : '')))`)
 		for _, want := range []string{"STRONG", "EM", "OL", "UL", "PRE",
 			"https://example.com/x noopener noreferrer nofollow"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s is not in %s", want, got)
-			}
+			assert.Contains(t, want+": is not in", got, want)
 		}
 		if strings.Contains(got, "IMG") || strings.Contains(got, "SCRIPT") || strings.Contains(got, "javascript") ||
 			drive(ctx, t, chromedp.Evaluate[bool](`told.hacked === 1`)) {

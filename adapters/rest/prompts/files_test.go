@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -101,9 +102,7 @@ func TestLangfuse(t *testing.T) {
 		"x @@@langfusePrompt:name=a|version=3@@@":            "x {{> a@v3}}",
 		"{{variable}} @@@other@@@":                           "{{variable}} @@@other@@@",
 	} {
-		if got := withIncludes(text); got != want {
-			t.Errorf("%s is %s, want %s", text, got, want)
-		}
+		assert.Equal(t, text+": withIncludes", withIncludes(text), want)
 	}
 	model := langfuseModel(json.RawMessage(
 		`{"model":"gpt-4o","temperature":0.5,"stop":["."],"supported_languages":["en"],"top_p":null}`))

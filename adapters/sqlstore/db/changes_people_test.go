@@ -199,9 +199,7 @@ func groupOf(t *testing.T, s ports.Stores, team *fixture.Team) identity.UserID {
 	found := fixture.Pages(t, 2, func(q page.Query) (account.GroupPage, error) {
 		return s.Groups.List(t.Context(), team.Workspace.ID, q)
 	})
-	if len(found) != 1 {
-		t.Fatalf("%d groups", len(found))
-	}
+	require.Equal(t, "groups", len(found), 1)
 	return found[0].ID
 }
 

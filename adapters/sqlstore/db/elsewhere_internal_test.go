@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestALookThatCanHaveMissedAChangeCountsEverythingAsChanged(t *testing.T) {
@@ -56,7 +58,5 @@ func TestATransactionIsCountedOnceWhileOlderOnesRun(t *testing.T) {
 		e.count(&look{Server: "one", Clock: int64(i), Horizon: 100, Changed: "101 wsp_1"})
 	}
 	e.count(&look{Server: "one", Clock: 6, Horizon: 103, Changed: fmt.Sprint("101 wsp_1,", "100 wsp_1")})
-	if got := e.counter("wsp_1").Load(); got != 2 {
-		t.Errorf("%d changes, want 2", got)
-	}
+	assert.Equal(t, "changes", e.counter("wsp_1").Load(), 2)
 }

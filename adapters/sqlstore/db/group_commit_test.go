@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	core "github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -124,9 +125,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 					t.Errorf("%d: error %v, kept are %v", id, err, kept)
 				}
 			}
-			if n := count(sent.Take(), statements.Commit); n != 1 {
-				t.Errorf("%d commits", n)
-			}
+			assert.Equal(t, "commits", count(sent.Take(), statements.Commit), 1)
 			if err := core.InTx(t.Context(), db.DB, func(tx *core.DB) error {
 				return insert(t.Context(), tx, 50)
 			}); err != nil {
@@ -146,9 +145,7 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 			}
 			return insert(t.Context(), tx, 60)
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -176,17 +177,13 @@ func testCredentialsWhileLooks(t *testing.T, l *looker) {
 	if all < 3 {
 		t.Error("the first read has to read the database")
 	}
-	if n := read(true); n != 0 {
-		t.Errorf("%d statements, although nothing has changed", n)
-	}
+	assert.Equal(t, "statements, although nothing has changed", read(true), 0)
 	use := account.KeyUse{At: time.Now(), Address: "127.0.0.1"}
 	require.NoError(t, errors.Join(
 		stores.Keys.Used(t.Context(), l.org, map[identity.KeyID]account.KeyUse{l.key.ID: use}),
 		stores.Sessions.Used(t.Context(), l.org, map[identity.SessionID]time.Time{l.session.ID: use.At}),
 	))
-	if n := read(true); n != 0 {
-		t.Errorf("%d statements after a use, which changes nothing", n)
-	}
+	assert.Equal(t, "statements after a use, which changes nothing", read(true), 0)
 	key, err1 := stores.Keys.Principal(t.Context(), l.org, l.token)
 	session, err2 := stores.Sessions.Person(t.Context(), l.org, l.cookie)
 	if err := errors.Join(err1, err2); err != nil || !key.Key.LastUsedAt.Equal(use.At) ||
@@ -194,19 +191,11 @@ func testCredentialsWhileLooks(t *testing.T, l *looker) {
 		t.Errorf("%v: the last uses are not known, so that each request would store one", err)
 	}
 	require.NoError(t, renamePerson(t, l.Stores, l.team.Member))
-	if n := read(true); n != all {
-		t.Errorf("%d statements after a change on another node, want %d", n, all)
-	}
-	if n := read(false); n != all {
-		t.Errorf("%d statements without a look in the last second, want %d", n, all)
-	}
-	if n := read(true); n != all {
-		t.Errorf("%d statements for what was read without a look, want %d", n, all)
-	}
+	assert.Equal(t, "statements after a change on another node", read(true), all)
+	assert.Equal(t, "statements without a look in the last second", read(false), all)
+	assert.Equal(t, "statements for what was read without a look", read(true), all)
 	core.AgeCredentials(l.here.DB, 10*time.Minute)
-	if n := read(true); n != all {
-		t.Errorf("%d statements after ten minutes, want %d", n, all)
-	}
+	assert.Equal(t, "statements after ten minutes", read(true), all)
 }
 
 func TestSharesThatEndBetweenTwoLooksCountAsChanges(t *testing.T) {

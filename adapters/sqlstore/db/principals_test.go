@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestConcurrentLookUpsOfACredentialReadItOnce(t *testing.T) {
@@ -60,9 +62,7 @@ func TestConcurrentLookUpsOfACredentialReadItOnce(t *testing.T) {
 						t.Errorf("%d calls got %d, want %d", got[value], value, times)
 					}
 				}
-				if len(r.reading) != 0 {
-					t.Errorf("%d reads are not finished", len(r.reading))
-				}
+				assert.Equal(t, "reads are not finished", len(r.reading), 0)
 			})
 		})
 	}
@@ -95,15 +95,11 @@ func TestACredentialIsTrustedForASecondAfterItsReadBegan(t *testing.T) {
 				time.Sleep(takes) // the clock of synctest
 				return reads, nil
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 		}
 		get(principalsFresh)
 		get(principalsFresh - 1)
 		get(0)
-		if reads != 2 {
-			t.Errorf("%d reads, want 2: what took a second to read is too old, what took less is cached", reads)
-		}
+		assert.Equal(t, "reads", reads, 2)
 	})
 }

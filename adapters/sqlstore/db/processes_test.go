@@ -2,7 +2,6 @@ package db_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -45,18 +45,14 @@ func TestALookWaitsForSQLitesWriterAndCommitsWhatHasBeenDone(t *testing.T) {
 	require.NoError(t, core.InTx(t.Context(), l.here.DB, func(*core.DB) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := l.here.LookForChanges(ctx, time.Now()); !errors.Is(err, context.Canceled) {
-			t.Errorf("a look that cannot ask the writer returned %v", err)
-		}
+		assert.ErrorIs(t, l.here.LookForChanges(ctx, time.Now()), context.Canceled)
 		l.here.ObservedGeneration("") // someone reads
 		go func() { looked <- l.here.LookForChanges(t.Context(), time.Now()) }()
 		awaitWaiting(t, l.here, 1)
 		return nil
 	}))
 	require.NoError(t, <-looked)
-	if n := count(l.sent.Take(), statements.Commit); n != 1 {
-		t.Errorf("%d commits", n)
-	}
+	assert.Equal(t, "commits", count(l.sent.Take(), statements.Commit), 1)
 	if after, _ := l.here.ObservedGeneration(l.team.Workspace.ID); after <= before {
 		t.Error("the look did not find the change by another process")
 	}

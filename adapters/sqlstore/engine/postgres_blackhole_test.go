@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -152,9 +153,7 @@ func begun(t *testing.T, ctx context.Context, db *sql.DB) *sql.Tx {
 func TestBlackHole(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
-		if err := fixture.GoroutinesEnd(leaks); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, fixture.GoroutinesEnd(leaks))
 	})
 
 	const limit = 5 * time.Second // long enough for a busy machine to begin every operation

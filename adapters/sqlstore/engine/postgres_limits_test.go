@@ -124,9 +124,7 @@ func TestAnswerBudget(t *testing.T) {
 		"many small rows": `SELECT repeat('x', 1000) FROM generate_series(1, 1200)`,
 	} {
 		t.Run(name+" beyond it is refused, and the pool recovers", func(t *testing.T) {
-			if err := fetch(query); !errors.Is(err, errAnswerTooLarge) {
-				t.Fatalf("error = %v, want errAnswerTooLarge", err)
-			}
+			require.ErrorIs(t, fetch(query), errAnswerTooLarge)
 			if got := scan[int](t, db.QueryRowContext(t.Context(), `SELECT 42`)); got != 42 {
 				t.Fatalf("got %d", got)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
@@ -106,9 +107,7 @@ func TestPostgresConnections(t *testing.T) {
 			}
 			require.NoError(t, end(tx))
 		}
-		if got := scan[int](t, db.QueryRowContext(ctx, `SELECT sum(id) FROM things WHERE id >= 10`)); got != 10 {
-			t.Fatalf("sum = %d, want 10", got)
-		}
+		require.Equal(t, "sum", scan[int](t, db.QueryRowContext(ctx, `SELECT sum(id) FROM things WHERE id >= 10`)), 10)
 	})
 
 	t.Run("an error of the server keeps the connection", func(t *testing.T) {
@@ -281,9 +280,7 @@ func TestAStandbyIsRefused(t *testing.T) {
 		conn, err := connector(t, second.String(), proof.Patience).Connect(t.Context())
 		require.NoError(t, err)
 		defer conn.Close()
-		if err := conn.(*postgresConn).Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, conn.(*postgresConn).Ping(t.Context()))
 	})
 }
 
@@ -299,9 +296,7 @@ func TestAConnectionWhoseServerBecameAStandbyIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := db.PingContext(t.Context()); !errors.Is(err, ErrStandby) {
-		t.Errorf("error = %v, want ErrStandby", err)
-	}
+	assert.ErrorIs(t, db.PingContext(t.Context()), ErrStandby)
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Errorf("the next connection: %v", err)
 	}

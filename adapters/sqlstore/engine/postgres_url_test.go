@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
@@ -27,12 +28,8 @@ func TestPostgresURL(t *testing.T) {
 
 	t.Run("the session has our settings", func(t *testing.T) {
 		db := with(t, "")
-		if got := setting(t, db, "statement_timeout"); got != "1500ms" {
-			t.Errorf("statement_timeout = %s", got)
-		}
-		if got := setting(t, db, "application_name"); got != "atrium" {
-			t.Errorf("application_name = %s", got)
-		}
+		assert.Equal(t, "statement_timeout", setting(t, db, "statement_timeout"), "1500ms")
+		assert.Equal(t, "application_name", setting(t, db, "application_name"), "atrium")
 		c := connector(t, direct, time.Second)
 		if !c.config.BinaryParameters || c.config.ConnectTimeout != ConnectTimeout {
 			t.Errorf("binary_parameters = %v, connect_timeout = %v", c.config.BinaryParameters, c.config.ConnectTimeout)
@@ -45,9 +42,7 @@ func TestPostgresURL(t *testing.T) {
 		db := with(t, extra)
 		for name, want := range map[string]string{"statement_timeout": "700ms", "application_name": "other",
 			"search_path": "elsewhere"} {
-			if got := setting(t, db, name); got != want {
-				t.Errorf("%s = %s, want %s", name, got, want)
-			}
+			assert.Equal(t, name+": setting", setting(t, db, name), want)
 		}
 		c := connector(t, direct+extra, time.Second)
 		if c.config.BinaryParameters || c.config.ConnectTimeout != 7*time.Second {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
@@ -47,9 +48,7 @@ func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
 					t.Errorf("a query on it: %d, %v", one, err)
 				}
 			}
-			if n := server.opened.Load(); n != 2 {
-				t.Errorf("%d connections were opened, want the 2 that were checked", n)
-			}
+			assert.Equal(t, "connections were opened", server.opened.Load(), 2)
 		})
 	}
 }
@@ -97,9 +96,7 @@ func TestACheckWhoseFirstConnectionFailsLeavesNoneOpen(t *testing.T) {
 	p.Limit(pool(t, p))
 	failed := errors.New("of the first connection")
 	err := p.CheckSessions(t.Context(), func(context.Context, *sql.Conn) error { return failed })
-	if !errors.Is(err, failed) {
-		t.Errorf("error = %v", err)
-	}
+	assert.ErrorIs(t, err, failed)
 	untilAlone(t, pool(t, connector(t, url, 5*time.Second)))
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
@@ -17,9 +18,7 @@ func TestNormalURL(t *testing.T) {
 		"postgres://h1,h2/db?port=1,2":             "postgres://h1,h2/db?port=1,2",
 		"mysql://%zz":                              "mysql://%zz",
 	} {
-		if got := NormalURL(raw); got != want {
-			t.Errorf("%s becomes %s, want %s", raw, got, want)
-		}
+		assert.Equal(t, raw+": becomes", NormalURL(raw), want)
 	}
 }
 
@@ -30,9 +29,7 @@ func TestPrimaryURL(t *testing.T) {
 		"postgres://h1/db?target_session_attrs=read-write": "postgres://h1/db?target_session_attrs=read-write",
 		"mysql://%zz": "mysql://%zz",
 	} {
-		if got := PrimaryURL(raw); got != want {
-			t.Errorf("%s becomes %s, want %s", raw, got, want)
-		}
+		assert.Equal(t, raw+": becomes", PrimaryURL(raw), want)
 	}
 }
 

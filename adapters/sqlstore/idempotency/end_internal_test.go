@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // TestSettledBy holds the end of a request to its deadline: with engine.Grace after each operation on a silent
@@ -31,9 +32,7 @@ func TestSettledBy(t *testing.T) {
 				defer cancel()
 			}
 			by := settledBy(ctx, now)
-			if got := by.Sub(now); got != tt.want {
-				t.Errorf("%s from now, want %s", got, tt.want)
-			}
+			assert.Equal(t, "from now", by.Sub(now), tt.want)
 			if over := by.Add(engine.Grace).Sub(now.Add(tt.deadline)); tt.deadline < 0 &&
 				tt.deadline >= -engine.Grace && over >= time.Second {
 				t.Errorf("a caller waits %s beyond their deadline", over)

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/idempotency"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -40,8 +41,6 @@ func TestARunningRequestKeepsItsIdempotencyKey(t *testing.T) {
 		}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := until(); got != 0 {
-			t.Errorf("the request has ended, and its key is reserved until %d", got)
-		}
+		assert.Equal(t, "the request has ended, and its key is reserved until", until(), 0)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -52,8 +53,6 @@ func TestAChunkThatIsNoneHasNoRows(t *testing.T) {
 func TestATextWithACollationIsNoKey(t *testing.T) {
 	for databaseType, want := range map[string]bool{"string": true, "varchar(10)": true, "decimal(10,2)": true,
 		"string collate UTF8_LCASE": false, "double": false} {
-		if got := orders(databaseType); got != want {
-			t.Errorf("%s: %t", databaseType, got)
-		}
+		assert.Equal(t, databaseType+": orders", orders(databaseType), want)
 	}
 }

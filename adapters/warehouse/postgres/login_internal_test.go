@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestASignInIsFollowedThroughTheMessages(t *testing.T) {
@@ -57,8 +58,6 @@ func TestPoolersSayWhatIsWrongInWords(t *testing.T) {
 		"SASL authentication failed":                                          connection.AuthFailed,
 		"something that a later version says":                                 connection.AuthFailed,
 	} {
-		if got := poolerCode(text, connection.AuthFailed); got != want {
-			t.Errorf("%q is %s, want %s", text, got, want)
-		}
+		assert.Equal(t, text+": poolerCode", poolerCode(text, connection.AuthFailed), want)
 	}
 }

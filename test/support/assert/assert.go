@@ -55,9 +55,20 @@ func Contains(t TB, what, text, part string) {
 	}
 }
 
-// show formats a value, with quotation marks around strings.
+// NoDiff reports a difference that cmp.Diff(want, got) has found.
+func NoDiff(t TB, what, diff string) {
+	t.Helper()
+	if diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// show formats a value, with quotation marks around strings of one line.
 func show(v any) string {
 	kind := reflect.ValueOf(v).Kind()
+	if text := fmt.Sprint(v); kind == reflect.String && strings.Contains(text, "\n") {
+		return "\n" + text + "\n"
+	}
 	if kind == reflect.String || (kind == reflect.Slice && reflect.TypeOf(v).Elem().Kind() == reflect.String) {
 		return fmt.Sprintf("%q", v)
 	}

@@ -273,8 +273,6 @@ func TestADumpHoldsWhatIsStored(t *testing.T) {
 	text := services.DumpPostgres(t, url)
 	for _, want := range []string{"COPY public.kept", "stored in the clear",
 		hex.EncodeToString([]byte("stored as bytes"))} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in the dump:\n%s", want, text)
-		}
+		assert.Contains(t, want+": is not in the dump", text, want)
 	}
 }

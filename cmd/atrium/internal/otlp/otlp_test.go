@@ -19,6 +19,7 @@ import (
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -103,9 +104,7 @@ func TestSpansArriveAsTheEnvironmentSays(t *testing.T) {
 			}
 			test.header["Content-Type"] = "application/x-protobuf"
 			for name, value := range test.header {
-				if r.Header.Get(name) != value {
-					t.Errorf("%s is %q, not %q", name, r.Header.Get(name), value)
-				}
+				assert.Equal(t, name+": Get", r.Header.Get(name), value)
 			}
 		})
 	}

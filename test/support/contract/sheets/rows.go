@@ -49,7 +49,7 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 	first, numbers, shown, err := read(q)
 	require.NoError(t, err)
 	want := []string{"ann@example.com|Lee|", "bob@example.com|-|", "cid@example.com|Ray|", "dan@example.com|-|"}
-	assert.Equal(t, "rows (-want +got)", cmp.Diff(want, shown), "")
+	assert.NoDiff(t, "rows", cmp.Diff(want, shown))
 	if !slices.Equal(numbers[:3], []int{3, 4, 5}) || len(first.Sample) != 4 || first.Version == "" {
 		t.Errorf("rows %v, %d in the sample, version %q", numbers, len(first.Sample), first.Version)
 	}

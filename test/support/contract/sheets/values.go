@@ -44,5 +44,5 @@ func Values(t *testing.T, s ports.Sheets, target ports.SheetTarget, kind column.
 	require.NoError(t, err)
 	slices.Sort(got)
 	want = slices.Sorted(slices.Values(want))
-	assert.Equal(t, "the values (-want +got)", cmp.Diff(want, got), "")
+	assert.NoDiff(t, "the values", cmp.Diff(want, got))
 }

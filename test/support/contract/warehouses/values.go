@@ -142,7 +142,7 @@ func sampled(t *testing.T, w ports.Warehouse, target ports.Target, kind Kind, ta
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	assert.Equal(t, "the values (-want +got)", cmp.Diff(want, got), "")
+	assert.NoDiff(t, "the values", cmp.Diff(want, got))
 }
 
 // valued returns what a text is in a field, as a Sample has it.

@@ -148,14 +148,14 @@ func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
 		quiet(t, harness)
 		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
 		must(t, err)
-		assert.Equal(t, "tables (-want +got)", cmp.Diff(harness.Tables, got, estimates), "")
+		assert.NoDiff(t, "tables", cmp.Diff(harness.Tables, got, estimates))
 	})
 	t.Run("finds tables by a part of their name", func(t *testing.T) {
 		want := harness.Tables[len(harness.Tables)-1]
 		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables,
 			Match: strings.ToUpper(want.Name)})
 		must(t, err)
-		assert.Equal(t, "tables (-want +got)", cmp.Diff([]connection.Table{want}, got, estimates), "")
+		assert.NoDiff(t, "tables", cmp.Diff([]connection.Table{want}, got, estimates))
 	})
 	t.Run("lists tables page by page", func(t *testing.T) {
 		var all []connection.Table
@@ -171,7 +171,7 @@ func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
 			}
 			q.After = got[1].TableRef
 		}
-		assert.Equal(t, "tables (-want +got)", cmp.Diff(harness.Tables, all, estimates), "")
+		assert.NoDiff(t, "tables", cmp.Diff(harness.Tables, all, estimates))
 	})
 }
 
@@ -184,7 +184,7 @@ func warehousePreviews(t *testing.T, w ports.Warehouse, harness Harness) {
 			must(t, err)
 			want.RowEstimate = -1 // it was not asked for
 			want.Total = max(want.Total, len(want.Columns))
-			assert.Equal(t, "preview (-want +got)", cmp.Diff(want, got, cmpopts.EquateEmpty()), "")
+			assert.NoDiff(t, "preview", cmp.Diff(want, got, cmpopts.EquateEmpty()))
 			for _, row := range got.Rows {
 				if len(row) != len(got.Columns) {
 					t.Errorf("a row of %d values for %d columns", len(row), len(got.Columns))
