@@ -5,11 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,63 +15,6 @@ import (
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
-
-// TestWarmReadsCostTheDatabaseNothing counts the transactions at PostgreSQL without requests, and while 64 connections
-// read one prompt as often as they may. The node looks for changes of other nodes twice a second in both cases (ADR
-// 127). With requests, it also stores when the key was last used, once a minute, and every ten seconds how often the
-// version was read and how many requests were made with the key (ADR 89).
-func TestWarmReadsCostTheDatabaseNothing(t *testing.T) {
-	besideOthers(t)
-	s, db := warmNode(t)
-	path := s.things[0].path
-	idle := transactions(t, db)
-	ctx, cancel := context.WithCancel(t.Context())
-	var readers sync.WaitGroup
-	var pause atomic.Int64
-	pause.Store(int64(50 * time.Millisecond))
-	for range 64 {
-		readers.Go(func() {
-			for ctx.Err() == nil {
-				status, err := s.send(ctx, 0, s.owner, "GET", path, "", nil)
-				if ctx.Err() == nil && (err != nil || status != http.StatusOK) {
-					t.Errorf("a read: %d, %v", status, err)
-					return
-				}
-				s.answered.Add(1)
-				time.Sleep(time.Duration(pause.Load()))
-			}
-		})
-	}
-	// What is read first is still new. PostgreSQL counts what a connection has read up to ten seconds later
-	// (PGSTAT_IDLE_INTERVAL in its pgstat.c), and the scans are compared in make prove.
-	time.Sleep(proof.Sample(time.Second, 12*time.Second))
-	if proof.Running() { // otherwise, other tests run at the same time
-		pause.Store(0)
-	}
-	before, begun, answered := scans(t, db), time.Now(), s.answered.Load()
-	loaded := transactions(t, db)
-	reads := float64(s.answered.Load()-answered) / time.Since(begun).Seconds()
-	cancel()
-	readers.Wait()
-	t.Logf("%.1f transactions a second without requests, %.1f with %.1f reads a second", idle, loaded, reads)
-	most := 4.0
-	if !proof.Running() { // on a busy machine, a node that waits for the processor has to read again
-		most = max(most, reads/10)
-	}
-	if loaded > idle+most {
-		t.Errorf("%.1f transactions a second, and %.1f without requests: at most %.1f more are allowed", loaded, idle,
-			most)
-	}
-	after := scans(t, db)
-	// Each read of the answer or of the credential reads one of these. Storing the counts reads neither.
-	for _, table := range []string{"prompt_labels", "memberships"} {
-		n := after[table] - before[table]
-		t.Logf("%d scans of %s", n, table)
-		if n > 0 && proof.Running() { // see above
-			t.Errorf("%s was read, although nothing has changed", table)
-		}
-	}
-}
 
 // warmNode starts a node on PostgreSQL with an active version, a thing, and a chat that uses it, another one.
 func warmNode(t *testing.T) (*staleness, *sql.DB) {
@@ -193,24 +133,4 @@ func numbers(t *testing.T, db *sql.DB, query string) map[string]int {
 	}
 	require.NoError(t, rows.Err())
 	return all
-}
-
-// transactions returns the rate of transactions in a database: the lowest of three, because other work varies, but
-// reads would be counted each time.
-func transactions(t *testing.T, db *sql.DB) (perSecond float64) {
-	t.Helper()
-	count := func() (n int) {
-		require.NoError(t, db.QueryRowContext(t.Context(),
-			`SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`).
-			Scan(&n))
-		return n
-	}
-	time.Sleep(3 * time.Second) // until PostgreSQL has counted what was before
-	least := math.Inf(1)
-	for range 3 {
-		before, begun := count(), time.Now()
-		time.Sleep(proof.Sample(2*time.Second, 10*time.Second))
-		least = min(least, float64(count()-before)/time.Since(begun).Seconds())
-	}
-	return least
 }
