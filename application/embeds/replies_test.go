@@ -150,7 +150,7 @@ func TestAMessageThatIsNotAnswered(t *testing.T) {
 			s := newReplyStage(t, compatible)
 			s.failure = cause
 			_, err := s.ask(ctx, chat.Content{})
-			wantErr(t, err, embed.ErrNoReplies)
+			require.ErrorIs(t, err, embed.ErrNoReplies)
 		}
 	})
 	t.Run("its instructions cannot be read", func(t *testing.T) {
