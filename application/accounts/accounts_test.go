@@ -353,11 +353,11 @@ func TestRevokeKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var after, made *account.Key
-			s.expectUpdateKey(tt.by, &after, &made)
+			var after, key *account.Key
+			s.expectUpdateKey(tt.by, &after, &key)
 			require.ErrorIs(t, s.RevokeKey(s.ctx, tt.by, "k", tt.at), tt.want)
-			if after.RevokedAt.IsZero() == (tt.want == nil) || made.RevokedAt != after.RevokedAt {
-				t.Errorf("key = %+v, and made by it %+v", after, made)
+			if after.RevokedAt.IsZero() == (tt.want == nil) || key.RevokedAt != after.RevokedAt {
+				t.Errorf("key = %+v, and made by it %+v", after, key)
 			}
 		})
 	}
@@ -365,11 +365,11 @@ func TestRevokeKey(t *testing.T) {
 
 func TestRevokeKeyOf(t *testing.T) {
 	s := newEnv(t)
-	var after, made *account.Key
+	var after, key *account.Key
 	s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "other-slug").Return(&there, nil)
 	by := system
 	by.Workspace = "other"
-	s.expectUpdateKey(by, &after, &made)
+	s.expectUpdateKey(by, &after, &key)
 	require.NoError(t, s.RevokeKeyOf(s.ctx, system, "other-slug", "k"))
 	if after.RevokedAt != now {
 		t.Errorf("key = %+v", after)

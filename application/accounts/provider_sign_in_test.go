@@ -141,9 +141,9 @@ func TestSignInCaptures(t *testing.T) {
 			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(w, tt.found)
 			if tt.found == nil && !tt.member {
 				tx := s.expectAtomically(t, 1)
-				to := system
-				to.Workspace = "acme"
-				tx.captures.EXPECT().Capture(s.ctx, to, "acme-slug", identity.UserID("ann"), gomock.Any()).DoAndReturn(
+				recipient := system
+				recipient.Workspace = "acme"
+				tx.captures.EXPECT().Capture(s.ctx, recipient, "acme-slug", identity.UserID("ann"), gomock.Any()).DoAndReturn(
 					func(_ context.Context, _ identity.Actor, _ string, _ identity.UserID,
 						change func(*account.Workspace) error) (bool, error) {
 						if !tt.captured {

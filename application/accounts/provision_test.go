@@ -92,13 +92,13 @@ func TestProvision(t *testing.T) {
 		for _, operator := range []bool{false, true} {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
-			known := &account.User{ID: "ann", Org: "org", Email: "new@example.com"}
+			user := &account.User{ID: "ann", Org: "org", Email: "new@example.com"}
 			tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(&here, nil)
-			tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "new@example.com").Return(known, nil, nil)
-			tx.users.EXPECT().Update(s.ctx, identity.OrgID("org"), known.ID, gomock.Any()).DoAndReturn(
+			tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "new@example.com").Return(user, nil, nil)
+			tx.users.EXPECT().Update(s.ctx, identity.OrgID("org"), user.ID, gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.OrgID, _ identity.UserID,
 					change func(*account.User, []account.Membership) error) (*account.User, error) {
-					return known, change(known, nil)
+					return user, change(user, nil)
 				}).MaxTimes(1)
 			var ws *account.Workspace
 			tx.expectAdmits(&ws, 1)
@@ -108,8 +108,8 @@ func TestProvision(t *testing.T) {
 			got, err := s.Provision(s.ctx, system, open, p)
 			require.NoError(t, err)
 			if m := ws.Members["ann"]; got.User != "ann" || m.Role != identity.Viewer || m.ByHand != identity.Viewer ||
-				known.Operator != operator {
-				t.Errorf("got %+v, member %+v, operator %v", got, m, known.Operator)
+				user.Operator != operator {
+				t.Errorf("got %+v, member %+v, operator %v", got, m, user.Operator)
 			}
 		}
 	})
@@ -158,13 +158,13 @@ func TestProvision(t *testing.T) {
 }
 
 // expectAdmits runs changes of workspaces without members, up to some times, and records the last one.
-func (s *env) expectAdmits(changed **account.Workspace, most int) {
+func (s *env) expectAdmits(changed **account.Workspace, maximum int) {
 	s.workspaces.EXPECT().Update(s.ctx, gomock.Any(), gomock.Any(), gomock.Len(1), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, ws identity.WorkspaceID, _ []identity.UserID,
 			change func(*account.Workspace) error) (*account.Workspace, error) {
 			*changed = &account.Workspace{ID: ws, Org: "org", Members: map[identity.UserID]account.Member{}}
 			return *changed, change(*changed)
-		}).MaxTimes(most)
+		}).MaxTimes(maximum)
 }
 
 func TestKeyFor(t *testing.T) {

@@ -163,8 +163,8 @@ func TestLinkSignIn(t *testing.T) {
 				})
 			got, err := s.LinkSignIn(s.ctx, system, org, email, issuer, "sub")
 			require.NoError(t, err)
-			if told := len(person.User.Recorded()); got != tt.want || (told == 1) != (tt.from != "ann") {
-				t.Errorf("LinkSignIn = %+v, and told %d", got, told)
+			if count := len(person.User.Recorded()); got != tt.want || (count == 1) != (tt.from != "ann") {
+				t.Errorf("LinkSignIn = %+v, and told %d", got, count)
 			}
 		})
 	}

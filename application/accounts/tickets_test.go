@@ -28,26 +28,26 @@ func TestTickets(t *testing.T) {
 	}
 	t.Run("a ticket stands for what was shown", func(t *testing.T) {
 		s, tickets := newTickets(t)
-		var kept session.Ticket
+		var ticket session.Ticket
 		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, t session.Ticket) error {
-			kept = t
+			ticket = t
 			return nil
 		})
 		token, expires, err := s.Issue(t.Context(), "org", byKey, now)
-		if err != nil || !expires.Equal(now.Add(time.Minute)) || kept.Hash != token.Hash() || kept.Proof != byKey ||
-			kept.Org != "org" || !kept.ExpiresAt.Equal(expires) {
-			t.Fatalf("%+v until %v, %v", kept, expires, err)
+		if err != nil || !expires.Equal(now.Add(time.Minute)) || ticket.Hash != token.Hash() || ticket.Proof != byKey ||
+			ticket.Org != "org" || !ticket.ExpiresAt.Equal(expires) {
+			t.Fatalf("%+v until %v, %v", ticket, expires, err)
 		}
-		tickets.EXPECT().Take(gomock.Any(), identity.OrgID("org"), token.Hash(), now).Return(&kept, nil)
+		tickets.EXPECT().Take(gomock.Any(), identity.OrgID("org"), token.Hash(), now).Return(&ticket, nil)
 		if got, err := s.Redeem(t.Context(), "org", token.Reveal(), now); err != nil || got != byKey {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
 	t.Run("a ticket that was redeemed resumes", func(t *testing.T) {
 		s, tickets := newTickets(t)
-		token, kept := session.NewTicket("org", byKey, now)
+		token, ticket := session.NewTicket("org", byKey, now)
 		resumes := tickets.EXPECT().Resume(gomock.Any(), identity.OrgID("org"), token.Hash(), now)
-		resumes.Return(&kept, nil)
+		resumes.Return(&ticket, nil)
 		if got, err := s.Resume(t.Context(), "org", token.Reveal(), now); err != nil || got != byKey {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -38,11 +38,11 @@ func TestRegistry(t *testing.T) {
 }
 
 func TestGet(t *testing.T) {
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, chat.ErrNotFound}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(tt.by)
 			_, err := s.Get(s.ctx, tt.by, "ctpl")
@@ -80,7 +80,7 @@ func TestPrompts(t *testing.T) {
 	ref := prompt.Ref{Number: 2}
 	draft, frozen := &prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2},
 		&prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2, Frozen: true}
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		by   identity.Actor
 		v    *prompt.VersionInfo
 		want error
@@ -92,7 +92,7 @@ func TestPrompts(t *testing.T) {
 		"one that is not there":         {owner, &prompt.VersionInfo{ID: "none"}, chat.ErrPromptUnavailable},
 	} {
 		wanted := chat.Prompt{Template: "ptpl", Ref: "v2"}
-		t.Run(what+", in a new chat", func(t *testing.T) {
+		t.Run(label+", in a new chat", func(t *testing.T) {
 			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.expectPrompt(tt.by, ref, tt.v)
@@ -102,7 +102,7 @@ func TestPrompts(t *testing.T) {
 			_, err := s.Create(s.ctx, tt.by, chat.Draft{Content: chat.Content{Name: "Support", Prompt: wanted}})
 			require.ErrorIs(t, err, tt.want)
 		})
-		t.Run(what+", in one that changes", func(t *testing.T) {
+		t.Run(label+", in one that changes", func(t *testing.T) {
 			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.expectPrompt(tt.by, ref, tt.v)
@@ -142,12 +142,12 @@ func TestChange(t *testing.T) {
 		_, err := s.Change(s.ctx, owner, "ctpl", revision.Match{9}, chat.Changes{Name: new("Help")})
 		require.ErrorIs(t, err, revision.ErrMismatch)
 	})
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		to   identity.UserID
 		want error
 	}{"it is handed to a member of the workspace": {"sam", nil},
 		"and to no one else": {"usr", chat.ErrUserNotInWorkspace}} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			s := newMocked(t)
 			var after *chat.Template
 			s.expectTransaction(t)
@@ -162,12 +162,12 @@ func TestChange(t *testing.T) {
 }
 
 func TestDeleteAndRestore(t *testing.T) {
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, chat.ErrForbidden},
 		"a stranger is told nothing": {stranger, chat.ErrNotFound}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).MinTimes(1)
@@ -303,15 +303,15 @@ func TestImport(t *testing.T) {
 				error) {
 				return added, change(added)
 			}).AnyTimes()
-		made, err := s.Import(s.ctx, owner, in)
-		return made, added, err
+		template, err := s.Import(s.ctx, owner, in)
+		return template, added, err
 	}
 	t.Run("an imported chat has its content and its workflows", func(t *testing.T) {
-		made, added, err := imports(t, in)
+		template, added, err := imports(t, in)
 		require.NoError(t, err)
-		if made != added || made.Name != "Imported" || made.Owner != owner.User ||
-			len(made.Workflows) != 1 || made.Workflows[0].ID != "hand-over" {
-			t.Errorf("Import = %+v", made)
+		if template != added || template.Name != "Imported" || template.Owner != owner.User ||
+			len(template.Workflows) != 1 || template.Workflows[0].ID != "hand-over" {
+			t.Errorf("Import = %+v", template)
 		}
 	})
 	t.Run("a workflow that this registry does not offer ends the whole import", func(t *testing.T) {

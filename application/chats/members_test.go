@@ -34,9 +34,9 @@ func TestMembers(t *testing.T) {
 }
 
 func TestAddMember(t *testing.T) {
-	for what, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: access.Editor},
+	for label, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: access.Editor},
 		"by address": {Email: "sam@example.com", Role: access.Editor}} {
-		t.Run("a member of the workspace is active at once, "+what, func(t *testing.T) {
+		t.Run("a member of the workspace is active at once, "+label, func(t *testing.T) {
 			s := newMocked(t)
 			if g.Email != "" {
 				s.expectMember("", g.Email, "sam")
@@ -150,8 +150,8 @@ func TestInviteFromOutside(t *testing.T) {
 		tx.chats.EXPECT().UpdateFor(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ chat.ID, users []identity.UserID,
 				change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
-				made := template()
-				return made, change(made, []chat.Party{party(users[0])})
+				creation := template()
+				return creation, change(creation, []chat.Party{party(users[0])})
 			})
 		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		require.ErrorIs(t, err, quota.ErrExceeded)
@@ -166,12 +166,12 @@ func TestInviteFromOutside(t *testing.T) {
 		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		require.ErrorIs(t, err, chat.ErrAlreadyMember)
 	})
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"a manager may not": {manager, chat.ErrInvitationRole}, "nor a viewer": {viewer, chat.ErrForbidden},
 		"a stranger is told nothing": {stranger, chat.ErrNotFound}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectMember("", g.Email, "")
 			s.expectGet(tt.by)
@@ -204,7 +204,7 @@ func TestRemoveMember(t *testing.T) {
 		require.NoError(t, s.RemoveMember(s.ctx, viewer, "ctpl", "vic", nil))
 		assert.EqualSlice(t, "members to save", after.ChangedMembers, []chat.Member{{User: "vic"}})
 	})
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		by     identity.Actor
 		user   identity.UserID
 		guest  bool
@@ -218,7 +218,7 @@ func TestRemoveMember(t *testing.T) {
 		"nor by a viewer's wish":                       {viewer, "usr_1", true, nil, false, chat.ErrForbidden},
 		"and who is nothing at all is not found":       {manager, "usr_2", true, nil, false, chat.ErrMemberNotFound},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectMember(tt.user, "", "")
 			tx := s.expectAtomically(t)

@@ -103,10 +103,10 @@ func TestCopyStoresADraft(t *testing.T) {
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
 	var stored *chat.Template
-	tx.chats.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ any, made *chat.Template) { stored = made }).MinTimes(1)
-	made, err := s.Copy(s.ctx, manager, "ctpl", chat.Copying{Name: "Another"})
+	tx.chats.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ any, template *chat.Template) { stored = template }).MinTimes(1)
+	template, err := s.Copy(s.ctx, manager, "ctpl", chat.Copying{Name: "Another"})
 	require.NoError(t, err)
-	if made != stored || made.Name != "Another" || made.Owner != "max" || made.Status != chat.StatusDraft {
-		t.Errorf("the copy: %+v", made)
+	if template != stored || template.Name != "Another" || template.Owner != "max" || template.Status != chat.StatusDraft {
+		t.Errorf("the copy: %+v", template)
 	}
 }

@@ -44,11 +44,11 @@ func TestList(t *testing.T) {
 }
 
 func TestGet(t *testing.T) {
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, connection.ErrNotFound}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(stored(t), nil)
 			_, err := s.Get(s.ctx, tt.by, "con")

@@ -240,13 +240,13 @@ func (s *env) expectOpen() {
 }
 
 // expectCheckLater expects that a check of the connection is queued within some time.
-func (s *env) expectCheckLater(t *testing.T, by identity.Actor, within time.Duration) {
+func (s *env) expectCheckLater(t *testing.T, by identity.Actor, limit time.Duration) {
 	t.Helper()
 	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
 		wait := j.Due.Sub(now)
-		if j.Kind != connection.CheckJob || j.Workspace != by.Workspace || j.Org != by.Org || wait < within*8/10 ||
-			wait > within*12/10 {
-			t.Errorf("queued %+v, which is %s away; want about %s", j, wait, within)
+		if j.Kind != connection.CheckJob || j.Workspace != by.Workspace || j.Org != by.Org || wait < limit*8/10 ||
+			wait > limit*12/10 {
+			t.Errorf("queued %+v, which is %s away; want about %s", j, wait, limit)
 		}
 		return nil
 	})

@@ -53,7 +53,7 @@ func TestRevoke(t *testing.T) {
 			for subject, n := range map[string]int{"con": 1, "src_1": 2, "src_2": 0} {
 				s.jobs.EXPECT().Cancel(s.ctx, identity.WorkspaceID("acme"), subject).Return(n, nil)
 			}
-			began := time.Now()
+			start := time.Now()
 			got, err := s.Revoke(s.ctx, maker, "con", revision.Match{1})
 			require.NoError(t, err)
 			if got.Connection.Status != connection.Revoked || got.CancelledJobs != 3 || len(got.Paused) != 2 ||
@@ -65,7 +65,7 @@ func TestRevoke(t *testing.T) {
 					t.Errorf("%s is paused by %q", src.ID, src.Paused)
 				}
 			}
-			if took := time.Since(began); took < 500*time.Millisecond || took > time.Second {
+			if took := time.Since(start); took < 500*time.Millisecond || took > time.Second {
 				t.Errorf("Revoke returned after %s, but users of the credential check only every 250 ms whether it is "+
 					"still valid", took)
 			}

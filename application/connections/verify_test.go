@@ -199,7 +199,7 @@ func TestReprobe(t *testing.T) {
 						connection.ID("con")).Return(stored(t), nil)
 					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"),
 						connection.ID("con")).Return(revoked(t), nil)
-					began := time.Now()
+					start := time.Now()
 					s.warehouse.EXPECT().Probe(gomock.Any(),
 						gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target) connection.Report {
 						<-ctx.Done()
@@ -207,7 +207,7 @@ func TestReprobe(t *testing.T) {
 					})
 					_, err := s.Reprobe(s.ctx, maker, "con", fresh, nil)
 					require.ErrorIs(t, err, connection.ErrCredentialChanged)
-					if took := time.Since(began); took > time.Second {
+					if took := time.Since(start); took > time.Second {
 						t.Errorf("it took %s", took)
 					}
 				})

@@ -20,7 +20,7 @@ func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 	stored := 0
 	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite),
 		embed.DayOf(embedAt), gomock.Any(), 1000).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, most int) (int,
+		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, maximum int) (int,
 			error) {
 			n = min(n, 60-stored) // the last of the day
 			asked, stored = append(asked, n), stored+n
@@ -60,9 +60,9 @@ func TestAStrangerDoesNotUseUpTheRepliesOfOthers(t *testing.T) {
 	stored := 0
 	s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, most int) (int,
+		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, maximum int) (int,
 			error) {
-			n = max(0, min(n, most-stored))
+			n = max(0, min(n, maximum-stored))
 			stored += n
 			return n, nil
 		})

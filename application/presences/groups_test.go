@@ -47,8 +47,8 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 			begin(fmt.Sprint("u", i), fmt.Sprint("u", i+1))
 		}
 		time.Sleep(2 * time.Second)
-		if many := s.asks(10 * time.Second); few == 0 || many > few {
-			t.Errorf("the store is asked %d times for one, %d times for 501", few, many)
+		if count := s.asks(10 * time.Second); few == 0 || count > few {
+			t.Errorf("the store is asked %d times for one, %d times for 501", few, count)
 		}
 		for i, w := range open {
 			if !signalled(w) {

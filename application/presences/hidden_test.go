@@ -27,10 +27,10 @@ func TestAResumedWatchDoesNotHearOfWhoIsInvisible(t *testing.T) {
 				if reset := r.open(t, n); reset {
 					t.Fatal("the reader starts from the beginning")
 				}
-				told := r.told
+				count := r.told
 				time.Sleep(100 * time.Millisecond)
 				b, err := r.watch.Next(t.Context())
-				if require.NoError(t, err); (b != nil && len(b.Views)+len(b.Gone) > 0) || r.told != told {
+				if require.NoError(t, err); (b != nil && len(b.Views)+len(b.Gone) > 0) || r.told != count {
 					t.Errorf("%s hears %+v", r.by.User, b)
 				}
 			}

@@ -49,9 +49,9 @@ func (r *reader) forget() {
 }
 
 // read reads at most so many events.
-func (r *reader) read(t *testing.T, most int) {
+func (r *reader) read(t *testing.T, maximum int) {
 	t.Helper()
-	for range most {
+	for range maximum {
 		select {
 		case <-r.watch.Ready:
 		default:
@@ -131,14 +131,14 @@ func TestChangesAtOnceAreToldOnce(t *testing.T) {
 		r.open(t, n)
 		defer r.watch.Close()
 		r.read(t, 1)
-		told := r.told
+		count := r.told
 		for i := range 100 {
 			send(t, n, ann, saying(fmt.Sprint(i)))
 		}
 		time.Sleep(100 * time.Millisecond)
 		r.read(t, 10)
-		if r.texts["prs_ann"] != "99" || r.told > told+2 {
-			t.Errorf("%q after %d events", r.texts["prs_ann"], r.told-told)
+		if r.texts["prs_ann"] != "99" || r.told > count+2 {
+			t.Errorf("%q after %d events", r.texts["prs_ann"], r.told-count)
 		}
 	})
 }

@@ -36,17 +36,17 @@ func importIncluding(t *testing.T, prompts, others, size int) (stored int, err e
 			if !strings.HasPrefix(name, "other") {
 				return nil, nil, prompt.ErrNotFound
 			}
-			of, v := rules("")
-			of.ID, v.Template = prompt.ID(name), prompt.ID(name)
-			return of, v, nil
+			reading, v := rules("")
+			reading.ID, v.Template = prompt.ID(name), prompt.ID(name)
+			return reading, v, nil
 		})
 	s.prompts.EXPECT().GetVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(
 			_ context.Context, _ identity.Actor, id prompt.ID, _ prompt.Ref,
 		) (*prompt.Reading, *prompt.Version, error) {
-			of, v := rules(strings.Repeat("x", size))
-			of.ID, v.Template = id, id
-			return of, v, nil
+			reading, v := rules(strings.Repeat("x", size))
+			reading.ID, v.Template = id, id
+			return reading, v, nil
 		})
 	var text strings.Builder
 	for i := range others {
@@ -83,17 +83,17 @@ func TestAnImportIncludesEightMiBAtMost(t *testing.T) {
 var dense = strings.Repeat("{{a}} ", proof.Sample(4_000, 40_000))
 
 func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
-	var within time.Duration
+	var limit time.Duration
 	storing := func(t *testing.T) *mockedService {
 		s := newMocked(t)
-		within = 0
+		limit = 0
 		s.prompts.EXPECT().Add(gomock.Any(), gomock.Any()).AnyTimes()
 		s.prompts.EXPECT().AddVersion(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ prompt.ID,
 				add func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 				start := time.Now()
 				_, err := add(template(), nil)
-				within += time.Since(start)
+				limit += time.Since(start)
 				return err
 			})
 		return s
@@ -101,7 +101,7 @@ func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 	isShort := func(t *testing.T, start time.Time, err error) {
 		t.Helper()
 		require.NoError(t, err)
-		proof.Within(t, "what is in the transaction", within, time.Since(start)/4)
+		proof.Within(t, "what is in the transaction", limit, time.Since(start)/4)
 	}
 	t.Run("of an import", func(t *testing.T) {
 		s := storing(t)

@@ -16,9 +16,9 @@ func TestMoveLabel(t *testing.T) {
 	t.Run("it returns the version that has the label, and its template", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectEditVersion(owner, prompt.Ref{Number: 2}, func() *prompt.Version { return version(2) })
-		of, v, err := s.MoveLabel(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, m)
-		if err != nil || of.ID != "tpl" || !slices.Equal(v.Labels, []string{"live"}) {
-			t.Fatalf("MoveLabel = %+v, %+v, %v", of, v, err)
+		reading, v, err := s.MoveLabel(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, m)
+		if err != nil || reading.ID != "tpl" || !slices.Equal(v.Labels, []string{"live"}) {
+			t.Fatalf("MoveLabel = %+v, %+v, %v", reading, v, err)
 		}
 	})
 	t.Run("a viewer may not", func(t *testing.T) {

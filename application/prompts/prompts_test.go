@@ -84,12 +84,12 @@ func TestCreate(t *testing.T) {
 }
 
 func TestGet(t *testing.T) {
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"the owner reads it": {owner, nil}, "a viewer reads it": {viewer, nil},
 		"a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(tt.by)
 			got, err := s.Get(s.ctx, tt.by, "tpl")
@@ -133,12 +133,12 @@ func TestChange(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, prompt.ErrForbidden},
 		"a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectLock(tt.by)
 			s.expectUpdate(tt.by)
@@ -152,7 +152,7 @@ func TestDelete(t *testing.T) {
 
 func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 	ref := prompt.Ref{Number: 2}
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		refs   []string
 		delete func(*mockedService) error
 	}{
@@ -173,7 +173,7 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 			return s.DeleteVersion(s.ctx, owner, "tpl", ref, nil)
 		}},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			s := newMocked(t)
 			s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.refs, 1000).Return(uses(true), nil)
 			s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.refs}, page.Query{Limit: 20}).
@@ -208,8 +208,8 @@ func TestRender(t *testing.T) {
 	t.Run("it fills the version that is named", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectGetVersion(viewer, ref, version(1))
-		got, of, v, err := s.Render(s.ctx, viewer, "tpl", ref, "", map[string]any{"name": "Ann"}, prompt.Strict)
-		if err != nil || got.Text != "Hello Ann" || of.ID != "tpl" || v.ID != "ver1" {
+		got, reading, v, err := s.Render(s.ctx, viewer, "tpl", ref, "", map[string]any{"name": "Ann"}, prompt.Strict)
+		if err != nil || got.Text != "Hello Ann" || reading.ID != "tpl" || v.ID != "ver1" {
 			t.Fatalf("Render = %+v, %v", got, err)
 		}
 	})

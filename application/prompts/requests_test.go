@@ -176,9 +176,9 @@ func TestTheNextLookAtASchedule(t *testing.T) {
 }
 
 func TestWhoReadsRequests(t *testing.T) {
-	for who, want := range map[identity.UserID]error{"ann": nil, "max": nil, "vic": prompt.ErrForbidden,
+	for user, want := range map[identity.UserID]error{"ann": nil, "max": nil, "vic": prompt.ErrForbidden,
 		"sam": prompt.ErrNotFound} {
-		s, caller := newMocked(t), actor(who)
+		s, caller := newMocked(t), actor(user)
 		s.prompts.EXPECT().Get(s.ctx, caller, prompt.ID("tpl")).Return(guarded(), nil)
 		if want == nil {
 			r := open()

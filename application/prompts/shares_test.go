@@ -27,11 +27,11 @@ func TestShares(t *testing.T) {
 			t.Fatalf("Shares = %+v, %v", got, err)
 		}
 	})
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"a viewer may not": {viewer, prompt.ErrForbidden}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(tt.by)
 			_, err := s.Shares(s.ctx, tt.by, "tpl", q)

@@ -18,19 +18,19 @@ import (
 func TestVersions(t *testing.T) {
 	q := page.Query{Limit: 5}
 	want := prompt.VersionPage{Items: []prompt.VersionSummary{version(1).Summary()}, Next: "n"}
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by     identity.Actor
 		drafts bool
 	}{"an owner asks for drafts too": {owner, true}, "a viewer does not": {viewer, false}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
 			s.expectGet(tt.by)
 			s.lists.EXPECT().Versions(s.ctx, tt.by.Workspace, prompt.ID("tpl"), tt.drafts, q).Return(want, nil)
 			s.lists.EXPECT().Reads(s.ctx, tt.by.Workspace, prompt.ID("tpl"), prompt.DayOf(now)-29, gomock.Any()).Return(
 				[]prompt.Reads{{Read: prompt.Read{Version: "ver1"}, Count: 2}, {Read: prompt.Read{Version: "ver1"}, Count: 3}}, nil)
-			of, got, err := s.Versions(s.ctx, tt.by, "tpl", q)
-			if err != nil || of.ID != "tpl" || !reflect.DeepEqual(got, want) {
-				t.Fatalf("Versions = %+v, %+v, %v", of, got, err)
+			reading, got, err := s.Versions(s.ctx, tt.by, "tpl", q)
+			if err != nil || reading.ID != "tpl" || !reflect.DeepEqual(got, want) {
+				t.Fatalf("Versions = %+v, %+v, %v", reading, got, err)
 			}
 		})
 	}
@@ -46,9 +46,9 @@ func TestAddVersion(t *testing.T) {
 	t.Run("it returns the version that was stored last, and its template", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectAddVersion(owner)
-		of, v, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
-		if err != nil || v.Number != 3 || of.ID != "tpl" || v.Content.Text != "x" {
-			t.Fatalf("AddVersion = %+v, %+v, %v", of, v, err)
+		reading, v, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
+		if err != nil || v.Number != 3 || reading.ID != "tpl" || v.Content.Text != "x" {
+			t.Fatalf("AddVersion = %+v, %+v, %v", reading, v, err)
 		}
 	})
 	for name, tt := range map[string]struct {
@@ -100,10 +100,10 @@ func TestVersion(t *testing.T) {
 			s := newMocked(t)
 			ref := prompt.Ref{Number: 1}
 			s.expectGetVersion(tt.by, ref, tt.v)
-			of, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
+			reading, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
 			require.ErrorIs(t, err, tt.want)
-			if (tt.want == nil && (of.ID != "tpl" || v != tt.v)) || (tt.want != nil && (of != nil || v != nil)) {
-				t.Errorf("Version = %+v, %+v", of, v)
+			if (tt.want == nil && (reading.ID != "tpl" || v != tt.v)) || (tt.want != nil && (reading != nil || v != nil)) {
+				t.Errorf("Version = %+v, %+v", reading, v)
 			}
 		})
 	}
@@ -113,10 +113,10 @@ func TestChangeVersion(t *testing.T) {
 	s := newMocked(t)
 	ref := prompt.Ref{Number: 2}
 	s.expectEditVersion(owner, ref, func() *prompt.Version { return version(2) })
-	of, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1},
+	reading, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1},
 		prompt.VersionChanges{CommitMessage: new("why")})
-	if err != nil || of.ID != "tpl" || v.CommitMessage != "why" || v.Revision != 2 {
-		t.Fatalf("ChangeVersion = %+v, %+v, %v", of, v, err)
+	if err != nil || reading.ID != "tpl" || v.CommitMessage != "why" || v.Revision != 2 {
+		t.Fatalf("ChangeVersion = %+v, %+v, %v", reading, v, err)
 	}
 }
 

@@ -217,13 +217,13 @@ func (s *env) expectLock(src *source.Source) {
 }
 
 // expectQueued expects a refresh of the source, due after a time.
-func (s *env) expectQueued(after time.Duration) {
+func (s *env) expectQueued(delay time.Duration) {
 	s.t.Helper()
 	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
 		wait := j.Due.Sub(now)
-		if j.Kind != source.RefreshJob || j.Workspace != acme || j.Org != "org" || wait < after*89/100 ||
-			wait > after*11/10 {
-			s.t.Errorf("queued %+v, which is %s away; want about %s", j, wait, after)
+		if j.Kind != source.RefreshJob || j.Workspace != acme || j.Org != "org" || wait < delay*89/100 ||
+			wait > delay*11/10 {
+			s.t.Errorf("queued %+v, which is %s away; want about %s", j, wait, delay)
 		}
 		return nil
 	})

@@ -191,7 +191,7 @@ func TestRefresh(t *testing.T) {
 						return now(src)
 					})
 					s.expectLiveWorkspace()
-					began := time.Now()
+					start := time.Now()
 					s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(),
 						gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target,
 						_ connection.PreviewQuery) (connection.Preview, error) {
@@ -199,7 +199,7 @@ func TestRefresh(t *testing.T) {
 						return connection.Preview{}, connection.QueryTimeout
 					})
 					require.NoError(t, s.Refresh(s.ctx, system, "src"))
-					if took := time.Since(began); took > time.Second {
+					if took := time.Since(start); took > time.Second {
 						t.Errorf("it took %s", took)
 					}
 				})

@@ -96,7 +96,7 @@ func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.
 	synctest.Test(t, func(t *testing.T) {
 		s := newMocked(t)
 		var mu sync.Mutex
-		busy, most, start := 0, 0, time.Now()
+		busy, maximum, start := 0, 0, time.Now()
 		var served time.Duration
 		all := append(endpointsOf("org_busy", 80), endpointsOf("org_calm", 1)...)
 		s.runs(t, all, len(all), func(id webhook.ID) {
@@ -106,15 +106,15 @@ func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.
 			}
 			mu.Lock()
 			busy++
-			most = max(most, busy)
+			maximum = max(maximum, busy)
 			mu.Unlock()
 			time.Sleep(15 * time.Second) // a receiver that does not answer
 			mu.Lock()
 			busy--
 			mu.Unlock()
 		})
-		if most > 50 || most < 40 || served > time.Second {
-			t.Errorf("%d endpoints of one org at once; the other org was served after %s", most, served)
+		if maximum > 50 || maximum < 40 || served > time.Second {
+			t.Errorf("%d endpoints of one org at once; the other org was served after %s", maximum, served)
 		}
 	})
 }

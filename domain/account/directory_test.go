@@ -37,11 +37,11 @@ func TestWhatADirectoryMaySayAboutAPerson(t *testing.T) {
 		"an address that looks like a name": {account.DirectoryPerson{UserName: "a", Email: "аnn@example.com"}, "/emails"},
 	} {
 		_, err := account.NewDirectoryUser(by, directoryOrg, tt.p)
-		wrong := ""
+		problem := ""
 		if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Fields) == 1 {
-			wrong = f.Fields[0].Pointer
+			problem = f.Fields[0].Pointer
 		}
-		if wrong != tt.want || (err == nil) != (tt.want == "") {
+		if problem != tt.want || (err == nil) != (tt.want == "") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -71,12 +71,12 @@ func TestWhoMaySignUp(t *testing.T) {
 			if err == nil && (!s.IsNew || !s.Link || s.PersonalWorkspace == nil) {
 				t.Errorf("got %+v", s)
 			}
-			for what, known := range map[string]account.SignIn{
+			for label, signIn := range map[string]account.SignIn{
 				"who has signed in before": {Linked: user("ann", "ann@example.com", true)},
 				"whose account was made":   {ByEmail: user("ann", "ann@example.com", true)},
 			} {
-				if s, err := settle(known); err != nil || s.IsNew || s.User.ID != "ann" {
-					t.Errorf("%s: %+v, %v", what, s, err)
+				if s, err := settle(signIn); err != nil || s.IsNew || s.User.ID != "ann" {
+					t.Errorf("%s: %+v, %v", label, s, err)
 				}
 			}
 			_, err = settle(account.SignIn{Invitations: tt.invitations, ByEmail: user("bob", "ann@example.com", true),
@@ -109,8 +109,8 @@ func TestRequiredClaims(t *testing.T) {
 				t.Error(diff)
 			}
 			// both have an account
-			for _, known := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} {
-				s := known
+			for _, signIn := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} {
+				s := signIn
 				s.Claims, s.Org = c, org
 				if err := s.Settle(signingIn); (err != nil) != (tt.lacks != nil) || (err != nil &&
 					(!errors.Is(err, account.ErrClaimMissing) || s.User != nil)) {

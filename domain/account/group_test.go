@@ -260,29 +260,29 @@ func TestInvitationsToGroups(t *testing.T) {
 	i := func() *account.Invitation { return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme"} }
 	t.Run("an admin invites to groups up to their own role", func(t *testing.T) {
 		w, g := team(identity.Admin)
-		made := i()
-		require.NoError(t, w.InviteToGroups(inGroups["an admin"], made, []*account.Group{g, g}))
-		assert.EqualSlice(t, "the groups are", made.Groups, []identity.UserID{"grp_1"})
+		invitation := i()
+		require.NoError(t, w.InviteToGroups(inGroups["an admin"], invitation, []*account.Group{g, g}))
+		assert.EqualSlice(t, "the groups are", invitation.Groups, []identity.UserID{"grp_1"})
 		require.ErrorIs(t, w.InviteToGroups(inGroups["a member"], i(), []*account.Group{g}), identity.ErrForbidden)
 		by := inGroups["the owner"]
 		g.Role = identity.Owner
 		require.ErrorIs(t, w.InviteToGroups(by, i(), []*account.Group{g}), identity.ErrRoleCeiling)
-		require.NoError(t, w.InviteToGroups(inGroups["a member"], made, nil))
-		if made.Groups != nil {
-			t.Errorf("the groups are %q", made.Groups)
+		require.NoError(t, w.InviteToGroups(inGroups["a member"], invitation, nil))
+		if invitation.Groups != nil {
+			t.Errorf("the groups are %q", invitation.Groups)
 		}
 	})
 	t.Run("who accepted it joins, and no one else", func(t *testing.T) {
 		w, g := team(identity.Member)
-		by, made := actor("mia", identity.Member), i()
-		made.Groups = []identity.UserID{"grp_1"}
-		require.ErrorIs(t, w.JoinInvited(by, g, made), account.ErrGroupNotFound)
-		made.Accepted = true
-		require.NoError(t, w.JoinInvited(by, g, made))
+		by, invitation := actor("mia", identity.Member), i()
+		invitation.Groups = []identity.UserID{"grp_1"}
+		require.ErrorIs(t, w.JoinInvited(by, g, invitation), account.ErrGroupNotFound)
+		invitation.Accepted = true
+		require.NoError(t, w.JoinInvited(by, g, invitation))
 		if _, isIn := g.People["mia"]; !isIn {
 			t.Error("mia is not in the group")
 		}
-		made.Groups = nil
-		require.ErrorIs(t, w.JoinInvited(actor("ada", identity.Admin), g, made), account.ErrGroupNotFound)
+		invitation.Groups = nil
+		require.ErrorIs(t, w.JoinInvited(actor("ada", identity.Admin), g, invitation), account.ErrGroupNotFound)
 	})
 }

@@ -132,15 +132,15 @@ func TestChangeRole(t *testing.T) {
 		}
 	})
 	t.Run("it is by hand from then on, the role that rules gave before included", func(t *testing.T) {
-		for to := identity.Viewer; to <= identity.Admin; to++ {
+		for role := identity.Viewer; role <= identity.Admin; role++ {
 			w := byRules(acme(), "member", identity.NoRole)
-			m, err := w.ChangeRole(person("admin"), nil, "member", to, false)
-			if err != nil || m.ByHand != to || m.Role != to || m.Revision != 6 {
+			m, err := w.ChangeRole(person("admin"), nil, "member", role, false)
+			if err != nil || m.ByHand != role || m.Role != role || m.Revision != 6 {
 				t.Fatalf("got %+v, %v", m, err)
 			}
 			noted(t, w, person("admin"), "member.updated",
 				map[string]any{"user_id": identity.UserID("member"),
-					"role": event.Change{From: "member", To: to.String()}})
+					"role": event.Change{From: "member", To: role.String()}})
 		}
 	})
 	t.Run("so the last owner by rules may be made one by hand", func(t *testing.T) {

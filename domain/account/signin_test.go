@@ -242,12 +242,12 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 				if s.User != ann || s.IsNew || s.Link {
 					t.Fatalf("it is somebody else: %+v", s.User)
 				}
-				told := len(ann.Recorded()) + len(w.Recorded())
+				count := len(ann.Recorded()) + len(w.Recorded())
 				if (tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator ||
 					ann.Name != "Anna" || ann.Email != "anna@example.com")) ||
 					(!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator ||
-						ann.Name != "Ann" || ann.Email != "ann@example.com" || told != 0)) {
-					t.Errorf("user %+v, member %+v, newest %v, told %d", ann, w.Members["ann"], s.IssuedAt, told)
+						ann.Name != "Ann" || ann.Email != "ann@example.com" || count != 0)) {
+					t.Errorf("user %+v, member %+v, newest %v, told %d", ann, w.Members["ann"], s.IssuedAt, count)
 				}
 			})
 		}

@@ -70,10 +70,10 @@ func TestParseToken(t *testing.T) {
 	t.Run("a typo in any place is noticed", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			s := []byte(account.NewToken().Reveal())
-			at := rapid.IntRange(4, len(s)-1).Draw(t, "at")
+			index := rapid.IntRange(4, len(s)-1).Draw(t, "at")
 			typo := rapid.SampledFrom([]byte(digits)).Draw(t, "typo")
-			same := s[at] == typo
-			s[at] = typo
+			same := s[index] == typo
+			s[index] = typo
 			if _, ok := account.ParseToken(string(s)); ok != same {
 				t.Fatalf("accepted %v, the same %v", ok, same)
 			}

@@ -139,16 +139,16 @@ func TestRoleOf(t *testing.T) {
 		})
 	}
 	t.Run("a stranger is told nothing, a member what is lacking", func(t *testing.T) {
-		for have := identity.NoRole; have <= identity.Owner; have++ {
+		for role := identity.NoRole; role <= identity.Owner; role++ {
 			for need := identity.Viewer; need <= identity.Owner; need++ {
 				want := error(nil)
 				switch {
-				case have == identity.NoRole:
+				case role == identity.NoRole:
 					want = identity.ErrWorkspaceNotFound
-				case have < need:
+				case role < need:
 					want = identity.ErrForbidden
 				}
-				require.ErrorIs(t, acme().Allow(person(identity.UserID(have.String())), need), want)
+				require.ErrorIs(t, acme().Allow(person(identity.UserID(role.String())), need), want)
 			}
 		}
 	})
@@ -246,7 +246,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			return w
 		}
 		by := person("owner")
-		for what, call := range map[string]func(*account.Workspace) error{
+		for label, call := range map[string]func(*account.Workspace) error{
 			"change": func(w *account.Workspace) error {
 				return w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("x")})
 			},
@@ -267,7 +267,7 @@ func TestDeleteWorkspace(t *testing.T) {
 		} {
 			w := gone()
 			if err := call(w); err != identity.ErrWorkspaceNotFound {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: %v", label, err)
 			}
 			unchanged(t, w, gone())
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestAccess(t *testing.T) {
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by              identity.Actor
 		private, shared access.Role // by visibility
 	}{
@@ -35,7 +35,7 @@ func TestAccess(t *testing.T) {
 		"a manager by a key that caps at membership": {
 			with(manager, func(a *identity.Actor) { a.Ceiling = identity.Member }), access.Manager, access.Manager},
 	} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			c := sharedTemplate()
 			assert.Equal(t, "private", c.Access(tt.by), tt.private)
 			c.Visibility = access.Workspace
@@ -76,7 +76,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			return c2.Change(by, nil, c, handover(t, "vic"))
 		}
 	}
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		needs access.Role
 		do    func(*testing.T, *chat.Template, identity.Actor) error
 	}{
@@ -108,7 +108,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			return err
 		}},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			for _, by := range []identity.Actor{owner, manager, editor, viewer, invited, stranger, admin, boss, capped,
 				uncapped, nobody, outsider} {
 				c := sharedTemplate()
@@ -139,7 +139,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 
 func TestRevisions(t *testing.T) {
 	other := revision.Match{6}
-	for what, do := range map[string]func(c *chat.Template) error{
+	for label, do := range map[string]func(c *chat.Template) error{
 		"change": func(c *chat.Template) error {
 			return c.Change(owner, other, chat.Changes{Greeting: new("x")}, facts(t))
 		},
@@ -154,7 +154,7 @@ func TestRevisions(t *testing.T) {
 			return c.Detach(owner, other, "workflow")
 		},
 	} {
-		t.Run(what+" is refused when another revision was meant",
+		t.Run(label+" is refused when another revision was meant",
 			func(t *testing.T) { require.ErrorIs(t, do(sharedTemplate()), revision.ErrMismatch) })
 	}
 }
@@ -165,7 +165,7 @@ func TestRestore(t *testing.T) {
 		c.DeletedAt = now.Add(-access.RestoreWithin)
 		return c
 	}
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{
@@ -175,7 +175,7 @@ func TestRestore(t *testing.T) {
 		"nor a stranger":                          {stranger, chat.ErrNotFound},
 		"nor the owner by a key for viewing":      {capped, chat.ErrNotFound},
 	} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			c := deleted()
 			require.ErrorIs(t, c.Restore(tt.by), tt.want)
 			if c.DeletedAt.IsZero() != (tt.want == nil) {

@@ -128,12 +128,12 @@ func unchanged(t testing.TB, got, want *chat.Template) {
 }
 
 // recorded fails t unless the template recorded exactly these events, with the right actor and subject.
-func recorded(t testing.TB, of *chat.Template, by identity.Actor, types ...string) {
+func recorded(t testing.TB, template *chat.Template, by identity.Actor, types ...string) {
 	t.Helper()
 	var got []string
-	for _, e := range of.Recorded() {
+	for _, e := range template.Recorded() {
 		got = append(got, e.Type)
-		if e.Actor != by.User || e.Subject != string(of.ID) || e.At != by.At || e.Workspace != "acme" {
+		if e.Actor != by.User || e.Subject != string(template.ID) || e.At != by.At || e.Workspace != "acme" {
 			t.Errorf("event %+v", e)
 		}
 	}

@@ -29,7 +29,7 @@ func TestAdd(t *testing.T) {
 		toSave(t, c, want)
 		recorded(t, c, manager, "chat_member.added")
 	})
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		by   identity.Actor
 		user identity.UserID
 		g    chat.Grant
@@ -55,7 +55,7 @@ func TestAdd(t *testing.T) {
 		"both, by somebody who may not add anybody": {viewer, "sam",
 			chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, chat.ErrForbidden},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			c := sharedTemplate()
 			_, err := c.Add(tt.by, party(tt.user), tt.g)
 			require.ErrorIs(t, err, tt.want)
@@ -101,12 +101,12 @@ func TestInvite(t *testing.T) {
 		toSave(t, c, got)
 		recorded(t, c, boss, "chat_member.invitation_renewed")
 	})
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"a manager": {manager, chat.ErrInvitationRole}, "the owner": {owner, chat.ErrInvitationRole},
 		"an editor": {editor, chat.ErrForbidden}, "a stranger": {stranger, chat.ErrNotFound}} {
-		t.Run(who+" does not", func(t *testing.T) {
+		t.Run(name+" does not", func(t *testing.T) {
 			c := sharedTemplate()
 			_, err := c.Invite(tt.by, party("usr"), g)
 			require.ErrorIs(t, err, tt.want)
@@ -116,7 +116,7 @@ func TestInvite(t *testing.T) {
 }
 
 func TestAccept(t *testing.T) {
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		by   identity.Actor
 		want []chat.Member // besides the place that is given up
 	}{
@@ -128,7 +128,7 @@ func TestAccept(t *testing.T) {
 		"the owner, who was invited too, stays": {owner, nil},
 		"by a user who had no access before":    {nobody, nil},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			c := sharedTemplate()
 			c.Accept(tt.by, party("ina"), party(tt.by.User))
 			toSave(t, c, append([]chat.Member{{User: "ina"}}, tt.want...)...)
@@ -142,9 +142,9 @@ func TestAccept(t *testing.T) {
 		c.Accept(editor, lower, party("eve"))
 		toSave(t, c, chat.Member{User: "ina"})
 	})
-	for what, user := range map[string]identity.UserID{"an active member is not a reserved place": "eve",
+	for label, user := range map[string]identity.UserID{"an active member is not a reserved place": "eve",
 		"nor is an unknown user": "usr"} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			c := sharedTemplate()
 			c.Accept(stranger, party(user), party("sam"))
 			c.Disinvite(stranger, party(user))
@@ -182,7 +182,7 @@ func TestChangeMember(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		by   identity.Actor
 		user identity.UserID
 		want error
@@ -201,7 +201,7 @@ func TestRemove(t *testing.T) {
 		"who is invited can be removed":   {manager, "ina", nil},
 		"an admin who is none leaves not": {admin, "ada", chat.ErrMemberNotFound},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			c := sharedTemplate()
 			got, err := c.Remove(tt.by, nil, party(tt.user))
 			require.ErrorIs(t, err, tt.want)

@@ -76,12 +76,12 @@ func TestChangeMembers(t *testing.T) {
 			t.Error("a member beyond the limit is added")
 		}
 	})
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{"an editor": {editor, chat.ErrForbidden}, "a viewer of themselves": {viewer, chat.ErrForbidden},
 		"a stranger": {stranger, chat.ErrNotFound}} {
-		t.Run(who+" changes nothing", func(t *testing.T) {
+		t.Run(name+" changes nothing", func(t *testing.T) {
 			c := sharedTemplate()
 			grants := []chat.Grant{{User: "vic"}}
 			_, err := c.ChangeMembers(tt.by, parties(grants), grants)

@@ -45,7 +45,7 @@ func TestNewRegistry(t *testing.T) {
 			}
 		}
 	})
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		r    chat.Registry
 		want []string
 	}{
@@ -80,7 +80,7 @@ func TestNewRegistry(t *testing.T) {
 		"all of it at once": {chat.Registry{Agents: []chat.Item{{ID: "A", Status: "x"}}, Tools: []chat.Item{{ID: "B"}}},
 			[]string{"agents[0].id", "agents[0].status", "tools[0].id"}},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			registry, errs := chat.NewRegistry(tt.r)
 			var got []string
 			for _, err := range errs {
@@ -106,7 +106,7 @@ func TestChoices(t *testing.T) {
 		return chat.Content{Tools: []chat.Selected{{ID: "tool", Config: json.RawMessage(config)}}}
 	}
 	unknown, invalid := chat.ErrUnknownItem.Code, chat.ErrInvalidConfig.Code
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		c    chat.Content
 		err  error
 		want []string
@@ -132,7 +132,7 @@ func TestChoices(t *testing.T) {
 		"any configuration where there is no schema": {
 			chat.Content{Agents: []chat.Selected{{ID: "agent", Config: json.RawMessage(`{"a":[1]}`)}}}, nil, nil},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			tt.c.Name = "Support"
 			_, err := chat.New(owner, chat.Draft{Content: tt.c}, facts(t))
 			require.ErrorIs(t, err, tt.err)

@@ -61,11 +61,11 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 	t.Run("a stored connection is not checked again", func(t *testing.T) {
 		usable := chat.Facts{Registry: registry(t), ReplyUsable: true}
 		reply := chat.Reply{Kind: chat.HTTPReply, Connection: "con_1"}
-		made, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}}, usable)
+		template, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "n", Reply: reply}}, usable)
 		require.NoError(t, err)
 		facts := chat.Facts{Registry: registry(t)}
-		assert.NoError(t, made.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts))
+		assert.NoError(t, template.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts))
 		other := chat.Reply{Kind: chat.HTTPReply, Connection: "con_2"}
-		assert.ErrorIs(t, made.Change(by, nil, chat.Changes{Reply: &other}, facts), chat.ErrReplyConnection)
+		assert.ErrorIs(t, template.Change(by, nil, chat.Changes{Reply: &other}, facts), chat.ErrReplyConnection)
 	})
 }

@@ -28,9 +28,9 @@ func TestNew(t *testing.T) {
 		}
 		recorded(t, c, owner, "chat_template.created")
 	})
-	for who, by := range map[string]identity.Actor{"a viewer of the workspace": actor("vic", identity.Viewer),
+	for name, by := range map[string]identity.Actor{"a viewer of the workspace": actor("vic", identity.Viewer),
 		"a key for viewing": capped, "nobody": nobody} {
-		t.Run(who+" makes none", func(t *testing.T) {
+		t.Run(name+" makes none", func(t *testing.T) {
 			c, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "Support"}}, facts(t))
 			require.ErrorIs(t, err, identity.ErrForbidden)
 			if c != nil {
@@ -49,7 +49,7 @@ func repeated[T any](n int, item func(i int) T) (out []T) {
 
 func TestFields(t *testing.T) {
 	good := chat.Content{Name: "Support"}
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		change func(*chat.Draft)
 		want   []string
 	}{
@@ -119,7 +119,7 @@ func TestFields(t *testing.T) {
 				"public"
 		}, []string{"/status not_allowed_value", "/visibility not_allowed_value"}},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			d := chat.Draft{Content: good}
 			tt.change(&d)
 			_, err := chat.New(owner, d, facts(t))

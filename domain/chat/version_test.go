@@ -102,14 +102,14 @@ func TestPublicationsAreRefused(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	for who, by := range map[string]struct {
+	for name, by := range map[string]struct {
 		by   func() error
 		want error
 	}{
 		"an editor":  {func() error { return published(t).Publish(editor, nil, chat.Release{}) }, chat.ErrForbidden},
 		"a stranger": {func() error { return published(t).Publish(stranger, nil, chat.Release{}) }, chat.ErrNotFound},
 	} {
-		t.Run("of "+who, func(t *testing.T) { require.ErrorIs(t, by.by(), by.want) })
+		t.Run("of "+name, func(t *testing.T) { require.ErrorIs(t, by.by(), by.want) })
 	}
 }
 
@@ -132,10 +132,10 @@ func TestTheStatusPublishedPublishesTheDraft(t *testing.T) {
 	if c.NewVersion != nil || c.Served().Description != "" {
 		t.Error("a change of a published chat is published by itself")
 	}
-	made, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "n"}, Status: status}, facts(t))
+	template, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "n"}, Status: status}, facts(t))
 	require.NoError(t, err)
-	if made.NewVersion == nil || made.Versions != 1 || made.Revision != 1 {
-		t.Errorf("a chat that is created as published has the version %+v", made.NewVersion)
+	if template.NewVersion == nil || template.Versions != 1 || template.Revision != 1 {
+		t.Errorf("a chat that is created as published has the version %+v", template.NewVersion)
 	}
 }
 
@@ -172,11 +172,11 @@ func TestVersionRefs(t *testing.T) {
 func TestCopyingAChat(t *testing.T) {
 	c := published(t)
 	c.Tools = []chat.Selected{{ID: "gone"}} // what the registry no longer has is copied all the same
-	made, err := c.Copy(editorWithin, chat.Copying{}, facts(t))
+	template, err := c.Copy(editorWithin, chat.Copying{}, facts(t))
 	require.NoError(t, err)
-	if made.Name != "Support copy" || made.Owner != "eve" || made.Status != chat.StatusDraft || made.Published != nil ||
-		made.ID == c.ID || made.Instructions != "Be kind." || made.Visibility != access.Private {
-		t.Errorf("the copy: %+v", made)
+	if template.Name != "Support copy" || template.Owner != "eve" || template.Status != chat.StatusDraft || template.Published != nil ||
+		template.ID == c.ID || template.Instructions != "Be kind." || template.Visibility != access.Private {
+		t.Errorf("the copy: %+v", template)
 	}
 	_, err = c.Copy(viewer, chat.Copying{}, facts(t))
 	require.ErrorIs(t, err, chat.ErrForbidden)

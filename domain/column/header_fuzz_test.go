@@ -30,8 +30,8 @@ func FuzzExamine(f *testing.F) {
 			}
 			rows = append(rows, row)
 		}
-		if _, most := column.Window(headerRow); len(rows) > most {
-			rows = rows[:most]
+		if _, maximum := column.Window(headerRow); len(rows) > maximum {
+			rows = rows[:maximum]
 		}
 		p := column.Examine(rows, headerRow)
 		if p.Confidence < 0 || p.Confidence > 1 || p.HeaderRow < 0 || len(p.Headers) > column.MaxColumns ||

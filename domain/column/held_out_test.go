@@ -28,11 +28,11 @@ func measure(t *testing.T, file string, differs func(line int, field, got, want 
 			continue
 		}
 		parts := strings.Split(line, " | ")
-		at := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
-		if len(parts) != 3 || at < 0 {
+		index := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
+		if len(parts) != 3 || index < 0 {
 			t.Fatalf("%s, line %d is no header set", file, n+1)
 		}
-		ty, headers, want := source.CommonTypes()[at].Schema(), headersOf(parts[1]), map[string]string{}
+		ty, headers, want := source.CommonTypes()[index].Schema(), headersOf(parts[1]), map[string]string{}
 		for pair := range strings.SplitSeq(parts[2], "; ") {
 			field, header, _ := strings.Cut(pair, "=")
 			if !slices.ContainsFunc(headers, func(h column.Header) bool { return h.Name == header }) ||

@@ -34,8 +34,8 @@ func headersOf(line string) []column.Header {
 	for i, h := range strings.Split(line, ",") {
 		h = strings.TrimSpace(h)
 		kind := column.String
-		if at := strings.LastIndex(h, "::"); at > 0 {
-			h, kind = h[:at], column.Type(h[at+2:])
+		if index := strings.LastIndex(h, "::"); index > 0 {
+			h, kind = h[:index], column.Type(h[index+2:])
 		}
 		header := column.Header{Name: h, Column: column.Letters(i), Type: kind}
 		if kind == "empty" {
@@ -182,8 +182,8 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 		if len(parts) != 3 {
 			t.Fatalf("%q has %d parts", line, len(parts))
 		}
-		at := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
-		ty, headers := source.CommonTypes()[at].Schema(), headersOf(parts[1])
+		index := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
+		ty, headers := source.CommonTypes()[index].Schema(), headersOf(parts[1])
 		want := map[string]string{}
 		for pair := range strings.SplitSeq(parts[2], ";") {
 			field, header, _ := strings.Cut(strings.TrimSpace(pair), "=")
@@ -226,8 +226,8 @@ func TestUsualHeadersInEightLanguagesAreKnown(t *testing.T) {
 		if strings.HasPrefix(line, "#") || len(parts) != 3 {
 			continue
 		}
-		at := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
-		got := chosen(column.Suggest(source.CommonTypes()[at].Schema(), headersOf(parts[1]), nil))
+		index := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
+		got := chosen(column.Suggest(source.CommonTypes()[index].Schema(), headersOf(parts[1]), nil))
 		suggested += len(got)
 		for pair := range strings.SplitSeq(parts[2], "; ") {
 			field, header, _ := strings.Cut(pair, "=")

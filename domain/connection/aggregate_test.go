@@ -84,7 +84,7 @@ func TestAccess(t *testing.T) {
 	elsewhere.Workspace = "other"
 	makerNow := maker
 	makerNow.Role = identity.Viewer
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want connection.Access
 	}{
@@ -100,7 +100,7 @@ func TestAccess(t *testing.T) {
 		"the system manages it":                    {system, connection.Manage},
 		"a caller without a user is not the maker": {actor("", identity.Member), connection.Use},
 	} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, "Access", c.Access(tt.by), tt.want)
 		})
 	}
@@ -160,10 +160,10 @@ func TestNew(t *testing.T) {
 			t.Errorf("name %q", c.Name)
 		}
 	})
-	for name, wrong := range map[string]string{"too long": strings.Repeat("ü", 121), "with a line break": "a\nb",
+	for name, problem := range map[string]string{"too long": strings.Repeat("ü", 121), "with a line break": "a\nb",
 		"not UTF-8": "\xff"} {
 		t.Run("a name that is "+name, func(t *testing.T) {
-			require.ErrorIs(t, connection.Draft{Name: wrong}.Check(), fault.ErrInvalid)
+			require.ErrorIs(t, connection.Draft{Name: problem}.Check(), fault.ErrInvalid)
 		})
 	}
 	t.Run("a name of 120 letters is fine", func(t *testing.T) {

@@ -137,18 +137,18 @@ func TestTarget(t *testing.T) {
 func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 	limits := connection.PreviewLimits{WorkspacePerMinute: 60, TargetPerHour: 100}
 	var counts connection.Counts
-	admit := func(after time.Duration) error { return limits.Admit(&counts, start.Add(after)) }
+	admit := func(delay time.Duration) error { return limits.Admit(&counts, start.Add(delay)) }
 	for i := range 60 {
 		if err := admit(0); err != nil {
 			t.Fatalf("preview %d: %v", i, err)
 		}
 	}
-	refused := func(after, wait time.Duration) {
+	refused := func(delay, wait time.Duration) {
 		t.Helper()
 		var f *fault.Error
-		if err := admit(after); !errors.Is(err, connection.ErrPreviewRateLimited) || !errors.As(err, &f) ||
+		if err := admit(delay); !errors.Is(err, connection.ErrPreviewRateLimited) || !errors.As(err, &f) ||
 			f.RetryAfter != wait {
-			t.Errorf("after %s: %#v, want one that waits %s", after, err, wait)
+			t.Errorf("after %s: %#v, want one that waits %s", delay, err, wait)
 		}
 	}
 	refused(0, time.Second)

@@ -248,18 +248,18 @@ func isAdmitted(list []string, origin string) bool {
 	}
 	for _, entry := range list {
 		anyPort := strings.HasSuffix(entry, ":*")
-		to, err := url.Parse(strings.TrimSuffix(entry, ":*"))
+		target, err := url.Parse(strings.TrimSuffix(entry, ":*"))
 		if err != nil {
 			panic(err)
 		}
-		if from.Scheme != strings.ToLower(to.Scheme) || (!anyPort && port(from, from.Scheme) != port(to, to.Scheme)) {
+		if from.Scheme != strings.ToLower(target.Scheme) || (!anyPort && port(from, from.Scheme) != port(target, target.Scheme)) {
 			continue
 		}
 		if p := port(from, from.Scheme); anyPort && (strings.HasPrefix(p, "0") || len(p) > 5 ||
 			(len(p) == 5 && p > "65535") || p == "none") {
 			continue
 		}
-		want, have := labels(to.Hostname()), labels(from.Hostname())
+		want, have := labels(target.Hostname()), labels(from.Hostname())
 		same := len(want) == len(have)
 		for i := 0; same && i < len(want); i++ {
 			if want[i] == "*" && i == 0 {
@@ -335,8 +335,8 @@ func randomOrigin(rnd *rand.Rand) string {
 	s += pick("", "", "", "", ":443", ":443", ":8443", ":8443", fmt.Sprint(":", rnd.IntN(70_000)), ":8443", ":80",
 		fmt.Sprint(":", rnd.IntN(70_000)), ":", ":*", ":0", ":08443", "@evil.test", "/", "?", "#", " ", "\\", "%2e")
 	if rnd.IntN(4) == 0 && s != "" { // one byte other than it was
-		at := rnd.IntN(len(s))
-		s = s[:at] + pick("", "a", ".", "*", ":", "/", "@", "-", "\x00", "\u3002", "E", "9") + s[at+rnd.IntN(2):]
+		index := rnd.IntN(len(s))
+		s = s[:index] + pick("", "a", ".", "*", ":", "/", "@", "-", "\x00", "\u3002", "E", "9") + s[index+rnd.IntN(2):]
 	}
 	return s
 }

@@ -54,10 +54,10 @@ func TestARotatedSecretWorksForItsGraceAlone(t *testing.T) {
 		require.NoError(t, err)
 		return token.Hash()
 	}
-	usable := func(what string, by secret.Hash, after time.Duration, want bool) {
+	usable := func(label string, by secret.Hash, delay time.Duration, want bool) {
 		t.Helper()
-		if err := e.Usable(by, visitAt.Add(after)); (err == nil) != want {
-			t.Errorf("%s after %s: %v", what, after, err)
+		if err := e.Usable(by, visitAt.Add(delay)); (err == nil) != want {
+			t.Errorf("%s after %s: %v", label, delay, err)
 		}
 	}
 	second := rotate(time.Minute)
@@ -97,13 +97,13 @@ func TestARenewedSessionLastsAsLongAsANewOne(t *testing.T) {
 	ends.ExpiresAt = ptr(visitAt.Add(15 * time.Minute))
 	e, by := embedding(t, ends)
 	s, _ := e.Session(by, "https://a.example", true, "v", visitAt)
-	for after, want := range map[time.Duration]time.Duration{
+	for delay, want := range map[time.Duration]time.Duration{
 		time.Minute: 11 * time.Minute, 9 * time.Minute: 15 * time.Minute,
 	} {
-		got, old := e.Renewed(s, visitAt.Add(after)), s
+		got, old := e.Renewed(s, visitAt.Add(delay)), s
 		old.ExpiresAt = visitAt.Add(want)
 		if got != old {
-			t.Errorf("after %s: %+v", after, got)
+			t.Errorf("after %s: %+v", delay, got)
 		}
 	}
 }

@@ -168,13 +168,13 @@ func TestOnlyManagersSeeToEmbedTokens(t *testing.T) {
 			token, _ := newEmbedToken(t, settings("n", "https://a.example"))
 			_, _, created := embed.NewToken(tt.of, tt.by, 0, settings("n", "https://a.example"))
 			_, rotated := embed.Rotate(tt.of, tt.by, nil, token, 0)
-			for what, err := range map[string]error{
+			for label, err := range map[string]error{
 				"see": embed.MayManage(tt.of, tt.by, token), "create": created, "rotate": rotated,
 				"change": embed.Change(tt.of, tt.by, nil, token, embed.Changes{Enabled: ptr(false)}),
 				"delete": embed.Delete(tt.of, tt.by, nil, token),
 			} {
 				if !errors.Is(err, tt.want) {
-					t.Errorf("%s: %v, want %v", what, err, tt.want)
+					t.Errorf("%s: %v, want %v", label, err, tt.want)
 				}
 			}
 			if tt.want != nil && (len(token.Recorded()) != 1 || token.Deleted || !token.Enabled) {

@@ -15,7 +15,7 @@ func TestJoin(t *testing.T) {
 	text := (&fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax"}).WithFields(fault.Field{Pointer: "/text",
 		Code: "unsupported_syntax"})
 	alone := &fault.Error{Kind: fault.Conflict, Code: "taken"}
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		checks []error
 		want   error
 	}{
@@ -27,7 +27,7 @@ func TestJoin(t *testing.T) {
 		"what is not about fields": {[]error{name, alone}, alone},
 		"an unexpected error, too": {[]error{name, errors.ErrUnsupported}, errors.ErrUnsupported},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			if got := fault.Join(tt.checks...); !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("Join = %#v, want %#v", got, tt.want)
 			}

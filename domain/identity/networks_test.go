@@ -43,12 +43,12 @@ func TestNewNetworks(t *testing.T) {
 	if want := identity.Networks("10.0.0.1/32 192.0.2.0/24 2001:db8::1/128 203.0.113.0/24"); got != want {
 		t.Errorf("they are %q, want %q", got, want)
 	}
-	for _, wrong := range []string{
+	for _, problem := range []string{
 		"", "example.com", "203.0.113.0/33", "203.0.113.0-203.0.113.9", "fe80::1%eth0", "::ffff:0.0.0.0/95",
 		"10.0.0.1 10.0.0.2",
 	} {
-		if n, ok := identity.NewNetworks([]string{wrong}); ok || n != "" {
-			t.Errorf("%q is a network", wrong)
+		if n, ok := identity.NewNetworks([]string{problem}); ok || n != "" {
+			t.Errorf("%q is a network", problem)
 		}
 	}
 }

@@ -73,9 +73,9 @@ func TestScopesCover(t *testing.T) {
 
 func TestNewScopes(t *testing.T) {
 	assert.Equal(t, "scopes", scopes(t, "prompts:read", "events:read", "prompts:read"), "events:read prompts:read")
-	for _, wrong := range []string{"", "any", "prompts", "prompts:delete", "prompts:read events:read"} {
-		if s, ok := identity.NewScopes([]string{wrong}); ok || s != "" {
-			t.Errorf("%q is a scope", wrong)
+	for _, problem := range []string{"", "any", "prompts", "prompts:delete", "prompts:read events:read"} {
+		if s, ok := identity.NewScopes([]string{problem}); ok || s != "" {
+			t.Errorf("%q is a scope", problem)
 		}
 	}
 	if all := identity.AllScopes(); !slices.IsSorted(all) {

@@ -56,14 +56,14 @@ func TestCheckDetails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := payment.CheckDetails(admin, tt.in)
-			wrong := ""
+			problem := ""
 			if f, is := errors.AsType[*fault.Error](err); is {
 				for _, field := range f.Fields {
-					wrong += field.Pointer + " "
+					problem += field.Pointer + " "
 				}
 			}
-			if wrong != tt.wrong {
-				t.Fatalf("wrong %q, want %q", wrong, tt.wrong)
+			if problem != tt.wrong {
+				t.Fatalf("wrong %q, want %q", problem, tt.wrong)
 			}
 			if tt.wrong != "" {
 				return

@@ -133,7 +133,7 @@ func TestWhenUsageIsSent(t *testing.T) {
 		"again after a day":               {tried, 23 * time.Hour, false},
 		"for a customer that was deleted": {payment.UsageEvent{Customer: "cus_old", At: now}, 0, false},
 	} {
-		if at := now.Add(tt.after); tt.e.Sendable(at, at, c) != tt.want {
+		if moment := now.Add(tt.after); tt.e.Sendable(moment, moment, c) != tt.want {
 			t.Errorf("%s: %t", name, !tt.want)
 		}
 	}

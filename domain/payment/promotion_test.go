@@ -51,13 +51,13 @@ func TestDiscountsEnd(t *testing.T) {
 func TestPromotionCodesAreLimited(t *testing.T) {
 	limits := payment.CardLimits{InvalidCodesPerHour: 2}
 	c := &payment.Customer{Workspace: owner.Workspace, ID: "cus"}
-	try := func(after time.Duration) error {
+	try := func(delay time.Duration) error {
 		by := owner
-		by.At = by.At.Add(after)
+		by.At = by.At.Add(delay)
 		return c.BeginPromotion(by, limits)
 	}
-	for _, after := range []time.Duration{0, time.Minute} {
-		require.NoError(t, try(after))
+	for _, delay := range []time.Duration{0, time.Minute} {
+		require.NoError(t, try(delay))
 	}
 	err := try(2 * time.Minute)
 	said, is := errors.AsType[*fault.Error](err)

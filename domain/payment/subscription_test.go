@@ -93,8 +93,8 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 			h := held(payment.PastDue)
 			h.PeriodStart = now.AddDate(0, 0, -age)
 			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
-			if since := c.Subscription.PastDueSince; since != now {
-				t.Errorf("it counts from %s", since)
+			if start := c.Subscription.PastDueSince; start != now {
+				t.Errorf("it counts from %s", start)
 			}
 		})
 	}
@@ -104,8 +104,8 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		h := held(payment.PastDue)
 		h.PeriodStart = now.AddDate(1, 0, 0)
 		c.Mirror(owner, c.Look(), payment.Seen{Subscriptions: &[]payment.GatewaySubscription{h}, At: ahead}, plans)
-		if since := c.Subscription.PastDueSince; since != ahead {
-			t.Errorf("it counts from %s", since)
+		if start := c.Subscription.PastDueSince; start != ahead {
+			t.Errorf("it counts from %s", start)
 		}
 	})
 	t.Run("grace counts from the first failure, once", func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 func TestATrialEndsWithAPlanThatHasNone(t *testing.T) {
 	plan := func(id payment.PlanID) *payment.PlanID { return &id }
-	many, two := 10000, payment.Plan{ID: "two", Price: payment.Money{Amount: 700, Currency: "usd"},
+	count, two := 10000, payment.Plan{ID: "two", Price: payment.Money{Amount: 700, Currency: "usd"},
 		Interval: payment.Month, IntervalCount: 1, TrialDays: 7, PriceRef: "price_two"}
 	free := payment.Plan{ID: "free", Price: payment.Money{Currency: "usd"}, Interval: payment.Month, IntervalCount: 1,
 		PriceRef: "price_free"}
@@ -21,7 +21,7 @@ func TestATrialEndsWithAPlanThatHasNone(t *testing.T) {
 		err      error
 	}{
 		"a plan without a trial": {customer: subscribed("trial", payment.Trialing, card("a", 1)),
-			changes: payment.Changes{Plan: plan("pro"), Quantity: &many}, ends: true},
+			changes: payment.Changes{Plan: plan("pro"), Quantity: &count}, ends: true},
 		"it has to be paid": {customer: subscribed("trial", payment.Trialing),
 			changes: payment.Changes{Plan: plan("pro")}, err: payment.ErrMethodRequired},
 		"unless it costs nothing": {customer: subscribed("trial", payment.Trialing),
@@ -29,7 +29,7 @@ func TestATrialEndsWithAPlanThatHasNone(t *testing.T) {
 		"another plan with a trial keeps it": {customer: subscribed("trial", payment.Trialing),
 			changes: payment.Changes{Plan: plan("two")}},
 		"so does another quantity": {customer: subscribed("trial", payment.Trialing),
-			changes: payment.Changes{Quantity: &many}},
+			changes: payment.Changes{Quantity: &count}},
 		"whoever asks pays from now on": {customer: subscribed("trial", payment.Trialing, card("a", 1)),
 			changes: payment.Changes{EndTrial: true}, ends: true},
 		"if there is a card": {customer: subscribed("trial", payment.Trialing),

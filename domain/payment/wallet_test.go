@@ -127,7 +127,7 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := payment.PlanID("pro")
-			for what, try := range map[string]func(*payment.Customer) error{
+			for label, try := range map[string]func(*payment.Customer) error{
 				"remove":      func(c *payment.Customer) error { _, err := c.Remove(tt.by, now, "a", ""); return err },
 				"set default": func(c *payment.Customer) error { return c.SetDefault(tt.by, now, c.Look(), "b") },
 				"change": func(c *payment.Customer) error {
@@ -143,7 +143,7 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 					return err
 				},
 			} {
-				t.Run(what, func(t *testing.T) {
+				t.Run(label, func(t *testing.T) {
 					wantErr(t, try(subscribed("basic", payment.Active, card("a", 1), card("b", 2))), tt.want)
 				})
 			}

@@ -16,9 +16,9 @@ func TestARecordIsRevivedByHeartbeatsAfterItsDeletion(t *testing.T) {
 	}
 	deleted := begun()
 	require.NoError(t, deleted.Delete(ann, after(10)))
-	heard := func(at int, device string, idle bool) *presence.Record {
+	heard := func(index int, device string, idle bool) *presence.Record {
 		r := begun()
-		require.NoError(t, r.Beat(ann, beat(device, idle), after(at)))
+		require.NoError(t, r.Beat(ann, beat(device, idle), after(index)))
 		return r
 	}
 	next := heard(20, "a", true)

@@ -257,7 +257,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
-			for who, c := range callers {
+			for name, c := range callers {
 				tmpl, versions := sharedTemplate()
 				tmpl.Protected = op.protected
 				previous, _ := sharedTemplate()
@@ -273,23 +273,23 @@ func TestWhoMayDoWhat(t *testing.T) {
 				}
 				err := op.do(tmpl, versions, c.by)
 				if (err == nil) != (want == nil) {
-					t.Errorf("%s: error = %v, want %v", who, err, want)
+					t.Errorf("%s: error = %v, want %v", name, err, want)
 					continue
 				}
 				if want != nil {
 					require.ErrorIs(t, err, want)
 					unchanged(t, tmpl, previous)
 				} else if op.need > access.Viewer && len(tmpl.Recorded()) == 0 {
-					t.Errorf("%s: nothing was recorded", who)
+					t.Errorf("%s: nothing was recorded", name)
 				}
 			}
 		})
 		t.Run("no one may "+op.name+" once it is deleted", func(t *testing.T) {
-			for who, c := range callers {
+			for name, c := range callers {
 				tmpl, versions := sharedTemplate()
 				tmpl.DeletedAt = now.Add(-time.Minute)
 				if err := op.do(tmpl, versions, c.by); err == nil {
-					t.Errorf("%s may", who)
+					t.Errorf("%s may", name)
 				} else {
 					require.ErrorIs(t, err, prompt.ErrNotFound)
 				}
@@ -301,12 +301,12 @@ func TestWhoMayDoWhat(t *testing.T) {
 func TestSeesDrafts(t *testing.T) {
 	tmpl, versions := sharedTemplate()
 	foreign := &prompt.VersionInfo{ID: "ver1", Template: "another", Frozen: true}
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		sees bool
 	}{"an editor sees drafts": {editor, true}, "a viewer does not": {viewer, false},
 		"a viewing credential does not": {capped, false}} {
-		t.Run(who, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			if tmpl.SeesDrafts(tt.by) != tt.sees || tmpl.Has(tt.by, info(versions[2])) != tt.sees {
 				t.Error("drafts")
 			}

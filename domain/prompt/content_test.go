@@ -273,12 +273,12 @@ func FuzzChecked(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, value string, declared bool) {
 		c := Content{Text: text, Variables: []Variable{{Name: "a", Default: json.RawMessage(value)}},
 			Tools: json.RawMessage(value)}
-		for _, of := range []Type{Text, Chat} {
-			got, err := c.checked(of, declared)
+		for _, kind := range []Type{Text, Chat} {
+			got, err := c.checked(kind, declared)
 			if complaint(t, err) != nil {
 				continue
 			}
-			again, err := got.checked(of, true)
+			again, err := got.checked(kind, true)
 			if err != nil {
 				t.Fatalf("what was checked is refused: %v", err)
 			}

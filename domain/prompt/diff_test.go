@@ -106,7 +106,7 @@ func patched(t rapid.TB, from, unified string) string {
 	if unified == "" {
 		return from
 	}
-	old, out, at := strings.SplitAfter(from, "\n"), []string{}, 0
+	old, out, index := strings.SplitAfter(from, "\n"), []string{}, 0
 	lines := strings.SplitAfter(unified, "\n")[2:]
 	for i, line := range lines {
 		if line == "" || line[0] == '\\' {
@@ -126,23 +126,23 @@ func patched(t rapid.TB, from, unified string) string {
 			if !strings.Contains(strings.Fields(line)[1], ",0") { // before line 1, not after it
 				n--
 			}
-			for ; at < n; at++ {
-				out = append(out, old[at])
+			for ; index < n; index++ {
+				out = append(out, old[index])
 			}
 		case '+':
 			out = append(out, content)
 		case '-', ' ':
-			if at >= len(old) || old[at] != content {
+			if index >= len(old) || old[index] != content {
 				t.Fatalf("the diff expects %q", content)
 			}
-			if at++; line[0] == ' ' {
+			if index++; line[0] == ' ' {
 				out = append(out, content)
 			}
 		default:
 			t.Fatalf("%q is no line of a diff", line)
 		}
 	}
-	return strings.Join(append(out, old[at:]...), "")
+	return strings.Join(append(out, old[index:]...), "")
 }
 
 func TestDiffCanBeApplied(t *testing.T) {

@@ -55,9 +55,9 @@ func TestMoves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			moved, err := prompt.Moves(tt.entries, tt.from, tt.to)
-			if wrong := wrongFields(t, err); err != nil {
-				if wrong[0] != tt.want {
-					t.Errorf("wrong fields = %q, want %q", wrong, tt.want)
+			if problems := wrongFields(t, err); err != nil {
+				if problems[0] != tt.want {
+					t.Errorf("wrong fields = %q, want %q", problems, tt.want)
 				}
 				return
 			}

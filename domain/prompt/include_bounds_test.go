@@ -13,11 +13,11 @@ import (
 )
 
 // soon limits the time of work to many times what a linear algorithm needs, which is about 20 ms.
-func soon(t *testing.T, what string, work func()) {
+func soon(t *testing.T, label string, work func()) {
 	t.Helper()
 	start := time.Now()
 	work()
-	proof.Within(t, what, time.Since(start), 400*time.Millisecond)
+	proof.Within(t, label, time.Since(start), 400*time.Millisecond)
 }
 
 func TestAnIndentedIncludeOfManyLinesIsRefusedBeforeItsTextIsWritten(t *testing.T) {

@@ -30,7 +30,7 @@ func TestExpand(t *testing.T) {
 	values := map[string]any{"name": "Ann", "show": true, "list": []any{
 		map[string]any{"name": "one"}, map[string]any{"name": "two"},
 	}}
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		text, included string
 		format         prompt.Format
 		want           string
@@ -55,7 +55,7 @@ func TestExpand(t *testing.T) {
 		"between other tags":               {"{{name}}{{> x}}{{name}}", " ", "", "Ann Ann"},
 		"as a comment":                     {"a{{> x}}b", "{{! nothing }}", "", "ab"},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			x := source(t, "x", prompt.Content{Text: tt.included, Format: tt.format})
 			e, err := withTags(tt.text).Expand("of", []prompt.Source{x})
 			require.NoError(t, err)
@@ -76,9 +76,9 @@ func TestAnIncludePrintsWhatItsTextRendersTo(t *testing.T) {
 	piece := rapid.SampledFrom([]string{"a", " ", "\n", "{", "}", "(name)", "(#show)", "(#show)\n", "\n(/show)",
 		"(/show)", "(^hide)", "(/hide)", "(!c)", "\n(!c)\n", "=", "%", "<"})
 	// Tags are drawn in parentheses, and written with the delimiters that are in force, which = changes.
-	draw := func(t *rapid.T, label string, least int) (text string, others bool) {
+	draw := func(t *rapid.T, label string, minimum int) (text string, others bool) {
 		set := map[bool]string{false: "{{=<% %>=}}", true: "<%={{ }}=%>"}
-		for _, p := range rapid.SliceOfN(piece, least, 8).Draw(t, label) {
+		for _, p := range rapid.SliceOfN(piece, minimum, 8).Draw(t, label) {
 			if p == "=" {
 				text, others = text+set[others], !others
 				continue
@@ -156,7 +156,7 @@ func TestIncludesThatAreRefused(t *testing.T) {
 		next := source(t, fmt.Sprint(i+1), withTags(fmt.Sprintf("{{> %d}}", i)), deep)
 		deep = next
 	}
-	for what, tt := range map[string]struct {
+	for label, tt := range map[string]struct {
 		text   string
 		source prompt.Source
 		want   error
@@ -169,7 +169,7 @@ func TestIncludesThatAreRefused(t *testing.T) {
 		"too much text": {strings.Repeat("{{> x}}", 300), source(t, "x", withTags(strings.Repeat("a", 1000))),
 			prompt.ErrIncludeTooLarge},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			if _, err := withTags(tt.text).Expand("of", []prompt.Source{tt.source}); !errors.Is(err, tt.want) {
 				t.Errorf("error = %v, want %v", err, tt.want)
 			}

@@ -199,12 +199,12 @@ func TestRequestsAreBoundToWhatTheyWereMadeFor(t *testing.T) {
 	t.Run("after thirty days it expires, counted from its time", func(t *testing.T) {
 		tmpl, v := guarded()
 		r := tmpl.Plan(manager, v, prompt.Activating{NotBefore: now.Add(time.Hour)}, nil)
-		for after, want := range map[time.Duration]prompt.Cause{
+		for delay, want := range map[time.Duration]prompt.Cause{
 			prompt.RequestLife: "", prompt.RequestLife + time.Hour: prompt.Expired,
 		} {
-			late := with(manager, func(a *identity.Actor) { a.At = now.Add(after) })
+			late := with(manager, func(a *identity.Actor) { a.At = now.Add(delay) })
 			if _, cause := tmpl.Look(late, r, v, nil); cause != want {
-				t.Errorf("after %s the cause is %q", after, cause)
+				t.Errorf("after %s the cause is %q", delay, cause)
 			}
 		}
 	})

@@ -80,11 +80,11 @@ func TestUnsupportedSyntax(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for pointer, c := range map[string]Content{"/text": {Text: text},
 				"/messages/1/content": {Messages: []Message{says("x"), says(text)}}} {
-				of := Text
+				kind := Text
 				if c.Text == "" {
-					of = Chat
+					kind = Chat
 				}
-				_, err := c.checked(of, false)
+				_, err := c.checked(kind, false)
 				if got := complaint(t, err); !slices.Equal(got,
 					[]string{"unsupported_syntax", pointer + " unsupported_syntax"}) {
 					t.Fatalf("error = %q", got)

@@ -280,14 +280,14 @@ func TestDeleteAndRestore(t *testing.T) {
 			recorded(t, tmpl, tt.by, "prompt_template.restored")
 		})
 	}
-	for who, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{
 		"its owner": {owner, nil}, "an admin": {admin, nil}, "a manager": {manager, prompt.ErrForbidden},
 		"a viewer": {viewer, prompt.ErrForbidden}, "a stranger": {stranger, prompt.ErrNotFound},
 	} {
-		t.Run("restoring a live one changes nothing for "+who, func(t *testing.T) {
+		t.Run("restoring a live one changes nothing for "+name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			previous, _ := sharedTemplate()
 			require.ErrorIs(t, tmpl.Restore(tt.by), tt.want)

@@ -57,8 +57,8 @@ func TestWorkDoesNotGrowWithHowANumberIsWritten(t *testing.T) {
 			Default: json.RawMessage("1." + strings.Repeat("0", zeros))})
 	}
 	few, _ := spent(t, old(1), map[string]any{"l": list(100, true)})
-	if many, _ := spent(t, old(60_000), map[string]any{"l": list(100, true)}); many != few {
-		t.Errorf("a default of 1.0 takes %d, one of 1.000… takes %d", few, many)
+	if count, _ := spent(t, old(60_000), map[string]any{"l": list(100, true)}); count != few {
+		t.Errorf("a default of 1.0 takes %d, one of 1.000… takes %d", few, count)
 	}
 }
 
@@ -89,9 +89,9 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 	}
 	t.Run("every tag of a text that prints nothing", func(t *testing.T) {
 		one, _ := spent(t, written("{{x}}"), map[string]any{"x": ""})
-		if many, _ := spent(t, written(strings.Repeat("{{x}}", 1000)), map[string]any{"x": ""}); many != 1000*one ||
+		if count, _ := spent(t, written(strings.Repeat("{{x}}", 1000)), map[string]any{"x": ""}); count != 1000*one ||
 			one == 0 {
-			t.Errorf("one takes %d, a thousand take %d", one, many)
+			t.Errorf("one takes %d, a thousand take %d", one, count)
 		}
 	})
 }

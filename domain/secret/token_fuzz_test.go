@@ -16,7 +16,7 @@ func FuzzParseToken(f *testing.F) {
 		f.Add(s, 0, byte('0'))
 		f.Add(s, len(s)-1, byte('_'))
 	}
-	f.Fuzz(func(t *testing.T, s string, at int, other byte) {
+	f.Fuzz(func(t *testing.T, s string, index int, other byte) {
 		token, ok := secret.ParseToken("atk_", s)
 		if !ok {
 			return
@@ -27,11 +27,11 @@ func FuzzParseToken(f *testing.F) {
 		if _, ok := secret.ParseToken("ati_", s); ok {
 			t.Errorf("%q is a token for two purposes", s)
 		}
-		if at < 0 || at >= len(s) || s[at] == other {
+		if index < 0 || index >= len(s) || s[index] == other {
 			return
 		}
 		// A CRC-32 distinguishes any two texts that differ in at most four adjacent bytes.
-		if changed := s[:at] + string([]byte{other}) + s[at+1:]; !strings.HasPrefix(changed, "atk_") {
+		if changed := s[:index] + string([]byte{other}) + s[index+1:]; !strings.HasPrefix(changed, "atk_") {
 			return
 		} else if _, ok := secret.ParseToken("atk_", changed); ok {
 			t.Errorf("%q and %q are both tokens", s, changed)

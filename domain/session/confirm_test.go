@@ -17,9 +17,9 @@ func TestConfirm(t *testing.T) {
 			{ID: "ses_2", Org: "org", User: "ann"},
 		}
 	}
-	have := live()
-	s, err := session.Confirm(anns(), inWorkspaces("w1"), have, "psk_1")
-	if err != nil || s != have[0] || !s.SignedInAt().Equal(sessionAt) || !have[1].ConfirmedAt.IsZero() {
+	sessions := live()
+	s, err := session.Confirm(anns(), inWorkspaces("w1"), sessions, "psk_1")
+	if err != nil || s != sessions[0] || !s.SignedInAt().Equal(sessionAt) || !sessions[1].ConfirmedAt.IsZero() {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if e := s.Recorded(); len(e) != 1 || e[0].Type != "session.confirmed" || e[0].Data["passkey_id"] != "psk_1" {

@@ -70,8 +70,8 @@ func TestRowsAreComparedByAFieldThatIsAWholeColumn(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, s.TrackChanges(actor("pia", identity.Member), nil, "first"), source.ErrForbidden)
 	for _, field := range []string{"last", "born", "nothing"} {
-		if wrong := wrongIn(s.TrackChanges(by, nil, field)); len(wrong) != 1 || s.ChangeKey != "" {
-			t.Errorf("%s: %v", field, wrong)
+		if problems := wrongIn(s.TrackChanges(by, nil, field)); len(problems) != 1 || s.ChangeKey != "" {
+			t.Errorf("%s: %v", field, problems)
 		}
 	}
 	require.NoError(t, s.TrackChanges(by, nil, "first"))

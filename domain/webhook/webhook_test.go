@@ -132,8 +132,8 @@ func TestAnEndpointThatFailsIsToldAndThenDisabled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := &webhook.Endpoint{URL: "https://app.example.com/secret", Enabled: true}
 			by := admin
-			for _, after := range tt.after {
-				by.At = now.Add(after)
+			for _, delay := range tt.after {
+				by.At = now.Add(delay)
 				e.Observe(by, fails)
 			}
 			e.Observe(by, tt.then)
@@ -154,12 +154,12 @@ func TestAnEndpointThatFailsIsToldAndThenDisabled(t *testing.T) {
 func TestADeliveryIsRepeatedFor75Hours(t *testing.T) {
 	for _, chance := range []float64{0, 0.5, 1} {
 		d := (&webhook.Endpoint{}).NewDelivery(event.Event{}, now)
-		at, waited := now, time.Duration(0)
+		moment, waited := now, time.Duration(0)
 		for n := 1; d.State == webhook.Pending; n++ {
-			d.Ended(webhook.Outcome{Status: 500}, at, chance)
+			d.Ended(webhook.Outcome{Status: 500}, moment, chance)
 			if d.State == webhook.Pending {
-				waited += d.Due.Sub(at)
-				at = d.Due
+				waited += d.Due.Sub(moment)
+				moment = d.Due
 			}
 		}
 		want := time.Duration(float64(75*time.Hour+35*time.Minute+5*time.Second) * (0.8 + 0.4*chance))
