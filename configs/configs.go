@@ -252,6 +252,7 @@ func (c *Config) normalize() {
 			o.Name = o.Slug
 		}
 		o.Quotas = o.Quotas.WithDefaults(quota.Default())
+		o.Payments.Trials.WithoutCard = cmp.Or(o.Payments.Trials.WithoutCard, payment.CancelTrial)
 		completeRows(&o.Rows)
 		completeTimeouts(&o.WarehouseTimeouts)
 		if o.APIKeys.Personal == nil {

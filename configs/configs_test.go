@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -148,14 +149,15 @@ orgs:
 		assert.NoDiff(t, "trusted proxies", cmp.Diff(wantProxies, c.Server.TrustedProxies, equal))
 		rows := source.RowLimits{Rows: 1_000_000, Bytes: 256 << 20, Seconds: time.Minute}
 		timeouts := connection.Timeouts{Connect: 5 * time.Second, Statement: 5 * time.Second, Total: 10 * time.Second}
+		payments := configs.Payments{Trials: payment.TrialRules{WithoutCard: payment.CancelTrial}}
 		want := []configs.Org{
 			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"},
 				BaseURL:     "https://acme.example",
 				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited",
-				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
+				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts, Payments: payments,
 				APIKeys: configs.APIKeys{Personal: new(true)}},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
-				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
+				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts, Payments: payments,
 				APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
 		assert.NoDiff(t, "orgs", cmp.Diff(want, c.Orgs, equal))

@@ -185,6 +185,8 @@ func (p Payments) validate(found *problems, key string) {
 				"must be https://host or https://host:port in lower case, http only for localhost, without a path")
 		}
 	}
+	oneOf(found, key+".trials.without_card", string(p.Trials.WithoutCard), string(payment.CancelTrial),
+		string(payment.PauseTrial))
 	for i, n := range p.MailedNotices {
 		if !slices.Contains(payment.NoticeKinds(), n) {
 			found.add(fmt.Sprintf("%s.mailed_notices[%d]", key, i),

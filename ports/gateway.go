@@ -94,7 +94,7 @@ type GatewaySubscriptions interface {
 	// finalized first. It returns no error if the invoice is paid already. If the payer must authenticate, the payment
 	// has an Action, and the invoice stays open until then. A past due or unpaid subscription is active again when its
 	// newest invoice is paid. payment.ErrInvoiceNotFound if the invoice is not the customer's,
-	// payment.ErrInvoiceNotPayable if it is void or was written off.
+	// payment.ErrInvoiceNotPayable if it is void.
 	Pay(ctx context.Context, key string, c payment.CustomerID, i payment.InvoiceID) (payment.InvoicePayment, error)
 
 	// Subscriptions returns the live subscriptions and at least the last one that ended, with the

@@ -90,7 +90,8 @@ type subscription struct {
 	PeriodStart       time.Time              `json:"period_start"`
 	PeriodEnd         time.Time              `json:"period_end"`
 	TrialEnd          time.Time              `json:"trial_end"`
-	TrialTold         bool                   `json:"trial_told,omitempty"` // an event has told that the trial ends soon
+	WithoutCard       payment.TrialEnd       `json:"without_card,omitempty"` // what becomes of the trial then
+	TrialTold         bool                   `json:"trial_told,omitempty"`   // an event has told that the trial ends soon
 	CancelAtPeriodEnd bool                   `json:"cancel_at_period_end"`
 	Cancellation      payment.Cancellation   `json:"cancellation,omitzero"`
 	Paused            bool                   `json:"paused,omitempty"`

@@ -248,6 +248,15 @@ func (b *account) renew(s *subscription, now time.Time) {
 		b.end(s, payment.Canceled, now)
 		return
 	}
+	if s.Status == payment.Trialing && s.WithoutCard != "" && b.method(b.Default) == nil {
+		if s.Intent = ""; s.WithoutCard == payment.CancelTrial {
+			b.end(s, payment.Canceled, now)
+			return
+		}
+		s.Status = payment.Paused
+		b.emit("customer.subscription.paused", "subscription", string(s.ID), now)
+		return
+	}
 	s.unbilled = b.used(s, s.PeriodStart, now)
 	if s.Next != nil {
 		s.redeem(s.Next.Promotion, now)

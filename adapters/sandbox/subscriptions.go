@@ -28,6 +28,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 			}
 			if o.TrialDays > 0 {
 				b.tryOut(s, o.TrialDays)
+				s.WithoutCard = o.TrialEnd
 				b.add(s, now)
 				b.bill(s, 0, true, now)
 				return *s, nil
@@ -116,6 +117,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, c payment.CustomerID, i
 
 func (b *account) amend(s *subscription, a payment.Amendment, now time.Time) error {
 	b.drop(s)
+	if s.Status == payment.Paused && a.Pause != nil && !*a.Pause {
+		return b.resell(s, sale{Plan: s.Plan, Quantity: s.Quantity}, true, now, false, now)
+	}
 	a.Plan.PriceRef = priceRef(a.Plan)
 	h := s.held(b.ID)
 	d, err := h.Difference(a)

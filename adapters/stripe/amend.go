@@ -21,6 +21,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ payment.CustomerID, i
 	if s, err = g.dropUpdate(ctx, key, s); err != nil { // it may just have been paid, and so applied
 		return payment.GatewaySubscription{}, err
 	}
+	if s.Status == stripe.SubscriptionStatusPaused && a.Pause != nil && !*a.Pause {
+		return g.resume(ctx, key, s)
+	}
 	h := mirrorSubscription(s)
 	d, err := h.Difference(a)
 	if err != nil {
@@ -49,8 +52,8 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ payment.CustomerID, i
 		err = translate(err)
 	}
 	switch {
-	case err != nil && isChanged:
-		return payment.GatewaySubscription{}, afterEffect(err)
+	case err != nil && isChanged && !payment.OutcomeUnknown(err): // what was charged is no part of this refusal
+		return payment.GatewaySubscription{}, &payment.UnsettledError{Refusal: err.Error()}
 	case err != nil:
 		return payment.GatewaySubscription{}, err
 	}

@@ -1,6 +1,7 @@
 package stripe
 
 import (
+	"context"
 	"strconv"
 
 	stripe "github.com/stripe/stripe-go/v85"
@@ -38,6 +39,28 @@ func pause(p *stripe.SubscriptionUpdateParams, item *stripe.SubscriptionItem, a 
 			p.BillingCycleAnchorNow, p.ProrationBehavior = stripe.Bool(true), stripe.String("none")
 		}
 	}
+}
+
+// resume begins the first period of a subscription whose trial ended without a payment method
+// (https://docs.stripe.com/api/subscriptions/resume). If its invoice is not paid at once, the payer can pay it, as any
+// other open invoice.
+func (g *Gateway) resume(
+	ctx context.Context, key string, s *stripe.Subscription,
+) (payment.GatewaySubscription, error) {
+	_, err := g.api.V1Subscriptions.Resume(ctx, s.ID, &stripe.SubscriptionResumeParams{
+		Params: g.writeParams(key), BillingCycleAnchor: stripe.String("now"),
+	})
+	if err != nil && !isUnanswered(ctx, err) {
+		return payment.GatewaySubscription{}, translate(err)
+	}
+	current, lookupErr := g.subscription(ctx, payment.SubscriptionID(s.ID))
+	switch {
+	case lookupErr != nil && err == nil:
+		return payment.GatewaySubscription{}, afterEffect(translate(lookupErr))
+	case lookupErr != nil, err != nil && current.Status == stripe.SubscriptionStatusPaused:
+		return payment.GatewaySubscription{}, translate(err)
+	}
+	return mirrorSubscription(current), nil
 }
 
 // setReason adds to an update why the subscription is cancelled; nil leaves that as it is.

@@ -28,15 +28,15 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 	switch i.Status {
 	case stripe.InvoiceStatusPaid:
 		return payment.InvoicePayment{Invoice: mirrorInvoice(i)}, nil
-	case stripe.InvoiceStatusOpen:
+	case stripe.InvoiceStatusOpen, stripe.InvoiceStatusUncollectible: // of both, Stripe accepts payments
 	default:
 		return payment.InvoicePayment{}, payment.ErrInvoiceNotPayable
 	}
 	p := &stripe.InvoicePayParams{Params: g.writeParams(key), OffSession: stripe.Bool(false),
-		Expand: []*string{stripe.String(confirmation), stripe.String(couponOf)}}
+		Expand: []*string{stripe.String(confirmation), stripe.String(couponOf), stripe.String(paidBy)}}
 	invoice, err := g.api.V1Invoices.Pay(ctx, string(id), p)
 	if err == nil {
-		return toPayment(invoice), nil
+		return g.payment(ctx, invoice)
 	}
 	refusal := translate(err)
 	if (errors.Is(refusal, payment.ErrCardDeclined) && !wantsPayer(err)) || ctx.Err() != nil {
@@ -49,16 +49,44 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 	case lookupErr != nil:
 		return payment.InvoicePayment{}, refusal
 	case current.Status == stripe.InvoiceStatusPaid, wantsPayer(err):
-		return toPayment(current), nil
+		return g.payment(ctx, current)
+	}
+	if isOnItsWay, lookupErr := g.isProcessing(ctx, current); lookupErr == nil && isOnItsWay {
+		return payment.InvoicePayment{Invoice: mirrorInvoice(current)}, nil
 	}
 	return payment.InvoicePayment{}, refusal
 }
 
-const confirmation = "confirmation_secret"
+const (
+	confirmation = "confirmation_secret"
+	paidBy       = "payments"
+)
+
+// isProcessing reports whether an invoice's payment is on its way: a bank takes days to answer a direct debit, and
+// until then nothing is left to do (https://docs.stripe.com/payments/paymentintents/lifecycle).
+func (g *Gateway) isProcessing(ctx context.Context, i *stripe.Invoice) (bool, error) {
+	if i.Status == stripe.InvoiceStatusPaid || i.Payments == nil {
+		return false, nil
+	}
+	for _, charge := range i.Payments.Data {
+		if charge.Payment == nil || charge.Payment.PaymentIntent == nil {
+			continue
+		}
+		intent, err := g.api.V1PaymentIntents.Retrieve(ctx, charge.Payment.PaymentIntent.ID,
+			&stripe.PaymentIntentRetrieveParams{Params: g.readParams()})
+		if err != nil {
+			return false, translate(err)
+		}
+		if intent.Status == stripe.PaymentIntentStatusProcessing {
+			return true, nil
+		}
+	}
+	return false, nil
+}
 
 func (g *Gateway) invoice(ctx context.Context, id payment.InvoiceID) (*stripe.Invoice, error) {
 	p := &stripe.InvoiceRetrieveParams{Params: g.readParams(), Expand: []*string{stripe.String(confirmation),
-		stripe.String(couponOf)}}
+		stripe.String(couponOf), stripe.String(paidBy)}}
 	return g.api.V1Invoices.Retrieve(ctx, string(id), p)
 }
 
@@ -85,11 +113,19 @@ func wantsPayer(err error) bool {
 // (https://docs.stripe.com/error-codes).
 const changeWantsPayer stripe.ErrorCode = "subscription_payment_intent_requires_action"
 
-// toPayment returns the outcome of paying an invoice.
-func toPayment(i *stripe.Invoice) payment.InvoicePayment {
+// payment returns the outcome of paying an invoice. A payment that is processing asks nothing of the payer.
+func (g *Gateway) payment(ctx context.Context, i *stripe.Invoice) (payment.InvoicePayment, error) {
 	p := payment.InvoicePayment{Invoice: mirrorInvoice(i)}
-	if s := i.ConfirmationSecret; i.Status == stripe.InvoiceStatusOpen && s != nil {
+	s := i.ConfirmationSecret
+	if i.Status != stripe.InvoiceStatusOpen || s == nil {
+		return p, nil
+	}
+	isOnItsWay, err := g.isProcessing(ctx, i)
+	if err != nil {
+		return payment.InvoicePayment{}, afterEffect(err)
+	}
+	if !isOnItsWay {
 		p.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New(s.ClientSecret)}
 	}
-	return p
+	return p, nil
 }

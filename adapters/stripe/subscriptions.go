@@ -34,6 +34,12 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 	}
 	if o.TrialDays > 0 {
 		p.TrialPeriodDays = stripe.Int64(int64(o.TrialDays))
+		if o.TrialEnd != "" {
+			p.TrialSettings = &stripe.SubscriptionCreateTrialSettingsParams{
+				EndBehavior: &stripe.SubscriptionCreateTrialSettingsEndBehaviorParams{
+					MissingPaymentMethod: stripe.String(string(o.TrialEnd))},
+			}
+		}
 	}
 	if o.AutomaticTax {
 		p.AutomaticTax = &stripe.SubscriptionCreateAutomaticTaxParams{Enabled: stripe.Bool(true)}

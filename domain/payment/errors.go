@@ -67,7 +67,7 @@ var (
 	ErrInvoiceNotFound = &fault.Error{Kind: fault.NotFound, Code: "invoice_not_found",
 		Detail: "The workspace has no such invoice."}
 	ErrInvoiceNotPayable = &fault.Error{Kind: fault.Conflict, Code: "invoice_not_payable",
-		Detail: "The invoice is void or was written off, so it cannot be paid."}
+		Detail: "The invoice is void, so it cannot be paid."}
 
 	ErrIntentLimit = &fault.Error{
 		Kind: fault.RateLimited, Code: "setup_intent_rate_limited",

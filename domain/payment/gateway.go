@@ -60,6 +60,7 @@ type Order struct {
 	Quantity  int
 	Method    MethodID // becomes the default; "" for a trial without a method
 	TrialDays int
+	TrialEnd  TrialEnd   // without a payment method; "" if the first period costs nothing
 	Promotion *Promotion // nil without one
 
 	AutomaticTax bool // the gateway determines the taxes of each invoice

@@ -19,7 +19,7 @@ func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *I
 	switch i.Status {
 	case Paid:
 		return true, nil
-	case Draft, Open:
+	case Draft, Open, Uncollectible: // what was written off can still be paid
 	default:
 		return false, ErrInvoiceNotPayable
 	}

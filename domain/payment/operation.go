@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -30,6 +31,7 @@ type Operation struct {
 	Quantity  int      `json:"quantity,omitempty"`
 	Method    MethodID `json:"method,omitempty"`
 	TrialDays int      `json:"trial_days,omitempty"`
+	TrialEnd  TrialEnd `json:"trial_end,omitempty"` // of a Subscribe with TrialDays
 
 	AutomaticTax bool `json:"automatic_tax,omitempty"`
 
@@ -165,6 +167,9 @@ func (c *Customer) Subscribe(
 	}
 	needsMethod := plan.total(w.Quantity) > w.Promotion.deduction(plan.total(w.Quantity))
 	if op.TrialDays > 0 {
+		if needsMethod {
+			op.TrialEnd = cmp.Or(w.Trials.WithoutCard, CancelTrial)
+		}
 		needsMethod = w.Trials.CardRequired
 	}
 	if op.Method == "" && needsMethod {
@@ -257,7 +262,8 @@ func (c *Customer) planChange(
 	if err := match.Check(c.Revision); err != nil {
 		return nil, err
 	}
-	if s.Status != Active && s.Status != Trialing && s.Status != PastDue {
+	resumes := s.Status == Paused && ch.Pause != nil && !*ch.Pause
+	if s.Status != Active && s.Status != Trialing && s.Status != PastDue && !resumes {
 		return nil, ErrSubscriptionNotActive
 	}
 	if s.Item.Unrecognized {

@@ -39,6 +39,9 @@ func (c *Customer) planPause(op *Operation, ch Changes, plans Plans) (*Operation
 		}})
 	}
 	switch {
+	case s.Status == Paused && c.DefaultMethod() == nil: // its trial has ended without one
+		return nil, ErrMethodRequired
+	case s.Status == Paused:
 	case *ch.Pause == s.Paused:
 		return nil, nil //nolint:nilnil // there is nothing to do, and that is no error
 	case *ch.Pause && s.CancelAtPeriodEnd:

@@ -7,7 +7,18 @@ type TrialRules struct {
 	CardRequired bool // a trial needs a valid payment method
 	OncePerEmail bool // an owner's address can have one trial
 	OncePerCard  bool // a card, or another payment method, can have one trial
+
+	WithoutCard TrialEnd // what becomes of a trial that ends without a payment method; "" is CancelTrial
 }
+
+// TrialEnd is what becomes of a subscription when its trial ends without a payment method that could be charged.
+type TrialEnd string
+
+// The ends of trials.
+const (
+	CancelTrial TrialEnd = "cancel" // the subscription ends
+	PauseTrial  TrialEnd = "pause"  // it is Paused until it is resumed with a payment method
+)
 
 // Exclusive reports whether only one workspace can have a trial with marks of a kind.
 func (r TrialRules) Exclusive(k TrialMarkKind) bool {

@@ -51,3 +51,25 @@ func TestATrialEndsWithAPlanThatHasNone(t *testing.T) {
 		})
 	}
 }
+
+func TestASubscriptionThatWasPausedWithItsTrialIsResumedWithACard(t *testing.T) {
+	yes, no := true, false
+	for name, tt := range map[string]struct {
+		customer *payment.Customer
+		changes  payment.Changes
+		err      error
+	}{
+		"with a card":     {subscribed("trial", payment.Paused, card("a", 1)), payment.Changes{Pause: &no}, nil},
+		"not without one": {subscribed("trial", payment.Paused), payment.Changes{Pause: &no}, payment.ErrMethodRequired},
+		"nothing else changes it": {subscribed("trial", payment.Paused, card("a", 1)), payment.Changes{Pause: &yes},
+			payment.ErrSubscriptionNotActive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tt.customer.ChangeSubscription(owner, "key", nil, tt.changes, plans)
+			wantErr(t, err, tt.err)
+			if op := tt.customer.Pending; err == nil && (op == nil || op.Pause == nil || *op.Pause) {
+				t.Errorf("%+v", op)
+			}
+		})
+	}
+}

@@ -8416,10 +8416,11 @@ export class PaymentsSubscriptionResource extends Resource {
    * false` resumes it. Before `paid_until` nothing is charged. Later, a new period begins at once and is
    * charged; if that is declined, also because the payer would have to confirm it, the subscription stays
    * paused. Neither can be combined with another change. A subscription with a `metered_price` cannot be paused.
+   * `paused: false` also resumes the status `paused`: with a payment method, its first period begins and is
+   * charged.
    *
-   * During a trial, a change takes effect immediately and costs nothing, unless the new plan has no
-   * `trial_days`: such a plan ends the trial, and its first period is charged. `trial: false` does that for the
-   * current plan. It requires a payment method, else 402 `payment_method_required` is returned.
+   * During a trial a change costs nothing, unless the new plan has no `trial_days`: then the trial ends, and the
+   * first period is charged. `trial: false` does that for the current plan.
    *
    * A change from a plan with a `metered_price` to one with another or none, or with another period, takes
    * effect at the end of the period, so that what was used is billed.

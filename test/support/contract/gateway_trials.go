@@ -74,6 +74,29 @@ func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
 			}
 		})
 	}
+	t.Run("without a card at its end, by rule", func(t *testing.T) {
+		begin := func(rule payment.TrialEnd) (payment.CustomerID, payment.GatewaySubscription) {
+			c, o := g.customer(t), g.order(0)
+			o.TrialDays, o.TrialEnd = 14, rule
+			h, err := g.Subscribe(t.Context(), key(), c, o)
+			must(t, err)
+			return c, h
+		}
+		canceled, first := begin(payment.CancelTrial)
+		paused, second := begin(payment.PauseTrial)
+		g.Advance(t, 15*24*time.Hour)
+		same(t, "the one to cancel", g.status(t, canceled, first.ID), payment.Canceled)
+		same(t, "the one to pause", g.status(t, paused, second.ID), payment.Paused)
+		g.Advance(t, 40*24*time.Hour)
+		must(t, g.SetDefault(t.Context(), key(), paused, g.AddCard(t, paused, "4242")))
+		no := false
+		_, err := g.Amend(t.Context(), key(), paused, second.ID, payment.Amendment{Pause: &no})
+		must(t, err)
+		same(t, "after it was resumed", g.status(t, paused, second.ID), payment.Active)
+		if sum, _ := g.paid(t, paused); sum != 2*g.Plans[0].Price.Amount {
+			t.Errorf("paid %d", sum)
+		}
+	})
 	t.Run("a card that is declined leaves the trial", func(t *testing.T) {
 		c, h := begin(t, "0341")
 		_, err := g.Amend(t.Context(), key(), c, h.ID, payment.Amendment{EndTrial: true})
@@ -82,4 +105,17 @@ func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// status returns the status of one of a customer's subscriptions.
+func (g GatewayStage) status(t *testing.T, c payment.CustomerID, id payment.SubscriptionID) payment.Status {
+	t.Helper()
+	all, err := g.Subscriptions(t.Context(), c)
+	must(t, err)
+	for _, h := range all {
+		if h.ID == id {
+			return h.Status
+		}
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package stripeapi
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -90,4 +91,22 @@ func (s *Server) skip(u *subscription, at time.Time) {
 		end: u.end, created: s.now(),
 	}
 	s.invoices, u.latest = append(s.invoices, i), i
+}
+
+// resume begins a period of a subscription whose trial ended without a payment method, and charges it
+// (https://docs.stripe.com/api/subscriptions/resume).
+func (s *Server) resume(f form, r *http.Request) any {
+	u, now := s.subscription(r.PathValue("id")), s.now()
+	switch {
+	case u == nil:
+		return missing(404, "id")
+	case u.status != "paused", f.Get("billing_cycle_anchor") != "now":
+		return invalid("id")
+	}
+	amount := u.beginPaying(now)
+	if s.bill(u, amount, true).status != "paid" {
+		u.status = "past_due"
+	}
+	u.spend(now)
+	return u.show(f.expanded())
 }

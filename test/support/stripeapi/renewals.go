@@ -70,6 +70,17 @@ func (s *Server) renew(u *subscription) {
 		return
 	}
 	at := u.end
+	// https://docs.stripe.com/billing/subscriptions/trials#create-free-trials-without-payment
+	if u.status == "trialing" && u.def == "" && s.customer(u.customer).def == "" {
+		switch u.withoutCard {
+		case "cancel":
+			s.end(u, "canceled")
+			return
+		case "pause":
+			u.status, u.setup = "paused", nil
+			return
+		}
+	}
 	if u.paused {
 		u.status = "active"
 		s.skip(u, at)

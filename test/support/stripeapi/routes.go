@@ -26,7 +26,8 @@ var parameters = map[string]string{
 	"POST /v1/setup_intents/{id}/cancel":              "",
 	"GET /v1/payment_intents/{id}":                    "",
 	"GET /v1/prices/{id}":                             "",
-	"POST /v1/subscriptions": "customer items payment_behavior metadata trial_period_days discounts " +
+	"POST /v1/subscriptions/{id}/resume":              "billing_cycle_anchor",
+	"POST /v1/subscriptions": "customer items payment_behavior metadata trial_period_days trial_settings discounts " +
 		"automatic_tax expand",
 	"GET /v1/subscriptions":      "customer status limit starting_after expand",
 	"GET /v1/subscriptions/{id}": "expand",
@@ -74,6 +75,7 @@ func (s *Server) routes() {
 		"GET /v1/payment_intents/{id}":                    s.readPaymentIntent,
 		"GET /v1/prices/{id}":                             s.readPrice,
 		"POST /v1/subscriptions":                          s.subscribe,
+		"POST /v1/subscriptions/{id}/resume":              s.resume,
 		"GET /v1/subscriptions":                           s.listSubscriptions,
 		"GET /v1/subscriptions/{id}":                      s.readSubscription,
 		"POST /v1/subscriptions/{id}":                     s.updateSubscription,

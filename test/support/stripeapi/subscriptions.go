@@ -18,6 +18,7 @@ type subscription struct {
 	anchor                     int // the day of the month on which periods begin
 	start, end                 time.Time
 	trialEnd                   time.Time
+	withoutCard                string // trial_settings[end_behavior][missing_payment_method]
 	cancelAtPeriodEnd          bool
 	cancelAt                   time.Time // instead of cancelAtPeriodEnd; zero if it is not set
 	cancellation               payment.Cancellation
@@ -177,6 +178,7 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 	if days > 0 {
 		u.status, u.trialEnd = "trialing", now.AddDate(0, 0, days)
 		u.end = u.trialEnd
+		u.withoutCard = f.Get("trial_settings[end_behavior][missing_payment_method]")
 		if c.def == "" {
 			u.setup = s.setUp(c, "off_session", nil)
 		}
