@@ -92,15 +92,22 @@ type Inbox interface {
 	Backlog(ctx context.Context, org identity.OrgID) (pending, dead int, start time.Time, err error)
 }
 
-// SandboxAccounts stores the state of the sandbox gateway: one opaque document per customer, the account.
-type SandboxAccounts interface {
-	// Read returns an account, or nil if not found.
-	Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error)
+// SandboxObject is an object of the simulated gateway, such as a subscription.
+type SandboxObject struct {
+	ID   string
+	Body []byte // opaque text; nil if the object is deleted
+}
 
-	// Write replaces an account with the result of change, under its lock; change gets nil if there is no
-	// account. Nothing is written if change fails or returns nil. change may run again after a conflict.
-	Write(ctx context.Context, org identity.OrgID, id string, change func(account []byte) ([]byte, error)) error
+// SandboxObjects stores the objects of the simulated gateway, each by its customer.
+type SandboxObjects interface {
+	// Read returns a customer's objects in the order of their identifiers.
+	Read(ctx context.Context, org identity.OrgID, customer string) ([]SandboxObject, error)
 
-	// List returns an org's account identifiers in order, at most n, starting after the given one.
-	List(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error)
+	// Change stores the objects that change returns, under the customer's lock; change gets all of the customer's. Nothing
+	// is stored if it fails. change may run again after a conflict.
+	Change(ctx context.Context, org identity.OrgID, customer string,
+		change func(all []SandboxObject) ([]SandboxObject, error)) error
+
+	// Customers returns the customers that have objects, in order, at most n, starting after the given one.
+	Customers(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error)
 }

@@ -81,22 +81,22 @@ func TestContract(t *testing.T) {
 					suite(t, func(t *testing.T) contract.Adapter { return adapterBy(t, url(t), opens) })
 				})
 			}
-			t.Run("SandboxAccounts", func(t *testing.T) {
+			t.Run("SandboxObjects", func(t *testing.T) {
 				together(t)
-				sandboxAccounts(t, url)
+				sandboxObjects(t, url)
 			})
 		})
 	}
 }
 
-func sandboxAccounts(t *testing.T, url func(*testing.T) string) {
+func sandboxObjects(t *testing.T, url func(*testing.T) string) {
 	t.Helper()
-	contract.SandboxAccounts(t, func(t *testing.T) (books, second ports.SandboxAccounts, orgs [2]identity.OrgID) {
+	contract.SandboxObjects(t, func(t *testing.T) (objects, second ports.SandboxObjects, orgs [2]identity.OrgID) {
 		address, sealer := url(t), databases.Keyring(t)
 		db := open(t, address, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 		require.NoError(t, err)
-		return payments.NewSandboxAccounts(db.DB), payments.NewSandboxAccounts(open(t, address, sealer).DB),
+		return payments.NewSandboxObjects(db.DB), payments.NewSandboxObjects(open(t, address, sealer).DB),
 			[2]identity.OrgID{ids["one"], ids["two"]}
 	})
 }

@@ -88,7 +88,6 @@ func TestWhatSomeoneElseChanged(t *testing.T) {
 
 func stage(t *testing.T) contract.GatewayStage {
 	api := stripeapi.New(t, canary, catalog())
-	api.PromoteAll()
 	g := &forgetful{Gateway: stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL}), api: api}
 	return contract.GatewayStage{
 		Gateway: g, Plans: plans,

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/doctor"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -206,8 +206,9 @@ type paymentSandboxProvokeCommand struct {
 // Help implements kong.HelpProvider.
 func (paymentSandboxProvokeCommand) Help() string {
 	return `Simulates failures of a gateway, to test your application. A call that fails with a kind that ends
-in _after has taken effect. With --call, the failures wait for calls of that name: wallet reads a
-customer's payment methods, subscriptions and invoices read those.
+in _after has taken effect; a call that only reads does not fail with it unless it is named. With --call,
+the failures wait for calls of that name: wallet reads a customer's payment methods, subscriptions and
+invoices read those.
 
 Examples:
   atrium payments sandbox provoke timeout_after timeout_after timeout_after
@@ -226,19 +227,19 @@ func (v *paymentSandboxProvokeCommand) Run(p *process) error {
 		if err != nil {
 			return usageError{err}
 		}
-		var troubles []sandbox.Kind
+		var troubles []stripesim.Fault
 		for _, t := range v.Trouble {
-			kind, ok := sandbox.ParseKind(t)
+			kind, ok := stripesim.ParseFault(t)
 			if !ok {
 				return usageError{fmt.Errorf("unknown failure %q", t)}
 			}
 			troubles = append(troubles, kind)
 		}
-		if v.Call != "" && !slices.Contains(sandbox.Calls(), v.Call) {
-			calls := strings.Join(sandbox.Calls(), ", ")
+		if v.Call != "" && !slices.Contains(stripesim.Calls(), v.Call) {
+			calls := strings.Join(stripesim.Calls(), ", ")
 			return usageError{fmt.Errorf("unknown call %q: it is one of %s", v.Call, calls)}
 		}
-		script := sandbox.Script{Troubles: troubles, Call: v.Call, Duplicate: v.Duplicate, Reorder: v.Reorder}
+		script := stripesim.Script{Troubles: troubles, Call: v.Call, Duplicate: v.Duplicate, Reorder: v.Reorder}
 		if err := s.Provoke(p.ctx, script); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	page "github.com/atrium-hq/atrium/domain/page"
 	payment "github.com/atrium-hq/atrium/domain/payment"
+	ports "github.com/atrium-hq/atrium/ports"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -405,69 +406,69 @@ func (mr *MockInboxMockRecorder) Waiting(ctx, org, account, c interface{}) *gomo
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Waiting", reflect.TypeOf((*MockInbox)(nil).Waiting), ctx, org, account, c)
 }
 
-// MockSandboxAccounts is a mock of SandboxAccounts interface.
-type MockSandboxAccounts struct {
+// MockSandboxObjects is a mock of SandboxObjects interface.
+type MockSandboxObjects struct {
 	ctrl     *gomock.Controller
-	recorder *MockSandboxAccountsMockRecorder
+	recorder *MockSandboxObjectsMockRecorder
 }
 
-// MockSandboxAccountsMockRecorder is the mock recorder for MockSandboxAccounts.
-type MockSandboxAccountsMockRecorder struct {
-	mock *MockSandboxAccounts
+// MockSandboxObjectsMockRecorder is the mock recorder for MockSandboxObjects.
+type MockSandboxObjectsMockRecorder struct {
+	mock *MockSandboxObjects
 }
 
-// NewMockSandboxAccounts creates a new mock instance.
-func NewMockSandboxAccounts(ctrl *gomock.Controller) *MockSandboxAccounts {
-	mock := &MockSandboxAccounts{ctrl: ctrl}
-	mock.recorder = &MockSandboxAccountsMockRecorder{mock}
+// NewMockSandboxObjects creates a new mock instance.
+func NewMockSandboxObjects(ctrl *gomock.Controller) *MockSandboxObjects {
+	mock := &MockSandboxObjects{ctrl: ctrl}
+	mock.recorder = &MockSandboxObjectsMockRecorder{mock}
 	return mock
 }
 
 // EXPECT returns an object that allows the caller to indicate expected use.
-func (m *MockSandboxAccounts) EXPECT() *MockSandboxAccountsMockRecorder {
+func (m *MockSandboxObjects) EXPECT() *MockSandboxObjectsMockRecorder {
 	return m.recorder
 }
 
-// List mocks base method.
-func (m *MockSandboxAccounts) List(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error) {
+// Change mocks base method.
+func (m *MockSandboxObjects) Change(ctx context.Context, org identity.OrgID, customer string, change func([]ports.SandboxObject) ([]ports.SandboxObject, error)) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "List", ctx, org, cursor, n)
+	ret := m.ctrl.Call(m, "Change", ctx, org, customer, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Change indicates an expected call of Change.
+func (mr *MockSandboxObjectsMockRecorder) Change(ctx, org, customer, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Change", reflect.TypeOf((*MockSandboxObjects)(nil).Change), ctx, org, customer, change)
+}
+
+// Customers mocks base method.
+func (m *MockSandboxObjects) Customers(ctx context.Context, org identity.OrgID, cursor string, n int) ([]string, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Customers", ctx, org, cursor, n)
 	ret0, _ := ret[0].([]string)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
-// List indicates an expected call of List.
-func (mr *MockSandboxAccountsMockRecorder) List(ctx, org, cursor, n interface{}) *gomock.Call {
+// Customers indicates an expected call of Customers.
+func (mr *MockSandboxObjectsMockRecorder) Customers(ctx, org, cursor, n interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockSandboxAccounts)(nil).List), ctx, org, cursor, n)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Customers", reflect.TypeOf((*MockSandboxObjects)(nil).Customers), ctx, org, cursor, n)
 }
 
 // Read mocks base method.
-func (m *MockSandboxAccounts) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
+func (m *MockSandboxObjects) Read(ctx context.Context, org identity.OrgID, customer string) ([]ports.SandboxObject, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Read", ctx, org, id)
-	ret0, _ := ret[0].([]byte)
+	ret := m.ctrl.Call(m, "Read", ctx, org, customer)
+	ret0, _ := ret[0].([]ports.SandboxObject)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Read indicates an expected call of Read.
-func (mr *MockSandboxAccountsMockRecorder) Read(ctx, org, id interface{}) *gomock.Call {
+func (mr *MockSandboxObjectsMockRecorder) Read(ctx, org, customer interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Read", reflect.TypeOf((*MockSandboxAccounts)(nil).Read), ctx, org, id)
-}
-
-// Write mocks base method.
-func (m *MockSandboxAccounts) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Write", ctx, org, id, change)
-	ret0, _ := ret[0].(error)
-	return ret0
-}
-
-// Write indicates an expected call of Write.
-func (mr *MockSandboxAccountsMockRecorder) Write(ctx, org, id, change interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Write", reflect.TypeOf((*MockSandboxAccounts)(nil).Write), ctx, org, id, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Read", reflect.TypeOf((*MockSandboxObjects)(nil).Read), ctx, org, customer)
 }

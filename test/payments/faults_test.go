@@ -38,7 +38,7 @@ type request struct {
 // faultCase is one cell of the table.
 type faultCase struct {
 	request request
-	fault   fault
+	fault   stripeapi.Fault
 	nth     int  // the call that fails
 	keyed   bool // the client repeats under the same key
 }
@@ -53,13 +53,51 @@ func faultCases(t *testing.T, w *world) []faultCase {
 		if err := r.do(t.Context(), s, "request"); err != nil {
 			t.Fatalf("%s without faults: %v", r.name, err)
 		}
-		for nth := range p.calls() {
+		for nth := range p.seen {
 			for _, fault := range slices.Sorted(maps.Keys(faultNames)) {
 				all = append(all, faultCase{r, fault, nth + 1, true}, faultCase{r, fault, nth + 1, false})
 			}
 		}
 	}
 	return all
+}
+
+// slow is the fault of a call that takes a while, and nothing else.
+const slow stripeapi.Fault = "slow"
+
+var faultNames = map[stripeapi.Fault]string{
+	slow: "slow", stripeapi.RateLimited: "429", stripeapi.Denied: "401", stripeapi.Unavailable: "503",
+	stripeapi.Dropped: "reset before effect", stripeapi.Failed: "500 kept, no effect",
+	stripeapi.FailedAfter: "500 kept after effect", stripeapi.Lost: "dropped after effect",
+	stripeapi.Garbage: "half a response", stripeapi.WebPage: "a web page",
+	stripeapi.SilentAfter: "no response after effect",
+}
+
+// stager lets one of the next calls fail.
+type stager struct {
+	mu    sync.Mutex
+	fault stripeapi.Fault
+	nth   int // the call that fails; 0: none
+	seen  int // calls since the fault was staged
+}
+
+func (s *stager) stage(fault stripeapi.Fault, nth int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault, s.nth, s.seen = fault, nth, 0
+}
+
+func (s *stager) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen++
+	switch {
+	case s.seen != s.nth:
+		return stripeapi.None, 0
+	case s.fault == slow:
+		return stripeapi.None, 300 * time.Millisecond
+	}
+	return s.fault, 0
 }
 
 // table counts what became of requests, by request, fault and kind of repetition.
@@ -97,7 +135,7 @@ func (c *table) String() string {
 	return out
 }
 
-// TestEveryFaultOfEveryCall has a proxy between the adapter and the fake Stripe make each call of each request fail in
+// TestEveryFaultOfEveryCall has the simulated Stripe make each call of each request fail in
 // each way, and repeats the request as a client does. Nothing is bought or paid twice, and the request takes effect in
 // the end.
 func TestEveryFaultOfEveryCall(t *testing.T) {
@@ -117,13 +155,13 @@ func TestEveryFaultOfEveryCall(t *testing.T) {
 	})
 }
 
-// begin returns a shop with what the request needs, behind a proxy.
-func (r request) begin(t *testing.T, w *world) (*shop, *proxy) {
+// begin returns a shop with what the request needs, whose calls can be made to fail.
+func (r request) begin(t *testing.T, w *world) (*shop, *stager) {
 	t.Helper()
 	api := stripeapi.New(t, stripeKey, modelPlans)
-	api.PromoteAll()
-	p := atProxy(t, api)
-	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: p.URL})
+	p := new(stager)
+	api.Provoke(p.trouble)
+	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: api.URL})
 	s := &shop{world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
 	s.Service = newService(w.stores, func(identity.OrgID) payments.Terms {
 		return payments.Terms{Kind: payment.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
@@ -162,7 +200,7 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 	counts.add(row, "cases")
 	p.stage(c.fault, c.nth)
 	ctx, cancel := t.Context(), func() {}
-	if c.fault == silent {
+	if c.fault == stripeapi.SilentAfter {
 		ctx, cancel = context.WithTimeout(ctx, 200*time.Millisecond)
 	}
 	err := c.request.do(ctx, s, "request")
@@ -195,7 +233,6 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		if repetition == 4 {     // the gateway has kept a failure, and forgets it within a day
 			s.later(25 * time.Hour)
 			s.api.Advance(25 * time.Hour)
-			p.forget()
 		}
 		_ = s.reconcile(t)
 	}

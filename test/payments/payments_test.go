@@ -10,17 +10,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	sqlpayments "github.com/atrium-hq/atrium/adapters/sqlstore/payments"
+	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -68,8 +66,8 @@ var plans = payment.Plans{
 type world struct {
 	stores  ports.Stores
 	orgs    [2]identity.OrgID
-	books   ports.SandboxAccounts
-	calm    map[identity.OrgID]*sandbox.Gateway // without faults
+	objects ports.SandboxObjects
+	calm    map[identity.OrgID]*stripesim.Simulator // without faults
 	receive *payments.Service
 }
 
@@ -87,27 +85,37 @@ func newWorld(t *testing.T, url string) *world {
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
 	require.NoError(t, err)
 	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]},
-		books: sqlpayments.NewSandboxAccounts(db.DB), calm: map[identity.OrgID]*sandbox.Gateway{}}
+		objects: sqlpayments.NewSandboxObjects(db.DB), calm: map[identity.OrgID]*stripesim.Simulator{}}
 	for _, org := range w.orgs {
-		w.calm[org] = sandbox.New(org, w.books, time.Now, mac,
-			func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
-				return w.receive.Receive(ctx, org, payment.Sandbox, body, signature, time.Now().UTC())
-			})
+		w.calm[org] = w.simulator(org, nil)
 	}
-	w.receive = w.service(nil)
+	w.receive = w.service()
 	return w
 }
 
-// service returns the payments service with the calm gateway wrapped by wrap.
-func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
+// simulator returns an org's simulated gateway, whose calls go wrong as trouble says; nil: they do not.
+func (w *world) simulator(org identity.OrgID, trouble stripesim.Trouble) *stripesim.Simulator {
+	s := stripesim.New(stripesim.Config{
+		Org: org, Objects: w.objects, Plans: plans, MAC: mac,
+		Deliver: func(ctx context.Context, body []byte, signature string) error {
+			return w.receive.Receive(ctx, org, payment.Sandbox, body, signature, time.Now().UTC())
+		},
+	})
+	s.SetTrouble(trouble)
+	return s
+}
+
+// before returns the adapter in front of a simulator.
+func before(s *stripesim.Simulator) ports.Gateway {
+	return stripe.New(stripe.Config{SecretKey: secret.New(stripesim.Key), Transport: s.Transport()})
+}
+
+// service returns the payments service at the calm gateways.
+func (w *world) service() *payments.Service {
 	return newService(w.stores, func(org identity.OrgID) payments.Terms {
-		g := w.calm[org]
-		t := payments.Terms{Kind: payment.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g,
-			WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
-		if wrap != nil {
-			t.Gateway = wrap(g)
-		}
-		return t
+		s := w.calm[org]
+		return payments.Terms{Kind: payment.Sandbox, Account: stripesim.Account, Gateway: before(s), Payer: s,
+			WebhookKeys: []secret.String{s.WebhookKey()}, Plans: plans}
 	})
 }
 
@@ -135,49 +143,6 @@ func (w *world) addCard(t *testing.T, by identity.Actor) {
 	}
 }
 
-func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		for seed := range proof.Sample(5, 200) {
-			random := rand.New(rand.NewPCG(uint64(seed), 7))
-			var mu sync.Mutex
-			s := w.service(func(g *sandbox.Gateway) ports.Gateway {
-				return g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
-					mu.Lock()
-					defer mu.Unlock()
-					kinds := []sandbox.Kind{sandbox.None, sandbox.TimeoutAfter, sandbox.FailureAfter, sandbox.None}
-					return kinds[random.IntN(len(kinds))], time.Duration(random.IntN(20)) * time.Millisecond
-				})
-			})
-			by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
-			before := customers(t, w, by.Org)
-			var wg sync.WaitGroup
-			var made atomic.Int64
-			for i := range 64 {
-				wg.Go(func() {
-					if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i),
-						payment.OffSession); err == nil {
-						made.Add(1)
-					} else if !payment.OutcomeUnknown(err) && !payment.NoEffect(err) {
-						t.Errorf("seed %d: %v", seed, err)
-					}
-				})
-			}
-			wg.Wait()
-			if n := customers(t, w, by.Org) - before; n != 1 {
-				t.Errorf("seed %d: %d customers at the gateway, after %d answers", seed, n, made.Load())
-			}
-		}
-	})
-}
-
-// customers returns the number of customers that a gateway has.
-func customers(t *testing.T, w *world, org identity.OrgID) int {
-	t.Helper()
-	ids, err := w.books.List(t.Context(), org, "cus_", 10_000)
-	require.NoError(t, err)
-	return len(ids)
-}
-
 func TestTwoOrgsDoNotMeet(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		one, two := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner, fixture.NewTeam(t, w.stores, w.orgs[1]).Owner
@@ -202,7 +167,7 @@ func TestTwoOrgsDoNotMeet(t *testing.T) {
 		if err := w.receive.Receive(t.Context(), w.orgs[0], payment.Sandbox, body, signed, time.Now()); err != nil {
 			t.Error(err)
 		}
-		if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err,
+		if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], stripesim.Account, "evt_x"); !errors.Is(err,
 			payment.ErrEventNotFound) {
 			t.Errorf("another org has the event: %v", err)
 		}

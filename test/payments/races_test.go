@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
@@ -37,7 +35,7 @@ func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 		var asked atomic.Int64
 		s := newService(w.stores, func(org identity.OrgID) payments.Terms {
 			return payments.Terms{
-				Kind: payment.Sandbox, Account: sandbox.Account, Gateway: guessed{w.calm[org], &asked}, Plans: plans,
+				Kind: payment.Sandbox, Account: stripesim.Account, Gateway: guessed{before(w.calm[org]), &asked}, Plans: plans,
 				Limits: payment.CardLimits{InvalidCodesPerHour: 5},
 			}
 		})
@@ -71,12 +69,12 @@ func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 // TestCheckoutsInParallelLeaveOnePageOpen creates checkout pages at the same moment, at a gateway that takes a while.
 func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		slow := w.calm[w.orgs[0]].WithTrouble(func(string) (sandbox.Kind, time.Duration) {
-			return sandbox.None, 20 * time.Millisecond
+		slow := w.simulator(w.orgs[0], func(stripesim.Call) (stripesim.Fault, time.Duration) {
+			return stripesim.None, 20 * time.Millisecond
 		})
 		s := newService(w.stores, func(identity.OrgID) payments.Terms {
 			return payments.Terms{
-				Kind: payment.Sandbox, Account: sandbox.Account, Gateway: slow, Payer: slow, Plans: plans,
+				Kind: payment.Sandbox, Account: stripesim.Account, Gateway: before(slow), Payer: slow, Plans: plans,
 				Returns: payment.ReturnPolicy{Loopback: true},
 			}
 		})
@@ -105,7 +103,7 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 			all.Wait()
 			open := 0
 			for _, url := range pages {
-				if _, err := s.SandboxPage(t.Context(), by.Org, linkOf(url)); err == nil {
+				if _, err := s.SandboxPage(t.Context(), by.Org, stripesim.LinkOf(url)); err == nil {
 					open++
 				} else if !errors.Is(err, payment.ErrPageNotFound) {
 					t.Error(err)
@@ -116,10 +114,4 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 			}
 		}
 	})
-}
-
-// linkOf returns the link of a page's address.
-func linkOf(url string) payment.SandboxLink {
-	parts := strings.Split(strings.TrimPrefix(url, sandbox.PagePath), "/")
-	return payment.SandboxLink{Customer: payment.CustomerID(parts[0]), Secret: secret.New(parts[1])}
 }

@@ -96,8 +96,10 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				return err
 			}},
 			{"the clock of a sandbox", func() error {
-				return payments.NewSandboxAccounts(db.DB).Write(t.Context(), by.Org, "sandbox",
-					func([]byte) ([]byte, error) { return []byte("{}"), nil })
+				return payments.NewSandboxObjects(db.DB).Change(t.Context(), by.Org, "settings",
+					func([]ports.SandboxObject) ([]ports.SandboxObject, error) {
+						return []ports.SandboxObject{{ID: "settings", Body: []byte("{}")}}, nil
+					})
 			}},
 			{"a statement without an event", func() error {
 				return core.Exec(t.Context(), db.DB, `DELETE FROM prompt_shares WHERE template_id = ?`, made.ID)

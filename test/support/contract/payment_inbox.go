@@ -117,49 +117,60 @@ func Inbox(t *testing.T, open Opener) {
 	})
 }
 
-// SandboxAccounts is the suite for ports.SandboxAccounts.
-func SandboxAccounts(t *testing.T, open func(*testing.T) (books, second ports.SandboxAccounts,
+// SandboxObjects is the suite for ports.SandboxObjects. second is another connection to the same objects.
+func SandboxObjects(t *testing.T, open func(*testing.T) (objects, second ports.SandboxObjects,
 	orgs [2]identity.OrgID)) {
-	books, second, orgs := open(t)
+	objects, second, orgs := open(t)
 	ctx := t.Context()
-	write := func(text string) func([]byte) ([]byte, error) {
-		return func([]byte) ([]byte, error) { return []byte(text), nil }
-	}
-	read := func(org identity.OrgID, id string) string {
+	type rows = []ports.SandboxObject
+	object := func(id, body string) ports.SandboxObject { return ports.SandboxObject{ID: id, Body: []byte(body)} }
+	put := func(org identity.OrgID, customer string, changed ...ports.SandboxObject) {
 		t.Helper()
-		book, err := second.Read(ctx, org, id)
-		must(t, err)
-		return string(book)
+		must(t, objects.Change(ctx, org, customer, func(rows) (rows, error) { return changed, nil }))
 	}
-	must(t, books.Write(ctx, orgs[0], "b", write("one")))
-	must(t, books.Write(ctx, orgs[1], "b", write("foreign")))
-	must(t, books.Write(ctx, orgs[0], "a", write("two")))
-	wantErr(t, books.Write(ctx, orgs[0], "b", func([]byte) ([]byte, error) { return []byte("lost"), errBoom }), errBoom)
-	must(t, books.Write(ctx, orgs[0], "none", func(was []byte) ([]byte, error) {
-		if was != nil {
-			t.Errorf("there was %q", was)
+	read := func(org identity.OrgID, customer string) (text string) {
+		t.Helper()
+		all, err := second.Read(ctx, org, customer)
+		must(t, err)
+		for _, o := range all {
+			text += o.ID + "=" + string(o.Body) + " "
 		}
-		return nil, nil
-	}))
-	same(t, "books", []string{read(orgs[0], "a"), read(orgs[0], "b"), read(orgs[1], "b"), read(orgs[0], "none")},
-		[]string{"two", "one", "foreign", ""})
-	ids, err := books.List(ctx, orgs[0], "", 9)
+		return text
+	}
+	put(orgs[0], "b", object("y", "1"), object("x", "2"))
+	put(orgs[1], "b", object("x", "foreign"))
+	put(orgs[0], "a", object("x", "other"))
+	put(orgs[0], "b", object("y", "3"), object("z", "4"), ports.SandboxObject{ID: "x"})
+	put(orgs[0], "none")
+	wantErr(t, objects.Change(ctx, orgs[0], "b", func(all rows) (rows, error) {
+		same(t, "objects", all, rows{object("y", "3"), object("z", "4")})
+		return rows{object("y", "lost")}, errBoom
+	}), errBoom)
+	same(t, "objects", []string{read(orgs[0], "a"), read(orgs[0], "b"), read(orgs[1], "b"), read(orgs[0], "none")},
+		[]string{"x=other ", "y=3 z=4 ", "x=foreign ", ""})
+	ids, err := objects.Customers(ctx, orgs[0], "", 9)
 	must(t, err)
-	same(t, "list", ids, []string{"a", "b"})
-	ids, err = books.List(ctx, orgs[0], "a", 1)
+	same(t, "customers", ids, []string{"a", "b"})
+	ids, err = objects.Customers(ctx, orgs[0], "a", 1)
 	must(t, err)
 	same(t, "the rest", ids, []string{"b"})
-	t.Run("changes of one book are serialised", func(t *testing.T) {
+	t.Run("changes of one customer are serialised", func(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {
-				if err := []ports.SandboxAccounts{books, second}[i%2].Write(ctx, orgs[0], "count",
-					func(was []byte) ([]byte, error) { return append(was, '+'), nil }); err != nil {
+				if err := []ports.SandboxObjects{objects, second}[i%2].Change(ctx, orgs[0], "count",
+					func(all rows) (rows, error) {
+						text := "+"
+						if len(all) > 0 {
+							text += string(all[0].Body)
+						}
+						return rows{object("n", text)}, nil
+					}); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		same(t, "count", len(read(orgs[0], "count")), 32)
+		same(t, "count", len(read(orgs[0], "count")), len("n= ")+32)
 	})
 }

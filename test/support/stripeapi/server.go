@@ -1,354 +1,332 @@
-// Package stripeapi is a fake of Stripe's API for tests, over HTTP. stripe-mock knows every parameter but has no state.
-// This package knows only the calls that Atrium makes, and stores customers, payment methods, subscriptions, and every
-// charge with its idempotency key. So tests can count what happened, even if responses were lost.
-//
-// It behaves as Stripe documents: idempotency keys (https://docs.stripe.com/api/idempotent_requests), stored failures
-// (https://docs.stripe.com/error-low-level), subscriptions whose first charge is declined or requires authentication
-// (https://docs.stripe.com/billing/subscriptions/overview), and schedules, which prevent other changes of when their
-// subscription ends. It refuses undocumented calls, so that nothing can depend on them. It does not prove what Stripe
-// does; adapters/stripe checks the shape of requests and responses against stripe-mock.
+// Package stripeapi runs the simulated Stripe for tests, with objects in memory, and shows what happened there. So
+// tests can count it, even if responses were lost.
 package stripeapi
 
 import (
+	"encoding/hex"
 	"encoding/json"
-	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/stripesim"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
-// Server is an account at the fake Stripe. It ends with the test.
+// What decides about faults, as in stripesim.
+type (
+	Call    = stripesim.Call
+	Fault   = stripesim.Fault
+	Trouble = stripesim.Trouble
+)
+
+// The faults.
+const (
+	None        = stripesim.None
+	RateLimited = stripesim.RateLimited
+	Denied      = stripesim.Denied
+	Unavailable = stripesim.Proxied
+	Dropped     = stripesim.Dropped
+	Silent      = stripesim.Silent
+	Failed      = stripesim.Failed
+	FailedAfter = stripesim.FailedAfter
+	Lost        = stripesim.Lost
+	SilentAfter = stripesim.SilentAfter
+	Garbage     = stripesim.Garbage
+	WebPage     = stripesim.WebPage
+)
+
+const org identity.OrgID = "org"
+
+// Server is an account at the simulated Stripe. It ends with the test.
 type Server struct {
+	*stripesim.Dashboard
 	URL string
 
-	t       testing.TB
-	name    string // distinguishes the account's objects from those of others
-	key     string // the account's secret key
-	plans   payment.Plans
-	mux     *http.ServeMux
-	ended   chan struct{}
-	mu      sync.Mutex // held while a call takes effect
-	ahead   time.Duration
-	made    int // numbers objects
-	trouble Trouble
-	answers map[string]*kept
-	asked   map[string]int // number of calls of each kind
-
-	customers     []*customer
-	methods       map[string]*method
-	setups        map[string]*setupIntent
-	payments      map[string]*paymentIntent
-	subscriptions []*subscription
-	invoices      []*invoice
-	checkouts     []*checkout
-	charges       []Charge
-	wrongs        []string
-	promotions    []*PromotionCode
-	usage         []meterEvent
+	t         testing.TB
+	simulator *stripesim.Simulator
+	objects   ports.SandboxObjects
+	mu        sync.Mutex
+	asked     map[string]int // number of calls of each kind
+	wrongs    []string
 }
-
-var accounts atomic.Int64
 
 // New starts an account that sells plans, each by its PriceRef, to callers that send key.
 func New(t testing.TB, key string, plans payment.Plans) *Server {
 	t.Helper()
-	s := newServer(t, key, plans)
+	s := NewInProcess(t, key, plans)
 	server := httptest.NewServer(s)
 	s.URL = server.URL
 	t.Cleanup(func() {
-		close(s.ended) // otherwise calls without a response keep it open
+		server.CloseClientConnections() // otherwise calls without a response keep it open
 		server.Close()
 	})
 	return s
 }
 
-func newServer(t testing.TB, key string, plans payment.Plans) *Server {
-	s := &Server{
-		t: t, name: strconv.FormatInt(accounts.Add(1), 36), key: key, plans: plans, ended: make(chan struct{}),
-		answers: map[string]*kept{}, asked: map[string]int{},
-		methods: map[string]*method{}, setups: map[string]*setupIntent{}, payments: map[string]*paymentIntent{},
-	}
-	s.routes()
+// NewInProcess is New without a network: only its Transport reaches the account.
+func NewInProcess(t testing.TB, key string, plans payment.Plans) *Server {
+	t.Helper()
+	s := &Server{t: t, URL: "http://stripe.test", objects: fixture.NewSandboxObjects(), asked: map[string]int{}}
+	own := id.New("mac")
+	s.simulator = stripesim.New(stripesim.Config{
+		Org: org, Objects: s.objects, Plans: plans, Key: key, MAC: func(text string) string {
+			sum := fixture.Digester{}.Digest(own, []byte(text))
+			return hex.EncodeToString(sum[:])
+		},
+		Unknown: func(call string) { t.Errorf("the simulator does not know %s", call) },
+	})
+	s.Dashboard = &stripesim.Dashboard{Simulator: s.simulator, Failed: func(err error) { t.Error(err) }}
 	return s
 }
 
-// Fault is a failure of a call.
-type Fault int
+// Transport returns a transport that calls s directly. It is faster than a connection, and waits for time only, so
+// that it can be used in a bubble of testing/synctest.
+func (s *Server) Transport() http.RoundTripper { return transport{s, s.simulator.Transport()} }
 
-// The faults, in the order in which they can happen.
-const (
-	None        Fault = iota
-	RateLimited       // 429 before any check: no effect, and nothing is stored under the key
-	Denied            // 401 before any check: no effect, and nothing is stored under the key
-	Unavailable       // 503 from a proxy in front of the API: likewise
-	Dropped           // the connection breaks before the call arrives
-	Silent            // no response and no effect
-	Failed            // 500 without effect, stored under the key
-	FailedAfter       // 500 after the effect, stored under the key
-	Lost              // the connection breaks after the effect
-	SilentAfter       // no response after the effect
-	Garbage           // a truncated response after the effect
-)
-
-// Call is a call that a Trouble decides about.
-type Call struct {
-	Method, Path, Key string
+type transport struct {
+	server *Server
+	http.RoundTripper
 }
 
-// Changes reports whether the call changes something.
-func (c Call) Changes() bool { return c.Method != http.MethodGet }
-
-// Trouble decides how a call fails and how long it lasts. It may be called concurrently.
-type Trouble func(Call) (Fault, time.Duration)
-
-// Provoke makes calls fail as trouble says from now on; nil ends that.
-func (s *Server) Provoke(trouble Trouble) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trouble = trouble
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	t.server.note(r)
+	return resp, err
 }
-
-// kept is the response that is stored for a key.
-type kept struct {
-	call   string // with its parameters
-	at     time.Time
-	status int
-	body   []byte
-}
-
-// keptFor is the minimum time for which keys are stored.
-const keptFor = 24 * time.Hour
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil { // reads the body, so that the server notices when the client disconnects
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if err := addBody(r); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	call := Call{r.Method, r.URL.Path, r.Header.Get("Idempotency-Key")}
-	s.mu.Lock()
-	trouble := s.trouble
-	s.mu.Unlock()
-	fault := None
-	if trouble != nil {
-		var delay time.Duration
-		fault, delay = trouble(call)
-		select {
-		case <-time.After(delay):
-		case <-r.Context().Done(): // the client has disconnected
-		}
-	}
-	switch fault {
-	case RateLimited:
-		refuse(w, refusal{429, "invalid_request_error", "rate_limit", "", ""})
-		return
-	case Denied:
-		refuse(w, refusal{401, "invalid_request_error", "", "", ""})
-		return
-	case Unavailable:
-		http.Error(w, "<html>nobody is there</html>", http.StatusServiceUnavailable)
-		return
-	case Dropped:
-		hangUp(w)
-		return
-	case Silent:
-		s.silence(r)
-		return
-	}
-	status, body, replayed := s.answer(r, fault)
-	switch fault {
-	case Lost:
-		hangUp(w)
-		return
-	case SilentAfter:
-		s.silence(r)
-		return
-	case Garbage:
-		body = body[:len(body)/2]
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Request-Id", "req_standin")
-	if replayed {
-		w.Header().Set("Idempotent-Replayed", "true")
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	s.simulator.ServeHTTP(w, r)
+	s.note(r)
 }
 
-// addBody adds the parameters in the body of a DELETE, which net/http does not read.
-func addBody(r *http.Request) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil || r.Method != http.MethodDelete {
-		return err
-	}
-	form, err := url.ParseQuery(string(body))
-	for name, values := range form {
-		r.Form[name] = append(r.Form[name], values...)
-	}
-	return err
-}
-
-func (s *Server) silence(r *http.Request) {
-	select {
-	case <-r.Context().Done():
-	case <-s.ended:
-	}
-}
-
-// hangUp resets the connection.
-func hangUp(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	if tcp, is := conn.(*net.TCPConn); is {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
-}
-
-// answer carries out a call, or answers again what its key was answered. Keys count for POST alone.
-func (s *Server) answer(r *http.Request, fault Fault) (status int, body []byte, replayed bool) {
+// note counts a call, and notes the violations that Atrium must never cause.
+func (s *Server) note(r *http.Request) {
+	pattern := stripesim.Pattern(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.Header.Get("Authorization") != "Bearer "+s.key {
-		return encode(refusal{401, "invalid_request_error", "", "", ""})
-	}
-	now := s.now()
-	s.roll(now)
-	key, call := r.Header.Get("Idempotency-Key"), r.Method+" "+r.URL.Path+"?"+r.Form.Encode()
-	keyed := r.Method == http.MethodPost && key != ""
-	if len(key) > 255 { // https://docs.stripe.com/api/idempotent_requests
-		return encode(refusal{400, "invalid_request_error", "", "", ""})
-	}
-	if was, there := s.answers[key]; keyed && there && now.Sub(was.at) <= keptFor {
-		if was.call != call {
-			return encode(refusal{400, "idempotency_error", "", "", ""})
-		}
-		return was.status, was.body, true
-	}
-	before := len(s.charges)
-	var out any
-	if fault == Failed && keyed {
-		out = failed
-	} else {
-		out = s.dispatch(r)
-	}
-	for i := range s.charges[before:] {
-		s.charges[before+i].Key = key
-	}
-	if fault == Failed || fault == FailedAfter {
-		out = failed
-	}
-	status, body, _ = encode(out)
-	if refused, is := out.(refusal); keyed && !(is && refused.unkept()) {
-		s.answers[key] = &kept{call: call, at: now, status: status, body: body}
-	}
-	return status, body, false
-}
-
-// dispatch routes a call.
-func (s *Server) dispatch(r *http.Request) (out any) {
-	_, pattern := s.mux.Handler(r)
-	if pattern == "" {
-		s.t.Errorf("the stand-in for Stripe has no %s %s", r.Method, r.URL.Path)
-		return refusal{404, "invalid_request_error", "", "", ""}
-	}
 	s.asked[pattern]++
-	for name := range r.Form {
-		root, _, _ := strings.Cut(name, "[")
-		if !strings.Contains(" "+parameters[pattern]+" ", " "+root+" ") {
-			s.t.Errorf("%s is called with %s", pattern, name)
-			return refusal{400, "invalid_request_error", "parameter_unknown", "", root}
-		}
+	if pattern != "POST /v1/subscriptions" {
+		return
 	}
-	into := &result{}
-	s.mux.ServeHTTP(into, r)
-	return into.out
-}
-
-// refusal is an answer that is an error.
-type refusal struct {
-	Status  int    `json:"-"`
-	Type    string `json:"type"`
-	Code    string `json:"code,omitempty"`
-	Decline string `json:"decline_code,omitempty"`
-	Param   string `json:"param,omitempty"`
-}
-
-// said is a refusal whose text matters.
-type said struct {
-	refusal
-	text string
-}
-
-var failed = refusal{500, "api_error", "", "", ""}
-
-// unkept reports whether no key remembers it: parameters are checked before a call begins.
-func (r refusal) unkept() bool { return r.Code == "parameter_unknown" || r.Code == "parameter_missing" }
-
-func missing(status int, param string) refusal {
-	return refusal{status, "invalid_request_error", "resource_missing", "", param}
-}
-
-func invalid(param string) refusal { return refusal{400, "invalid_request_error", "", "", param} }
-
-func encode(out any) (status int, body []byte, replayed bool) {
-	status = http.StatusOK
-	if r, is := out.(said); is {
-		status, out = r.Status, map[string]any{"error": map[string]any{"type": r.Type, "message": r.text}}
+	if customer := r.Form.Get("customer"); len(s.Live(customer)) > 1 {
+		s.wrongs = append(s.wrongs, "a second subscription of "+customer)
 	}
-	if r, is := out.(refusal); is {
-		status, out = r.Status, map[string]any{"error": r}
-	}
-	body, err := json.Marshal(out)
-	if err != nil {
-		panic(err)
-	}
-	return status, body, false
 }
 
-func refuse(w http.ResponseWriter, r refusal) {
-	status, body, _ := encode(r)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
-}
+// Provoke makes calls fail as trouble says from now on; nil ends that.
+func (s *Server) Provoke(trouble Trouble) { s.simulator.SetTrouble(trouble) }
 
-// result is where a handler leaves what it answers.
-type result struct{ out any }
-
-func (*result) Header() http.Header         { return http.Header{} }
-func (*result) Write(p []byte) (int, error) { return len(p), nil }
-func (*result) WriteHeader(int)             {}
-
-func (s *Server) now() time.Time { return time.Now().Add(s.ahead).UTC().Truncate(time.Second) }
-
-// Advance moves the account's clock forward by d and processes everything that has become due.
-func (s *Server) Advance(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ahead += d
-	s.roll(s.now())
-}
-
-// Asked counts the calls that were carried out, by method and path.
+// Asked counts the calls, by method and path.
 func (s *Server) Asked() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.asked)
+}
+
+// Wrongs returns the violations that Atrium must never cause: two live subscriptions of one customer.
+func (s *Server) Wrongs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.wrongs)
+}
+
+// read appends the objects of a kind, of a customer or of all if it is empty.
+func read[T any](s *Server, customer, kind string) (all []T) {
+	customers := []string{customer}
+	if customer == "" {
+		var err error
+		if customers, err = s.objects.Customers(s.t.Context(), org, "cus_", 1000); err != nil {
+			s.t.Error(err)
+		}
+	}
+	for _, c := range customers {
+		rows, err := s.objects.Read(s.t.Context(), org, c)
+		if err != nil {
+			s.t.Error(err)
+		}
+		for _, row := range rows {
+			if suffix, isKnown := strings.CutPrefix(row.ID, kind+"_"); !isKnown || strings.Contains(suffix, "_") {
+				continue
+			}
+			var one T
+			if err := json.Unmarshal(row.Body, &one); err != nil {
+				s.t.Error(err)
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// object has what tests ask of objects.
+type object struct {
+	ID, Status, Name, Email, Default, Customer string
+
+	Address                            map[string]string
+	Deleted, Paused, CancelAtPeriodEnd bool
+	Metadata                           map[string]string
+	Plan                               payment.Plan
+	Rates, Taxed                       []string
+	Extras                             []struct{ Taxed []string }
+	Start, TrialEnd                    time.Time
+	Quantity                           int64
+}
+
+func (o object) live() bool { return payment.Status(o.Status).Live() }
+
+// Customers returns the number of customers that were ever created.
+func (s *Server) Customers() int { return len(read[object](s, "", "cus")) }
+
+// Deleted reports whether a customer was deleted.
+func (s *Server) Deleted(customer string) bool {
+	all := read[object](s, customer, "cus")
+	return len(all) == 0 || all[0].Deleted
+}
+
+// Described returns what is stored about a customer: its name, its e-mail address, its country and its tax ids.
+func (s *Server) Described(customer string) (name, email, country string, taxIDs []string) {
+	for _, i := range read[struct{ Kind, Value string }](s, customer, "txi") {
+		taxIDs = append(taxIDs, i.Kind+" "+i.Value)
+	}
+	slices.Sort(taxIDs)
+	c := read[object](s, customer, "cus")[0]
+	return c.Name, c.Email, c.Address["country"], taxIDs
+}
+
+// Methods returns the default method of a customer and how many methods it has.
+func (s *Server) Methods(customer string) (def string, n int) {
+	for _, m := range read[object](s, customer, "pm") {
+		if m.Customer != "" {
+			n++
+		}
+	}
+	return read[object](s, customer, "cus")[0].Default, n
+}
+
+// Charges returns all charges that were ever made, each customer's in their order.
+func (s *Server) Charges() []stripesim.Charge { return read[stripesim.Charge](s, "", "ch") }
+
+// Live returns the ids of a customer's subscriptions that have not ended.
+func (s *Server) Live(customer string) (ids []string) {
+	for _, u := range read[object](s, customer, "sub") {
+		if u.live() {
+			ids = append(ids, u.ID)
+		}
+	}
+	return ids
+}
+
+// Made counts all subscriptions that were ever created, by a member of their metadata.
+func (s *Server) Made(note string) map[string]int {
+	made := map[string]int{}
+	for _, u := range read[object](s, "", "sub") {
+		name, isNamed := u.Metadata[note]
+		if !isNamed {
+			name = "unnamed"
+		}
+		made[name]++
+	}
+	return made
+}
+
+// Subscriptions returns what the account knows of a customer's subscriptions, without a call.
+func (s *Server) Subscriptions(customer string) (all []payment.GatewaySubscription) {
+	for _, u := range read[object](s, customer, "sub") {
+		all = append(all, payment.GatewaySubscription{
+			ID: payment.SubscriptionID(u.ID), Rate: payment.Rate{Ref: u.Plan.PriceRef}, Quantity: int(u.Quantity),
+			Status: payment.Status(u.Status), PeriodStart: u.Start, TrialEnd: u.TrialEnd, Paused: u.Paused,
+			CancelAtPeriodEnd: u.CancelAtPeriodEnd,
+		})
+	}
+	return all
+}
+
+// Taxes returns the tax rates of a subscription, and those of all its items.
+func (s *Server) Taxes(id string) (rates []string) {
+	for _, u := range read[object](s, stripesim.CustomerOf(id), "sub") {
+		if u.ID != id {
+			continue
+		}
+		rates = append(append(rates, u.Rates...), u.Taxed...)
+		for _, e := range u.Extras {
+			rates = append(rates, e.Taxed...)
+		}
+	}
+	return rates
+}
+
+// OpenInvoices returns the ids of a customer's invoices that can still be paid.
+func (s *Server) OpenInvoices(customer string) (ids []string) {
+	for _, i := range read[object](s, customer, "in") {
+		if i.Status == "open" {
+			ids = append(ids, i.ID)
+		}
+	}
+	return ids
+}
+
+// OpenCheckouts returns the identifiers of a customer's checkout pages on which a payer can start a subscription.
+func (s *Server) OpenCheckouts(customer string) (ids []string) {
+	for _, c := range read[object](s, customer, "cs") {
+		if c.Status == "open" {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// Usage returns the sum of a customer's meter events, and their number.
+func (s *Server) Usage(customer string) (sum int64, events int) {
+	for _, e := range read[struct{ Value int64 }](s, customer, "mev") {
+		sum, events = sum+e.Value, events+1
+	}
+	return sum, events
+}
+
+// Confirm adds a test card with a setup intent, as a payer's browser does, and reports whether the card was accepted.
+func (s *Server) Confirm(clientSecret, last4 string) bool {
+	i := intentOf(clientSecret)
+	out, err := s.simulator.Confirm(s.t.Context(), customerOf(i), i, secret.New(clientSecret), stripesim.TestCard(last4))
+	return err == nil && out.Status == "succeeded"
+}
+
+// Authenticate completes, as the payer, the bank's authentication for a client secret.
+func (s *Server) Authenticate(clientSecret string) {
+	i := intentOf(clientSecret)
+	if _, err := s.simulator.Authenticate(s.t.Context(), customerOf(i), i, secret.New(clientSecret), true); err != nil {
+		s.t.Logf("the payer cannot authenticate %s: %v", i, err)
+	}
+}
+
+func intentOf(clientSecret string) payment.IntentID {
+	text, _, _ := strings.Cut(clientSecret, "_secret_")
+	return payment.IntentID(text)
+}
+
+func customerOf(i payment.IntentID) payment.CustomerID {
+	return payment.CustomerID(stripesim.CustomerOf(string(i)))
+}
+
+// CheckOut completes a checkout page, as the payer, with a test card that works, and reports whether it was open. The
+// card is charged for the subscription, and does not become the customer's default.
+func (s *Server) CheckOut(url, last4 string) bool {
+	count, err := s.simulator.Page(s.t.Context(), stripesim.LinkOf(url))
+	if err != nil || count.Done {
+		return false
+	}
+	_, err = s.simulator.Complete(s.t.Context(), stripesim.LinkOf(url), stripesim.TestCard(last4))
+	return err == nil
 }

@@ -1208,6 +1208,13 @@ CREATE TABLE prompt_references (
     lost_at bigint NOT NULL,
     CONSTRAINT prompt_references_pkey PRIMARY KEY (holder_id, prompt_id, ref)
 );
+CREATE TABLE sandbox_objects (
+    org_id text COLLATE "C" NOT NULL,
+    customer text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    body text NOT NULL,
+    CONSTRAINT sandbox_objects_pkey PRIMARY KEY (org_id, customer, id)
+);
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1782,4 +1789,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (189, true),
     (192, true),
     (197, true),
-    (200, true);
+    (200, true),
+    (206, true);

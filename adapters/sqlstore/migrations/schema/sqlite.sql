@@ -1276,6 +1276,13 @@ CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at > 0;
 CREATE INDEX prompt_templates_deleted ON prompt_templates (deleted_at) WHERE deleted_at > 0;
 CREATE INDEX chat_templates_deleted ON chat_templates (deleted_at) WHERE deleted_at > 0;
 CREATE INDEX probe_attempts_last ON probe_attempts (last_at);
+CREATE TABLE sandbox_objects (
+    org_id   TEXT NOT NULL,
+    customer TEXT NOT NULL,
+    id       TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    PRIMARY KEY (org_id, customer, id)
+);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1363,3 +1370,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (189, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (192, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (200, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (206, 1);

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -23,7 +23,7 @@ func abandonedSubscriptions(
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		f := Passed("subscriptions", "%d lived at the account %s when the org left it: end them there, if the "+
 			"account still charges", counts[kind], kind)
-		f.Warning = kind != sandbox.Account
+		f.Warning = kind != stripesim.Account
 		findings = append(findings, f)
 	}
 	return findings, err

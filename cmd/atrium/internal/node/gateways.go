@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	sqlpayments "github.com/atrium-hq/atrium/adapters/sqlstore/payments"
 	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -26,8 +27,8 @@ import (
 // Gateways holds the current terms of each org; a reload replaces them.
 type Gateways struct {
 	present   atomic.Pointer[map[identity.OrgID]payments.Terms]
-	sandboxes atomic.Pointer[map[identity.OrgID]*sandbox.Gateway]
-	accounts  ports.SandboxAccounts
+	sandboxes atomic.Pointer[map[identity.OrgID]*stripesim.Simulator]
+	objects   ports.SandboxObjects
 	mac       func(text string) string
 	receiver  *payments.Service // receives the events of sandboxes; set when the use cases are composed
 	unsure    atomic.Pointer[[]error]
@@ -41,7 +42,7 @@ type Gateways struct {
 func newGateways(
 	ctx context.Context, c configs.Config, db *sqlstore.Store, envelope *seal.Envelope, o *Orgs,
 ) (*Gateways, error) {
-	g := &Gateways{accounts: sqlpayments.NewSandboxAccounts(db.DB), mac: func(text string) string {
+	g := &Gateways{objects: sqlpayments.NewSandboxObjects(db.DB), mac: func(text string) string {
 		// Two fingerprints, since each is cut to 64 bits.
 		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text),
 			[]byte("sandbox 2"))
@@ -59,20 +60,20 @@ const (
 // load reads the terms from settings. A plan whose price was not verified at its gateway cannot be bought, and a
 // warning names it.
 func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
-	present, sandboxes := map[identity.OrgID]payments.Terms{}, map[identity.OrgID]*sandbox.Gateway{}
+	present, sandboxes := map[identity.OrgID]payments.Terms{}, map[identity.OrgID]*stripesim.Simulator{}
 	slugs := map[identity.OrgID]string{}
 	for _, settings := range c.Orgs {
 		org, ok := o.Directory().BySlug(settings.Slug)
 		if !ok {
 			continue
 		}
-		t, err := g.termsOf(org.ID, settings.Payments)
+		t, simulator, err := g.termsOf(org.ID, settings.Payments)
 		if err != nil {
 			return fmt.Errorf("payments of the org %s: %w", org.Slug, err)
 		}
 		t.Limits = c.Payments.CardLimits
-		if s, isSandbox := t.Gateway.(*sandbox.Gateway); isSandbox {
-			sandboxes[org.ID] = s
+		if simulator != nil {
+			sandboxes[org.ID] = simulator
 		}
 		for i := range t.Plans {
 			t.Plans[i].Unavailable = true
@@ -139,16 +140,19 @@ func (g *Gateways) runPrices(ctx context.Context) {
 	}
 }
 
-func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Terms, error) {
+// termsOf returns the terms of an org, and the simulator of a sandbox.
+func (g *Gateways) termsOf(
+	org identity.OrgID, p configs.Payments,
+) (t payments.Terms, simulator *stripesim.Simulator, err error) {
 	var keys []secret.String
 	for _, ref := range p.WebhookSecrets {
 		key, err := ref.Resolve()
 		if err != nil {
-			return payments.Terms{}, fmt.Errorf("webhook_secrets: %w", err)
+			return t, nil, fmt.Errorf("webhook_secrets: %w", err)
 		}
 		keys = append(keys, key)
 	}
-	t := payments.Terms{
+	t = payments.Terms{
 		Kind: payment.GatewayKind(p.Gateway), WebhookKeys: keys, PublishableKey: p.Stripe.PublishableKey,
 		Reads: new(payments.Reads),
 	}
@@ -157,14 +161,24 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 	t.Returns = payment.ReturnPolicy{Origins: p.ReturnOrigins, Loopback: t.Kind == payment.Sandbox}
 	switch t.Kind {
 	case payment.Sandbox:
-		s := sandbox.New(org, g.accounts, time.Now, g.mac, g.deliver)
-		t.Account, t.Gateway, t.Payer, t.PublishableKey = sandbox.Account, s, s, ""
-		t.WebhookKeys = slices.Concat(keys, []secret.String{s.WebhookKey()})
-		t.Clock = s.Now
+		t.Plans = priced(t.Plans)
+		simulator = stripesim.New(stripesim.Config{
+			Org: org, Objects: g.objects, Plans: t.Plans, MAC: g.mac,
+			Deliver: func(ctx context.Context, body []byte, signature string) error {
+				return g.receiver.Receive(ctx, org, payment.Sandbox, body, signature,
+					time.Now().UTC().Truncate(time.Microsecond))
+			},
+		})
+		t.Gateway = stripe.New(stripe.Config{
+			SecretKey: secret.New(stripesim.Key), Transport: simulator.Transport(),
+		})
+		t.Account, t.Payer, t.PublishableKey = stripesim.Account, simulator, ""
+		t.WebhookKeys = slices.Concat(keys, []secret.String{simulator.WebhookKey()})
+		t.Clock = simulator.Now
 	case payment.Stripe:
 		key, err := p.Stripe.SecretKey.Resolve()
 		if err != nil {
-			return payments.Terms{}, fmt.Errorf("stripe.secret_key: %w", err)
+			return t, nil, fmt.Errorf("stripe.secret_key: %w", err)
 		}
 		t.Gateway = stripe.New(stripe.Config{SecretKey: key, Account: p.Stripe.Account, BaseURL: p.Stripe.BaseURL})
 		t.Account, t.Connected = "stripe "+stripe.Mode(key), p.Stripe.Account
@@ -172,19 +186,29 @@ func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 			t.Account += " " + p.Stripe.Account
 		}
 	}
-	return t, nil
+	return t, simulator, nil
 }
 
-// deliver passes a sandbox event to the inbox, the same way as events of real gateways.
-func (g *Gateways) deliver(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
-	return g.receiver.Receive(ctx, org, payment.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
+// priced returns plans that all have prices at the gateway. A sandbox needs none in the configuration.
+func priced(plans payment.Plans) payment.Plans {
+	plans = slices.Clone(plans)
+	for i := range plans {
+		p := &plans[i]
+		p.PriceRef = cmp.Or(p.PriceRef, "price_"+string(p.ID))
+		if p.Metered != nil {
+			metered := *p.Metered
+			metered.PriceRef = cmp.Or(metered.PriceRef, p.PriceRef+"_"+metered.Feature)
+			p.Metered = &metered
+		}
+	}
+	return plans
 }
 
 // Terms returns an org's current terms; empty terms if a reload has just removed the org.
 func (g *Gateways) Terms(org identity.OrgID) payments.Terms { return (*g.present.Load())[org] }
 
 // Sandbox returns an org's sandbox; an error if its payments go through another gateway.
-func (g *Gateways) Sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
+func (g *Gateways) Sandbox(org identity.OrgID) (*stripesim.Simulator, error) {
 	s, ok := (*g.sandboxes.Load())[org]
 	if !ok {
 		return nil, errors.New("the payments of this org do not go through the sandbox")

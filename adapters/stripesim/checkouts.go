@@ -1,0 +1,112 @@
+package stripesim
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+// checkout is a page where a payer starts a subscription (https://docs.stripe.com/api/checkout/sessions), or a customer
+// portal (https://docs.stripe.com/api/customer_portal/sessions).
+type checkout struct {
+	terms
+	ID, Customer, Status  string
+	Portal                bool
+	TrialDays             int
+	Metadata              map[string]string
+	AutomaticTax          bool
+	SuccessURL, ReturnURL string
+	Created               time.Time
+}
+
+func (s *account) showCheckout(c *checkout) map[string]any {
+	out := map[string]any{
+		"id": c.ID, "object": "checkout.session", "mode": "subscription", "status": c.Status, "customer": c.Customer,
+		"created": c.Created.Unix(), "expires_at": c.Created.Add(payment.CheckoutLasts).Unix(), "livemode": false,
+		"url": nil,
+	}
+	if c.Status == "open" {
+		out["url"] = s.pageURL(c)
+	}
+	return out
+}
+
+func (s *account) createPortal(f form, _ *http.Request) any {
+	if s.customer(f.Get("customer")) == nil {
+		return missing(400, "customer")
+	}
+	c := &checkout{
+		ID: s.id("bps"), Customer: f.Get("customer"), Portal: true, ReturnURL: f.Get("return_url"), Status: "open",
+		Created: s.now(),
+	}
+	s.checkouts = append(s.checkouts, c)
+	return map[string]any{
+		"id": c.ID, "object": "billing_portal.session", "customer": c.Customer, "created": c.Created.Unix(),
+		"return_url": c.ReturnURL, "url": s.pageURL(c), "livemode": false,
+	}
+}
+
+func (s *account) createCheckout(f form, _ *http.Request) any {
+	sold, refused := s.sold(f, "line_items", new(terms))
+	switch {
+	case s.customer(f.Get("customer")) == nil:
+		return missing(400, "customer")
+	case refused != nil:
+		return *refused
+	case f.Get("mode") != "subscription" || f.Get("success_url") == "":
+		return invalid("mode")
+	}
+	c := &checkout{
+		ID: s.id("cs"), Customer: f.Get("customer"), Status: "open", terms: sold,
+		TrialDays: int(f.number("subscription_data[trial_period_days]")),
+		Metadata:  f.members("subscription_data[metadata]"), Created: s.now(),
+		SuccessURL: f.Get("success_url"), ReturnURL: f.Get("cancel_url"),
+	}
+	c.AutomaticTax = f.Get("automatic_tax[enabled]") == "true"
+	s.checkouts = append(s.checkouts, c)
+	return s.showCheckout(c)
+}
+
+func (s *account) listCheckouts(f form, r *http.Request) any {
+	return list(f, r.URL.Path, newest(s.checkouts, func(c *checkout) bool {
+		s.lapse(c)
+		return !c.Portal && c.Customer == f.Get("customer") && (f.Get("status") == "" || c.Status == f.Get("status"))
+	}), s.showCheckout)
+}
+
+func (s *account) lapse(c *checkout) {
+	if c.Status == "open" && !s.now().Before(c.Created.Add(c.lasts())) {
+		c.Status = "expired"
+	}
+}
+
+func (s *account) checkout(id string) *checkout {
+	i := slices.IndexFunc(s.checkouts, func(c *checkout) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	s.lapse(s.checkouts[i])
+	return s.checkouts[i]
+}
+
+func (s *account) readCheckout(_ form, r *http.Request) any {
+	if c := s.checkout(r.PathValue("id")); c != nil {
+		return s.showCheckout(c)
+	}
+	return missing(404, "session")
+}
+
+// expireCheckout refuses to expire a page that is not open (https://docs.stripe.com/api/checkout/sessions/expire).
+func (s *account) expireCheckout(_ form, r *http.Request) any {
+	c := s.checkout(r.PathValue("id"))
+	switch {
+	case c == nil:
+		return missing(404, "session")
+	case c.Status != "open":
+		return invalid("session")
+	}
+	c.Status = "expired"
+	return s.showCheckout(c)
+}

@@ -1,0 +1,315 @@
+package stripesim
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+type invoice struct {
+	ID, Number, Customer, Subscription, Status, Currency string
+	Intent                                               string
+	Total, Due                                           int64 // due is total without the customer's credit
+	Tax                                                  int64 // included in total
+	BilledTo                                             map[string]any
+	Start, End, Created, PaidAt                          time.Time
+	intent                                               *paymentIntent // nil if there is nothing to pay
+	Off                                                  int64          // that discounts deducted
+	Discounts                                            []*discount
+	Lines                                                []line
+	Reason                                               string // billing_reason; "" for a change of its subscription
+}
+
+// Charge is a successful payment.
+type Charge struct {
+	ID                     string
+	Customer, Subscription string
+	Amount                 int64
+	Key                    string    // idempotency key of the call; "" for a renewal
+	Period                 time.Time // the start of the period that the invoice is for
+}
+
+func (u *subscription) amount() int64 { return u.sum() }
+
+func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
+	paid := int64(0)
+	if i.Status == "paid" {
+		paid = i.Due
+	}
+	out := map[string]any{
+		"id": i.ID, "object": "invoice", "number": i.Number, "customer": i.Customer, "status": i.Status,
+		"currency": i.Currency, "subtotal": i.Total - i.Tax, "total": i.Total,
+		"amount_due": i.Due, "starting_balance": i.Due - i.Total, "amount_paid": paid, "created": i.Created.Unix(),
+		"period_start": i.Start.Unix(), "period_end": i.End.Unix(), "due_date": nil,
+		"hosted_invoice_url": "https://invoice.example.com/" + i.ID, "invoice_pdf": "https://invoice.example.com/" +
+			i.ID + "/pdf", "total_taxes": i.showTaxes(), "livemode": false,
+		"status_transitions": map[string]any{"paid_at": unix(i.PaidAt), "finalized_at": i.Created.Unix(),
+			"marked_uncollectible_at": nil, "voided_at": nil},
+	}
+	out["billing_reason"] = cmp.Or(i.Reason, "subscription_update")
+	if out["parent"] = nil; i.Subscription != "" {
+		out["parent"] = map[string]any{"type": "subscription_details", "quote_details": nil,
+			"subscription_details": map[string]any{"subscription": i.Subscription}}
+	}
+	maps.Copy(out, i.BilledTo)
+	out["lines"] = i.showLines()
+	i.showDiscounted(out, expanded)
+	if slices.Contains(expanded, "latest_invoice.confirmation_secret") ||
+		slices.Contains(expanded, "confirmation_secret") {
+		out["confirmation_secret"] = nil
+		if i.intent != nil {
+			out["confirmation_secret"] = map[string]any{"type": "payment_intent",
+				"client_secret": s.clientSecret(i.intent.ID)}
+		}
+	}
+	if slices.Contains(expanded, "latest_invoice.payments") {
+		data := []any{}
+		if i.intent != nil {
+			data = append(data, map[string]any{
+				"id": "inpay_" + i.ID, "object": "invoice_payment", "invoice": i.ID, "status": "open",
+				"payment": map[string]any{"type": "payment_intent", "payment_intent": i.intent.ID},
+			})
+		}
+		out["payments"] = map[string]any{"object": "list", "has_more": false, "url": "/v1/invoice_payments",
+			"data": data}
+	}
+	return out
+}
+
+// listInvoices shows the newest first. Like all lists it is empty for a customer that is not there, but
+// for the lists that are the customer's own.
+func (s *account) listInvoices(f form, r *http.Request) any {
+	return list(f, r.URL.Path, newest(s.invoices, func(i *invoice) bool {
+		return i.Customer == f.Get("customer") && (f.Get("status") == "" || f.Get("status") == i.Status)
+	}), func(i *invoice) map[string]any { return s.showInvoice(i, f.expanded()) })
+}
+
+// wantsPayer is why a card that requires authentication is declined while the payer is absent. The payment intent waits
+// for the payer (https://docs.stripe.com/billing/subscriptions/overview#requires-action).
+const wantsPayer = "authentication_required"
+
+// charged returns the method that u is charged to: its own default, or its customer's.
+func (s *account) charged(u *subscription) *method {
+	c := s.customer(u.Customer)
+	return c.method(cmp.Or(u.Default, c.Default))
+}
+
+// wouldDecline returns why the method of u cannot be charged, or that it requires authentication.
+func (s *account) wouldDecline(u *subscription, present bool) (decline string, asks bool) {
+	m := s.charged(u)
+	switch {
+	case m == nil:
+		return "missing_payment_method", false
+	case m.expired(s.now()):
+		return "expired_card", false
+	case m.Behaviour == failsLater:
+		return "generic_decline", false
+	case m.Behaviour == wantsBank && !m.Authenticated && present:
+		return "", true
+	case m.Behaviour == wantsBank && !m.Authenticated:
+		return wantsPayer, false
+	}
+	return "", false
+}
+
+// bill creates an invoice for u's current period and charges it. present says whether the payer can authenticate.
+func (s *account) bill(u *subscription, amount int64, present bool) *invoice {
+	now := s.now()
+	i := &invoice{
+		ID: s.id("in"), Number: s.invoiceNumber(u), Customer: u.Customer, Subscription: u.ID,
+		Currency: u.Plan.Price.Currency, Status: "paid", Tax: s.tax(u, amount), BilledTo: s.customer(u.Customer).billedTo(),
+		Total: amount + s.tax(u, amount), Start: u.Start, End: u.End, Created: now, PaidAt: now,
+		Lines: []line{u.line(amount)},
+	}
+	s.invoices, u.latest = append(s.invoices, i), i
+	s.deduct(i)
+	if i.Due == 0 {
+		return i
+	}
+	i.intent = &paymentIntent{ID: s.id("pi"), Customer: u.Customer, Amount: i.Due, Status: "succeeded",
+		Currency: i.Currency, Created: now}
+	s.payments[i.intent.ID] = i.intent
+	decline, asks := s.wouldDecline(u, present)
+	switch {
+	case asks, decline == wantsPayer:
+		i.Status, i.PaidAt, i.intent.Status = "open", time.Time{}, "requires_action"
+		i.intent.Method = s.charged(u).ID
+	case decline != "":
+		i.Status, i.PaidAt = "open", time.Time{}
+		i.intent.fail(decline)
+	default:
+		s.pay(i)
+	}
+	return i
+}
+
+// invoiceNumber returns the number of a new invoice of u, whose currency the customer has from now on.
+func (s *account) invoiceNumber(u *subscription) string {
+	s.customer(u.Customer).Currency = u.Plan.Price.Currency
+	s.counts.Invoices++
+	return "SANDBOX-" + strconv.Itoa(s.counts.Invoices)
+}
+
+// fail notes that a payment was declined.
+func (i *paymentIntent) fail(decline string) {
+	i.Status, i.Decline = "requires_payment_method", decline
+	i.Attempts++
+}
+
+func (s *account) pay(i *invoice) {
+	i.Status, i.PaidAt = "paid", s.now()
+	if i.intent != nil {
+		i.intent.Status = "succeeded"
+		s.charges = append(s.charges, &Charge{ID: s.id("ch"), Customer: i.Customer, Subscription: i.Subscription,
+			Amount: i.Due,
+			Period: i.Start})
+	}
+}
+
+// deduct uses the customer's credit for an invoice that is finalized.
+func (s *account) deduct(i *invoice) {
+	c := s.customer(i.Customer)
+	usage := min(c.Credit, i.Total)
+	c.Credit -= usage
+	i.Due = i.Total - usage
+}
+
+// end ends u, and its schedule with it. Open invoices stay open and can be paid, but for the invoice of a first payment
+// that never came (https://docs.stripe.com/billing/subscriptions/cancel).
+func (s *account) end(u *subscription, status string) {
+	u.Status, u.setup = status, nil
+	u.drop()
+	if u.schedule != nil {
+		u.schedule.Status, u.schedule = "canceled", nil
+	}
+	for _, i := range s.invoices {
+		if i.Subscription == u.ID && i.Status == "open" && status == "incomplete_expired" {
+			i.void()
+		}
+	}
+}
+
+func (i *invoice) void() {
+	i.Status = "void"
+	if i.intent != nil {
+		i.intent.Status = "canceled"
+	}
+}
+
+func (s *account) invoice(id string) *invoice {
+	n := slices.IndexFunc(s.invoices, func(i *invoice) bool { return i.ID == id })
+	if n < 0 {
+		return nil
+	}
+	return s.invoices[n]
+}
+
+func (s *account) readInvoice(f form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	if i == nil {
+		return missing(404, "invoice")
+	}
+	return s.showInvoice(i, f.expanded())
+}
+
+func (s *account) finalizeInvoice(_ form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	switch {
+	case i == nil:
+		return missing(404, "invoice")
+	case i.Status != "draft":
+		return invalid("invoice")
+	}
+	s.finalize(i)
+	return s.showInvoice(i, nil)
+}
+
+// finalize gives a draft its payment intent.
+func (s *account) finalize(i *invoice) {
+	i.Status, i.BilledTo = "open", s.customer(i.Customer).billedTo()
+	s.deduct(i)
+	if i.Due == 0 {
+		return
+	}
+	i.intent = &paymentIntent{ID: s.id("pi"), Customer: i.Customer, Amount: i.Due, Status: "requires_payment_method",
+		Currency: i.Currency, Created: s.now()}
+	s.payments[i.intent.ID] = i.intent
+}
+
+// payInvoice charges the default method for an open invoice. On session, a bank that wants to ask the payer leaves the
+// payment intent waiting for the payer, and the call fails (https://docs.stripe.com/error-codes).
+func (s *account) payInvoice(f form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	switch {
+	case i == nil:
+		return missing(404, "invoice")
+	case i.Status != "open":
+		return invalid("invoice")
+	case f.Get("off_session") != "false":
+		return invalid("off_session") // the one way that is modelled
+	}
+	u := s.subscription(i.Subscription)
+	if u == nil { // an invoice of its own is charged to the customer's default
+		u = &subscription{Customer: i.Customer}
+	}
+	decline, asks := "", false
+	if i.Due > 0 {
+		decline, asks = s.wouldDecline(u, true)
+	}
+	switch {
+	case asks:
+		i.intent.Status = "requires_action"
+		i.intent.Method = s.charged(u).ID
+		return refusal{402, "card_error", "invoice_payment_intent_requires_action", "", ""}
+	case decline != "":
+		i.intent.fail(decline)
+		return refusal{402, "card_error", "card_declined", decline, ""}
+	}
+	s.collect(i)
+	return s.showInvoice(i, f.expanded())
+}
+
+// collect pays an invoice. Its subscription is active again if it is the newest one.
+func (s *account) collect(i *invoice) {
+	s.pay(i)
+	u := s.subscription(i.Subscription)
+	if u != nil && u.Pending != nil && u.Pending.invoice == i {
+		u.apply()
+		return
+	}
+	if u == nil || u.latest != i {
+		return
+	}
+	switch u.Status {
+	case "incomplete", "past_due", "unpaid":
+		u.Status, u.Retries = "active", 0
+	}
+}
+
+func (s *account) voidInvoice(_ form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	switch {
+	case i == nil:
+		return missing(404, "invoice")
+	case i.Status != "open":
+		return invalid("invoice")
+	}
+	i.void()
+	s.customer(i.Customer).Credit += i.Total - i.Due
+	if u := s.subscription(i.Subscription); u != nil && u.Pending != nil && u.Pending.invoice == i {
+		u.drop()
+	}
+	return s.showInvoice(i, nil)
+}
+
+// How subscriptions change with time. Stripe chooses when to retry a failed renewal; here it is every three days, four
+// times.
+const (
+	incompleteFor = 23 * time.Hour
+	retryEvery    = 3 * 24 * time.Hour
+	maxRetries    = 4
+	trialTold     = 3 * 24 * time.Hour // before its end
+)

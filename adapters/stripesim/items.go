@@ -1,0 +1,271 @@
+package stripesim
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+// terms are what a subscription sells, or a phase of its schedule.
+type terms struct {
+	Plan     payment.Plan
+	Quantity int64
+	Taxed    []string      // tax rates of the plan's item
+	Meter    *payment.Plan // whose metered price it has, too; nil if it has none
+	Extras   []extra       // the items that Atrium did not make
+	Rates    []string      // default_tax_rates
+}
+
+// extra is an item that someone else has added.
+type extra struct {
+	ID       string
+	Price    payment.Plan // whose price it has, or whose metered price
+	Metered  bool
+	Quantity int64
+	Taxed    []string
+}
+
+func (e *extra) ref() string {
+	if e.Metered {
+		return e.Price.Metered.PriceRef
+	}
+	return e.Price.PriceRef
+}
+
+// clone returns t with slices of its own.
+func (t terms) clone() terms {
+	t.Extras, t.Taxed, t.Rates = slices.Clone(t.Extras), slices.Clone(t.Taxed), slices.Clone(t.Rates)
+	return t
+}
+
+// sum returns what a period costs without usage.
+func (t *terms) sum() int64 {
+	sum := t.Plan.Price.Amount * t.Quantity
+	for _, e := range t.Extras {
+		if !e.Metered {
+			sum += e.Price.Price.Amount * e.Quantity
+		}
+	}
+	return sum
+}
+
+// refs returns the prices of all items. One price cannot be twice in a subscription
+// (https://docs.stripe.com/api/subscription_items/create, "a subscription can have up to 20 items", each of another
+// price: https://docs.stripe.com/billing/subscriptions/multiple-products).
+func (t *terms) refs() (refs []string) {
+	if refs = append(refs, t.Plan.PriceRef); t.Meter != nil {
+		refs = append(refs, t.Meter.Metered.PriceRef)
+	}
+	for n := range t.Extras {
+		refs = append(refs, t.Extras[n].ref())
+	}
+	return refs
+}
+
+func (t *terms) twice() bool {
+	refs := t.refs()
+	slices.Sort(refs)
+	return len(slices.Compact(refs)) < len(t.refs())
+}
+
+// itemForm are the parameters of an item.
+type itemForm struct {
+	at, id, price string
+	quantity      *int64
+	deleted       bool
+	taxed         []string
+}
+
+// items reads the parameters of items, at prefix[0] and so on.
+func (f form) items(prefix string) (items []itemForm, refused *refusal) {
+	for n := 0; ; n++ {
+		i := itemForm{at: prefix + "[" + strconv.Itoa(n) + "]"}
+		named := f.members(i.at)
+		if len(named) == 0 {
+			return items, nil
+		}
+		for name, value := range named {
+			root, _, _ := strings.Cut(name, "]")
+			switch root {
+			case "id":
+				i.id = value
+			case "price":
+				i.price = value
+			case "quantity":
+				n, err := strconv.ParseInt(value, 10, 64)
+				if i.quantity = &n; err != nil || n < 0 {
+					r := invalid(i.at + "[quantity]")
+					return nil, &r
+				}
+			case "deleted":
+				i.deleted = value == "true"
+			case "tax_rates":
+				i.taxed = append(i.taxed, value)
+			case "metadata":
+			default:
+				r := refusal{400, "invalid_request_error", "parameter_unknown", "", i.at + "[" + root + "]"}
+				return nil, &r
+			}
+		}
+		items = append(items, i)
+	}
+}
+
+// sold reads the items of a new subscription, of a checkout page or of a phase. In a phase, base tells the items of
+// others from the plan's; an item that is not named is not among them
+// (https://docs.stripe.com/api/subscription_schedules/update#update_subscription_schedule-phases-items).
+func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *refusal) {
+	items, refused := f.items(prefix)
+	fail := func(r refusal) (terms, *refusal) { return terms{}, &r }
+	if refused != nil {
+		return t, refused
+	}
+	planned := false
+	for _, i := range items {
+		licensed, metered := s.price(i.price), s.meteredPrice(i.price)
+		other := slices.IndexFunc(base.Extras, func(e extra) bool { return e.ref() == i.price })
+		switch {
+		case licensed == nil && metered == nil:
+			return fail(missing(400, i.at+"[price]"))
+		case i.id != "" || i.deleted, metered != nil && i.quantity != nil: // metered items take no quantity
+			return fail(invalid(i.at))
+		case other >= 0:
+			e := base.Extras[other]
+			if e.Taxed, e.Quantity = i.taxed, 0; i.quantity != nil {
+				e.Quantity = *i.quantity
+			}
+			t.Extras = append(t.Extras, e)
+		case metered != nil && t.Meter == nil:
+			t.Meter = metered
+		case licensed != nil && !planned:
+			t.Plan, t.Quantity, t.Taxed, planned = *licensed, 1, i.taxed, true
+			if i.quantity != nil {
+				t.Quantity = *i.quantity
+			}
+		default:
+			return fail(invalid(i.at))
+		}
+	}
+	if !planned || t.twice() {
+		return fail(invalid(prefix))
+	}
+	return t, nil
+}
+
+// changed reads the items of an update of u. Items that it does not name, and parameters that it does not name of an
+// item, stay (https://docs.stripe.com/api/subscriptions/update#update_subscription-items).
+func (s *account) changed(u *subscription, f form, prefix string) (t terms, refused *refusal) {
+	items, refused := f.items(prefix)
+	fail := func(r refusal) (terms, *refusal) { return terms{}, &r }
+	if refused != nil {
+		return t, refused
+	}
+	t = u.terms.clone()
+	for _, i := range items {
+		licensed, metered := s.price(i.price), s.meteredPrice(i.price)
+		other := slices.IndexFunc(t.Extras, func(e extra) bool { return e.ID == i.id })
+		switch {
+		case i.price != "" && licensed == nil && metered == nil:
+			return fail(missing(400, i.at+"[price]"))
+		case metered != nil && i.quantity != nil:
+			return fail(invalid(i.at + "[quantity]"))
+		case i.id == u.Item && !i.deleted && metered == nil:
+			if licensed != nil {
+				t.Plan = *licensed
+			}
+			if i.quantity != nil {
+				t.Quantity = *i.quantity
+			}
+		case i.id == u.MeterItem && i.id != "" && i.deleted:
+			t.Meter = nil
+		case i.id == u.MeterItem && i.id != "" && licensed == nil:
+			if metered != nil {
+				t.Meter = metered
+			}
+		case i.id == "" && metered != nil && t.Meter == nil: // a second licensed one is never wanted
+			t.Meter = metered
+		case i.id != "" && other >= 0 && i.deleted:
+			t.Extras = slices.Delete(t.Extras, other, other+1)
+		case i.id != "" && other >= 0 && i.price == "":
+			if i.quantity != nil {
+				t.Extras[other].Quantity = *i.quantity
+			}
+		default:
+			return fail(invalid(i.at))
+		}
+	}
+	if t.twice() {
+		return fail(invalid(prefix))
+	}
+	return t, nil
+}
+
+// sell gives u other terms.
+func (s *account) sell(u *subscription, t terms, moment time.Time) {
+	meter := t.Meter
+	t.Meter = u.Meter
+	u.terms = t.clone()
+	s.measure(u, meter, moment)
+}
+
+// showItems shows the items of u, in another order each time: Stripe promises none.
+func (u *subscription) showItems() []any {
+	item := func(id string, price map[string]any, quantity *int64, taxed []string) map[string]any {
+		out := map[string]any{
+			"id": id, "object": "subscription_item", "price": price, "subscription": u.ID, "tax_rates": showRates(taxed),
+			"current_period_start": u.Start.Unix(), "current_period_end": u.End.Unix(), "metadata": map[string]string{},
+		}
+		if quantity != nil {
+			out["quantity"] = *quantity
+		}
+		return out
+	}
+	quantity := u.Quantity
+	items := []any{item(u.Item, showPrice(u.Plan), &quantity, u.Taxed)}
+	if u.Meter != nil {
+		items = append(items, item(u.MeterItem, showMeteredPrice(u.Meter), nil, nil))
+	}
+	for _, e := range u.Extras {
+		if e.Metered {
+			items = append(items, item(e.ID, showMeteredPrice(&e.Price), nil, e.Taxed))
+		} else {
+			items = append(items, item(e.ID, showPrice(e.Price), &e.Quantity, e.Taxed))
+		}
+	}
+	if u.turned = !u.turned; u.turned {
+		slices.Reverse(items)
+	}
+	return items
+}
+
+func showRates(ids []string) []any {
+	out := []any{}
+	for _, id := range ids {
+		out = append(out, map[string]any{"id": id, "object": "tax_rate"})
+	}
+	return out
+}
+
+// showPhaseItems shows the items of a phase.
+func (t *terms) showPhaseItems() []any {
+	item := func(ref string, quantity int64, taxed []string) map[string]any {
+		out := map[string]any{"price": ref, "metadata": map[string]string{}, "tax_rates": showRates(taxed)}
+		if quantity > 0 {
+			out["quantity"] = quantity
+		}
+		return out
+	}
+	var items []any
+	for n := range t.Extras {
+		e := &t.Extras[n]
+		items = append(items, item(e.ref(), e.Quantity, e.Taxed))
+	}
+	items = append(items, item(t.Plan.PriceRef, t.Quantity, t.Taxed))
+	if t.Meter != nil {
+		items = append(items, item(t.Meter.Metered.PriceRef, 0, nil))
+	}
+	return items
+}

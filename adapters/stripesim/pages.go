@@ -1,0 +1,204 @@
+package stripesim
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// PagePath is the path of the sandbox's pages at the server. The customer and the secret of the page follow.
+const PagePath = "/sandbox/pages/"
+
+// portalLasts is how long a portal is open.
+const portalLasts = time.Hour
+
+func (c *checkout) lasts() time.Duration {
+	if c.Portal {
+		return portalLasts
+	}
+	return payment.CheckoutLasts
+}
+
+func (s *Simulator) pageURL(c *checkout) string {
+	return PagePath + url.PathEscape(c.Customer) + "/" + s.pageSecret(payment.CustomerID(c.Customer), c.ID).Reveal()
+}
+
+func (s *Simulator) pageSecret(c payment.CustomerID, id string) secret.String {
+	return secret.New(id + "." + s.MAC("sandbox page\x00"+string(s.Org)+"\x00"+string(c)+"\x00"+id))
+}
+
+// LinkOf returns the page at an address.
+func LinkOf(address string) payment.SandboxLink {
+	_, rest, _ := strings.Cut(address, PagePath)
+	c, text, _ := strings.Cut(rest, "/")
+	return payment.SandboxLink{Customer: payment.CustomerID(c), Secret: secret.New(text)}
+}
+
+// pageID returns the identifier of the page that a link is for, if the link was made by this deployment, for this org
+// and customer. It reads nothing before it has verified this. Otherwise it returns payment.ErrPageNotFound.
+func (s *Simulator) pageID(l payment.SandboxLink) (string, error) {
+	id, _, _ := strings.Cut(l.Secret.Reveal(), ".")
+	want := s.pageSecret(l.Customer, id).Reveal()
+	if subtle.ConstantTimeCompare([]byte(l.Secret.Reveal()), []byte(want)) != 1 {
+		return "", payment.ErrPageNotFound
+	}
+	return id, nil
+}
+
+// page returns a page that is shown: while it is open, and after a payer has completed it, for as long.
+// payment.ErrPageNotFound for others.
+func (s *account) page(id string) (*checkout, error) {
+	i := slices.IndexFunc(s.checkouts, func(c *checkout) bool { return c.ID == id })
+	if i < 0 || s.checkouts[i].Status == "expired" || !s.now().Before(s.checkouts[i].Created.Add(s.checkouts[i].lasts())) {
+		return nil, payment.ErrPageNotFound
+	}
+	return s.checkouts[i], nil
+}
+
+// Page implements ports.SandboxPayer.
+func (s *Simulator) Page(ctx context.Context, l payment.SandboxLink) (page *payment.SandboxPage, err error) {
+	id, err := s.pageID(l)
+	if err != nil {
+		return nil, err
+	}
+	return page, s.look(ctx, string(l.Customer), func(a *account) error {
+		c, err := a.page(id)
+		if err == nil {
+			page = a.showPage(c)
+		}
+		return err
+	})
+}
+
+func (s *account) showPage(c *checkout) *payment.SandboxPage {
+	p := &payment.SandboxPage{
+		Portal: c.Portal, Quantity: int(c.Quantity), Plan: c.Plan, TrialDays: c.TrialDays, Return: c.ReturnURL,
+		Success: c.SuccessURL, Done: c.Status == "complete",
+	}
+	if !c.Portal {
+		return p
+	}
+	for _, m := range s.customer(c.Customer).methods {
+		p.Methods = append(p.Methods, payment.Method{ID: payment.MethodID(m.ID), Brand: m.Brand, Last4: m.Last4})
+	}
+	if u := s.running(); u != nil {
+		p.Plan, p.Quantity = u.Plan, int(u.Quantity)
+		p.Subscription = &payment.GatewaySubscription{
+			ID: payment.SubscriptionID(u.ID), Status: payment.Status(u.Status), PeriodEnd: u.End,
+			CancelAtPeriodEnd: u.endsAt(u.End),
+			Items:             []payment.Item{{PeriodStart: u.Start, PeriodEnd: u.End}},
+		}
+	}
+	return p
+}
+
+// running returns the first subscription that has not ended, or nil.
+func (s *account) running() *subscription {
+	for _, u := range s.subscriptions {
+		if u.live() {
+			return u
+		}
+	}
+	return nil
+}
+
+// onPage does what the payer does on a page, and returns the page.
+func (s *Simulator) onPage(
+	ctx context.Context, l payment.SandboxLink, act func(*account, *checkout) error,
+) (page *payment.SandboxPage, err error) {
+	id, err := s.pageID(l)
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		page    *payment.SandboxPage
+		decline error
+	}
+	err = s.change(ctx, string(l.Customer), func(a *account) error {
+		result.decline = nil
+		c, err := a.page(id)
+		if err != nil {
+			return err
+		}
+		if err = act(a, c); errors.Is(err, payment.ErrCardDeclined) { // an event reports it
+			result.decline, err = err, nil
+		}
+		result.page = a.showPage(c)
+		return err
+	})
+	return result.page, cmp.Or(err, result.decline)
+}
+
+// Complete implements ports.SandboxPayer. The subscription is charged to the card, which does not become the customer's
+// default.
+func (s *Simulator) Complete(
+	ctx context.Context, l payment.SandboxLink, card payment.Card,
+) (*payment.SandboxPage, error) {
+	return s.onPage(ctx, l, func(a *account, c *checkout) error {
+		switch {
+		case c.Portal:
+			return payment.ErrPageNotFound
+		case c.Status != "open":
+			return nil
+		}
+		return a.checkOut(c, card)
+	})
+}
+
+// checkOut adds the card, charges it, and starts the subscription.
+func (s *account) checkOut(c *checkout, card payment.Card) error {
+	if s.running() != nil {
+		return payment.ErrSubscriptionExists
+	}
+	m, err := s.newMethod(card)
+	if err != nil {
+		return err
+	}
+	if c.AutomaticTax && !taxable(s.customer(c.Customer).Address) {
+		return payment.ErrAddressInvalid
+	}
+	if m.Behaviour.refusesAdding() || (m.Behaviour == failsLater && c.TrialDays == 0) {
+		code := m.Behaviour
+		if code == failsLater {
+			code = declined
+		}
+		s.reportDecline()
+		return &payment.DeclinedError{DeclineCode: string(code)}
+	}
+	m.Authenticated = true // on the page
+	s.attach(m)
+	u := s.order(s.customer(c.Customer), c.terms, c.Metadata, s.now())
+	u.AutomaticTax, u.Default, c.Status = c.AutomaticTax, m.ID, "complete"
+	s.subscriptions = append(s.subscriptions, u)
+	if c.TrialDays > 0 {
+		s.tryOut(u, c.TrialDays)
+		return nil
+	}
+	s.billPeriod(u, true, s.now())
+	return nil
+}
+
+// EndAtPeriodEnd implements ports.SandboxPayer.
+func (s *Simulator) EndAtPeriodEnd(
+	ctx context.Context, l payment.SandboxLink, ends bool,
+) (*payment.SandboxPage, error) {
+	return s.onPage(ctx, l, func(a *account, c *checkout) error {
+		u := a.running()
+		if !c.Portal || u == nil {
+			return payment.ErrPageNotFound
+		}
+		if u.schedule != nil {
+			u.schedule.release()
+		}
+		u.CancelAtPeriodEnd, u.CancelAt = ends, time.Time{}
+		return nil
+	})
+}

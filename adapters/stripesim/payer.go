@@ -1,0 +1,120 @@
+package stripesim
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// Confirm implements ports.SandboxPayer: it does what Stripe's form does with a setup intent in the payer's browser
+// (https://docs.stripe.com/api/setup_intents/confirm).
+func (s *Simulator) Confirm(ctx context.Context, c payment.CustomerID, id payment.IntentID, clientSecret secret.String,
+	card payment.Card) (payment.SetupIntent, error) {
+	if _, isKnown := cards[digits(card)]; !isKnown {
+		return payment.SetupIntent{}, payment.ErrTestCardsOnly
+	}
+	return s.payer(ctx, c, id, clientSecret, func(a *account) (status string, err error) {
+		i := a.setups[string(id)]
+		switch {
+		case i == nil && a.payments[string(id)] == nil:
+			return "", payment.ErrIntentNotFound
+		case i == nil || i.Status != "requires_payment_method":
+			return "", payment.ErrIntentState
+		}
+		m, err := a.newMethod(card)
+		switch {
+		case err != nil:
+			return "", err
+		case m.Behaviour.refusesAdding():
+			a.emit("setup_intent.setup_failed", "setup_intent", i.ID)
+			return "", &payment.DeclinedError{DeclineCode: string(m.Behaviour)}
+		case m.Behaviour == wantsBank:
+			i.Status, i.Card = "requires_action", m
+			return i.Status, nil
+		}
+		a.succeed(i, m)
+		return i.Status, nil
+	})
+}
+
+// succeed adds a card by a setup intent.
+func (s *account) succeed(i *setupIntent, m *method) {
+	s.attach(m)
+	i.Status, i.Card = "succeeded", nil
+	for _, u := range s.subscriptions { // a trial that waits for a card
+		if u.setup == i {
+			u.setup = nil
+		}
+	}
+}
+
+// Authenticate implements ports.SandboxPayer.
+func (s *Simulator) Authenticate(ctx context.Context, c payment.CustomerID, id payment.IntentID,
+	clientSecret secret.String, success bool) (payment.SetupIntent, error) {
+	return s.payer(ctx, c, id, clientSecret, func(a *account) (status string, err error) {
+		i, p := a.setups[string(id)], a.payments[string(id)]
+		switch {
+		case i == nil && p == nil:
+			return "", payment.ErrIntentNotFound
+		case (i != nil && i.Status != "requires_action") || (p != nil && p.Status != "requires_action"):
+			return "", payment.ErrIntentState
+		case p != nil:
+			return a.authenticate(p, success), nil
+		case !success:
+			i.Status, i.Card = "requires_payment_method", nil
+			a.emit("setup_intent.setup_failed", "setup_intent", i.ID)
+			return i.Status, nil
+		}
+		m := i.Card
+		m.Authenticated = i.Usage == string(payment.OffSession)
+		a.succeed(i, m)
+		return i.Status, nil
+	})
+}
+
+// authenticate pays the invoice of a payment. If the authentication fails, the payer may try again.
+func (s *account) authenticate(p *paymentIntent, success bool) (status string) {
+	if !success {
+		p.Attempts++
+		return p.Status
+	}
+	p.Status = "succeeded"
+	for _, m := range s.methods {
+		if m.ID == p.Method {
+			m.Authenticated = true
+		}
+	}
+	for _, i := range s.invoices {
+		if i.intent == p && i.Status == "open" {
+			s.collect(i)
+		}
+	}
+	return p.Status
+}
+
+// payer runs act for a caller who has an intent's secret. A refusal changes nothing, except that an event reports a
+// declined card.
+func (s *Simulator) payer(ctx context.Context, c payment.CustomerID, id payment.IntentID, clientSecret secret.String,
+	act func(*account) (status string, err error)) (payment.SetupIntent, error) {
+	want := s.clientSecret(string(id))
+	if subtle.ConstantTimeCompare([]byte(clientSecret.Reveal()), []byte(want)) != 1 {
+		return payment.SetupIntent{}, payment.ErrIntentNotFound
+	}
+	out := payment.SetupIntent{ID: id, ClientSecret: clientSecret}
+	var decline error
+	err := s.change(ctx, string(c), func(a *account) (err error) {
+		decline = nil
+		if out.Status, err = act(a); errors.Is(err, payment.ErrCardDeclined) {
+			decline, err = err, nil
+		}
+		return err
+	})
+	if err = cmp.Or(err, decline); err != nil {
+		return payment.SetupIntent{}, err
+	}
+	return out, nil
+}

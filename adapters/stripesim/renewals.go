@@ -1,0 +1,176 @@
+package stripesim
+
+import (
+	"slices"
+	"time"
+)
+
+// roll processes everything that is due until now, and reports whether anything changed. Everything happens at its own
+// time and in order, even if the customer was not looked at for long.
+func (s *account) roll(now time.Time) (hasChanged bool) {
+	for _, u := range s.subscriptions {
+		for {
+			next := s.next(u)
+			if next == nil || now.Before(next.due) {
+				break
+			}
+			s.clock, hasChanged = next.due, true
+			next.do(u)
+		}
+	}
+	s.clock = now
+	return hasChanged
+}
+
+// step is something that a subscription does by itself.
+type step struct {
+	due time.Time
+	do  func(*subscription)
+}
+
+// next returns what u does next by itself, or nil.
+func (s *account) next(u *subscription) (next *step) {
+	for _, one := range s.steps(u) {
+		if next == nil || one.due.Before(next.due) {
+			next = &one
+		}
+	}
+	return next
+}
+
+func (s *account) steps(u *subscription) (all []step) {
+	if u.Pending != nil {
+		all = append(all, step{u.Pending.Expires, (*subscription).drop})
+	}
+	if u.live() && u.endsWithin() {
+		all = append(all, step{u.CancelAt, func(u *subscription) { s.end(u, "canceled") }})
+	}
+	switch u.Status {
+	case "incomplete":
+		expire := func(u *subscription) { s.end(u, "incomplete_expired") }
+		all = append(all, step{u.Created.Add(incompleteFor), expire})
+	case "trialing":
+		if !u.TrialTold {
+			all = append(all, step{u.TrialEnd.Add(-trialTold), s.announceEnd})
+		}
+		all = append(all, step{u.End, s.renew})
+	case "active":
+		all = append(all, step{u.End, s.renew})
+	case "past_due":
+		all = append(all, step{u.RetryAt, s.retry}, step{u.End, s.renew})
+	case "unpaid":
+		all = append(all, step{u.End, s.draft})
+	}
+	return all
+}
+
+// announceEnd tells that a trial ends soon (https://docs.stripe.com/api/events/types, trial_will_end).
+func (s *account) announceEnd(u *subscription) {
+	u.TrialTold = true
+	s.emit("customer.subscription.trial_will_end", "subscription", u.ID)
+}
+
+// endsAt reports whether u is set to end at a time, or before.
+func (u *subscription) endsAt(moment time.Time) bool {
+	c := u.schedule
+	due := func(end time.Time) bool { return !end.IsZero() && !end.After(moment) }
+	return u.CancelAtPeriodEnd || due(u.CancelAt) || (c != nil && c.Ends && due(c.Phases[len(c.Phases)-1].End))
+}
+
+func (s *account) renew(u *subscription) {
+	if u.endsAt(u.End) {
+		s.billUsage(u, u.End)
+		s.end(u, "canceled")
+		return
+	}
+	moment := u.End
+	// https://docs.stripe.com/billing/subscriptions/trials#create-free-trials-without-payment
+	if u.Status == "trialing" && u.Default == "" && s.customer(u.Customer).Default == "" {
+		switch u.WithoutCard {
+		case "cancel":
+			s.end(u, "canceled")
+			return
+		case "pause":
+			u.Status, u.setup = "paused", nil
+			return
+		}
+	}
+	if u.Paused {
+		u.Status = "active"
+		s.skip(u, moment)
+		return
+	}
+	u.Unbilled = s.used(u, u.Start, moment)
+	if u.schedule != nil {
+		s.enter(u.schedule, u, moment)
+	}
+	if u.Status == "trialing" {
+		u.Anchor = moment.Day()
+	}
+	u.Start, u.End = moment, u.Plan.Interval.Advance(moment, u.Plan.IntervalCount, u.Anchor)
+	previous := u.Status
+	u.Status = "active"
+	if s.billPeriod(u, false, moment).Status == "paid" {
+		return
+	}
+	if u.Status = "past_due"; previous != "past_due" {
+		u.Retries, u.RetryAt = 0, moment.Add(retryEvery)
+	}
+}
+
+// draft begins a period of an unpaid subscription, whose invoice stays a draft
+// (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
+func (s *account) draft(u *subscription) {
+	if u.endsAt(u.End) {
+		s.end(u, "canceled")
+		return
+	}
+	u.Unbilled = s.used(u, u.Start, u.End)
+	u.Start, u.End = u.End, u.Plan.Interval.Advance(u.End, u.Plan.IntervalCount, u.Anchor)
+	usage, deduction := u.usageCost(u.Start)
+	amount := u.cost(u.Start) + usage
+	i := &invoice{
+		ID: s.id("in"), Number: s.invoiceNumber(u), Customer: u.Customer, Subscription: u.ID,
+		Currency: u.Plan.Price.Currency,
+		Status:   "draft", Tax: s.tax(u, amount), BilledTo: s.customer(u.Customer).billedTo(),
+		Total: amount + s.tax(u, amount), Start: u.Start, End: u.End, Created: s.now(),
+		Reason: "subscription_cycle",
+	}
+	i.discounted(u.deduction(u.Start)+deduction, u.discounts())
+	if i.Lines = []line{u.line(u.amount())}; u.Unbilled != nil {
+		i.Lines, u.Unbilled = append(i.Lines, *u.Unbilled), nil
+	}
+	u.spend(u.Start)
+	s.invoices, u.latest = append(s.invoices, i), i
+}
+
+// retry charges the newest open invoice of a renewal again.
+func (s *account) retry(u *subscription) {
+	i := s.owed(u)
+	decline, asks := "", false
+	if i != nil && i.Due > 0 {
+		decline, asks = s.wouldDecline(u, false)
+	}
+	switch {
+	case decline == "" && !asks:
+		if i != nil {
+			s.pay(i)
+		}
+		u.Status, u.Retries = "active", 0
+	case u.Retries+1 >= maxRetries:
+		u.Status = "unpaid"
+	default:
+		u.Retries++
+		u.RetryAt = u.RetryAt.Add(retryEvery)
+	}
+}
+
+// owed returns the newest open invoice of u that is not of a pending update, or nil.
+func (s *account) owed(u *subscription) *invoice {
+	for _, i := range slices.Backward(s.invoices) {
+		if i.Subscription == u.ID && i.Status == "open" && (u.Pending == nil || u.Pending.invoice != i) {
+			return i
+		}
+	}
+	return nil
+}

@@ -1,0 +1,392 @@
+package stripesim
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
+)
+
+type subscription struct {
+	terms
+	ID, Item, Customer, Status string
+	Metadata                   map[string]string
+	Created                    time.Time
+	Anchor                     int // the day of the month on which periods begin
+	Start, End                 time.Time
+	TrialEnd                   time.Time
+	WithoutCard                string // trial_settings[end_behavior][missing_payment_method]
+	TrialTold                  bool   // an event has told that the trial ends soon
+	CancelAtPeriodEnd          bool
+	CancelAt                   time.Time // instead of cancelAtPeriodEnd; zero if it is not set
+	Cancellation               payment.Cancellation
+	Paused                     bool // pause_collection is set to void invoices
+	MeterItem                  string
+	turned                     bool // the items were shown in another order last
+	MeterSince                 time.Time
+	Unbilled                   *line  // what was used, while the next period is billed
+	Default                    string // the id of its own default method; "" if the customer's is charged
+	Latest, Setup              string // the identifiers of the next two
+	latest                     *invoice
+	AutomaticTax               bool
+	setup                      *setupIntent
+	schedule                   *schedule
+	Pending                    *pendingUpdate
+	Retries                    int
+	RetryAt                    time.Time
+	Discount                   *discount // or nil
+	Deducted                   int64     // from the price of the current period
+}
+
+// pendingUpdate is a change that is made when its invoice is paid
+// (https://docs.stripe.com/billing/subscriptions/pending-updates).
+type pendingUpdate struct {
+	terms
+	Anchor     int
+	Start, End time.Time
+	Invoice    string // its identifier
+	invoice    *invoice
+	Expires    time.Time
+	Deducted   int64
+}
+
+func (u *subscription) live() bool { return payment.Status(u.Status).Live() }
+
+func unix(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Unix()
+}
+
+func showPrice(p payment.Plan) map[string]any {
+	return map[string]any{
+		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": p.Price.Currency,
+		"unit_amount": p.Price.Amount, "type": "recurring",
+		"billing_scheme": "per_unit", "transform_quantity": nil,
+		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount,
+			"usage_type": "licensed"}, "livemode": false, "metadata": map[string]string{},
+	}
+}
+
+// show is u with what is expanded of it.
+func (s *account) showSubscription(u *subscription, expanded []string) map[string]any {
+	out := map[string]any{
+		"id": u.ID, "object": "subscription", "status": u.Status, "customer": u.Customer, "created": u.Created.Unix(),
+		"metadata": u.Metadata, "livemode": false,
+		"cancel_at_period_end": u.CancelAtPeriodEnd, "trial_end": unix(u.TrialEnd), "latest_invoice": nil,
+		"default_payment_method": orNull(u.Default),
+		"pending_setup_intent":   nil, "schedule": nil,
+		"items": map[string]any{"object": "list", "has_more": false, "url": "/v1/subscription_items",
+			"data": u.showItems()},
+		"cancel_at": unix(u.CancelAt), "default_tax_rates": showRates(u.Rates),
+	}
+	u.showPause(out)
+	out["discounts"] = showDiscounts(u.discounts(), u, expanded)
+	if p := u.Pending; p != nil {
+		item := map[string]any{"id": u.Item, "object": "subscription_item", "quantity": p.Quantity,
+			"price": showPrice(p.Plan)}
+		out["pending_update"] = map[string]any{"expires_at": p.Expires.Unix(), "subscription_items": []any{item}}
+	}
+	latest := u.latest
+	if u.Pending != nil {
+		latest = u.Pending.invoice
+	}
+	if i := latest; i != nil {
+		out["latest_invoice"] = i.ID
+		if slices.Contains(expanded, "latest_invoice.payments") ||
+			slices.Contains(expanded, "latest_invoice.confirmation_secret") {
+			out["latest_invoice"] = s.showInvoice(i, expanded)
+		}
+	}
+	if i := u.setup; i != nil {
+		out["pending_setup_intent"] = i.ID
+		if slices.Contains(expanded, "pending_setup_intent") {
+			out["pending_setup_intent"] = s.showSetup(i)
+		}
+	}
+	if c := u.schedule; c != nil {
+		out["schedule"] = c.ID
+		if slices.Contains(expanded, "schedule") {
+			out["schedule"] = c.show()
+		}
+	}
+	return out
+}
+
+func (s *account) subscription(id string) *subscription {
+	i := slices.IndexFunc(s.subscriptions, func(u *subscription) bool { return u.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.subscriptions[i]
+}
+
+func (s *account) price(ref string) *payment.Plan {
+	return priceOf(s.plans, ref)
+}
+
+func priceOf(plans payment.Plans, ref string) *payment.Plan {
+	for i := range plans {
+		if plans[i].PriceRef == ref {
+			return &plans[i]
+		}
+	}
+	return nil
+}
+
+func (s *account) readPrice(_ form, r *http.Request) any {
+	p := s.price(r.PathValue("id"))
+	if metered := s.meteredPrice(r.PathValue("id")); metered != nil {
+		return showMeteredPrice(metered)
+	}
+	if p == nil {
+		return missing(404, "price")
+	}
+	return showPrice(*p)
+}
+
+func (s *account) subscribe(f form, _ *http.Request) any {
+	c, now := s.customer(f.Get("customer")), s.now()
+	days := int(f.number("trial_period_days"))
+	var choice *discount
+	switch {
+	case c == nil:
+		return missing(400, "customer")
+	case f.Get("payment_behavior") != "allow_incomplete":
+		return invalid("payment_behavior") // the one way that is modelled
+	case f.Get("automatic_tax[enabled]") == "true" && !taxable(c.Address):
+		return locationInvalid
+	}
+	if id := f.Get("discounts[0][promotion_code]"); id != "" {
+		var refused *refusal
+		if choice, refused = s.redeem(c, id, "discounts[0][promotion_code]"); refused != nil {
+			return *refused
+		}
+	}
+	sold, refused := s.sold(f, "items", new(terms))
+	if refused != nil {
+		return *refused
+	}
+	u := s.order(c, sold, f.members("metadata"), now)
+	if u.Discount = choice; c.Default == "" && days == 0 && u.cost(now) > 0 {
+		return missing(400, "") // "no attached payment source or default payment method"
+	}
+	u.AutomaticTax = f.Get("automatic_tax[enabled]") == "true"
+	s.subscriptions = append(s.subscriptions, u)
+	if days > 0 {
+		u.WithoutCard = f.Get("trial_settings[end_behavior][missing_payment_method]")
+		if c.Default == "" {
+			u.setup = s.setUp(c, "off_session", nil)
+		}
+		s.tryOut(u, days)
+		return s.showSubscription(u, f.expanded())
+	}
+	if i := s.billPeriod(u, true, now); i.Status != "paid" {
+		u.Status = "incomplete"
+	}
+	return s.showSubscription(u, f.expanded())
+}
+
+// tryOut begins a trial.
+func (s *account) tryOut(u *subscription, days int) {
+	u.Status, u.TrialEnd = "trialing", u.Start.AddDate(0, 0, days)
+	u.End = u.TrialEnd
+	s.bill(u, 0, true)
+}
+
+// order returns a subscription that is not stored yet.
+func (s *account) order(
+	c *customer, t terms, metadata map[string]string, now time.Time,
+) *subscription {
+	u := &subscription{
+		ID: s.id("sub"), Item: s.id("si"), Customer: c.ID, Status: "active", Metadata: metadata, Created: now,
+		Anchor: now.Day(), Start: now,
+	}
+	s.sell(u, t, now)
+	u.End = u.Plan.Interval.Advance(now, u.Plan.IntervalCount, u.Anchor)
+	return u
+}
+
+func (s *account) listSubscriptions(f form, r *http.Request) any {
+	return list(f, r.URL.Path, newest(s.subscriptions, func(u *subscription) bool {
+		return u.Customer == f.Get("customer") && (f.Get("status") == "all" || u.live())
+	}), func(u *subscription) map[string]any { return s.showSubscription(u, f.expanded()) })
+}
+
+func (s *account) readSubscription(f form, r *http.Request) any {
+	u := s.subscription(r.PathValue("id"))
+	if u == nil {
+		return missing(404, "id")
+	}
+	return s.showSubscription(u, f.expanded())
+}
+
+func (s *account) updateSubscription(f form, r *http.Request) any {
+	u, now := s.subscription(r.PathValue("id")), s.now()
+	ends := f.Get("cancel_at_period_end")
+	switch {
+	case u == nil:
+		return missing(404, "id")
+	case !u.live():
+		return invalid("id") // one that has ended takes nothing but metadata
+	case ends != "" && f.Has("cancel_at"), f.Get("cancel_at") != "": // one of them says when
+		return invalid("cancel_at")
+	case (ends != "" || f.Has("cancel_at")) && u.schedule != nil:
+		// "managed by the subscription schedule": https://github.com/laravel/cashier-stripe/issues/1748
+		return invalid("cancel_at_period_end")
+	case u.Pending != nil: // Stripe has rules for each change; Atrium voids the pending one first
+		return invalid("pending_update")
+	}
+	waits := f.Get("payment_behavior") == "pending_if_incomplete"
+	for name := range f.Values {
+		if root, _, _ := strings.Cut(name, "["); waits && !slices.Contains(withPendingUpdate, root) {
+			return invalid(root) // https://docs.stripe.com/billing/subscriptions/pending-updates-reference
+		}
+	}
+	if b := f.Get("payment_behavior"); b != "error_if_incomplete" && !waits && (b != "" || f.Has("items[0][id]")) {
+		return invalid("payment_behavior")
+	}
+	if refused := s.pause(u, f, now); refused != nil {
+		return *refused
+	}
+	count, choice := u.Discount, (*discount)(nil)
+	if id := f.Get("discounts[0][promotion_code]"); id != "" {
+		var refused *refusal
+		if choice, refused = s.redeem(s.customer(u.Customer), id, "discounts[0][promotion_code]"); refused != nil {
+			return *refused
+		}
+		u.Discount = choice
+	}
+	endsTrial := f.Get("trial_end") == "now" && u.Status == "trialing"
+	if f.Has("trial_end") && !endsTrial { // another end is not modelled
+		return invalid("trial_end")
+	}
+	if len(f.members("items")) > 0 || endsTrial {
+		if f.Get("proration_behavior") != "always_invoice" {
+			return invalid("proration_behavior")
+		}
+		moment, inPeriod := u.prorated(f, "proration_date", now)
+		if !inPeriod {
+			return invalid("proration_date")
+		}
+		changed, refused := u.clone(), (*refusal)(nil)
+		if len(f.members("items")) > 0 {
+			changed, refused = s.changed(u, f, "items")
+		}
+		if refused != nil {
+			return *refused
+		}
+		if changed.Plan.Interval != u.Plan.Interval && u.schedule != nil && u.Status != "trialing" {
+			return invalid("items") // what becomes of its phases, which have the old period, is not documented
+		}
+		if out, refused := s.resell(u, changed, endsTrial, waits, moment, now).(refusal); refused {
+			u.Discount = count
+			return out
+		}
+	}
+	u.explain(f)
+	if ends != "" {
+		u.CancelAtPeriodEnd, _ = strconv.ParseBool(ends)
+	}
+	if ends != "" || f.Has("cancel_at") {
+		u.CancelAt = time.Time{}
+	}
+	if m := f.Get("default_payment_method"); m != "" {
+		if s.customer(u.Customer).method(m) == nil {
+			return missing(400, "default_payment_method")
+		}
+		u.Default = m
+	}
+	for name, value := range f.members("metadata") {
+		u.Metadata[name] = value
+	}
+	return s.showSubscription(u, f.expanded())
+}
+
+// withPendingUpdate are the parameters that can go with pending_if_incomplete.
+var withPendingUpdate = []string{
+	"expand", "payment_behavior", "proration_behavior", "proration_date", "items", "trial_end",
+}
+
+// resell changes what is sold, and bills the difference for the rest of the period; another interval begins a
+// new period. What is left over is credited. If the difference cannot be charged, nothing changes, but with
+// pending_if_incomplete the change waits for its invoice.
+func (s *account) resell(
+	u *subscription, t terms, endsTrial, waits bool, moment, now time.Time,
+) any {
+	previous := *u
+	if u.Status == "trialing" && !endsTrial {
+		s.sell(u, t, now)
+		return nil
+	}
+	amount := u.change(t, moment, now)
+	if endsTrial {
+		amount = u.beginPaying(now)
+	}
+	meter := u.Meter
+	u.Meter = previous.Meter
+	defer func() {
+		if u.Plan.PriceRef == t.Plan.PriceRef { // it was made
+			s.measure(u, meter, now)
+		}
+	}()
+	c := s.customer(u.Customer)
+	if amount <= 0 {
+		u.spend(now)
+		c.Credit -= amount + s.tax(u, amount)
+		return nil
+	}
+	decline, asks := "", false
+	if amount+s.tax(u, amount) > c.Credit {
+		decline, asks = s.wouldDecline(u, true)
+	}
+	switch {
+	case (decline != "" || asks) && waits:
+		p := &pendingUpdate{terms: u.terms, Anchor: u.Anchor, Start: u.Start, End: u.End, Deducted: u.deduction(now)}
+		p.invoice = s.bill(u, amount, true)
+		*u = previous
+		if p.Expires = now.Add(incompleteFor); u.End.Before(p.Expires) {
+			p.Expires = u.End
+		}
+		u.Pending = p
+		return nil
+	case decline != "" || asks:
+		*u = previous
+		s.reportDecline()
+		code := "card_declined"
+		if asks {
+			code, decline = "subscription_payment_intent_requires_action", ""
+		}
+		return refusal{402, "card_error", code, decline, ""}
+	}
+	s.bill(u, amount, false)
+	u.spend(now)
+	return nil
+}
+
+// apply makes a pending update, whose invoice was paid.
+func (u *subscription) apply() {
+	p := u.Pending
+	if u.Status == "trialing" { // only an update that ends it waits
+		u.Status, u.TrialEnd, u.setup = "active", p.Start, nil
+	}
+	u.Pending, u.terms, u.Anchor, u.Start, u.End = nil, p.terms, p.Anchor, p.Start, p.End
+	u.Deducted = p.Deducted
+}
+
+func (s *account) cancelSubscription(f form, r *http.Request) any {
+	u := s.subscription(r.PathValue("id"))
+	if u == nil || !u.live() {
+		return missing(404, "id") // of one that has ended too: https://github.com/stripe/stripe-go/issues/1887
+	}
+	u.explain(f)
+	if f.Get("invoice_now") == "true" {
+		s.billUsage(u, s.now())
+	}
+	s.end(u, "canceled")
+	return s.showSubscription(u, nil)
+}
