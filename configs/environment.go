@@ -45,8 +45,9 @@ var toolVariables = []string{
 	"CLIENT_LOG", "KEY", "PICTURES", "PROGRAM", "PROVE", "RELEASES", "SCHEMA", "URL", "VERSION", "WEBHOOK_SECRET",
 }
 
-// serviceVariable matches the names that Kubernetes gives to the containers of a namespace with a service that is called
-// atrium, or atrium- and more (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+// serviceVariable matches the names that Kubernetes gives to the containers of a namespace with a service that is
+// called atrium, or atrium- and more
+// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
 var serviceVariable = regexp.MustCompile(
 	`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
@@ -55,12 +56,13 @@ var serviceAddress = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 
 // isForeign reports whether a variable is for another program.
 func isForeign(name, value string) bool {
-	return slices.Contains(toolVariables, strings.TrimPrefix(name, variablePrefix)) || serviceVariable.MatchString(name) ||
+	return slices.Contains(toolVariables, strings.TrimPrefix(name, variablePrefix)) ||
+		serviceVariable.MatchString(name) ||
 		(strings.HasSuffix(name, "_PORT") && serviceAddress.MatchString(value))
 }
 
-// settingMeant returns the variable of a setting that a name is close to: in its section, or one or two letters away. It
-// returns "" if not found.
+// settingMeant returns the variable of a setting that a name is close to: in its section, or one or two letters away.
+// It returns "" if not found.
 func settingMeant(name string, variables []string) string {
 	closest, smallest := "", len(name)
 	for _, variable := range variables {

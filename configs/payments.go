@@ -154,9 +154,10 @@ func (c Config) Shortfalls() (all []string) {
 				if o.Quotas.Get(k) == quota.Unlimited {
 					quantity = "has no limit"
 				}
-				all = append(all, fmt.Sprintf("the plan %s of the org %s limits %s to %d, and a workspace without a plan "+
-					"%s: who pays gets less. Lower orgs[].quotas.%s, or raise the plan's limit",
-					plans[i].ID, o.Slug, k, plans[i].Limits[string(k)], quantity, k))
+				all = append(all,
+					fmt.Sprintf("the plan %s of the org %s limits %s to %d, and a workspace without a plan "+
+						"%s: who pays gets less. Lower orgs[].quotas.%s, or raise the plan's limit",
+						plans[i].ID, o.Slug, k, plans[i].Limits[string(k)], quantity, k))
 			}
 		}
 	}
@@ -252,8 +253,9 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		if k := misspelled(name); k != "" { // it would limit nothing
-			found.add(key+".limits."+name, "is not a limit that Atrium knows, which is %s. For a limit of your own, choose "+
-				"a name that differs more", k)
+			found.add(key+".limits."+name,
+				"is not a limit that Atrium knows, which is %s. For a limit of your own, choose "+
+					"a name that differs more", k)
 		}
 	}
 	p.Metered.validate(found, key+".metered", gateway)

@@ -16,7 +16,8 @@ func TestWhatAnOrgSells(t *testing.T) {
 	c := parse(t, configs.Source{
 		File: inFile(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
-		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3}, gateway_price: price_1}]}}]`)})
+		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3},
+			gateway_price: price_1}]}}]`)})
 	p := c.Orgs[0].Payments
 	plans, grace := p.Terms()
 	if len(plans) != 1 || plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
@@ -93,13 +94,16 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 func TestAPlanWithLessThanNoPlanIsNamed(t *testing.T) {
 	c := parse(t, configs.Source{File: inFile(t, `orgs: [{slug: a, quotas: {chat_templates: 10, sources: 2}, payments: {
 		gateway: sandbox, plans: [
-		{id: small, name: Small, price: {amount: 900, currency: usd}, interval: month, limits: {chat_templates: 5, members: 1, messages: 1}},
-		{id: large, name: Large, price: {amount: 2900, currency: usd}, interval: month, limits: {chat_templates: 10, sources: 3}}]}}]`)})
+		{id: small, name: Small, price: {amount: 900, currency: usd}, interval: month, limits: {chat_templates: 5,
+			members: 1, messages: 1}},
+		{id: large, name: Large, price: {amount: 2900, currency: usd}, interval: month, limits: {chat_templates: 10,
+			sources: 3}}]}}]`)})
 	all := c.Shortfalls()
 	if len(all) != 2 {
 		t.Fatalf("%q", all)
 	}
-	for i, want := range []string{"small of the org a limits chat_templates to 5, and a workspace without a plan has 10",
+	for i, want := range []string{
+		"small of the org a limits chat_templates to 5, and a workspace without a plan has 10",
 		"small of the org a limits members to 1, and a workspace without a plan has no limit"} {
 		if !strings.Contains(all[i], want) {
 			t.Errorf("%q does not say %q", all[i], want)

@@ -103,8 +103,8 @@ type SandboxObjects interface {
 	// Read returns a customer's objects in the order of their identifiers.
 	Read(ctx context.Context, org identity.OrgID, customer string) ([]SandboxObject, error)
 
-	// Change stores the objects that change returns, under the customer's lock; change gets all of the customer's. Nothing
-	// is stored if it fails. change may run again after a conflict.
+	// Change stores the objects that change returns, under the customer's lock; change gets all of the customer's.
+	// Nothing is stored if it fails. change may run again after a conflict.
 	Change(ctx context.Context, org identity.OrgID, customer string,
 		change func(all []SandboxObject) ([]SandboxObject, error)) error
 

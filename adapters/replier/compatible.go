@@ -244,7 +244,8 @@ func (c *Compatible) Probe(ctx context.Context, target ports.Target) connection.
 	request := func(ctx context.Context) (*http.Request, error) {
 		r, err := c.request(ctx, target, http.MethodGet, "models", nil)
 		if err == nil {
-			// Azure lists models beside its deployments (https://learn.microsoft.com/azure/ai-services/openai/reference).
+			// Azure lists models beside its deployments
+			// (https://learn.microsoft.com/azure/ai-services/openai/reference).
 			resource, _, _ := strings.Cut(r.URL.Path, "/deployments/")
 			r.URL.Path = strings.TrimSuffix(resource, "/models") + "/models"
 		}

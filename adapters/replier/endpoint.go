@@ -68,8 +68,8 @@ func (e *Endpoint) Reply(
 ) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
-		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Model, Tools: r.Tools, Format: r.ResponseFormat,
-		Messages: conversation(r.Question),
+		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Model,
+		Tools: r.Tools, Format: r.ResponseFormat, Messages: conversation(r.Question),
 	}
 	if r.Visitor != "" {
 		m.Signed = &r.Signed
@@ -84,8 +84,8 @@ func orNil(s string) *string {
 	return &s
 }
 
-// readEvent reads {"text": …}, {"reasoning": …} or {"refusal": …}; {"error": …} reports a failure. Other objects, such as
-// a program's own signs of life, are no part of the answer.
+// readEvent reads {"text": …}, {"reasoning": …} or {"refusal": …}; {"error": …} reports a failure. Other objects, such
+// as a program's own signs of life, are no part of the answer.
 func readEvent(data []byte) (part, error) {
 	var in struct {
 		Text, Reasoning, Refusal string

@@ -48,7 +48,8 @@ func TestAllSettingsReachTheModel(t *testing.T) {
 			target.Credential = with(t, target.Credential, map[string]string{"max_tokens_member": tt.member})
 			r := request
 			r.ModelName, r.Model = tt.model, &tt.config
-			err := replier.NewCompatible(guard, limits).Reply(t.Context(), target, r, func(embed.Piece) error { return nil })
+			err := replier.NewCompatible(guard, limits).Reply(t.Context(), target, r,
+				func(embed.Piece) error { return nil })
 			require.NoError(t, err)
 			if messages, _ := body["messages"].([]any); len(messages) != 4 {
 				t.Errorf("messages = %v", messages)
@@ -129,8 +130,9 @@ func TestAzureGetsItsVersionItsKeyAndItsHeaders(t *testing.T) {
 	if report := c.Probe(t.Context(), target); report.Failure() != "" {
 		t.Errorf("%+v", report)
 	}
-	if got := strings.Join(paths, "\n"); got != "POST /openai/deployments/gpt-5/chat/completions?api-version=2024-10-21\n"+
-		"GET /openai/models?api-version=2024-10-21" {
+	if got := strings.Join(paths, "\n"); got !=
+		"POST /openai/deployments/gpt-5/chat/completions?api-version=2024-10-21\n"+
+			"GET /openai/models?api-version=2024-10-21" {
 		t.Errorf("requests:\n%s", got)
 	}
 }

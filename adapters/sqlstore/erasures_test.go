@@ -137,7 +137,8 @@ func filesWith(t *testing.T, path, text string) (in []string) {
 }
 
 // storePersonalData stores everything that can name a person.
-func storePersonalData(t *testing.T, db *sqlstore.Store, system identity.Actor) (team *fixture.Team, who identity.UserID) {
+func storePersonalData(t *testing.T, db *sqlstore.Store, system identity.Actor) (team *fixture.Team,
+	who identity.UserID) {
 	t.Helper()
 	ctx, s := t.Context(), db.Stores()
 	team = fixture.NewTeam(t, s, system.Org)

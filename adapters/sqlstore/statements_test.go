@@ -144,7 +144,8 @@ func TestCallsTakeFewStatements(t *testing.T) {
 						[]identity.UserID{w.Member.User, w.Peer.User}, change)
 					return err
 				})
-				assert.Equal(t, "memberships are written", strings.Count(strings.Join(all, "\n"), "INTO memberships"), writes)
+				assert.Equal(t, "memberships are written", strings.Count(strings.Join(all, "\n"), "INTO memberships"),
+					writes)
 			}
 		})
 		t.Run("80 events are linked", func(t *testing.T) {

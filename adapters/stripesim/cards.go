@@ -49,7 +49,8 @@ func (s *account) newMethod(card payment.Card) (*method, error) {
 		return nil, payment.ErrTestCardsOnly
 	}
 	m := &method{
-		Brand: found.brand, Last4: number[len(number)-4:], Country: "US", ExpMonth: card.ExpMonth, ExpYear: card.ExpYear,
+		Brand: found.brand, Last4: number[len(number)-4:], Country: "US", ExpMonth: card.ExpMonth,
+		ExpYear:   card.ExpYear,
 		Behaviour: found.does, Created: s.now(), Fingerprint: s.MAC("sandbox card\x00" + number),
 	}
 	if m.expired(s.now()) {

@@ -77,7 +77,8 @@ func (c *customer) show() map[string]any {
 		"address": c.showAddress(),
 		"created": c.Created.Unix(), "livemode": false,
 		"balance": -c.Credit, "currency": orNull(c.Currency),
-		"invoice_settings": map[string]any{"default_payment_method": orNull(c.Default), "custom_fields": nil, "footer": nil,
+		"invoice_settings": map[string]any{"default_payment_method": orNull(c.Default),
+			"custom_fields": nil, "footer": nil,
 			"rendering_options": nil},
 	}
 }
@@ -128,7 +129,8 @@ func (s *account) updateCustomer(f form, r *http.Request) any {
 
 func (m *method) show() map[string]any {
 	return map[string]any{
-		"id": m.ID, "object": "payment_method", "type": "card", "customer": orNull(m.Customer), "created": m.Created.Unix(),
+		"id": m.ID, "object": "payment_method", "type": "card", "customer": orNull(m.Customer),
+		"created":  m.Created.Unix(),
 		"livemode": false, "metadata": map[string]string{},
 		"card": map[string]any{"brand": m.Brand, "last4": m.Last4, "exp_month": m.ExpMonth, "exp_year": m.ExpYear,
 			"country": m.Country, "fingerprint": m.Fingerprint},

@@ -96,8 +96,9 @@ func (d *Dashboard) Subscribe(customer, price string) (id string) {
 func (d *Dashboard) Draft(customer string, amount int64) (id string) {
 	d.change(customer, func(a *account) {
 		i := &invoice{
-			ID: a.id("in"), Customer: customer, Status: "draft", BilledTo: a.customer(customer).billedTo(), Total: amount,
-			Due: amount, Start: a.now(), End: a.now(), Created: a.now(), Reason: "manual", Currency: "usd",
+			ID: a.id("in"), Customer: customer, Status: "draft", BilledTo: a.customer(customer).billedTo(),
+			Total: amount, Due: amount, Start: a.now(), End: a.now(), Created: a.now(), Reason: "manual",
+			Currency: "usd",
 		}
 		a.invoices = append(a.invoices, i)
 		id = i.ID

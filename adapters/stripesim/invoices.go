@@ -120,8 +120,9 @@ func (s *account) bill(u *subscription, amount int64, present bool) *invoice {
 	now := s.now()
 	i := &invoice{
 		ID: s.id("in"), Number: s.invoiceNumber(u), Customer: u.Customer, Subscription: u.ID,
-		Currency: u.Plan.Price.Currency, Status: "paid", Tax: s.tax(u, amount), BilledTo: s.customer(u.Customer).billedTo(),
-		Total: amount + s.tax(u, amount), Start: u.Start, End: u.End, Created: now, PaidAt: now,
+		Currency: u.Plan.Price.Currency, Status: "paid", Tax: s.tax(u, amount),
+		BilledTo: s.customer(u.Customer).billedTo(),
+		Total:    amount + s.tax(u, amount), Start: u.Start, End: u.End, Created: now, PaidAt: now,
 		Lines: []line{u.line(amount)},
 	}
 	s.invoices, u.latest = append(s.invoices, i), i

@@ -215,7 +215,8 @@ func (s *account) sell(u *subscription, t terms, moment time.Time) {
 func (u *subscription) showItems() []any {
 	item := func(id string, price map[string]any, quantity *int64, taxed []string) map[string]any {
 		out := map[string]any{
-			"id": id, "object": "subscription_item", "price": price, "subscription": u.ID, "tax_rates": showRates(taxed),
+			"id": id, "object": "subscription_item", "price": price, "subscription": u.ID,
+			"tax_rates":            showRates(taxed),
 			"current_period_start": u.Start.Unix(), "current_period_end": u.End.Unix(), "metadata": map[string]string{},
 		}
 		if quantity != nil {

@@ -57,7 +57,8 @@ func (s *Simulator) pageID(l payment.SandboxLink) (string, error) {
 // payment.ErrPageNotFound for others.
 func (s *account) page(id string) (*checkout, error) {
 	i := slices.IndexFunc(s.checkouts, func(c *checkout) bool { return c.ID == id })
-	if i < 0 || s.checkouts[i].Status == "expired" || !s.now().Before(s.checkouts[i].Created.Add(s.checkouts[i].lasts())) {
+	if i < 0 || s.checkouts[i].Status == "expired" ||
+		!s.now().Before(s.checkouts[i].Created.Add(s.checkouts[i].lasts())) {
 		return nil, payment.ErrPageNotFound
 	}
 	return s.checkouts[i], nil

@@ -88,8 +88,8 @@ func (s *account) skip(u *subscription, moment time.Time) {
 	i := &invoice{
 		ID: s.id("in"), Number: s.invoiceNumber(u), Customer: u.Customer, Subscription: u.ID,
 		Currency: u.Plan.Price.Currency,
-		Status:   "void", BilledTo: s.customer(u.Customer).billedTo(), Total: u.amount(), Due: u.amount(), Start: u.Start,
-		End: u.End, Created: s.now(),
+		Status:   "void", BilledTo: s.customer(u.Customer).billedTo(), Total: u.amount(), Due: u.amount(),
+		Start: u.Start, End: u.End, Created: s.now(),
 	}
 	s.invoices, u.latest = append(s.invoices, i), i
 }

@@ -52,7 +52,8 @@ func (s *account) previewInvoice(f form, _ *http.Request) any {
 	u, c, now := s.subscription(f.Get("subscription")), s.customer(f.Get("customer")), s.now()
 	goesOn := f.Get(details + "[cancel_at_period_end]")
 	if c := s.schedule(f.Get("schedule")); c != nil { // which goes with no field of the subscription
-		if f.Has("subscription") || len(f.members(details)) > 0 || f.Get("schedule_details[end_behavior]") != "release" {
+		if f.Has("subscription") || len(f.members(details)) > 0 ||
+			f.Get("schedule_details[end_behavior]") != "release" {
 			return invalid("schedule")
 		}
 		u, goesOn = c.of, "false"

@@ -43,8 +43,8 @@ type Config struct {
 	Clock   func() time.Time         // nil: time.Now
 	MAC     func(text string) string // with a key that only the deployment has; secrets are derived by it
 
-	// Deliver delivers an event to the account's webhook, with its signature; nil: there is none. An event whose delivery
-	// fails is delivered again after the next call.
+	// Deliver delivers an event to the account's webhook, with its signature; nil: there is none. An event whose
+	// delivery fails is delivered again after the next call.
 	Deliver func(ctx context.Context, body []byte, signature string) error
 
 	// Unknown is called with each call or parameter that the simulator does not know, and refuses; nil: it is only

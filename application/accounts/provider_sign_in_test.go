@@ -143,7 +143,8 @@ func TestSignInCaptures(t *testing.T) {
 				tx := s.expectAtomically(t, 1)
 				recipient := system
 				recipient.Workspace = "acme"
-				tx.captures.EXPECT().Capture(s.ctx, recipient, "acme-slug", identity.UserID("ann"), gomock.Any()).DoAndReturn(
+				tx.captures.EXPECT().Capture(s.ctx, recipient, "acme-slug", identity.UserID("ann"),
+					gomock.Any()).DoAndReturn(
 					func(_ context.Context, _ identity.Actor, _ string, _ identity.UserID,
 						change func(*account.Workspace) error) (bool, error) {
 						if !tt.captured {

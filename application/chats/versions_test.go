@@ -103,10 +103,13 @@ func TestCopyStoresADraft(t *testing.T) {
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
 	var stored *chat.Template
-	tx.chats.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ any, template *chat.Template) { stored = template }).MinTimes(1)
+	tx.chats.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ any, template *chat.Template) {
+		stored = template
+	}).MinTimes(1)
 	template, err := s.Copy(s.ctx, manager, "ctpl", chat.Copying{Name: "Another"})
 	require.NoError(t, err)
-	if template != stored || template.Name != "Another" || template.Owner != "max" || template.Status != chat.StatusDraft {
+	if template != stored || template.Name != "Another" || template.Owner != "max" ||
+		template.Status != chat.StatusDraft {
 		t.Errorf("the copy: %+v", template)
 	}
 }

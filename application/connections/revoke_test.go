@@ -173,7 +173,8 @@ func TestUse(t *testing.T) {
 		s.expectGet(stored(t))
 		s.expectOpen()
 		lent := false
-		require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse, target ports.Target) error {
+		require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse,
+			target ports.Target) error {
 			lent = w == s.warehouse && target.Credential.Secret("password").Reveal() == canary &&
 				target.Limits == ports.DefaultLimits()
 			return errOutage
@@ -187,7 +188,8 @@ func TestUse(t *testing.T) {
 		s.offer.Timeouts = connection.Timeouts{Connect: 7 * time.Second, Total: 30 * time.Second}
 		s.expectGet(stored(t))
 		s.expectOpen()
-		require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse, target ports.Target) error {
+		require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse,
+			target ports.Target) error {
 			want := ports.DefaultLimits()
 			want.Connect, want.Total = 7*time.Second, 30*time.Second
 			assert.Equal(t, "limits", target.Limits, want)
@@ -200,7 +202,8 @@ func TestUse(t *testing.T) {
 			s.expectGet(stored(t))
 			s.expectOpen()
 			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(revoked(t), nil)
-			require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(ctx context.Context, _ ports.Warehouse, _ ports.Target) error {
+			require.ErrorIs(t, s.Use(s.ctx, peer, "con", func(ctx context.Context, _ ports.Warehouse,
+				_ ports.Target) error {
 				<-ctx.Done()
 				return connection.QueryTimeout
 			}), connection.ErrCredentialChanged)

@@ -31,9 +31,9 @@ type Replies struct {
 	repliers  Repliers
 }
 
-// Effective returns what a model gets of a template, with values for variables of its prompt. Returns chat.ErrPromptGone
-// if the prompt or its version no longer exists, and an error that is chat.IsUnfilled if it has no instructions with
-// these values.
+// Effective returns what a model gets of a template, with values for variables of its prompt. Returns
+// chat.ErrPromptGone if the prompt or its version no longer exists, and an error that is chat.IsUnfilled if it has no
+// instructions with these values.
 type Effective func(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
 ) (chat.Effective, error)

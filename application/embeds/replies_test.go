@@ -38,7 +38,8 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		replier: mocks.NewMockReplier(c),
 		reply:   reply}
 	s.session = s.embedService.session(t, shopVisit(), "").Text.Reveal()
-	credential, err := connection.ParseCredential(connection.OpenAICompatible, []byte(`{"base_url":"https://a.example"}`))
+	credential, err := connection.ParseCredential(connection.OpenAICompatible,
+		[]byte(`{"base_url":"https://a.example"}`))
 	require.NoError(t, err)
 	use := func(ctx context.Context, by identity.Actor, id connection.ID,
 		do func(context.Context, ports.Warehouse, ports.Target) error) error {
@@ -146,7 +147,8 @@ func TestAMessageThatIsNotAnswered(t *testing.T) {
 		require.ErrorIs(t, err, embed.ErrNoReplies)
 	})
 	t.Run("its prompt lacks values of its variables", func(t *testing.T) {
-		for _, cause := range []error{prompt.ErrMissingVariables, prompt.ErrInvalidVariables, prompt.ErrRenderTooLarge} {
+		for _, cause := range []error{prompt.ErrMissingVariables, prompt.ErrInvalidVariables,
+			prompt.ErrRenderTooLarge} {
 			s := newReplyStage(t, compatible)
 			s.failure = cause
 			_, err := s.ask(ctx, chat.Content{})

@@ -82,13 +82,15 @@ func TestNoSessionWithoutAUsableToken(t *testing.T) {
 	t.Run("the limit comes before the origin", func(t *testing.T) {
 		s, errLimit := newEmbedService(t), errors.New("too many")
 		s.expectBySecret()
-		require.ErrorIs(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+		require.ErrorIs(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt},
+			s.secret.Reveal(),
 			func(*embed.Token, embed.Counted) error { return errLimit }), errLimit)
 	})
 	t.Run("another site gets none", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.expectBySecret()
-		require.ErrorIs(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(),
+		require.ErrorIs(t, ask(s, embeds.Visit{Org: "org", Origin: "https://evil.example", At: embedAt},
+			s.secret.Reveal(),
 			unlimited), embed.ErrOriginNotAllowed)
 	})
 	t.Run("an outage is passed on", func(t *testing.T) {
@@ -238,11 +240,12 @@ func TestABackendVerifiesASession(t *testing.T) {
 		want   error
 		asked  bool // whether the token is looked up
 	}{
-		"as it was":             {ann, func(*embedService) {}, nil, true},
-		"in another workspace":  {elsewhere, func(*embedService) {}, embed.ErrSessionNotFound, true},
-		"in another org":        {foreign, func(*embedService) {}, embed.ErrSessionNotFound, false},
-		"after its end":         {late, func(*embedService) {}, embed.ErrSessionNotFound, false},
-		"of a disabled token":   {ann, func(s *embedService) { s.token.Enabled = false }, embed.ErrSessionNotFound, true},
+		"as it was":            {ann, func(*embedService) {}, nil, true},
+		"in another workspace": {elsewhere, func(*embedService) {}, embed.ErrSessionNotFound, true},
+		"in another org":       {foreign, func(*embedService) {}, embed.ErrSessionNotFound, false},
+		"after its end":        {late, func(*embedService) {}, embed.ErrSessionNotFound, false},
+		"of a disabled token": {ann, func(s *embedService) { s.token.Enabled = false }, embed.ErrSessionNotFound,
+			true},
 		"of one that was":       {ann, func(s *embedService) { s.token.Generation++ }, embed.ErrSessionNotFound, true},
 		"whose secret has gone": {ann, func(s *embedService) { s.token.Hash[0]++ }, embed.ErrSessionNotFound, true},
 		"whose site has gone":   {ann, func(s *embedService) { s.token.Origins = nil }, embed.ErrSessionNotFound, true},

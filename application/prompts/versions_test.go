@@ -27,7 +27,8 @@ func TestVersions(t *testing.T) {
 			s.expectGet(tt.by)
 			s.lists.EXPECT().Versions(s.ctx, tt.by.Workspace, prompt.ID("tpl"), tt.drafts, q).Return(want, nil)
 			s.lists.EXPECT().Reads(s.ctx, tt.by.Workspace, prompt.ID("tpl"), prompt.DayOf(now)-29, gomock.Any()).Return(
-				[]prompt.Reads{{Read: prompt.Read{Version: "ver1"}, Count: 2}, {Read: prompt.Read{Version: "ver1"}, Count: 3}}, nil)
+				[]prompt.Reads{{Read: prompt.Read{Version: "ver1"}, Count: 2}, {Read: prompt.Read{Version: "ver1"},
+					Count: 3}}, nil)
 			reading, got, err := s.Versions(s.ctx, tt.by, "tpl", q)
 			if err != nil || reading.ID != "tpl" || !reflect.DeepEqual(got, want) {
 				t.Fatalf("Versions = %+v, %+v, %v", reading, got, err)
@@ -102,7 +103,8 @@ func TestVersion(t *testing.T) {
 			s.expectGetVersion(tt.by, ref, tt.v)
 			reading, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
 			require.ErrorIs(t, err, tt.want)
-			if (tt.want == nil && (reading.ID != "tpl" || v != tt.v)) || (tt.want != nil && (reading != nil || v != nil)) {
+			if (tt.want == nil && (reading.ID != "tpl" || v != tt.v)) ||
+				(tt.want != nil && (reading != nil || v != nil)) {
 				t.Errorf("Version = %+v, %+v", reading, v)
 			}
 		})

@@ -29,7 +29,8 @@ func TestCheckSignIn(t *testing.T) {
 		"all that is wrong at once": {"", "", []string{"/issuer not_allowed_value", "/subject invalid_format"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.EqualSlice(t, "wrongFields", wrongFields(t, account.CheckSignIn(org, tt.issuer, tt.subject)), tt.wrong)
+			assert.EqualSlice(t, "wrongFields", wrongFields(t, account.CheckSignIn(org, tt.issuer, tt.subject)),
+				tt.wrong)
 		})
 	}
 }

@@ -87,7 +87,8 @@ func TestStoredNamesRefuseNoOtherChange(t *testing.T) {
 	t.Run("of a workspace", func(t *testing.T) {
 		w := acme()
 		w.Name = name
-		require.NoError(t, w.Change(person("owner"), nil, nil, account.WorkspaceChanges{Name: &name, Slug: new("other")}))
+		require.NoError(t, w.Change(person("owner"), nil, nil, account.WorkspaceChanges{Name: &name,
+			Slug: new("other")}))
 		if w.Name != deceiving || w.Slug != "other" {
 			t.Errorf("workspace %+v", w)
 		}

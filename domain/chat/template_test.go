@@ -204,7 +204,8 @@ func TestChangeLeavesAloneWhatTheRegistryLost(t *testing.T) {
 		chat.ErrUnknownItem)
 	require.ErrorIs(t, stale().Change(editor, nil,
 		chat.Changes{Agents: &[]chat.Selected{{ID: "gone", Config: json.RawMessage(`{}`)}}}, none), chat.ErrUnknownItem)
-	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Prompt: &chat.Prompt{Template: "ptpl", Ref: "v8"}}, none),
+	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Prompt: &chat.Prompt{Template: "ptpl", Ref: "v8"}},
+		none),
 		chat.ErrPromptUnavailable)
 }
 
@@ -230,8 +231,9 @@ func TestTransfer(t *testing.T) {
 		toSave(t, c, chat.Member{User: "eve"})
 	})
 	t.Run("to a user outside the workspace", func(t *testing.T) {
-		require.ErrorIs(t, sharedTemplate().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, handover(t,
-			"usr")),
+		require.ErrorIs(t, sharedTemplate().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))},
+			handover(t,
+				"usr")),
 			chat.ErrUserNotInWorkspace)
 	})
 	t.Run("to oneself changes nothing", func(t *testing.T) {

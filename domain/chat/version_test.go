@@ -174,7 +174,8 @@ func TestCopyingAChat(t *testing.T) {
 	c.Tools = []chat.Selected{{ID: "gone"}} // what the registry no longer has is copied all the same
 	template, err := c.Copy(editorWithin, chat.Copying{}, facts(t))
 	require.NoError(t, err)
-	if template.Name != "Support copy" || template.Owner != "eve" || template.Status != chat.StatusDraft || template.Published != nil ||
+	if template.Name != "Support copy" || template.Owner != "eve" || template.Status != chat.StatusDraft ||
+		template.Published != nil ||
 		template.ID == c.ID || template.Instructions != "Be kind." || template.Visibility != access.Private {
 		t.Errorf("the copy: %+v", template)
 	}

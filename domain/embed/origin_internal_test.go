@@ -252,7 +252,8 @@ func isAdmitted(list []string, origin string) bool {
 		if err != nil {
 			panic(err)
 		}
-		if from.Scheme != strings.ToLower(target.Scheme) || (!anyPort && port(from, from.Scheme) != port(target, target.Scheme)) {
+		if from.Scheme != strings.ToLower(target.Scheme) || (!anyPort && port(from, from.Scheme) != port(target,
+			target.Scheme)) {
 			continue
 		}
 		if p := port(from, from.Scheme); anyPort && (strings.HasPrefix(p, "0") || len(p) > 5 ||

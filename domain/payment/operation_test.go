@@ -39,8 +39,9 @@ func TestSubscribing(t *testing.T) {
 			want: payment.SubscribeRequest{Plan: "trial", Quantity: 1},
 			op:   payment.Operation{Plan: "trial", Quantity: 1, TrialDays: 14, TrialEnd: payment.CancelTrial}},
 		"which can end with a pause": {of: customer(),
-			want: payment.SubscribeRequest{Plan: "trial", Quantity: 1, Trials: payment.TrialRules{WithoutCard: payment.PauseTrial}},
-			op:   payment.Operation{Plan: "trial", Quantity: 1, TrialDays: 14, TrialEnd: payment.PauseTrial}},
+			want: payment.SubscribeRequest{Plan: "trial", Quantity: 1,
+				Trials: payment.TrialRules{WithoutCard: payment.PauseTrial}},
+			op: payment.Operation{Plan: "trial", Quantity: 1, TrialDays: 14, TrialEnd: payment.PauseTrial}},
 		"of which there is one": {of: hadTrial(customer(card("a", 1))),
 			want: payment.SubscribeRequest{Plan: "trial", Quantity: 1},
 			op:   payment.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
@@ -117,9 +118,12 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		done    bool
 		err     error
 	}{
-		"more is bought now":                         {of: subscribed("basic", payment.Active), changes: payment.Changes{Plan: plan("pro")}, resell: true},
-		"less at renewal":                            {of: subscribed("pro", payment.Active), changes: payment.Changes{Plan: plan("basic")}, resell: true, renewal: true},
-		"a longer period for a larger amount is now": {of: subscribed("pro", payment.Active), changes: payment.Changes{Plan: plan("year")}, resell: true},
+		"more is bought now": {of: subscribed("basic", payment.Active),
+			changes: payment.Changes{Plan: plan("pro")}, resell: true},
+		"less at renewal": {of: subscribed("pro", payment.Active),
+			changes: payment.Changes{Plan: plan("basic")}, resell: true, renewal: true},
+		"a longer period for a larger amount is now": {of: subscribed("pro", payment.Active),
+			changes: payment.Changes{Plan: plan("year")}, resell: true},
 		"a shorter period waits": {of: subscribed("year", payment.Active),
 			changes: payment.Changes{Plan: plan("pro")}, resell: true, renewal: true},
 		"a shorter period waits, for more, too": {of: subscribed("year", payment.Active),

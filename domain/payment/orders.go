@@ -3,8 +3,9 @@ package payment
 // Order returns the request to the gateway for a Subscribe.
 func (o *Operation) Order(p Plan) Order {
 	return Order{
-		Plan: p, Quantity: o.Quantity, Method: o.Method, TrialDays: o.TrialDays, TrialEnd: o.TrialEnd, AutomaticTax: o.AutomaticTax,
-		Promotion: o.Promotion,
+		Plan: p, Quantity: o.Quantity, Method: o.Method, TrialDays: o.TrialDays, TrialEnd: o.TrialEnd,
+		AutomaticTax: o.AutomaticTax,
+		Promotion:    o.Promotion,
 	}
 }
 

@@ -33,7 +33,8 @@ func (c *Customer) planPause(op *Operation, ch Changes, plans Plans) (*Operation
 			Detail: "A subscription that is billed by usage cannot be paused: what was used would never be billed.",
 		}})
 	}
-	if ch.Plan != nil || ch.Quantity != nil || ch.CancelAtPeriodEnd != nil || ch.EndTrial || ch.Code != "" || ch.explains() {
+	if ch.Plan != nil || ch.Quantity != nil || ch.CancelAtPeriodEnd != nil || ch.EndTrial || ch.Code != "" ||
+		ch.explains() {
 		return nil, fault.InvalidFields([]fault.Field{{
 			Pointer: "/paused", Code: "not_allowed_value", Detail: "Cannot be combined with another change.",
 		}})

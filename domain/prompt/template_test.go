@@ -168,8 +168,9 @@ func TestChange(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		previous, _ := sharedTemplate()
-		require.ErrorIs(t, apply(tmpl, owner, nil, prompt.Changes{Name: &previous.Name, Description: &previous.Description,
-			Tags: &[]string{"a"}, Visibility: &previous.Visibility, Protected: &previous.Protected,
+		require.ErrorIs(t, apply(tmpl, owner, nil, prompt.Changes{Name: &previous.Name,
+			Description: &previous.Description,
+			Tags:        &[]string{"a"}, Visibility: &previous.Visibility, Protected: &previous.Protected,
 			Owner: &previous.Owner}),
 			nil)
 		unchanged(t, tmpl, previous)
@@ -185,7 +186,8 @@ func TestChange(t *testing.T) {
 		previous, _ := sharedTemplate()
 		require.ErrorIs(t, apply(tmpl, editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}),
 			prompt.ErrForbidden)
-		require.ErrorIs(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}),
+		require.ErrorIs(t, apply(tmpl, manager, nil, prompt.Changes{Name: new("x"),
+			Owner: new(identity.UserID("max"))}),
 			prompt.ErrForbidden)
 		unchanged(t, tmpl, previous)
 	})

@@ -47,7 +47,8 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 		"a row that has changed since":           {1, 7, 2, false},
 		"a row that is new since the comparison": {8, 1, 2, false},
 	} {
-		assert.Equal(t, name+": IsUnchanged", kept.IsUnchanged(key(c.key), source.RowHash{c.hash}, c.since), c.unchanged)
+		assert.Equal(t, name+": IsUnchanged", kept.IsUnchanged(key(c.key), source.RowHash{c.hash}, c.since),
+			c.unchanged)
 	}
 	require.NoError(t, kept.Allows("a", 1))
 	require.ErrorIs(t, kept.Allows("a", 0), source.ErrUnknownCursor)

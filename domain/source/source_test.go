@@ -209,12 +209,14 @@ func TestAUniqueFieldNeedsAColumnByWhichRowsCanBeInOrder(t *testing.T) {
 		key   int // of the fields that are mapped; -1 for none
 		want  string
 	}{
-		"one without an order": {[]source.Pair{{Field: "note", Column: "Number"}, shape}, 0, "/mapping/1/column key_unsupported"},
-		"two without an order": {[]source.Pair{{Field: "mail", Column: "Area"}, shape}, 0, "/mapping/1/column key_unsupported"},
-		"one with an order":    {[]source.Pair{number, {Field: "note", Column: "Shape"}}, 0, ""},
-		"the second of them":   {[]source.Pair{shape, {Field: "mail", Column: "Number"}}, 1, ""},
-		"a part of a column":   {[]source.Pair{half}, -1, ""},
-		"no unique field":      {[]source.Pair{{Field: "note", Column: "Shape"}}, -1, ""},
+		"one without an order": {[]source.Pair{{Field: "note", Column: "Number"}, shape}, 0,
+			"/mapping/1/column key_unsupported"},
+		"two without an order": {[]source.Pair{{Field: "mail", Column: "Area"}, shape}, 0,
+			"/mapping/1/column key_unsupported"},
+		"one with an order":  {[]source.Pair{number, {Field: "note", Column: "Shape"}}, 0, ""},
+		"the second of them": {[]source.Pair{shape, {Field: "mail", Column: "Number"}}, 1, ""},
+		"a part of a column": {[]source.Pair{half}, -1, ""},
+		"no unique field":    {[]source.Pair{{Field: "note", Column: "Shape"}}, -1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reading("Number:integer")
@@ -288,7 +290,8 @@ func TestMapping(t *testing.T) {
 			{"email": new("b@example.com"), "age": new("31")}})
 	})
 	t.Run("takes its owner or an admin", func(t *testing.T) {
-		require.ErrorIs(t, attached(t).Map(peer, nil, people, []source.Pair{email}, reading(usual)), source.ErrForbidden)
+		require.ErrorIs(t, attached(t).Map(peer, nil, people, []source.Pair{email}, reading(usual)),
+			source.ErrForbidden)
 	})
 	t.Run("is refused while the connection is revoked", func(t *testing.T) {
 		s := attached(t, email)

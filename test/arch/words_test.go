@@ -35,7 +35,8 @@ func TestDocumentsAndCommentsTakeNoDetours(t *testing.T) {
 		}
 	}
 	for _, s := range sources(t) {
-		if s.test() || s.generated() || !program.MatchString(s.path) || strings.HasPrefix(s.path, "adapters/sqlstore/") {
+		if s.test() || s.generated() || !program.MatchString(s.path) || strings.HasPrefix(s.path,
+			"adapters/sqlstore/") {
 			continue
 		}
 		for _, comment := range s.file.Comments {

@@ -41,7 +41,8 @@ func TestRollingRestartsBehindNginx(t *testing.T) {
 				for i := range c.nodes {
 					c.nodes[i].Stop(t)
 					c.nodes[i] = c.startNode(t, i)
-					proof.Eventually(t, "a node is ready", func() bool { return isReady(c.nodes[i]) }, c.nodes[i].Output)
+					proof.Eventually(t, "a node is ready", func() bool { return isReady(c.nodes[i]) },
+						c.nodes[i].Output)
 				}
 			}
 			requests.end()

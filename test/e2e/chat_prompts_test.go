@@ -40,7 +40,8 @@ func TestAChatUsesAllOfItsPromptOrSaysSo(t *testing.T) {
 					"issues.0.pointer": "/reply/variables"})
 			e.says(t, session, object{"text": "?"}, fromShop).problem(t, 409, "replies_not_configured")
 			publish(object{"reply": reply(object{"shop": 7})})
-			e.says(t, session, object{"text": "?"}, fromShop).is(t, 200) // a variable that is not declared takes any value
+			// a variable that is not declared takes any value
+			e.says(t, session, object{"text": "?"}, fromShop).is(t, 200)
 			publish(object{"reply": reply(object{"shop": "Pens"})}).has(t, map[string]string{"health": "ok"})
 		})
 		t.Run("the settings, tools and format of the prompt reach the program", func(t *testing.T) {
@@ -59,7 +60,8 @@ func TestAChatUsesAllOfItsPromptOrSaysSo(t *testing.T) {
 		})
 		t.Run("another version of the prompt that needs more is an issue too", func(t *testing.T) {
 			activate("Sell for {{shop}} in {{city}}.", nil)
-			admin.get(t, e.template).has(t, map[string]string{"health": "degraded", "issues.0.code": "missing_variables"})
+			admin.get(t, e.template).has(t, map[string]string{"health": "degraded",
+				"issues.0.code": "missing_variables"})
 			e.says(t, session, object{"text": "?"}, fromShop).problem(t, 409, "replies_not_configured")
 		})
 	})

@@ -156,7 +156,8 @@ func TestPasskeys(t *testing.T) {
 			his.do(t, "DELETE", myPasskeys+"/"+phoneID, nil, at).is(t, 204)
 			invalid(s.signsIn(t, phone, at))
 			assert.EqualSlice(t, "passkeys", his.get(t, myPasskeys, at).each(t, "name"), []string{"Another"})
-			assert.EqualSlice(t, "events", trail(phoneID), []string{"passkey.removed", "passkey.renamed", "passkey.added"})
+			assert.EqualSlice(t, "events", trail(phoneID), []string{"passkey.removed", "passkey.renamed",
+				"passkey.added"})
 		})
 		t.Run("API keys and their sessions manage none", func(t *testing.T) {
 			byKey, _ := s.opens(t, ann.token, at)

@@ -206,13 +206,14 @@ func (c *crowd) agree(t *testing.T) {
 	defer clear(c.ended)
 	for i := range c.nodes {
 		var asked []time.Time // for the state, as long as it was wrong
-		proof.Await(t, fmt.Sprintf("node %d shows a possible state\n%s", i, strings.Join(c.trace, "\n")), func() string {
-			start, wrong := time.Now(), c.compare(t, i)
-			if wrong != "" {
-				asked = append(asked, start)
-			}
-			return wrong
-		}, func(wrong string) bool { return wrong == "" })
+		proof.Await(t, fmt.Sprintf("node %d shows a possible state\n%s", i, strings.Join(c.trace, "\n")),
+			func() string {
+				start, wrong := time.Now(), c.compare(t, i)
+				if wrong != "" {
+					asked = append(asked, start)
+				}
+				return wrong
+			}, func(wrong string) bool { return wrong == "" })
 		if len(asked) > 0 {
 			c.slowest = max(c.slowest, time.Since(c.acted))
 			if delay := asked[len(asked)-1].Sub(c.acted); delay > late() {

@@ -51,7 +51,8 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 			} {
 				kind, _, _ := strings.Cut(want.events, " ")
 				list := "/api/events?limit=100&type=" + kind + "&subject=" + about
-				soon(t, func() string { return strings.Join(want.reader.get(t, list).each(t, "type"), " ") }, want.events)
+				soon(t, func() string { return strings.Join(want.reader.get(t, list).each(t, "type"), " ") },
+					want.events)
 			}
 			shows("second", "degraded", "prompt_unreadable", "true")
 		})

@@ -35,7 +35,8 @@ func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 		var asked atomic.Int64
 		s := newService(w.stores, func(org identity.OrgID) payments.Terms {
 			return payments.Terms{
-				Kind: payment.Sandbox, Account: stripesim.Account, Gateway: guessed{before(w.calm[org]), &asked}, Plans: plans,
+				Kind: payment.Sandbox, Account: stripesim.Account, Gateway: guessed{before(w.calm[org]),
+					&asked}, Plans: plans,
 				Limits: payment.CardLimits{InvalidCodesPerHour: 5},
 			}
 		})

@@ -14,8 +14,8 @@ const (
 	// revocation on another node takes effect within that time.
 	principalsFresh = time.Second
 
-	// principalsLast limits how long it trusts one of which no look has found a change. It bounds how old the time of the
-	// last use of a session can be, and how long a mistake could last.
+	// principalsLast limits how long it trusts one of which no look has found a change. It bounds how old the time of
+	// the last use of a session can be, and how long a mistake could last.
 	principalsLast = 10 * time.Minute
 )
 

@@ -20,8 +20,8 @@ const (
 	// whose result is cached for longer than lookedFor.
 	endedShares = 5 * time.Second
 
-	// changesKept is the time for which the rows are kept that record a transaction's changes. If the last look is longer
-	// ago than changesMissed, the next one may not find all of them.
+	// changesKept is the time for which the rows are kept that record a transaction's changes. If the last look is
+	// longer ago than changesMissed, the next one may not find all of them.
 	changesKept   = time.Minute
 	changesMissed = 30 * time.Second
 

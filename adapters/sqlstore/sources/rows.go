@@ -118,7 +118,8 @@ func (r *sourceRow) fill(s *source.Source) (err error) {
 		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint,
 			At: db.FromMicros(r.FailedAt)}
 	}
-	if s.Columns, err = db.DecodeList(r.Columns, func(h headerRow) column.Header { return column.Header(h) }); err != nil {
+	if s.Columns, err = db.DecodeList(r.Columns,
+		func(h headerRow) column.Header { return column.Header(h) }); err != nil {
 		return err
 	}
 	s.Total = max(r.ColumnsTotal, len(s.Columns))

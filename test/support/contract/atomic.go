@@ -152,7 +152,8 @@ func Atomic(t *testing.T, open Opener) {
 					return err
 				}
 				begun.Add(1)
-				proof.Poll(ctx, func() bool { return begun.Load() > 1 || a.Waiting() }) // for the lock that this one holds
+				// for the lock that this one holds
+				proof.Poll(ctx, func() bool { return begun.Load() > 1 || a.Waiting() })
 				return change(ctx, tx, by, second, "b")
 			})
 		}

@@ -61,7 +61,8 @@ func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
 			must(t, err)
 			same(t, "today", p.Today.Amount, price)
 			same(t, "the next period", p.Next.Amount, price)
-			if next := payment.Month.Advance(a.ProrateAt, 1, a.ProrateAt.Day()); p.NextAt.Sub(next).Abs() > time.Minute {
+			if next := payment.Month.Advance(a.ProrateAt, 1,
+				a.ProrateAt.Day()); p.NextAt.Sub(next).Abs() > time.Minute {
 				t.Errorf("it begins at %s, want %s", p.NextAt, next)
 			}
 			_, err = g.Amend(t.Context(), key(), c, h.ID, a)

@@ -52,7 +52,8 @@ func signInFollowsGroups(t *testing.T, a Adapter) {
 			c.Raw = map[string]any{"groups": step.listed}
 			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: org})
 			must(t, err)
-			assert.Equal(t, "one of the authors", slices.Contains(peopleIn(t, a, ws.ID, authors), p.User.ID), step.authors)
+			assert.Equal(t, "one of the authors", slices.Contains(peopleIn(t, a, ws.ID, authors), p.User.ID),
+				step.authors)
 			assert.Equal(t, "one of the chiefs", slices.Contains(peopleIn(t, a, ws.ID, chiefs), p.User.ID), step.chiefs)
 			role := identity.NoRole
 			for _, m := range p.Memberships {

@@ -299,7 +299,8 @@ func (s *Server) Usage(customer string) (sum int64, events int) {
 // Confirm adds a test card with a setup intent, as a payer's browser does, and reports whether the card was accepted.
 func (s *Server) Confirm(clientSecret, last4 string) bool {
 	i := intentOf(clientSecret)
-	out, err := s.simulator.Confirm(s.t.Context(), customerOf(i), i, secret.New(clientSecret), stripesim.TestCard(last4))
+	out, err := s.simulator.Confirm(s.t.Context(), customerOf(i), i, secret.New(clientSecret),
+		stripesim.TestCard(last4))
 	return err == nil && out.Status == "succeeded"
 }
 

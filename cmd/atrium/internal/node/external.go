@@ -49,7 +49,8 @@ type External struct {
 
 // NewExternal returns the dependencies that a configuration names. Call the returned function to end its children.
 func NewExternal(
-	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.Store, o *Orgs, signals ports.PresenceSignals,
+	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.Store, o *Orgs,
+	signals ports.PresenceSignals,
 	mailer ports.Mailer, log *slog.Logger,
 ) (External, func(), error) {
 	envelope, err := seal.NewEnvelope(ring, func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) })

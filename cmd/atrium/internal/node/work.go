@@ -18,8 +18,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
-// jobLease is the lease of running jobs. If a node dies, another one takes its jobs within this time and one poll of the
-// queue. People wait for many of them: what a payment entitles to, a refreshed source.
+// jobLease is the lease of running jobs. If a node dies, another one takes its jobs within this time and one poll of
+// the queue. People wait for many of them: what a payment entitles to, a refreshed source.
 const jobLease = 12 * time.Second
 
 // jobTable maps each kind of job to its use case.

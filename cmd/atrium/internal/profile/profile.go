@@ -58,8 +58,8 @@ func Open(environ []string) (*Profiles, error) {
 	return p, nil
 }
 
-// FromEnvironment returns the server and the key in ATRIUM_URL and ATRIUM_KEY, as the clients have them; zero if neither
-// is set.
+// FromEnvironment returns the server and the key in ATRIUM_URL and ATRIUM_KEY, as the clients have them; zero if
+// neither is set.
 func FromEnvironment(environ []string) Profile {
 	values := parse(environ)
 	return Profile{URL: values["ATRIUM_URL"], Key: strings.TrimSpace(values["ATRIUM_KEY"])}
