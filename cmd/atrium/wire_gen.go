@@ -34,16 +34,16 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 		return nil, nil, err
 	}
 	keyring := openedKeyring.Keyring
-	db, cleanup, err := node.NewDatabase(ctx, c, openedKeyring)
+	store, cleanup, err := node.NewDatabase(ctx, c, openedKeyring)
 	if err != nil {
 		return nil, nil, err
 	}
-	orgs, err := node.NewOrgs(ctx, c, db)
+	orgs, err := node.NewOrgs(ctx, c, store)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	presenceSignals, cleanup2, err := node.NewPresenceSignals(c, db)
+	presenceSignals, cleanup2, err := node.NewPresenceSignals(c, store)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -55,20 +55,20 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 		cleanup()
 		return nil, nil, err
 	}
-	external, cleanup3, err := node.NewExternal(ctx, c, keyring, db, orgs, presenceSignals, mailer, log)
+	external, cleanup3, err := node.NewExternal(ctx, c, keyring, store, orgs, presenceSignals, mailer, log)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	stores := node.NewStores(db)
+	stores := node.NewStores(store)
 	applicationExternal := external.External
 	bind := application.NewBind(stores, applicationExternal)
 	services := node.NewServices(bind, stores, external)
 	core := &node.Core{
 		Config:   c,
 		Keyring:  keyring,
-		DB:       db,
+		DB:       store,
 		Orgs:     orgs,
 		External: external,
 		Services: services,
@@ -85,8 +85,8 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.C
 func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Registerer, log *slog.Logger) (*server.API, error) {
 	config := c.Config
 	config2 := serverConfig(config)
-	db := c.DB
-	store := sqlstore.NewIdempotency(db)
+	store := c.DB
+	idempotencyStore := sqlstore.NewIdempotency(store)
 	verifier := oidc.New(log)
 	client := oidc.NewClient(verifier)
 	handler, err := newConsole()
@@ -97,7 +97,7 @@ func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Regis
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, store, verifier, client, handler, scimHandler, metrics, log)
+	deps := newDeps(c, idempotencyStore, verifier, client, handler, scimHandler, metrics, log)
 	api, err := rest.New(contract, config2, deps)
 	if err != nil {
 		return nil, err
