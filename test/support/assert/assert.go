@@ -31,6 +31,14 @@ func ErrorIs(t TB, got, want error) {
 	}
 }
 
+// That reports what a format and its arguments say, unless ok.
+func That(t TB, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Errorf(format, args...)
+	}
+}
+
 // Equal reports a value that is not ==.
 func Equal[T comparable](t TB, what string, got, want T) {
 	t.Helper()

@@ -24,9 +24,11 @@ func TestOnlyWhatDiffersIsReportedWithBothValues(t *testing.T) {
 			assert.EqualSlice(w, "list", []string{}, nil)
 			assert.Contains(w, "text", "abc", "b")
 			assert.NoDiff(w, "thing", "")
+			assert.That(w, true, "n = %d", 1)
 		},
 		"error = first":                     func(w *witness) { assert.NoError(w, first) },
 		"error = first, want second":        func(w *witness) { assert.ErrorIs(w, first, second) },
+		"n = 1": func(w *witness) { assert.That(w, false, "n = %d", 1) },
 		`n: "a", want ""`:                   func(w *witness) { assert.Equal(w, "n", "a", "") },
 		"text: \na\nb\n, want \"\"":         func(w *witness) { assert.Equal(w, "text", "a\nb", "") },
 		`list: ["a"], want []`:              func(w *witness) { assert.EqualSlice(w, "list", []string{"a"}, nil) },

@@ -26,6 +26,14 @@ func ErrorIs(t TB, got, want error) {
 	}
 }
 
+// That fails the test at once with what a format and its arguments say, unless ok.
+func That(t TB, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Fatalf(format, args...)
+	}
+}
+
 // Equal fails the test at once if two values are not ==.
 func Equal[T comparable](t TB, what string, got, want T) {
 	t.Helper()
