@@ -7,25 +7,26 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 	begin := func(t *testing.T, end time.Time) *mockedService {
-		s := newMocked(t)
-		s.kept = customer("pm_1")
+		s := mockedWith(t, customer("pm_1"))
 		s.kept.CheckoutUntil = end
 		return s
 	}
 	ends := func(t *testing.T, s *mockedService, want bool) {
 		t.Helper()
 		ended, err := s.EndCheckouts(s.ctx, system)
-		if wantErr(t, err, nil); ended != want || s.kept.CheckoutUntil.IsZero() != want {
+		if require.NoError(t, err); ended != want || s.kept.CheckoutUntil.IsZero() != want {
 			t.Errorf("ended %t, open until %s", ended, s.kept.CheckoutUntil)
 		}
 	}
 	t.Run("one that is open", func(t *testing.T) {
 		s := begin(t, now.Add(time.Hour))
-		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
+		s.pages.EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
 		s.has()
 		ends(t, s, true)
 	})
@@ -36,29 +37,24 @@ func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 	})
 	t.Run("but not one on which a payer has subscribed", func(t *testing.T) {
 		s := begin(t, now.Add(time.Hour))
-		s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
+		s.pages.EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
 		s.has(held(payment.Active))
 		ends(t, s, false)
-		if s.kept.Subscription == nil {
-			t.Error("the subscription is not mirrored")
-		}
+		assert.That(t, s.kept.Subscription != nil, "the subscription is not mirrored")
 	})
 	t.Run("without a page no call is made", func(t *testing.T) {
 		s := begin(t, time.Time{})
-		if ended, err := s.EndCheckouts(s.ctx, system); ended || err != nil {
-			t.Errorf("ended %t, %v", ended, err)
-		}
+		ended, err := s.EndCheckouts(s.ctx, system)
+		assert.That(t, !ended && err == nil, "ended %t, %v", ended, err)
 		s.kept = nil
-		if ended, err := s.EndCheckouts(s.ctx, system); ended || err != nil {
-			t.Errorf("ended %t, %v", ended, err)
-		}
+		ended, err = s.EndCheckouts(s.ctx, system)
+		assert.That(t, !ended && err == nil, "ended %t, %v", ended, err)
 	})
 }
 
 // TestACheckoutPageEndsWhenPaymentsArePaused has a page that was created before the pause: cards could be tried there.
 func TestACheckoutPageEndsWhenPaymentsArePaused(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1")
+	s := mockedWith(t, customer("pm_1"))
 	s.kept.PausedAt, s.kept.CheckoutUntil = now, now.Add(time.Hour)
 	waiting := []payment.Event{{ID: "evt_1", Customer: "cus_1", State: payment.Received}}
 	s.inbox.EXPECT().Waiting(any, any, any, any).AnyTimes().DoAndReturn(
@@ -70,12 +66,12 @@ func TestACheckoutPageEndsWhenPaymentsArePaused(t *testing.T) {
 			waiting = nil
 			return nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(payment.Wallet{
+	s.customers.Wallet(any, any).Return(payment.Wallet{
 		Methods: s.kept.Methods, Default: "pm_1",
 	}, nil)
 	s.has()
-	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
-	s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, any).Return(nil)
-	s.gateway.MockGatewayPages.EXPECT().EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
-	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
+	s.subscriptions.Invoices(any, any).Return(nil, nil)
+	s.customers.CancelSetupIntents(any, any).Return(nil)
+	s.pages.EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
+	require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var company = payment.Details{Name: "Acme GmbH", Address: payment.Address{Country: "DE"}}
@@ -17,8 +19,7 @@ var company = payment.Details{Name: "Acme GmbH", Address: payment.Address{Countr
 // owned returns a service whose workspace has a name and an owner.
 func owned(t *testing.T, name, email string) *mockedService {
 	t.Helper()
-	s := newMocked(t)
-	s.kept = customer()
+	s := mockedWith(t, customer())
 	s.workspaces.EXPECT().Find(any, identity.OrgID("org"), "acme").AnyTimes().Return(&account.Workspace{Name: name},
 		nil)
 	s.workspaces.EXPECT().Members(any, identity.OrgID("org"), identity.WorkspaceID("acme"), any).AnyTimes().DoAndReturn(
@@ -37,14 +38,12 @@ func owned(t *testing.T, name, email string) *mockedService {
 // expectUpdate expects a call that gives the gateway details, and returns err.
 func (s *mockedService) expectUpdate(t *testing.T, want payment.Details, err error) {
 	t.Helper()
-	s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, payment.CustomerID("cus_1"), any).DoAndReturn(
+	s.details.UpdateCustomer(any, any, payment.CustomerID("cus_1"), any).DoAndReturn(
 		func(_ context.Context, _ string, _ payment.CustomerID, d payment.Details) error {
-			if !d.Matches(&want) || d.Taxed != want.Taxed || d.Workspace != "acme" {
-				t.Errorf("given %+v, want %+v", d, want)
-			}
-			if _, queued := s.queued[payment.DetailsJob]; !queued {
-				t.Error("no job would give them again")
-			}
+			assert.That(t, d.Matches(&want) && d.Taxed == want.Taxed && d.Workspace == "acme", "given %+v, want %+v",
+				d, want)
+			_, queued := s.queued[payment.DetailsJob]
+			assert.That(t, queued, "no job would give them again")
 			return err
 		})
 }
@@ -52,20 +51,20 @@ func (s *mockedService) expectUpdate(t *testing.T, want payment.Details, err err
 func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
 	s := owned(t, "New Name", "zoe@example.com")
 	s.expectUpdate(t, payment.Details{Name: "New Name", Email: "zoe@example.com"}, nil)
-	wantErr(t, s.FollowDetails(s.ctx, system), nil)
+	require.NoError(t, s.FollowDetails(s.ctx, system))
 	if _, queued := s.queued[payment.DetailsJob]; queued {
 		t.Error("the job is still queued")
 	}
-	wantErr(t, s.FollowDetails(s.ctx, system), nil) // the gateway has them, and is not called
+	require.NoError(t, s.FollowDetails(s.ctx, system)) // the gateway has them, and is not called
 
 	t.Run("a workspace that is no customer needs nothing", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
 		s.kept.ID = ""
-		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		require.NoError(t, s.FollowDetails(s.ctx, system))
 		s.kept = nil
-		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		require.NoError(t, s.FollowDetails(s.ctx, system))
 		s.terms.Gateway = nil
-		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		require.NoError(t, s.FollowDetails(s.ctx, system))
 	})
 	t.Run("what was not answered is given again", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
@@ -73,37 +72,33 @@ func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
 		for range 3 {
 			s.expectUpdate(t, want, payment.ErrGatewayUnavailable)
 		}
-		wantErr(t, s.FollowDetails(s.ctx, system), payment.ErrGatewayUnavailable)
+		require.ErrorIs(t, s.FollowDetails(s.ctx, system), payment.ErrGatewayUnavailable)
 		s.expectUpdate(t, want, nil)
-		wantErr(t, s.FollowDetails(s.ctx, system), nil)
+		require.NoError(t, s.FollowDetails(s.ctx, system))
 	})
 	t.Run("what is refused is not tried again", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
 		s.expectUpdate(t, payment.Details{Name: "New Name", Email: "zoe@example.com"},
 			&payment.Rejection{Reason: "email_invalid"})
-		if err := s.FollowDetails(s.ctx, system); !job.IsFinal(err) {
-			t.Errorf("error = %v", err)
-		}
+		err := s.FollowDetails(s.ctx, system)
+		assert.That(t, job.IsFinal(err), "error = %v", err)
 	})
 	t.Run("a customer that was deleted is lost", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
 		s.expectUpdate(t, payment.Details{Name: "New Name", Email: "zoe@example.com"}, payment.ErrCustomerGone)
-		wantErr(t, s.FollowDetails(s.ctx, system), nil)
-		if s.kept.ID != "" {
-			t.Errorf("%+v", s.kept)
-		}
+		require.NoError(t, s.FollowDetails(s.ctx, system))
+		assert.That(t, s.kept.ID == "", "%+v", s.kept)
 	})
 	t.Run("two calls at once are followed by a job", func(t *testing.T) {
 		s := owned(t, "New Name", "zoe@example.com")
-		s.gateway.MockGatewayDetails.EXPECT().UpdateCustomer(any, any, any, any).DoAndReturn(
+		s.details.UpdateCustomer(any, any, any, any).DoAndReturn(
 			func(context.Context, string, payment.CustomerID, payment.Details) error {
 				s.kept.BeginGiving("another call")
 				return nil
 			})
-		wantErr(t, s.FollowDetails(s.ctx, system), nil)
-		if j, queued := s.queued[payment.DetailsJob]; !queued || !j.Due.Equal(now) || s.kept.Given != nil {
-			t.Errorf("%+v, %+v", j, s.kept.Given)
-		}
+		require.NoError(t, s.FollowDetails(s.ctx, system))
+		j, queued := s.queued[payment.DetailsJob]
+		assert.That(t, queued && j.Due.Equal(now) && s.kept.Given == nil, "%+v, %+v", j, s.kept.Given)
 	})
 }
 
@@ -114,10 +109,9 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 		s := owned(t, "Acme", "zoe@example.com")
 		s.expectUpdate(t, given, nil)
 		d, err := s.ChangeDetails(s.ctx, owner, company)
-		wantErr(t, err, nil)
-		if !d.Matches(&company) || !s.kept.Entered.Matches(&company) || d.Gateway != payment.Sandbox {
-			t.Errorf("%+v", d)
-		}
+		require.NoError(t, err)
+		assert.That(t, d.Matches(&company) && s.kept.Entered.Matches(&company) && d.Gateway == payment.Sandbox, "%+v",
+			d)
 		if d, err = s.Details(s.ctx, owner); err != nil || !d.Matches(&company) {
 			t.Errorf("%+v, %v", d, err)
 		}
@@ -136,10 +130,9 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 				s.expectUpdate(t, given, refusal)
 			}
 			_, err := s.ChangeDetails(s.ctx, owner, company)
-			wantErr(t, err, refusal)
-			if _, queued := s.queued[payment.DetailsJob]; !queued || s.kept.Entered.Name != "" || s.kept.Given != nil {
-				t.Errorf("%+v", s.kept)
-			}
+			require.ErrorIs(t, err, refusal)
+			_, queued := s.queued[payment.DetailsJob]
+			assert.That(t, queued && s.kept.Entered.Name == "" && s.kept.Given == nil, "%+v", s.kept)
 		})
 	}
 	t.Run("with automatic tax the address must be taxable", func(t *testing.T) {
@@ -149,11 +142,11 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 		taxed.Taxed = true
 		s.expectUpdate(t, taxed, nil)
 		_, err := s.ChangeDetails(s.ctx, owner, company)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 	t.Run("wrong ones reach no gateway", func(t *testing.T) {
 		s := owned(t, "Acme", "zoe@example.com")
 		_, err := s.ChangeDetails(s.ctx, owner, payment.Details{Address: payment.Address{Country: "XX"}})
-		wantErr(t, err, fault.ErrInvalid)
+		require.ErrorIs(t, err, fault.ErrInvalid)
 	})
 }

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/golang/mock/gomock"
-
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // limitedPlans are plans with limits that Atrium counts, and one that applications count.
@@ -37,37 +37,35 @@ func TestEntitlements(t *testing.T) {
 		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"),
 			now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
 		e, err := s.Entitlements(s.ctx, member)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		got := map[string]payment.Allowance{}
 		for _, a := range e.Limits {
 			got[a.Name] = a
 		}
-		if e.Plan.ID != "basic" || !e.Entitled || e.Status != payment.Active || got["members"].Used != 3 ||
-			!new(got["members"]).Exceeded() || got["messages"].Used != 4 || got["messages"].Limit != 10 {
-			t.Errorf("Entitlements = %+v", e)
-		}
+		assert.That(t, e.Plan.ID == "basic" && e.Entitled && e.Status == payment.Active && got["members"].Used == 3 &&
+			new(got["members"]).Exceeded() && got["messages"].Used == 4 && got["messages"].Limit == 10,
+			"Entitlements = %+v", e)
 	})
 	t.Run("an org without payments has its quotas", func(t *testing.T) {
 		s := newMocked(t)
 		s.terms.Gateway, s.terms.Plans = nil, nil
-		s.usage.EXPECT().Amounts(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{PromptTemplates: 1}, nil)
+		s.usage.EXPECT().Amounts(s.ctx, any, any).Return(quota.Amounts{PromptTemplates: 1}, nil)
 		e, err := s.Entitlements(s.ctx, member)
-		wantErr(t, err, nil)
-		if e.Plan != nil || e.Entitled || e.Status != "" || e.Limits[0].Origin != payment.QuotaLimit {
-			t.Errorf("Entitlements = %+v", e)
-		}
+		require.NoError(t, err)
+		assert.That(t, e.Plan == nil && !e.Entitled && e.Status == "" && e.Limits[0].Origin == payment.QuotaLimit,
+			"Entitlements = %+v", e)
 	})
 	t.Run("a stranger gets nothing", func(t *testing.T) {
 		s := onBasic(t)
 		_, err := s.Entitlements(s.ctx, identity.Actor{Org: "org", User: "eve", Workspace: "acme",
 			Ceiling: identity.Owner, At: now})
-		wantErr(t, err, identity.ErrWorkspaceNotFound)
+		require.ErrorIs(t, err, identity.ErrWorkspaceNotFound)
 	})
 	t.Run("an error of a store is returned", func(t *testing.T) {
 		s := onBasic(t)
-		s.usage.EXPECT().Amounts(s.ctx, gomock.Any(), gomock.Any()).Return(quota.Amounts{}, errOutage)
+		s.usage.EXPECT().Amounts(s.ctx, any, any).Return(quota.Amounts{}, errOutage)
 		_, err := s.Entitlements(s.ctx, member)
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }
 
@@ -86,11 +84,9 @@ func TestQuotas(t *testing.T) {
 			s := onBasic(t)
 			tt.change(s)
 			limits, err := s.Quotas(s.ctx, member)
-			wantErr(t, err, nil)
-			if limits.Members != tt.members || limits.Limited[quota.Members] != tt.plan ||
-				limits.PromptTemplates != quota.Default().PromptTemplates {
-				t.Errorf("Quotas = %+v", limits)
-			}
+			require.NoError(t, err)
+			assert.That(t, limits.Members == tt.members && limits.Limited[quota.Members] == tt.plan &&
+				limits.PromptTemplates == quota.Default().PromptTemplates, "Quotas = %+v", limits)
 		})
 	}
 }
@@ -102,19 +98,16 @@ func TestReportUsage(t *testing.T) {
 		s := onBasic(t)
 		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(12), false, nil)
 		got, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
-		wantErr(t, err, nil)
-		if got.Used != 12 || got.Limit != 10 || !got.Exceeded() || got.Repeated || got.Period != report.Period {
-			t.Errorf("ReportUsage = %+v", got)
-		}
+		require.NoError(t, err)
+		assert.That(t, got.Used == 12 && got.Limit == 10 && got.Exceeded() && !got.Repeated &&
+			got.Period == report.Period, "ReportUsage = %+v", got)
 	})
 	t.Run("a repeated report returns the sum", func(t *testing.T) {
 		s := onBasic(t)
 		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(8), true, nil)
 		got, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
-		wantErr(t, err, nil)
-		if got.Used != 8 || !got.Repeated {
-			t.Errorf("ReportUsage = %+v", got)
-		}
+		require.NoError(t, err)
+		assert.That(t, got.Used == 8 && got.Repeated, "ReportUsage = %+v", got)
 	})
 	for name, tt := range map[string]struct {
 		by       identity.Actor
@@ -129,13 +122,13 @@ func TestReportUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := onBasic(t)
 			_, err := s.ReportUsage(s.ctx, tt.by, tt.feature, tt.quantity, "")
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("an error of the store is returned", func(t *testing.T) {
 		s := onBasic(t)
-		s.meters.EXPECT().Add(s.ctx, owner, gomock.Any()).Return(int64(0), false, errOutage)
+		s.meters.EXPECT().Add(s.ctx, owner, any).Return(int64(0), false, errOutage)
 		_, err := s.ReportUsage(s.ctx, owner, "messages", 1, "")
-		wantErr(t, err, errOutage)
+		require.ErrorIs(t, err, errOutage)
 	})
 }

@@ -3,22 +3,20 @@ package payments_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // owing returns a service whose subscription is past due for an invoice.
 func owing(t *testing.T, invoice *payment.Invoice) *mockedService {
-	s := newMocked(t)
-	s.kept = subscribed("pm_1")
+	s := mockedWith(t, subscribed("pm_1"))
 	s.kept.Subscription.Status = payment.PastDue
-	s.payments.EXPECT().Invoice(any, identity.WorkspaceID("acme"), "sandbox", gomock.Any()).AnyTimes().DoAndReturn(
+	s.payments.EXPECT().Invoice(any, identity.WorkspaceID("acme"), "sandbox", any).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ string, id payment.InvoiceID) (*payment.Invoice, error) {
 			if invoice == nil || id != invoice.ID {
 				return nil, payment.ErrInvoiceNotFound
@@ -33,92 +31,78 @@ var open900 = &payment.Invoice{ID: "in_1", Status: payment.Open, AmountDue: 900}
 func TestAnInvoiceIsPaid(t *testing.T) {
 	paid := payment.InvoicePayment{Invoice: payment.Invoice{ID: "in_1", Status: payment.Paid, AmountPaid: 900}}
 	pay := func(s *mockedService, times int, p payment.InvoicePayment, err error) {
-		s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", payment.CustomerID("cus_1"),
-			payment.InvoiceID("in_1")).Times(times).DoAndReturn(
+		s.subscriptions.Pay(any, "k", payment.CustomerID("cus_1"), payment.InvoiceID("in_1")).Times(times).DoAndReturn(
 			func(context.Context, string, payment.CustomerID, payment.InvoiceID) (payment.InvoicePayment, error) {
-				if s.kept.Pending == nil || s.kept.Pending.Invoice != "in_1" ||
-					s.queued[payment.ReconcileJob].Subject != "acme" {
-					t.Errorf("it is called before it is stored: %+v", s.kept.Pending)
-				}
+				assert.That(t, s.kept.Pending != nil && s.kept.Pending.Invoice == "in_1" &&
+					s.queued[payment.ReconcileJob].Subject == "acme", "it is called before it is stored: %+v",
+					s.kept.Pending)
 				return p, err
 			})
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
+		s.subscriptions.Subscriptions(any,
 			any).AnyTimes().Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
 	}
 	t.Run("and the subscription is active again", func(t *testing.T) {
 		s := owing(t, open900)
 		pay(s, 1, paid, nil)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, nil); p.Invoice.Status != payment.Paid || s.kept.Pending != nil ||
-			s.kept.Subscription.Status != payment.Active {
-			t.Errorf("%+v, %+v", p, s.kept)
-		}
+		require.NoError(t, err)
+		assert.That(t, p.Invoice.Status == payment.Paid && s.kept.Pending == nil &&
+			s.kept.Subscription.Status == payment.Active, "%+v, %+v", p, s.kept)
 	})
 	t.Run("a payment that needs the payer has an action", func(t *testing.T) {
 		s := owing(t, open900)
 		pay(s, 1, payment.InvoicePayment{Invoice: *open900, Action: &payment.Action{Type: payment.ConfirmPayment,
 			ClientSecret: secret.New("x")}}, nil)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, nil); p.Action == nil || s.kept.Pending != nil {
-			t.Errorf("%+v, %+v", p, s.kept)
-		}
+		require.NoError(t, err)
+		assert.That(t, p.Action != nil && s.kept.Pending == nil, "%+v, %+v", p, s.kept)
 	})
 	t.Run("a decline leaves nothing pending", func(t *testing.T) {
 		s := owing(t, open900)
 		pay(s, 1, payment.InvoicePayment{}, &payment.DeclinedError{DeclineCode: "generic_decline"})
 		_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, payment.ErrCardDeclined); s.kept.Pending != nil ||
-			s.kept.Subscription.Status != payment.PastDue {
-			t.Errorf("%+v", s.kept)
-		}
+		require.ErrorIs(t, err, payment.ErrCardDeclined)
+		assert.That(t, s.kept.Pending == nil && s.kept.Subscription.Status == payment.PastDue, "%+v", s.kept)
 	})
-	t.Run("a payment without response stays pending until the job repeats it", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := owing(t, open900)
-			lost := true
-			s.gateway.MockGatewaySubscriptions.EXPECT().Pay(any, "k", any, any).AnyTimes().DoAndReturn(
-				func(context.Context, string, payment.CustomerID, payment.InvoiceID) (payment.InvoicePayment, error) {
-					if lost {
-						return payment.InvoicePayment{}, payment.ErrGatewayTimeout
-					}
-					return paid, nil
-				})
-			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
-				any).AnyTimes().Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
-			_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-			wantErr(t, err, payment.ErrGatewayTimeout)
-			_, err = s.PayInvoice(s.ctx, owner, "other", "in_1")
-			wantErr(t, err, payment.ErrPending)
-			lost = false
-			if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil ||
-				s.kept.Subscription.Status != payment.Active {
-				t.Errorf("%+v", s.kept)
-			}
-		})
+	runInBubble(t, "a payment without response stays pending until the job repeats it", func(t *testing.T) {
+		s := owing(t, open900)
+		lost := true
+		s.subscriptions.Pay(any, "k", any, any).AnyTimes().DoAndReturn(
+			func(context.Context, string, payment.CustomerID, payment.InvoiceID) (payment.InvoicePayment, error) {
+				if lost {
+					return payment.InvoicePayment{}, payment.ErrGatewayTimeout
+				}
+				return paid, nil
+			})
+		s.subscriptions.Subscriptions(any,
+			any).AnyTimes().Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
+		_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
+		require.ErrorIs(t, err, payment.ErrGatewayTimeout)
+		_, err = s.PayInvoice(s.ctx, owner, "other", "in_1")
+		require.ErrorIs(t, err, payment.ErrPending)
+		lost = false
+		require.NoError(t, s.Reconcile(s.ctx, system))
+		assert.That(t, s.kept.Pending == nil && s.kept.Subscription.Status == payment.Active, "%+v", s.kept)
 	})
 	t.Run("a payment that is too old to be repeated is looked up", func(t *testing.T) {
 		s := owing(t, open900)
 		s.kept.Pending = &payment.Operation{Kind: payment.Pay, Key: "k", At: now.Add(-24 * time.Hour), Invoice: "in_1"}
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any,
-			any).Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return([]payment.Invoice{paid.Invoice}, nil)
-		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil ||
-			s.kept.Subscription.Status != payment.Active {
-			t.Errorf("%+v", s.kept)
-		}
+		s.subscriptions.Subscriptions(any, any).Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
+		s.subscriptions.Invoices(any, any).Return([]payment.Invoice{paid.Invoice}, nil)
+		require.NoError(t, s.Reconcile(s.ctx, system))
+		assert.That(t, s.kept.Pending == nil && s.kept.Subscription.Status == payment.Active, "%+v", s.kept)
 	})
 	t.Run("an unknown invoice is looked for at the gateway first", func(t *testing.T) {
 		s := owing(t, nil)
 		s.kept.InvoicesAt = now.Add(-time.Minute)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
+		s.subscriptions.Invoices(any, any).Return(nil, nil)
 		_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		wantErr(t, err, payment.ErrInvoiceNotFound)
+		require.ErrorIs(t, err, payment.ErrInvoiceNotFound)
 	})
 	t.Run("a paid invoice calls no gateway", func(t *testing.T) {
 		s := owing(t, &paid.Invoice)
 		p, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
-		if wantErr(t, err, nil); p.Invoice.Status != payment.Paid {
-			t.Errorf("%+v", p)
-		}
+		require.NoError(t, err)
+		assert.That(t, p.Invoice.Status == payment.Paid, "%+v", p)
 	})
 }

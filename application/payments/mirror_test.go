@@ -10,50 +10,47 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestACancellationAfterAChangeStillEndsAllLiveSubscriptions(t *testing.T) {
-	s := newMocked(t)
-	s.kept = subscribed("pm_1")
+	s := mockedWith(t, subscribed("pm_1"))
 	s.kept.Surplus = []payment.SubscriptionID{"sub_2"}
 	ends := true
 	changed := held(payment.Active)
 	changed.CancelAtPeriodEnd = true
-	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "change", any, changed.ID, any).Return(changed, nil)
+	s.subscriptions.Amend(any, "change", any, changed.ID, any).Return(changed, nil)
 	surplus := held(payment.Active)
 	surplus.ID, surplus.CreatedAt = "sub_2", now.Add(time.Minute)
 	s.has(changed, surplus)
 	_, err := s.ChangeSubscription(s.ctx, owner, "change", nil, payment.Changes{CancelAtPeriodEnd: &ends})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	for id, key := range map[payment.SubscriptionID]string{"sub_1": "end", "sub_2": "end_sub_2"} {
-		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, payment.CustomerID("cus_1"), id, any).Return(nil)
+		s.subscriptions.Cancel(any, key, payment.CustomerID("cus_1"), id, any).Return(nil)
 	}
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "end", nil, payment.Cancellation{}), nil)
+	require.NoError(t, s.CancelSubscription(s.ctx, owner, "end", nil, payment.Cancellation{}))
 }
 
 // TestARepeatedPurchaseIsMirroredAsItIsNow has the payer confirm the first payment before the job repeats the purchase:
 // the gateway repeats its response of the first call, which is older.
 func TestARepeatedPurchaseIsMirroredAsItIsNow(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1")
+	s := mockedWith(t, customer("pm_1"))
 	s.kept.Pending = &payment.Operation{Kind: payment.Subscribe, Key: "k", At: now, Plan: "basic", Quantity: 1}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(payment.Incomplete), nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(
-		[]payment.GatewaySubscription{held(payment.Active)}, nil)
+	s.subscriptions.Subscribe(any, "k", any, any).Return(held(payment.Incomplete), nil)
+	s.subscriptions.Subscriptions(any, any).AnyTimes().Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
 	by := system
 	by.At = now.Add(time.Minute)
-	wantErr(t, s.Reconcile(s.ctx, by), nil)
-	if sub := s.kept.Subscription; sub == nil || sub.Status != payment.Active {
-		t.Errorf("%+v", sub)
-	}
+	require.NoError(t, s.Reconcile(s.ctx, by))
+	sub := s.kept.Subscription
+	assert.That(t, sub != nil && sub.Status == payment.Active, "%+v", sub)
 }
 
 func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
-	s := newMocked(t)
-	s.kept = subscribed("pm_1")
+	s := mockedWith(t, subscribed("pm_1"))
 	s.kept.InvoicesAt = time.Time{}
 	s.payments.EXPECT().Invoices(any, any, any, any, any).Return(payment.InvoicePage{}, nil)
-	before := s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).DoAndReturn(
+	before := s.subscriptions.Invoices(any, any).DoAndReturn(
 		func(context.Context, payment.CustomerID) ([]payment.Invoice, error) {
 			_, err := s.update(s.ctx, owner, "", func(c *payment.Customer) error { // a payment, meanwhile
 				c.Pending = &payment.Operation{Kind: payment.Pay, Key: "pay", Invoice: "in_1"}
@@ -64,10 +61,9 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 			})
 			return []payment.Invoice{{ID: "in_1", Status: payment.Open}}, err
 		})
-	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).After(before).Return(
-		[]payment.Invoice{{ID: "in_1", Status: payment.Paid}}, nil)
+	s.subscriptions.Invoices(any, any).After(before).Return([]payment.Invoice{{ID: "in_1", Status: payment.Paid}}, nil)
 	_, err := s.Invoices(s.ctx, owner, "", page.Query{Limit: 10})
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != payment.Paid || s.kept.InvoicesAt != now {
 		t.Errorf("%+v, read at %s", i, s.kept.InvoicesAt)
 	}
@@ -76,8 +72,7 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 // TestEventsOfAPausedCustomerThatWasDeletedAreProcessed expects no call that cancels setup intents: there is no
 // customer whose they could be.
 func TestEventsOfAPausedCustomerThatWasDeletedAreProcessed(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1")
+	s := mockedWith(t, customer("pm_1"))
 	s.kept.PausedAt = now
 	deleted := payment.Event{ID: "evt_1", Customer: "cus_1", Type: "customer.deleted", State: payment.Received}
 	waiting := []payment.Event{deleted}
@@ -93,92 +88,82 @@ func TestEventsOfAPausedCustomerThatWasDeletedAreProcessed(t *testing.T) {
 			}
 			return nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(payment.Wallet{}, payment.ErrCustomerGone)
-	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
+	s.customers.Wallet(any, any).Return(payment.Wallet{}, payment.ErrCustomerGone)
+	require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
 }
 
 func TestAWalletThatIsReadWhileItsDefaultIsRemovedKeepsTheReplacement(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1", "pm_2")
+	s := mockedWith(t, customer("pm_1", "pm_2"))
 	later := owner
 	later.At = now.Add(payment.Fresh)
 	old := payment.Wallet{Methods: []payment.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(old, nil)
+	s.customers.Wallet(any, any).AnyTimes().Return(old, nil)
 	reads := func() {
-		if w, err := s.Methods(s.ctx, later); err != nil || w.Default != "pm_2" || len(w.Methods) != 1 {
-			t.Errorf("%+v, %v", w, err)
-		}
+		w, err := s.Methods(s.ctx, later)
+		assert.That(t, err == nil && w.Default == "pm_2" && len(w.Methods) == 1, "%+v, %v", w, err)
 	}
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).DoAndReturn(
+	s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).DoAndReturn(
 		func(context.Context, string, payment.CustomerID, payment.MethodID) error { reads(); return nil })
-	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, payment.MethodID("pm_1")).DoAndReturn(
+	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).DoAndReturn(
 		func(context.Context, string, payment.CustomerID, payment.MethodID) error { reads(); return nil })
-	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
-	if m := s.kept.DefaultMethod(); m == nil || m.ID != "pm_2" {
-		t.Errorf("%+v of %+v", m, s.kept.Methods)
-	}
+	require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""))
+	m := s.kept.DefaultMethod()
+	assert.That(t, m != nil && m.ID == "pm_2", "%+v of %+v", m, s.kept.Methods)
 }
 
 func TestADefaultThatIsChosenDuringARemovalIsTheGatewaysInTheEnd(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1", "pm_2", "pm_3")
+	s := mockedWith(t, customer("pm_1", "pm_2", "pm_3"))
 	atGateway := payment.MethodID("pm_1")
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().DoAndReturn(
+	s.customers.SetDefault(any, any, any, any).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ string, _ payment.CustomerID, m payment.MethodID) error {
 			if m == "pm_2" {
 				_, _, err := s.SetDefault(s.ctx, owner, "pm_3")
-				wantErr(t, err, nil)
+				require.NoError(t, err)
 			}
 			atGateway = m
 			return nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, payment.MethodID("pm_1")).Return(nil)
-	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"), nil)
-	if s.kept.Default != "pm_3" || atGateway != "pm_3" {
-		t.Errorf("default %s, at the gateway %s", s.kept.Default, atGateway)
-	}
+	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).Return(nil)
+	require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"))
+	assert.That(t, s.kept.Default == "pm_3" && atGateway == "pm_3", "default %s, at the gateway %s", s.kept.Default,
+		atGateway)
 }
 
 func TestTwoCallsThatChooseADefaultMakeTheNextReadAskTheGateway(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1", "pm_2", "pm_3")
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_3")).Return(nil)
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).DoAndReturn(
+	s := mockedWith(t, customer("pm_1", "pm_2", "pm_3"))
+	s.customers.SetDefault(any, any, any, payment.MethodID("pm_3")).Return(nil)
+	s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).DoAndReturn(
 		func(context.Context, string, payment.CustomerID, payment.MethodID) error {
 			_, _, err := s.SetDefault(s.ctx, owner, "pm_3") // which may be first or last at the gateway
 			return err
 		})
 	_, _, err := s.SetDefault(s.ctx, owner, "pm_2")
-	wantErr(t, err, nil)
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(payment.Wallet{
+	require.NoError(t, err)
+	s.customers.Wallet(any, any).Return(payment.Wallet{
 		Methods: []payment.Method{method("pm_1"), method("pm_2"), method("pm_3")}, Default: "pm_3"}, nil)
-	if w, err := s.Methods(s.ctx, owner); err != nil || w.Default != "pm_3" {
-		t.Errorf("%+v, %v", w, err)
-	}
+	w, err := s.Methods(s.ctx, owner)
+	assert.That(t, err == nil && w.Default == "pm_3", "%+v, %v", w, err)
 }
 
 // TestWhatIsReadDuringAPurchaseIsNotUndoneByItsResponse has the payer confirm the payment, and the gateway tell of it,
 // before the response of the purchase is stored, which says that the payment waits.
 func TestWhatIsReadDuringAPurchaseIsNotUndoneByItsResponse(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1")
+	s := mockedWith(t, customer("pm_1"))
 	later := owner
 	later.At = now.Add(payment.Fresh)
 	s.hasThen(nil, held(payment.Active))
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
+	s.customers.SetDefault(any, any, any, any).AnyTimes().Return(nil)
+	s.subscriptions.Subscribe(any, "k", any, any).DoAndReturn(
 		func(context.Context, string, payment.CustomerID, payment.Order) (payment.GatewaySubscription, error) {
 			v, err := s.Subscription(s.ctx, later)
-			if wantErr(t, err, nil); v.Status != payment.Active {
-				t.Errorf("%+v", v)
-			}
+			require.NoError(t, err)
+			assert.That(t, v.Status == payment.Active, "%+v", v)
 			return held(payment.Incomplete), nil
 		})
 	v, err := s.Subscribe(s.ctx, owner, "k", wanted)
-	wantErr(t, err, nil)
-	if v.Status != payment.Active || s.kept.Subscription.Status != payment.Active || s.kept.Pending != nil {
-		t.Errorf("%+v, kept %+v", v, s.kept.Subscription)
-	}
+	require.NoError(t, err)
+	assert.That(t, v.Status == payment.Active && s.kept.Subscription.Status == payment.Active &&
+		s.kept.Pending == nil, "%+v, kept %+v", v, s.kept.Subscription)
 }
 
 // TestWhatCouldNotBeStoredDecidesNothing has the customer change during each read: what was read is not stored, and so
@@ -194,7 +179,7 @@ func TestWhatCouldNotBeStoredDecidesNothing(t *testing.T) {
 			s.terms.Trials = payment.TrialRules{OncePerCard: true}
 			s.has()
 			s.kept.SubscriptionAt = now.Add(-time.Hour)
-			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(payment.Wallet{}, nil)
+			s.customers.Wallet(any, any).AnyTimes().Return(payment.Wallet{}, nil)
 			_, err := s.Subscribe(s.ctx, owner, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1})
 			return err
 		},
@@ -208,17 +193,13 @@ func TestWhatCouldNotBeStoredDecidesNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newMocked(t)
-			s.kept = customer("pm_1")
+			s := mockedWith(t, customer("pm_1"))
 			s.between = func() { s.kept.Revision++ }
 			err := call(s)
-			wantErr(t, err, payment.ErrPending)
-			if f, ok := errors.AsType[*fault.Error](err); !ok || f.RetryAfter == 0 {
-				t.Errorf("it does not say when to repeat the call: %v", err)
-			}
-			if s.kept.Pending != nil {
-				t.Errorf("it has begun: %+v", s.kept.Pending)
-			}
+			require.ErrorIs(t, err, payment.ErrPending)
+			f, ok := errors.AsType[*fault.Error](err)
+			assert.That(t, ok && f.RetryAfter != 0, "it does not say when to repeat the call: %v", err)
+			assert.That(t, s.kept.Pending == nil, "it has begun: %+v", s.kept.Pending)
 		})
 	}
 }

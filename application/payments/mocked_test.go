@@ -2,9 +2,9 @@ package payments_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang/mock/gomock"
@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -53,14 +54,24 @@ type mockedService struct {
 	trials     *mocks.MockTrials
 	mailer     *mocks.MockMailer
 	gateway    *gateway
-	payer      *mocks.MockSandboxPayer
-	terms      payments.Terms
-	store      sync.Mutex        // guards kept: reads refresh the mirror behind
-	kept       *payment.Customer // nil: the workspace has no customer
-	between    func()            // nil, or what happens before each change of kept
-	queued     map[job.Kind]job.Job
-	priced     error // the gateway's error when prices are read
-	ctx        context.Context
+
+	// these record what a test expects of the gateway
+	customers     *mocks.MockGatewayCustomersMockRecorder
+	details       *mocks.MockGatewayDetailsMockRecorder
+	subscriptions *mocks.MockGatewaySubscriptionsMockRecorder
+	previews      *mocks.MockGatewayPreviewsMockRecorder
+	promotions    *mocks.MockGatewayPromotionsMockRecorder
+	pages         *mocks.MockGatewayPagesMockRecorder
+	usageMeters   *mocks.MockGatewayMetersMockRecorder
+
+	payer   *mocks.MockSandboxPayer
+	terms   payments.Terms
+	store   sync.Mutex        // guards kept: reads refresh the mirror behind
+	kept    *payment.Customer // nil: the workspace has no customer
+	between func()            // nil, or what happens before each change of kept
+	queued  map[job.Kind]job.Job
+	priced  error // the gateway's error when prices are read
+	ctx     context.Context
 }
 
 // gateway joins the mocks that make one.
@@ -88,10 +99,17 @@ func newMocked(t *testing.T) *mockedService {
 		payer:  mocks.NewMockSandboxPayer(c),
 		queued: map[job.Kind]job.Job{}, ctx: t.Context(),
 	}
+	s.customers = s.gateway.MockGatewayCustomers.EXPECT()
+	s.details = s.gateway.MockGatewayDetails.EXPECT()
+	s.subscriptions = s.gateway.MockGatewaySubscriptions.EXPECT()
+	s.previews = s.gateway.MockGatewayPreviews.EXPECT()
+	s.promotions = s.gateway.MockGatewayPromotions.EXPECT()
+	s.pages = s.gateway.MockGatewayPages.EXPECT()
+	s.usageMeters = s.gateway.MockGatewayMeters.EXPECT()
 	s.terms = payments.Terms{Kind: payment.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer,
 		WebhookKeys: []secret.String{key}, Plans: plans, Grace: 7 * 24 * time.Hour}
 	atomic := mocks.NewMockAtomic(c)
-	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+	atomic.EXPECT().Atomically(any, any).AnyTimes().DoAndReturn(func(_ context.Context,
 		fn func(ports.Stores) error) error {
 		return fn(ports.Stores{
 			PaymentStores: ports.PaymentStores{
@@ -101,7 +119,7 @@ func newMocked(t *testing.T) *mockedService {
 			AccountStores: ports.AccountStores{Workspaces: s.workspaces},
 		})
 	})
-	s.payments.EXPECT().Customer(gomock.Any(), identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
+	s.payments.EXPECT().Customer(any, identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, string) (*payment.Customer, error) {
 			s.store.Lock()
 			defer s.store.Unlock()
@@ -110,23 +128,23 @@ func newMocked(t *testing.T) *mockedService {
 			}
 			return copied(s.kept), nil
 		})
-	s.payments.EXPECT().Update(gomock.Any(), gomock.Any(), "sandbox", gomock.Any()).AnyTimes().DoAndReturn(s.update)
-	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+	s.payments.EXPECT().Update(any, any, "sandbox", any).AnyTimes().DoAndReturn(s.update)
+	s.jobs.EXPECT().Enqueue(any, any).AnyTimes().DoAndReturn(func(_ context.Context,
 		j job.Job) error {
 		s.queued[j.Kind] = j
 		return nil
 	})
-	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"),
+	s.jobs.EXPECT().Cancel(any, identity.WorkspaceID("acme"),
 		"acme").AnyTimes().DoAndReturn(func(context.Context, identity.WorkspaceID, string) (int, error) {
 		delete(s.queued, payment.ReconcileJob)
 		return 0, nil
 	})
-	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"), payment.DetailsSubject).AnyTimes().DoAndReturn(
+	s.jobs.EXPECT().Cancel(any, identity.WorkspaceID("acme"), payment.DetailsSubject).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, string) (int, error) {
 			delete(s.queued, payment.DetailsJob)
 			return 0, nil
 		})
-	s.gateway.MockGatewaySubscriptions.EXPECT().Prices(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+	s.subscriptions.Prices(any, any).AnyTimes().DoAndReturn(
 		func(_ context.Context, p payment.Plans) (payment.Plans, error) { return p, s.priced })
 	s.Service = payments.NewService(atomic, ports.PaymentStores{
 		Payments: s.payments, Inbox: s.inbox, Usage: s.usage, Meters: s.meters, Trials: s.trials,
@@ -136,14 +154,24 @@ func newMocked(t *testing.T) *mockedService {
 		Mailer:     s.mailer,
 		Digester:   fixture.Digester{},
 		Terms: func(org identity.OrgID) payments.Terms {
-			if org != "org" {
-				t.Errorf("the terms of org %q were asked for", org)
-			}
+			assert.Equal(t, "the org whose terms were asked for", org, "org")
 			return s.terms
 		},
 		Quotas: func(identity.OrgID) quota.Amounts { return quota.Default() },
 	})
 	return s
+}
+
+// mockedWith returns a service whose workspace has a customer.
+func mockedWith(t *testing.T, c *payment.Customer) *mockedService {
+	s := newMocked(t)
+	s.kept = c
+	return s
+}
+
+// runInBubble runs a subtest with a fake clock.
+func runInBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // update runs a change twice, on fresh aggregates, as stores do after a conflict.
@@ -212,11 +240,4 @@ func subscribed(methods ...payment.MethodID) *payment.Customer {
 func held(status payment.Status) payment.GatewaySubscription {
 	return payment.GatewaySubscription{ID: "sub_1", Customer: "cus_1", Plan: "basic", Quantity: 1,
 		Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
-}
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }

@@ -6,27 +6,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/golang/mock/gomock"
-
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // overdue returns a service whose workspace has a failed renewal since now.
 func overdue(t *testing.T) *mockedService {
 	t.Helper()
-	s := newMocked(t)
-	s.kept = subscribed("pm_1")
+	s := mockedWith(t, subscribed("pm_1"))
 	s.kept.Subscription.Status, s.kept.Subscription.PastDueSince = payment.PastDue, now
 	failed := held(payment.PastDue)
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(gomock.Any(),
-		gomock.Any()).AnyTimes().Return(payment.Wallet{Methods: s.kept.Methods, Default: "pm_1"}, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(gomock.Any(),
-		gomock.Any()).AnyTimes().Return([]payment.GatewaySubscription{failed}, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(gomock.Any(), gomock.Any()).AnyTimes().Return(nil, nil)
+	s.customers.Wallet(any, any).AnyTimes().Return(payment.Wallet{Methods: s.kept.Methods, Default: "pm_1"}, nil)
+	s.subscriptions.Subscriptions(any, any).AnyTimes().Return([]payment.GatewaySubscription{failed}, nil)
+	s.subscriptions.Invoices(any, any).AnyTimes().Return(nil, nil)
 	return s
 }
 
@@ -43,33 +40,29 @@ func TestANoticeIsGivenOnce(t *testing.T) {
 			s := overdue(t)
 			s.terms.MailedNotices = tt.mailed
 			if tt.mails > 0 {
-				s.workspaces.EXPECT().Members(gomock.Any(), identity.OrgID("org"), identity.WorkspaceID("acme"),
-					gomock.Any()).Return(account.MemberPage{Items: []account.Member{
+				s.workspaces.EXPECT().Members(any, identity.OrgID("org"), identity.WorkspaceID("acme"),
+					any).Return(account.MemberPage{Items: []account.Member{
 					{User: "ann", Role: identity.Owner}, {User: "robot", Role: identity.Owner, Service: true},
 					{User: "bob", Role: identity.Owner}, {User: "eve", Role: identity.Admin},
 				}}, nil)
 			}
 			for range 3 { // of the same event, or others about the same renewal
-				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox",
+				s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox",
 					payment.CustomerID("cus_1")).Return([]payment.Event{{ID: "evt"}}, nil)
-				s.inbox.EXPECT().Save(gomock.Any(), identity.OrgID("org"), gomock.Any()).Return(nil)
-				s.inbox.EXPECT().Waiting(gomock.Any(), identity.OrgID("org"), "sandbox",
+				s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
+				s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox",
 					payment.CustomerID("cus_1")).Return(nil, nil)
-				wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
+				require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
 			}
-			if len(s.kept.Notices) != 1 || s.kept.Notices[0].Kind != payment.PaymentFailed {
-				t.Errorf("notices %+v", s.kept.Notices)
-			}
+			assert.That(t, len(s.kept.Notices) == 1 && s.kept.Notices[0].Kind == payment.PaymentFailed, "notices %+v",
+				s.kept.Notices)
 			queued := 0
 			if j, is := s.queued[payment.NoticeJob]; is {
 				queued = tt.mails
-				if n, user := s.kept.ParseNoticeSubject(j.Subject); n == nil || user != "bob" || !j.Due.Equal(now) {
-					t.Errorf("queued %+v", j)
-				}
+				n, user := s.kept.ParseNoticeSubject(j.Subject)
+				assert.That(t, n != nil && user == "bob" && j.Due.Equal(now), "queued %+v", j)
 			}
-			if queued != tt.mails {
-				t.Errorf("%d mails are queued, want %d", queued, tt.mails)
-			}
+			assert.Equal(t, "queued mails", queued, tt.mails)
 		})
 	}
 }
@@ -90,22 +83,19 @@ func TestMailNotice(t *testing.T) {
 	subjectOf := func(kind payment.NoticeKind) string { return (&payment.Notice{Kind: kind, Key: "k"}).Subject("ann") }
 	for kind, tt := range notices {
 		t.Run(string(kind), func(t *testing.T) {
-			s := newMocked(t)
-			s.kept = subscribed("pm_1")
+			s := mockedWith(t, subscribed("pm_1"))
 			s.kept.Notices = []payment.Notice{{Kind: kind, Key: "k", Data: tt.data}}
 			s.workspaces.EXPECT().Member(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"),
 				identity.UserID("ann")).Return(account.Member{User: "ann", Email: "ann@example.com",
 				Role: identity.Owner}, nil)
 			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"),
 				"acme").Return(&account.Workspace{ID: "acme", Slug: "acme-slug", Name: "CALL 0900"}, nil)
-			s.mailer.EXPECT().Send(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, m ports.Mail) error {
-				if m.To != "ann@example.com" || m.Subject == "" || !strings.Contains(m.Text, tt.says) ||
-					!strings.Contains(m.Text, "acme-slug") || strings.Contains(m.Text, "CALL") {
-					t.Errorf("mail %+v", m)
-				}
+			s.mailer.EXPECT().Send(s.ctx, any).DoAndReturn(func(_ context.Context, m ports.Mail) error {
+				assert.That(t, m.To == "ann@example.com" && m.Subject != "" && strings.Contains(m.Text, tt.says) &&
+					strings.Contains(m.Text, "acme-slug") && !strings.Contains(m.Text, "CALL"), "mail %+v", m)
 				return errOutage
 			})
-			wantErr(t, s.MailNotice(s.ctx, system, subjectOf(kind)), errOutage)
+			require.ErrorIs(t, s.MailNotice(s.ctx, system, subjectOf(kind)), errOutage)
 		})
 	}
 	for name, member := range map[string]func() (account.Member, error){
@@ -115,23 +105,20 @@ func TestMailNotice(t *testing.T) {
 		},
 	} {
 		t.Run("nothing is mailed to someone who is "+name, func(t *testing.T) {
-			s := newMocked(t)
-			s.kept = subscribed("pm_1")
+			s := mockedWith(t, subscribed("pm_1"))
 			s.kept.Notices = []payment.Notice{{Kind: payment.TrialEnding, Key: "k"}}
-			s.workspaces.EXPECT().Member(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(member())
-			wantErr(t, s.MailNotice(s.ctx, system, subjectOf(payment.TrialEnding)), nil)
+			s.workspaces.EXPECT().Member(s.ctx, any, any, any).Return(member())
+			require.NoError(t, s.MailNotice(s.ctx, system, subjectOf(payment.TrialEnding)))
 		})
 	}
 	t.Run("a notice that is forgotten is not mailed", func(t *testing.T) {
-		s := newMocked(t)
-		s.kept = subscribed("pm_1")
-		wantErr(t, s.MailNotice(s.ctx, system, subjectOf(payment.TrialEnding)), nil)
+		s := mockedWith(t, subscribed("pm_1"))
+		require.NoError(t, s.MailNotice(s.ctx, system, subjectOf(payment.TrialEnding)))
 	})
 	t.Run("an error while the owners are listed gives the notice later", func(t *testing.T) {
 		s := overdue(t)
 		s.terms.MailedNotices = payment.NoticeKinds()
-		s.workspaces.EXPECT().Members(gomock.Any(), gomock.Any(), gomock.Any(),
-			page.Query{Limit: 100}).Return(account.MemberPage{}, errOutage)
-		wantErr(t, s.Audit(s.ctx, system), errOutage)
+		s.workspaces.EXPECT().Members(any, any, any, page.Query{Limit: 100}).Return(account.MemberPage{}, errOutage)
+		require.ErrorIs(t, s.Audit(s.ctx, system), errOutage)
 	})
 }

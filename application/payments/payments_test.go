@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/golang/mock/gomock"
@@ -15,6 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var any = gomock.Any()
@@ -29,29 +30,25 @@ func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 	}}, nil)
 	s.payments.EXPECT().Reserve(any, owner, any).DoAndReturn(func(_ context.Context, _ identity.Actor,
 		c *payment.Customer) (*payment.Customer, error) {
-		if !c.Details.Matches(&payment.Details{Name: "Acme", Email: "ann@example.com"}) || c.Key == "" {
-			t.Errorf("%+v", c)
-		}
+		assert.That(t, c.Details.Matches(&payment.Details{Name: "Acme", Email: "ann@example.com"}) && c.Key != "",
+			"%+v", c)
 		c.Key = "somebody else's" // a concurrent call was first
 		s.kept = c
 		return copied(c), nil
 	})
-	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's",
+	s.customers.CreateCustomer(any, "somebody else's",
 		payment.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
 		func(context.Context, string, payment.Details) (payment.CustomerID, error) {
-			if _, watched := s.queued[payment.ReconcileJob]; !watched {
-				t.Error("no job would find out the outcome")
-			}
+			_, watched := s.queued[payment.ReconcileJob]
+			assert.That(t, watched, "no job would find out the outcome")
 			return "cus_1", nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", payment.CustomerID("cus_1"),
+	s.customers.CreateSetupIntent(any, "k", payment.CustomerID("cus_1"),
 		payment.OffSession).Return(payment.SetupIntent{ID: "seti_1", ClientSecret: secret.New("s")}, nil)
 	i, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
-	wantErr(t, err, nil)
-	if i.ID != "seti_1" || i.Gateway != payment.Sandbox || s.kept.ID != "cus_1" || len(s.queued) != 1 ||
-		s.queued[payment.AuditJob].Subject != "cus_1" {
-		t.Errorf("%+v, %+v, %+v", i, s.kept, s.queued)
-	}
+	require.NoError(t, err)
+	assert.That(t, i.ID == "seti_1" && i.Gateway == payment.Sandbox && s.kept.ID == "cus_1" && len(s.queued) == 1 &&
+		s.queued[payment.AuditJob].Subject == "cus_1", "%+v, %+v, %+v", i, s.kept, s.queued)
 }
 
 func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
@@ -85,87 +82,65 @@ func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.terms.Gateway = s.gateway
-			wantErr(t, try(member), payment.ErrRoleRequired)
-			wantErr(t, try(identity.Actor{Org: "org"}), identity.ErrWorkspaceNotFound)
+			require.ErrorIs(t, try(member), payment.ErrRoleRequired)
+			require.ErrorIs(t, try(identity.Actor{Org: "org"}), identity.ErrWorkspaceNotFound)
 			s.terms.Gateway = nil
-			wantErr(t, try(owner), payment.ErrNotConfigured)
+			require.ErrorIs(t, try(owner), payment.ErrNotConfigured)
 		})
 	}
 }
 
 func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
-	s := newMocked(t)
-	s.kept = subscribed("pm_1")
+	s := mockedWith(t, subscribed("pm_1"))
 	w, err := s.Methods(s.ctx, owner)
-	wantErr(t, err, nil)
-	if len(w.Methods) != 1 || w.Default != "pm_1" || w.Stale {
-		t.Errorf("%+v", w)
-	}
+	require.NoError(t, err)
+	assert.That(t, len(w.Methods) == 1 && w.Default == "pm_1" && !w.Stale, "%+v", w)
 	v, err := s.Subscription(s.ctx, member)
-	wantErr(t, err, nil)
-	if v.ID != "sub_1" || !v.Entitled || v.Stale || v.Default != "pm_1" {
-		t.Errorf("%+v", v)
-	}
+	require.NoError(t, err)
+	assert.That(t, v.ID == "sub_1" && v.Entitled && !v.Stale && v.Default == "pm_1", "%+v", v)
 	s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", payment.Paid,
 		page.Query{Limit: 3}).Return(payment.InvoicePage{Items: []payment.Invoice{{ID: "in_1"}}}, nil)
 	b, err := s.Invoices(s.ctx, owner, payment.Paid, page.Query{Limit: 3})
-	if wantErr(t, err, nil); len(b.Items) != 1 || b.Stale {
-		t.Errorf("%+v", b)
-	}
+	require.NoError(t, err)
+	assert.That(t, len(b.Items) == 1 && !b.Stale, "%+v", b)
 	_, current, err := s.Plans(s.ctx, member)
-	if wantErr(t, err, nil); current != "basic" {
-		t.Errorf("current = %q", current)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "current plan", current, "basic")
 }
 
 func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	later := owner
 	later.At = now.Add(payment.Fresh)
 	t.Run("read again", func(t *testing.T) {
-		s := newMocked(t)
-		s.kept = customer("pm_1")
-		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+		s := mockedWith(t, customer("pm_1"))
+		s.customers.Wallet(any,
 			payment.CustomerID("cus_1")).Return(payment.Wallet{Methods: []payment.Method{method("pm_2")}}, nil)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, payment.CustomerID("cus_1"),
-			payment.MethodID("pm_2")).Return(nil)
+		s.customers.SetDefault(any, any, payment.CustomerID("cus_1"), payment.MethodID("pm_2")).Return(nil)
 		w, err := s.Methods(s.ctx, later)
-		wantErr(t, err, nil)
-		if len(w.Methods) != 1 || w.Methods[0].ID != "pm_2" || w.Default != "pm_2" || w.Stale ||
-			s.kept.WalletAt != later.At {
-			t.Errorf("%+v", w)
-		}
+		require.NoError(t, err)
+		assert.That(t, len(w.Methods) == 1 && w.Methods[0].ID == "pm_2" && w.Default == "pm_2" && !w.Stale &&
+			s.kept.WalletAt == later.At, "%+v", w)
 		for _, e := range s.kept.Recorded() {
-			if e.Actor != "" {
-				t.Errorf("who read is said to have done %s", e.Type)
-			}
+			assert.That(t, e.Actor == "", "who read is said to have done %s", e.Type)
 		}
 	})
-	t.Run("stale", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newMocked(t)
-			s.kept = customer("pm_1")
-			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(payment.Wallet{},
-				payment.ErrGatewayUnavailable)
-			w, err := s.Methods(s.ctx, later)
-			wantErr(t, err, nil)
-			if len(w.Methods) != 1 || !w.Stale || s.kept.WalletAt != now {
-				t.Errorf("%+v", w)
-			}
-		})
+	runInBubble(t, "stale", func(t *testing.T) {
+		s := mockedWith(t, customer("pm_1"))
+		s.customers.Wallet(any, any).Times(3).Return(payment.Wallet{}, payment.ErrGatewayUnavailable)
+		w, err := s.Methods(s.ctx, later)
+		require.NoError(t, err)
+		assert.That(t, len(w.Methods) == 1 && w.Stale && s.kept.WalletAt == now, "%+v", w)
 	})
 	t.Run("three times if the customer changes meanwhile, but not for ever", func(t *testing.T) {
-		s := newMocked(t)
-		s.kept = customer("pm_1")
-		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any,
+		s := mockedWith(t, customer("pm_1"))
+		s.customers.Wallet(any,
 			any).Times(3).DoAndReturn(func(context.Context, payment.CustomerID) (payment.Wallet, error) {
 			s.kept.Revision++
 			return payment.Wallet{}, nil
 		})
 		w, err := s.Methods(s.ctx, later)
-		wantErr(t, err, nil)
-		if len(w.Methods) != 1 {
-			t.Errorf("%+v", w)
-		}
+		require.NoError(t, err)
+		assert.That(t, len(w.Methods) == 1, "%+v", w)
 	})
 }
 
@@ -185,128 +160,96 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 		"nor a decline":                            {&payment.DeclinedError{}, 1, 0},
 		"an unexpected error does not ask to wait": {context.Canceled, 3, 2 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newMocked(t)
-				s.kept = customer()
-				s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().Return(payment.Wallet{}, nil)
-				s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", any,
-					any).Times(tt.calls).Return(payment.SetupIntent{}, tt.err)
-				start := time.Now()
-				_, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
-				wantErr(t, err, tt.err)
-				if took := time.Since(start); took > tt.took {
-					t.Errorf("it took %s", took)
-				}
-			})
-		})
-	}
-	t.Run("who does not answer at all is given up in time", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newMocked(t)
-			s.kept = customer()
-			s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, any, any, any).AnyTimes().DoAndReturn(
-				func(ctx context.Context, _ string, _ payment.CustomerID, _ payment.Usage) (payment.SetupIntent,
-					error) {
-					<-ctx.Done()
-					return payment.SetupIntent{}, ctx.Err()
-				})
+		runInBubble(t, name, func(t *testing.T) {
+			s := mockedWith(t, customer())
+			s.customers.Wallet(any, any).AnyTimes().Return(payment.Wallet{}, nil)
+			s.customers.CreateSetupIntent(any, "k", any, any).Times(tt.calls).Return(payment.SetupIntent{}, tt.err)
 			start := time.Now()
 			_, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
-			wantErr(t, err, payment.ErrGatewayTimeout)
-			if took := time.Since(start); took > 8*time.Second {
-				t.Errorf("it took %s", took)
-			}
+			require.ErrorIs(t, err, tt.err)
+			took := time.Since(start)
+			assert.That(t, took <= tt.took, "it took %s", took)
 		})
+	}
+	runInBubble(t, "who does not answer at all is given up in time", func(t *testing.T) {
+		s := mockedWith(t, customer())
+		s.customers.CreateSetupIntent(any, any, any, any).AnyTimes().DoAndReturn(
+			func(ctx context.Context, _ string, _ payment.CustomerID, _ payment.Usage) (payment.SetupIntent, error) {
+				<-ctx.Done()
+				return payment.SetupIntent{}, ctx.Err()
+			})
+		start := time.Now()
+		_, err := s.SetupIntent(s.ctx, owner, "k", payment.OffSession)
+		require.ErrorIs(t, err, payment.ErrGatewayTimeout)
+		took := time.Since(start)
+		assert.That(t, took <= 8*time.Second, "it took %s", took)
 	})
 }
 
 func TestTheDefaultIsTheGatewaysFirst(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1", "pm_2")
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, payment.CustomerID("cus_1"),
-		payment.MethodID("pm_2")).Return(nil)
+	s := mockedWith(t, customer("pm_1", "pm_2"))
+	s.customers.SetDefault(any, any, payment.CustomerID("cus_1"), payment.MethodID("pm_2")).Return(nil)
 	m, _, err := s.SetDefault(s.ctx, owner, "pm_2")
-	wantErr(t, err, nil)
-	if m.ID != "pm_2" || s.kept.Default != "pm_2" {
-		t.Errorf("%+v", s.kept)
-	}
+	require.NoError(t, err)
+	assert.That(t, m.ID == "pm_2" && s.kept.Default == "pm_2", "%+v", s.kept)
 	_, _, err = s.SetDefault(s.ctx, owner, "pm_3")
-	wantErr(t, err, payment.ErrMethodNotFound)
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).Return(payment.ErrMethodNotFound)
+	require.ErrorIs(t, err, payment.ErrMethodNotFound)
+	s.customers.SetDefault(any, any, any, any).Return(payment.ErrMethodNotFound)
 	_, _, err = s.SetDefault(s.ctx, owner, "pm_1")
-	wantErr(t, err, payment.ErrMethodNotFound)
-	if s.kept.Default != "pm_2" {
-		t.Error("it was noted all the same")
-	}
+	require.ErrorIs(t, err, payment.ErrMethodNotFound)
+	assert.That(t, s.kept.Default == "pm_2", "it was noted all the same")
 }
 
 func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 	detach := func(t *testing.T, err error) *mockedService {
-		s := newMocked(t)
-		s.kept = subscribed("pm_1", "pm_2")
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, payment.CustomerID("cus_1"),
-			payment.MethodID("pm_2")).Return(nil)
-		s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, payment.CustomerID("cus_1"),
-			payment.MethodID("pm_1")).MinTimes(1).DoAndReturn(
+		s := mockedWith(t, subscribed("pm_1", "pm_2"))
+		s.customers.SetDefault(any, any, payment.CustomerID("cus_1"), payment.MethodID("pm_2")).Return(nil)
+		s.customers.Detach(any, any, payment.CustomerID("cus_1"), payment.MethodID("pm_1")).MinTimes(1).DoAndReturn(
 			func(context.Context, string, payment.CustomerID, payment.MethodID) error {
-				if len(s.kept.Shown()) != 1 || s.queued[payment.ReconcileJob].Subject != "acme" {
-					t.Errorf("%+v, %+v", s.kept, s.queued)
-				}
+				assert.That(t, len(s.kept.Shown()) == 1 && s.queued[payment.ReconcileJob].Subject == "acme",
+					"%+v, %+v", s.kept, s.queued)
 				return err
 			})
 		return s
 	}
 	t.Run("and forgotten after", func(t *testing.T) {
 		s := detach(t, nil)
-		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
-		if len(s.kept.Methods) != 1 || s.kept.Default != "pm_2" || len(s.queued) != 0 {
-			t.Errorf("%+v, %+v", s.kept, s.queued)
-		}
-		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_2", ""), payment.ErrMethodInUse)
-		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrMethodNotFound)
+		require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""))
+		assert.That(t, len(s.kept.Methods) == 1 && s.kept.Default == "pm_2" && len(s.queued) == 0, "%+v, %+v", s.kept,
+			s.queued)
+		require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_2", ""), payment.ErrMethodInUse)
+		require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrMethodNotFound)
 	})
-	t.Run("a job resolves unknown outcomes", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := detach(t, payment.ErrGatewayTimeout)
-			wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGatewayTimeout)
-			if len(s.kept.Detaching()) != 1 || len(s.queued) != 1 {
-				t.Errorf("%+v, %+v", s.kept, s.queued)
-			}
-		})
+	runInBubble(t, "a job resolves unknown outcomes", func(t *testing.T) {
+		s := detach(t, payment.ErrGatewayTimeout)
+		require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGatewayTimeout)
+		assert.That(t, len(s.kept.Detaching()) == 1 && len(s.queued) == 1, "%+v, %+v", s.kept, s.queued)
 	})
 	t.Run("it is shown again if the gateway refuses", func(t *testing.T) {
 		s := detach(t, &payment.Rejection{Reason: "x"})
-		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGateway)
-		if len(s.kept.Shown()) != 2 || len(s.queued) != 0 {
-			t.Errorf("%+v", s.kept)
-		}
+		require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGateway)
+		assert.That(t, len(s.kept.Shown()) == 2 && len(s.queued) == 0, "%+v", s.kept)
 	})
 }
 
 // If the gateway refuses another default, it still has the one that leaves: the mirror must not say otherwise.
 func TestAMethodThatStaysTheDefaultIsReplacedByTheNextRemoval(t *testing.T) {
-	s := newMocked(t)
-	s.kept = subscribed("pm_1", "pm_2")
-	refused := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).
-		Return(&payment.Rejection{Reason: "x"})
-	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGateway)
+	s := mockedWith(t, subscribed("pm_1", "pm_2"))
+	refused := s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).Return(&payment.Rejection{Reason: "x"})
+	require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGateway)
 
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, payment.CustomerID("cus_1")).
+	s.customers.Wallet(any, payment.CustomerID("cus_1")).
 		Return(payment.Wallet{Methods: []payment.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}, nil)
-	replaced := s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).
-		After(refused).Return(nil)
-	s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, payment.MethodID("pm_1")).After(replaced).Return(nil)
-	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
-	if len(s.kept.Methods) != 1 || s.kept.Default != "pm_2" {
-		t.Errorf("%+v", s.kept)
-	}
+	replaced := s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).After(refused).Return(nil)
+	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).After(replaced).Return(nil)
+	require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""))
+	assert.That(t, len(s.kept.Methods) == 1 && s.kept.Default == "pm_2", "%+v", s.kept)
 }
 
 func TestThePayerOfTheSandbox(t *testing.T) {
 	s := newMocked(t)
 	_, err := s.ConfirmIntent(s.ctx, owner, payment.SetupIntent{ID: "seti_1"}, payment.Card{})
-	wantErr(t, err, payment.ErrIntentNotFound)
+	require.ErrorIs(t, err, payment.ErrIntentNotFound)
 	s.kept = customer()
 	s.payer.EXPECT().Confirm(any, payment.CustomerID("cus_1"), payment.IntentID("seti_1"), any,
 		any).Return(payment.SetupIntent{ID: "seti_1", Status: "succeeded"}, nil)
@@ -314,23 +257,20 @@ func TestThePayerOfTheSandbox(t *testing.T) {
 		true).Return(payment.SetupIntent{}, payment.ErrIntentState)
 	s.expectResync(payment.Wallet{Methods: []payment.Method{method("pm_1")}, Default: "pm_1"}, nil)
 	i, err := s.ConfirmIntent(s.ctx, owner, payment.SetupIntent{ID: "seti_1"}, payment.Card{})
-	wantErr(t, err, nil)
-	if i.Status != "succeeded" || len(s.kept.Methods) != 1 {
-		t.Errorf("%+v, %+v", i, s.kept)
-	}
+	require.NoError(t, err)
+	assert.That(t, i.Status == "succeeded" && len(s.kept.Methods) == 1, "%+v, %+v", i, s.kept)
 	_, err = s.AuthenticateIntent(s.ctx, owner, payment.SetupIntent{ID: "pi_1"}, true)
-	wantErr(t, err, payment.ErrIntentState)
+	require.ErrorIs(t, err, payment.ErrIntentState)
 	s.terms.Payer = nil
 	_, err = s.AuthenticateIntent(s.ctx, owner, payment.SetupIntent{ID: "pi_1"}, true)
-	wantErr(t, err, payment.ErrGatewayNotFound)
+	require.ErrorIs(t, err, payment.ErrGatewayNotFound)
 }
 
 // expectResync expects one read of all of the gateway's data.
 func (s *mockedService) expectResync(w payment.Wallet, subscriptions []payment.GatewaySubscription) {
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, payment.CustomerID("cus_1")).Return(w, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, payment.CustomerID("cus_1")).Return(subscriptions,
-		nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, payment.CustomerID("cus_1")).Return(nil, nil)
+	s.customers.Wallet(any, payment.CustomerID("cus_1")).Return(w, nil)
+	s.subscriptions.Subscriptions(any, payment.CustomerID("cus_1")).Return(subscriptions, nil)
+	s.subscriptions.Invoices(any, payment.CustomerID("cus_1")).Return(nil, nil)
 }
 
 var errOutage = errors.New("the store is away")
@@ -354,12 +294,10 @@ func TestAnOrgWithoutAGatewayShowsNothing(t *testing.T) {
 	s := newMocked(t)
 	s.terms = payments.Terms{}
 	all, current, err := s.Plans(s.ctx, member)
-	if err != nil || len(all) != 0 || current != "" {
-		t.Errorf("%v, %v", all, err)
-	}
+	assert.That(t, err == nil && len(all) == 0 && current == "", "%v, %v", all, err)
 	_, err = s.Subscription(s.ctx, member)
-	wantErr(t, err, payment.ErrNoSubscription)
-	wantErr(t, s.Reconcile(s.ctx, system), nil)
-	wantErr(t, s.Audit(s.ctx, system), nil)
-	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
+	require.ErrorIs(t, err, payment.ErrNoSubscription)
+	require.NoError(t, s.Reconcile(s.ctx, system))
+	require.NoError(t, s.Audit(s.ctx, system))
+	require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
 }

@@ -4,16 +4,17 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // limitedCodes returns a service with a customer whose workspace may send one invalid code an hour.
 func limitedCodes(t *testing.T) *mockedService {
 	t.Helper()
-	s := newMocked(t)
-	s.kept = customer("pm_1")
+	s := mockedWith(t, customer("pm_1"))
 	s.terms.Limits.InvalidCodesPerHour = 1
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
+	s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	s.customers.SetDefault(any, any, any, any).AnyTimes().Return(nil)
 	return s
 }
 
@@ -26,85 +27,69 @@ var (
 
 func TestAPromotionCodeGoesToTheGateway(t *testing.T) {
 	s := limitedCodes(t)
-	s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", ofTwo).Return(tenOff, nil)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", customer1, payment.Order{
+	s.promotions.Promotion(any, customer1, "TENOFF", ofTwo).Return(tenOff, nil)
+	s.subscriptions.Subscribe(any, "k", customer1, payment.Order{
 		Plan: payment.Plan{
 			ID: "basic", Price: plans[0].Price, Interval: payment.Month, IntervalCount: 1, PriceRef: "price_basic",
 		}, Quantity: 2, Method: "pm_1", Promotion: &tenOff,
 	}).Return(held(payment.Active), nil)
-	if _, err := s.Subscribe(s.ctx, owner, "k", coded); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(s.kept.Attempts.Promotions); n != 0 {
-		t.Errorf("a valid code counts: %d", n)
-	}
+	_, err := s.Subscribe(s.ctx, owner, "k", coded)
+	require.NoError(t, err)
+	assert.Equal(t, "a valid code counts", len(s.kept.Attempts.Promotions), 0)
 }
 
 func TestInvalidPromotionCodes(t *testing.T) {
 	t.Run("count, and leave no operation", func(t *testing.T) {
 		s := limitedCodes(t)
-		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(payment.Promotion{},
-			payment.ErrPromotionInvalid)
+		s.promotions.Promotion(any, any, any, any).Return(payment.Promotion{}, payment.ErrPromotionInvalid)
 		_, err := s.Subscribe(s.ctx, owner, "k", coded)
-		wantErr(t, err, payment.ErrPromotionInvalid)
-		if s.kept.Pending != nil || len(s.kept.Attempts.Promotions) != 1 {
-			t.Errorf("%+v", s.kept)
-		}
+		require.ErrorIs(t, err, payment.ErrPromotionInvalid)
+		assert.That(t, s.kept.Pending == nil && len(s.kept.Attempts.Promotions) == 1, "%+v", s.kept)
 		_, err = s.Subscribe(s.ctx, owner, "k", coded) // the gateway expects no second look-up
-		wantErr(t, err, payment.ErrPromotionLimit)
+		require.ErrorIs(t, err, payment.ErrPromotionLimit)
 	})
 	t.Run("an answer that the gateway did not give does not count", func(t *testing.T) {
 		s := limitedCodes(t)
-		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(payment.Promotion{},
-			&payment.Rejection{Reason: "test"})
+		s.promotions.Promotion(any, any, any, any).Return(payment.Promotion{}, &payment.Rejection{Reason: "test"})
 		_, err := s.Subscribe(s.ctx, owner, "k", coded)
-		wantErr(t, err, payment.ErrGateway)
-		if len(s.kept.Attempts.Promotions) != 0 {
-			t.Errorf("%+v", s.kept.Attempts)
-		}
+		require.ErrorIs(t, err, payment.ErrGateway)
+		assert.That(t, len(s.kept.Attempts.Promotions) == 0, "%+v", s.kept.Attempts)
 	})
 	t.Run("a code that is used up after the look-up restores the default method", func(t *testing.T) {
-		s := newMocked(t)
-		s.kept = customer("pm_1", "pm_2")
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
-		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, any, any, any).Return(tenOff, nil)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_2")).Return(nil)
-		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, payment.MethodID("pm_1")).Return(nil)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", customer1,
+		s := mockedWith(t, customer("pm_1", "pm_2"))
+		s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
+		s.promotions.Promotion(any, any, any, any).Return(tenOff, nil)
+		s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).Return(nil)
+		s.customers.SetDefault(any, any, any, payment.MethodID("pm_1")).Return(nil)
+		s.subscriptions.Subscribe(any, "k", customer1,
 			any).Return(payment.GatewaySubscription{}, payment.ErrPromotionInvalid)
 		w := coded
 		w.Method = "pm_2"
 		_, err := s.Subscribe(s.ctx, owner, "k", w)
-		wantErr(t, err, payment.ErrPromotionInvalid)
-		if s.kept.Pending != nil || s.kept.Default != "pm_1" {
-			t.Errorf("%+v", s.kept)
-		}
+		require.ErrorIs(t, err, payment.ErrPromotionInvalid)
+		assert.That(t, s.kept.Pending == nil && s.kept.Default == "pm_1", "%+v", s.kept)
 	})
 }
 
 func TestAChangeWithAPromotionCode(t *testing.T) {
 	ch := payment.Changes{Code: "TENOFF"}
 	t.Run("is looked up and sent", func(t *testing.T) {
-		s := newMocked(t)
-		s.kept = subscribed("pm_1")
-		s.gateway.MockGatewayPromotions.EXPECT().Promotion(any, customer1, "TENOFF", payment.Sale{Plan: plans[0],
-			Quantity: 1}).Return(tenOff, nil)
+		s := mockedWith(t, subscribed("pm_1"))
+		s.promotions.Promotion(any, customer1, "TENOFF", payment.Sale{Plan: plans[0], Quantity: 1}).Return(tenOff, nil)
 		h := held(payment.Active)
 		h.Discount, h.Code = tenOff.Discount.Begin("di", now), "TENOFF"
-		s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", customer1, payment.SubscriptionID("sub_1"),
+		s.subscriptions.Amend(any, "k", customer1, payment.SubscriptionID("sub_1"),
 			payment.Amendment{Promotion: &tenOff}).Return(h, nil)
 		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
-		wantErr(t, err, nil)
-		if v.Discount == nil || v.Discount.Percent != 1000 {
-			t.Errorf("%+v", v)
-		}
+		require.NoError(t, err)
+		assert.That(t, v.Discount != nil && v.Discount.Percent == 1000, "%+v", v)
 	})
 	t.Run("without a subscription", func(t *testing.T) {
 		s := newMocked(t)
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
-		wantErr(t, err, payment.ErrNoSubscription)
+		require.ErrorIs(t, err, payment.ErrNoSubscription)
 		s.kept = customer("pm_1")
 		_, err = s.ChangeSubscription(s.ctx, owner, "k", nil, ch)
-		wantErr(t, err, payment.ErrNoSubscription)
+		require.ErrorIs(t, err, payment.ErrNoSubscription)
 	})
 }

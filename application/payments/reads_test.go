@@ -9,6 +9,8 @@ import (
 
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // budget is longer than the calls of one read take together.
@@ -18,7 +20,7 @@ const budget = 10 * time.Second
 func hanging(s *mockedService) (answers func(bool), calls func() int) {
 	var mu sync.Mutex
 	ok, n := false, 0
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().DoAndReturn(
+	s.subscriptions.Subscriptions(any, any).AnyTimes().DoAndReturn(
 		func(ctx context.Context, _ payment.CustomerID) ([]payment.GatewaySubscription, error) {
 			mu.Lock()
 			n++
@@ -45,12 +47,10 @@ func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 			t.Helper()
 			start := time.Now()
 			v, err := s.Subscription(s.ctx, old)
-			if wantErr(t, err, nil); v.Stale != want {
-				t.Errorf("stale = %v, want %v", v.Stale, want)
-			}
-			if took := time.Since(start); took > atMost {
-				t.Errorf("it took %s, want at most %s", took, atMost)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, "stale", v.Stale, want)
+			took := time.Since(start)
+			assert.That(t, took <= atMost, "it took %s, want at most %s", took, atMost)
 		}
 		var wg sync.WaitGroup
 		for range 10 { // they share one call
@@ -58,9 +58,7 @@ func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 		}
 		wg.Wait()
 		synctest.Wait() // the breaker hears of it at the same moment as the reads
-		if n := calls(); n != 1 {
-			t.Errorf("%d calls of the gateway, want 1", n)
-		}
+		assert.Equal(t, "calls of the gateway", calls(), 1)
 		for range 10 {
 			read(true, 0)
 		}
@@ -85,7 +83,7 @@ func TestASubscriptionThatAsksThePayerWaitsOnce(t *testing.T) {
 		hanging(s)
 		start := time.Now()
 		v, err := s.Subscription(s.ctx, old)
-		if wantErr(t, err, nil); !v.Stale || time.Since(start) > time.Second {
+		if require.NoError(t, err); !v.Stale || time.Since(start) > time.Second {
 			t.Errorf("stale = %v after %s", v.Stale, time.Since(start))
 		}
 		time.Sleep(budget) // until the call behind has ended

@@ -9,6 +9,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestASettledChangeAnswersItsRepetition makes a change whose responses are lost. The job finds out that it was made.
@@ -18,79 +20,69 @@ func TestASettledChangeAnswersItsRepetition(t *testing.T) {
 	upgraded.Plan = "pro"
 	settled := func(t *testing.T, s *mockedService, change payment.Changes) {
 		t.Helper()
-		amend := s.gateway.MockGatewaySubscriptions.EXPECT().Amend
+		amend := s.subscriptions.Amend
 		lost := amend(any, "k", any, any, any).Times(3).Return(payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
 		amend(any, "k", any, any, any).After(lost).Return(upgraded, nil)
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, change)
-		wantErr(t, err, payment.ErrGatewayTimeout)
+		require.ErrorIs(t, err, payment.ErrGatewayTimeout)
 		_, err = s.ChangeSubscription(s.ctx, owner, "another", nil, change)
-		wantErr(t, err, payment.ErrPending)
+		require.ErrorIs(t, err, payment.ErrPending)
 		s.has(upgraded)
-		wantErr(t, s.Reconcile(s.ctx, system), nil)
+		require.NoError(t, s.Reconcile(s.ctx, system))
 	}
 	later := owner
 	later.At = now.Add(20 * time.Minute) // when a preview has expired
 	repeat := func(t *testing.T, s *mockedService, key string, change payment.Changes) {
 		t.Helper()
 		v, err := s.ChangeSubscription(s.ctx, later, key, []int64{5}, change) // the revision was that of before
-		if wantErr(t, err, nil); v.Plan != "pro" || s.kept.Pending != nil {
-			t.Errorf("%+v, %+v", v, s.kept.Pending)
-		}
+		require.NoError(t, err)
+		assert.That(t, v.Plan == "pro" && s.kept.Pending == nil, "%+v, %+v", v, s.kept.Pending)
 	}
-	t.Run("under its key", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, change := newMocked(t), payment.Changes{Plan: &dear}
-			s.kept = subscribed("pm_1")
-			settled(t, s, change)
-			repeat(t, s, "k", change)
-			_, err := s.ChangeSubscription(s.ctx, later, "another", []int64{5}, change)
-			if err == nil {
-				t.Error("another call with the revision of before succeeded")
-			}
-		})
+	runInBubble(t, "under its key", func(t *testing.T) {
+		s, change := newMocked(t), payment.Changes{Plan: &dear}
+		s.kept = subscribed("pm_1")
+		settled(t, s, change)
+		repeat(t, s, "k", change)
+		_, err := s.ChangeSubscription(s.ctx, later, "another", []int64{5}, change)
+		assert.That(t, err != nil, "another call with the revision of before succeeded")
 	})
-	t.Run("with its preview, which has expired meanwhile", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, change := newMocked(t), payment.Changes{Plan: &dear}
-			s.kept = subscribed("pm_1")
-			s.expectPreviews(t, 2, 2000, nil)
-			p, err := s.PreviewChange(s.ctx, owner, change)
-			wantErr(t, err, nil)
-			change.Preview = p.Signature
-			settled(t, s, change)
-			repeat(t, s, "another", change)
-			more := 7
-			change.Quantity = &more
-			_, err = s.ChangeSubscription(s.ctx, later, "another", nil, change)
-			wantErr(t, err, payment.ErrPreviewOutdated)
-		})
+	runInBubble(t, "with its preview, which has expired meanwhile", func(t *testing.T) {
+		s, change := newMocked(t), payment.Changes{Plan: &dear}
+		s.kept = subscribed("pm_1")
+		s.expectPreviews(t, 2, 2000, nil)
+		p, err := s.PreviewChange(s.ctx, owner, change)
+		require.NoError(t, err)
+		change.Preview = p.Signature
+		settled(t, s, change)
+		repeat(t, s, "another", change)
+		more := 7
+		change.Quantity = &more
+		_, err = s.ChangeSubscription(s.ctx, later, "another", nil, change)
+		require.ErrorIs(t, err, payment.ErrPreviewOutdated)
 	})
-	t.Run("with what the payer has to do", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s, change := newMocked(t), payment.Changes{Plan: &dear}
-			s.kept = subscribed("pm_1")
-			upgraded.Confirming = true
-			upgraded.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New("s")}
-			settled(t, s, change)
-			v, err := s.ChangeSubscription(s.ctx, later, "k", nil, change)
-			if wantErr(t, err, nil); v.Action == nil {
-				t.Errorf("%+v", v)
-			}
-		})
+	runInBubble(t, "with what the payer has to do", func(t *testing.T) {
+		s, change := newMocked(t), payment.Changes{Plan: &dear}
+		s.kept = subscribed("pm_1")
+		upgraded.Confirming = true
+		upgraded.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New("s")}
+		settled(t, s, change)
+		v, err := s.ChangeSubscription(s.ctx, later, "k", nil, change)
+		require.NoError(t, err)
+		assert.That(t, v.Action != nil, "%+v", v)
 	})
 }
 
 func TestASettledCancellationAnswersItsRepetition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMocked(t)
-		s.kept = subscribed("pm_1")
-		end := s.gateway.MockGatewaySubscriptions.EXPECT().Cancel
+		s := mockedWith(t, subscribed("pm_1"))
+		end := s.subscriptions.Cancel
 		lost := end(any, "k", any, any, any).Times(3).Return(payment.ErrGatewayTimeout)
 		end(any, "k", any, any, any).After(lost).Return(nil)
-		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), payment.ErrGatewayTimeout)
-		wantErr(t, s.Reconcile(s.ctx, system), nil)
-		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", []int64{5}, payment.Cancellation{}), nil)
-		wantErr(
+		require.ErrorIs(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}),
+			payment.ErrGatewayTimeout)
+		require.NoError(t, s.Reconcile(s.ctx, system))
+		require.NoError(t, s.CancelSubscription(s.ctx, owner, "k", []int64{5}, payment.Cancellation{}))
+		require.ErrorIs(
 			t,
 			s.CancelSubscription(s.ctx, owner, "another", nil, payment.Cancellation{}),
 			payment.ErrNoSubscription,
@@ -103,19 +95,16 @@ func TestARepeatedCancellationLeavesTheOperationOfAnotherCallAlone(t *testing.T)
 	s.kept = customer("pm_1")
 	s.kept.Done = []payment.DoneCall{{Key: "k", At: now}}
 	s.kept.Pending = &payment.Operation{Key: "another", Kind: payment.Subscribe, Plan: "basic", Quantity: 1}
-	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), nil)
-	if s.kept.Pending == nil || s.kept.Pending.Key != "another" {
-		t.Errorf("%+v", s.kept.Pending)
-	}
+	require.NoError(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}))
+	assert.That(t, s.kept.Pending != nil && s.kept.Pending.Key == "another", "%+v", s.kept.Pending)
 }
 
 func TestAPurchaseIsNotMadeUncheckedWhenAnotherOperationHasJustEnded(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer("pm_1")
+	s := mockedWith(t, customer("pm_1"))
 	s.kept.Pending = &payment.Operation{Key: "another", Kind: payment.Subscribe, Plan: "basic", Quantity: 1}
 	s.between = func() { s.kept.Pending = nil }
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
-	wantErr(t, err, payment.ErrPending)
+	require.ErrorIs(t, err, payment.ErrPending)
 }
 
 // TestAnOutcomeIsStoredThoughTheClientHasGoneAway has a client that hangs up during the call of the gateway. Nothing
@@ -130,8 +119,8 @@ func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
 	}{
 		"a purchase that is declined": {customer("pm_1"), func(s *mockedService, hangUp func()) {
 			s.has()
-			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
-			s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, any, any, any).DoAndReturn(
+			s.customers.SetDefault(any, any, any, any).AnyTimes().Return(nil)
+			s.subscriptions.Subscribe(any, any, any, any).DoAndReturn(
 				func(ctx context.Context, _ string,
 					_ payment.CustomerID, _ payment.Order) (payment.GatewaySubscription, error) {
 					hangUp()
@@ -144,7 +133,7 @@ func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
 		"a change that is made": {subscribed("pm_1"), func(s *mockedService, hangUp func()) {
 			h := held(payment.Active)
 			h.Quantity = 2
-			s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, any, any, any, any).DoAndReturn(
+			s.subscriptions.Amend(any, any, any, any, any).DoAndReturn(
 				func(ctx context.Context, _ string, _ payment.CustomerID, _ payment.SubscriptionID,
 					_ payment.Amendment) (payment.GatewaySubscription, error) {
 					hangUp()
@@ -156,7 +145,7 @@ func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
 			return err
 		}, func(c *payment.Customer) bool { return c.Subscription.Quantity == 2 }},
 		"a removal of a payment method": {customer("pm_1"), func(s *mockedService, hangUp func()) {
-			s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, any, any).DoAndReturn(
+			s.customers.Detach(any, any, any, any).DoAndReturn(
 				func(ctx context.Context, _ string, _ payment.CustomerID, _ payment.MethodID) error {
 					hangUp()
 					return ctx.Err()
@@ -165,14 +154,12 @@ func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
 			func(c *payment.Customer) bool { return len(c.Methods) == 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newMocked(t)
-			s.kept = tt.kept
+			s := mockedWith(t, tt.kept)
 			ctx, hangUp := context.WithCancel(s.ctx)
 			tt.gateway(s, hangUp)
 			_ = tt.call(s, ctx) // no one reads the response
-			if !s.kept.Settled() || !tt.want(s.kept) || s.queued[payment.ReconcileJob].Subject != "" {
-				t.Errorf("%+v, pending %+v", s.kept, s.kept.Pending)
-			}
+			assert.That(t, s.kept.Settled() && tt.want(s.kept) && s.queued[payment.ReconcileJob].Subject == "",
+				"%+v, pending %+v", s.kept, s.kept.Pending)
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // onTrial returns a service that sells a plan with a trial to a workspace with a card.
@@ -21,12 +23,12 @@ func onTrial(t *testing.T, rules payment.TrialRules, methods ...payment.MethodID
 		ID: "try", Price: payment.Money{Amount: 900,
 			Currency: "usd"}, Interval: payment.Month, IntervalCount: 1, TrialDays: 14,
 	}}, plans...)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
-	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).AnyTimes().DoAndReturn(
+	s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	s.customers.Wallet(any, any).AnyTimes().DoAndReturn(
 		func(context.Context, payment.CustomerID) (payment.Wallet, error) {
 			return payment.Wallet{Methods: s.kept.Methods, Default: s.kept.Default}, nil
 		})
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
+	s.customers.SetDefault(any, any, any, any).AnyTimes().Return(nil)
 	return s
 }
 
@@ -39,18 +41,14 @@ func (s *mockedService) expectClaim(t *testing.T, kinds string, taken ...payment
 			got := ""
 			for _, m := range marks {
 				got += string(m.Kind) + " "
-				if len(m.Digest) != 64 {
-					t.Errorf("digest %q", m.Digest)
-				}
+				assert.That(t, len(m.Digest) == 64, "digest %q", m.Digest)
 				for _, k := range taken {
 					if k == m.Kind {
 						out = append(out, m)
 					}
 				}
 			}
-			if got != kinds {
-				t.Errorf("claimed %q, want %q", got, kinds)
-			}
+			assert.Equal(t, "claimed", got, kinds)
 			return out, nil
 		})
 }
@@ -58,11 +56,9 @@ func (s *mockedService) expectClaim(t *testing.T, kinds string, taken ...payment
 // sells expects that the gateway is asked for a subscription with a trial of so many days.
 func (s *mockedService) sells(t *testing.T, days int, err error) {
 	t.Helper()
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", payment.CustomerID("cus_1"), any).DoAndReturn(
+	s.subscriptions.Subscribe(any, "k", payment.CustomerID("cus_1"), any).DoAndReturn(
 		func(_ context.Context, _ string, _ payment.CustomerID, o payment.Order) (payment.GatewaySubscription, error) {
-			if o.TrialDays != days {
-				t.Errorf("a trial of %d days", o.TrialDays)
-			}
+			assert.Equal(t, "days of the trial", o.TrialDays, days)
 			return held(payment.Active), err
 		})
 }
@@ -95,20 +91,20 @@ func TestTrialRules(t *testing.T) {
 				s.sells(t, 14, nil)
 			}
 			_, err := s.Subscribe(s.ctx, owner, "k", request)
-			wantErr(t, err, tt.want)
+			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("a card is required", func(t *testing.T) {
 		s := onTrial(t, payment.TrialRules{CardRequired: true})
 		_, err := s.Subscribe(s.ctx, owner, "k", request)
-		wantErr(t, err, payment.ErrMethodRequired)
+		require.ErrorIs(t, err, payment.ErrMethodRequired)
 	})
 	t.Run("without a card only the address is claimed", func(t *testing.T) {
 		s := onTrial(t, both)
 		s.expectClaim(t, "email ")
 		s.sells(t, 14, nil)
 		_, err := s.Subscribe(s.ctx, owner, "k", request)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 	})
 	t.Run("without a trial nothing is claimed", func(t *testing.T) {
 		for name, begin := range map[string]func(*mockedService, *payment.SubscribeRequest){
@@ -121,7 +117,7 @@ func TestTrialRules(t *testing.T) {
 				begin(s, &w)
 				s.sells(t, 0, nil)
 				_, err := s.Subscribe(s.ctx, owner, "k", w)
-				wantErr(t, err, nil)
+				require.NoError(t, err)
 			})
 		}
 	})
@@ -131,17 +127,17 @@ func TestTrialRules(t *testing.T) {
 		s.sells(t, 14, payment.ErrAddressInvalid)
 		s.trials.EXPECT().Release(any, owner, "sandbox").Return(nil)
 		_, err := s.Subscribe(s.ctx, owner, "k", request)
-		wantErr(t, err, payment.ErrAddressInvalid)
+		require.ErrorIs(t, err, payment.ErrAddressInvalid)
 	})
 	t.Run("a trial that began in the meantime keeps what it claimed", func(t *testing.T) {
 		s := onTrial(t, both, "pm_1")
 		s.expectClaim(t, "email card ")
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
+		s.subscriptions.Subscribe(any, "k", any, any).DoAndReturn(
 			func(context.Context, string, payment.CustomerID, payment.Order) (payment.GatewaySubscription, error) {
 				s.kept.Pending = &payment.Operation{Kind: payment.Subscribe, Key: "another", TrialDays: 14}
 				return payment.GatewaySubscription{}, payment.ErrAddressInvalid
 			})
 		_, err := s.Subscribe(s.ctx, owner, "k", request)
-		wantErr(t, err, payment.ErrAddressInvalid)
+		require.ErrorIs(t, err, payment.ErrAddressInvalid)
 	})
 }

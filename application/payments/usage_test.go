@@ -7,13 +7,14 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // byUsage returns a service whose workspace pays for messages by usage.
 func byUsage(t *testing.T) *mockedService {
 	t.Helper()
-	s := newMocked(t)
-	s.kept = subscribed("pm_1")
+	s := mockedWith(t, subscribed("pm_1"))
 	s.terms.Plans = payment.Plans{plans[0], plans[1]}
 	s.terms.Plans[0].Metered = &payment.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}
 	return s
@@ -24,20 +25,16 @@ func TestUsageIsQueuedForTheGateway(t *testing.T) {
 	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), false, nil)
 	s.meters.EXPECT().QueueUsage(any, owner, any, now).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, e payment.UsageEvent, _ time.Time) error {
-			if e.ID == "" || e.Account != "sandbox" || e.Customer != "cus_1" || e.Feature != "messages" ||
-				e.PriceRef != "price_messages" || e.Quantity != 8 || !e.At.Equal(now) {
-				t.Errorf("%+v", e)
-			}
+			assert.That(t, e.ID != "" && e.Account == "sandbox" && e.Customer == "cus_1" && e.Feature == "messages" &&
+				e.PriceRef == "price_messages" && e.Quantity == 8 && e.At.Equal(now), "%+v", e)
 			return nil
 		})
 	_, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
-	wantErr(t, err, nil)
-	if s.queued[payment.UsageJob].Subject != "cus_1" {
-		t.Errorf("%+v", s.queued)
-	}
+	require.NoError(t, err)
+	assert.That(t, s.queued[payment.UsageJob].Subject == "cus_1", "%+v", s.queued)
 	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), true, nil) // not again
 	_, err = s.ReportUsage(s.ctx, owner, "messages", 8, "one")
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 }
 
 func TestSendUsage(t *testing.T) {
@@ -55,33 +52,31 @@ func TestSendUsage(t *testing.T) {
 		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(5), true, nil)
 		s.meters.EXPECT().TryUsage(any, any, "taken", now).Return(int64(0), false, nil)
 		sent := map[string]int64{}
-		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Times(2).DoAndReturn(
+		s.usageMeters.ReportUsage(any, any).Times(2).DoAndReturn(
 			func(_ context.Context, e payment.UsageEvent) error { sent[e.ID] = e.Quantity; return nil })
 		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "tried").Return(nil)
 		waits(s)
-		wantErr(t, s.SendUsage(s.ctx, system), nil)
-		if len(sent) != 2 || sent["a"] != 5 || sent["tried"] != 3 {
-			t.Errorf("%v", sent)
-		}
+		require.NoError(t, s.SendUsage(s.ctx, system))
+		assert.That(t, len(sent) == 2 && sent["a"] == 5 && sent["tried"] == 3, "%v", sent)
 	})
 	t.Run("one that is refused holds up no other", func(t *testing.T) {
 		s := byUsage(t)
 		waits(s, event("a"), event("b"))
 		s.meters.EXPECT().TryUsage(any, any, any, now).Times(2).Return(int64(3), true, nil)
 		refused := &payment.Rejection{Reason: "no meter"}
-		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(refused)
-		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(nil)
+		s.usageMeters.ReportUsage(any, any).Return(refused)
+		s.usageMeters.ReportUsage(any, any).Return(nil)
 		s.meters.EXPECT().RestoreUsage(any, any, "a").Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "b").Return(nil)
-		wantErr(t, s.SendUsage(s.ctx, system), payment.ErrGateway)
+		require.ErrorIs(t, s.SendUsage(s.ctx, system), payment.ErrGateway)
 	})
 	t.Run("one without an answer stays tried", func(t *testing.T) {
 		s := byUsage(t)
 		waits(s, event("a"))
 		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(3), true, nil)
-		s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Times(3).Return(payment.ErrGatewayTimeout)
-		wantErr(t, s.SendUsage(s.ctx, system), payment.ErrGatewayTimeout)
+		s.usageMeters.ReportUsage(any, any).Times(3).Return(payment.ErrGatewayTimeout)
+		require.ErrorIs(t, s.SendUsage(s.ctx, system), payment.ErrGatewayTimeout)
 	})
 	t.Run("one that the gateway would count twice is recorded instead", func(t *testing.T) {
 		s := byUsage(t)
@@ -90,19 +85,18 @@ func TestSendUsage(t *testing.T) {
 		waits(s, old)
 		s.meters.EXPECT().SentUsage(any, any, "tried").Return(nil)
 		waits(s)
-		wantErr(t, s.SendUsage(s.ctx, system), nil)
-		if events := s.kept.Recorded(); len(events) != 1 || events[0].Type != "usage.not_billed" {
-			t.Errorf("%+v", events)
-		}
+		require.NoError(t, s.SendUsage(s.ctx, system))
+		events := s.kept.Recorded()
+		assert.That(t, len(events) == 1 && events[0].Type == "usage.not_billed", "%+v", events)
 	})
 	t.Run("a subscription that ends is billed for what was used", func(t *testing.T) {
 		s := byUsage(t)
 		waits(s, event("a"))
 		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(3), true, nil)
-		sent := s.gateway.MockGatewayMeters.EXPECT().ReportUsage(any, any).Return(nil)
+		sent := s.usageMeters.ReportUsage(any, any).Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
 		waits(s)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, any, any, any, any).After(sent).Return(nil)
-		wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}), nil)
+		s.subscriptions.Cancel(any, any, any, any, any).After(sent).Return(nil)
+		require.NoError(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}))
 	})
 }

@@ -2,7 +2,6 @@ package payments_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const told = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice","customer":"cus_1"}}}`
@@ -27,8 +28,7 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 	}{
 		"one of a customer's": {body: told, at: now, kind: payment.Sandbox, fresh: true,
 			state: payment.Received, queued: true},
-		"one that is known": {body: told, at: now, kind: payment.Sandbox, fresh: false,
-			state: payment.Received},
+		"one that is known": {body: told, at: now, kind: payment.Sandbox, fresh: false, state: payment.Received},
 		"one of no customer": {body: told, at: now, kind: payment.Sandbox, find: payment.ErrNoCustomer,
 			fresh: true, state: payment.Ignored},
 		"one while the customer is unknown": {body: told, at: now, kind: payment.Sandbox, find: errOutage,
@@ -51,26 +51,23 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 			if tt.state != "" {
 				s.inbox.EXPECT().Put(any, identity.OrgID("org"),
 					any).DoAndReturn(func(_ context.Context, _ identity.OrgID, e *payment.Event) (bool, error) {
-					if e.State != tt.state || e.ID != "evt_1" || e.Account != "sandbox" || e.ReceivedAt != now ||
-						(e.State == payment.Ignored) == e.EndedAt.IsZero() {
-						t.Errorf("%+v", e)
-					}
+					assert.That(t, e.State == tt.state && e.ID == "evt_1" && e.Account == "sandbox" &&
+						e.ReceivedAt == now && (e.State == payment.Ignored) != e.EndedAt.IsZero(), "%+v", e)
 					return tt.fresh, nil
 				})
 			}
-			wantErr(t, s.Receive(s.ctx, "org", tt.kind, []byte(tt.body), payment.Sign(key, []byte(tt.body), tt.at),
+			require.ErrorIs(t, s.Receive(s.ctx, "org", tt.kind, []byte(tt.body), payment.Sign(key, []byte(tt.body),
+				tt.at),
 				now), tt.want)
-			if j, queued := s.queued[payment.EventsJob]; queued != tt.queued ||
-				(queued && (j.Subject != "cus_1" || j.Workspace != "acme")) {
-				t.Errorf("queued %+v", s.queued)
-			}
+			j, queued := s.queued[payment.EventsJob]
+			assert.That(t, queued == tt.queued && (!queued || (j.Subject == "cus_1" && j.Workspace == "acme")),
+				"queued %+v", s.queued)
 		})
 	}
 }
 
 func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
-	s := newMocked(t)
-	s.kept = customer()
+	s := mockedWith(t, customer())
 	events := []payment.Event{{ID: "evt_1", State: payment.Received},
 		{ID: "evt_2", State: payment.Received, Attempts: 3}}
 	s.expectResync(payment.Wallet{}, []payment.GatewaySubscription{held(payment.Active)})
@@ -80,39 +77,29 @@ func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
 	s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).DoAndReturn(func(_ context.Context, _ identity.OrgID,
 		saved ...payment.Event) error {
 		for _, e := range saved {
-			if e.State != payment.Done || e.EndedAt != now {
-				t.Errorf("%+v", e)
-			}
+			assert.That(t, e.State == payment.Done && e.EndedAt == now, "%+v", e)
 		}
-		if len(saved) != 2 {
-			t.Errorf("saved %+v", saved)
-		}
+		assert.That(t, len(saved) == 2, "saved %+v", saved)
 		return nil
 	})
-	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
-	if s.kept.Subscription == nil {
-		t.Error("nothing was taken over")
-	}
+	require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
+	assert.That(t, s.kept.Subscription != nil, "nothing was taken over")
 }
 
 func TestAnEventThatFailsForGoodIsADeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMocked(t)
-		s.kept = customer()
-		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(payment.Wallet{},
-			payment.ErrGatewayUnavailable)
+		s := mockedWith(t, customer())
+		s.customers.Wallet(any, any).Times(3).Return(payment.Wallet{}, payment.ErrGatewayUnavailable)
 		s.inbox.EXPECT().Waiting(any, any, any,
 			any).Return([]payment.Event{{ID: "evt_1", State: payment.Received, Attempts: payment.MaxEventAttempts - 1},
 			{ID: "evt_2", State: payment.Received}}, nil)
 		s.inbox.EXPECT().Save(any, any, any).DoAndReturn(func(_ context.Context, _ identity.OrgID,
 			saved ...payment.Event) error {
-			if saved[0].State != payment.Dead || saved[1].State != payment.Received || saved[1].Attempts != 1 ||
-				saved[1].Failure != "gateway_unavailable" {
-				t.Errorf("%+v", saved)
-			}
+			assert.That(t, saved[0].State == payment.Dead && saved[1].State == payment.Received &&
+				saved[1].Attempts == 1 && saved[1].Failure == "gateway_unavailable", "%+v", saved)
 			return nil
 		})
-		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), payment.ErrGatewayUnavailable)
+		require.ErrorIs(t, s.ProcessEvents(s.ctx, system, "cus_1"), payment.ErrGatewayUnavailable)
 	})
 }
 
@@ -124,17 +111,14 @@ func TestReplay(t *testing.T) {
 		payment.CustomerID("cus_1")).Return(identity.WorkspaceID("acme"), nil)
 	s.inbox.EXPECT().Save(any, any, any).Return(nil)
 	e, err := s.Replay(s.ctx, system, "sandbox", "evt_1")
-	wantErr(t, err, nil)
-	if e.State != payment.Received || e.Attempts != 0 || !e.EndedAt.IsZero() ||
-		s.queued[payment.EventsJob].Workspace != "acme" {
-		t.Errorf("%+v, %+v", e, s.queued)
-	}
+	require.NoError(t, err)
+	assert.That(t, e.State == payment.Received && e.Attempts == 0 && e.EndedAt.IsZero() &&
+		s.queued[payment.EventsJob].Workspace == "acme", "%+v, %+v", e, s.queued)
 	s.inbox.EXPECT().Get(any, any, any, "evt_2").Return(nil, payment.ErrEventNotFound)
 	_, err = s.Replay(s.ctx, system, "sandbox", "evt_2")
-	wantErr(t, err, payment.ErrEventNotFound)
+	require.ErrorIs(t, err, payment.ErrEventNotFound)
 	s.inbox.EXPECT().List(any, identity.OrgID("org"), payment.Dead,
 		page.Query{Limit: 5}).Return(page.Of[payment.Event]{}, errOutage)
-	if _, err := s.Events(s.ctx, system, payment.Dead, page.Query{Limit: 5}); !errors.Is(err, errOutage) {
-		t.Errorf("error = %v", err)
-	}
+	_, err = s.Events(s.ctx, system, payment.Dead, page.Query{Limit: 5})
+	assert.ErrorIs(t, err, errOutage)
 }
