@@ -9,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var limits = payment.CardLimits{SetupIntentsPerHour: 5, OpenSetupIntents: 2, DeclinesPerDay: 3}
@@ -21,47 +23,43 @@ func after(by identity.Actor, d time.Duration) identity.Actor {
 // wantWait fails the test unless err says to wait d.
 func wantWait(t *testing.T, err error, d time.Duration) {
 	t.Helper()
-	wantErr(t, err, payment.ErrIntentLimit)
-	if f, _ := errors.AsType[*fault.Error](err); f.RetryAfter != d {
-		t.Errorf("wait %s, want %s", f.RetryAfter, d)
-	}
+	require.ErrorIs(t, err, payment.ErrIntentLimit)
+	f, _ := errors.AsType[*fault.Error](err)
+	assert.Equal(t, "wait", f.RetryAfter, d)
 }
 
 func TestSetupIntentsAreLimited(t *testing.T) {
 	t.Run("those that are not confirmed", func(t *testing.T) {
 		c := customer()
-		wantErr(t, c.BeginIntent(owner, "a", limits), nil)
-		wantErr(t, c.BeginIntent(after(owner, 10*time.Minute), "b", limits), nil)
+		require.NoError(t, c.BeginIntent(owner, "a", limits))
+		require.NoError(t, c.BeginIntent(after(owner, 10*time.Minute), "b", limits))
 		wantWait(t, c.BeginIntent(after(owner, 20*time.Minute), "c", limits), 40*time.Minute)
-		wantErr(t, c.BeginIntent(after(owner, 20*time.Minute), "b", limits), nil) // the same call again
-		seeWallet(c, after(owner, 21*time.Minute),
-			payment.Wallet{Methods: []payment.Method{card("new", 0)}})
-		wantErr(t, c.BeginIntent(after(owner, 22*time.Minute), "c", limits), nil)
+		require.NoError(t, c.BeginIntent(after(owner, 20*time.Minute), "b", limits)) // the same call again
+		seeWallet(c, after(owner, 21*time.Minute), payment.Wallet{Methods: []payment.Method{card("new", 0)}})
+		require.NoError(t, c.BeginIntent(after(owner, 22*time.Minute), "c", limits))
 		wantWait(t, c.BeginIntent(after(owner, 22*time.Minute), "d", limits), 48*time.Minute)
-		wantErr(t, c.BeginIntent(after(owner, 70*time.Minute), "d", limits), nil)
+		require.NoError(t, c.BeginIntent(after(owner, 70*time.Minute), "d", limits))
 	})
 	t.Run("all of an hour", func(t *testing.T) {
 		c := customer()
 		var methods []payment.Method
 		for i := range 5 {
-			wantErr(t, c.BeginIntent(after(owner, time.Duration(i)*time.Minute), fmt.Sprint(i), limits), nil)
+			require.NoError(t, c.BeginIntent(after(owner, time.Duration(i)*time.Minute), fmt.Sprint(i), limits))
 			methods = append(methods, card(payment.MethodID(fmt.Sprint("pm_", i)), 0))
 			seeWallet(c, owner, payment.Wallet{Methods: methods})
 		}
 		wantWait(t, c.BeginIntent(after(owner, 5*time.Minute), "x", limits), 55*time.Minute)
-		wantErr(t, c.BeginIntent(after(owner, time.Hour), "x", limits), nil)
+		require.NoError(t, c.BeginIntent(after(owner, time.Hour), "x", limits))
 	})
 	t.Run("no limit counts nothing", func(t *testing.T) {
 		c := customer()
 		for i := range 100 {
-			wantErr(t, c.BeginIntent(owner, fmt.Sprint(i), payment.CardLimits{}), nil)
+			require.NoError(t, c.BeginIntent(owner, fmt.Sprint(i), payment.CardLimits{}))
 		}
-		if len(c.Attempts.Intents) != 0 {
-			t.Errorf("%+v", c.Attempts)
-		}
+		assert.That(t, len(c.Attempts.Intents) == 0, "%+v", c.Attempts)
 	})
 	t.Run("no member creates any", func(t *testing.T) {
-		wantErr(t, customer().BeginIntent(member, "a", limits), payment.ErrRoleRequired)
+		require.ErrorIs(t, customer().BeginIntent(member, "a", limits), payment.ErrRoleRequired)
 	})
 }
 
@@ -70,55 +68,46 @@ func TestManyDeclinesPauseThePayments(t *testing.T) {
 	c.Declined(owner, limits)
 	c.Declined(after(owner, time.Hour), limits)
 	c.Declined(after(owner, 24*time.Hour), limits) // the first does not count any more
-	if !c.PausedAt.IsZero() {
-		t.Fatal("paused after two within 24 hours")
-	}
+	require.That(t, c.PausedAt.IsZero(), "paused after two within 24 hours")
 	at := after(owner, 24*time.Hour+time.Minute)
 	c.Declined(at, limits)
-	if c.PausedAt != at.At || recorded(&c.Log) != "payments.paused " {
-		t.Fatalf("%+v, recorded %s", c.PausedAt, recorded(&c.Log))
-	}
+	require.That(t, c.PausedAt == at.At && recorded(&c.Log) == "payments.paused ", "%+v, recorded %s", c.PausedAt,
+		recorded(&c.Log))
 	c.Declined(at, limits) // which records nothing more
 
-	wantErr(t, c.BeginIntent(at, "k", limits), payment.ErrPaused)
-	_, err := c.Subscribe(at, now, "k", payment.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
-	wantErr(t, err, payment.ErrPaused)
-	c.Subscription = subscribed("basic", payment.Active).Subscription
+	require.ErrorIs(t, c.BeginIntent(at, "k", limits), payment.ErrPaused)
+	_, err := c.Subscribe(at, now, "k", one("pro"), plans)
+	require.ErrorIs(t, err, payment.ErrPaused)
+	c.Subscription = active("basic").Subscription
 	change := func(ch payment.Changes) error {
 		_, err := c.ChangeSubscription(at, "k", nil, ch, plans)
 		return err
 	}
 	plan, more, yes := payment.PlanID("pro"), 2, true
-	wantErr(t, change(payment.Changes{Plan: &plan}), payment.ErrPaused)
-	wantErr(t, change(payment.Changes{Quantity: &more}), payment.ErrPaused)
+	require.ErrorIs(t, change(payment.Changes{Plan: &plan}), payment.ErrPaused)
+	require.ErrorIs(t, change(payment.Changes{Quantity: &more}), payment.ErrPaused)
 	t.Run("what charges nothing is still allowed", func(t *testing.T) {
-		wantErr(t, change(payment.Changes{CancelAtPeriodEnd: &yes}), nil)
+		require.NoError(t, change(payment.Changes{CancelAtPeriodEnd: &yes}))
 		c.Pending = nil
-		wantErr(t, c.CancelSubscription(at, "k", nil, payment.Cancellation{}), nil)
+		require.NoError(t, c.CancelSubscription(at, "k", nil, payment.Cancellation{}))
 	})
 	t.Run("until the operator resumes them", func(t *testing.T) {
 		_, err := c.Resume(member)
-		wantErr(t, err, payment.ErrRoleRequired)
+		require.ErrorIs(t, err, payment.ErrRoleRequired)
 		isResumed, err := c.Resume(identity.System("org", "acme", "test", at.At))
-		if wantErr(t, err, nil); !isResumed {
-			t.Error("nothing was resumed")
-		}
-		if isResumed, _ := c.Resume(identity.System("org", "acme", "test", at.At)); isResumed {
-			t.Error("resumed twice")
-		}
-		wantErr(t, c.BeginIntent(at, "k", limits), nil)
+		require.NoError(t, err)
+		assert.That(t, isResumed, "nothing was resumed")
+		isResumed, _ = c.Resume(identity.System("org", "acme", "test", at.At))
+		assert.That(t, !isResumed, "resumed twice")
+		require.NoError(t, c.BeginIntent(at, "k", limits))
 		c.Declined(at, limits)
-		if !c.PausedAt.IsZero() {
-			t.Error("declines from before the pause count")
-		}
+		assert.That(t, c.PausedAt.IsZero(), "declines from before the pause count")
 	})
 	t.Run("a limit of zero is off", func(t *testing.T) {
 		c := customer()
 		for range 100 {
 			c.Declined(owner, payment.CardLimits{})
 		}
-		if !c.PausedAt.IsZero() {
-			t.Error("paused")
-		}
+		assert.That(t, c.PausedAt.IsZero(), "paused")
 	})
 }

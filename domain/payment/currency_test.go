@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestAmountsHaveTheDecimalsOfTheGateway(t *testing.T) {
@@ -17,8 +18,6 @@ func TestAmountsHaveTheDecimalsOfTheGateway(t *testing.T) {
 		}
 	}
 	for _, code := range []string{"", "xyz", "USD", "us"} {
-		if payment.KnowsCurrency(code) {
-			t.Errorf("%q is known", code)
-		}
+		assert.That(t, !payment.KnowsCurrency(code), "%q is known", code)
 	}
 }

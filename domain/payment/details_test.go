@@ -9,6 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestCheckDetails(t *testing.T) {
@@ -62,23 +64,19 @@ func TestCheckDetails(t *testing.T) {
 					problem += field.Pointer + " "
 				}
 			}
-			if problem != tt.wrong {
-				t.Fatalf("wrong %q, want %q", problem, tt.wrong)
-			}
+			require.Equal(t, "wrong", problem, tt.wrong)
 			if tt.wrong != "" {
 				return
 			}
-			if !got.Matches(&tt.want) {
-				t.Errorf("(-want +got):\n%s", cmp.Diff(tt.want, got))
-			}
+			assert.That(t, got.Matches(&tt.want), "(-want +got):\n%s", cmp.Diff(tt.want, got))
 		})
 	}
 	t.Run("a member cannot enter them", func(t *testing.T) {
 		_, err := payment.CheckDetails(member, payment.Details{})
-		wantErr(t, err, payment.ErrRoleRequired)
-		wantErr(t, customer().Enter(member, payment.Details{}), payment.ErrRoleRequired)
+		require.ErrorIs(t, err, payment.ErrRoleRequired)
+		require.ErrorIs(t, customer().Enter(member, payment.Details{}), payment.ErrRoleRequired)
 		_, err = payment.CheckDetails(identity.Actor{Org: "org"}, payment.Details{})
-		wantErr(t, err, identity.ErrWorkspaceNotFound)
+		require.ErrorIs(t, err, identity.ErrWorkspaceNotFound)
 	})
 }
 
@@ -117,9 +115,7 @@ func TestDescribe(t *testing.T) {
 			c := customer()
 			c.Entered, c.Details.Email, c.Given = tt.entered, tt.had, tt.given
 			got := c.Describe("Acme", tt.owners)
-			if !got.Matches(&tt.want) || got.Workspace != "acme" {
-				t.Errorf("Describe = %+v", got)
-			}
+			assert.That(t, got.Matches(&tt.want) && got.Workspace == "acme", "Describe = %+v", got)
 		})
 	}
 }
@@ -129,30 +125,21 @@ func TestDetailsThatTwoCallsGiveAreUnknown(t *testing.T) {
 	c := customer()
 	c.Given = &two
 	c.BeginGiving("1")
-	if c.HasGiven(two) {
-		t.Error("they are known while a call is under way")
-	}
-	if !c.EndGiving(owner, "1", one) || !c.HasGiven(one) || c.HasGiven(two) {
-		t.Errorf("after one call: %+v", c.Given)
-	}
+	assert.That(t, !c.HasGiven(two), "they are known while a call is under way")
+	assert.That(t, c.EndGiving(owner, "1", one) && c.HasGiven(one) && !c.HasGiven(two), "after one call: %+v", c.Given)
 	c.BeginGiving("2")
 	c.BeginGiving("3")
-	if c.EndGiving(owner, "2", one) || c.EndGiving(owner, "3", two) || c.Given != nil {
-		t.Errorf("after two calls at once: %+v", c.Given)
-	}
-	if got := recorded(&c.Log); got != "payment_customer.updated " {
-		t.Errorf("recorded %q", got)
-	}
+	assert.That(t, !c.EndGiving(owner, "2", one) && !c.EndGiving(owner, "3", two) && c.Given == nil,
+		"after two calls at once: %+v", c.Given)
+	assert.Equal(t, "recorded", recorded(&c.Log), "payment_customer.updated ")
 }
 
 func TestEnteredDetailsAreRecordedWithoutTheirValues(t *testing.T) {
 	c := customer()
 	d := payment.Details{Name: "Acme GmbH", TaxIDs: []payment.TaxID{{"eu_vat", "DE123456789"}}}
-	wantErr(t, c.Enter(owner, d), nil)
-	wantErr(t, c.Enter(owner, d), nil)
+	require.NoError(t, c.Enter(owner, d))
+	require.NoError(t, c.Enter(owner, d))
 	all := c.Recorded()
-	if len(all) != 1 || all[0].Type != "payment_details.changed" || cmp.Diff([]string{"name", "tax_ids"},
-		all[0].Data["changed"]) != "" {
-		t.Errorf("recorded %+v", all)
-	}
+	assert.That(t, len(all) == 1 && all[0].Type == "payment_details.changed" && cmp.Diff([]string{"name", "tax_ids"},
+		all[0].Data["changed"]) == "", "recorded %+v", all)
 }

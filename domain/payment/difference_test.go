@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var afterAYear = ends.AddDate(0, 11, 0)
@@ -232,20 +234,15 @@ func TestOnlyTheDifferenceIsSent(t *testing.T) {
 			}
 			before := cmp.Diff(payment.GatewaySubscription{}, h)
 			got, err := h.Difference(tt.ask)
-			wantErr(t, err, tt.err)
-			if after := cmp.Diff(payment.GatewaySubscription{}, h); after != before {
-				t.Error("it changed what it compares")
-			}
+			require.ErrorIs(t, err, tt.err)
+			after := cmp.Diff(payment.GatewaySubscription{}, h)
+			assert.That(t, after == before, "it changed what it compares")
 			if err != nil {
 				return
 			}
-			if d := cmp.Diff(tt.phases, terms(got.Phases)); d != "" {
-				t.Errorf("phases (-want +got):\n%s", d)
-			}
+			assert.NoDiff(t, "phases", cmp.Diff(tt.phases, terms(got.Phases)))
 			got.Phases = nil
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			assert.NoDiff(t, "difference", cmp.Diff(tt.want, got))
 		})
 	}
 }

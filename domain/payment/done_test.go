@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
@@ -15,14 +17,14 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 	h.Quantity = more
 	changed := func(t *testing.T, ch payment.Changes) *payment.Customer {
 		t.Helper()
-		c := subscribed("basic", payment.Active, card("a", 1))
+		c := active("basic", card("a", 1))
 		if ch.Preview != "" {
 			op, err := c.PreviewChange(owner, ch, plans)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			ch.Offer = c.NewOffer(op, payment.Preview{At: now})
 		}
 		_, err := c.ChangeSubscription(owner, "k", nil, ch, plans)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		c.Settle(owner, "k", c.Look(), []payment.GatewaySubscription{h}, plans)
 		return c
 	}
@@ -30,18 +32,15 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 		t.Helper()
 		revision := c.Revision
 		done, err := c.ChangeSubscription(owner, key, []int64{1}, ch, plans) // a revision from before
-		if wantErr(t, err, nil); !done || c.Pending != nil || c.Revision != revision {
-			t.Errorf("done = %v, %+v", done, c.Pending)
-		}
+		require.NoError(t, err)
+		assert.That(t, done && c.Pending == nil && c.Revision == revision, "done = %v, %+v", done, c.Pending)
 	}
 	t.Run("under its key", func(t *testing.T) {
 		c := changed(t, change)
 		repeat(t, c, "k", change)
 		t.Run("within a day", func(t *testing.T) {
 			for age, want := range map[time.Duration]bool{24*time.Hour - 1: true, 24 * time.Hour: false} {
-				if c.HasDone(now.Add(age), "k", change) != want {
-					t.Errorf("after %s", age)
-				}
+				assert.That(t, c.HasDone(now.Add(age), "k", change) == want, "after %s", age)
 			}
 		})
 		t.Run("also after ten minutes, and nine other changes", func(t *testing.T) {
@@ -49,7 +48,7 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 				pause := i%2 == 0
 				key := fmt.Sprint("other ", i)
 				_, err := c.ChangeSubscription(owner, key, nil, payment.Changes{Pause: &pause}, plans)
-				wantErr(t, err, nil)
+				require.NoError(t, err)
 				h.Paused = pause
 				c.Settle(owner, key, c.Look(), []payment.GatewaySubscription{h}, plans)
 			}
@@ -58,13 +57,11 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 	})
 	t.Run("not if it was so old that the gateway could not say whether it was made", func(t *testing.T) {
 		for age, want := range map[time.Duration]bool{23 * time.Hour: true, 23*time.Hour + 1: false} {
-			c := subscribed("basic", payment.Active, card("a", 1))
+			c := active("basic", card("a", 1))
 			_, err := c.ChangeSubscription(owner, "k", nil, change, plans)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			c.Settle(after(owner, age), "k", c.Look(), []payment.GatewaySubscription{h}, plans)
-			if c.HasDone(now.Add(age), "k", change) != want {
-				t.Errorf("after %s", age)
-			}
+			assert.That(t, c.HasDone(now.Add(age), "k", change) == want, "after %s", age)
 		}
 	})
 	t.Run("with its preview under another key", func(t *testing.T) {
@@ -76,42 +73,34 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 		for _, ch := range []payment.Changes{
 			{Quantity: &more, Preview: "signed again"}, {Quantity: &other, Preview: "signed"}, {Quantity: &more}, {},
 		} {
-			if c.HasDone(now, "another", ch) {
-				t.Errorf("%+v", ch)
-			}
+			assert.That(t, !c.HasDone(now, "another", ch), "%+v", ch)
 		}
 	})
 	t.Run("if its subscription has ended, it returns that there is none", func(t *testing.T) {
 		c := changed(t, change)
 		seeSubscriptions(c, owner, nil, plans)
 		_, err := c.ChangeSubscription(owner, "k", nil, change, plans)
-		wantErr(t, err, payment.ErrNoSubscription)
+		require.ErrorIs(t, err, payment.ErrNoSubscription)
 	})
 	t.Run("a change without an effect can be made", func(t *testing.T) {
-		c := subscribed("basic", payment.Active, card("a", 1))
+		c := active("basic", card("a", 1))
 		_, err := c.ChangeSubscription(owner, "k", nil, change, plans)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		c.Abandon(owner, "k", "card_declined")
-		if c.HasDone(now, "k", change) {
-			t.Error("it counts as made")
-		}
+		assert.That(t, !c.HasDone(now, "k", change), "it counts as made")
 	})
 }
 
 func TestACancellationThatWasMadeEndsNoOtherSubscription(t *testing.T) {
-	c := subscribed("basic", payment.Active, card("a", 1))
-	wantErr(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}), nil)
+	c := active("basic", card("a", 1))
+	require.NoError(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}))
 	c.Settle(owner, "k", c.Look(), nil, plans)
-	wantErr(t, c.CancelSubscription(owner, "k", []int64{1}, payment.Cancellation{}), nil)
+	require.NoError(t, c.CancelSubscription(owner, "k", []int64{1}, payment.Cancellation{}))
 	next := held(payment.Active)
 	next.ID = "sub_2"
 	seeSubscriptions(c, owner, []payment.GatewaySubscription{next}, plans)
-	wantErr(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}), nil)
-	if c.Pending != nil || c.Subscription.ID != "sub_2" {
-		t.Errorf("%+v, %+v", c.Pending, c.Subscription)
-	}
-	wantErr(t, c.CancelSubscription(owner, "another", nil, payment.Cancellation{}), nil)
-	if c.Pending == nil {
-		t.Error("another call does not end it")
-	}
+	require.NoError(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}))
+	assert.That(t, c.Pending == nil && c.Subscription.ID == "sub_2", "%+v, %+v", c.Pending, c.Subscription)
+	require.NoError(t, c.CancelSubscription(owner, "another", nil, payment.Cancellation{}))
+	assert.That(t, c.Pending != nil, "another call does not end it")
 }

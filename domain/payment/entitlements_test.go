@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 var metered = payment.Plans{
@@ -58,9 +59,8 @@ func TestEntitlements(t *testing.T) {
 			limits := metered.Limits(base, metered.Entitling(tt.s, tt.at, grace))
 			e := metered.Entitlements(&payment.Customer{Subscription: tt.s}, tt.at, grace, limits,
 				quota.Amounts{Members: 2, ChatTemplates: 1}, map[string]int64{"messages": 101})
-			if e.Entitled != tt.entitled || (e.Plan != nil) != tt.entitled {
-				t.Errorf("entitled %v to %v", e.Entitled, e.Plan)
-			}
+			assert.That(t, e.Entitled == tt.entitled && (e.Plan != nil) == tt.entitled, "entitled %v to %v",
+				e.Entitled, e.Plan)
 			got := map[string]payment.Allowance{}
 			for _, a := range e.Limits {
 				name := a.Name
@@ -75,9 +75,8 @@ func TestEntitlements(t *testing.T) {
 					t.Errorf("%s: %+v, want %+v", name, got[name], want)
 				}
 			}
-			if _, listed := got["streams"]; listed || len(got) != len(quota.Kinds()) {
-				t.Errorf("limits %+v", got)
-			}
+			_, listed := got["streams"]
+			assert.That(t, !listed && len(got) == len(quota.Kinds()), "limits %+v", got)
 			if m := got["messages"]; m.Exceeded() != (m.Origin != payment.NoLimit) {
 				t.Errorf("%+v is exceeded: %v", m, m.Exceeded())
 			}
@@ -104,9 +103,7 @@ func TestNewUsageReport(t *testing.T) {
 	} {
 		by := identity.Actor{Org: "org", Workspace: "acme", User: "ann", Role: tt.role, Ceiling: identity.Owner}
 		got, err := payment.NewUsageReport(by, metered, tt.feature, tt.quantity, "k", payment.Period{})
-		if !errors.Is(err, tt.want) ||
-			(tt.want == nil && got != (payment.UsageReport{Feature: tt.feature, Quantity: tt.quantity, Key: "k"})) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
+		assert.That(t, errors.Is(err, tt.want) && (tt.want != nil || got == (payment.UsageReport{Feature: tt.feature,
+			Quantity: tt.quantity, Key: "k"})), "%s: %+v, %v", name, got, err)
 	}
 }

@@ -1,8 +1,6 @@
 package payment_test
 
 import (
-	"errors"
-	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -66,17 +64,15 @@ func subscribed(plan payment.PlanID, status payment.Status, methods ...payment.M
 	return c
 }
 
+// active returns a customer with an active subscription.
+func active(plan payment.PlanID, methods ...payment.Method) *payment.Customer {
+	return subscribed(plan, payment.Active, methods...)
+}
+
 func held(status payment.Status) payment.GatewaySubscription {
 	return payment.GatewaySubscription{ID: "sub_1", Customer: "cus_1", Plan: "basic", Quantity: 1,
 		Status: status, Key: "made", PeriodStart: now.AddDate(0, 0, -3), PeriodEnd: now.AddDate(0, 0, 27),
 		CreatedAt: now.AddDate(0, 0, -3)}
-}
-
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
 }
 
 func recorded(l *event.Log) string {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestReturnAddresses(t *testing.T) {
@@ -50,15 +52,12 @@ func TestCheckouts(t *testing.T) {
 		return payment.CheckoutRequest{Plan: plan, Quantity: quantity, Key: "page"}
 	}
 	o, err := c.StartCheckout(owner, now, start("trial", 2), plans)
-	wantErr(t, err, nil)
-	if o.Plan.ID != "trial" || o.Quantity != 2 || o.TrialDays != 14 ||
-		recorded(&c.Log) != "subscription.checkout_started " {
-		t.Errorf("%+v, %s", o, recorded(&c.Log))
-	}
+	require.NoError(t, err)
+	assert.That(t, o.Plan.ID == "trial" && o.Quantity == 2 && o.TrialDays == 14 &&
+		recorded(&c.Log) == "subscription.checkout_started ", "%+v, %s", o, recorded(&c.Log))
 	last := now.Add(24 * time.Hour)
-	if !c.MayCheckOut(last.Add(-1)) || c.MayCheckOut(last) || customer().MayCheckOut(now) {
-		t.Error(c.CheckoutUntil)
-	}
+	assert.That(t, c.MayCheckOut(last.Add(-1)) && !c.MayCheckOut(last) && !customer().MayCheckOut(now), "%v",
+		c.CheckoutUntil)
 	had := hadTrial(customer())
 	if o, err := had.StartCheckout(owner, now, start("trial", 1), plans); err != nil || o.TrialDays != 0 {
 		t.Errorf("a second trial: %+v, %v", o, err)
@@ -75,7 +74,7 @@ func TestCheckouts(t *testing.T) {
 		plan payment.PlanID
 		err  error
 	}{
-		"a live subscription":        {subscribed("basic", payment.Active), "basic", payment.ErrSubscriptionExists},
+		"a live subscription":        {active("basic"), "basic", payment.ErrSubscriptionExists},
 		"one that waits for payment": {subscribed("basic", payment.Incomplete), "basic", payment.ErrSubscriptionExists},
 		"an operation":               {pending(customer(), "other"), "basic", payment.ErrPending},
 		"paused payments":            {paused, "basic", payment.ErrPaused},
@@ -84,69 +83,64 @@ func TestCheckouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tt.c.StartCheckout(owner, now, start(tt.plan, 1), plans)
-			if wantErr(t, err, tt.err); tt.c.MayCheckOut(now) {
-				t.Error("it has begun")
-			}
+			require.ErrorIs(t, err, tt.err)
+			assert.That(t, !tt.c.MayCheckOut(now), "it has begun")
 		})
 	}
 	_, err = customer().StartCheckout(member, now, start("basic", 1), plans)
-	wantErr(t, err, payment.ErrRoleRequired)
+	require.ErrorIs(t, err, payment.ErrRoleRequired)
 }
 
 func TestOneCheckoutIsCreatedAtATime(t *testing.T) {
 	c := customer()
 	w := payment.CheckoutRequest{Plan: "basic", Quantity: 1, Key: "one"}
 	_, err := c.StartCheckout(owner, now, w, plans)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	w.Ended = c.CheckoutUntil
 	_, err = c.StartCheckout(owner, now, w, plans)
-	wantErr(t, err, payment.ErrPending)
+	require.ErrorIs(t, err, payment.ErrPending)
 	_, err = c.Subscribe(owner, now, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1, Ended: w.Ended}, plans)
-	wantErr(t, err, payment.ErrPending)
-	wantErr(t, c.MayEndCheckouts(owner), payment.ErrPending)
+	require.ErrorIs(t, err, payment.ErrPending)
+	require.ErrorIs(t, c.MayEndCheckouts(owner), payment.ErrPending)
 	c.CheckoutCreated(now.Add(-time.Second))
 	_, err = c.StartCheckout(owner, now, w, plans)
-	wantErr(t, err, payment.ErrPending) // an earlier call has ended, not this one
+	require.ErrorIs(t, err, payment.ErrPending) // an earlier call has ended, not this one
 	c.CheckoutCreated(now)
-	wantErr(t, c.MayEndCheckouts(owner), nil)
+	require.NoError(t, c.MayEndCheckouts(owner))
 	seen := w
 	seen.Ended = now
 	_, err = c.StartCheckout(owner, now, seen, plans)
-	wantErr(t, err, payment.ErrPending) // its page may be open
+	require.ErrorIs(t, err, payment.ErrPending) // its page may be open
 	_, err = c.StartCheckout(owner, now, w, plans)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	later := owner
 	later.At = now.Add(15 * time.Second) // the call did not end
 	w.Ended = c.CheckoutUntil
 	_, err = c.StartCheckout(later, now, w, plans)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 }
 
 func TestTrialsOfCheckouts(t *testing.T) {
 	begin := func() *payment.Customer {
 		c := customer()
 		_, err := c.StartCheckout(owner, now, payment.CheckoutRequest{Plan: "trial", Quantity: 1, Key: "page"}, plans)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		return c
 	}
 	c := begin()
-	if day := now.Add(24 * time.Hour); c.LapsedCheckoutTrial(day) || !c.LapsedCheckoutTrial(day.Add(25*time.Hour)) ||
-		c.OnCheckoutTrial() {
-		t.Errorf("%+v", c)
-	}
+	day := now.Add(24 * time.Hour)
+	assert.That(t, !c.LapsedCheckoutTrial(day) && c.LapsedCheckoutTrial(day.Add(25*time.Hour)) &&
+		!c.OnCheckoutTrial(), "%+v", c)
 	for _, key := range []string{"page", "page" + payment.CheckoutAgain} {
 		for _, isRefused := range []bool{false, true} {
 			c := begin()
 			c.Subscription = &payment.Subscription{ID: "sub_1", Plan: "trial", Status: payment.Trialing, Key: key}
-			if !c.OnCheckoutTrial() {
-				t.Fatal(key)
-			}
+			require.That(t, c.OnCheckoutTrial(), "%v", key)
 			c.EndCheckoutTrial(owner, "another", isRefused)
 			c.EndCheckoutTrial(owner, "page", isRefused)
-			if c.OnCheckoutTrial() || (c.Subscription == nil) != isRefused ||
-				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") != isRefused {
-				t.Errorf("%v: %+v, %s", isRefused, c.Subscription, recorded(&c.Log))
-			}
+			assert.That(t, !c.OnCheckoutTrial() && (c.Subscription == nil) == isRefused &&
+				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") == isRefused, "%v: %+v, %s",
+				isRefused, c.Subscription, recorded(&c.Log))
 		}
 	}
 }
@@ -154,16 +148,12 @@ func TestTrialsOfCheckouts(t *testing.T) {
 func TestAPageThatWasCreatedSinceHasNotEnded(t *testing.T) {
 	c := customer()
 	_, err := c.StartCheckout(owner, now, payment.CheckoutRequest{Plan: "basic", Quantity: 1, Key: "one"}, plans)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	end := c.CheckoutUntil
-	if c.CheckoutsEnded(owner, end) || c.CheckoutUntil != end {
-		t.Error("the page that is being created has ended")
-	}
+	assert.That(t, !c.CheckoutsEnded(owner, end) && c.CheckoutUntil == end, "the page that is being created has ended")
 	c.CheckoutCreated(now)
-	if c.CheckoutsEnded(owner, end.Add(-1)) || c.CheckoutUntil != end {
-		t.Error("a page has ended that was created since")
-	}
-	if !c.CheckoutsEnded(owner, end) || !c.CheckoutUntil.IsZero() || c.MayCheckOut(now) {
-		t.Errorf("open until %s", c.CheckoutUntil)
-	}
+	assert.That(t, !c.CheckoutsEnded(owner, end.Add(-1)) && c.CheckoutUntil == end,
+		"a page has ended that was created since")
+	assert.That(t, c.CheckoutsEnded(owner, end) && c.CheckoutUntil.IsZero() && !c.MayCheckOut(now), "open until %s",
+		c.CheckoutUntil)
 }

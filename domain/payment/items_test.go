@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -57,42 +59,36 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := tt.held
 			h.Resolve(plans, tt.stored, "")
-			if h.Item != tt.item || h.Plan != tt.plan || !h.PeriodEnd.Equal(ends) {
-				t.Errorf("item %q of plan %q, %+v", h.Item, h.Plan, h)
-			}
+			assert.That(t, h.Item == tt.item && h.Plan == tt.plan && h.PeriodEnd.Equal(ends),
+				"item %q of plan %q, %+v", h.Item, h.Plan, h)
 		})
 	}
 	t.Run("the plan of the price that was stored last, not what was sold once", func(t *testing.T) {
 		h := holding("basic", item("price_old", 2500, 1)) // it was sold as basic, and moved to pro elsewhere
 		h.Resolve(plans, "price_old", "pro")
-		if h.Item != "si_plan" || h.Plan != "pro" {
-			t.Errorf("item %q of plan %q", h.Item, h.Plan)
-		}
+		assert.That(t, h.Item == "si_plan" && h.Plan == "pro", "item %q of plan %q", h.Item, h.Plan)
 		h = holding("basic", item("price_other", 2500, 1))
-		if h.Resolve(plans, "price_old", "pro"); h.Plan != "basic" {
-			t.Errorf("another price is that of plan %q", h.Plan)
-		}
+		h.Resolve(plans, "price_old", "pro")
+		assert.Equal(t, "the plan of another price", h.Plan, "basic")
 	})
 	t.Run("the mirror remembers the price and the plan", func(t *testing.T) {
-		c := subscribed("basic", payment.Active)
+		c := active("basic")
 		see := func(h payment.GatewaySubscription) payment.SoldItem {
 			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
 			return c.Subscription.Item
 		}
 		see(holding("", item("price_basic", 900, 1)))
 		sold := see(holding("", addOn, item("price_basic", 900, 1)))
-		if sold.ID != "si_plan" || c.Subscription.Plan != "basic" || c.Subscription.Quantity != 1 {
-			t.Errorf("%+v", c.Subscription)
-		}
+		assert.That(t, sold.ID == "si_plan" && c.Subscription.Plan == "basic" && c.Subscription.Quantity == 1, "%+v",
+			c.Subscription)
 		unclear := holding("", addOn)
 		unclear.CancelAt = ends
 		sold = see(unclear)
-		if s := c.Subscription; !sold.Unrecognized || sold.Rate.Ref != "price_basic" || s.Quantity != 1 ||
-			!s.EndsAt.Equal(ends) || !s.CancelAtPeriodEnd {
-			t.Errorf("%+v", s)
-		}
+		s := c.Subscription
+		assert.That(t, sold.Unrecognized && sold.Rate.Ref == "price_basic" && s.Quantity == 1 &&
+			s.EndsAt.Equal(ends) && s.CancelAtPeriodEnd, "%+v", s)
 		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{Quantity: new(int)}, plans)
-		wantErr(t, err, payment.ErrSubscriptionUnrecognized)
+		require.ErrorIs(t, err, payment.ErrSubscriptionUnrecognized)
 	})
 }
 
@@ -115,9 +111,8 @@ func TestAnEndIsSeenByEitherField(t *testing.T) {
 			tt.change(&h)
 			c := customer()
 			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
-			if s := c.Subscription; !s.EndsAt.Equal(tt.at) || s.CancelAtPeriodEnd != tt.period {
-				t.Errorf("%+v", s)
-			}
+			s := c.Subscription
+			assert.That(t, s.EndsAt.Equal(tt.at) && s.CancelAtPeriodEnd == tt.period, "%+v", s)
 		})
 	}
 }
@@ -138,9 +133,8 @@ func TestWhatIsScheduledIsKnownByItsPrice(t *testing.T) {
 	c := customer()
 	seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
 	want := &payment.PendingChange{Plan: "pro", Quantity: 2, At: ends, Elsewhere: true}
-	if d := cmp.Diff(want, c.Subscription.Pending); d != "" {
-		t.Error(d)
-	}
+	d := cmp.Diff(want, c.Subscription.Pending)
+	assert.That(t, d == "", "%v", d)
 }
 
 func TestTheSeatsOfAnOldPriceKeepIt(t *testing.T) {
@@ -160,17 +154,15 @@ func TestTheSeatsOfAnOldPriceKeepIt(t *testing.T) {
 			"price_pro", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := subscribed("basic", payment.Active)
+			c := active("basic")
 			c.Subscription.Quantity, c.Subscription.Item = 2, payment.SoldItem{ID: "si_plan", Rate: tt.rate}
 			_, err := c.ChangeSubscription(owner, "key", nil, tt.changes, plans)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			plan, err := c.Pending.Bought(plans)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			a := c.Pending.Amendment(*plan)
-			if a.Item != "si_plan" || a.Plan.PriceRef != tt.sold || a.AtRenewal != tt.renewal ||
-				(tt.changes.Quantity == nil && a.Quantity != 0) {
-				t.Errorf("%+v", a)
-			}
+			assert.That(t, a.Item == "si_plan" && a.Plan.PriceRef == tt.sold && a.AtRenewal == tt.renewal &&
+				(tt.changes.Quantity != nil || a.Quantity == 0), "%+v", a)
 		})
 	}
 }

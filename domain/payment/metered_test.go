@@ -7,6 +7,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 var (
@@ -27,23 +29,20 @@ func TestUsageThatIsBilled(t *testing.T) {
 		feature string
 		billed  bool
 	}{
-		"active":            {subscribed("metered", payment.Active), "messages", true},
+		"active":            {active("metered"), "messages", true},
 		"past due":          {subscribed("metered", payment.PastDue), "messages", true},
 		"on trial":          {subscribed("metered", payment.Trialing), "messages", false},
 		"incomplete":        {subscribed("metered", payment.Incomplete), "messages", false},
-		"another feature":   {subscribed("metered", payment.Active), "tokens", false},
-		"another plan":      {subscribed("basic", payment.Active), "messages", false},
-		"no plan any more":  {subscribed("other", payment.Active), "messages", false},
+		"another feature":   {active("metered"), "tokens", false},
+		"another plan":      {active("basic"), "messages", false},
+		"no plan any more":  {active("other"), "messages", false},
 		"no subscription":   {customer(), "messages", false},
-		"the plan with pro": {subscribed("metered-pro", payment.Active), "messages", true},
+		"the plan with pro": {active("metered-pro"), "messages", true},
 	} {
-		if m := byUsage.Metering(tt.c.Subscription, tt.feature); (m != nil) != tt.billed {
-			t.Errorf("%s: %+v", name, m)
-		}
+		m := byUsage.Metering(tt.c.Subscription, tt.feature)
+		assert.That(t, (m != nil) == tt.billed, "%s: %+v", name, m)
 	}
-	if !byUsage.Reportable()["messages"] {
-		t.Error("a feature that is billed cannot be reported")
-	}
+	assert.That(t, byUsage.Reportable()["messages"], "a feature that is billed cannot be reported")
 }
 
 func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
@@ -64,15 +63,13 @@ func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {
 		} {
 			c := subscribed(tt.from, tt.status, card("a", 1))
 			_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{Plan: &tt.to}, sold)
-			if wantErr(t, err, nil); c.Pending.AtRenewal != tt.waits {
-				t.Errorf("%s, references %s: %+v", name, references, c.Pending)
-			}
+			require.NoError(t, err)
+			assert.That(t, c.Pending.AtRenewal == tt.waits, "%s, references %s: %+v", name, references, c.Pending)
 		}
 	}
 	yes := true
-	_, err := subscribed("metered", payment.Active).ChangeSubscription(owner, "k", nil, payment.Changes{Pause: &yes},
-		byUsage)
-	wantErr(t, err, fault.ErrInvalid)
+	_, err := active("metered").ChangeSubscription(owner, "k", nil, payment.Changes{Pause: &yes}, byUsage)
+	require.ErrorIs(t, err, fault.ErrInvalid)
 }
 
 // withoutRefs returns plans as they are configured for a gateway without a catalog of prices.
@@ -96,24 +93,22 @@ func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *te
 		"another price": append(payment.Plans{repriced}, plans...), "no such plan": plans,
 	} {
 		for when, before := range map[string]payment.Plans{"seen before": byUsage, "seen only now": configured} {
-			c := subscribed("metered", payment.Active)
+			c := active("metered")
 			seen := []payment.GatewaySubscription{holding("metered", item("price_metered", 900, 1), meter)}
 			seeSubscriptions(c, owner, seen, before)
 			seeSubscriptions(c, owner, seen, configured)
 			pro := payment.PlanID("pro")
 			_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{Plan: &pro}, configured)
-			wantErr(t, err, nil)
-			if c.Pending.Meter != "price_messages" || !c.Pending.AtRenewal {
-				t.Errorf("%s, %s: %+v", name, when, c.Pending)
-			}
+			require.NoError(t, err)
+			assert.That(t, c.Pending.Meter == "price_messages" && c.Pending.AtRenewal, "%s, %s: %+v", name, when,
+				c.Pending)
 		}
 	}
-	c := subscribed("basic", payment.Active)
+	c := active("basic")
 	seen := []payment.GatewaySubscription{holding("basic", item("price_basic", 900, 1), meter)}
 	seeSubscriptions(c, owner, seen, plans)
-	if got := c.Subscription.Item.Meter; got != "" {
-		t.Errorf("a metered item that someone else added is taken for that of the plan: %q", got)
-	}
+	assert.Equal(t, "a metered item that someone else added is taken for that of the plan", c.Subscription.Item.Meter,
+		"")
 }
 
 func TestWhenUsageIsSent(t *testing.T) {
@@ -133,14 +128,11 @@ func TestWhenUsageIsSent(t *testing.T) {
 		"again after a day":               {tried, 23 * time.Hour, false},
 		"for a customer that was deleted": {payment.UsageEvent{Customer: "cus_old", At: now}, 0, false},
 	} {
-		if moment := now.Add(tt.after); tt.e.Sendable(moment, moment, c) != tt.want {
-			t.Errorf("%s: %t", name, !tt.want)
-		}
+		moment := now.Add(tt.after)
+		assert.That(t, tt.e.Sendable(moment, moment, c) == tt.want, "%s: %t", name, !tt.want)
 	}
 	c.LoseUsage(owner, &e)
-	if recorded(&c.Log) != "usage.not_billed " {
-		t.Error(recorded(&c.Log))
-	}
+	assert.That(t, recorded(&c.Log) == "usage.not_billed ", "%v", recorded(&c.Log))
 }
 
 func TestAPreviewWithUsage(t *testing.T) {
@@ -148,11 +140,11 @@ func TestAPreviewWithUsage(t *testing.T) {
 	q := p
 	q.Next.Amount = 300
 	o := payment.Offer{Preview: p}
-	wantErr(t, o.Costs(&q), nil)
+	require.NoError(t, o.Costs(&q))
 	q.Today.Amount = 1
-	wantErr(t, o.Costs(&q), payment.ErrPreviewOutdated)
+	require.ErrorIs(t, o.Costs(&q), payment.ErrPreviewOutdated)
 	o.Preview.Metered = false
 	q = o.Preview
 	q.Next.Amount = 300
-	wantErr(t, o.Costs(&q), payment.ErrPreviewOutdated)
+	require.ErrorIs(t, o.Costs(&q), payment.ErrPreviewOutdated)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestWhatMayBeOlderThanTheMirrorIsNotMirrored(t *testing.T) {
@@ -19,40 +21,34 @@ func TestWhatMayBeOlderThanTheMirrorIsNotMirrored(t *testing.T) {
 	}
 	for name, seen := range parts {
 		t.Run(name+" are mirrored if nothing was stored since they were read", func(t *testing.T) {
-			c := subscribed("basic", payment.Active, card("a", 1))
-			if before := readAt(c); !c.Mirror(later, c.Look(), seen, plans) || readAt(c) == before {
-				t.Errorf("%+v", c)
-			}
+			c := active("basic", card("a", 1))
+			before := readAt(c)
+			assert.That(t, c.Mirror(later, c.Look(), seen, plans) && readAt(c) != before, "%+v", c)
 		})
 		t.Run(name+" are not if the customer has changed", func(t *testing.T) {
-			c := subscribed("basic", payment.Active, card("a", 1), card("b", 2))
+			c := active("basic", card("a", 1), card("b", 2))
 			from := c.Look()
-			wantErr(t, c.SetDefault(owner, now, from, "b"), nil)
+			require.NoError(t, c.SetDefault(owner, now, from, "b"))
 			before := readAt(c)
-			if c.Mirror(later, from, seen, plans) || readAt(c) != before || len(c.Methods) != 2 ||
-				c.Subscription == nil {
-				t.Errorf("%+v", c)
-			}
+			assert.That(t, !c.Mirror(later, from, seen, plans) && readAt(c) == before && len(c.Methods) == 2 &&
+				c.Subscription != nil, "%+v", c)
 		})
 		t.Run(name+" are not if a later look has found the mirror correct", func(t *testing.T) {
-			c := subscribed("basic", payment.Active, card("a", 1))
+			c := active("basic", card("a", 1))
 			from := c.Look()
 			correct := payment.Seen{
 				Wallet:        &payment.Wallet{Methods: c.Methods, Default: "a"},
 				Subscriptions: &[]payment.GatewaySubscription{held(payment.Active)}, Invoices: new([]payment.Invoice),
 			}
-			if !c.Mirror(owner, c.Look(), correct, plans) || c.Mirror(later, from, seen, plans) ||
-				len(c.Methods) != 1 || c.Subscription == nil || c.InvoicesAt != now {
-				t.Errorf("%+v", c)
-			}
+			assert.That(t, c.Mirror(owner, c.Look(), correct, plans) && !c.Mirror(later, from, seen, plans) &&
+				len(c.Methods) == 1 && c.Subscription != nil && c.InvoicesAt == now, "%+v", c)
 		})
 		t.Run(name+" are if another part was read meanwhile", func(t *testing.T) {
 			for other, alsoSeen := range parts {
 				c := customer()
 				from := c.Look()
-				if other != name && (!c.Mirror(owner, from, alsoSeen, plans) || !c.Mirror(later, from, seen, plans)) {
-					t.Errorf("%s: %+v", other, c)
-				}
+				assert.That(t, other == name || (c.Mirror(owner, from, alsoSeen, plans) && c.Mirror(later, from, seen,
+					plans)), "%s: %+v", other, c)
 			}
 		})
 	}
@@ -77,15 +73,14 @@ func TestTheDefaultDoesNotFollowTheGatewayWhileItIsBeingChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := customer(card("a", 3), card("b", 2))
-			wantErr(t, tt.begin(c), nil)
+			require.NoError(t, tt.begin(c))
 			meanwhile := payment.Wallet{
 				Methods: []payment.Method{card("a", 3), card("b", 2), card("c", 1)},
 				Default: tt.seen,
 			}
 			seeWallet(c, owner, meanwhile)
-			if m := c.DefaultMethod(); m == nil || m.ID != tt.want || c.Shown()[0].ID != "c" {
-				t.Errorf("%+v of %+v", m, c.Methods)
-			}
+			m := c.DefaultMethod()
+			assert.That(t, m != nil && m.ID == tt.want && c.Shown()[0].ID == "c", "%+v of %+v", m, c.Methods)
 			tt.end(c)
 			if m := c.DefaultMethod(); m == nil || m.ID != tt.want || !c.WalletAt.IsZero() {
 				t.Errorf("afterwards: %+v, read at %s", m, c.WalletAt)
@@ -96,22 +91,20 @@ func TestTheDefaultDoesNotFollowTheGatewayWhileItIsBeingChanged(t *testing.T) {
 
 func TestAResponseThatMayBeOlderThanTheMirrorDoesNotSettle(t *testing.T) {
 	c := customer(card("a", 1))
-	_, err := c.Subscribe(owner, now, "made", payment.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
-	wantErr(t, err, nil)
+	_, err := c.Subscribe(owner, now, "made", one("basic"), plans)
+	require.NoError(t, err)
 	from := c.Look()
 	seeSubscriptions(c, owner, []payment.GatewaySubscription{held(payment.Active)}, plans)
 	old := []payment.GatewaySubscription{held(payment.Incomplete)}
-	if c.Settle(owner, "made", from, old, plans) || c.Pending == nil || c.Subscription.Status != payment.Active {
-		t.Errorf("%+v", c)
-	}
+	assert.That(t, !c.Settle(owner, "made", from, old, plans) && c.Pending != nil &&
+		c.Subscription.Status == payment.Active, "%+v", c)
 	read := []payment.GatewaySubscription{held(payment.Active)}
-	if !c.Settle(owner, "made", c.Look(), read, plans) || c.Pending != nil || c.Subscription.Status != payment.Active {
-		t.Errorf("%+v", c)
-	}
+	assert.That(t, c.Settle(owner, "made", c.Look(), read, plans) && c.Pending == nil &&
+		c.Subscription.Status == payment.Active, "%+v", c)
 }
 
 func TestWhatWasSeenAgreesWithTheMirror(t *testing.T) {
-	c := subscribed("basic", payment.Active, card("a", 1))
+	c := active("basic", card("a", 1))
 	correct := payment.Seen{
 		Wallet:        &payment.Wallet{Methods: c.Methods, Default: "a"},
 		Subscriptions: &[]payment.GatewaySubscription{held(payment.Active)},
@@ -128,13 +121,10 @@ func TestWhatWasSeenAgreesWithTheMirror(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := *c
-			if got := c.Agrees(after(owner, time.Second), tt.seen, plans); got != tt.want {
-				t.Errorf("agrees: %t", got)
-			}
-			if c.Revision != before.Revision || c.Subscription == nil || c.Default != "a" ||
-				c.SubscriptionAt != before.SubscriptionAt || len(c.Recorded()) != len(before.Recorded()) {
-				t.Errorf("it changed: %+v", c)
-			}
+			assert.Equal(t, "agrees", c.Agrees(after(owner, time.Second), tt.seen, plans), tt.want)
+			assert.That(t, c.Revision == before.Revision && c.Subscription != nil && c.Default == "a" &&
+				c.SubscriptionAt == before.SubscriptionAt && len(c.Recorded()) == len(before.Recorded()),
+				"it changed: %+v", c)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestNotices(t *testing.T) {
@@ -33,8 +34,7 @@ func TestNotices(t *testing.T) {
 		"a renewal that is not tried again": {
 			customer(&payment.Subscription{ID: "sub", Status: payment.Unpaid, PastDueSince: now}), now.Add(30 * day),
 			payment.PaymentFailed},
-		"a paid subscription": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			later), now, ""},
+		"a paid subscription": {customer(&payment.Subscription{ID: "sub", Status: payment.Active}, later), now, ""},
 		"a trial that ends in four days": {
 			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: now.Add(4 * day)}), now, ""},
 		"a trial that ends in three days": {
@@ -62,20 +62,15 @@ func TestNotices(t *testing.T) {
 				t.Fatalf("Notify = %+v, want %q", got, tt.want)
 			}
 			last := tt.c.Recorded()[len(tt.c.Recorded())-1]
-			if last.Type != string(tt.want) || last.Subject != "cus" || len(last.Data) == 0 {
-				t.Errorf("recorded %+v", last)
-			}
-			if again := tt.c.Notify(by, tt.at.Add(time.Hour), grace); len(again) != 0 || len(tt.c.Recorded()) != 1 {
-				t.Errorf("it was given again: %+v", again)
-			}
+			assert.That(t, last.Type == string(tt.want) && last.Subject == "cus" && len(last.Data) != 0,
+				"recorded %+v", last)
+			again := tt.c.Notify(by, tt.at.Add(time.Hour), grace)
+			assert.That(t, len(again) == 0 && len(tt.c.Recorded()) == 1, "it was given again: %+v", again)
 			n, user := tt.c.ParseNoticeSubject(got[0].Subject("usr"))
-			if n == nil || n.Key != got[0].Key || user != "usr" {
-				t.Errorf("the subject leads to %+v, %q", n, user)
-			}
+			assert.That(t, n != nil && n.Key == got[0].Key && user == "usr", "the subject leads to %+v, %q", n, user)
 			for _, name := range []string{"", "payment.failed", "payment.failed other usr", "a b c d"} {
-				if n, _ := tt.c.ParseNoticeSubject(name); n != nil {
-					t.Errorf("%q leads to %+v", name, n)
-				}
+				n, _ := tt.c.ParseNoticeSubject(name)
+				assert.That(t, n == nil, "%q leads to %+v", name, n)
 			}
 		})
 	}
@@ -83,9 +78,8 @@ func TestNotices(t *testing.T) {
 		c := customer(&payment.Subscription{ID: "sub", Status: payment.PastDue, PastDueSince: now})
 		c.Notify(by, now, grace)
 		c.Subscription.PastDueSince = now.Add(30 * day)
-		if got := c.Notify(by, now.Add(30*day), grace); len(got) != 1 || len(c.Notices) != 2 {
-			t.Errorf("Notify = %+v", got)
-		}
+		got := c.Notify(by, now.Add(30*day), grace)
+		assert.That(t, len(got) == 1 && len(c.Notices) == 2, "Notify = %+v", got)
 	})
 	t.Run("old notices are forgotten", func(t *testing.T) {
 		c := customer(&payment.Subscription{ID: "sub", Status: payment.PastDue})
@@ -93,8 +87,6 @@ func TestNotices(t *testing.T) {
 			c.Subscription.PastDueSince = now.Add(time.Duration(i) * time.Hour)
 			c.Notify(by, now, grace)
 		}
-		if len(c.Notices) != 50 {
-			t.Errorf("%d are remembered", len(c.Notices))
-		}
+		assert.Equal(t, "remembered notices", len(c.Notices), 50)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSubscribing(t *testing.T) {
@@ -31,42 +33,36 @@ func TestSubscribing(t *testing.T) {
 			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, err: payment.ErrMethodExpired},
 		"nor another's": {of: customer(card("a", 2)),
 			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "x"}, err: payment.ErrMethodNotFound},
-		"requires a method": {of: customer(),
-			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1}, err: payment.ErrMethodRequired},
-		"one that is good": {of: customer(expired("a")),
-			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1}, err: payment.ErrMethodRequired},
+		"requires a method": {of: customer(), want: one("basic"), err: payment.ErrMethodRequired},
+		"one that is good":  {of: customer(expired("a")), want: one("basic"), err: payment.ErrMethodRequired},
 		"but for a trial": {of: customer(),
-			want: payment.SubscribeRequest{Plan: "trial", Quantity: 1},
+			want: one("trial"),
 			op:   payment.Operation{Plan: "trial", Quantity: 1, TrialDays: 14, TrialEnd: payment.CancelTrial}},
 		"which can end with a pause": {of: customer(),
 			want: payment.SubscribeRequest{Plan: "trial", Quantity: 1,
 				Trials: payment.TrialRules{WithoutCard: payment.PauseTrial}},
 			op: payment.Operation{Plan: "trial", Quantity: 1, TrialDays: 14, TrialEnd: payment.PauseTrial}},
 		"of which there is one": {of: hadTrial(customer(card("a", 1))),
-			want: payment.SubscribeRequest{Plan: "trial", Quantity: 1},
+			want: one("trial"),
 			op:   payment.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
-		"requires a plan of the org": {of: customer(card("a", 1)),
-			want: payment.SubscribeRequest{Plan: "other", Quantity: 1}, err: payment.ErrPlanNotFound},
-		"that the gateway knows": {of: customer(card("a", 1)),
-			want: payment.SubscribeRequest{Plan: "gone", Quantity: 1}, err: payment.ErrPlanUnavailable},
-		"is done once": {of: subscribed("basic", payment.Active, card("a", 1)),
-			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1}, err: payment.ErrSubscriptionExists},
+		"requires a plan of the org": {of: customer(card("a", 1)), want: one("other"), err: payment.ErrPlanNotFound},
+		"that the gateway knows":     {of: customer(card("a", 1)), want: one("gone"), err: payment.ErrPlanUnavailable},
+		"is done once": {of: active("basic", card("a", 1)), want: one("basic"),
+			err: payment.ErrSubscriptionExists},
 		"even if it is past due": {of: subscribed("basic", payment.PastDue, card("a", 1)),
-			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1}, err: payment.ErrSubscriptionExists},
+			want: one("basic"), err: payment.ErrSubscriptionExists},
 		"an incomplete one is answered again": {of: subscribed("basic", payment.Incomplete, card("a", 1)),
-			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1}, again: true},
+			want: one("basic"), again: true},
 		"one of another plan gives way": {of: subscribed("pro", payment.Incomplete, card("a", 1)),
-			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1},
+			want: one("basic"),
 			op:   payment.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
 		"an operation that is under way comes first": {of: pending(customer(card("a", 1)), "other"),
-			want: payment.SubscribeRequest{Plan: "basic", Quantity: 1}, err: payment.ErrPending},
+			want: one("basic"), err: payment.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans)
-			wantErr(t, err, tt.err)
-			if again != tt.again {
-				t.Errorf("again = %v", again)
-			}
+			require.ErrorIs(t, err, tt.err)
+			assert.Equal(t, "again", again, tt.again)
 			if err != nil || again {
 				return
 			}
@@ -75,28 +71,28 @@ func TestSubscribing(t *testing.T) {
 				tt.op.Sold = &payment.Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval,
 					IntervalCount: p.IntervalCount}
 			}
-			if d := cmp.Diff(&tt.op, tt.of.Pending); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			assert.NoDiff(t, "difference", cmp.Diff(&tt.op, tt.of.Pending))
 			revision := tt.of.Revision
-			if again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans); again || err != nil ||
-				tt.of.Revision != revision {
-				t.Errorf("under the same key it resumes: %v, %v", again, err)
-			}
-			if !tt.of.Pending.Repeated {
-				t.Error("the operation does not say that it is repeated")
-			}
+			again, err = tt.of.Subscribe(owner, now, "key", tt.want, plans)
+			assert.That(t, !again && err == nil && tt.of.Revision == revision,
+				"under the same key it resumes: %v, %v", again, err)
+			assert.That(t, tt.of.Pending.Repeated, "the operation does not say that it is repeated")
 			_, err = tt.of.Subscribe(owner, now, "another", tt.want, plans)
-			wantErr(t, err, payment.ErrPending)
+			require.ErrorIs(t, err, payment.ErrPending)
 		})
 	}
 	t.Run("what the same key has made is answered again", func(t *testing.T) {
-		again, err := subscribed("basic", payment.Active, card("a", 1)).Subscribe(owner, now, "made",
-			payment.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
-		if !again || err != nil {
-			t.Errorf("%v, %v", again, err)
-		}
+		again, err := active("basic", card("a", 1)).Subscribe(owner, now, "made", one("basic"), plans)
+		assert.That(t, again && err == nil, "%v, %v", again, err)
 	})
+}
+
+// to is the change to another plan.
+func to(plan payment.PlanID) payment.Changes { return payment.Changes{Plan: &plan} }
+
+// one is the purchase of one unit of a plan.
+func one(plan payment.PlanID) payment.SubscribeRequest {
+	return payment.SubscribeRequest{Plan: plan, Quantity: 1}
 }
 
 func hadTrial(c *payment.Customer) *payment.Customer { c.HadTrial = true; return c }
@@ -118,81 +114,68 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		done    bool
 		err     error
 	}{
-		"more is bought now": {of: subscribed("basic", payment.Active),
-			changes: payment.Changes{Plan: plan("pro")}, resell: true},
-		"less at renewal": {of: subscribed("pro", payment.Active),
-			changes: payment.Changes{Plan: plan("basic")}, resell: true, renewal: true},
-		"a longer period for a larger amount is now": {of: subscribed("pro", payment.Active),
-			changes: payment.Changes{Plan: plan("year")}, resell: true},
-		"a shorter period waits": {of: subscribed("year", payment.Active),
-			changes: payment.Changes{Plan: plan("pro")}, resell: true, renewal: true},
-		"a shorter period waits, for more, too": {of: subscribed("year", payment.Active),
+		"more is bought now": {of: active("basic"), changes: to("pro"), resell: true},
+		"less at renewal": {of: active("pro"), changes: to("basic"), resell: true,
+			renewal: true},
+		"a longer period for a larger amount is now": {of: active("pro"), changes: to("year"), resell: true},
+		"a shorter period waits": {of: active("year"), changes: to("pro"), resell: true,
+			renewal: true},
+		"a shorter period waits, for more, too": {of: active("year"),
 			changes: payment.Changes{Plan: plan("pro"), Quantity: some(50)}, resell: true, renewal: true},
-		"a longer period for less waits": {of: fifty(subscribed("pro", payment.Active)),
+		"a longer period for less waits": {of: fifty(active("pro")),
 			changes: payment.Changes{Plan: plan("year"), Quantity: some(1)}, resell: true, renewal: true},
-		"what waits for the payer can be withdrawn": {of: confirming(subscribed("basic", payment.Active)),
-			changes: payment.Changes{Plan: plan("basic")}, resell: true},
-		"the quantity counts": {of: subscribed("pro", payment.Active),
+		"what waits for the payer can be withdrawn": {of: confirming(active("basic")),
+			changes: to("basic"), resell: true},
+		"the quantity counts": {of: active("pro"),
 			changes: payment.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
-		"fewer of them": {of: quantity(subscribed("basic", payment.Active), 5),
+		"fewer of them": {of: quantity(active("basic"), 5),
 			changes: payment.Changes{Quantity: some(2)}, resell: true, renewal: true},
 		"in a trial all is done at once": {of: subscribed("pro", payment.Trialing, card("a", 1)),
-			changes: payment.Changes{Plan: plan("basic")}, resell: true},
-		"what there is already is nothing to do": {of: subscribed("basic", payment.Active),
+			changes: to("basic"), resell: true},
+		"what there is already is nothing to do": {of: active("basic"),
 			changes: payment.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},
-		"unless something else is to come": {of: coming(subscribed("basic", payment.Active)),
-			changes: payment.Changes{Plan: plan("basic")}, resell: true},
-		"nothing asked is nothing to do": {of: coming(subscribed("basic", payment.Active)), done: true},
-		"ending at renewal sells nothing": {of: subscribed("basic", payment.Active),
-			changes: payment.Changes{CancelAtPeriodEnd: &yes}},
+		"unless something else is to come": {of: coming(active("basic")), changes: to("basic"), resell: true},
+		"nothing asked is nothing to do":   {of: coming(active("basic")), done: true},
+		"ending at renewal sells nothing":  {of: active("basic"), changes: payment.Changes{CancelAtPeriodEnd: &yes}},
 		"what is not paid for is not changed": {of: subscribed("basic", payment.Unpaid),
-			changes: payment.Changes{Plan: plan("pro")}, err: payment.ErrSubscriptionNotActive},
+			changes: to("pro"), err: payment.ErrSubscriptionNotActive},
 		"a renewal that is not paid is not deducted from another plan": {of: subscribed("basic", payment.PastDue),
-			changes: payment.Changes{Plan: plan("pro")}, err: payment.ErrSubscriptionNotActive},
+			changes: to("pro"), err: payment.ErrSubscriptionNotActive},
 		"nor from more of the same one": {of: subscribed("basic", payment.PastDue),
 			changes: payment.Changes{Quantity: some(2)}, err: payment.ErrSubscriptionNotActive},
 		"less can follow it": {of: subscribed("pro", payment.PastDue),
-			changes: payment.Changes{Plan: plan("basic")}, resell: true, renewal: true},
+			changes: to("basic"), resell: true, renewal: true},
 		"and what follows can be withdrawn": {of: coming(subscribed("basic", payment.PastDue)),
-			changes: payment.Changes{Plan: plan("basic")}, resell: true},
+			changes: to("basic"), resell: true},
 		"nor what has not begun": {of: subscribed("basic", payment.Incomplete),
-			changes: payment.Changes{Plan: plan("pro")}, err: payment.ErrSubscriptionNotActive},
-		"nor what is not there": {of: customer(), changes: payment.Changes{Plan: plan("pro")},
-			err: payment.ErrNoSubscription},
-		"to a plan of the org": {of: subscribed("basic", payment.Active),
-			changes: payment.Changes{Plan: plan("other")}, err: payment.ErrPlanNotFound},
-		"that the gateway knows": {of: subscribed("basic", payment.Active),
-			changes: payment.Changes{Plan: plan("gone")}, err: payment.ErrPlanUnavailable},
-		"in the same currency": {of: subscribed("basic", payment.Active),
-			changes: payment.Changes{Plan: plan("euro")}, err: payment.ErrPlanUnavailable},
-		"more of a plan that is unavailable": {of: subscribed("gone", payment.Active),
+			changes: to("pro"), err: payment.ErrSubscriptionNotActive},
+		"nor what is not there":  {of: customer(), changes: to("pro"), err: payment.ErrNoSubscription},
+		"to a plan of the org":   {of: active("basic"), changes: to("other"), err: payment.ErrPlanNotFound},
+		"that the gateway knows": {of: active("basic"), changes: to("gone"), err: payment.ErrPlanUnavailable},
+		"in the same currency":   {of: active("basic"), changes: to("euro"), err: payment.ErrPlanUnavailable},
+		"more of a plan that is unavailable": {of: active("gone"),
 			changes: payment.Changes{Quantity: some(2)}, resell: true},
-		"from a plan that is not sold any more": {of: subscribed("old", payment.Active),
-			changes: payment.Changes{Plan: plan("basic")}, resell: true},
-		"less never comes after the end": {of: ending(subscribed("pro", payment.Active)),
-			changes: payment.Changes{Plan: plan("basic")}, err: payment.ErrSubscriptionEnds},
-		"nor if both are asked for at once": {of: subscribed("pro", payment.Active),
+		"from a plan that is not sold any more": {of: active("old"), changes: to("basic"), resell: true},
+		"less never comes after the end": {of: ending(active("pro")),
+			changes: to("basic"), err: payment.ErrSubscriptionEnds},
+		"nor if both are asked for at once": {of: active("pro"),
 			changes: payment.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &yes}, err: payment.ErrSubscriptionEnds},
-		"unless the end is taken back with it": {of: ending(subscribed("pro", payment.Active)),
+		"unless the end is taken back with it": {of: ending(active("pro")),
 			changes: payment.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &no}, resell: true, renewal: true},
-		"more is bought until the end": {of: ending(subscribed("basic", payment.Active)),
-			changes: payment.Changes{Plan: plan("pro")}, resell: true},
-		"a change that is under way comes before": {of: pending(subscribed("basic", payment.Active), "other"),
-			changes: payment.Changes{Plan: plan("pro")}, err: payment.ErrPending},
+		"more is bought until the end": {of: ending(active("basic")), changes: to("pro"), resell: true},
+		"a change that is under way comes before": {of: pending(active("basic"), "other"),
+			changes: to("pro"), err: payment.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, err := tt.of.ChangeSubscription(owner, "key", nil, tt.changes, plans)
-			wantErr(t, err, tt.err)
-			if done != tt.done {
-				t.Fatalf("done = %v", done)
-			}
+			require.ErrorIs(t, err, tt.err)
+			require.Equal(t, "done", done, tt.done)
 			if err != nil || done {
 				return
 			}
-			if op := tt.of.Pending; op.Kind != payment.Change || op.Subscription != "sub_1" || op.Resell != tt.resell ||
-				op.AtRenewal != tt.renewal || op.CancelAtPeriodEnd != tt.changes.CancelAtPeriodEnd {
-				t.Errorf("%+v", op)
-			}
+			op := tt.of.Pending
+			assert.That(t, op.Kind == payment.Change && op.Subscription == "sub_1" && op.Resell == tt.resell &&
+				op.AtRenewal == tt.renewal && op.CancelAtPeriodEnd == tt.changes.CancelAtPeriodEnd, "%+v", op)
 		})
 	}
 }
@@ -209,55 +192,45 @@ func coming(c *payment.Customer) *payment.Customer {
 func TestAnOperationIsSettledOnce(t *testing.T) {
 	c := customer(card("a", 1), card("b", 2))
 	_, err := c.Subscribe(owner, now, "key", payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	c.Settle(owner, "another", c.Look(), nil, plans)
-	if c.Pending == nil {
-		t.Fatal("another key settled it")
-	}
+	require.That(t, c.Pending != nil, "another key settled it")
 	c.Settle(owner, "key", c.Look(), []payment.GatewaySubscription{held(payment.Active)}, plans)
-	if c.Pending != nil || c.Subscription == nil || c.Subscription.Plan != "basic" || c.Default != "b" {
-		t.Fatalf("%+v", c)
-	}
+	require.That(t, c.Pending == nil && c.Subscription != nil && c.Subscription.Plan == "basic" && c.Default == "b",
+		"%+v", c)
 	revision := c.Revision
 	c.Settle(owner, "key", c.Look(), nil, plans)
 	c.Abandon(owner, "key", "card_declined")
-	if c.Revision != revision || c.Subscription == nil {
-		t.Error("a second time changed something")
-	}
-	if got := recorded(&c.Log); got != "subscription.requested subscription.started " {
-		t.Errorf("recorded %s", got)
-	}
-	wantErr(t, c.CancelSubscription(owner, "end", nil, payment.Cancellation{}), nil)
-	wantErr(t, c.CancelSubscription(owner, "end", nil, payment.Cancellation{}), nil)
-	wantErr(t, c.CancelSubscription(owner, "other", nil, payment.Cancellation{}), payment.ErrPending)
+	assert.That(t, c.Revision == revision && c.Subscription != nil, "a second time changed something")
+	assert.Equal(t, "recorded", recorded(&c.Log), "subscription.requested subscription.started ")
+	require.NoError(t, c.CancelSubscription(owner, "end", nil, payment.Cancellation{}))
+	require.NoError(t, c.CancelSubscription(owner, "end", nil, payment.Cancellation{}))
+	require.ErrorIs(t, c.CancelSubscription(owner, "other", nil, payment.Cancellation{}), payment.ErrPending)
 	c.Settle(owner, "end", c.Look(), []payment.GatewaySubscription{held(payment.Canceled)}, plans)
-	if c.Subscription != nil || c.Ended == nil || c.Ended.EndedAt != now {
-		t.Fatalf("%+v", c)
-	}
-	wantErr(t, c.CancelSubscription(owner, "again", nil, payment.Cancellation{}), payment.ErrNoSubscription)
+	require.That(t, c.Subscription == nil && c.Ended != nil && c.Ended.EndedAt == now, "%+v", c)
+	require.ErrorIs(t, c.CancelSubscription(owner, "again", nil, payment.Cancellation{}), payment.ErrNoSubscription)
 }
 
 func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
 	c := customer(card("a", 1))
-	_, err := c.Subscribe(owner, now, "key", payment.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
-	wantErr(t, err, nil)
+	_, err := c.Subscribe(owner, now, "key", one("basic"), plans)
+	require.NoError(t, err)
 	c.Abandon(owner, "key", "card_declined")
-	if c.Pending != nil || c.Subscription != nil ||
-		recorded(&c.Log) != "subscription.requested subscription.request_failed " {
-		t.Errorf("%+v", c)
-	}
+	assert.That(t, c.Pending == nil && c.Subscription == nil &&
+		recorded(&c.Log) == "subscription.requested subscription.request_failed ", "%+v", c)
 }
 
 func TestAChangeMayBeMeantForOneRevision(t *testing.T) {
 	plan := payment.PlanID("pro")
-	c := subscribed("basic", payment.Active, card("a", 1))
+	c := active("basic", card("a", 1))
 	_, err := c.ChangeSubscription(owner, "k", revision.Match{4}, payment.Changes{Plan: &plan}, plans)
-	wantErr(t, err, revision.ErrMismatch)
-	wantErr(t, c.CancelSubscription(owner, "k", revision.Match{4}, payment.Cancellation{}), revision.ErrMismatch)
+	require.ErrorIs(t, err, revision.ErrMismatch)
+	require.ErrorIs(t, c.CancelSubscription(owner, "k", revision.Match{4}, payment.Cancellation{}),
+		revision.ErrMismatch)
 	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, payment.Changes{Plan: &plan}, plans)
-	wantErr(t, err, nil)
+	require.NoError(t, err)
 	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, payment.Changes{Plan: &plan}, plans)
-	wantErr(t, err, nil) // it resumes
+	require.NoError(t, err) // it resumes
 }
 
 func fifty(c *payment.Customer) *payment.Customer {
@@ -311,23 +284,17 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 				by = admin
 			}
 			done, err := tt.of.PayInvoice(by, now, "key", tt.invoice)
-			if wantErr(t, err, tt.err); done != tt.done {
-				t.Fatalf("done = %v", done)
-			}
+			require.ErrorIs(t, err, tt.err)
+			require.Equal(t, "done", done, tt.done)
 			if err != nil || done {
-				if len(tt.of.Recorded()) > 0 {
-					t.Error("a refusal recorded something")
-				}
+				assert.That(t, len(tt.of.Recorded()) <= 0, "a refusal recorded something")
 				return
 			}
-			if op := tt.of.Pending; op.Kind != payment.Pay || op.Invoice != "in_1" ||
-				recorded(&tt.of.Log) != "invoice.payment_requested " {
-				t.Fatalf("%+v", op)
-			}
-			if done, err := tt.of.PayInvoice(by, now, "key", tt.invoice); done || err != nil ||
-				!tt.of.Pending.Repeated {
-				t.Errorf("the same call again: %v, %v", done, err)
-			}
+			op := tt.of.Pending
+			require.That(t, op.Kind == payment.Pay && op.Invoice == "in_1" &&
+				recorded(&tt.of.Log) == "invoice.payment_requested ", "%+v", op)
+			done, err = tt.of.PayInvoice(by, now, "key", tt.invoice)
+			assert.That(t, !done && err == nil && tt.of.Pending.Repeated, "the same call again: %v, %v", done, err)
 			paid := payment.InvoicePayment{Invoice: payment.Invoice{ID: "in_1", Status: payment.Paid}}
 			tt.of.SettlePayment(
 				by,
@@ -337,34 +304,25 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 				[]payment.GatewaySubscription{held(payment.Active)},
 				plans,
 			)
-			if tt.of.Pending != nil || tt.of.Subscription.Status != payment.Active || len(tt.of.Invoices) != 1 {
-				t.Errorf("%+v", tt.of)
-			}
+			assert.That(t, tt.of.Pending == nil && tt.of.Subscription.Status == payment.Active &&
+				len(tt.of.Invoices) == 1, "%+v", tt.of)
 		})
 	}
 }
 
 func TestALostCustomerKeepsNothing(t *testing.T) {
-	c := subscribed("basic", payment.Active, card("a", 1))
+	c := active("basic", card("a", 1))
 	c.HadTrial = true
 	c.Pending = &payment.Operation{Kind: payment.Change, Key: "k"}
 	c.Lost(owner, "cus_other", "new")
-	if c.ID != "cus_1" {
-		t.Fatal("another customer was lost")
-	}
+	require.That(t, c.ID == "cus_1", "another customer was lost")
 	c.Lost(owner, "cus_1", "new")
-	if c.ID != "" || c.Key != "new" || len(c.Methods) != 0 || c.Default != "" || c.Subscription != nil ||
-		c.Pending != nil || !c.HadTrial {
-		t.Errorf("%+v", c)
-	}
-	if got := recorded(&c.Log); got != "payment_customer.lost subscription.request_failed subscription.ended " {
-		t.Errorf("recorded %s", got)
-	}
+	assert.That(t, c.ID == "" && c.Key == "new" && len(c.Methods) == 0 && c.Default == "" && c.Subscription == nil &&
+		c.Pending == nil && c.HadTrial, "%+v", c)
+	assert.Equal(t, "recorded", recorded(&c.Log),
+		"payment_customer.lost subscription.request_failed subscription.ended ")
 	c.Rekey(owner, "other", "newer")
-	if c.Key != "new" {
-		t.Error("the key of another call was replaced")
-	}
-	if c.Rekey(owner, "new", "newer"); c.Key != "newer" {
-		t.Error("the key was not replaced")
-	}
+	assert.That(t, c.Key == "new", "the key of another call was replaced")
+	c.Rekey(owner, "new", "newer")
+	assert.That(t, c.Key == "newer", "the key was not replaced")
 }

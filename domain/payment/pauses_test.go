@@ -6,17 +6,19 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestPauses(t *testing.T) {
 	yes, no, pro, feedback := true, false, payment.PlanID("pro"), payment.Feedback("unused")
 	ends := func() *payment.Customer {
-		c := subscribed("basic", payment.Active)
+		c := active("basic")
 		c.Subscription.CancelAtPeriodEnd = true
 		return c
 	}
 	paused := func() *payment.Customer {
-		c := subscribed("basic", payment.Active)
+		c := active("basic")
 		c.Subscription.Paused, c.Subscription.PaidUntil = true, c.Subscription.PeriodEnd
 		return c
 	}
@@ -28,40 +30,38 @@ func TestPauses(t *testing.T) {
 		err  error
 		done bool
 	}{
-		"an active one": {c: subscribed("basic", payment.Active), ch: payment.Changes{Pause: &yes}},
+		"an active one": {c: active("basic"), ch: payment.Changes{Pause: &yes}},
 		"a trial": {subscribed("basic", payment.Trialing), payment.Changes{Pause: &yes},
 			payment.ErrSubscriptionNotActive, false},
 		"an unpaid renewal": {subscribed("basic", payment.PastDue), payment.Changes{Pause: &yes},
 			payment.ErrSubscriptionNotActive, false},
 		"one that ends": {ends(), payment.Changes{Pause: &yes}, payment.ErrSubscriptionEnds, false},
-		"with another plan": {subscribed("basic", payment.Active), payment.Changes{Pause: &yes, Plan: &pro},
+		"with another plan": {active("basic"), payment.Changes{Pause: &yes, Plan: &pro},
 			fault.ErrInvalid, false},
-		"with a reason": {subscribed("basic", payment.Active),
-			payment.Changes{Pause: &yes, Feedback: &feedback}, fault.ErrInvalid, false},
+		"with a reason": {active("basic"), payment.Changes{Pause: &yes, Feedback: &feedback},
+			fault.ErrInvalid, false},
 		"twice":                       {paused(), payment.Changes{Pause: &yes}, nil, true},
 		"resumed":                     {c: paused(), ch: payment.Changes{Pause: &no}},
-		"resumed, not paused":         {subscribed("basic", payment.Active), payment.Changes{Pause: &no}, nil, true},
+		"resumed, not paused":         {active("basic"), payment.Changes{Pause: &no}, nil, true},
 		"resumed after many declines": {declined, payment.Changes{Pause: &no}, payment.ErrPaused, false},
 		"another plan while it rests": {paused(), payment.Changes{Plan: &pro}, payment.ErrSubscriptionPaused, false},
 		"a code while it rests": {paused(), payment.Changes{Code: "HALF"}, payment.ErrSubscriptionPaused,
 			false},
 		"its end while it rests":       {c: paused(), ch: payment.Changes{CancelAtPeriodEnd: &yes}},
 		"a reason without a reason to": {paused(), payment.Changes{Feedback: &feedback}, fault.ErrInvalid, false},
-		"the end together with why": {c: paused(),
-			ch: payment.Changes{CancelAtPeriodEnd: &yes, Feedback: &feedback}},
+		"the end together with why": {c: paused(), ch: payment.Changes{CancelAtPeriodEnd: &yes,
+			Feedback: &feedback}},
 		"the reason of one that ends":   {c: ends(), ch: payment.Changes{Feedback: &feedback}},
 		"the same reason as it has now": {explained(), payment.Changes{Feedback: &feedback}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, err := tt.c.ChangeSubscription(owner, "k", nil, tt.ch, plans)
-			if wantErr(t, err, tt.err); done != tt.done || (tt.c.Pending != nil) != (err == nil && !done) {
+			if require.ErrorIs(t, err, tt.err); done != tt.done || (tt.c.Pending != nil) != (err == nil && !done) {
 				t.Fatalf("%t, %+v", done, tt.c.Pending)
 			}
 			if op := tt.c.Pending; op != nil && tt.ch.Pause != nil {
 				a := op.Amendment(payment.Plan{})
-				if *a.Pause != *tt.ch.Pause || a.Resell || (!*a.Pause && a.PaidUntil.IsZero()) {
-					t.Errorf("%+v", a)
-				}
+				assert.That(t, *a.Pause == *tt.ch.Pause && !a.Resell && (*a.Pause || !a.PaidUntil.IsZero()), "%+v", a)
 			}
 		})
 	}
@@ -69,7 +69,7 @@ func TestPauses(t *testing.T) {
 
 // explained returns a customer whose subscription ends, and who has said why.
 func explained() *payment.Customer {
-	c := subscribed("basic", payment.Active)
+	c := active("basic")
 	c.Subscription.CancelAtPeriodEnd, c.Subscription.Cancellation.Feedback = true, "unused"
 	return c
 }
@@ -77,31 +77,26 @@ func explained() *payment.Customer {
 func TestAReasonGoesWithTheCancellation(t *testing.T) {
 	c, no := explained(), false
 	_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{CancelAtPeriodEnd: &no}, plans)
-	if wantErr(t, err, nil); c.Pending.Cancellation == nil || *c.Pending.Cancellation != (payment.Cancellation{}) {
+	if require.NoError(t, err); c.Pending.Cancellation == nil || *c.Pending.Cancellation != (payment.Cancellation{}) {
 		t.Errorf("%+v", c.Pending)
 	}
 }
 
 func TestAnEndTellsWhy(t *testing.T) {
-	c := subscribed("basic", payment.Active)
+	c := active("basic")
 	reason := payment.Cancellation{Feedback: "too_expensive", Comment: "secret"}
-	wantErr(t, c.CancelSubscription(owner, "k", nil, reason), nil)
-	if c.Pending.Why() != reason {
-		t.Errorf("%+v", c.Pending)
-	}
+	require.NoError(t, c.CancelSubscription(owner, "k", nil, reason))
+	assert.That(t, c.Pending.Why() == reason, "%+v", c.Pending)
 	c.Settle(owner, "k", c.Look(), nil, plans)
 	for _, e := range c.Recorded() {
-		if e.Data["cancellation_feedback"] != payment.Feedback("too_expensive") || len(e.Data) > 2 {
-			t.Errorf("%s: %+v", e.Type, e.Data)
-		}
+		assert.That(t, e.Data["cancellation_feedback"] == payment.Feedback("too_expensive") && len(e.Data) <= 2,
+			"%s: %+v", e.Type, e.Data)
 	}
-	if c.Ended == nil || c.Ended.Cancellation != reason {
-		t.Errorf("%+v", c.Ended)
-	}
+	assert.That(t, c.Ended != nil && c.Ended.Cancellation == reason, "%+v", c.Ended)
 }
 
 func TestAPauseEntitlesToWhatWasPaid(t *testing.T) {
-	c := subscribed("basic", payment.Active)
+	c := active("basic")
 	end := c.Subscription.PeriodEnd
 	h := func(start time.Time, end time.Time) []payment.GatewaySubscription {
 		return []payment.GatewaySubscription{{
@@ -111,9 +106,8 @@ func TestAPauseEntitlesToWhatWasPaid(t *testing.T) {
 	}
 	seeSubscriptions(c, owner, h(c.Subscription.PeriodStart, time.Time{}), plans)
 	seeSubscriptions(c, owner, h(end, time.Time{}), plans)
-	if s := c.Subscription; !s.PaidUntil.Equal(end) || !s.Entitled(end.Add(-1), 0) || s.Entitled(end, time.Hour) {
-		t.Errorf("%+v", s)
-	}
+	s := c.Subscription
+	assert.That(t, s.PaidUntil.Equal(end) && s.Entitled(end.Add(-1), 0) && !s.Entitled(end, time.Hour), "%+v", s)
 	seeSubscriptions(c, owner, h(end, now), plans) // as the gateway knows better
 	if s := c.Subscription; !s.PaidUntil.Equal(now) {
 		t.Errorf("%+v", s)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestUsageIsSummedByMonthsOfTheWorkspace(t *testing.T) {
@@ -29,8 +31,7 @@ func TestUsageIsSummedByMonthsOfTheWorkspace(t *testing.T) {
 			at(2026, 1, 15, 12), at(2026, 2, 15, 12)},
 		"a moment before the second": {since(at(2026, 1, 15, 12), nil), at(2026, 2, 15, 12).Add(-1),
 			at(2026, 1, 15, 12), at(2026, 2, 15, 12)},
-		"the second": {since(at(2026, 1, 15, 12), nil), at(2026, 2, 15, 12),
-			at(2026, 2, 15, 12), at(2026, 3, 15, 12)},
+		"the second": {since(at(2026, 1, 15, 12), nil), at(2026, 2, 15, 12), at(2026, 2, 15, 12), at(2026, 3, 15, 12)},
 		"since a 31st, to the end of February": {since(at(2026, 1, 31, 12), nil),
 			at(2026, 2, 20, 0), at(2026, 1, 31, 12),
 			at(2026, 2, 28, 12)},
@@ -43,8 +44,7 @@ func TestUsageIsSummedByMonthsOfTheWorkspace(t *testing.T) {
 			at(2029, 2, 28, 12), at(2029, 3, 29, 12)},
 		"across the end of a year": {since(at(2026, 11, 30, 12), nil), at(2027, 1, 1, 0),
 			at(2026, 12, 30, 12), at(2027, 1, 30, 12)},
-		"years later": {since(at(2026, 1, 31, 12), nil), at(2031, 5, 1, 0),
-			at(2031, 4, 30, 12), at(2031, 5, 31, 12)},
+		"years later": {since(at(2026, 1, 31, 12), nil), at(2031, 5, 1, 0), at(2031, 4, 30, 12), at(2031, 5, 31, 12)},
 		"of a clock that is behind": {since(at(2026, 1, 31, 12), nil), at(2025, 12, 1, 0),
 			at(2026, 1, 31, 12), at(2026, 2, 28, 12)},
 		"of a plan for a year": {since(at(2026, 1, 31, 12), yearly), at(2026, 7, 4, 0),
@@ -70,9 +70,8 @@ func TestOnlyTheFeatureThatIsBilledHasThePeriodOfTheSubscription(t *testing.T) {
 	c := &payment.Customer{UsageSince: now.AddDate(0, 0, -10), Subscription: &payment.Subscription{Plan: "metered",
 		Status: payment.Active, PeriodStart: now.AddDate(0, 0, -3), PeriodEnd: now.AddDate(0, 0, 27)}}
 	for feature, start := range map[string]time.Time{"messages": c.Subscription.PeriodStart, "seats": c.UsageSince} {
-		if got := byUsage.PeriodOf(c, feature, now); !got.Start.Equal(start) {
-			t.Errorf("usage of %s is summed since %s, not %s", feature, got.Start, start)
-		}
+		got := byUsage.PeriodOf(c, feature, now)
+		assert.That(t, got.Start.Equal(start), "usage of %s is summed since %s, not %s", feature, got.Start, start)
 	}
 }
 
@@ -84,9 +83,7 @@ func TestOnlyAPaidInvoiceBeginsAnotherPeriodOfUsage(t *testing.T) {
 		old.CreatedAt, old.PeriodStart, old.PeriodEnd = first, first, first.AddDate(0, 1, 0)
 		seeSubscriptions(c, owner, []payment.GatewaySubscription{old}, plans)
 		seeSubscriptions(c, owner, nil, plans)
-		if c.UsageSince != first {
-			t.Fatalf("usage since %s", c.UsageSince)
-		}
+		require.Equal(t, "usage since", c.UsageSince, first)
 		next := held(payment.Active)
 		next.ID, next.CreatedAt, next.PeriodStart, next.PeriodEnd = "sub_2", now, now, now.AddDate(0, 1, 0)
 		seeSubscriptions(c, owner, []payment.GatewaySubscription{next}, plans)
@@ -110,9 +107,8 @@ func TestOnlyAPaidInvoiceBeginsAnotherPeriodOfUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := again()
 			c.Mirror(owner, c.Look(), payment.Seen{Invoices: &tt.invoices}, plans)
-			if c.UsageSince != tt.want || c.BeganAgain() == (tt.want != first) {
-				t.Errorf("usage since %s, want %s", c.UsageSince, tt.want)
-			}
+			assert.That(t, c.UsageSince == tt.want && c.BeganAgain() != (tt.want != first), "usage since %s, want %s",
+				c.UsageSince, tt.want)
 		})
 	}
 	t.Run("renewals begin none", func(t *testing.T) {
@@ -120,8 +116,6 @@ func TestOnlyAPaidInvoiceBeginsAnotherPeriodOfUsage(t *testing.T) {
 		c.Mirror(owner, c.Look(), payment.Seen{Invoices: &[]payment.Invoice{invoice(payment.Paid, 900, now)}}, plans)
 		renewal := []payment.Invoice{invoice(payment.Paid, 900, now.AddDate(0, 0, 20))}
 		c.Mirror(owner, c.Look(), payment.Seen{Invoices: &renewal}, plans)
-		if c.UsageSince != now {
-			t.Errorf("usage since %s", c.UsageSince)
-		}
+		assert.Equal(t, "usage since", c.UsageSince, now)
 	})
 }

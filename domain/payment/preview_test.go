@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestPreviewsOfChanges(t *testing.T) {
@@ -13,17 +15,16 @@ func TestPreviewsOfChanges(t *testing.T) {
 	offered := func(c *payment.Customer) (*payment.Offer, *payment.Operation) {
 		t.Helper()
 		op, err := c.PreviewChange(owner, payment.Changes{Plan: &dear}, plans)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		return c.NewOffer(op, payment.Preview{At: now, Today: payment.Money{Amount: 1800, Currency: "usd"}}), op
 	}
 	t.Run("a preview has the errors of the change, and changes nothing", func(t *testing.T) {
-		c := subscribed("basic", payment.Active, card("a", 1))
+		c := active("basic", card("a", 1))
 		revision := c.Revision
 		op, err := c.PreviewChange(owner, payment.Changes{Plan: &dear}, plans)
-		wantErr(t, err, nil)
-		if op.Plan != "pro" || !op.Resell || op.AtRenewal || c.Pending != nil || c.Revision != revision {
-			t.Errorf("%+v, %+v", op, c)
-		}
+		require.NoError(t, err)
+		assert.That(t, op.Plan == "pro" && op.Resell && !op.AtRenewal && c.Pending == nil && c.Revision == revision,
+			"%+v, %+v", op, c)
 		if op, err := c.PreviewChange(owner, payment.Changes{Plan: &cheap}, plans); err != nil || op.Resell {
 			t.Errorf("no change: %+v, %v", op, err)
 		}
@@ -34,25 +35,24 @@ func TestPreviewsOfChanges(t *testing.T) {
 		}{
 			"no subscription": {c: customer(card("a", 1)), err: payment.ErrNoSubscription},
 			"unpaid":          {c: subscribed("basic", payment.Unpaid), err: payment.ErrSubscriptionNotActive},
-			"pending":         {c: pending(subscribed("basic", payment.Active), "other"), err: payment.ErrPending},
+			"pending":         {c: pending(active("basic"), "other"), err: payment.ErrPending},
 			"another currency": {
-				c: subscribed("euro", payment.Active), want: payment.Changes{Plan: &dear},
+				c: active("euro"), want: payment.Changes{Plan: &dear},
 				err: payment.ErrPlanUnavailable,
 			},
 		} {
 			_, err := tt.c.PreviewChange(owner, tt.want, plans)
-			if wantErr(t, err, tt.err); err == nil {
-				t.Errorf("%s: no error", name)
-			}
+			require.ErrorIs(t, err, tt.err)
+			assert.That(t, err != nil, "%s: no error", name)
 		}
 		_, err = c.PreviewChange(member, payment.Changes{Plan: &dear}, plans)
-		wantErr(t, err, payment.ErrRoleRequired)
+		require.ErrorIs(t, err, payment.ErrRoleRequired)
 	})
 	t.Run("a change is made as it was offered", func(t *testing.T) {
-		c := subscribed("basic", payment.Active, card("a", 1))
+		c := active("basic", card("a", 1))
 		o, _ := offered(c)
 		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{Plan: &dear, Offer: o}, plans)
-		if wantErr(t, err, nil); !c.Pending.ProrateAt.Equal(now) || !c.Pending.Amendment(pro).ProrateAt.Equal(now) {
+		if require.NoError(t, err); !c.Pending.ProrateAt.Equal(now) || !c.Pending.Amendment(pro).ProrateAt.Equal(now) {
 			t.Errorf("%+v", c.Pending)
 		}
 	})
@@ -74,40 +74,39 @@ func TestPreviewsOfChanges(t *testing.T) {
 		},
 	} {
 		t.Run("an offer is refused after "+name, func(t *testing.T) {
-			c := subscribed("basic", payment.Active, card("a", 1))
+			c := active("basic", card("a", 1))
 			o, _ := offered(c)
 			ch := payment.Changes{Plan: &dear, Offer: o}
 			change(c, &ch)
 			_, err := c.ChangeSubscription(owner, "key", nil, ch, plans)
-			if wantErr(t, err, payment.ErrPreviewOutdated); c.Pending != nil {
-				t.Errorf("%+v", c.Pending)
-			}
+			require.ErrorIs(t, err, payment.ErrPreviewOutdated)
+			assert.That(t, c.Pending == nil, "%+v", c.Pending)
 		})
 	}
 	t.Run("an offer is read in its workspace until it expires", func(t *testing.T) {
-		o, op := offered(subscribed("basic", payment.Active, card("a", 1)))
+		o, op := offered(active("basic", card("a", 1)))
 		text, err := o.Bytes()
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		elsewhere := owner
 		elsewhere.Workspace = "other"
 		_, err = payment.ParseOffer(elsewhere, o.Account, text)
-		wantErr(t, err, payment.ErrPreviewNotFound)
+		require.ErrorIs(t, err, payment.ErrPreviewNotFound)
 		_, err = payment.ParseOffer(owner, "stripe test", text)
-		wantErr(t, err, payment.ErrPreviewNotFound)
+		require.ErrorIs(t, err, payment.ErrPreviewNotFound)
 		_, err = payment.ParseOffer(owner, o.Account, []byte("{"))
-		wantErr(t, err, payment.ErrPreviewNotFound)
+		require.ErrorIs(t, err, payment.ErrPreviewNotFound)
 		for age, want := range map[time.Duration]error{
 			-time.Second: payment.ErrPreviewOutdated, 0: nil, 15*time.Minute - 1: nil,
 			15 * time.Minute: payment.ErrPreviewOutdated,
 		} {
 			err = o.Valid(now.Add(age))
-			wantErr(t, err, want)
+			require.ErrorIs(t, err, want)
 		}
 		read, err := payment.ParseOffer(owner, o.Account, text)
-		wantErr(t, err, nil)
-		wantErr(t, read.Check(subscribed("basic", payment.Active), op), nil)
+		require.NoError(t, err)
+		require.NoError(t, read.Check(active("basic"), op))
 		same := read.Preview
-		wantErr(t, o.Costs(&same), nil)
+		require.NoError(t, o.Costs(&same))
 		for _, change := range []func(p *payment.Preview){
 			func(p *payment.Preview) { p.Today.Amount++ },
 			func(p *payment.Preview) { p.Today.Currency = "eur" },
@@ -117,7 +116,7 @@ func TestPreviewsOfChanges(t *testing.T) {
 		} {
 			other := same
 			change(&other)
-			wantErr(t, o.Costs(&other), payment.ErrPreviewOutdated)
+			require.ErrorIs(t, o.Costs(&other), payment.ErrPreviewOutdated)
 		}
 	})
 }

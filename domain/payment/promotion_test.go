@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -28,9 +29,8 @@ func TestDiscountOff(t *testing.T) {
 		"nothing of a credit":                {&payment.Discount{Percent: 1000}, -900, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tt.discount.Deduction(tt.amount); got != tt.want {
-				t.Errorf("Off(%d) = %d, want %d", tt.amount, got, tt.want)
-			}
+			got := tt.discount.Deduction(tt.amount)
+			assert.That(t, got == tt.want, "Off(%d) = %d, want %d", tt.amount, got, tt.want)
 		})
 	}
 }
@@ -38,14 +38,10 @@ func TestDiscountOff(t *testing.T) {
 func TestDiscountsEnd(t *testing.T) {
 	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	d := payment.Discount{Percent: 5000, Duration: payment.DiscountRepeating, Months: 3}.Begin("di", start)
-	if want := time.Date(2026, 4, 30, 12, 0, 0, 0, time.UTC); !d.End.Equal(want) || d.Ended(want.Add(-1)) ||
-		!d.Ended(want) {
-		t.Errorf("%+v, want an end at %s", d, want)
-	}
-	if once := (payment.Discount{Percent: 5000, Duration: payment.DiscountOnce}).Begin("di",
-		start); once.Ended(start.AddDate(9, 0, 0)) {
-		t.Errorf("%+v has ended", once)
-	}
+	want := time.Date(2026, 4, 30, 12, 0, 0, 0, time.UTC)
+	assert.That(t, d.End.Equal(want) && !d.Ended(want.Add(-1)) && d.Ended(want), "%+v, want an end at %s", d, want)
+	once := (payment.Discount{Percent: 5000, Duration: payment.DiscountOnce}).Begin("di", start)
+	assert.That(t, !once.Ended(start.AddDate(9, 0, 0)), "%+v has ended", once)
 }
 
 func TestPromotionCodesAreLimited(t *testing.T) {
@@ -61,25 +57,16 @@ func TestPromotionCodesAreLimited(t *testing.T) {
 	}
 	err := try(2 * time.Minute)
 	said, is := errors.AsType[*fault.Error](err)
-	if !errors.Is(err, payment.ErrPromotionLimit) || !is || said.RetryAfter != 58*time.Minute {
-		t.Errorf("error = %v, want to wait 58 minutes", err)
-	}
+	assert.That(t, errors.Is(err, payment.ErrPromotionLimit) && is && said.RetryAfter == 58*time.Minute,
+		"error = %v, want to wait 58 minutes", err)
 	valid := owner
 	valid.At = valid.At.Add(time.Minute)
 	c.EndPromotion(valid)
-	if err := try(2 * time.Minute); err != nil {
-		t.Errorf("after a valid code: %v", err)
-	}
-	if err := try(61 * time.Minute); err != nil {
-		t.Errorf("an hour later: %v", err)
-	}
-	if err := c.BeginPromotion(member, limits); !errors.Is(err, payment.ErrRoleRequired) {
-		t.Errorf("a member: %v", err)
-	}
+	assert.NoError(t, try(2*time.Minute))
+	assert.NoError(t, try(61*time.Minute))
+	assert.ErrorIs(t, c.BeginPromotion(member, limits), payment.ErrRoleRequired)
 	limits.InvalidCodesPerHour = 0
-	if err := try(61 * time.Minute); err != nil {
-		t.Errorf("without a limit: %v", err)
-	}
+	assert.NoError(t, try(61*time.Minute))
 }
 
 // tenOff is a promotion for TENOFF.
@@ -107,8 +94,7 @@ func TestSubscribeWithACode(t *testing.T) {
 		again    bool
 		err      error
 	}{
-		"a code that was not looked up": {customer(nil), request("TENOFF", nil), true, false,
-			payment.ErrPending},
+		"a code that was not looked up": {customer(nil), request("TENOFF", nil), true, false, payment.ErrPending},
 		"what is not free requires a method": {customer(nil), request("TENOFF", tenOff), true, false,
 			payment.ErrMethodRequired},
 		"what is free does not":               {customer(nil), request("FREE", free), true, false, nil},
@@ -122,16 +108,13 @@ func TestSubscribeWithACode(t *testing.T) {
 			Pending: &payment.Operation{}}, request("FREE", nil), false, false, payment.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if uses := tt.customer.UsesCode("key", tt.request); uses != tt.uses {
-				t.Errorf("UsesCode = %v", uses)
-			}
+			uses := tt.customer.UsesCode("key", tt.request)
+			assert.Equal(t, "UsesCode", uses, tt.uses)
 			again, err := tt.customer.Subscribe(owner, owner.At, "key", tt.request, plans)
-			if again != tt.again || !errors.Is(err, tt.err) {
-				t.Fatalf("Subscribe = %v, %v; want %v, %v", again, err, tt.again, tt.err)
-			}
-			if op := tt.customer.Pending; err == nil && !again && op.Order(plan).Promotion != tt.request.Promotion {
-				t.Errorf("%+v", op)
-			}
+			require.That(t, again == tt.again && errors.Is(err, tt.err), "Subscribe = %v, %v; want %v, %v", again,
+				err, tt.again, tt.err)
+			op := tt.customer.Pending
+			assert.That(t, err != nil || again || op.Order(plan).Promotion == tt.request.Promotion, "%+v", op)
 		})
 	}
 }
@@ -151,8 +134,7 @@ func TestChangeWithACode(t *testing.T) {
 		err     error
 		plan    payment.PlanID // of the amendment, if it changes the plan
 	}{
-		"a code": {"", nil, payment.Changes{Code: "TENOFF", Promotion: tenOff}, true, false, nil,
-			""},
+		"a code": {"", nil, payment.Changes{Code: "TENOFF", Promotion: tenOff}, true, false, nil, ""},
 		"a code and a plan": {"", nil, payment.Changes{Code: "TENOFF", Promotion: tenOff, Plan: &pro}, true,
 			false, nil, "pro"},
 		"a code that it has": {"tenoff", nil, payment.Changes{Code: "TENOFF"}, false, true, nil, ""},
@@ -165,21 +147,17 @@ func TestChangeWithACode(t *testing.T) {
 			c := &payment.Customer{Workspace: owner.Workspace, ID: "cus", Subscription: &payment.Subscription{
 				ID: "sub", Plan: "basic", Quantity: 2, Status: payment.Active, Code: tt.code, Pending: tt.pending,
 			}}
-			if _, _, uses := c.ChangeUsesCode(tt.changes); uses != tt.uses {
-				t.Errorf("ChangeUsesCode = %v", uses)
-			}
+			_, _, uses := c.ChangeUsesCode(tt.changes)
+			assert.Equal(t, "ChangeUsesCode", uses, tt.uses)
 			done, err := c.ChangeSubscription(owner, "key", nil, tt.changes, plans)
-			if done != tt.done || !errors.Is(err, tt.err) {
-				t.Fatalf("ChangeSubscription = %v, %v; want %v, %v", done, err, tt.done, tt.err)
-			}
+			require.That(t, done == tt.done && errors.Is(err, tt.err), "ChangeSubscription = %v, %v; want %v, %v",
+				done, err, tt.done, tt.err)
 			if err != nil || done {
 				return
 			}
 			a := c.Pending.Amendment(plans[0])
-			if a.Promotion != tenOff || (a.Resell || a.AtRenewal) != (tt.plan != "") ||
-				(tt.plan != "" && c.Pending.Plan != tt.plan) {
-				t.Errorf("%+v", c.Pending)
-			}
+			assert.That(t, a.Promotion == tenOff && (a.Resell || a.AtRenewal) == (tt.plan != "") && (tt.plan == "" ||
+				c.Pending.Plan == tt.plan), "%+v", c.Pending)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestProrationRoundsHalfUp(t *testing.T) {
@@ -23,8 +24,7 @@ func TestProrationRoundsHalfUp(t *testing.T) {
 		{99_999_999 * 10_000, 366 * 24 * time.Hour, 366 * 24 * time.Hour, 99_999_999 * 10_000},
 		{7, time.Hour, 0, 7},
 	} {
-		if got := payment.Prorate(tt.amount, tt.left, tt.whole); got != tt.want {
-			t.Errorf("%d for %s of %s = %d, want %d", tt.amount, tt.left, tt.whole, got, tt.want)
-		}
+		got := payment.Prorate(tt.amount, tt.left, tt.whole)
+		assert.That(t, got == tt.want, "%d for %s of %s = %d, want %d", tt.amount, tt.left, tt.whole, got, tt.want)
 	}
 }

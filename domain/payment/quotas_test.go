@@ -7,15 +7,14 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestLimits(t *testing.T) {
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	plans := payment.Plans{{ID: "basic"}, {ID: "team", Limits: map[string]int64{"members": 3, "storage_bytes": 7}}}
-	if !plans.Limiting(quota.Kinds()) || plans[:1].Limiting(quota.Kinds()) ||
-		plans.Limiting([]quota.Kind{quota.ChatTemplates}) {
-		t.Error("Limiting does not find the plan with a quota")
-	}
+	assert.That(t, plans.Limiting(quota.Kinds()) && !plans[:1].Limiting(quota.Kinds()) &&
+		!plans.Limiting([]quota.Kind{quota.ChatTemplates}), "Limiting does not find the plan with a quota")
 	for name, tt := range map[string]struct {
 		s    *payment.Subscription
 		want int64
@@ -31,9 +30,8 @@ func TestLimits(t *testing.T) {
 		"one of a plan without limits":         {&payment.Subscription{Plan: "basic", Status: payment.Active}, 0},
 	} {
 		limits := plans.Limits(quota.Amounts{}, plans.Entitling(tt.s, now, 24*time.Hour))
-		if got := limits.StorageBytes; got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
-		}
+		got := limits.StorageBytes
+		assert.That(t, got == tt.want, "%s: %d, want %d", name, got, tt.want)
 	}
 }
 
@@ -49,8 +47,7 @@ func TestAPlanIsBelowAQuotaThatItLowers(t *testing.T) {
 		"a limit where there was none":      {map[string]int64{"members": 1000}, []quota.Kind{quota.Members}},
 		"a lower limit beside a higher one": {map[string]int64{"chat_templates": 4, "sources": 9}, []quota.Kind{quota.ChatTemplates}},
 	} {
-		if got := (&payment.Plan{Limits: tt.limits}).Below(base); !slices.Equal(got, tt.want) {
-			t.Errorf("%s is below %v, want %v", name, got, tt.want)
-		}
+		got := (&payment.Plan{Limits: tt.limits}).Below(base)
+		assert.That(t, slices.Equal(got, tt.want), "%s is below %v, want %v", name, got, tt.want)
 	}
 }

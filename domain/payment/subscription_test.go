@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestEntitled(t *testing.T) {
@@ -16,12 +18,10 @@ func TestEntitled(t *testing.T) {
 		payment.Paused: false, payment.Canceled: false, payment.IncompleteExpired: false, "": false,
 	} {
 		s := payment.Subscription{Status: status, PeriodStart: now.Add(-grace + time.Second)}
-		if got := s.Entitled(now, grace); got != want {
-			t.Errorf("%s: %v", status, got)
-		}
-		if got := s.Entitled(now.Add(time.Second), grace); got != (want && status != payment.PastDue) {
-			t.Errorf("%s, after the grace: %v", status, got)
-		}
+		got := s.Entitled(now, grace)
+		assert.That(t, got == want, "%s: %v", status, got)
+		got = s.Entitled(now.Add(time.Second), grace)
+		assert.That(t, got == (want && status != payment.PastDue), "%s, after the grace: %v", status, got)
 	}
 }
 
@@ -48,12 +48,11 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		"one that began": {customer(), []payment.GatewaySubscription{held(payment.Active)}, "sub_1",
 			"subscription.started "},
 		"one that has ended is not": {customer(), []payment.GatewaySubscription{ended}, "", ""},
-		"one as it is known": {subscribed("basic", payment.Active),
+		"one as it is known": {active("basic"),
 			[]payment.GatewaySubscription{held(payment.Active), ended}, "sub_1", ""},
-		"one that changed": {subscribed("basic", payment.Active), []payment.GatewaySubscription{changed},
-			"sub_1", "subscription.changed "},
-		"one that is gone": {subscribed("basic", payment.Active), nil, "", "subscription.ended "},
-		"another in its place": {subscribed("basic", payment.Active), []payment.GatewaySubscription{older},
+		"one that changed": {active("basic"), []payment.GatewaySubscription{changed}, "sub_1", "subscription.changed "},
+		"one that is gone": {active("basic"), nil, "", "subscription.ended "},
+		"another in its place": {active("basic"), []payment.GatewaySubscription{older},
 			"sub_0", "subscription.ended subscription.started "},
 		"of two, the older": {customer(), []payment.GatewaySubscription{held(payment.Active), older}, "sub_0",
 			"subscription.duplicated subscription.started "},
@@ -81,35 +80,30 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 			if tt.of.Subscription != nil {
 				got = tt.of.Subscription.ID
 			}
-			if got != tt.want || recorded(&tt.of.Log) != tt.events || tt.of.SubscriptionAt != now {
-				t.Errorf("got %q, recorded %s", got, recorded(&tt.of.Log))
-			}
+			assert.That(t, got == tt.want && recorded(&tt.of.Log) == tt.events && tt.of.SubscriptionAt == now,
+				"got %q, recorded %s", got, recorded(&tt.of.Log))
 		})
 	}
 	for name, age := range map[string]int{"a renewal": 0, "a direct debit that was returned on day 8": 8,
 		"an invoice of day 20 for more seats": 20} {
 		t.Run("grace counts from when the failure of "+name+" was seen", func(t *testing.T) {
-			c := subscribed("basic", payment.Active)
+			c := active("basic")
 			h := held(payment.PastDue)
 			h.PeriodStart = now.AddDate(0, 0, -age)
 			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
-			if start := c.Subscription.PastDueSince; start != now {
-				t.Errorf("it counts from %s", start)
-			}
+			assert.Equal(t, "it counts from", c.Subscription.PastDueSince, now)
 		})
 	}
 	t.Run("grace counts in the gateway's time", func(t *testing.T) {
-		c := subscribed("basic", payment.Active)
+		c := active("basic")
 		ahead := now.AddDate(1, 0, 5)
 		h := held(payment.PastDue)
 		h.PeriodStart = now.AddDate(1, 0, 0)
 		c.Mirror(owner, c.Look(), payment.Seen{Subscriptions: &[]payment.GatewaySubscription{h}, At: ahead}, plans)
-		if start := c.Subscription.PastDueSince; start != ahead {
-			t.Errorf("it counts from %s", start)
-		}
+		assert.Equal(t, "it counts from", c.Subscription.PastDueSince, ahead)
 	})
 	t.Run("grace counts from the first failure, once", func(t *testing.T) {
-		c := subscribed("basic", payment.Active)
+		c := active("basic")
 		see := func(status payment.Status, begins time.Time) *payment.Subscription {
 			h := held(status)
 			h.PeriodStart, h.PeriodEnd = begins, begins.AddDate(0, 0, 7)
@@ -118,50 +112,40 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		}
 		const grace = 7 * 24 * time.Hour
 		week := func(n int) time.Time { return now.AddDate(0, 0, 7*n) }
-		if s := see(payment.PastDue, week(0)); s.PastDueSince != now || !s.Entitled(week(1).Add(-time.Second), grace) {
-			t.Errorf("%+v", s)
-		}
+		s := see(payment.PastDue, week(0))
+		assert.That(t, s.PastDueSince == now && s.Entitled(week(1).Add(-time.Second), grace), "%+v", s)
 		if s := see(payment.PastDue, week(1)); s.PastDueSince != now || s.Entitled(week(1), grace) {
 			t.Errorf("the next period begins another grace: %+v", s)
 		}
-		if s := see(payment.Unpaid, week(2)); s.PastDueSince != now {
-			t.Errorf("%+v", s)
-		}
-		if s := see(payment.Active, week(2)); !s.PastDueSince.IsZero() || !s.Entitled(week(2), grace) {
-			t.Errorf("%+v", s)
-		}
-		if s := see(payment.PastDue, week(3)); s.PastDueSince != week(3) || !s.Entitled(week(3).Add(time.Hour), grace) {
-			t.Errorf("%+v", s)
-		}
+		s = see(payment.Unpaid, week(2))
+		assert.That(t, s.PastDueSince == now, "%+v", s)
+		s = see(payment.Active, week(2))
+		assert.That(t, s.PastDueSince.IsZero() && s.Entitled(week(2), grace), "%+v", s)
+		s = see(payment.PastDue, week(3))
+		assert.That(t, s.PastDueSince == week(3) && s.Entitled(week(3).Add(time.Hour), grace), "%+v", s)
 	})
 	t.Run("several that live end together", func(t *testing.T) {
-		c := subscribed("basic", payment.Active)
+		c := active("basic")
 		both := []payment.GatewaySubscription{held(payment.Active), older}
 		c.Subscription.CreatedAt = older.CreatedAt
 		for range 2 {
 			seeSubscriptions(c, owner, both, plans)
 		}
-		if len(c.Surplus) != 1 || c.Surplus[0] != "sub_1" ||
-			strings.Count(recorded(&c.Log), "subscription.duplicated") != 1 {
-			t.Fatalf("surplus %v, recorded %s", c.Surplus, recorded(&c.Log))
-		}
-		wantErr(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}), nil)
-		if op := c.Pending; op.Subscription != "sub_0" || len(op.Also) != 1 || op.Also[0] != "sub_1" {
-			t.Errorf("%+v", op)
-		}
+		require.That(t, len(c.Surplus) == 1 && c.Surplus[0] == "sub_1" && strings.Count(recorded(&c.Log),
+			"subscription.duplicated") == 1, "surplus %v, recorded %s", c.Surplus, recorded(&c.Log))
+		require.NoError(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}))
+		op := c.Pending
+		assert.That(t, op.Subscription == "sub_0" && len(op.Also) == 1 && op.Also[0] == "sub_1", "%+v", op)
 		c.Settle(owner, "k", c.Look(), nil, plans)
-		if len(c.Surplus) != 0 || c.Subscription != nil {
-			t.Errorf("%+v", c)
-		}
+		assert.That(t, len(c.Surplus) == 0 && c.Subscription == nil, "%+v", c)
 	})
 }
 
 func TestMonthsEndOnTheSameDay(t *testing.T) {
 	jan31 := time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)
 	feb28 := payment.Month.Advance(jan31, 1, 31)
-	if want := time.Date(2027, 2, 28, 10, 0, 0, 0, time.UTC); feb28 != want {
-		t.Errorf("a month after January 31st is %s", feb28)
-	}
+	want := time.Date(2027, 2, 28, 10, 0, 0, 0, time.UTC)
+	assert.Equal(t, "a month after January 31st", feb28, want)
 	if got, want := payment.Month.Advance(feb28, 1, 31), time.Date(2027, 3, 31, 10, 0, 0, 0, time.UTC); got != want {
 		t.Errorf("the next one is %s", got)
 	}

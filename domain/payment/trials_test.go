@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestATrialEndsWithAPlanThatHasNone(t *testing.T) {
@@ -23,31 +25,27 @@ func TestATrialEndsWithAPlanThatHasNone(t *testing.T) {
 		"a plan without a trial": {customer: subscribed("trial", payment.Trialing, card("a", 1)),
 			changes: payment.Changes{Plan: plan("pro"), Quantity: &count}, ends: true},
 		"it has to be paid": {customer: subscribed("trial", payment.Trialing),
-			changes: payment.Changes{Plan: plan("pro")}, err: payment.ErrMethodRequired},
+			changes: to("pro"), err: payment.ErrMethodRequired},
 		"unless it costs nothing": {customer: subscribed("trial", payment.Trialing),
-			changes: payment.Changes{Plan: plan("free")}, ends: true},
-		"another plan with a trial keeps it": {customer: subscribed("trial", payment.Trialing),
-			changes: payment.Changes{Plan: plan("two")}},
+			changes: to("free"), ends: true},
+		"another plan with a trial keeps it": {customer: subscribed("trial", payment.Trialing), changes: to("two")},
 		"so does another quantity": {customer: subscribed("trial", payment.Trialing),
 			changes: payment.Changes{Quantity: &count}},
 		"whoever asks pays from now on": {customer: subscribed("trial", payment.Trialing, card("a", 1)),
 			changes: payment.Changes{EndTrial: true}, ends: true},
 		"if there is a card": {customer: subscribed("trial", payment.Trialing),
 			changes: payment.Changes{EndTrial: true}, err: payment.ErrMethodRequired},
-		"without a trial there is nothing to do": {customer: subscribed("trial", payment.Active, card("a", 1)),
+		"without a trial there is nothing to do": {customer: active("trial", card("a", 1)),
 			changes: payment.Changes{EndTrial: true}, done: true},
-		"and another plan ends none": {customer: subscribed("basic", payment.Active, card("a", 1)),
+		"and another plan ends none": {customer: active("basic", card("a", 1)),
 			changes: payment.Changes{Plan: plan("pro"), EndTrial: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			isDone, err := tt.customer.ChangeSubscription(owner, "key", nil, tt.changes, all)
-			wantErr(t, err, tt.err)
-			if isDone != tt.done {
-				t.Fatalf("done = %v", isDone)
-			}
-			if op := tt.customer.Pending; err == nil && !isDone && op.EndTrial != tt.ends {
-				t.Errorf("%+v", op)
-			}
+			require.ErrorIs(t, err, tt.err)
+			require.Equal(t, "done", isDone, tt.done)
+			op := tt.customer.Pending
+			assert.That(t, err != nil || isDone || op.EndTrial == tt.ends, "%+v", op)
 		})
 	}
 }
@@ -66,10 +64,9 @@ func TestASubscriptionThatWasPausedWithItsTrialIsResumedWithACard(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tt.customer.ChangeSubscription(owner, "key", nil, tt.changes, plans)
-			wantErr(t, err, tt.err)
-			if op := tt.customer.Pending; err == nil && (op == nil || op.Pause == nil || *op.Pause) {
-				t.Errorf("%+v", op)
-			}
+			require.ErrorIs(t, err, tt.err)
+			op := tt.customer.Pending
+			assert.That(t, err != nil || (op != nil && op.Pause != nil && !*op.Pause), "%+v", op)
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestACardExpiresWhenItsMonthHasEndedEverywhere(t *testing.T) {
@@ -18,17 +20,14 @@ func TestACardExpiresWhenItsMonthHasEndedEverywhere(t *testing.T) {
 		{time.Date(2028, 3, 1, 11, 59, 59, 0, time.UTC), false},
 		{time.Date(2028, 3, 1, 12, 0, 0, 0, time.UTC), true},
 	} {
-		if got := m.Expired(tt.at); got != tt.want {
-			t.Errorf("at %s: %v", tt.at, got)
-		}
+		got := m.Expired(tt.at)
+		assert.That(t, got == tt.want, "at %s: %v", tt.at, got)
 	}
-	if none := (payment.Method{}); none.Expired(now) {
-		t.Error("what has no date never expires")
-	}
-	if december := (payment.Method{ExpMonth: 12, ExpYear: 2026}); december.Expired(time.Date(2027, 1, 1, 0, 0, 0, 0,
-		time.UTC)) || !december.Expired(time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC)) {
-		t.Error("December ends with the year")
-	}
+	none := (payment.Method{})
+	assert.That(t, !none.Expired(now), "what has no date never expires")
+	december := (payment.Method{ExpMonth: 12, ExpYear: 2026})
+	assert.That(t, !december.Expired(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) && december.Expired(time.Date(2027,
+		1, 2, 0, 0, 0, 0, time.UTC)), "December ends with the year")
 }
 
 func TestRemovingAMethod(t *testing.T) {
@@ -48,14 +47,13 @@ func TestRemovingAMethod(t *testing.T) {
 		"or the one that the caller chose": {of: customer(card("a", 3), card("b", 2), card("c", 1)),
 			id: "a", replacement: "b", next: "b", def: "b"},
 		"the last one goes if nothing is charged to it": {of: customer(card("a", 1)), id: "a"},
-		"the last valid one stays while a subscription lives": {of: subscribed("basic", payment.Active, card("a", 1),
+		"the last valid one stays while a subscription lives": {of: active("basic", card("a", 1),
 			expired("b")), id: "a", err: payment.ErrMethodInUse},
 		"even one that has not begun": {of: subscribed("basic", payment.Incomplete, card("a", 1)), id: "a",
 			err: payment.ErrMethodInUse},
-		"one of two valid ones goes": {of: subscribed("basic", payment.Active, card("a", 1),
-			card("b", 2)), id: "a", next: "b", def: "b"},
-		"an expired one goes, though it is the last": {of: subscribed("basic", payment.Active, expired("a")),
-			id: "a"},
+		"one of two valid ones goes": {of: active("basic", card("a", 1), card("b", 2)), id: "a",
+			next: "b", def: "b"},
+		"an expired one goes, though it is the last": {of: active("basic", expired("a")), id: "a"},
 		"a missing method cannot be removed": {of: customer(card("a", 1)), id: "x", def: "a",
 			err: payment.ErrMethodNotFound},
 		"or names a replacement that is not there": {of: customer(card("a", 1)), id: "a", replacement: "x", def: "a",
@@ -69,44 +67,37 @@ func TestRemovingAMethod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := tt.of.Revision
 			next, err := tt.of.Remove(admin, now, tt.id, tt.replacement)
-			wantErr(t, err, tt.err)
+			require.ErrorIs(t, err, tt.err)
 			if err != nil {
-				if tt.of.Revision != before || len(tt.of.Recorded()) > 0 {
-					t.Error("a refusal changed something")
-				}
+				assert.That(t, tt.of.Revision == before && len(tt.of.Recorded()) <= 0, "a refusal changed something")
 				return
 			}
-			if next != tt.next || tt.of.Default != tt.def || tt.of.Revision == before ||
-				recorded(&tt.of.Log) != "payment_method.removed " {
-				t.Errorf("next %q, default %q, recorded %s", next, tt.of.Default, recorded(&tt.of.Log))
-			}
+			assert.That(t, next == tt.next && tt.of.Default == tt.def && tt.of.Revision != before &&
+				recorded(&tt.of.Log) == "payment_method.removed ", "next %q, default %q, recorded %s", next,
+				tt.of.Default, recorded(&tt.of.Log))
 			for _, m := range tt.of.Shown() {
-				if m.ID == tt.id {
-					t.Error("it is shown still")
-				}
+				assert.That(t, m.ID != tt.id, "it is shown still")
 			}
-			if again, err := tt.of.Remove(admin, now, tt.id, ""); err != nil || again != tt.def {
-				t.Errorf("again: %q, %v", again, err)
-			}
+			again, err := tt.of.Remove(admin, now, tt.id, "")
+			assert.That(t, err == nil && again == tt.def, "again: %q, %v", again, err)
 			tt.of.Removed(admin, tt.id)
-			if _, err := tt.of.Remove(admin, now, tt.id, ""); err == nil {
-				t.Error("it is there still")
-			}
+			_, err = tt.of.Remove(admin, now, tt.id, "")
+			assert.That(t, err != nil, "it is there still")
 		})
 	}
 	t.Run("of two that go at once, the second is the last", func(t *testing.T) {
-		c := subscribed("basic", payment.Active, card("a", 1), card("b", 2))
+		c := active("basic", card("a", 1), card("b", 2))
 		_, err := c.Remove(owner, now, "a", "")
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		_, err = c.Remove(owner, now, "b", "")
-		wantErr(t, err, payment.ErrMethodInUse)
+		require.ErrorIs(t, err, payment.ErrMethodInUse)
 	})
 	t.Run("so too while a subscription is on its way", func(t *testing.T) {
 		c := customer(card("a", 1))
-		_, err := c.Subscribe(owner, now, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
-		wantErr(t, err, nil)
+		_, err := c.Subscribe(owner, now, "k", one("basic"), plans)
+		require.NoError(t, err)
 		_, err = c.Remove(owner, now, "a", "")
-		wantErr(t, err, payment.ErrMethodInUse)
+		require.ErrorIs(t, err, payment.ErrMethodInUse)
 	})
 }
 
@@ -139,12 +130,12 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 				},
 				"subscribe": func(c *payment.Customer) error {
 					c.Subscription = nil
-					_, err := c.Subscribe(tt.by, now, "k", payment.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
+					_, err := c.Subscribe(tt.by, now, "k", one("pro"), plans)
 					return err
 				},
 			} {
 				t.Run(label, func(t *testing.T) {
-					wantErr(t, try(subscribed("basic", payment.Active, card("a", 1), card("b", 2))), tt.want)
+					require.ErrorIs(t, try(active("basic", card("a", 1), card("b", 2))), tt.want)
 				})
 			}
 		})
@@ -154,25 +145,18 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
 	c := customer(card("a", 1), card("b", 2))
 	c.Methods[1].Detaching = true
-	seeWallet(c, owner, payment.Wallet{Methods: []payment.Method{card("b", 2), card("c", 0)},
-		Default: "b"})
-	if got := c.Shown(); len(got) != 1 || got[0].ID != "c" || c.Default != "" || !c.WalletAt.IsZero() ||
-		c.Revision != 6 {
-		t.Fatalf("%+v", c)
-	}
-	if got := recorded(&c.Log); got != "payment_method.added payment_method.removed " {
-		t.Errorf("recorded %s", got)
-	}
-	if m := c.DefaultMethod(); m != nil {
-		t.Errorf("the gateway has no default, and %+v is shown as one", m)
-	}
+	seeWallet(c, owner, payment.Wallet{Methods: []payment.Method{card("b", 2), card("c", 0)}, Default: "b"})
+	got := c.Shown()
+	require.That(t, len(got) == 1 && got[0].ID == "c" && c.Default == "" && c.WalletAt.IsZero() && c.Revision == 6,
+		"%+v", c)
+	assert.Equal(t, "recorded", recorded(&c.Log), "payment_method.added payment_method.removed ")
+	m := c.DefaultMethod()
+	assert.That(t, m == nil, "the gateway has no default, and %+v is shown as one", m)
 	if m := c.MissingDefault(now); m == nil || m.ID != "c" {
 		t.Errorf("to be made the default: %+v", m)
 	}
 	t.Run("the same again is no change", func(t *testing.T) {
 		seeWallet(c, owner, payment.Wallet{Methods: []payment.Method{card("c", 0), card("b", 2)}})
-		if c.Revision != 6 {
-			t.Error("the revision moved")
-		}
+		assert.That(t, c.Revision == 6, "the revision moved")
 	})
 }

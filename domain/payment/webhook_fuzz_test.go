@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // FuzzCheckSignature looks for headers that are accepted without a signature of the body.
@@ -32,9 +33,7 @@ func FuzzCheckSignature(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
 		err := payment.CheckSignature([]secret.String{{}, key}, header, body, now)
 		if err != nil {
-			if !errors.Is(err, payment.ErrSignature) {
-				t.Errorf("%q: %v", header, err)
-			}
+			assert.That(t, errors.Is(err, payment.ErrSignature), "%q: %v", header, err)
 			return
 		}
 		// An accepted header contains, in hexadecimal, the sum over one of its times.
@@ -68,18 +67,14 @@ func FuzzParseEvent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		e, err := payment.ParseEvent(body)
 		if err != nil {
-			if !errors.Is(err, payment.ErrEventMalformed) {
-				t.Errorf("%q: %v", body, err)
-			}
+			assert.That(t, errors.Is(err, payment.ErrEventMalformed), "%q: %v", body, err)
 			return
 		}
 		for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer)} {
-			if len(text) > 255 || strings.Contains(text, "\x00") {
-				t.Errorf("%q is kept of %q, which no store holds", text, body)
-			}
+			assert.That(t, len(text) <= 255 && !strings.Contains(text, "\x00"),
+				"%q is kept of %q, which no store holds", text, body)
 		}
-		if y := e.CreatedAt.Year(); y < 1 || y > 9999 {
-			t.Errorf("an event of the year %d, which no store holds", y)
-		}
+		y := e.CreatedAt.Year()
+		assert.That(t, y >= 1 && y <= 9999, "an event of the year %d, which no store holds", y)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestSignatures(t *testing.T) {
@@ -39,7 +41,7 @@ func TestSignatures(t *testing.T) {
 		"more than anybody would make": {[]secret.String{key}, good + strings.Repeat(",v1=ff", 16), string(body), now, payment.ErrSignature},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantErr(t, payment.CheckSignature(tt.keys, tt.header, []byte(tt.body), tt.at), tt.want)
+			require.ErrorIs(t, payment.CheckSignature(tt.keys, tt.header, []byte(tt.body), tt.at), tt.want)
 		})
 	}
 }
@@ -74,19 +76,16 @@ func TestEnvelopesOfEvents(t *testing.T) {
 			`{"id":"evt_1","object":"event","type":"plan.created","data":{"object":{"object":"plan"}}}`, "", nil},
 		"of an unknown version": {
 			`{"id":"evt_1","object":"event","api_version":"2099-01-01.x","type":"new.thing","data":{"object":{"customer":7}},"more":{}}`, "", nil},
-		"no event": {`{"id":"cus_1","object":"customer","type":"x"}`, "",
-			payment.ErrEventMalformed},
-		"nothing": {``, "", payment.ErrEventMalformed},
+		"no event": {`{"id":"cus_1","object":"customer","type":"x"}`, "", payment.ErrEventMalformed},
+		"nothing":  {``, "", payment.ErrEventMalformed},
 		"an id that is too long to keep": {`{"id":"` + strings.Repeat("e", 256) + `","object":"event","type":"x"}`, "",
 			payment.ErrEventMalformed},
 		"what is cut off": {`{"id":"evt_1","object":"event"`, "", payment.ErrEventMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := payment.ParseEvent([]byte(tt.body))
-			wantErr(t, err, tt.err)
-			if err == nil && (e.Customer != tt.want || e.ID != "evt_1") {
-				t.Errorf("%+v", e)
-			}
+			require.ErrorIs(t, err, tt.err)
+			assert.That(t, err != nil || (e.Customer == tt.want && e.ID == "evt_1"), "%+v", e)
 		})
 	}
 }
@@ -106,8 +105,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		"an outage of our own": {&fault.Error{Kind: fault.Unavailable, Code: "unavailable"}, true},
 		"an unexpected error":  {t.Context().Err(), false},
 	} {
-		if got := payment.OutcomeUnknown(tt.err); got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		got := payment.OutcomeUnknown(tt.err)
+		assert.That(t, got == tt.want, "%s: %v", name, got)
 	}
 }
