@@ -118,8 +118,7 @@ func stage(t *testing.T) contract.GatewayStage {
 				api.CancelAtPeriodEnd(string(s))
 			},
 			CancelAt: func(_ *testing.T, s payment.SubscriptionID, moment time.Time) {
-				api.CancelAt(string(s),
-					moment)
+				api.CancelAt(string(s), moment)
 			},
 			AddItem: func(_ *testing.T, s payment.SubscriptionID, price string, quantity int) {
 				api.AddItem(string(s), price, int64(quantity))

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 const canary = "sk_test_c4n4ry"
@@ -151,16 +152,13 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || payment.OutcomeUnknown(err) != tt.unknown {
 				t.Fatalf("error = %v, want %v; unknown: %v", err, tt.want, payment.OutcomeUnknown(err))
 			}
-			if d, declined := errors.AsType[*payment.DeclinedError](err); declined && d.DeclineCode != tt.decline {
-				t.Errorf("declined: %s", d.DeclineCode)
-			}
-			if f, ok := errors.AsType[*fault.Error](err); ok && f.RetryAfter != tt.after {
-				t.Errorf("wait %s", f.RetryAfter)
-			}
-			if text := fmt.Sprintf("%v %+v", err, err); strings.Contains(text, typed) ||
-				strings.Contains(text, canary) {
-				t.Errorf("the error tells too much: %s", text)
-			}
+			d, declined := errors.AsType[*payment.DeclinedError](err)
+			assert.That(t, !declined || d.DeclineCode == tt.decline, "declined: %+v", d)
+			f, ok := errors.AsType[*fault.Error](err)
+			assert.That(t, !ok || f.RetryAfter == tt.after, "wait: %+v", f)
+			text := fmt.Sprintf("%v %+v", err, err)
+			assert.That(t, !strings.Contains(text, typed) && !strings.Contains(text, canary),
+				"the error tells too much: %s", text)
 			if len(s.received()) != 1 || s.received()[0] != "POST /v1/setup_intents k" {
 				t.Errorf("calls: %v", s.received())
 			}
@@ -201,42 +199,26 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	})
 	g, ctx := s.gateway(), t.Context()
 	c, err := g.CreateCustomer(ctx, "k", payment.Details{Email: "ann@example.com"})
-	if err != nil || c != "cus_1" {
-		t.Errorf("CreateCustomer = %q, %v", c, err)
-	}
-	if _, err := g.CreateCustomer(ctx, "another", payment.Details{}); !errors.Is(err, payment.ErrGatewayUnavailable) {
-		t.Errorf("of a key that made nothing: %v", err)
-	}
+	assert.That(t, err == nil && c == "cus_1", "CreateCustomer = %q, %v", c, err)
+	_, err = g.CreateCustomer(ctx, "another", payment.Details{})
+	assert.ErrorIs(t, err, payment.ErrGatewayUnavailable)
 	h, err := g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: plan, Quantity: 2})
-	if err != nil || h.ID != "sub_1" || h.Key != "k" || h.Plan != "team" || len(h.Items) != 1 ||
-		h.Items[0].Quantity != 2 || h.Items[0].PeriodEnd.Unix() != 200 ||
-		h.Customer != "cus_1" || h.Status != payment.Active {
-		t.Errorf("Subscribe = %+v, %v", h, err)
-	}
-	if _, err := g.Subscribe(ctx, "another", "cus_1",
-		payment.Order{Plan: plan, Quantity: 2}); !payment.OutcomeUnknown(err) {
-		t.Errorf("of a key that made nothing: %v", err)
-	}
+	assert.That(t, err == nil && h.ID == "sub_1" && h.Key == "k" && h.Plan == "team" && len(h.Items) == 1 &&
+		h.Items[0].Quantity == 2 && h.Items[0].PeriodEnd.Unix() == 200 && h.Customer == "cus_1" &&
+		h.Status == payment.Active, "Subscribe = %+v, %v", h, err)
+	_, err = g.Subscribe(ctx, "another", "cus_1", payment.Order{Plan: plan, Quantity: 2})
+	assert.That(t, payment.OutcomeUnknown(err), "of a key that made nothing: %v", err)
 	if h, err := g.Amend(ctx, "k2", "cus_1", "sub_1",
 		payment.Amendment{Plan: plan, Quantity: 3, Resell: true}); err != nil || h.ID != "sub_1" {
 		t.Errorf("Amend = %+v, %v", h, err)
 	}
-	if _, err := g.Amend(ctx, "k3", "cus_1", "sub_1",
-		payment.Amendment{Plan: plan, Quantity: 3, Resell: true}); !payment.OutcomeUnknown(err) {
-		t.Errorf("of a key that changed nothing: %v", err)
-	}
-	if err := g.SetDefault(ctx, "k", "cus_1", "pm_1"); err != nil {
-		t.Errorf("SetDefault: %v", err)
-	}
-	if err := g.Detach(ctx, "k", "cus_1", "pm_detached"); err != nil {
-		t.Errorf("Detach: %v", err)
-	}
-	if err := g.Cancel(ctx, "k", "cus_1", "sub_9", payment.Cancellation{}); err != nil {
-		t.Errorf("Cancel: %v", err)
-	}
-	if err := g.Cancel(ctx, "k", "cus_1", "sub_1", payment.Cancellation{}); !payment.OutcomeUnknown(err) {
-		t.Errorf("Cancel of one that lives: %v", err)
-	}
+	_, err = g.Amend(ctx, "k3", "cus_1", "sub_1", payment.Amendment{Plan: plan, Quantity: 3, Resell: true})
+	assert.That(t, payment.OutcomeUnknown(err), "of a key that changed nothing: %v", err)
+	assert.NoError(t, g.SetDefault(ctx, "k", "cus_1", "pm_1"))
+	assert.NoError(t, g.Detach(ctx, "k", "cus_1", "pm_detached"))
+	assert.NoError(t, g.Cancel(ctx, "k", "cus_1", "sub_9", payment.Cancellation{}))
+	err = g.Cancel(ctx, "k", "cus_1", "sub_1", payment.Cancellation{})
+	assert.That(t, payment.OutcomeUnknown(err), "Cancel of one that lives: %v", err)
 }
 
 // TestAChangeThatWasChargedIsMadeThoughItsScheduleIsRefused has a schedule of someone else whose later phase Stripe no
@@ -286,13 +268,10 @@ func TestWhatIsGoneIsNoRefusal(t *testing.T) {
 			reply(w, 404, `{"error":{"type":"invalid_request_error","code":"resource_missing"}}`)
 		}
 	})
-	if err := s.gateway().Cancel(t.Context(), "k", "cus_1", "sub_1",
-		payment.Cancellation{}); !payment.OutcomeUnknown(err) {
-		t.Errorf("Cancel: %v", err)
-	}
-	if err := s.gateway().Detach(t.Context(), "k", "cus_1", "pm_1"); !payment.OutcomeUnknown(err) {
-		t.Errorf("Detach: %v", err)
-	}
+	err := s.gateway().Cancel(t.Context(), "k", "cus_1", "sub_1", payment.Cancellation{})
+	assert.That(t, payment.OutcomeUnknown(err), "Cancel: %v", err)
+	err = s.gateway().Detach(t.Context(), "k", "cus_1", "pm_1")
+	assert.That(t, payment.OutcomeUnknown(err), "Detach: %v", err)
 }
 
 func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
@@ -308,9 +287,7 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	play := func(t *testing.T, answers map[string]string) (payment.GatewaySubscription, error, *server) {
 		s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
 			body, known := answers[call]
-			if !known {
-				t.Errorf("%s is called", call)
-			}
+			assert.That(t, known, "%s is called", call)
 			reply(w, 200, body)
 		})
 		h, err := s.gateway().Subscribe(t.Context(), "k", "cus_1", payment.Order{Plan: plan, Quantity: 1})
@@ -328,10 +305,9 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	})
 	t.Run("the payer is asked", func(t *testing.T) {
 		h, err, _ := play(t, incomplete(`{"id":"pi_1","status":"requires_action"}`))
-		if err != nil || h.Status != payment.Incomplete || h.Action == nil || h.Action.Type != payment.ConfirmPayment ||
-			h.Action.ClientSecret.Reveal() != "pi_1_secret_x" {
-			t.Errorf("%+v, %v", h, err)
-		}
+		assert.That(t, err == nil && h.Status == payment.Incomplete && h.Action != nil &&
+			h.Action.Type == payment.ConfirmPayment && h.Action.ClientSecret.Reveal() == "pi_1_secret_x", "%+v, %v",
+			h, err)
 	})
 }
 
@@ -359,24 +335,20 @@ func TestAPriceIsSoldAsItIsConfigured(t *testing.T) {
 				reply(w, 200, tt.price)
 			})
 			plans, err := s.gateway().Prices(t.Context(), payment.Plans{plan})
-			if err != nil || plans[0].Unavailable == tt.want {
-				t.Errorf("%+v, %v", plans, err)
-			}
+			assert.That(t, err == nil && plans[0].Unavailable != tt.want, "%+v, %v", plans, err)
 		})
 	}
 	t.Run("and a failure says nothing about it", func(t *testing.T) {
 		s := serve(t, func(_ string, w http.ResponseWriter, _ *http.Request) { reply(w, 500, `{}`) })
-		if _, err := s.gateway().Prices(t.Context(), payment.Plans{plan}); err == nil {
-			t.Error("no error")
-		}
+		_, err := s.gateway().Prices(t.Context(), payment.Plans{plan})
+		assert.That(t, err != nil, "no error")
 	})
 }
 
 func TestMode(t *testing.T) {
 	for key, want := range map[string]string{"sk_live_x": "live", "rk_live_x": "live", "sk_test_x": "test",
 		"rk_test_x": "test", "": "test", "sk_live_": "test"} {
-		if got := stripe.Mode(secret.New(key)); got != want {
-			t.Errorf("%s: %s", key, got)
-		}
+		got := stripe.Mode(secret.New(key))
+		assert.That(t, got == want, "%s: %s", key, got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Stripe's lists have at most 100 entries a page, and has_more (https://docs.stripe.com/api/pagination).
@@ -19,10 +21,7 @@ func TestTheMirroredInvoicesOfACustomerWithManyTakeOneCall(t *testing.T) {
 		reply(w, 200, `{"object":"list","url":"/v1/invoices","has_more":true,"data":[`+strings.Join(page, ",")+`]}`)
 	})
 	got, err := s.gateway().Invoices(t.Context(), "cus_1")
-	if err != nil || len(got) != payment.MirroredInvoices {
-		t.Fatalf("%d invoices, %v", len(got), err)
-	}
-	if calls := s.received(); len(calls) != 1 {
-		t.Errorf("Stripe was called %d times", len(calls))
-	}
+	require.That(t, err == nil && len(got) == payment.MirroredInvoices, "%d invoices, %v", len(got), err)
+	calls := s.received()
+	assert.Equal(t, "calls of Stripe", len(calls), 1)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 )
@@ -61,9 +62,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 	calls := map[string][]func() error{
 		"CreateCustomer": {func() error {
 			id, err := g.CreateCustomer(ctx, "k", payment.Details{Name: "Acme", Email: "ann@example.com"})
-			if id == "" {
-				t.Error("no id")
-			}
+			assert.That(t, id != "", "no id")
 			return err
 		}},
 		"UpdateCustomer": {func() error {
@@ -74,17 +73,13 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		}},
 		"CreateSetupIntent": {func() error {
 			i, err := g.CreateSetupIntent(ctx, "k", "cus_1", payment.OffSession)
-			if i.ID == "" || i.ClientSecret.IsZero() {
-				t.Errorf("%+v", i)
-			}
+			assert.That(t, i.ID != "" && !i.ClientSecret.IsZero(), "%+v", i)
 			return err
 		}},
 		"CancelSetupIntents": {func() error { return g.CancelSetupIntents(ctx, "cus_1") }},
 		"Wallet": {func() error {
 			w, err := g.Wallet(ctx, "cus_1")
-			if len(w.Methods) == 0 {
-				t.Errorf("%+v", w)
-			}
+			assert.That(t, len(w.Methods) != 0, "%+v", w)
 			return err
 		}},
 		"SetDefault": {func() error { return g.SetDefault(ctx, "k", "cus_1", "pm_1") }},
@@ -93,9 +88,8 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		"Subscribe": {
 			func() error {
 				h, err := g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: plan, Quantity: 2})
-				if h.ID == "" || len(h.Items) == 0 || h.Items[0].PeriodEnd.IsZero() || h.Items[0].Rate.Ref == "" {
-					t.Errorf("%+v", h)
-				}
+				assert.That(t, h.ID != "" && len(h.Items) != 0 && !h.Items[0].PeriodEnd.IsZero() &&
+					h.Items[0].Rate.Ref != "", "%+v", h)
 				return err
 			},
 			func() error {
@@ -137,9 +131,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		"Preview": {func() error {
 			up := payment.Amendment{Plan: plan, Quantity: 2, Resell: true, ProrateAt: time.Now()}
 			p, err := g.Preview(ctx, "cus_1", "sub_1", up)
-			if p.Today.Currency == "" {
-				t.Errorf("%+v", p)
-			}
+			assert.That(t, p.Today.Currency != "", "%+v", p)
 			return err
 		}},
 		"Portal": {func() error { return made(g.Portal(ctx, "cus_1", "https://app.example.com")) }},
@@ -188,16 +180,13 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 	}
 	port := reflect.TypeFor[ports.Gateway]()
 	for i := range port.NumMethod() {
-		if name := port.Method(i).Name; len(calls[name]) == 0 {
-			t.Errorf("%s is not exercised", name)
-		}
+		name := port.Method(i).Name
+		assert.That(t, len(calls[name]) != 0, "%s is not exercised", name)
 	}
 	for name, each := range calls {
 		t.Run(name, func(t *testing.T) {
 			for _, call := range each {
-				if err := call(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, call())
 			}
 		})
 	}
@@ -210,8 +199,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		resp, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
 		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("stripe-mock lets an unknown parameter through: %s", resp.Status)
-		}
+		assert.That(t, resp.StatusCode == http.StatusBadRequest, "stripe-mock lets an unknown parameter through: %s",
+			resp.Status)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // TestAPlanWithoutAPriceIsNotSoldForAnAmountThatStripeDoesNotShow has prices whose unit_amount is null: of a fraction
@@ -39,9 +40,7 @@ func TestAPlanWithoutAPriceIsNotSoldForAnAmountThatStripeDoesNotShow(t *testing.
 			p.Price.Amount, p.PriceRef = 0, "price_1"
 			p.Metered = &payment.MeteredPrice{Feature: "messages", PriceRef: "price_2"}
 			got, err := s.gateway().Prices(t.Context(), payment.Plans{p})
-			if err != nil || got[0].Unavailable == tt.want {
-				t.Errorf("%+v, %v", got, err)
-			}
+			assert.That(t, err == nil && got[0].Unavailable != tt.want, "%+v, %v", got, err)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -55,9 +56,7 @@ func TestADirectDebitThatIsOnItsWayAsksNothing(t *testing.T) {
 			}})
 			p, err := g.Pay(t.Context(), "k", "cus_1", payment.InvoiceID("in_1"))
 			require.NoError(t, err)
-			if (p.Action != nil) != tt.asks || p.Invoice.ID != "in_1" {
-				t.Errorf("%+v", p)
-			}
+			assert.That(t, (p.Action != nil) == tt.asks && p.Invoice.ID == "in_1", "%+v", p)
 		})
 	}
 }

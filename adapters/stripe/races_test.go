@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
@@ -82,18 +83,14 @@ func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
 						break
 					}
 				}
-				if asked := api.Asked(); asked["POST "+schedules+"/{id}/release"] > 0 {
-					t.Errorf("it was released: %v", asked)
-				}
-				if !lost || !errors.Is(err, payment.ErrCardDeclined) {
-					t.Errorf("lost: %t; %v", lost, err)
-				}
+				asked := api.Asked()
+				assert.That(t, asked["POST "+schedules+"/{id}/release"] <= 0, "it was released: %v", asked)
+				assert.That(t, lost && errors.Is(err, payment.ErrCardDeclined), "lost: %t; %v", lost, err)
 				all, err := g.Subscriptions(ctx, c)
 				require.NoError(t, err)
 				all[0].Resolve(plans, "", "")
-				if p := all[0].Pending; p == nil || p.Plan != "basic" || p.Quantity != 3 {
-					t.Errorf("the scheduled change is %+v", p)
-				}
+				p := all[0].Pending
+				assert.That(t, p != nil && p.Plan == "basic" && p.Quantity == 3, "the scheduled change is %+v", p)
 			})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	stripego "github.com/stripe/stripe-go/v85"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -77,16 +78,13 @@ func restatedPhases(t *testing.T, a payment.Amendment, phases ...map[string]any)
 		"current_phase":{"start_date":%v,"end_date":%v},"phases":%s}}`, phases[0]["start_date"], phases[0]["end_date"], text)
 	s := serve(t, func(call string, w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(call, "POST /v1/subscription_schedules/") {
-			if err := r.ParseForm(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, r.ParseForm())
 			sent = r.PostForm
 		}
 		reply(w, 200, subscription)
 	})
-	if _, err := s.gateway().Amend(t.Context(), "k", "cus_1", "sub_1", a); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.gateway().Amend(t.Context(), "k", "cus_1", "sub_1", a)
+	require.NoError(t, err)
 	return sent
 }
 
@@ -115,9 +113,8 @@ func TestAChangeRestatesAllTermsOfALaterPhase(t *testing.T) {
 		"[items][0][discounts][0][coupon]", "[items][0][discounts][0][promotion_code]",
 		"[add_invoice_items][0][discounts][0][coupon]", "[add_invoice_items][0][discounts][0][promotion_code]",
 	} {
-		if _, exists := names["phases[1]"+name]; !exists {
-			t.Errorf("Stripe has no %s any more", name)
-		}
+		_, exists := names["phases[1]"+name]
+		assert.That(t, exists, "Stripe has no %s any more", name)
 		delete(names, "phases[1]"+name)
 	}
 	sent := restatedPhases(t, more, map[string]any{"start_date": 100, "end_date": 200, "items": onlyPrice}, later)
@@ -131,9 +128,8 @@ func TestAChangeRestatesAllTermsOfALaterPhase(t *testing.T) {
 			t.Errorf("%s is sent, which the phase does not have", name)
 		}
 	}
-	if got := sent.Get("phases[0][items][0][billing_thresholds][usage_gte]"); got != "9" {
-		t.Errorf("the threshold of the subscription's item is %q", got)
-	}
+	assert.Equal(t, "the threshold of the subscription's item",
+		sent.Get("phases[0][items][0][billing_thresholds][usage_gte]"), "9")
 }
 
 func TestWhatHappensWhenAPhaseBeginsHappensOnce(t *testing.T) {
@@ -182,9 +178,8 @@ func TestWhatHappensWhenAPhaseBeginsHappensOnce(t *testing.T) {
 					}
 				}
 			}
-			if got := sent.Get("phases[0][default_payment_method]"); got != "pm_now" {
-				t.Errorf("the method of the subscription is %q", got)
-			}
+			assert.Equal(t, "the method of the subscription", sent.Get("phases[0][default_payment_method]"),
+				"pm_now")
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/services"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
@@ -33,10 +34,9 @@ func TestTheStandInShowsNothingThatStripeDoesNot(t *testing.T) {
 	}
 	intent, _, _ := strings.Cut(h.Action.ClientSecret.Reveal(), "_secret_")
 	api.Authenticate(h.Action.ClientSecret.Reveal())
-	if _, err := g.Amend(ctx, "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
-		AtRenewal: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = g.Amend(ctx, "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
+		AtRenewal: true})
+	require.NoError(t, err)
 	const expanded = "?expand[0]=latest_invoice.payments" +
 		"&expand[1]=latest_invoice.confirmation_secret&expand[2]=schedule"
 	subscription := read(t, api.URL+"/v1/subscriptions/"+string(h.ID)+expanded)
@@ -71,9 +71,8 @@ func read(t *testing.T, url string) map[string]any {
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	var out map[string]any
-	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s answers %s, %v: %v", url, resp.Status, out, err)
-	}
+	err = json.NewDecoder(resp.Body).Decode(&out)
+	require.That(t, err == nil && resp.StatusCode == http.StatusOK, "%s answers %s, %v: %v", url, resp.Status, out, err)
 	return out
 }
 
@@ -90,9 +89,8 @@ func compareWithin(t *testing.T, at string, shown, theirs any) {
 		for name, value := range s {
 			known, has := there[name]
 			// one of two, of which stripe-mock shows the other
-			if !has && at+"."+name != "invoice.payments.data.payment.payment_intent" {
-				t.Errorf("%s has no %s", at, name)
-			}
+			assert.That(t, has || at+"."+name == "invoice.payments.data.payment.payment_intent", "%s has no %s", at,
+				name)
 			compareWithin(t, at+"."+name, value, known)
 		}
 	case []any:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -33,20 +34,15 @@ func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 		for _, key := range []string{"a", "b", "c"} {
 			calls.Go(func() {
 				i, err := g.CreateSetupIntent(t.Context(), key, c, payment.OffSession)
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				mu.Lock()
 				defer mu.Unlock()
-				if !slices.ContainsFunc(delivered,
-					func(body string) bool { return strings.Contains(body, string(i.ID)) }) {
-					t.Errorf("a call has returned before its event was delivered")
-				}
+				assert.That(t, slices.ContainsFunc(delivered, func(body string) bool {
+					return strings.Contains(body, string(i.ID))
+				}), "a call has returned before its event was delivered")
 			})
 		}
 		calls.Wait()
-		if len(delivered) != 4 {
-			t.Errorf("%d of 4 events are delivered", len(delivered))
-		}
+		assert.Equal(t, "delivered events", len(delivered), 4)
 	})
 }

@@ -17,9 +17,8 @@ func TestACallDoesNotBecomeSlowerWithTheNumberOfCallsBefore(t *testing.T) {
 	require.NoError(t, err)
 	size := func(calls int) int {
 		for range calls {
-			if _, err := g.CreateSetupIntent(t.Context(), time.Now().String(), c, payment.OffSession); err != nil {
-				t.Fatal(err)
-			}
+			_, err := g.CreateSetupIntent(t.Context(), time.Now().String(), c, payment.OffSession)
+			require.NoError(t, err)
 		}
 		rows, err := objects.Read(t.Context(), "org", string(c))
 		require.NoError(t, err)

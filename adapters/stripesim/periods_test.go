@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -26,13 +27,11 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 	week := plans[len(plans)-1]
 	h, err := g.Subscribe(t.Context(), "subscribe", c, payment.Order{Plan: week, Quantity: 1})
 	require.NoError(t, err)
-	if _, err := g.Amend(t.Context(), "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
-		AtRenewal: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := g.Advance(t.Context(), 7*24*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	_, err = g.Amend(t.Context(), "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
+		AtRenewal: true})
+	require.NoError(t, err)
+	_, _, err = g.Advance(t.Context(), 7*24*time.Hour)
+	require.NoError(t, err)
 	all, err := g.Subscriptions(t.Context(), c)
 	require.NoError(t, err)
 	if want := h.Items[0].PeriodEnd.AddDate(0, 1, 0); all[0].Plan != "basic" || !all[0].Items[0].PeriodEnd.Equal(want) {
@@ -47,13 +46,10 @@ func TestTheUnusedRestOfATaxedPeriodIsCreditedWithItsTax(t *testing.T) {
 	}))
 	h, err := g.Subscribe(t.Context(), "subscribe", c, payment.Order{Plan: plans[1], Quantity: 1, AutomaticTax: true})
 	require.NoError(t, err)
-	if _, err := g.Amend(t.Context(), "less", c, h.ID,
-		payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = g.Amend(t.Context(), "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true})
+	require.NoError(t, err)
 	w, err := g.Wallet(t.Context(), c)
 	require.NoError(t, err)
-	if want := (plans[1].Price.Amount - plans[0].Price.Amount) * 120 / 100; w.Credit.Amount != want {
-		t.Errorf("credit %d, want %d", w.Credit.Amount, want)
-	}
+	want := (plans[1].Price.Amount - plans[0].Price.Amount) * 120 / 100
+	assert.Equal(t, "credit", w.Credit.Amount, want)
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestACustomerForgetsWhatNothingRefersTo(t *testing.T) {
 	now := time.Date(2026, 11, 27, 3, 0, 0, 0, time.UTC)
 	s, err := New(Config{}).open("", settings{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.clock = now
 	s.setups["seti_x00000000"] = &setupIntent{}
 	s.payments["pi_open"] = &paymentIntent{ID: "pi_open"}
@@ -32,20 +32,13 @@ func TestACustomerForgetsWhatNothingRefersTo(t *testing.T) {
 	for range 2 { // what is left stays
 		s.prune()
 	}
-	if len(s.invoices) != payment.MirroredInvoices+1 || s.invoices[0].ID != "open" ||
-		s.invoices[100].ID != "in_00001000" {
-		t.Errorf("%d invoices", len(s.invoices))
-	}
-	if len(s.subscriptions) != maxEnded+1 || s.subscriptions[0].ID != "live" {
-		t.Errorf("%d subscriptions", len(s.subscriptions))
-	}
-	if len(s.setups) != maxIntents+1 || s.setups["seti_x00000000"] == nil || s.setups["seti_x00001000"] == nil {
-		t.Errorf("%d setup intents", len(s.setups))
-	}
-	if len(s.payments) != 1 || s.payments["pi_open"] == nil {
-		t.Errorf("%d payment intents", len(s.payments))
-	}
-	if len(s.answers) != maxAnswers || s.answers["00001000"] == nil || s.answers["00000900"] != nil {
-		t.Errorf("%d responses", len(s.answers))
-	}
+	assert.That(t, len(s.invoices) == payment.MirroredInvoices+1 && s.invoices[0].ID == "open" &&
+		s.invoices[100].ID == "in_00001000", "%d invoices", len(s.invoices))
+	assert.That(t, len(s.subscriptions) == maxEnded+1 && s.subscriptions[0].ID == "live", "%d subscriptions",
+		len(s.subscriptions))
+	assert.That(t, len(s.setups) == maxIntents+1 && s.setups["seti_x00000000"] != nil &&
+		s.setups["seti_x00001000"] != nil, "%d setup intents", len(s.setups))
+	assert.That(t, len(s.payments) == 1 && s.payments["pi_open"] != nil, "%d payment intents", len(s.payments))
+	assert.That(t, len(s.answers) == maxAnswers && s.answers["00001000"] != nil && s.answers["00000900"] == nil,
+		"%d responses", len(s.answers))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/contract"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -55,9 +56,7 @@ func (p *post) types(t *testing.T) []string {
 	var all []string
 	for _, body := range p.bodies {
 		e, err := payment.ParseEvent([]byte(body))
-		if err != nil || !strings.HasPrefix(string(e.Customer), "cus_") {
-			t.Fatalf("%s: %v", body, err)
-		}
+		require.That(t, err == nil && strings.HasPrefix(string(e.Customer), "cus_"), "%s: %v", body, err)
 		all = append(all, e.Type)
 	}
 	return all
@@ -122,13 +121,9 @@ func addCard(t *testing.T, g gateway, c payment.CustomerID, last4 string) paymen
 	if err == nil && done.Status == "requires_action" {
 		done, err = g.Authenticate(t.Context(), c, intent.ID, intent.ClientSecret, true)
 	}
-	if err != nil || done.Status != "succeeded" {
-		t.Fatalf("%+v, %v", done, err)
-	}
+	require.That(t, err == nil && done.Status == "succeeded", "%+v, %v", done, err)
 	cursor, err := g.Wallet(t.Context(), c)
-	if err != nil || len(cursor.Methods) != len(count.Methods)+1 {
-		t.Fatalf("%+v, %v", cursor, err)
-	}
+	require.That(t, err == nil && len(cursor.Methods) == len(count.Methods)+1, "%+v, %v", cursor, err)
 	return cursor.Methods[len(cursor.Methods)-1].ID
 }
 
@@ -166,43 +161,31 @@ func TestCards(t *testing.T) {
 		"nor does none": {secret.String{}, card("4242"), payment.ErrIntentNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := g.Confirm(ctx, c, intent.ID, tt.secret, tt.card); !errors.Is(err, tt.want) {
-				t.Errorf("error = %v, want %v", err, tt.want)
-			}
+			_, err := g.Confirm(ctx, c, intent.ID, tt.secret, tt.card)
+			assert.ErrorIs(t, err, tt.want)
 		})
 	}
 	other, err := g.CreateCustomer(ctx, "other", payment.Details{})
 	require.NoError(t, err)
-	if _, err := g.Confirm(ctx, other, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err,
-		payment.ErrIntentNotFound) {
-		t.Errorf("by another customer: %v", err)
-	}
-	if w, err := g.Wallet(ctx, c); err != nil || len(w.Methods) != 0 {
-		t.Fatalf("%+v, %v", w, err)
-	}
-	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("3155")); err != nil ||
-		done.Status != "requires_action" {
-		t.Fatalf("%+v, %v", done, err)
-	}
+	_, err = g.Confirm(ctx, other, intent.ID, intent.ClientSecret, card("4242"))
+	assert.ErrorIs(t, err, payment.ErrIntentNotFound)
+	w, err := g.Wallet(ctx, c)
+	require.That(t, err == nil && len(w.Methods) == 0, "%+v, %v", w, err)
+	done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("3155"))
+	require.That(t, err == nil && done.Status == "requires_action", "%+v, %v", done, err)
 	if done, err := g.Authenticate(ctx, c, intent.ID, intent.ClientSecret, false); err != nil ||
 		done.Status != "requires_payment_method" {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); err != nil ||
-		done.Status != "succeeded" {
-		t.Fatalf("%+v, %v", done, err)
-	}
-	if _, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err,
-		payment.ErrIntentState) {
-		t.Errorf("a second time: %v", err)
-	}
+	done, err = g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242"))
+	require.That(t, err == nil && done.Status == "succeeded", "%+v, %v", done, err)
+	_, err = g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242"))
+	assert.ErrorIs(t, err, payment.ErrIntentState)
 	rows, err := objects.Read(ctx, "org", string(c))
 	require.NoError(t, err)
 	book := fmt.Sprintf("%s", rows)
 	for _, n := range []string{"4242424242424242", "4111111111111111", intent.ClientSecret.Reveal(), `"123"`} {
-		if strings.Contains(strings.ReplaceAll(book, " ", ""), n) {
-			t.Errorf("the objects hold %s", n)
-		}
+		assert.That(t, !strings.Contains(strings.ReplaceAll(book, " ", ""), n), "the objects hold %s", n)
 	}
 }
 
@@ -215,22 +198,19 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	m := addCard(t, g, c, "4242")
 	p.closed = false
 	require.NoError(t, g.SetDefault(ctx, "d", c, m))
-	if _, err := g.Subscribe(ctx, "s", c, payment.Order{Plan: plans[0], Quantity: 1}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = g.Subscribe(ctx, "s", c, payment.Order{Plan: plans[0], Quantity: 1})
+	require.NoError(t, err)
 	want := []string{"customer.created", "setup_intent.created", "payment_method.attached", "setup_intent.succeeded",
 		"customer.updated", "customer.updated", "customer.subscription.created", "invoice.created", "invoice.paid"}
-	if got := p.types(t); strings.Join(got, " ") != strings.Join(want, " ") {
-		t.Errorf("delivered %v", got)
-	}
+	got := p.types(t)
+	assert.That(t, strings.Join(got, " ") == strings.Join(want, " "), "delivered %v", got)
 	require.NoError(t, g.Provoke(ctx, stripesim.Script{Duplicate: true, Reorder: true}))
 	p.bodies = nil
 	require.NoError(t, g.Cancel(ctx, "x", c, "sub_none", payment.Cancellation{}))
 	addCard(t, g, c, "4242")
-	if got := strings.Join(p.types(t), " "); got != "setup_intent.created setup_intent.created "+
-		"setup_intent.succeeded payment_method.attached setup_intent.succeeded payment_method.attached" {
-		t.Errorf("delivered %s", got)
-	}
+	assert.Equal(t, "delivered", strings.Join(p.types(t), " "),
+		"setup_intent.created setup_intent.created "+
+			"setup_intent.succeeded payment_method.attached setup_intent.succeeded payment_method.attached")
 }
 
 func TestTroublesComeOnceEach(t *testing.T) {
@@ -241,19 +221,14 @@ func TestTroublesComeOnceEach(t *testing.T) {
 		calling, end := context.WithCancel(ctx)
 		_, err := g.CreateCustomer(calling, string(kind), payment.Details{})
 		end()
-		if payment.OutcomeUnknown(err) == (kind == stripesim.RateLimited) {
-			t.Errorf("%s: %v", kind, err)
-		}
+		assert.That(t, payment.OutcomeUnknown(err) != (kind == stripesim.RateLimited), "%s: %v", kind, err)
 	}
 	for _, kind := range stripesim.Faults() {
 		c, err := g.CreateCustomer(ctx, string(kind), payment.Details{})
-		if err != nil || c == "" {
-			t.Errorf("%s: %v", kind, err)
-		}
+		assert.That(t, err == nil && c != "", "%s: %v", kind, err)
 	}
-	if _, _, err := g.Advance(ctx, -time.Second); err == nil {
-		t.Error("time went back")
-	}
+	_, _, err := g.Advance(ctx, -time.Second)
+	assert.That(t, err != nil, "time went back")
 }
 
 func TestTroublesWaitForTheCallThatTheyAreFor(t *testing.T) {
@@ -267,9 +242,7 @@ func TestTroublesWaitForTheCallThatTheyAreFor(t *testing.T) {
 		calling, end := context.WithCancel(ctx)
 		_, err := g.CreateSetupIntent(calling, fmt.Sprint("intent", fails), c, payment.OffSession)
 		end()
-		if errors.Is(err, payment.ErrGatewayUnavailable) != fails {
-			t.Errorf("setup intent: %v", err)
-		}
+		assert.That(t, errors.Is(err, payment.ErrGatewayUnavailable) == fails, "setup intent: %v", err)
 	}
 }
 
@@ -285,21 +258,17 @@ func TestAFailureLastsForTheWholeCall(t *testing.T) {
 		calling, end := context.WithCancel(ctx)
 		_, err := g.Subscribe(calling, "key", c, payment.Order{Plan: plans[0], Quantity: 1})
 		end()
-		if fails := n < len(lost); payment.OutcomeUnknown(err) != fails || (!fails && err != nil) {
-			t.Errorf("call %d: %v", n, err)
-		}
+		fails := n < len(lost)
+		assert.That(t, payment.OutcomeUnknown(err) == fails && (fails || err == nil), "call %d: %v", n, err)
 	}
 	all, err := g.Subscriptions(ctx, c)
-	if err != nil || len(all) != 1 {
-		t.Errorf("%+v, %v", all, err)
-	}
+	assert.That(t, err == nil && len(all) == 1, "%+v, %v", all, err)
 }
 
 func TestACustomerOfAnEarlierSandboxIsGone(t *testing.T) {
 	g, _ := newGateway(t, stripesim.Config{})
-	if _, err := g.Wallet(t.Context(), "cus_sandbox3fd1mo7a8cm2s"); !errors.Is(err, payment.ErrCustomerGone) {
-		t.Errorf("error = %v", err)
-	}
+	_, err := g.Wallet(t.Context(), "cus_sandbox3fd1mo7a8cm2s")
+	assert.ErrorIs(t, err, payment.ErrCustomerGone)
 }
 
 func TestASlowAnswerEndsWithTheCall(t *testing.T) {
@@ -307,8 +276,7 @@ func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 	g.SetTrouble(func(stripesim.Call) (stripesim.Fault, time.Duration) { return stripesim.None, time.Hour })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := g.CreateCustomer(ctx, "c", payment.Details{}); !errors.Is(err, payment.ErrGatewayTimeout) ||
-		!errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error = %v", err)
-	}
+	_, err := g.CreateCustomer(ctx, "c", payment.Details{})
+	assert.That(t, errors.Is(err, payment.ErrGatewayTimeout) && errors.Is(err, context.DeadlineExceeded),
+		"error = %v", err)
 }

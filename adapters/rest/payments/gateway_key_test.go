@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -21,9 +22,7 @@ func TestGatewayKey(t *testing.T) {
 	with := func(method, template, path, idempotency, body string) string {
 		t.Helper()
 		op, exists := contract.Operation(method, template)
-		if !exists {
-			t.Fatalf("no operation %s %s", method, template)
-		}
+		require.That(t, exists, "no operation %s %s", method, template)
 		r := httptest.NewRequest(method, path, nil)
 		if idempotency != "" {
 			r.Header.Set("Idempotency-Key", idempotency)
@@ -49,19 +48,15 @@ func TestGatewayKey(t *testing.T) {
 	t.Run("a gateway accepts it, whatever the Idempotency-Key", func(t *testing.T) {
 		const most = 255 - len("_cus_NffrFeUfNV2Hib_schedule_keep") // calls have suffixes
 		for _, k := range []string{"", "k", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", longest} {
-			if got := paying(k); len(got) > most {
-				t.Errorf("%d bytes for an Idempotency-Key of %d", len(got), len(k))
-			}
+			got := paying(k)
+			assert.That(t, len(got) <= most, "%d bytes for an Idempotency-Key of %d", len(got), len(k))
 		}
 	})
 	t.Run("it is the same for each attempt, and for nothing else", func(t *testing.T) {
-		if paying("one") != paying("one") {
-			t.Error("another one for the second attempt")
-		}
+		assert.That(t, paying("one") == paying("one"), "another one for the second attempt")
 		other := of(http.MethodPost, subscriptionPath, subscriptionPath, "one")
-		if k := paying("one"); k == paying("two") || k == other || paying("") == paying("") {
-			t.Error("the same for another request")
-		}
+		k := paying("one")
+		assert.That(t, k != paying("two") && k != other && paying("") != paying(""), "the same for another request")
 	})
 	t.Run("another body under the same Idempotency-Key is another request", func(t *testing.T) {
 		for _, method := range []string{http.MethodPatch, http.MethodDelete} {

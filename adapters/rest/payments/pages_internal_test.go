@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func TestPagesShowAmountsWithTheDecimalsOfTheGateway(t *testing.T) {
@@ -15,8 +16,7 @@ func TestPagesShowAmountsWithTheDecimalsOfTheGateway(t *testing.T) {
 		"4900.00 HUF":   {Amount: 490_000, Currency: "huf"},
 		"5.120 KWD":     {Amount: 5120, Currency: "kwd"},
 	} {
-		if got := formatMoney(amount); got != want {
-			t.Errorf("%+v: %s, want %s", amount, got, want)
-		}
+		got := formatMoney(amount)
+		assert.That(t, got == want, "%+v: %s, want %s", amount, got, want)
 	}
 }
