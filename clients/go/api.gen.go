@@ -4996,6 +4996,7 @@ type SubscriptionChangeRequestedData struct {
 	AtRenewal            bool    `json:"at_renewal"`
 	CancelAtPeriodEnd    *bool   `json:"cancel_at_period_end,omitzero"`
 	Paused               *bool   `json:"paused,omitzero"`
+	Trial                *bool   `json:"trial,omitzero"`
 	PromotionID          *string `json:"promotion_id,omitzero"`
 	CancellationFeedback *string `json:"cancellation_feedback,omitzero"`
 }

@@ -6,6 +6,22 @@ import (
 	"testing"
 )
 
+func TestATrialWithoutACardEndsEarlyOnlyWithOne(t *testing.T) {
+	s := start(t, sqlite, sold)
+	ann := s.user(t, "owner")
+	ann.create(t, payments+"/subscriptions", object{"plan_id": "try"}).has(t,
+		map[string]string{"subscription.status": "trialing"})
+	for _, change := range []object{{"trial": false}, {"plan_id": "pro"}} {
+		ann.do(t, "POST", previewPath, change).problem(t, 402, "payment_method_required")
+		ann.do(t, "PATCH", mine, change).problem(t, 402, "payment_method_required")
+	}
+	ann.get(t, mine).has(t, map[string]string{"status": "trialing", "plan_id": "try"})
+	ann.card(t, cardNumber)
+	due := ann.do(t, "POST", previewPath, object{"trial": false}).is(t, 200).at("due_today.amount")
+	ann.do(t, "PATCH", mine, object{"trial": false}).is(t, 200).has(t, map[string]string{"status": "active"})
+	ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.amount_paid.amount": due})
+}
+
 // TestTrialRules tries to have two trials with one address, and with one card.
 func TestTrialRules(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {

@@ -84,6 +84,9 @@ func (k Streaming) stages(a *API, op *openapi.Operation) stages {
 		parse:        (*Call).parse,
 		gates:        a.Gates,
 		act: func(r *Call) (ports.Answer, bool, error) {
+			if err := r.stream.ctx.Err(); err != nil { // Open need not notice, as with data in memory
+				return ports.Answer{}, false, err
+			}
 			return ports.Answer{}, false, r.stream.Body.Open()
 		},
 		respond: func(r *Call, _ ports.Answer, _ bool) { r.stream.send() },

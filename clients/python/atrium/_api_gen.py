@@ -6900,6 +6900,9 @@ class SubscriptionChangeRequestedData(TypedDict):
     paused: NotRequired[bool]
     """"""
 
+    trial: NotRequired[bool]
+    """"""
+
     promotion_id: NotRequired[str]
     """"""
 

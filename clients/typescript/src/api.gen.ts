@@ -5574,6 +5574,8 @@ export type SubscriptionChangeRequestedData = {
   /**  */
   paused?: boolean
   /**  */
+  trial?: boolean
+  /**  */
   promotion_id?: string
   /**  */
   cancellation_feedback?: string
