@@ -8,7 +8,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestNoOnePaysForADeletedWorkspace has a payer pay on a checkout page before and after its workspace is deleted.
@@ -32,19 +34,15 @@ func TestNoOnePaysForADeletedWorkspace(t *testing.T) {
 				p, err := pay.Checkout(t.Context(), at(by), payments.CheckoutRequest{
 					Plan: "basic", Quantity: 1, SuccessURL: "http://localhost/yes", CancelURL: "http://localhost/no",
 				})
-				wantErr(t, err, nil)
-				if first && !api.CheckOut(p.URL, "4242") {
-					t.Fatal("the payer cannot pay")
-				}
+				require.NoError(t, err)
+				require.That(t, !first || api.CheckOut(p.URL, "4242"), "the payer cannot pay")
 				deleted := people.DeleteWorkspace(t.Context(), at(by), by.Workspace, nil)
 				if first {
-					wantErr(t, deleted, account.ErrWorkspaceInUse)
+					require.ErrorIs(t, deleted, account.ErrWorkspaceInUse)
 					return
 				}
-				wantErr(t, deleted, nil)
-				if api.CheckOut(p.URL, "4242") {
-					t.Error("the payer has paid for a deleted workspace")
-				}
+				require.NoError(t, deleted)
+				assert.That(t, !api.CheckOut(p.URL, "4242"), "the payer has paid for a deleted workspace")
 			})
 		})
 	}

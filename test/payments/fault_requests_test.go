@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -60,9 +61,7 @@ var requests = []request{
 var moreRequests = []request{
 	{name: "downgrade", live: 1, paid: 1,
 		prepare: func(t *testing.T, s *shop) {
-			if _, err := s.subscribe(t, "before", "pro"); err != nil {
-				t.Fatal(err)
-			}
+			s.buy(t, "before", "pro")
 		},
 		do: func(ctx context.Context, s *shop, key string) error {
 			plan := payment.PlanID("basic")
@@ -72,51 +71,40 @@ var moreRequests = []request{
 		check: func(t *testing.T, s *shop) {
 			s.later(time.Minute)
 			v, err := s.Subscription(t.Context(), s.now())
-			if err != nil || v.Plan != "pro" || v.Pending == nil || v.Pending.Plan != "basic" {
-				t.Errorf("%+v, %v", v, err)
-			}
+			assert.That(t, err == nil && v.Plan == "pro" && v.Pending != nil && v.Pending.Plan == "basic", "%+v, %v",
+				v, err)
 		}},
 	{name: "resume", live: 1, paid: 1,
 		prepare: func(t *testing.T, s *shop) {
-			if _, err := s.subscribe(t, "before", "basic"); err != nil {
-				t.Fatal(err)
-			}
+			s.buy(t, "before", "basic")
 			require.NoError(t, s.endsAtPeriodEnd(t.Context(), "ends", true))
 		},
 		do:    func(ctx context.Context, s *shop, key string) error { return s.endsAtPeriodEnd(ctx, key, false) },
 		check: func(t *testing.T, s *shop) { s.isEnding(t, false) }},
 	{name: "end of a pause", live: 1, paid: 1,
 		prepare: func(t *testing.T, s *shop) {
-			if _, err := s.subscribe(t, "before", "basic"); err != nil {
-				t.Fatal(err)
-			}
+			s.buy(t, "before", "basic")
 			require.NoError(t, s.pauses(t.Context(), "pauses", true))
 		},
 		do:    func(ctx context.Context, s *shop, key string) error { return s.pauses(ctx, key, false) },
 		check: func(t *testing.T, s *shop) { s.isPaused(t, false) }},
 	{name: "usage", live: 1, paid: 1,
 		prepare: func(t *testing.T, s *shop) {
-			if _, err := s.subscribe(t, "before", "metered"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.ReportUsage(t.Context(), s.now(), "emails", 5, "report"); err != nil {
-				t.Fatal(err)
-			}
+			s.buy(t, "before", "metered")
+			_, err := s.ReportUsage(t.Context(), s.now(), "emails", 5, "report")
+			require.NoError(t, err)
 			s.api.Advance(s.ahead) // the gateway refuses usage from the future
 		},
 		do: func(ctx context.Context, s *shop, _ string) error { // the job that sends it
 			return s.SendUsage(ctx, identity.System(s.by.Org, s.by.Workspace, "test", s.now().At))
 		},
 		check: func(t *testing.T, s *shop) {
-			if sum, events := s.api.Usage(s.customer); sum != 5 || events != 1 {
-				t.Errorf("%d units in %d events", sum, events)
-			}
+			sum, events := s.api.Usage(s.customer)
+			assert.That(t, sum == 5 && events == 1, "%d units in %d events", sum, events)
 		}},
 	{name: "pay invoice", live: 1, paid: 2,
 		prepare: func(t *testing.T, s *shop) {
-			if _, err := s.subscribe(t, "before", "basic"); err != nil {
-				t.Fatal(err)
-			}
+			s.buy(t, "before", "basic")
 			good := s.mirror(t).Default
 			s.makeDefault(t, payment.MethodID(s.addCard("0341")))
 			s.api.Advance(32 * 24 * time.Hour)
@@ -139,9 +127,7 @@ var moreRequests = []request{
 		prepare: func(t *testing.T, s *shop) {
 			s.subject = string(s.mirror(t).Default)
 			s.addCard("4444")
-			if _, err := s.Methods(t.Context(), s.now()); err != nil {
-				t.Fatal(err)
-			}
+			s.wallet(t)
 		},
 		do: func(ctx context.Context, s *shop, _ string) error {
 			return s.RemoveMethod(ctx, s.now(), payment.MethodID(s.subject), "")
@@ -149,16 +135,11 @@ var moreRequests = []request{
 		check: func(t *testing.T, s *shop) {
 			s.later(time.Minute)
 			by := identity.System(s.by.Org, s.by.Workspace, "test", s.now().At)
-			if err := s.Reconcile(t.Context(), by); err != nil {
-				t.Error(err)
-			}
-			if _, err := s.Methods(t.Context(), s.now()); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, s.Reconcile(t.Context(), by))
+			_, err := s.Methods(t.Context(), s.now())
+			assert.NoError(t, err)
 			def, n := s.api.Methods(s.customer)
-			if def == s.subject || def == "" || n != 1 {
-				t.Errorf("default %q of %d methods", def, n)
-			}
+			assert.That(t, def != s.subject && def != "" && n == 1, "default %q of %d methods", def, n)
 		}},
 }
 
@@ -172,9 +153,7 @@ func (s *shop) endsAtPeriodEnd(ctx context.Context, key string, ends bool) error
 func (s *shop) isEnding(t *testing.T, want bool) {
 	t.Helper()
 	for _, held := range s.api.Subscriptions(s.customer) {
-		if held.CancelAtPeriodEnd != want {
-			t.Errorf("ends at the end of the period: %v", held.CancelAtPeriodEnd)
-		}
+		assert.Equal(t, "ends at the end of the period", held.CancelAtPeriodEnd, want)
 	}
 }
 
@@ -188,24 +167,20 @@ func (s *shop) pauses(ctx context.Context, key string, pause bool) error {
 func (s *shop) isPaused(t *testing.T, want bool) {
 	t.Helper()
 	for _, held := range s.api.Subscriptions(s.customer) {
-		if held.Paused != want {
-			t.Errorf("paused: %v", held.Paused)
-		}
+		assert.Equal(t, "paused", held.Paused, want)
 	}
 }
 
 // makeDefault makes a method the default.
 func (s *shop) makeDefault(t *testing.T, m payment.MethodID) {
 	t.Helper()
-	if _, _, err := s.SetDefault(t.Context(), s.now(), m); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := s.SetDefault(t.Context(), s.now(), m)
+	require.NoError(t, err)
 }
 
 // hasMethods fails t unless the customer has n methods at the gateway, and this default.
 func (s *shop) hasMethods(t *testing.T, want string, n int) {
 	t.Helper()
-	if def, got := s.api.Methods(s.customer); def != want || got != n {
-		t.Errorf("default %q of %d methods, want %q of %d", def, got, want, n)
-	}
+	def, got := s.api.Methods(s.customer)
+	assert.That(t, def == want && got == n, "default %q of %d methods, want %q of %d", def, got, want, n)
 }

@@ -17,8 +17,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -50,9 +52,8 @@ func faultCases(t *testing.T, w *world) []faultCase {
 	for _, r := range slices.Concat(requests, moreRequests, pageRequests) {
 		s, p := r.begin(t, w)
 		p.stage(slow, 0)
-		if err := r.do(t.Context(), s, "request"); err != nil {
-			t.Fatalf("%s without faults: %v", r.name, err)
-		}
+		err := r.do(t.Context(), s, "request")
+		require.That(t, err == nil, "%s without faults: %v", r.name, err)
 		for nth := range p.seen {
 			for _, fault := range slices.Sorted(maps.Keys(faultNames)) {
 				all = append(all, faultCase{r, fault, nth + 1, true}, faultCase{r, fault, nth + 1, false})
@@ -176,9 +177,7 @@ func (r request) begin(t *testing.T, w *world) (*shop, *stager) {
 	s.customer = string(s.mirror(t).ID)
 	s.addCard("4242")
 	if r.ready {
-		if _, err := s.subscribe(t, "before", "basic"); err != nil {
-			t.Fatal(err)
-		}
+		s.buy(t, "before", "basic")
 		s.later(time.Minute)
 	}
 	if r.prepare != nil {
@@ -226,9 +225,7 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		if err == nil || (c.request.done != nil && errors.Is(err, c.request.done)) {
 			break
 		}
-		if repetition == 8 {
-			t.Fatalf("it does not take effect: %v", err)
-		}
+		require.That(t, repetition != 8, "it does not take effect: %v", err)
 		s.later(3 * time.Minute) // the job looks the outcome up
 		if repetition == 4 {     // the gateway has kept a failure, and forgets it within a day
 			s.later(25 * time.Hour)
@@ -236,9 +233,7 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		}
 		_ = s.reconcile(t)
 	}
-	if n := s.api.Customers(); n != 1 {
-		t.Errorf("%d customers", n)
-	}
+	assert.Equal(t, "customers", s.api.Customers(), 1)
 	if c.request.check != nil {
 		c.request.check(t, s)
 	}
@@ -249,9 +244,8 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		paid != c.request.paid {
 		t.Errorf("in the end %d live and %d paid, want %d and %d", live, paid, c.request.live, c.request.paid)
 	}
-	if wrong := s.api.Wrongs(); len(wrong) > 0 {
-		t.Error(wrong)
-	}
+	wrong := s.api.Wrongs()
+	assert.That(t, len(wrong) == 0, "%v", wrong)
 }
 
 // neverTwice fails t if there are two customers, or if more is live or paid than the request buys.

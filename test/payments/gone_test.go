@@ -8,7 +8,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -28,13 +30,11 @@ func TestAFailureThatTheGatewayKeepsLocksNoOneOut(t *testing.T) {
 		}
 		once("POST /v1/customers")
 		_, err := s.SetupIntent(t.Context(), s.now(), "first", payment.OffSession)
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		once("POST /v1/setup_intents")
 		_, err = s.SetupIntent(t.Context(), s.now(), "second", payment.OffSession)
-		wantErr(t, err, nil)
-		if n := api.Customers(); n != 1 {
-			t.Errorf("%d customers", n)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, "customers", api.Customers(), 1)
 	})
 }
 
@@ -42,52 +42,42 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 	lost := func(t *testing.T, s *shop, was string) {
 		t.Helper()
 		events, err := s.world.stores.Events.List(t.Context(), s.by.Workspace, event.Filter{}, page.Query{Limit: 100})
-		wantErr(t, err, nil)
+		require.NoError(t, err)
 		types := ""
 		for _, e := range events.Items {
 			if e.Type == "payment_customer.lost" && e.Subject == was {
 				types += e.Type
 			}
 		}
-		if types != "payment_customer.lost" {
-			t.Errorf("recorded %q of %s", types, was)
-		}
+		assert.That(t, types == "payment_customer.lost", "recorded %q of %s", types, was)
 	}
 	buys := func(t *testing.T, s *shop, paid string) {
 		t.Helper()
 		c := s.mirror(t)
-		if c.ID == "" || string(c.ID) == s.customer {
-			t.Fatalf("%+v", c)
-		}
+		require.That(t, c.ID != "" && string(c.ID) != s.customer, "%+v", c)
 		was := s.customer
 		s.customer = string(c.ID)
-		s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
-		_, err := s.subscribe(t, "second", "basic")
-		wantErr(t, err, nil)
+		s.addCard("4242")
+		s.buy(t, "second", "basic")
 		s.agrees(t, 1, paid)
 		lost(t, s, was)
 	}
 	subscribed := func(t *testing.T, s *shop) {
 		t.Helper()
-		s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
-		_, err := s.subscribe(t, "buy", "basic")
-		wantErr(t, err, nil)
+		s.addCard("4242")
+		s.buy(t, "buy", "basic")
 		s.api.Delete(s.customer)
 	}
 	t.Run("a read finds it", func(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
 			subscribed(t, s)
 			s.later(2 * time.Minute)
-			w, err := s.Methods(t.Context(), s.now())
-			if wantErr(t, err, nil); len(w.Methods) != 0 || w.Stale {
-				t.Errorf("%+v", w)
-			}
-			_, err = s.Subscription(t.Context(), s.now())
-			wantErr(t, err, payment.ErrNoSubscription)
+			w := s.wallet(t)
+			assert.That(t, len(w.Methods) == 0 && !w.Stale, "%+v", w)
+			_, err := s.Subscription(t.Context(), s.now())
+			require.ErrorIs(t, err, payment.ErrNoSubscription)
 			_, err = s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			buys(t, s, "900 900")
 		})
 	})
@@ -95,40 +85,35 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
 			subscribed(t, s)
 			_, err := s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			buys(t, s, "900 900")
 		})
 	})
 	t.Run("a purchase finds it", func(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
-			s.api.AddCard(s.customer, "4242")
-			s.later(time.Minute)
-			_, err := s.Methods(t.Context(), s.now())
-			wantErr(t, err, nil)
+			s.addCard("4242")
+			s.wallet(t)
 			s.api.Delete(s.customer)
 			if _, err := s.subscribe(t, "buy", "basic"); err == nil || errors.Is(err, payment.ErrPending) {
 				t.Fatalf("a purchase of a deleted customer: %v", err)
 			}
-			_, err = s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
-			wantErr(t, err, nil)
+			_, err := s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
+			require.NoError(t, err)
 			buys(t, s, "900")
 		})
 	})
 	t.Run("an operation that is in progress ends", func(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
-			s.api.AddCard(s.customer, "4242")
-			s.later(time.Minute)
+			s.addCard("4242")
 			s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.Unavailable))
-			if _, err := s.subscribe(t, "buy", "basic"); !payment.OutcomeUnknown(err) {
-				t.Fatal(err)
-			}
+			_, err := s.subscribe(t, "buy", "basic")
+			require.That(t, payment.OutcomeUnknown(err), "%v", err)
 			s.api.Provoke(nil)
 			s.api.Delete(s.customer)
 			s.later(time.Minute)
-			_, err := s.Methods(t.Context(), s.now())
-			wantErr(t, err, nil)
+			s.wallet(t)
 			_, err = s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
-			wantErr(t, err, nil)
+			require.NoError(t, err)
 			buys(t, s, "900")
 		})
 	})
@@ -136,20 +121,17 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 
 func TestACallThatIsLimitedHasNoEffect(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		s.api.AddCard(s.customer, "4242")
-		s.later(time.Minute)
+		s.addCard("4242")
 		s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.RateLimited))
 		_, err := s.subscribe(t, "one", "basic")
-		if wantErr(t, err, payment.ErrGatewayUnavailable); s.mirror(t).Pending != nil {
-			t.Error("a limited call is pending")
-		}
+		require.ErrorIs(t, err, payment.ErrGatewayUnavailable)
+		assert.That(t, s.mirror(t).Pending == nil, "a limited call is pending")
 		s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.Lost, stripeapi.RateLimited))
 		_, err = s.subscribe(t, "two", "basic")
-		if err != nil && (!payment.OutcomeUnknown(err) || s.mirror(t).Pending == nil) {
-			t.Errorf("limited after a lost response: %v", err)
-		}
+		assert.That(t, err == nil || (payment.OutcomeUnknown(err) && s.mirror(t).Pending != nil),
+			"limited after a lost response: %v", err)
 		s.api.Provoke(nil)
-		wantErr(t, s.reconcile(t), nil)
+		require.NoError(t, s.reconcile(t))
 		s.agrees(t, 1, "900")
 	})
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -38,20 +40,17 @@ func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
 		})
 		<-begun
 		_, err := s.subscribe(t, "one", "basic")
-		if !payment.OutcomeUnknown(err) {
-			t.Errorf("a refused repetition: %v", err)
-		}
+		assert.That(t, payment.OutcomeUnknown(err), "a refused repetition: %v", err)
 		if _, err = s.subscribe(t, "two", "pro"); err == nil {
 			t.Error("another plan was bought while the first call runs")
 		}
 		close(release)
 		first.Wait()
 		proof.Eventually(t, "the first call takes effect", func() bool { return s.api.Made("atrium_key")["one"] > 0 })
-		wantErr(t, s.reconcile(t), nil)
+		require.NoError(t, s.reconcile(t))
 		s.agrees(t, 1, "900")
-		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Key != "one" || c.Pending != nil {
-			t.Errorf("%+v", c)
-		}
+		c := s.mirror(t)
+		assert.That(t, c.Subscription != nil && c.Subscription.Key == "one" && c.Pending == nil, "%+v", c)
 	})
 }
 
@@ -60,14 +59,12 @@ func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
 func TestASecondPurchaseIsRefusedAtOnce(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("4242")
-		v, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, nil)
+		v := s.buy(t, "one", "basic")
 		s.api.Provoke(inSequence("GET /v1/subscriptions/"+string(v.ID), stripeapi.Unavailable))
-		_, err = s.subscribe(t, "two", "pro")
-		wantErr(t, err, payment.ErrSubscriptionExists)
-		if c := s.mirror(t); c.Pending != nil {
-			t.Errorf("an operation is pending: %+v", c.Pending)
-		}
+		_, err := s.subscribe(t, "two", "pro")
+		require.ErrorIs(t, err, payment.ErrSubscriptionExists)
+		c := s.mirror(t)
+		assert.That(t, c.Pending == nil, "an operation is pending: %+v", c.Pending)
 		s.agrees(t, 1, "900")
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
+	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
@@ -57,9 +58,8 @@ func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 // begin makes the workspace a customer with a card, as it is at first and after it was deleted at the gateway.
 func (m *modelWalk) begin(t *testing.T, key string) {
 	t.Helper()
-	if _, err := m.SetupIntent(t.Context(), m.now(), key, payment.OffSession); err != nil {
-		t.Fatal(err)
-	}
+	_, err := m.SetupIntent(t.Context(), m.now(), key, payment.OffSession)
+	require.NoError(t, err)
 	m.customer = string(m.mirror(t).ID)
 	m.addCard("4242")
 	m.api.Advance(time.Minute) // as addCard lets pass: the gateway refuses usage from the future
@@ -163,14 +163,11 @@ func (m *modelWalk) report(t *testing.T, key string) {
 	units := 1 + m.random.Int64N(500)
 	m.model.use(m.customer, m.api.Subscriptions(m.customer), units, m.mirror(t).Pending == nil)
 	r, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
-	if err != nil || r.Repeated {
-		t.Fatalf("a report: %+v, %v", r, err)
-	}
+	require.That(t, err == nil && !r.Repeated, "a report: %+v, %v", r, err)
 	if m.random.IntN(2) == 0 {
 		again, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
-		if err != nil || !again.Repeated || again.Used != r.Used {
-			t.Fatalf("a repeated report: %+v after %+v, %v", again, r, err)
-		}
+		require.That(t, err == nil && again.Repeated && again.Used == r.Used, "a repeated report: %+v after %+v, %v",
+			again, r, err)
 	}
 }
 
@@ -187,10 +184,9 @@ func (m *modelWalk) checkUsage(t *testing.T, when string) {
 		return
 	}
 	sum, _ := m.api.Usage(m.customer)
-	if want := m.model.billed[m.customer]; err != nil || sum < want.must || sum > want.must+want.may {
-		t.Fatalf("%s: the gateway has got %d units, want %d and at most %d more; %v", when, sum, want.must,
-			want.may, err)
-	}
+	want := m.model.billed[m.customer]
+	require.That(t, err == nil && sum >= want.must && sum <= want.must+want.may,
+		"%s: the gateway has got %d units, want %d and at most %d more; %v", when, sum, want.must, want.may, err)
 }
 
 // check compares what the gateway did, and what Atrium says a minute later, with the model.
@@ -198,36 +194,29 @@ func (m *modelWalk) check(t *testing.T, when string) {
 	t.Helper()
 	m.later(time.Minute + time.Second)
 	m.api.Advance(time.Minute + time.Second)
-	if err := m.reconcile(t); err != nil && !payment.OutcomeUnknown(err) {
-		t.Fatalf("%s: %v", when, err)
-	}
+	err := m.reconcile(t)
+	require.That(t, err == nil || payment.OutcomeUnknown(err), "%s: %v", when, err)
 	m.checkUsage(t, when)
 	held := m.api.Subscriptions(m.customer)
 	m.model.see(held, m.now().At)
 	m.checkCharges(t, when)
 	live := m.api.Live(m.customer)
-	if len(live) > 1 {
-		t.Fatalf("%s: %d live", when, len(live))
-	}
+	require.That(t, len(live) <= 1, "%s: %d live", when, len(live))
 	v, err := m.Subscription(t.Context(), m.now())
 	if errors.Is(err, payment.ErrNoSubscription) {
 		m.replaceCustomer(t, when)
-		if len(live) > 0 && m.mirror(t).Pending == nil {
-			t.Fatalf("%s: a live subscription is unknown for over a minute", when)
-		}
+		require.That(t, len(live) == 0 || m.mirror(t).Pending != nil,
+			"%s: a live subscription is unknown for over a minute", when)
 		return
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", when, err)
-	}
+	require.That(t, err == nil, "%s: %v", when, err)
 	for _, h := range held {
 		if h.ID == v.ID && v.Entitled && !m.model.entitled(h, m.now().At) {
 			t.Fatalf("%s: entitled by a subscription that is %s since %s", when, h.Status, m.model.since[h.ID])
 		}
 	}
-	if m.mirror(t).Pending == nil && (len(live) != 1 || live[0] != string(v.ID)) {
-		t.Fatalf("%s: Atrium knows %s, the gateway has %v", when, v.ID, live)
-	}
+	require.That(t, m.mirror(t).Pending != nil || (len(live) == 1 && live[0] == string(v.ID)),
+		"%s: Atrium knows %s, the gateway has %v", when, v.ID, live)
 }
 
 // checkCharges fails t if more was paid for a period than it may cost, or if the workspace has had two trials.
@@ -241,9 +230,8 @@ func (m *modelWalk) checkCharges(t *testing.T, when string) {
 			t.Fatalf("%s: paid %d for the period from %s, which may cost %d", when, paid[at], c.Period, most)
 		}
 	}
-	if n := len(m.model.trials); n > 1 {
-		t.Fatalf("%s: %d trials", when, n)
-	}
+	n := len(m.model.trials)
+	require.That(t, n <= 1, "%s: %d trials", when, n)
 }
 
 // replaceCustomer makes the workspace a customer again if it was deleted at the gateway. Atrium finds that when it
@@ -253,9 +241,8 @@ func (m *modelWalk) replaceCustomer(t *testing.T, when string) {
 	if !m.api.Deleted(m.customer) || m.mirror(t).Pending != nil {
 		return
 	}
-	if w, err := m.Methods(t.Context(), m.now()); err != nil || len(w.Methods) > 0 {
-		t.Fatalf("%s: methods of a deleted customer: %+v, %v", when, w, err)
-	}
+	w, err := m.Methods(t.Context(), m.now())
+	require.That(t, err == nil && len(w.Methods) == 0, "%s: methods of a deleted customer: %+v, %v", when, w, err)
 	m.begin(t, fmt.Sprint("customer ", m.api.Customers()+1))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
@@ -32,9 +33,8 @@ func eachShop(t *testing.T, test func(t *testing.T, s *shop)) {
 	onEach(t, func(t *testing.T, w *world) {
 		api, g := atStripe(t)
 		s := &shop{Service: w.selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
-		if _, err := s.SetupIntent(t.Context(), s.now(), "first", payment.OffSession); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.SetupIntent(t.Context(), s.now(), "first", payment.OffSession)
+		require.NoError(t, err)
 		s.customer = string(s.mirror(t).ID)
 		test(t, s)
 	})
@@ -67,6 +67,28 @@ func (s *shop) subscribe(t *testing.T, key string, plan payment.PlanID) (*paymen
 	return s.Subscribe(t.Context(), s.now(), key, payment.SubscribeRequest{Plan: plan, Quantity: 1})
 }
 
+// buy subscribes to a plan.
+func (s *shop) buy(t *testing.T, key string, plan payment.PlanID) *payments.View {
+	t.Helper()
+	v, err := s.subscribe(t, key, plan)
+	require.NoError(t, err)
+	return v
+}
+
+func (s *shop) subscription(t *testing.T) *payments.View {
+	t.Helper()
+	v, err := s.Subscription(t.Context(), s.now())
+	require.NoError(t, err)
+	return v
+}
+
+func (s *shop) wallet(t *testing.T) *payments.Wallet {
+	t.Helper()
+	w, err := s.Methods(t.Context(), s.now())
+	require.NoError(t, err)
+	return w
+}
+
 func (s *shop) reconcile(t *testing.T) error {
 	t.Helper()
 	return s.Reconcile(t.Context(), identity.System(s.by.Org, s.by.Workspace, "test", s.now().At))
@@ -89,13 +111,6 @@ func (s *shop) agrees(t *testing.T, live int, paid string) {
 	}
 }
 
-func wantErr(t *testing.T, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Fatalf("error = %v, want %v", got, want)
-	}
-}
-
 // inSequence makes successive calls to a path fail with successive faults. The last fault is repeated.
 func inSequence(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
 	return func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
@@ -115,76 +130,57 @@ func TestARefusedRepetitionBuysNothingTwice(t *testing.T) {
 		s.addCard("4242")
 		s.api.Provoke(inSequence("POST /v1/subscriptions", stripeapi.Lost, stripeapi.Denied))
 		_, err := s.subscribe(t, "one", "basic")
-		if err != nil && !payment.OutcomeUnknown(err) {
-			t.Errorf("a refusal after a lost answer: %v", err)
-		}
+		assert.That(t, err == nil || payment.OutcomeUnknown(err), "a refusal after a lost answer: %v", err)
 		s.api.Provoke(nil)
-		if _, err := s.subscribe(t, "two", "basic"); !errors.Is(err, payment.ErrPending) &&
-			!errors.Is(err, payment.ErrSubscriptionExists) {
-			t.Errorf("another wish: %v", err)
-		}
-		wantErr(t, s.reconcile(t), nil)
+		_, err = s.subscribe(t, "two", "basic")
+		assert.That(t, errors.Is(err, payment.ErrPending) || errors.Is(err, payment.ErrSubscriptionExists),
+			"another wish: %v", err)
+		require.NoError(t, s.reconcile(t))
 		s.agrees(t, 1, "900")
-		if c := s.mirror(t); c.Subscription == nil || c.Pending != nil {
-			t.Errorf("%+v", c)
-		}
+		c := s.mirror(t)
+		assert.That(t, c.Subscription != nil && c.Pending == nil, "%+v", c)
 	})
 }
 
 func TestSubscriptionsThatShouldNotBeThereAreSeen(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("4242")
-		v, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, nil)
+		v := s.buy(t, "one", "basic")
 		second := s.api.Subscribe(s.customer, "price_pro")
 		s.later(2 * time.Minute)
-		seen, err := s.Subscription(t.Context(), s.now())
-		if wantErr(t, err, nil); seen.ID != v.ID {
-			t.Errorf("another one counts: %+v", seen)
-		}
+		seen := s.subscription(t)
+		assert.That(t, seen.ID == v.ID, "another one counts: %+v", seen)
 		system := identity.System(s.by.Org, s.by.Workspace, "test", s.now().At)
 		all, err := s.Duplicates(t.Context(), system)
-		if wantErr(t, err, nil); len(all[s.by.Workspace]) != 1 || string(all[s.by.Workspace][0]) != second {
-			t.Errorf("%v", all)
-		}
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, payment.Cancellation{}), nil)
+		require.NoError(t, err)
+		assert.That(t, len(all[s.by.Workspace]) == 1 && string(all[s.by.Workspace][0]) == second, "%v", all)
+		require.NoError(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, payment.Cancellation{}))
 		s.agrees(t, 0, "900 2900")
-		if c := s.mirror(t); c.Subscription != nil || len(c.Surplus) != 0 {
-			t.Errorf("%+v", c)
-		}
+		c := s.mirror(t)
+		assert.That(t, c.Subscription == nil && len(c.Surplus) == 0, "%+v", c)
 	})
 }
 
 func TestATrialEndsPaid(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
-		v, err := s.subscribe(t, "one", "trial")
-		if wantErr(t, err, nil); v.Status != payment.Trialing || v.Action == nil {
-			t.Fatalf("%+v", v)
-		}
-		if v, err = s.Subscription(t.Context(), s.now()); err != nil || v.Action == nil ||
-			v.Action.Type != payment.ConfirmSetup {
-			t.Errorf("the action is shown once: %+v, %v", v, err)
-		}
+		v := s.buy(t, "one", "trial")
+		require.That(t, v.Status == payment.Trialing && v.Action != nil, "%+v", v)
+		v = s.subscription(t)
+		assert.That(t, v.Action != nil && v.Action.Type == payment.ConfirmSetup, "the action is shown once: %+v", v)
 		m := s.api.AddCard(s.customer, "4242")
 		s.later(2 * time.Minute)
-		w, err := s.Methods(t.Context(), s.now())
-		if wantErr(t, err, nil); string(w.Default) != m {
-			t.Errorf("%+v", w)
-		}
+		w := s.wallet(t)
+		assert.That(t, string(w.Default) == m, "%+v", w)
 		s.api.Advance(15 * 24 * time.Hour)
 		s.agrees(t, 1, "500")
 		t.Run("the next card replaces a removed default that had expired", func(t *testing.T) {
 			s.api.Expire(m)
 			s.later(2 * time.Minute)
-			if _, err := s.Methods(t.Context(), s.now()); err != nil {
-				t.Fatal(err)
-			}
-			wantErr(t, s.RemoveMethod(t.Context(), s.now(), payment.MethodID(m), ""), nil)
+			s.wallet(t)
+			require.NoError(t, s.RemoveMethod(t.Context(), s.now(), payment.MethodID(m), ""))
 			s.api.AddCard(s.customer, "4242")
 			s.later(2 * time.Minute)
-			if _, err := s.Methods(t.Context(), s.now()); err != nil {
-				t.Fatal(err)
-			}
+			s.wallet(t)
 			s.api.Advance(31 * 24 * time.Hour)
 			s.agrees(t, 1, "500 500")
 		})
@@ -194,29 +190,24 @@ func TestATrialEndsPaid(t *testing.T) {
 func TestASubscriptionThatWasMadeElsewhereIsAdopted(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		m := s.api.AddCard(s.customer, "4242")
-		wantErr(t, func() error { _, _, err := s.SetDefault(t.Context(), s.now(), payment.MethodID(m)); return err }(),
-			nil)
+		s.makeDefault(t, payment.MethodID(m))
 		// the mirror is fresh
-		if _, err := s.Subscription(t.Context(), s.now()); !errors.Is(err, payment.ErrNoSubscription) {
-			t.Fatal(err)
-		}
+		_, err := s.Subscription(t.Context(), s.now())
+		require.ErrorIs(t, err, payment.ErrNoSubscription)
 		id := s.api.Subscribe(s.customer, "price_pro")
-		_, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, payment.ErrSubscriptionExists)
+		_, err = s.subscribe(t, "one", "basic")
+		require.ErrorIs(t, err, payment.ErrSubscriptionExists)
 		s.agrees(t, 1, "2900")
-		if v, err := s.Subscription(t.Context(), s.now()); err != nil || string(v.ID) != id || v.Plan != "pro" {
-			t.Errorf("%+v, %v", v, err)
-		}
+		v, err := s.Subscription(t.Context(), s.now())
+		assert.That(t, err == nil && string(v.ID) == id && v.Plan == "pro", "%+v, %v", v, err)
 	})
 }
 
 func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("3155")
-		v, err := s.subscribe(t, "one", "basic")
-		if wantErr(t, err, nil); v.Action == nil {
-			t.Fatalf("%+v", v)
-		}
+		v := s.buy(t, "one", "basic")
+		require.That(t, v.Action != nil, "%+v", v)
 		secret := v.Action.ClientSecret.Reveal()
 		// the payer authenticates at the last moment
 		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
@@ -225,38 +216,33 @@ func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 			}
 			return stripeapi.None, 0
 		})
-		_, err = s.subscribe(t, "two", "pro")
-		wantErr(t, err, payment.ErrSubscriptionExists)
+		_, err := s.subscribe(t, "two", "pro")
+		require.ErrorIs(t, err, payment.ErrSubscriptionExists)
 		s.agrees(t, 1, "900")
-		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Plan != "basic" ||
-			c.Subscription.Status != payment.Active || c.Pending != nil {
-			t.Errorf("%+v", c)
-		}
+		c := s.mirror(t)
+		assert.That(t, c.Subscription != nil && c.Subscription.Plan == "basic" &&
+			c.Subscription.Status == payment.Active && c.Pending == nil, "%+v", c)
 	})
 }
 
 func TestWhatGaveWayCannotBePaid(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("3155")
-		first, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, nil)
-		second, err := s.subscribe(t, "two", "pro")
-		wantErr(t, err, nil)
+		first := s.buy(t, "one", "basic")
+		second := s.buy(t, "two", "pro")
 		s.api.Authenticate(first.Action.ClientSecret.Reveal()) // in a browser tab that was left open
 		s.agrees(t, 1, "")
-		if open := s.api.OpenInvoices(s.customer); len(open) != 1 {
-			t.Errorf("%v can be paid, want the second invoice only", open)
-		}
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, payment.Cancellation{}), nil)
+		open := s.api.OpenInvoices(s.customer)
+		assert.That(t, len(open) == 1, "%v can be paid, want the second invoice only", open)
+		require.NoError(t, s.CancelSubscription(t.Context(), s.now(), "end", nil, payment.Cancellation{}))
 		s.api.Authenticate(second.Action.ClientSecret.Reveal())
 		s.agrees(t, 0, "")
 		s.api.AddCard(s.customer, "0341")
 		// the default is still charged
-		wantErr(t, func() error { _, err := s.subscribe(t, "three", "basic"); return err }(), nil)
-		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil, payment.Cancellation{}), nil)
-		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
-			t.Errorf("%v can be paid", open)
-		}
+		s.buy(t, "three", "basic")
+		require.NoError(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil, payment.Cancellation{}))
+		open = s.api.OpenInvoices(s.customer)
+		assert.That(t, len(open) == 0, "%v can be paid", open)
 	})
 }
 
@@ -264,10 +250,9 @@ func TestADeclinedPurchaseLeavesNothingToPay(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("0341")
 		_, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, payment.ErrCardDeclined)
-		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
-			t.Errorf("%v can be paid", open)
-		}
+		require.ErrorIs(t, err, payment.ErrCardDeclined)
+		open := s.api.OpenInvoices(s.customer)
+		assert.That(t, len(open) == 0, "%v can be paid", open)
 	})
 }
 
@@ -276,15 +261,14 @@ func TestNoUnverifiedPriceIsSold(t *testing.T) {
 		s.addCard("4242")
 		s.api.Reprice("price_basic", 111)
 		_, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, payment.ErrPlanUnavailable)
+		require.ErrorIs(t, err, payment.ErrPlanUnavailable)
 		s.agrees(t, 0, "")
 		s.api.Reprice("price_basic", 900)
-		_, err = s.subscribe(t, "two", "basic")
-		wantErr(t, err, nil)
+		s.buy(t, "two", "basic")
 		s.api.Reprice("price_pro", 0) // archived
 		pro := payment.PlanID("pro")
 		_, err = s.ChangeSubscription(t.Context(), s.now(), "up", nil, payment.Changes{Plan: &pro})
-		wantErr(t, err, payment.ErrPlanUnavailable)
+		require.ErrorIs(t, err, payment.ErrPlanUnavailable)
 		s.agrees(t, 1, "900")
 	})
 }
@@ -292,20 +276,15 @@ func TestNoUnverifiedPriceIsSold(t *testing.T) {
 func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		good := s.addCard("4242")
-		if _, err := s.Methods(t.Context(), s.now()); err != nil {
-			t.Fatal(err)
-		}
+		s.wallet(t)
 		bad := s.addCard("0341")
 		_, err := s.Subscribe(t.Context(), s.now(), "one",
 			payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: payment.MethodID(bad)})
-		wantErr(t, err, payment.ErrCardDeclined)
+		require.ErrorIs(t, err, payment.ErrCardDeclined)
 		s.later(2 * time.Minute)
-		w, err := s.Methods(t.Context(), s.now())
-		if wantErr(t, err, nil); string(w.Default) != good {
-			t.Errorf("%+v", w)
-		}
-		_, err = s.subscribe(t, "two", "basic")
-		wantErr(t, err, nil)
+		w := s.wallet(t)
+		assert.That(t, string(w.Default) == good, "%+v", w)
+		s.buy(t, "two", "basic")
 		s.agrees(t, 1, "900")
 	})
 }
@@ -313,23 +292,19 @@ func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
 func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("4242")
-		_, err := s.subscribe(t, "one", "pro")
-		wantErr(t, err, nil)
+		s.buy(t, "one", "pro")
 		change := func(key string, plan payment.PlanID, quantity int) error {
 			_, err := s.ChangeSubscription(t.Context(), s.now(), key, nil,
 				payment.Changes{Plan: &plan, Quantity: &quantity})
 			return err
 		}
-		wantErr(t, change("down", "basic", 1), nil)
+		require.NoError(t, change("down", "basic", 1))
 		bad := s.addCard("0341")
-		_, _, err = s.SetDefault(t.Context(), s.now(), payment.MethodID(bad))
-		wantErr(t, err, nil)
-		wantErr(t, change("up", "pro", 5), payment.ErrCardDeclined)
+		s.makeDefault(t, payment.MethodID(bad))
+		require.ErrorIs(t, change("up", "pro", 5), payment.ErrCardDeclined)
 		s.later(2 * time.Minute)
-		v, err := s.Subscription(t.Context(), s.now())
-		if wantErr(t, err, nil); v.Pending == nil || v.Pending.Plan != "basic" || v.Plan != "pro" {
-			t.Errorf("%+v", v)
-		}
+		v := s.subscription(t)
+		assert.That(t, v.Pending != nil && v.Pending.Plan == "basic" && v.Plan == "pro", "%+v", v)
 		s.agrees(t, 1, "2900")
 	})
 }
@@ -337,14 +312,12 @@ func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 func TestAnotherCardIsTriedForWhatIsIncomplete(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("3155")
-		_, err := s.subscribe(t, "one", "basic")
-		wantErr(t, err, nil)
+		s.buy(t, "one", "basic")
 		good := s.addCard("4242")
 		v, err := s.Subscribe(t.Context(), s.now(), "two",
 			payment.SubscribeRequest{Plan: "basic", Quantity: 1, Method: payment.MethodID(good)})
-		if wantErr(t, err, nil); v.Status != payment.Active || string(v.Default) != good {
-			t.Errorf("%+v", v)
-		}
+		require.NoError(t, err)
+		assert.That(t, v.Status == payment.Active && string(v.Default) == good, "%+v", v)
 		s.agrees(t, 1, "900")
 	})
 }
@@ -360,32 +333,24 @@ func TestAnInvoiceIsPaidOnceWhateverIsLost(t *testing.T) {
 			eachShop(t, func(t *testing.T, s *shop) {
 				good, bad := s.api.AddCard(s.customer, "4242"), s.api.AddCard(s.customer, "0341")
 				s.later(time.Minute)
-				_, _, err := s.SetDefault(t.Context(), s.now(), payment.MethodID(good))
-				wantErr(t, err, nil)
-				_, err = s.subscribe(t, "buy", "basic")
-				wantErr(t, err, nil)
-				_, _, err = s.SetDefault(t.Context(), s.now(), payment.MethodID(bad))
-				wantErr(t, err, nil)
+				s.makeDefault(t, payment.MethodID(good))
+				s.buy(t, "buy", "basic")
+				s.makeDefault(t, payment.MethodID(bad))
 				s.api.Advance(32 * 24 * time.Hour)
 				s.later(32 * 24 * time.Hour)
-				_, _, err = s.SetDefault(t.Context(), s.now(), payment.MethodID(good))
-				wantErr(t, err, nil)
+				s.makeDefault(t, payment.MethodID(good))
 				open := payment.InvoiceID(s.api.OpenInvoices(s.customer)[0])
 				s.api.Provoke(inSequence("POST /v1/invoices/"+string(open)+"/pay", faults...))
-				_, err = s.PayInvoice(t.Context(), s.now(), "pay", open)
-				if err != nil && !payment.OutcomeUnknown(err) {
-					t.Errorf("a payment without response: %v", err)
-				}
+				_, err := s.PayInvoice(t.Context(), s.now(), "pay", open)
+				assert.That(t, err == nil || payment.OutcomeUnknown(err), "a payment without response: %v", err)
 				s.api.Provoke(nil)
-				wantErr(t, s.reconcile(t), nil)
+				require.NoError(t, s.reconcile(t))
 				p, err := s.PayInvoice(t.Context(), s.now(), "again", open)
-				if wantErr(t, err, nil); p.Invoice.Status != payment.Paid {
-					t.Errorf("%+v", p)
-				}
+				require.NoError(t, err)
+				assert.That(t, p.Invoice.Status == payment.Paid, "%+v", p)
 				s.agrees(t, 1, "900 900")
-				if c := s.mirror(t); c.Pending != nil || c.Subscription.Status != payment.Active {
-					t.Errorf("%+v", c.Subscription)
-				}
+				c := s.mirror(t)
+				assert.That(t, c.Pending == nil && c.Subscription.Status == payment.Active, "%+v", c.Subscription)
 			})
 		})
 	}

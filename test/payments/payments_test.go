@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -25,6 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/migrated"
 	"github.com/atrium-hq/atrium/test/support/proof"
@@ -138,9 +138,8 @@ func (w *world) addCard(t *testing.T, by identity.Actor) {
 	i, err := w.receive.SetupIntent(t.Context(), at(by), fmt.Sprint("card ", time.Now().UnixNano()), payment.OffSession)
 	require.NoError(t, err)
 	card := payment.Card{Number: secret.New("4242424242424242"), ExpMonth: 12, ExpYear: time.Now().Year() + 3}
-	if _, err := w.receive.ConfirmIntent(t.Context(), at(by), i.SetupIntent, card); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.receive.ConfirmIntent(t.Context(), at(by), i.SetupIntent, card)
+	require.NoError(t, err)
 }
 
 func TestTwoOrgsDoNotMeet(t *testing.T) {
@@ -150,26 +149,16 @@ func TestTwoOrgsDoNotMeet(t *testing.T) {
 		w.addCard(t, two)
 		mine, err := w.receive.Methods(t.Context(), at(one))
 		require.NoError(t, err)
-		if _, _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err,
-			payment.ErrMethodNotFound) {
-			t.Errorf("another org's method: %v", err)
-		}
-		if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err,
-			payment.ErrMethodNotFound) {
-			t.Errorf("another org's method: %v", err)
-		}
+		_, _, err = w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID)
+		assert.ErrorIs(t, err, payment.ErrMethodNotFound)
+		assert.ErrorIs(t, w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""),
+			payment.ErrMethodNotFound)
 		body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
 		signed := payment.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
-		if err := w.receive.Receive(t.Context(), w.orgs[1], payment.Sandbox, body, signed, time.Now()); !errors.Is(err,
-			payment.ErrSignature) {
-			t.Errorf("an event signed for another org: %v", err)
-		}
-		if err := w.receive.Receive(t.Context(), w.orgs[0], payment.Sandbox, body, signed, time.Now()); err != nil {
-			t.Error(err)
-		}
-		if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], stripesim.Account, "evt_x"); !errors.Is(err,
-			payment.ErrEventNotFound) {
-			t.Errorf("another org has the event: %v", err)
-		}
+		assert.ErrorIs(t, w.receive.Receive(t.Context(), w.orgs[1], payment.Sandbox, body, signed, time.Now()),
+			payment.ErrSignature)
+		assert.NoError(t, w.receive.Receive(t.Context(), w.orgs[0], payment.Sandbox, body, signed, time.Now()))
+		_, err = w.stores.Inbox.Get(t.Context(), w.orgs[1], stripesim.Account, "evt_x")
+		assert.ErrorIs(t, err, payment.ErrEventNotFound)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -91,9 +92,7 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 						Plan: "basic", Quantity: 1, SuccessURL: "http://localhost/yes",
 						CancelURL: "http://localhost/no",
 					})
-					if err != nil && !errors.Is(err, payment.ErrPending) {
-						t.Error(err)
-					}
+					assert.That(t, err == nil || errors.Is(err, payment.ErrPending), "%v", err)
 					mu.Lock()
 					defer mu.Unlock()
 					if err == nil {
@@ -110,9 +109,7 @@ func TestCheckoutsInParallelLeaveOnePageOpen(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if len(pages) == 0 || open > 1 {
-				t.Errorf("%d pages were created, and %d are open", len(pages), open)
-			}
+			assert.That(t, len(pages) != 0 && open <= 1, "%d pages were created, and %d are open", len(pages), open)
 		}
 	})
 }

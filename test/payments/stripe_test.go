@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -105,9 +106,8 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 	api.Provoke(h.trouble)
 	by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
 	calm := w.selling(g)
-	if _, err := calm.SetupIntent(t.Context(), at(by), "card", payment.OffSession); err != nil {
-		t.Fatal(err)
-	}
+	_, err := calm.SetupIntent(t.Context(), at(by), "card", payment.OffSession)
+	require.NoError(t, err)
 	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)
 	require.NoError(t, err)
 	api.AddCard(string(c.ID), "4242")
@@ -134,9 +134,8 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 			return ctx, func() {}
 		},
 	}}).walk(t, proof.Sample(100, 1000))
-	if wrong := api.Wrongs(); len(wrong) > 0 {
-		t.Errorf("seed %d: %v", seed, wrong)
-	}
+	wrong := api.Wrongs()
+	assert.That(t, len(wrong) == 0, "seed %d: %v", seed, wrong)
 }
 
 func TestManySetupIntentsMakeOneCustomerAtStripe(t *testing.T) {
@@ -163,18 +162,14 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			_, err := s.SetupIntent(ctx, at(by), fmt.Sprint(seed, " ", i), payment.OffSession)
-			if err != nil && !errors.Is(err, payment.ErrGateway) && !payment.OutcomeUnknown(err) &&
-				!payment.NoEffect(err) {
-				t.Error(err)
-			}
+			assert.That(t, err == nil || errors.Is(err, payment.ErrGateway) || payment.OutcomeUnknown(err) ||
+				payment.NoEffect(err), "%v", err)
 		})
 	}
 	all.Wait()
 	h.set(&hazard{calm: true})
 	n := api.Customers()
-	if n > 1 {
-		t.Errorf("%d customers at the gateway", n)
-	}
+	assert.That(t, n <= 1, "%d customers at the gateway", n)
 	reconcile := func() error {
 		return s.Reconcile(t.Context(), identity.System(by.Org, by.Workspace, "reconcile", at(by).At))
 	}
@@ -184,12 +179,9 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 		api.Advance(25 * time.Hour)
 		err = reconcile()
 	}
-	if err != nil {
-		t.Error(err)
-	}
-	if _, err := s.SetupIntent(t.Context(), at(by), fmt.Sprint(seed, " at last"), payment.OffSession); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
+	_, err = s.SetupIntent(t.Context(), at(by), fmt.Sprint(seed, " at last"), payment.OffSession)
+	assert.NoError(t, err)
 	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)
 	if err != nil || c.ID == "" || !c.Settled() || api.Customers() != 1 {
 		t.Errorf("%d customers at the gateway in the end; %+v, %v", api.Customers(), c, err)

@@ -195,28 +195,20 @@ func (w *caller) agree(t *testing.T, settled bool, when string) {
 	require.NoError(t, err)
 	live, made := w.till.count(t, c.ID)
 	for key, n := range made {
-		if !w.asked[key] || n > 1 {
-			t.Fatalf("%s: %d subscriptions were made for %q", when, n, key)
-		}
+		require.That(t, w.asked[key] && n <= 1, "%s: %d subscriptions were made for %q", when, n, key)
 	}
-	if live > 1 {
-		t.Fatalf("%s: %d subscriptions live", when, live)
-	}
+	require.That(t, live <= 1, "%s: %d subscriptions live", when, live)
 	charged := map[string]bool{}
 	for _, key := range w.till.charged() {
-		if key != "" && (charged[key] || (!w.asked[key] && !w.changed[key])) {
-			t.Fatalf("%s: charged again, or for nothing, under %q", when, key)
-		}
+		require.That(t, key == "" || (!charged[key] && (w.asked[key] || w.changed[key])),
+			"%s: charged again, or for nothing, under %q", when, key)
 		charged[key] = true
 	}
-	if (settled && c.Pending != nil) || (c.Pending == nil && (c.Subscription != nil) != (live == 1)) {
-		t.Fatalf("%s: %+v, and %d live", when, c, live)
-	}
+	require.That(t, (!settled || c.Pending == nil) && (c.Pending != nil || (c.Subscription != nil) == (live == 1)),
+		"%s: %+v, and %d live", when, c, live)
 	if !settled {
 		return
 	}
 	different, err := w.till.calm.Differences(t.Context(), w.system())
-	if err != nil || len(different) > 0 {
-		t.Fatalf("%s: %+v, %v", when, different, err)
-	}
+	require.That(t, err == nil && len(different) == 0, "%s: %+v, %v", when, different, err)
 }
