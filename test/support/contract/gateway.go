@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // GatewayStage is a gateway with a test clock and a payer.
@@ -115,9 +117,7 @@ func (g GatewayStage) only(t *testing.T, c payment.CustomerID) *payment.GatewayS
 	var live *payment.GatewaySubscription
 	for _, h := range all {
 		if h.Status.Live() {
-			if live != nil {
-				t.Fatalf("two live: %+v", all)
-			}
+			require.That(t, live == nil, "two live: %+v", all)
 			live = &h
 		}
 	}
@@ -133,18 +133,15 @@ func (g GatewayStage) paid(t *testing.T, c payment.CustomerID) (sum int64, invoi
 		if in.Status == payment.Paid {
 			sum += in.AmountPaid
 		}
-		if i > 0 && in.CreatedAt.After(all[i-1].CreatedAt) {
-			t.Errorf("invoices are not newest first")
-		}
+		assert.That(t, i == 0 || !in.CreatedAt.After(all[i-1].CreatedAt), "invoices are not newest first")
 	}
 	return sum, len(all)
 }
 
 func wantDecline(t *testing.T, err error, code string) {
 	t.Helper()
-	if d, is := errors.AsType[*payment.DeclinedError](err); !is || d.DeclineCode != code {
-		t.Fatalf("error = %v, want a decline with %s", err, code)
-	}
+	d, is := errors.AsType[*payment.DeclinedError](err)
+	require.That(t, is && d.DeclineCode == code, "error = %v, want a decline with %s", err, code)
 }
 
 func gatewayCustomers(t *testing.T, g GatewayStage) {
@@ -161,13 +158,10 @@ func gatewayCustomers(t *testing.T, g GatewayStage) {
 	}
 	wg.Wait()
 	for _, c := range ids {
-		if c != ids[0] || c == "" {
-			t.Fatalf("customers = %v", ids)
-		}
+		require.That(t, c == ids[0] && c != "", "customers = %v", ids)
 	}
-	if other := g.customer(t); other == ids[0] {
-		t.Error("another key found the same customer")
-	}
+	other := g.customer(t)
+	assert.That(t, other != ids[0], "another key found the same customer")
 	w, err := g.Wallet(t.Context(), ids[0])
 	must(t, err)
 	same(t, "wallet", w, payment.Wallet{})
@@ -181,35 +175,28 @@ func gatewayWallets(t *testing.T, g GatewayStage) {
 	must(t, err)
 	again, err := g.CreateSetupIntent(ctx, k, c, payment.OffSession)
 	must(t, err)
-	if intent.ID == "" || intent.ID != again.ID || intent.ClientSecret.IsZero() ||
-		intent.ClientSecret.Reveal() != again.ClientSecret.Reveal() || intent.Status != "requires_payment_method" {
-		t.Errorf("%+v, then %+v", intent, again)
-	}
+	assert.That(t, intent.ID != "" && intent.ID == again.ID && !intent.ClientSecret.IsZero() &&
+		intent.ClientSecret.Reveal() == again.ClientSecret.Reveal() && intent.Status == "requires_payment_method",
+		"%+v, then %+v", intent, again)
 	one, two := g.AddCard(t, c, "4242"), g.AddCard(t, c, "4444")
-	if w, err := g.Wallet(ctx, c); err != nil || w.Default != "" {
-		t.Errorf("a method that is added is the default at once: %+v, %v", w, err)
-	}
-	must(t, g.SetDefault(ctx, key(), c, two))
-	must(t, g.SetDefault(ctx, key(), c, two))
 	w, err := g.Wallet(ctx, c)
+	assert.That(t, err == nil && w.Default == "", "a method that is added is the default at once: %+v, %v", w, err)
+	must(t, g.SetDefault(ctx, key(), c, two))
+	must(t, g.SetDefault(ctx, key(), c, two))
+	w, err = g.Wallet(ctx, c)
 	must(t, err)
-	if len(w.Methods) != 2 || w.Default != two {
-		t.Fatalf("%+v", w)
-	}
+	require.That(t, len(w.Methods) == 2 && w.Default == two, "%+v", w)
 	for _, m := range w.Methods {
-		if m.Type != "card" || (m.ID == one && (m.Brand != "visa" || m.Last4 != "4242")) || (m.ID == two &&
-			(m.Brand != "mastercard" || m.Last4 != "4444")) || m.ExpYear < 2026 || m.CreatedAt.IsZero() {
-			t.Errorf("%+v", m)
-		}
+		assert.That(t, m.Type == "card" && (m.ID != one || (m.Brand == "visa" && m.Last4 == "4242")) &&
+			(m.ID != two || (m.Brand == "mastercard" && m.Last4 == "4444")) && m.ExpYear >= 2026 &&
+			!m.CreatedAt.IsZero(), "%+v", m)
 	}
 	must(t, g.Detach(ctx, key(), c, two))
 	must(t, g.Detach(ctx, key(), c, two))
 	must(t, g.Detach(ctx, key(), c, "pm_never_there"))
 	w, err = g.Wallet(ctx, c)
 	must(t, err)
-	if len(w.Methods) != 1 || w.Methods[0].ID != one || w.Default != "" {
-		t.Errorf("%+v", w)
-	}
+	assert.That(t, len(w.Methods) == 1 && w.Methods[0].ID == one && w.Default == "", "%+v", w)
 }
 
 func gatewaySubscriptions(t *testing.T, g GatewayStage) {
@@ -223,18 +210,13 @@ func gatewaySubscriptions(t *testing.T, g GatewayStage) {
 	same(t, "again", again.ID, first.ID)
 	got := g.only(t, c)
 	same(t, "as it is read", *got, first)
-	if got.Status != payment.Active || got.Plan != g.Plans[0].ID || got.Quantity != 2 || got.Key != k ||
-		got.Customer != c || got.Action != nil || !got.PeriodEnd.After(got.PeriodStart.AddDate(0, 0, 27)) {
-		t.Errorf("%+v", got)
-	}
-	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
-		t.Errorf("paid %d by %d invoices", sum, n)
-	}
+	assert.That(t, got.Status == payment.Active && got.Plan == g.Plans[0].ID && got.Quantity == 2 && got.Key == k &&
+		got.Customer == c && got.Action == nil && got.PeriodEnd.After(got.PeriodStart.AddDate(0, 0, 27)), "%+v", got)
+	sum, n := g.paid(t, c)
+	assert.That(t, sum == 2*g.Plans[0].Price.Amount && n == 1, "paid %d by %d invoices", sum, n)
 	must(t, g.Cancel(ctx, key(), c, first.ID, payment.Cancellation{}))
 	must(t, g.Cancel(ctx, key(), c, first.ID, payment.Cancellation{}))
-	if g.only(t, c) != nil {
-		t.Error("it lives still")
-	}
+	assert.That(t, g.only(t, c) == nil, "it lives still")
 }
 
 func gatewayDeclines(t *testing.T, g GatewayStage) {
@@ -242,43 +224,32 @@ func gatewayDeclines(t *testing.T, g GatewayStage) {
 	k := key()
 	_, err := g.Subscribe(t.Context(), k, c, g.order(0))
 	wantDecline(t, err, "generic_decline")
-	if g.only(t, c) != nil {
-		t.Error("a subscription is left")
-	}
+	assert.That(t, g.only(t, c) == nil, "a subscription is left")
 	_, err = g.Subscribe(t.Context(), k, c, g.order(0))
 	wantDecline(t, err, "generic_decline")
-	if sum, _ := g.paid(t, c); sum != 0 {
-		t.Errorf("paid %d", sum)
-	}
+	g.wantPaid(t, c, 0)
 }
 
 func gatewayActions(t *testing.T, g GatewayStage) {
 	c := g.customer(t, "3155")
-	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
-	must(t, err)
-	if h.Status != payment.Incomplete || h.Action == nil || h.Action.Type != payment.ConfirmPayment ||
-		h.Action.ClientSecret.IsZero() {
-		t.Fatalf("%+v", h)
-	}
+	h := g.mustSubscribe(t, c, g.order(0))
+	require.That(t, h.Status == payment.Incomplete && h.Action != nil && h.Action.Type == payment.ConfirmPayment &&
+		!h.Action.ClientSecret.IsZero(), "%+v", h)
 	read := g.only(t, c)
-	if read.Action == nil || read.Action.ClientSecret.Reveal() != h.Action.ClientSecret.Reveal() {
-		t.Errorf("%+v", read)
-	}
+	assert.That(t, read.Action != nil && read.Action.ClientSecret.Reveal() == h.Action.ClientSecret.Reveal(), "%+v",
+		read)
 	g.Authenticate(t, c, h.Action)
 	if got := g.only(t, c); got.ID != h.ID || got.Status != payment.Active || got.Action != nil {
 		t.Errorf("%+v", got)
 	}
-	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
-		t.Errorf("paid %d by %d invoices", sum, n)
-	}
+	sum, n := g.paid(t, c)
+	assert.That(t, sum == 2*g.Plans[0].Price.Amount && n == 1, "paid %d by %d invoices", sum, n)
 	t.Run("an incomplete subscription expires after a day", func(t *testing.T) {
 		c := g.customer(t, "3155")
-		_, err := g.Subscribe(t.Context(), key(), c, g.order(0))
-		must(t, err)
+		g.mustSubscribe(t, c, g.order(0))
 		g.Advance(t, 24*time.Hour)
-		if got := g.only(t, c); got != nil {
-			t.Errorf("%+v", got)
-		}
+		got := g.only(t, c)
+		assert.That(t, got == nil, "%+v", got)
 	})
 }
 
@@ -288,54 +259,41 @@ func gatewayKeys(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(t.Context(), k, c, g.order(0))
 	must(t, err)
 	_, err = g.Subscribe(t.Context(), k, c, g.order(1))
-	if _, refused := errors.AsType[*payment.Rejection](err); !refused {
-		t.Errorf("error = %v, want a rejection", err)
-	}
+	_, refused := errors.AsType[*payment.Rejection](err)
+	assert.That(t, refused, "error = %v, want a rejection", err)
 	same(t, "the subscription", *g.only(t, c), h)
 }
 
 func gatewayTime(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	h := g.mustSubscribe(t, c, g.order(0))
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 	next := g.only(t, c)
-	if !next.PeriodStart.Equal(h.PeriodEnd) || next.Status != payment.Active {
-		t.Fatalf("%+v", next)
-	}
-	if sum, n := g.paid(t, c); sum != 4*g.Plans[0].Price.Amount || n != 2 {
-		t.Errorf("paid %d by %d", sum, n)
-	}
+	require.That(t, next.PeriodStart.Equal(h.PeriodEnd) && next.Status == payment.Active, "%+v", next)
+	sum, n := g.paid(t, c)
+	assert.That(t, sum == 4*g.Plans[0].Price.Amount && n == 2, "paid %d by %d", sum, n)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 	g.Advance(t, next.PeriodEnd.Sub(next.PeriodStart))
-	if got := g.only(t, c); got.Status != payment.PastDue || !got.PeriodStart.Equal(next.PeriodEnd) {
-		t.Fatalf("%+v", got)
-	}
+	got := g.only(t, c)
+	require.That(t, got.Status == payment.PastDue && got.PeriodStart.Equal(next.PeriodEnd), "%+v", got)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
 	g.Advance(t, 8*24*time.Hour)
-	if got := g.only(t, c); got.Status != payment.Active {
-		t.Fatalf("%+v", got)
-	}
+	got = g.only(t, c)
+	require.That(t, got.Status == payment.Active, "%+v", got)
 	yes := true
-	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
-	must(t, err)
-	if !h.CancelAtPeriodEnd || h.Status != payment.Active {
-		t.Fatalf("%+v", h)
-	}
+	h = g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
+	require.That(t, h.CancelAtPeriodEnd && h.Status == payment.Active, "%+v", h)
 	g.Advance(t, 40*24*time.Hour)
-	if got := g.only(t, c); got != nil {
-		t.Errorf("%+v", got)
-	}
+	got = g.only(t, c)
+	assert.That(t, got == nil, "%+v", got)
 }
 
 func gatewayLostAnswers(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	lost := func(err error) {
 		t.Helper()
-		if !payment.OutcomeUnknown(err) {
-			t.Fatalf("error = %v, want one that leaves the outcome open", err)
-		}
+		require.That(t, payment.OutcomeUnknown(err), "error = %v, want one that leaves the outcome open", err)
 	}
 	k := key()
 	g.Lose(1)
@@ -358,7 +316,6 @@ func gatewayLostAnswers(t *testing.T, g GatewayStage) {
 	lost(err)
 	_, err = g.Amend(ctx, k, c, h.ID, up)
 	must(t, err)
-	if _, n := g.paid(t, c); n != 2 {
-		t.Errorf("%d invoices, want one for each change", n)
-	}
+	_, n := g.paid(t, c)
+	assert.Equal(t, "invoices", n, 2)
 }

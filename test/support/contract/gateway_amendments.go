@@ -5,46 +5,39 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func gatewayAmendments(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	h := g.mustSubscribe(t, c, g.order(0))
 	before, _ := g.paid(t, c)
 	k := key()
 	up := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
 	for range 2 {
-		h, err = g.Amend(ctx, k, c, h.ID, up)
+		got, err := g.Amend(ctx, k, c, h.ID, up)
 		must(t, err)
+		h = got
 	}
 	after, n := g.paid(t, c)
-	if h.Plan != g.Plans[1].ID || h.Pending != nil || after <= before || after > before+2*g.Plans[1].Price.Amount ||
-		n != 2 {
-		t.Fatalf("%+v; paid %d, then %d by %d", h, before, after, n)
-	}
-	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true,
-		AtRenewal: true})
-	must(t, err)
+	require.That(t, h.Plan == g.Plans[1].ID && h.Pending == nil && after > before &&
+		after <= before+2*g.Plans[1].Price.Amount && n == 2, "%+v; paid %d, then %d by %d", h, before, after, n)
+	h = g.mustAmend(t, c, h.ID, g.less(1))
 	if sum, _ := g.paid(t, c); sum != after || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
 		t.Fatalf("%+v; paid %d, before %d", h, sum, after)
 	}
 	same(t, "pending", h.Pending, &payment.PendingChange{Plan: g.Plans[0].ID, Quantity: 1, At: h.PeriodEnd})
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 	got := g.only(t, c)
-	if got.Plan != g.Plans[0].ID || got.Quantity != 1 || got.Pending != nil {
-		t.Errorf("%+v", got)
-	}
-	if sum, _ := g.paid(t, c); sum != after+g.Plans[0].Price.Amount {
-		t.Errorf("paid %d, want %d", sum, after+g.Plans[0].Price.Amount)
-	}
+	assert.That(t, got.Plan == g.Plans[0].ID && got.Quantity == 1 && got.Pending == nil, "%+v", got)
+	g.wantPaid(t, c, after+g.Plans[0].Price.Amount)
 	h = g.amend(t, c, h.ID, payment.Amendment{Quantity: 3, Resell: true})
 	g.amend(t, c, h.ID, g.less(2)) // which the next change drops
 	h = g.amend(t, c, h.ID, payment.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
-	if h.PeriodEnd.Sub(h.PeriodStart) < 360*24*time.Hour || h.Pending != nil {
-		t.Errorf("another interval begins a new period: %+v", h)
-	}
+	assert.That(t, h.PeriodEnd.Sub(h.PeriodStart) >= 360*24*time.Hour && h.Pending == nil,
+		"another interval begins a new period: %+v", h)
 }
 
 // less is an amendment that takes effect at renewal.
@@ -53,73 +46,57 @@ func (g GatewayStage) less(quantity int) payment.Amendment {
 }
 
 func gatewayRenewals(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
 	c := g.customer(t, "4242")
 	o := g.order(1)
 	o.Quantity = 5
-	h, err := g.Subscribe(ctx, key(), c, o)
-	must(t, err)
+	h := g.mustSubscribe(t, c, o)
 	at := h.PeriodEnd
 	for _, quantity := range []int{4, 3} { // the later one counts
-		h, err = g.Amend(ctx, key(), c, h.ID, g.less(quantity))
-		must(t, err)
+		h = g.mustAmend(t, c, h.ID, g.less(quantity))
 		same(t, "pending", h.Pending, &payment.PendingChange{Plan: g.Plans[0].ID, Quantity: quantity, At: at})
 	}
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-	h, err = g.Amend(ctx, key(), c, h.ID, g.less(2)) // in the period that began with the first one
-	must(t, err)
-	if h.Quantity != 3 || h.Pending == nil || h.Pending.Quantity != 2 {
-		t.Fatalf("%+v", h)
-	}
-	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 3, Resell: true})
-	must(t, err)
-	if h.Plan != g.Plans[1].ID || h.Quantity != 3 || h.Pending != nil {
-		t.Fatalf("what is bought now takes the place of what was to come: %+v", h)
-	}
+	h = g.mustAmend(t, c, h.ID, g.less(2)) // in the period that began with the first one
+	require.That(t, h.Quantity == 3 && h.Pending != nil && h.Pending.Quantity == 2, "%+v", h)
+	h = g.mustAmend(t, c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 3, Resell: true})
+	require.That(t, h.Plan == g.Plans[1].ID && h.Quantity == 3 && h.Pending == nil,
+		"what is bought now takes the place of what was to come: %+v", h)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart))
-	if got := g.only(t, c); got.Plan != g.Plans[1].ID || got.Quantity != 3 {
-		t.Errorf("%+v", got)
-	}
+	got := g.only(t, c)
+	assert.That(t, got.Plan == g.Plans[1].ID && got.Quantity == 3, "%+v", got)
 }
 
 func gatewayEndings(t *testing.T, g GatewayStage) {
 	ctx, yes, no := t.Context(), true, false
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
-	_, err = g.Amend(ctx, key(), c, h.ID, g.less(1))
-	must(t, err)
+	h := g.mustSubscribe(t, c, g.order(0))
+	g.mustAmend(t, c, h.ID, g.less(1))
 	k := key()
 	for range 2 {
-		h, err = g.Amend(ctx, k, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
+		got, err := g.Amend(ctx, k, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 		must(t, err)
-		if !h.CancelAtPeriodEnd || h.Pending != nil {
-			t.Fatalf("%+v", h)
-		}
+		require.That(t, got.CancelAtPeriodEnd && got.Pending == nil, "%+v", got)
 	}
 	k = key()
 	both := g.less(1)
 	both.CancelAtPeriodEnd = &no
 	for range 2 {
-		h, err = g.Amend(ctx, k, c, h.ID, both)
+		got, err := g.Amend(ctx, k, c, h.ID, both)
 		must(t, err)
-		if h.CancelAtPeriodEnd || h.Pending == nil || h.Pending.Quantity != 1 || h.Quantity != 2 {
-			t.Fatalf("%+v", h)
-		}
+		require.That(t, !got.CancelAtPeriodEnd && got.Pending != nil && got.Pending.Quantity == 1 &&
+			got.Quantity == 2, "%+v", got)
 	}
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-	if got := g.only(t, c); got.Quantity != 1 {
-		t.Errorf("%+v", got)
-	}
+	got := g.only(t, c)
+	assert.That(t, got.Quantity == 1, "%+v", got)
 }
 
 func gatewayDeclinedAmendments(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	h := g.mustSubscribe(t, c, g.order(0))
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
-	_, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+	_, err := g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
 	wantDecline(t, err, "generic_decline")
 	same(t, "the subscription", *g.only(t, c), h)
 }
@@ -129,15 +106,13 @@ func gatewayKeptAmendments(t *testing.T, g GatewayStage) {
 	c := g.customer(t, "4242")
 	o := g.order(0)
 	o.Quantity = 5
-	h, err := g.Subscribe(ctx, key(), c, o)
-	must(t, err)
-	h, err = g.Amend(ctx, key(), c, h.ID, g.less(3))
-	must(t, err)
+	h := g.mustSubscribe(t, c, o)
+	h = g.mustAmend(t, c, h.ID, g.less(3))
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 	k := key()
 	up := payment.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true}
 	for range 2 {
-		_, err = g.Amend(ctx, k, c, h.ID, up)
+		_, err := g.Amend(ctx, k, c, h.ID, up)
 		wantDecline(t, err, "generic_decline")
 		same(t, "the subscription", *g.only(t, c), h)
 	}

@@ -5,23 +5,22 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // upgrading returns a customer whose upgrade, made under a key, waits for the payer.
 func (g GatewayStage) upgrading(t *testing.T, k string) (payment.CustomerID, payment.GatewaySubscription) {
 	t.Helper()
 	c := g.customer(t, "4242")
-	before, err := g.Subscribe(t.Context(), key(), c, g.order(0))
-	must(t, err)
+	before := g.mustSubscribe(t, c, g.order(0))
 	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, "3155")))
 	h, err := g.Amend(t.Context(), k, c, before.ID, g.more(2))
 	must(t, err)
-	if h.Plan != before.Plan || h.Status != payment.Active || !h.PeriodEnd.Equal(before.PeriodEnd) || !h.Confirming {
-		t.Fatalf("%+v, before %+v", h, before)
-	}
-	if h.Action == nil || h.Action.Type != payment.ConfirmPayment || h.Action.ClientSecret.IsZero() {
-		t.Fatalf("%+v", h.Action)
-	}
+	require.That(t, h.Plan == before.Plan && h.Status == payment.Active && h.PeriodEnd.Equal(before.PeriodEnd) &&
+		h.Confirming, "%+v, before %+v", h, before)
+	require.That(t, h.Action != nil && h.Action.Type == payment.ConfirmPayment && !h.Action.ClientSecret.IsZero(),
+		"%+v", h.Action)
 	return c, h
 }
 
@@ -39,33 +38,26 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 	must(t, err)
 	read := g.only(t, c)
 	for _, got := range []*payment.GatewaySubscription{&again, read} {
-		if got.Action == nil || got.Action.ClientSecret.Reveal() != h.Action.ClientSecret.Reveal() || !got.Confirming {
-			t.Errorf("%+v", got)
-		}
+		assert.That(t, got.Action != nil && got.Action.ClientSecret.Reveal() == h.Action.ClientSecret.Reveal() &&
+			got.Confirming, "%+v", got)
 	}
 	g.Authenticate(t, c, h.Action)
 	got := g.only(t, c)
-	if got.ID != h.ID || got.Plan != g.Plans[1].ID || got.Status != payment.Active || got.Confirming ||
-		got.Action != nil {
-		t.Fatalf("%+v", got)
-	}
-	if sum, n := g.paid(t, c); sum <= before || n != 2 {
-		t.Errorf("paid %d, then %d by %d invoices", before, sum, n)
-	}
+	require.That(t, got.ID == h.ID && got.Plan == g.Plans[1].ID && got.Status == payment.Active && !got.Confirming &&
+		got.Action == nil, "%+v", got)
+	sum, n := g.paid(t, c)
+	assert.That(t, sum > before && n == 2, "paid %d, then %d by %d invoices", before, sum, n)
 	must(t, func() error { _, err := g.Amend(ctx, k, c, h.ID, g.more(2)); return err }())
-	if _, n := g.paid(t, c); n != 2 {
-		t.Errorf("%d invoices", n)
-	}
+	_, n = g.paid(t, c)
+	assert.Equal(t, "invoices", n, 2)
 	t.Run("a scheduled change stays, and the upgrade is declined", func(t *testing.T) {
 		c := g.customer(t, "4242")
 		o := g.order(0)
 		o.Quantity = 5
-		h, err := g.Subscribe(ctx, key(), c, o)
-		must(t, err)
-		h, err = g.Amend(ctx, key(), c, h.ID, g.less(3))
-		must(t, err)
+		h := g.mustSubscribe(t, c, o)
+		h = g.mustAmend(t, c, h.ID, g.less(3))
 		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "3155")))
-		_, err = g.Amend(ctx, key(), c, h.ID, g.more(5))
+		_, err := g.Amend(ctx, key(), c, h.ID, g.more(5))
 		wantDecline(t, err, "authentication_required")
 		same(t, "the subscription", *g.only(t, c), h)
 	})
@@ -93,21 +85,18 @@ func gatewayLapses(t *testing.T, g GatewayStage) {
 	})
 	t.Run("with another change", func(t *testing.T) {
 		c, h := g.upgrading(t, key())
-		second, err := g.Amend(ctx, key(), c, h.ID, g.more(3))
-		must(t, err)
+		second := g.mustAmend(t, c, h.ID, g.more(3))
 		if !second.Confirming || second.Action.ClientSecret.Reveal() == h.Action.ClientSecret.Reveal() || open(c) != 1 {
 			t.Fatalf("%+v, %d open", second, open(c))
 		}
 		g.Authenticate(t, c, second.Action)
-		if got := g.only(t, c); got.Quantity != 3 || open(c) != 0 {
-			t.Errorf("%+v", got)
-		}
+		got := g.only(t, c)
+		assert.That(t, got.Quantity == 3 && open(c) == 0, "%+v", got)
 	})
 	t.Run("with the end of the subscription", func(t *testing.T) {
 		c, h := g.upgrading(t, key())
 		yes := true
-		got, err := g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
-		must(t, err)
+		got := g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 		if got.Confirming || !got.CancelAtPeriodEnd || open(c) != 0 {
 			t.Errorf("%+v, %d open", got, open(c))
 		}
@@ -120,25 +109,18 @@ func gatewayLapses(t *testing.T, g GatewayStage) {
 func gatewayCredits(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, payment.Order{Plan: g.Plans[1], Quantity: 2})
-	must(t, err)
+	h := g.mustSubscribe(t, c, payment.Order{Plan: g.Plans[1], Quantity: 2})
 	before, _ := g.paid(t, c)
-	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true})
-	must(t, err)
+	h = g.mustAmend(t, c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true})
 	w, err := g.Wallet(ctx, c)
 	must(t, err)
 	left := 2*g.Plans[1].Price.Amount - g.Plans[0].Price.Amount
-	if w.Credit.Currency != g.Plans[0].Price.Currency || w.Credit.Amount <= left*9/10 || w.Credit.Amount > left {
-		t.Fatalf("credit %+v, want about %d", w.Credit, left)
-	}
+	require.That(t, w.Credit.Currency == g.Plans[0].Price.Currency && w.Credit.Amount > left*9/10 &&
+		w.Credit.Amount <= left, "credit %+v, want about %d", w.Credit, left)
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-	if sum, _ := g.paid(t, c); sum != before {
-		t.Errorf("paid %d, and %d before, with a credit", sum, before)
-	}
+	g.wantPaid(t, c, before)
 	i := g.newest(t, c, payment.Paid)
-	if i.Total != g.Plans[0].Price.Amount || i.AmountDue != 0 || i.AmountPaid != 0 {
-		t.Errorf("%+v", i)
-	}
+	assert.That(t, i.Total == g.Plans[0].Price.Amount && i.AmountDue == 0 && i.AmountPaid == 0, "%+v", i)
 	after, err := g.Wallet(ctx, c)
 	must(t, err)
 	same(t, "credit", after.Credit.Amount, w.Credit.Amount-g.Plans[0].Price.Amount)

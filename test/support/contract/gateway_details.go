@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // described are details with every field.
@@ -26,12 +28,8 @@ func (g GatewayStage) billedTo(t *testing.T, c payment.CustomerID, d payment.Det
 	all, err := g.Invoices(t.Context(), c)
 	must(t, err)
 	d.Workspace, d.Taxed = "", false
-	if len(all) == 0 || all[0].BilledTo == nil {
-		t.Fatalf("no invoice shows its recipient: %+v", all)
-	}
-	if diff := cmp.Diff(d, *all[0].BilledTo); diff != "" {
-		t.Errorf("billed to (-want +got):\n%s", diff)
-	}
+	require.That(t, len(all) != 0 && all[0].BilledTo != nil, "no invoice shows its recipient: %+v", all)
+	assert.NoDiff(t, "billed to", cmp.Diff(d, *all[0].BilledTo))
 }
 
 func gatewayDetails(t *testing.T, g GatewayStage) {
@@ -39,8 +37,7 @@ func gatewayDetails(t *testing.T, g GatewayStage) {
 	must(t, g.UpdateCustomer(ctx, k, c, d))
 	must(t, g.UpdateCustomer(ctx, k, c, d))
 	must(t, g.UpdateCustomer(ctx, key(), c, d))
-	_, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	g.mustSubscribe(t, c, g.order(0))
 	g.billedTo(t, c, d)
 	next := d
 	next.Name, next.Address = "Acme Ltd", payment.Address{Country: "GB"}
@@ -48,9 +45,7 @@ func gatewayDetails(t *testing.T, g GatewayStage) {
 	g.Lose(1)
 	k = key()
 	if err := g.UpdateCustomer(ctx, k, c, next); err != nil {
-		if !payment.OutcomeUnknown(err) {
-			t.Fatal(err)
-		}
+		require.That(t, payment.OutcomeUnknown(err), "%v", err)
 		must(t, g.UpdateCustomer(ctx, k, c, next))
 	}
 	g.billedTo(t, c, d) // an invoice that is final does not change
@@ -66,9 +61,8 @@ func gatewayDetails(t *testing.T, g GatewayStage) {
 	must(t, g.UpdateCustomer(ctx, key(), c, payment.Details{Name: "Acme"}))
 	g.Advance(t, 32*24*time.Hour)
 	g.billedTo(t, c, payment.Details{Name: "Acme"})
-	if err := g.UpdateCustomer(ctx, key(), "cus_nobody", d); err == nil || payment.OutcomeUnknown(err) {
-		t.Errorf("a customer that does not exist: %v", err)
-	}
+	err := g.UpdateCustomer(ctx, key(), "cus_nobody", d)
+	assert.That(t, err != nil && !payment.OutcomeUnknown(err), "a customer that does not exist: %v", err)
 }
 
 func gatewayTaxes(t *testing.T, g GatewayStage) {
@@ -77,21 +71,17 @@ func gatewayTaxes(t *testing.T, g GatewayStage) {
 	order.AutomaticTax = true
 	_, err := g.Subscribe(ctx, key(), c, order)
 	wantErr(t, err, payment.ErrAddressInvalid)
-	if g.only(t, c) != nil {
-		t.Fatal("there is a subscription without an address")
-	}
+	require.That(t, g.only(t, c) == nil, "there is a subscription without an address")
 	d.TaxIDs, d.Taxed, d.Address = nil, true, payment.Address{Country: "US"}
 	wantErr(t, g.UpdateCustomer(ctx, key(), c, d), payment.ErrAddressInvalid)
 	d.Address = described().Address
 	must(t, g.UpdateCustomer(ctx, key(), c, d))
-	_, err = g.Subscribe(ctx, key(), c, order)
-	must(t, err)
+	g.mustSubscribe(t, c, order)
 	all, err := g.Invoices(ctx, c)
 	must(t, err)
 	i := all[0]
-	if i.Tax <= 0 || i.Subtotal+i.Tax != i.Total || i.AmountPaid != i.Total || i.Subtotal != g.Plans[0].Price.Amount*2 {
-		t.Errorf("%+v", i)
-	}
+	assert.That(t, i.Tax > 0 && i.Subtotal+i.Tax == i.Total && i.AmountPaid == i.Total &&
+		i.Subtotal == g.Plans[0].Price.Amount*2, "%+v", i)
 	g.Advance(t, 32*24*time.Hour)
 	if all, err = g.Invoices(ctx, c); err != nil || len(all) != 2 || all[0].Tax != i.Tax || all[0].Total != i.Total {
 		t.Errorf("at renewal: %+v, %v", all, err)
@@ -105,7 +95,6 @@ func gatewayFingerprints(t *testing.T, g GatewayStage) {
 		return w.Methods[0].Fingerprint
 	}
 	one, again, other := fingerprint("4242"), fingerprint("4242"), fingerprint("4444")
-	if one == "" || one != again || one == other {
-		t.Errorf("the fingerprints are %q and %q, and %q of another card", one, again, other)
-	}
+	assert.That(t, one != "" && one == again && one != other,
+		"the fingerprints are %q and %q, and %q of another card", one, again, other)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Elsewhere is what people do at a gateway without Atrium: in its dashboard, or on its page for the payer.
@@ -92,9 +94,7 @@ func elsewhereEnds(t *testing.T, g GatewayStage) {
 			end(t, c, h)
 			check := func(h payment.GatewaySubscription) {
 				t.Helper()
-				if !h.CancelAtPeriodEnd || !h.EndsAt.Equal(h.PeriodEnd) {
-					t.Fatalf("%+v", h)
-				}
+				require.That(t, h.CancelAtPeriodEnd && h.EndsAt.Equal(h.PeriodEnd), "%+v", h)
 			}
 			check(*g.only(t, c))
 			_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
@@ -103,16 +103,12 @@ func elsewhereEnds(t *testing.T, g GatewayStage) {
 			wantErr(t, err, payment.ErrSubscriptionEnds)
 			p, err := g.Preview(t.Context(), c, h.ID, payment.Amendment{ProrateAt: time.Now()})
 			must(t, err)
-			if p.Next.Amount != 0 || !p.NextAt.IsZero() {
-				t.Errorf("%+v", p)
-			}
+			assert.That(t, p.Next.Amount == 0 && p.NextAt.IsZero(), "%+v", p)
 			check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]}))
 			check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3}))
 			check(g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes}))
 			got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no})
-			if got.CancelAtPeriodEnd || !got.EndsAt.IsZero() || !got.CancelAt.IsZero() {
-				t.Fatalf("%+v", got)
-			}
+			require.That(t, !got.CancelAtPeriodEnd && got.EndsAt.IsZero() && got.CancelAt.IsZero(), "%+v", got)
 			got = g.afterRenewal(t, c, got)
 			end(t, c, got)
 			g.Advance(t, got.PeriodEnd.Sub(got.PeriodStart)+time.Hour)
@@ -129,31 +125,23 @@ func elsewhereLaterEnds(t *testing.T, g GatewayStage) {
 	end := h.PeriodEnd.AddDate(0, 5, 0)
 	g.Elsewhere.CancelAt(t, h.ID, end)
 	for _, a := range []payment.Amendment{{Resell: true, Quantity: 3}, {Resell: true, Plan: g.Plans[1]}} {
-		if got := g.amend(t, c, h.ID, a); got.CancelAtPeriodEnd || !got.EndsAt.Equal(end) {
-			t.Fatalf("%+v", got)
-		}
+		got := g.amend(t, c, h.ID, a)
+		require.That(t, !got.CancelAtPeriodEnd && got.EndsAt.Equal(end), "%+v", got)
 	}
 	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
 	wantErr(t, err, payment.ErrSubscriptionEnds)
-	if strings.Contains(fmt.Sprint(err), "cancel_at_period_end") {
-		t.Errorf("this does not help: %v", err)
-	}
+	assert.That(t, !strings.Contains(fmt.Sprint(err), "cancel_at_period_end"), "this does not help: %v", err)
 	if got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(end) {
 		t.Errorf("it was not the end of the period: %+v", got)
 	}
 	t.Run("within the period of another price", func(t *testing.T) {
 		g.Advance(t, 10*24*time.Hour)
 		p, h := g.priced(t, c, *g.only(t, c), payment.Amendment{Resell: true, Plan: g.Plans[2], Quantity: 1})
-		if !p.NextAt.IsZero() || p.Next.Amount != 0 || p.Today.Amount >= g.Plans[2].Price.Amount/2 {
-			t.Errorf("%+v", p)
-		}
-		if h.Plan != g.Plans[2].ID || !h.EndsAt.Equal(end) || !h.PeriodEnd.After(end) {
-			t.Errorf("%+v", h)
-		}
+		assert.That(t, p.NextAt.IsZero() && p.Next.Amount == 0 && p.Today.Amount < g.Plans[2].Price.Amount/2, "%+v", p)
+		assert.That(t, h.Plan == g.Plans[2].ID && h.EndsAt.Equal(end) && h.PeriodEnd.After(end), "%+v", h)
 		g.Advance(t, end.Sub(h.PeriodStart)+time.Minute)
-		if got := g.only(t, c); got != nil {
-			t.Errorf("it goes on: %+v", got)
-		}
+		got := g.only(t, c)
+		assert.That(t, got == nil, "it goes on: %+v", got)
 	})
 }
 
@@ -164,9 +152,7 @@ func elsewhereItems(t *testing.T, g GatewayStage) {
 	g.Elsewhere.AddItem(t, h.ID, OtherMeter.Ref, 0)
 	for range 2 { // in each order
 		h = g.byID(t, c, h.ID)
-		if h.Plan != basic.ID || h.Quantity != 1 {
-			t.Fatalf("%+v", h)
-		}
+		require.That(t, h.Plan == basic.ID && h.Quantity == 1, "%+v", h)
 	}
 	before, _ := g.paid(t, c)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: pro})
@@ -206,9 +192,7 @@ func elsewhereOldPrices(t *testing.T, g GatewayStage) {
 	h = g.afterRenewal(t, c, h)
 	next, _ := g.paid(t, c)
 	same(t, "fewer", next-now, OldPrice.Price.Amount)
-	if h.Rate != OldPrice || h.Quantity != 1 {
-		t.Errorf("%+v", h)
-	}
+	assert.That(t, h.Rate == OldPrice && h.Quantity == 1, "%+v", h)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]})
 	same(t, "the price of another plan", h.Rate.Price, g.Plans[1].Price)
 }
@@ -217,9 +201,7 @@ func elsewhereUnknownPrices(t *testing.T, g GatewayStage) {
 	c, h := g.began(t, g.Plans[1], 2)
 	g.Elsewhere.MovePrice(t, h.ID, AddOn.Ref)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3})
-	if h.Plan != g.Plans[1].ID || h.Rate != AddOn || h.Quantity != 3 {
-		t.Errorf("%+v", h)
-	}
+	assert.That(t, h.Plan == g.Plans[1].ID && h.Rate == AddOn && h.Quantity == 3, "%+v", h)
 }
 
 func elsewhereTerms(t *testing.T, g GatewayStage) {
@@ -233,14 +215,10 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 	}
 	c, h := begin(t)
 	end := h.EndsAt
-	if h.CancelAtPeriodEnd || !end.Equal(h.PeriodEnd.AddDate(0, 3, 0)) || h.Pending != nil {
-		t.Fatalf("%+v", h)
-	}
+	require.That(t, !h.CancelAtPeriodEnd && end.Equal(h.PeriodEnd.AddDate(0, 3, 0)) && h.Pending == nil, "%+v", h)
 	check := func(h payment.GatewaySubscription, quantity int) {
 		t.Helper()
-		if !h.EndsAt.Equal(end) || h.Quantity != quantity {
-			t.Fatalf("%+v", h)
-		}
+		require.That(t, h.EndsAt.Equal(end) && h.Quantity == quantity, "%+v", h)
 	}
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 5})
 	check(h, 5)
@@ -254,21 +232,17 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 	check(g.amend(t, c, h.ID, payment.Amendment{Pause: &yes}), 4)
 	check(g.amend(t, c, h.ID, payment.Amendment{Pause: &no}), 4)
 	h = g.afterRenewal(t, c, h)
-	if check(h, 4); h.Discount == nil || !h.CancelAtPeriodEnd {
-		t.Errorf("%+v", h)
-	}
+	check(h, 4)
+	assert.That(t, h.Discount != nil && h.CancelAtPeriodEnd, "%+v", h)
 	p, err := g.Preview(t.Context(), c, h.ID,
 		payment.Amendment{Resell: true, Quantity: 5, ProrateAt: h.PeriodStart.Add(time.Hour)})
 	must(t, err)
-	if !p.NextAt.IsZero() || p.Next.Amount != 0 || p.Today.Amount <= 0 {
-		t.Errorf("%+v", p)
-	}
+	assert.That(t, p.NextAt.IsZero() && p.Next.Amount == 0 && p.Today.Amount > 0, "%+v", p)
 	_, err = g.Amend(t.Context(), key(), c, h.ID, g.less(1))
 	wantErr(t, err, payment.ErrSubscriptionEnds)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Hour)
-	if got := g.only(t, c); got != nil {
-		t.Errorf("it goes on: %+v", got)
-	}
+	got := g.only(t, c)
+	assert.That(t, got == nil, "it goes on: %+v", got)
 	t.Run("it can be cut, and be undone", func(t *testing.T) {
 		c, h := begin(t)
 		if h = g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes}); !h.CancelAtPeriodEnd {
@@ -277,9 +251,8 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 		undo := payment.Amendment{CancelAtPeriodEnd: &no, ProrateAt: h.PeriodStart.Add(time.Hour)}
 		p, err := g.Preview(t.Context(), c, h.ID, undo)
 		must(t, err)
-		if p.Next.Amount != 3*plan.Price.Amount || !p.NextAt.Equal(h.PeriodEnd) || p.Today.Amount != 0 {
-			t.Errorf("%+v", p)
-		}
+		assert.That(t, p.Next.Amount == 3*plan.Price.Amount && p.NextAt.Equal(h.PeriodEnd) && p.Today.Amount == 0,
+			"%+v", p)
 		if h = g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no}); !h.EndsAt.IsZero() {
 			t.Fatalf("%+v", h)
 		}
@@ -301,9 +274,8 @@ func elsewhereRamps(t *testing.T, g GatewayStage) {
 	g.Elsewhere.Schedule(t, h.ID, []string{LaterPrice.Ref}, 2, false)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 4})
 	wantItems(t, h, map[string]int{pro.PriceRef: 4})
-	if p := h.Pending; p == nil || !p.Elsewhere || p.Quantity != 4 || p.Plan != pro.ID {
-		t.Errorf("%+v", h.Pending)
-	}
+	p := h.Pending
+	assert.That(t, p != nil && p.Elsewhere && p.Quantity == 4 && p.Plan == pro.ID, "%+v", h.Pending)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3, AtRenewal: true})
 	before, _ := g.paid(t, c)
 	h = g.afterRenewal(t, c, h)
@@ -364,13 +336,9 @@ func elsewhereDrafts(t *testing.T, g GatewayStage) {
 	all, err := g.Invoices(ctx, c)
 	must(t, err)
 	for _, i := range all {
-		if i.ID == draft {
-			t.Errorf("it is shown: %+v", i)
-		}
+		assert.That(t, i.ID != draft, "it is shown: %+v", i)
 	}
 	_, err = g.Pay(ctx, key(), c, draft)
 	wantErr(t, err, payment.ErrInvoiceNotFound)
-	if sum, _ := g.paid(t, c); sum != before {
-		t.Errorf("paid %d, want %d", sum, before)
-	}
+	g.wantPaid(t, c, before)
 }

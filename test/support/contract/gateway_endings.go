@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func gatewayIntents(t *testing.T, g GatewayStage) {
@@ -17,35 +19,25 @@ func gatewayIntents(t *testing.T, g GatewayStage) {
 		return i
 	}
 	confirmed, open, foreign := intent(c), intent(c), intent(other)
-	if !g.Confirm(t, c, confirmed, "4242") {
-		t.Fatal("a setup intent was not confirmed")
-	}
+	require.That(t, g.Confirm(t, c, confirmed, "4242"), "a setup intent was not confirmed")
 	for range 2 { // it can be repeated
 		must(t, g.CancelSetupIntents(ctx, c))
 	}
-	if g.Confirm(t, c, open, "4242") {
-		t.Error("a cancelled setup intent was confirmed")
-	}
-	if !g.Confirm(t, other, foreign, "4242") {
-		t.Error("another customer's setup intent was cancelled")
-	}
+	assert.That(t, !g.Confirm(t, c, open, "4242"), "a cancelled setup intent was confirmed")
+	assert.That(t, g.Confirm(t, other, foreign, "4242"), "another customer's setup intent was cancelled")
 	w, err := g.Wallet(ctx, c)
-	if must(t, err); len(w.Methods) != 1 {
-		t.Errorf("%d methods, want 1", len(w.Methods))
-	}
+	must(t, err)
+	assert.Equal(t, "methods", len(w.Methods), 1)
 }
 
 func gatewayGivenUp(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "3155")
-	first, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	first := g.mustSubscribe(t, c, g.order(0))
 	for range 2 {
 		must(t, g.GiveUp(ctx, key(), c, first.ID))
 	}
-	if g.only(t, c) != nil {
-		t.Error("it lives still")
-	}
+	assert.That(t, g.only(t, c) == nil, "it lives still")
 	open := func(c payment.CustomerID) (n int) {
 		t.Helper()
 		all, err := g.Invoices(ctx, c)
@@ -58,21 +50,17 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 		return n
 	}
 	same(t, "open invoices of what was given up", open(c), 0)
-	ended, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	ended := g.mustSubscribe(t, c, g.order(0))
 	must(t, g.Cancel(ctx, key(), c, ended.ID, payment.Cancellation{}))
 	same(t, "open invoices of what never began", open(c), 0)
-	paid, err := g.Subscribe(ctx, key(), c, g.order(1))
-	must(t, err)
+	paid := g.mustSubscribe(t, c, g.order(1))
 	g.Authenticate(t, c, paid.Action)
 	wantErr(t, g.GiveUp(ctx, key(), c, paid.ID), payment.ErrSubscriptionExists)
-	if got := g.only(t, c); got == nil || got.Status != payment.Active {
-		t.Errorf("what was paid gave way: %+v", got)
-	}
+	got := g.only(t, c)
+	assert.That(t, got != nil && got.Status == payment.Active, "what was paid gave way: %+v", got)
 	t.Run("the invoice of an ended period stays open", func(t *testing.T) {
 		c := g.customer(t, "4242")
-		h, err := g.Subscribe(ctx, key(), c, g.order(0))
-		must(t, err)
+		h := g.mustSubscribe(t, c, g.order(0))
 		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 		g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 		must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // keeps fails t unless call fails with a failure that the gateway keeps: first as any failure, then as a kept one.
@@ -16,9 +18,8 @@ func (g GatewayStage) keeps(t *testing.T, call func() error) {
 	}
 	for range 2 {
 		err := call()
-		if _, kept := errors.AsType[*payment.KeptFailure](err); !kept || !payment.OutcomeUnknown(err) {
-			t.Fatalf("again: %v, want a failure that is kept", err)
-		}
+		_, kept := errors.AsType[*payment.KeptFailure](err)
+		require.That(t, kept && payment.OutcomeUnknown(err), "again: %v, want a failure that is kept", err)
 	}
 }
 
@@ -45,22 +46,17 @@ func gatewayKeptFailures(t *testing.T, g GatewayStage) {
 	}
 	k = key()
 	g.keeps(t, func() error { return subscribe(k) })
-	if got := g.only(t, c); got != nil {
-		t.Errorf("%+v", got)
-	}
+	got := g.only(t, c)
+	assert.That(t, got == nil, "%+v", got)
 	must(t, subscribe(key()))
-	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
-		t.Errorf("paid %d by %d invoices", sum, n)
-	}
+	sum, n := g.paid(t, c)
+	assert.That(t, sum == 2*g.Plans[0].Price.Amount && n == 1, "paid %d by %d invoices", sum, n)
 }
 
 func gatewayProration(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, payment.Order{Plan: g.Plans[1], Quantity: 1})
-	must(t, err)
-	_, err = g.Amend(ctx, key(), c, h.ID, g.more(2))
-	must(t, err)
+	h := g.mustSubscribe(t, c, payment.Order{Plan: g.Plans[1], Quantity: 1})
+	g.mustAmend(t, c, h.ID, g.more(2))
 	if i := g.newest(t, c, payment.Paid); i.Total != g.Plans[1].Price.Amount {
 		t.Errorf("the second unit costs %d, want %d", i.Total, g.Plans[1].Price.Amount)
 	}
@@ -71,9 +67,8 @@ func gatewayStrangers(t *testing.T, g GatewayStage) {
 	_, walletErr := g.Wallet(ctx, "cus_never_there")
 	_, subscribeErr := g.Subscribe(ctx, key(), "cus_never_there", g.order(0))
 	for _, err := range []error{walletErr, subscribeErr} {
-		if _, refused := errors.AsType[*payment.Rejection](err); !refused {
-			t.Errorf("error = %v, want a rejection", err)
-		}
+		_, refused := errors.AsType[*payment.Rejection](err)
+		assert.That(t, refused, "error = %v, want a rejection", err)
 	}
 	wantErr(t, walletErr, payment.ErrCustomerGone)
 }

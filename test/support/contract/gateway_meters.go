@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // used returns an event for usage of the metered plan, which is the last one.
@@ -21,15 +23,10 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	plan := g.Plans[len(g.Plans)-1]
 	m := plan.Metered
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, payment.Order{Plan: plan, Quantity: 2})
-	must(t, err)
-	if h.Plan != plan.ID || h.Quantity != 2 || h.Rate.Price != plan.Price {
-		t.Fatalf("%+v", h)
-	}
+	h := g.mustSubscribe(t, c, payment.Order{Plan: plan, Quantity: 2})
+	require.That(t, h.Plan == plan.ID && h.Quantity == 2 && h.Rate.Price == plan.Price, "%+v", h)
 	price := 2 * plan.Price.Amount
-	if sum, _ := g.paid(t, c); sum != price {
-		t.Errorf("paid %d, want %d", sum, price)
-	}
+	g.wantPaid(t, c, price)
 	e := g.used(c, 30, h.PeriodStart.Add(time.Second))
 	for range 2 { // counts once
 		must(t, g.ReportUsage(ctx, e))
@@ -41,28 +38,20 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	}
 	must(t, g.ReportUsage(ctx, lost))
 	h = g.afterRenewal(t, c, h)
-	if sum, _ := g.paid(t, c); sum != 2*price+42*m.Amount {
-		t.Errorf("paid %d, want %d", sum, 2*price+42*m.Amount)
-	}
+	g.wantPaid(t, c, 2*price+42*m.Amount)
 	i := g.newest(t, c, payment.Paid)
 	usage := slices.IndexFunc(i.Lines,
 		func(l payment.InvoiceLine) bool { return l.Quantity == 42 && l.Amount == 42*m.Amount })
-	if usage < 0 || len(i.Lines) != 2 {
-		t.Errorf("lines: %+v", i.Lines)
-	}
+	assert.That(t, usage >= 0 && len(i.Lines) == 2, "lines: %+v", i.Lines)
 	t.Run("the next period begins with no usage", func(t *testing.T) {
 		h = g.afterRenewal(t, c, h)
-		if sum, _ := g.paid(t, c); sum != 3*price+42*m.Amount {
-			t.Errorf("paid %d, want %d", sum, 3*price+42*m.Amount)
-		}
+		g.wantPaid(t, c, 3*price+42*m.Amount)
 	})
 	t.Run("a preview of its renewal includes what was used so far", func(t *testing.T) {
 		must(t, g.ReportUsage(ctx, g.used(c, 5, h.PeriodStart.Add(time.Second))))
 		more := payment.Amendment{Plan: plan, Quantity: 3, Resell: true}
 		p, h := g.priced(t, c, h, more)
-		if p.Next.Amount != 3*plan.Price.Amount+5*m.Amount {
-			t.Errorf("%+v", p)
-		}
+		assert.That(t, p.Next.Amount == 3*plan.Price.Amount+5*m.Amount, "%+v", p)
 		g.renewed(t, c, h, p)
 	})
 	t.Run("a plan without a metered price replaces it at the renewal", func(t *testing.T) {
@@ -70,11 +59,9 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 		must(t, g.ReportUsage(ctx, g.used(c, 7, h.PeriodStart.Add(time.Second))))
 		before, _ := g.paid(t, c)
 		change := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, AtRenewal: true, Meter: m.PriceRef}
-		changed, err := g.Amend(ctx, key(), c, h.ID, change)
-		must(t, err)
-		if p := changed.Pending; p == nil || p.Plan != g.Plans[1].ID || p.Quantity != 2 {
-			t.Errorf("%+v", changed)
-		}
+		changed := g.mustAmend(t, c, h.ID, change)
+		p := changed.Pending
+		assert.That(t, p != nil && p.Plan == g.Plans[1].ID && p.Quantity == 2, "%+v", changed)
 		if h = g.afterRenewal(t, c, changed); h.Plan != g.Plans[1].ID {
 			t.Errorf("%+v", h)
 		}
@@ -83,19 +70,15 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	})
 	t.Run("and the other way round, at once", func(t *testing.T) {
 		h := *g.only(t, c)
-		changed, err := g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: plan, Quantity: 9, Resell: true})
-		must(t, err)
-		if changed.Plan != plan.ID || changed.Quantity != 9 {
-			t.Errorf("%+v", changed)
-		}
+		changed := g.mustAmend(t, c, h.ID, payment.Amendment{Plan: plan, Quantity: 9, Resell: true})
+		assert.That(t, changed.Plan == plan.ID && changed.Quantity == 9, "%+v", changed)
 	})
 	for name, event := range map[string]payment.UsageEvent{
 		"too old":               g.used(c, 1, time.Now().AddDate(-1, 0, 0)),
 		"from another customer": g.used("cus_other", 1, time.Now()),
 	} {
-		if err := g.ReportUsage(ctx, event); err == nil || payment.OutcomeUnknown(err) {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := g.ReportUsage(ctx, event)
+		assert.That(t, err != nil && !payment.OutcomeUnknown(err), "%s: %v", name, err)
 	}
 }
 
@@ -109,8 +92,7 @@ func gatewayMeteredEnds(t *testing.T, g GatewayStage) {
 			must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))
 		},
 		"with its period": func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription) {
-			_, err := g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
-			must(t, err)
+			g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 			g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 		},
 	} {
@@ -118,13 +100,10 @@ func gatewayMeteredEnds(t *testing.T, g GatewayStage) {
 			c := g.customer(t, "4242")
 			o := g.promoted(t, c, len(g.Plans)-1, "TENOFF")
 			o.Promotion = nil
-			h, err := g.Subscribe(ctx, key(), c, o)
-			must(t, err)
+			h := g.mustSubscribe(t, c, o)
 			must(t, g.ReportUsage(ctx, g.used(c, 11, h.PeriodStart.Add(time.Second))))
 			end(t, c, h)
-			if g.only(t, c) != nil {
-				t.Fatal("it lives")
-			}
+			require.That(t, g.only(t, c) == nil, "it lives")
 			sum, _ := g.paid(t, c)
 			same(t, "paid", sum, 2*plan.Price.Amount+11*plan.Metered.Amount)
 		})
@@ -133,8 +112,7 @@ func gatewayMeteredEnds(t *testing.T, g GatewayStage) {
 		c := g.customer(t, "4242")
 		o := g.promoted(t, c, len(g.Plans)-1, "TENOFF")
 		o.TrialDays = 14
-		h, err := g.Subscribe(ctx, key(), c, o)
-		must(t, err)
+		h := g.mustSubscribe(t, c, o)
 		must(t, g.ReportUsage(ctx, g.used(c, 50, h.PeriodStart.Add(time.Second))))
 		h = g.afterRenewal(t, c, h)
 		must(t, g.ReportUsage(ctx, g.used(c, 20, h.PeriodStart.Add(time.Second))))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func (g GatewayStage) checkout(plan int) payment.CheckoutOrder {
@@ -23,19 +25,12 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 	again, err := g.Checkout(ctx, k, c, g.checkout(0))
 	must(t, err)
 	same(t, "the same key", again, url)
-	if g.only(t, c) != nil {
-		t.Fatal("a page starts a subscription without a payer")
-	}
-	if !g.CheckOut(t, url, "4242") {
-		t.Fatal("the page is not open")
-	}
+	require.That(t, g.only(t, c) == nil, "a page starts a subscription without a payer")
+	require.That(t, g.CheckOut(t, url, "4242"), "the page is not open")
 	h := g.only(t, c)
-	if h == nil || h.Plan != g.Plans[0].ID || h.Quantity != 2 || h.Status != payment.Active || h.Key != k {
-		t.Fatalf("%+v", h)
-	}
-	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
-		t.Errorf("paid %d", sum)
-	}
+	require.That(t, h != nil && h.Plan == g.Plans[0].ID && h.Quantity == 2 && h.Status == payment.Active &&
+		h.Key == k, "%+v", h)
+	g.wantPaid(t, c, 2*g.Plans[0].Price.Amount)
 	t.Run("the customer's default is charged once it is set", func(t *testing.T) {
 		bad := g.AddCard(t, c, "0341")
 		must(t, g.SetDefault(ctx, key(), c, bad))
@@ -49,45 +44,32 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 		for range 2 {
 			must(t, g.EndCheckouts(ctx, c))
 		}
-		if g.CheckOut(t, url, "4242") || g.only(t, c) != nil {
-			t.Error("a payer started a subscription on a page that had ended")
-		}
+		assert.That(t, !g.CheckOut(t, url, "4242") && g.only(t, c) == nil,
+			"a payer started a subscription on a page that had ended")
 		url, err = g.Checkout(ctx, key(), c, g.checkout(0))
 		must(t, err)
 		g.Advance(t, payment.CheckoutLasts+time.Minute)
-		if g.CheckOut(t, url, "4242") || g.only(t, c) != nil {
-			t.Error("a payer started a subscription on an old page")
-		}
+		assert.That(t, !g.CheckOut(t, url, "4242") && g.only(t, c) == nil,
+			"a payer started a subscription on an old page")
 	})
 	t.Run("a trial", func(t *testing.T) {
 		c, o := g.customer(t), g.checkout(0)
 		o.TrialDays = 14
 		url, err := g.Checkout(ctx, key(), c, o)
 		must(t, err)
-		if !g.CheckOut(t, url, "4242") {
-			t.Fatal("the page is not open")
-		}
-		if h := g.only(t, c); h == nil || h.Status != payment.Trialing {
-			t.Errorf("%+v", h)
-		}
-		if sum, _ := g.paid(t, c); sum != 0 {
-			t.Errorf("paid %d", sum)
-		}
+		require.That(t, g.CheckOut(t, url, "4242"), "the page is not open")
+		h := g.only(t, c)
+		assert.That(t, h != nil && h.Status == payment.Trialing, "%+v", h)
+		g.wantPaid(t, c, 0)
 	})
 	_, err = g.Checkout(ctx, key(), "cus_never_there", g.checkout(0))
-	if err == nil || payment.OutcomeUnknown(err) {
-		t.Errorf("a customer that does not exist: %v", err)
-	}
+	assert.That(t, err != nil && !payment.OutcomeUnknown(err), "a customer that does not exist: %v", err)
 }
 
 func gatewayPortals(t *testing.T, g GatewayStage) {
 	url, err := g.Portal(t.Context(), g.customer(t), "https://app.example.com/back")
 	must(t, err)
-	if url == "" || strings.Contains(url, "app.example.com") {
-		t.Errorf("%q", url)
-	}
+	assert.That(t, url != "" && !strings.Contains(url, "app.example.com"), "%q", url)
 	_, err = g.Portal(t.Context(), "cus_never_there", "https://app.example.com/back")
-	if err == nil || payment.OutcomeUnknown(err) {
-		t.Errorf("a customer that does not exist: %v", err)
-	}
+	assert.That(t, err != nil && !payment.OutcomeUnknown(err), "a customer that does not exist: %v", err)
 }

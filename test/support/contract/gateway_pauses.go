@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func (g GatewayStage) pause(
@@ -20,16 +22,13 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 	paused := func(t *testing.T) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
-		was, err := g.Subscribe(ctx, key(), c, g.order(0))
-		must(t, err)
-		_, err = g.Amend(ctx, key(), c, was.ID, g.less(1))
-		must(t, err)
+		was := g.mustSubscribe(t, c, g.order(0))
+		g.mustAmend(t, c, was.ID, g.less(1))
 		h, err := g.pause(t, c, was, true)
 		must(t, err)
 		same(t, "as it is read", *g.only(t, c), h)
-		if !h.Paused || h.Status != payment.Active || !h.PaidUntil.Equal(was.PeriodEnd) || h.Pending != nil {
-			t.Fatalf("%+v", h)
-		}
+		require.That(t, h.Paused && h.Status == payment.Active && h.PaidUntil.Equal(was.PeriodEnd) &&
+			h.Pending == nil, "%+v", h)
 		return c, h
 	}
 	t.Run("nothing is charged before what was paid has ended", func(t *testing.T) {
@@ -37,37 +36,24 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 		g.Advance(t, 10*24*time.Hour)
 		now, err := g.pause(t, c, h, false)
 		must(t, err)
-		if now.Paused || !now.PaidUntil.IsZero() || !now.PeriodEnd.Equal(h.PeriodEnd) {
-			t.Errorf("%+v", now)
-		}
+		assert.That(t, !now.Paused && now.PaidUntil.IsZero() && now.PeriodEnd.Equal(h.PeriodEnd), "%+v", now)
 		g.afterRenewal(t, c, now)
-		if sum, _ := g.paid(t, c); sum != 2*price {
-			t.Errorf("paid %d", sum)
-		}
+		g.wantPaid(t, c, 2*price)
 	})
 	t.Run("its periods cost nothing, and to resume starts another one", func(t *testing.T) {
 		c, h := paused(t)
 		rests := g.afterRenewal(t, c, h)
 		rests = g.afterRenewal(t, c, rests)
-		if !rests.Paused || rests.Status != payment.Active || !rests.PaidUntil.Equal(h.PeriodEnd) {
-			t.Fatalf("%+v", rests)
-		}
+		require.That(t, rests.Paused && rests.Status == payment.Active && rests.PaidUntil.Equal(h.PeriodEnd), "%+v",
+			rests)
 		g.Advance(t, 5*24*time.Hour)
-		if sum, _ := g.paid(t, c); sum != price {
-			t.Errorf("paid %d while it rests", sum)
-		}
+		g.wantPaid(t, c, price)
 		now, err := g.pause(t, c, rests, false)
 		must(t, err)
-		if now.Paused || !now.PeriodStart.After(rests.PeriodStart.AddDate(0, 0, 4)) {
-			t.Errorf("%+v", now)
-		}
-		if sum, _ := g.paid(t, c); sum != 2*price {
-			t.Errorf("paid %d", sum)
-		}
+		assert.That(t, !now.Paused && now.PeriodStart.After(rests.PeriodStart.AddDate(0, 0, 4)), "%+v", now)
+		g.wantPaid(t, c, 2*price)
 		g.afterRenewal(t, c, now)
-		if sum, _ := g.paid(t, c); sum != 3*price {
-			t.Errorf("paid %d", sum)
-		}
+		g.wantPaid(t, c, 3*price)
 	})
 	t.Run("a card that cannot be charged leaves it paused", func(t *testing.T) {
 		for last4, code := range map[string]string{"0341": "generic_decline", "3155": "authentication_required"} {
@@ -84,33 +70,22 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 		yes := true
 		p, err := g.Preview(ctx, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, ProrateAt: h.PeriodStart})
 		must(t, err)
-		if p.Today.Amount != 0 || p.Next.Amount != 0 || !p.NextAt.IsZero() {
-			t.Errorf("%+v", p)
-		}
+		assert.That(t, p.Today.Amount == 0 && p.Next.Amount == 0 && p.NextAt.IsZero(), "%+v", p)
 	})
 }
 
 func gatewayReasons(t *testing.T, g GatewayStage) {
 	ctx, yes, no := t.Context(), true, false
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
+	h := g.mustSubscribe(t, c, g.order(0))
 	why := payment.Cancellation{Feedback: "too_expensive", Comment: "We found something for less."}
-	h, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, Cancellation: &why})
-	must(t, err)
-	if h.Cancellation != why || g.only(t, c).Cancellation != why {
-		t.Errorf("%+v", h)
-	}
+	h = g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, Cancellation: &why})
+	assert.That(t, h.Cancellation == why && g.only(t, c).Cancellation == why, "%+v", h)
 	goesOn := payment.Amendment{CancelAtPeriodEnd: &no, Cancellation: &payment.Cancellation{}}
-	h, err = g.Amend(ctx, key(), c, h.ID, goesOn)
-	must(t, err)
-	if h.Cancellation != (payment.Cancellation{}) || g.only(t, c).Cancellation != h.Cancellation {
-		t.Errorf("%+v", h)
-	}
+	h = g.mustAmend(t, c, h.ID, goesOn)
+	assert.That(t, h.Cancellation == (payment.Cancellation{}) && g.only(t, c).Cancellation == h.Cancellation, "%+v", h)
 	must(t, g.Cancel(ctx, key(), c, h.ID, why))
 	all, err := g.Subscriptions(ctx, c)
 	must(t, err)
-	if len(all) != 1 || all[0].Status != payment.Canceled || all[0].Cancellation != why {
-		t.Errorf("%+v", all)
-	}
+	assert.That(t, len(all) == 1 && all[0].Status == payment.Canceled && all[0].Cancellation == why, "%+v", all)
 }

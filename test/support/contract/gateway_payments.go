@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // newest returns the newest invoice of a customer with a status.
@@ -25,8 +27,7 @@ func (g GatewayStage) newest(t *testing.T, c payment.CustomerID, status payment.
 func (g GatewayStage) overdue(t *testing.T, last4 string) (payment.CustomerID, payment.GatewaySubscription) {
 	t.Helper()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
-	must(t, err)
+	h := g.mustSubscribe(t, c, g.order(0))
 	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, last4)))
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Minute)
 	if h = *g.only(t, c); h.Status != payment.PastDue {
@@ -47,16 +48,12 @@ func gatewayPayments(t *testing.T, g GatewayStage) {
 	for range 2 {
 		p, err := g.Pay(ctx, k, c, open.ID)
 		must(t, err)
-		if p.Invoice.ID != open.ID || p.Invoice.Status != payment.Paid || p.Action != nil {
-			t.Fatalf("%+v", p)
-		}
+		require.That(t, p.Invoice.ID == open.ID && p.Invoice.Status == payment.Paid && p.Action == nil, "%+v", p)
 	}
 	p, err := g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
 	same(t, "paid already", p.Invoice.Status, payment.Paid)
-	if sum, _ := g.paid(t, c); sum != before+open.AmountDue {
-		t.Errorf("paid %d, want %d", sum, before+open.AmountDue)
-	}
+	g.wantPaid(t, c, before+open.AmountDue)
 	same(t, "status", g.only(t, c).Status, payment.Active)
 	_, err = g.Pay(ctx, key(), g.customer(t, "4242"), open.ID)
 	wantErr(t, err, payment.ErrInvoiceNotFound)
@@ -64,10 +61,9 @@ func gatewayPayments(t *testing.T, g GatewayStage) {
 	wantErr(t, err, payment.ErrInvoiceNotFound)
 	t.Run("a void invoice cannot be paid", func(t *testing.T) {
 		c := g.customer(t, "3155")
-		h, err := g.Subscribe(ctx, key(), c, g.order(0))
-		must(t, err)
+		h := g.mustSubscribe(t, c, g.order(0))
 		must(t, g.GiveUp(ctx, key(), c, h.ID))
-		_, err = g.Pay(ctx, key(), c, g.newest(t, c, payment.Void).ID)
+		_, err := g.Pay(ctx, key(), c, g.newest(t, c, payment.Void).ID)
 		wantErr(t, err, payment.ErrInvoiceNotPayable)
 	})
 }
@@ -80,16 +76,13 @@ func gatewayUnpaidAmendments(t *testing.T, g GatewayStage) {
 	more := payment.Amendment{Plan: g.Plans[0], Quantity: h.Quantity + 1, Resell: true}
 	_, err := g.Amend(ctx, key(), c, h.ID, more)
 	wantErr(t, err, payment.ErrSubscriptionNotActive)
-	if sum, _ := g.paid(t, c); sum != before {
-		t.Errorf("%d was paid for it", sum-before)
-	}
+	g.wantPaid(t, c, before)
 	if h := g.only(t, c); h.Status != payment.PastDue || h.Quantity != more.Quantity-1 {
 		t.Errorf("%+v", h)
 	}
 	_, err = g.Pay(ctx, key(), c, g.newest(t, c, payment.Open).ID)
 	must(t, err)
-	_, err = g.Amend(ctx, key(), c, h.ID, more)
-	must(t, err)
+	g.mustAmend(t, c, h.ID, more)
 	same(t, "quantity", g.only(t, c).Quantity, more.Quantity)
 }
 
@@ -99,22 +92,17 @@ func gatewayPaymentActions(t *testing.T, g GatewayStage) {
 	open := g.newest(t, c, payment.Open)
 	p, err := g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	if p.Invoice.Status != payment.Open || p.Action == nil || p.Action.Type != payment.ConfirmPayment ||
-		p.Action.ClientSecret.IsZero() {
-		t.Fatalf("%+v", p)
-	}
+	require.That(t, p.Invoice.Status == payment.Open && p.Action != nil && p.Action.Type == payment.ConfirmPayment &&
+		!p.Action.ClientSecret.IsZero(), "%+v", p)
 	again, err := g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	if again.Action == nil || again.Action.ClientSecret.Reveal() != p.Action.ClientSecret.Reveal() {
-		t.Fatalf("%+v, then %+v", p, again)
-	}
+	require.That(t, again.Action != nil && again.Action.ClientSecret.Reveal() == p.Action.ClientSecret.Reveal(),
+		"%+v, then %+v", p, again)
 	g.Authenticate(t, c, p.Action)
 	same(t, "status", g.only(t, c).Status, payment.Active)
 	p, err = g.Pay(ctx, key(), c, open.ID)
 	must(t, err)
-	if p.Invoice.Status != payment.Paid || p.Action != nil {
-		t.Errorf("%+v", p)
-	}
+	assert.That(t, p.Invoice.Status == payment.Paid && p.Action == nil, "%+v", p)
 }
 
 func gatewayUnpaid(t *testing.T, g GatewayStage) {
@@ -137,9 +125,7 @@ func gatewayUnpaid(t *testing.T, g GatewayStage) {
 	same(t, "the draft", p.Invoice.Status, payment.Paid)
 	same(t, "after the newest invoice", g.only(t, c).Status, payment.Active)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart))
-	if sum, _ := g.paid(t, c); sum != 4*2*g.Plans[0].Price.Amount {
-		t.Errorf("paid %d, want four periods", sum)
-	}
+	g.wantPaid(t, c, 4*2*g.Plans[0].Price.Amount)
 }
 
 func gatewayForeignMethods(t *testing.T, g GatewayStage) {
@@ -150,7 +136,5 @@ func gatewayForeignMethods(t *testing.T, g GatewayStage) {
 	must(t, g.Detach(ctx, key(), mine, m))
 	w, err := g.Wallet(ctx, theirs)
 	must(t, err)
-	if len(w.Methods) != 1 {
-		t.Error("another customer took the method away")
-	}
+	assert.That(t, len(w.Methods) == 1, "another customer took the method away")
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 // priced returns what a change costs, and makes it at that price.
@@ -22,8 +23,7 @@ func (g GatewayStage) priced(
 	again.NextAt = p.NextAt // a new period begins when the change is made
 	same(t, "the same preview", again, p)
 	before, _ := g.paid(t, c)
-	h, err = g.Amend(ctx, key(), c, h.ID, a)
-	must(t, err)
+	h = g.mustAmend(t, c, h.ID, a)
 	after, _ := g.paid(t, c)
 	same(t, "paid today", after-before, p.Today.Amount)
 	w, err := g.Wallet(ctx, c)
@@ -48,64 +48,53 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 	subscribed := func(t *testing.T, plan int) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
-		_, err := g.Subscribe(t.Context(), key(), c, g.order(plan))
-		must(t, err)
+		g.mustSubscribe(t, c, g.order(plan))
 		g.Advance(t, 10*24*time.Hour)
 		return c, *g.only(t, c)
 	}
-	t.Run("an immediate change", func(t *testing.T) {
-		c, h := subscribed(t, 0)
-		p, h := g.priced(t, c, h, payment.Amendment{Plan: g.Plans[1], Quantity: 3, Resell: true})
-		if p.Today.Amount <= 0 || p.Next.Amount != 3*g.Plans[1].Price.Amount || p.Today.Currency != "usd" {
-			t.Errorf("%+v", p)
-		}
-		g.renewed(t, c, h, p)
-	})
-	t.Run("a change to another interval", func(t *testing.T) {
-		c, h := subscribed(t, 0)
-		p, h := g.priced(t, c, h, payment.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
-		if p.Today.Amount >= g.Plans[2].Price.Amount || p.Next.Amount != g.Plans[2].Price.Amount {
-			t.Errorf("%+v", p)
-		}
-		g.renewed(t, c, h, p)
-	})
-	t.Run("a change that leaves a credit", func(t *testing.T) {
-		c, h := subscribed(t, 2)
-		p, h := g.priced(t, c, h, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true})
-		if p.Today.Amount != 0 || p.Credit.Amount <= 0 || p.Next.Amount != 0 {
-			t.Errorf("%+v", p)
-		}
-		g.renewed(t, c, h, p)
-	})
-	t.Run("a change at the renewal", func(t *testing.T) {
-		c, h := subscribed(t, 1)
-		p, h := g.priced(t, c, h, g.less(1))
-		if p.Today.Amount != 0 || p.Next.Amount != g.Plans[0].Price.Amount {
-			t.Errorf("%+v", p)
-		}
-		g.renewed(t, c, h, p)
-	})
-	t.Run("the end of the subscription", func(t *testing.T) {
-		c, h := subscribed(t, 1)
-		yes := true
-		p, _ := g.priced(t, c, h, payment.Amendment{CancelAtPeriodEnd: &yes})
-		if p.Today.Amount != 0 || p.Next.Amount != 0 || !p.NextAt.IsZero() {
-			t.Errorf("%+v", p)
-		}
-	})
+	yes := true
+	prices := []int64{g.Plans[0].Price.Amount, g.Plans[1].Price.Amount, g.Plans[2].Price.Amount}
+	for name, tt := range map[string]struct {
+		plan   int
+		change payment.Amendment
+		want   func(payment.Preview) bool
+	}{
+		"an immediate change": {0, payment.Amendment{Plan: g.Plans[1], Quantity: 3, Resell: true},
+			func(p payment.Preview) bool {
+				return p.Today.Amount > 0 && p.Next.Amount == 3*prices[1] && p.Today.Currency == "usd"
+			}},
+		"a change to another interval": {0, payment.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true},
+			func(p payment.Preview) bool { return p.Today.Amount < prices[2] && p.Next.Amount == prices[2] }},
+		"a change that leaves a credit": {2, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true},
+			func(p payment.Preview) bool { return p.Today.Amount == 0 && p.Credit.Amount > 0 && p.Next.Amount == 0 }},
+		"a change at the renewal": {1, g.less(1),
+			func(p payment.Preview) bool { return p.Today.Amount == 0 && p.Next.Amount == prices[0] }},
+		"the end of the subscription": {1, payment.Amendment{CancelAtPeriodEnd: &yes},
+			func(p payment.Preview) bool { return p.Today.Amount == 0 && p.Next.Amount == 0 && p.NextAt.IsZero() }},
+		"a promotion code without another change": {0,
+			payment.Amendment{Promotion: &payment.Promotion{Code: "FIVEOFF"}},
+			func(p payment.Preview) bool { return p.Today.Amount == 0 && p.Next.Amount == 2*prices[0]-500 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, h := subscribed(t, tt.plan)
+			if code := tt.change.Promotion; code != nil {
+				tt.change.Promotion = g.promoted(t, c, tt.plan, code.Code).Promotion
+			}
+			p, h := g.priced(t, c, h, tt.change)
+			assert.That(t, tt.want(p), "%+v", p)
+			if tt.change.CancelAtPeriodEnd == nil {
+				g.renewed(t, c, h, p)
+			}
+		})
+	}
 	t.Run("a subscription that ends", func(t *testing.T) {
 		c, h := subscribed(t, 0)
-		yes, no := true, false
-		_, err := g.Amend(t.Context(), key(), c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
-		must(t, err)
+		no := false
+		g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 		p, h := g.priced(t, c, *g.only(t, c), payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true})
-		if p.Today.Amount <= 0 || p.Next.Amount != 0 || !p.NextAt.IsZero() {
-			t.Errorf("a change: %+v", p)
-		}
+		assert.That(t, p.Today.Amount > 0 && p.Next.Amount == 0 && p.NextAt.IsZero(), "a change: %+v", p)
 		p, h = g.priced(t, c, h, payment.Amendment{CancelAtPeriodEnd: &no})
-		if p.Today.Amount != 0 || p.Next.Amount != g.Plans[1].Price.Amount {
-			t.Errorf("it goes on: %+v", p)
-		}
+		assert.That(t, p.Today.Amount == 0 && p.Next.Amount == g.Plans[1].Price.Amount, "it goes on: %+v", p)
 		g.renewed(t, c, h, p)
 	})
 	t.Run("a change with a promotion code", func(t *testing.T) {
@@ -119,19 +108,10 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 			must(t, err)
 			up.Promotion = g.promoted(t, c, 1, tt.code).Promotion
 			p, h := g.priced(t, c, h, up)
-			if p.Today.Amount >= full.Today.Amount || p.Next.Amount+p.Credit.Amount != tt.next {
-				t.Errorf("%s: %+v instead of %+v", tt.code, p, full)
-			}
+			assert.That(t, p.Today.Amount < full.Today.Amount && p.Next.Amount+p.Credit.Amount == tt.next,
+				"%s: %+v instead of %+v", tt.code, p, full)
 			g.renewed(t, c, h, p)
 		}
-	})
-	t.Run("a promotion code without another change", func(t *testing.T) {
-		c, h := subscribed(t, 0)
-		p, h := g.priced(t, c, h, payment.Amendment{Promotion: g.promoted(t, c, 0, "FIVEOFF").Promotion})
-		if p.Today.Amount != 0 || p.Next.Amount != 2*g.Plans[0].Price.Amount-500 {
-			t.Errorf("%+v", p)
-		}
-		g.renewed(t, c, h, p)
 	})
 	t.Run("a change with automatic tax", func(t *testing.T) {
 		c := g.customer(t, "4242")
@@ -140,27 +120,22 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 		must(t, g.UpdateCustomer(t.Context(), key(), c, d))
 		o := g.order(0)
 		o.AutomaticTax = true
-		_, err := g.Subscribe(t.Context(), key(), c, o)
-		must(t, err)
+		g.mustSubscribe(t, c, o)
 		g.Advance(t, 10*24*time.Hour)
 		p, h := g.priced(t, c, *g.only(t, c), payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true})
-		if p.Next.Amount != g.Plans[1].Price.Amount*6/5 {
-			t.Errorf("%+v", p)
-		}
+		assert.That(t, p.Next.Amount == g.Plans[1].Price.Amount*6/5, "%+v", p)
 		g.renewed(t, c, h, p)
 	})
 	t.Run("a change during a trial", func(t *testing.T) {
 		c := g.customer(t, "4242")
 		o := g.order(0)
 		o.TrialDays = 14
-		h, err := g.Subscribe(t.Context(), key(), c, o)
-		must(t, err)
+		h := g.mustSubscribe(t, c, o)
 		up := payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true, ProrateAt: h.PeriodStart}
 		p, err := g.Preview(t.Context(), c, h.ID, up)
 		must(t, err)
-		if p.Today.Amount != 0 || p.Next.Amount != g.Plans[1].Price.Amount || !p.NextAt.Equal(h.TrialEnd) {
-			t.Errorf("%+v", p)
-		}
+		assert.That(t, p.Today.Amount == 0 && p.Next.Amount == g.Plans[1].Price.Amount && p.NextAt.Equal(h.TrialEnd),
+			"%+v", p)
 	})
 	t.Run("a card that would be declined", func(t *testing.T) {
 		c, h := subscribed(t, 0)
@@ -171,7 +146,5 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 		same(t, "today", p.Today.Amount, 2*(g.Plans[1].Price.Amount-g.Plans[0].Price.Amount))
 	})
 	_, err := g.Preview(t.Context(), g.customer(t, "4242"), "sub_never_there", g.less(1))
-	if err == nil || payment.OutcomeUnknown(err) {
-		t.Errorf("a subscription that does not exist: %v", err)
-	}
+	assert.That(t, err != nil && !payment.OutcomeUnknown(err), "a subscription that does not exist: %v", err)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // promoted returns the order of a plan with a promotion code.
@@ -32,22 +34,16 @@ func gatewayPromotions(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
 	price := 2 * g.Plans[0].Price.Amount
-	h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "tenoff"))
-	must(t, err)
+	h := g.mustSubscribe(t, c, g.promoted(t, c, 0, "tenoff"))
 	d := h.Discount
-	if d == nil || d.Percent != 1000 || d.Duration != payment.DiscountForever || !d.End.IsZero() || d.Start.IsZero() ||
-		h.Code != "TENOFF" {
-		t.Fatalf("%+v, %+v", h, d)
-	}
+	require.That(t, d != nil && d.Percent == 1000 && d.Duration == payment.DiscountForever && d.End.IsZero() &&
+		!d.Start.IsZero() && h.Code == "TENOFF", "%+v, %+v", h, d)
 	i := g.newest(t, c, payment.Paid)
-	if i.Subtotal != price || i.Discount != price/10 || i.Total != price-price/10 || len(i.Discounts) != 1 ||
-		i.Discounts[0].Percent != 1000 {
-		t.Errorf("%+v", i)
-	}
+	assert.That(t, i.Subtotal == price && i.Discount == price/10 && i.Total == price-price/10 &&
+		len(i.Discounts) == 1 && i.Discounts[0].Percent == 1000, "%+v", i)
 	h = g.afterRenewal(t, c, h)
-	if sum, _ := g.paid(t, c); sum != 2*(price-price/10) || h.Discount == nil {
-		t.Errorf("paid %d; %+v", sum, h)
-	}
+	g.wantPaid(t, c, 2*(price-price/10))
+	assert.That(t, h.Discount != nil, "%+v", h)
 	t.Run("a code that cannot be used is invalid, whatever the reason", func(t *testing.T) {
 		sale := payment.Sale{Plan: g.Plans[0], Quantity: 1}
 		yen := payment.Sale{Plan: g.Plans[0], Quantity: 1}
@@ -64,53 +60,40 @@ func gatewayPromotions(t *testing.T, g GatewayStage) {
 }
 
 func gatewayDiscountDurations(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
 	price := 2 * g.Plans[0].Price.Amount
 	t.Run("a discount for three months ends", func(t *testing.T) {
 		c := g.customer(t, "4242")
-		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "HALF3"))
-		must(t, err)
-		if d := h.Discount; d == nil || d.Months != 3 || d.Duration != payment.DiscountRepeating ||
-			!d.End.After(h.PeriodEnd) {
-			t.Fatalf("%+v", h.Discount)
-		}
+		h := g.mustSubscribe(t, c, g.promoted(t, c, 0, "HALF3"))
+		d := h.Discount
+		require.That(t, d != nil && d.Months == 3 && d.Duration == payment.DiscountRepeating &&
+			d.End.After(h.PeriodEnd), "%+v", h.Discount)
 		for range 3 {
 			h = g.afterRenewal(t, c, h)
 		}
-		if sum, _ := g.paid(t, c); sum != 3*price/2+price || h.Discount != nil {
-			t.Errorf("paid %d; %+v", sum, h.Discount)
-		}
+		g.wantPaid(t, c, 3*price/2+price)
+		assert.That(t, h.Discount == nil, "%+v", h.Discount)
 	})
 	t.Run("a discount for one invoice ends with it", func(t *testing.T) {
 		c := g.customer(t, "4242")
-		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FIVEOFF"))
-		must(t, err)
-		if sum, _ := g.paid(t, c); sum != price-500 {
-			t.Errorf("paid %d", sum)
-		}
+		h := g.mustSubscribe(t, c, g.promoted(t, c, 0, "FIVEOFF"))
+		g.wantPaid(t, c, price-500)
 		h = g.afterRenewal(t, c, h)
-		if sum, _ := g.paid(t, c); sum != 2*price-500 || h.Discount != nil {
-			t.Errorf("paid %d; %+v", sum, h.Discount)
-		}
+		g.wantPaid(t, c, 2*price-500)
+		assert.That(t, h.Discount == nil, "%+v", h.Discount)
 	})
 	t.Run("the discount of a trial reduces the first payment", func(t *testing.T) {
 		c := g.customer(t, "4242")
 		o := g.promoted(t, c, 0, "FIVEOFF")
 		o.TrialDays = 14
-		_, err := g.Subscribe(ctx, key(), c, o)
-		must(t, err)
+		g.mustSubscribe(t, c, o)
 		g.Advance(t, 15*24*time.Hour)
-		if sum, _ := g.paid(t, c); sum != price-500 {
-			t.Errorf("paid %d", sum)
-		}
+		g.wantPaid(t, c, price-500)
 	})
 	t.Run("what costs nothing needs no payment method", func(t *testing.T) {
 		c := g.customer(t)
-		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FREE1"))
-		must(t, err)
-		if sum, _ := g.paid(t, c); sum != 0 || h.Status != payment.Active {
-			t.Errorf("paid %d; %+v", sum, h)
-		}
+		h := g.mustSubscribe(t, c, g.promoted(t, c, 0, "FREE1"))
+		g.wantPaid(t, c, 0)
+		assert.That(t, h.Status == payment.Active, "%+v", h)
 	})
 }
 
@@ -120,8 +103,7 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 	begin := func(t *testing.T, plan int) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
-		h, err := g.Subscribe(ctx, key(), c, g.order(plan))
-		must(t, err)
+		h := g.mustSubscribe(t, c, g.order(plan))
 		return c, h
 	}
 	change := func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription,
@@ -130,8 +112,7 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 		p, err := g.Promotion(ctx, c, "TENOFF", payment.Sale{Plan: a.Plan, Quantity: a.Quantity})
 		must(t, err)
 		a.Promotion = &p
-		h, err = g.Amend(ctx, key(), c, h.ID, a)
-		must(t, err)
+		h = g.mustAmend(t, c, h.ID, a)
 		return h
 	}
 	t.Run("an upgrade with a code", func(t *testing.T) {
@@ -145,45 +126,32 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 	t.Run("a code without another change reduces the next invoice", func(t *testing.T) {
 		c, h := begin(t, 0)
 		h = change(t, c, h, payment.Amendment{Plan: g.Plans[0], Quantity: 2})
-		if sum, _ := g.paid(t, c); sum != low || h.Discount == nil {
-			t.Errorf("paid %d; %+v", sum, h)
-		}
+		g.wantPaid(t, c, low)
+		assert.That(t, h.Discount != nil, "%+v", h)
 		g.afterRenewal(t, c, h)
-		if sum, _ := g.paid(t, c); sum != low+low-low/10 {
-			t.Errorf("paid %d", sum)
-		}
+		g.wantPaid(t, c, low+low-low/10)
 	})
 	t.Run("a downgrade with a code", func(t *testing.T) {
 		c, h := begin(t, 1)
 		h = change(t, c, h, payment.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true, AtRenewal: true})
-		if h.Discount != nil || h.Pending == nil {
-			t.Errorf("%+v", h)
-		}
+		assert.That(t, h.Discount == nil && h.Pending != nil, "%+v", h)
 		h = g.afterRenewal(t, c, h)
-		if sum, _ := g.paid(t, c); sum != high+low-low/10 || h.Discount == nil {
-			t.Errorf("paid %d; %+v", sum, h)
-		}
+		g.wantPaid(t, c, high+low-low/10)
+		assert.That(t, h.Discount != nil, "%+v", h)
 	})
 	t.Run("a downgrade keeps the discount", func(t *testing.T) {
 		c := g.customer(t, "4242")
-		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 1, "TENOFF"))
-		must(t, err)
-		_, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 2, Resell: true,
-			AtRenewal: true})
-		must(t, err)
+		h := g.mustSubscribe(t, c, g.promoted(t, c, 1, "TENOFF"))
+		g.mustAmend(t, c, h.ID, g.less(2))
 		h = g.afterRenewal(t, c, h)
-		if sum, _ := g.paid(t, c); sum != high-high/10+low-low/10 || h.Discount == nil {
-			t.Errorf("paid %d; %+v", sum, h)
-		}
+		g.wantPaid(t, c, high-high/10+low-low/10)
+		assert.That(t, h.Discount != nil, "%+v", h)
 	})
 	t.Run("what a discount deducted is not credited", func(t *testing.T) {
 		c := g.customer(t, "4242")
-		h, err := g.Subscribe(ctx, key(), c, g.promoted(t, c, 0, "FREE1"))
-		must(t, err)
-		_, err = g.Amend(ctx, key(), c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
-		must(t, err)
-		if sum, _ := g.paid(t, c); sum < high-2 {
-			t.Errorf("paid %d, want %d", sum, high)
-		}
+		h := g.mustSubscribe(t, c, g.promoted(t, c, 0, "FREE1"))
+		g.mustAmend(t, c, h.ID, payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+		sum, _ := g.paid(t, c)
+		assert.That(t, sum >= high-2, "paid %d, want %d", sum, high)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Subscribe is that of the gateway, with what the suite's plans say of the subscription.
@@ -35,15 +37,38 @@ func (g GatewayStage) Subscriptions(ctx context.Context, c payment.CustomerID) (
 	return all, err
 }
 
+// mustSubscribe starts a subscription.
+func (g GatewayStage) mustSubscribe(t *testing.T, c payment.CustomerID, o payment.Order) payment.GatewaySubscription {
+	t.Helper()
+	h, err := g.Subscribe(t.Context(), key(), c, o)
+	must(t, err)
+	return h
+}
+
+// mustAmend changes a subscription.
+func (g GatewayStage) mustAmend(
+	t *testing.T, c payment.CustomerID, id payment.SubscriptionID, a payment.Amendment,
+) payment.GatewaySubscription {
+	t.Helper()
+	h, err := g.Amend(t.Context(), key(), c, id, a)
+	must(t, err)
+	return h
+}
+
+// wantPaid compares what a customer has paid so far.
+func (g GatewayStage) wantPaid(t *testing.T, c payment.CustomerID, want int64) {
+	t.Helper()
+	sum, _ := g.paid(t, c)
+	assert.Equal(t, "paid", sum, want)
+}
+
 // began returns a customer with a subscription to some units of a plan.
 func (g GatewayStage) began(
 	t *testing.T, plan payment.Plan, quantity int,
 ) (payment.CustomerID, payment.GatewaySubscription) {
 	t.Helper()
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(t.Context(), key(), c, payment.Order{Plan: plan, Quantity: quantity})
-	must(t, err)
-	return c, h
+	return c, g.mustSubscribe(t, c, payment.Order{Plan: plan, Quantity: quantity})
 }
 
 // amend makes a change of a subscription that must be possible, twice under its key.
@@ -58,15 +83,12 @@ func (g GatewayStage) amend(
 	_, n := g.paid(t, c)
 	_, err = g.Amend(t.Context(), k, c, s, a)
 	must(t, err)
-	if _, again := g.paid(t, c); again != n {
-		t.Errorf("%d invoices, then %d", n, again)
-	}
+	_, again := g.paid(t, c)
+	assert.That(t, again == n, "%d invoices, then %d", n, again)
 	return g.byID(t, c, s)
 }
 
-func (g GatewayStage) byID(
-	t *testing.T, c payment.CustomerID, s payment.SubscriptionID,
-) payment.GatewaySubscription {
+func (g GatewayStage) byID(t *testing.T, c payment.CustomerID, s payment.SubscriptionID) payment.GatewaySubscription {
 	t.Helper()
 	all, err := g.Subscriptions(t.Context(), c)
 	must(t, err)
@@ -86,7 +108,5 @@ func wantItems(t *testing.T, h payment.GatewaySubscription, want map[string]int)
 	for _, i := range h.Items {
 		got[i.Rate.Ref] = i.Quantity
 	}
-	if !maps.Equal(got, want) {
-		t.Fatalf("items %v, want %v", got, want)
-	}
+	require.That(t, maps.Equal(got, want), "items %v, want %v", got, want)
 }

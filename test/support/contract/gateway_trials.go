@@ -5,32 +5,25 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
 func gatewayTrials(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
 	c := g.customer(t, "4242")
 	o := g.order(0)
 	o.TrialDays = 14
-	h, err := g.Subscribe(ctx, key(), c, o)
-	must(t, err)
+	h := g.mustSubscribe(t, c, o)
 	if sum, _ := g.paid(t, c); sum != 0 || h.Status != payment.Trialing || h.TrialEnd.IsZero() || h.Action != nil {
 		t.Fatalf("%+v; paid %d", h, sum)
 	}
 	g.Advance(t, 15*24*time.Hour)
-	if got := g.only(t, c); got.Status != payment.Active {
-		t.Errorf("%+v", got)
-	}
-	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
-		t.Errorf("paid %d", sum)
-	}
+	got := g.only(t, c)
+	assert.That(t, got.Status == payment.Active, "%+v", got)
+	g.wantPaid(t, c, 2*g.Plans[0].Price.Amount)
 	t.Run("a trial without a payment method requires a setup", func(t *testing.T) {
-		h, err := g.Subscribe(ctx, key(), g.customer(t), o)
-		must(t, err)
-		if h.Status != payment.Trialing || h.Action == nil || h.Action.Type != payment.ConfirmSetup ||
-			h.Action.ClientSecret.IsZero() {
-			t.Errorf("%+v", h)
-		}
+		h := g.mustSubscribe(t, g.customer(t), o)
+		assert.That(t, h.Status == payment.Trialing && h.Action != nil && h.Action.Type == payment.ConfirmSetup &&
+			!h.Action.ClientSecret.IsZero(), "%+v", h)
 	})
 }
 
@@ -41,8 +34,7 @@ func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
 		c := g.customer(t, cards...)
 		o := g.order(0)
 		o.TrialDays = 14
-		h, err := g.Subscribe(t.Context(), key(), c, o)
-		must(t, err)
+		h := g.mustSubscribe(t, c, o)
 		return c, h
 	}
 	for name, a := range map[string]payment.Amendment{
@@ -61,26 +53,20 @@ func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
 			must(t, err)
 			same(t, "today", p.Today.Amount, price)
 			same(t, "the next period", p.Next.Amount, price)
-			if next := payment.Month.Advance(a.ProrateAt, 1,
-				a.ProrateAt.Day()); p.NextAt.Sub(next).Abs() > time.Minute {
-				t.Errorf("it begins at %s, want %s", p.NextAt, next)
-			}
-			_, err = g.Amend(t.Context(), key(), c, h.ID, a)
-			must(t, err)
-			if got := g.only(t, c); got.Status != payment.Active || got.PeriodStart.Before(a.ProrateAt) {
-				t.Errorf("%+v", got)
-			}
-			if sum, n := g.paid(t, c); sum != price {
-				t.Errorf("paid %d by %d invoices", sum, n)
-			}
+			next := payment.Month.Advance(a.ProrateAt, 1, a.ProrateAt.Day())
+			assert.That(t, p.NextAt.Sub(next).Abs() <= time.Minute, "it begins at %s, want %s", p.NextAt, next)
+			g.mustAmend(t, c, h.ID, a)
+			got := g.only(t, c)
+			assert.That(t, got.Status == payment.Active && !got.PeriodStart.Before(a.ProrateAt), "%+v", got)
+			sum, n := g.paid(t, c)
+			assert.That(t, sum == price, "paid %d by %d invoices", sum, n)
 		})
 	}
 	t.Run("without a card at its end, by rule", func(t *testing.T) {
 		begin := func(rule payment.TrialEnd) (payment.CustomerID, payment.GatewaySubscription) {
 			c, o := g.customer(t), g.order(0)
 			o.TrialDays, o.TrialEnd = 14, rule
-			h, err := g.Subscribe(t.Context(), key(), c, o)
-			must(t, err)
+			h := g.mustSubscribe(t, c, o)
 			return c, h
 		}
 		canceled, first := begin(payment.CancelTrial)
@@ -91,20 +77,17 @@ func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
 		g.Advance(t, 40*24*time.Hour)
 		must(t, g.SetDefault(t.Context(), key(), paused, g.AddCard(t, paused, "4242")))
 		no := false
-		_, err := g.Amend(t.Context(), key(), paused, second.ID, payment.Amendment{Pause: &no})
-		must(t, err)
+		g.mustAmend(t, paused, second.ID, payment.Amendment{Pause: &no})
 		same(t, "after it was resumed", g.status(t, paused, second.ID), payment.Active)
-		if sum, _ := g.paid(t, paused); sum != 2*g.Plans[0].Price.Amount {
-			t.Errorf("paid %d", sum)
-		}
+		sum, _ := g.paid(t, paused)
+		assert.Equal(t, "paid", sum, 2*g.Plans[0].Price.Amount)
 	})
 	t.Run("a card that is declined leaves the trial", func(t *testing.T) {
 		c, h := begin(t, "0341")
 		_, err := g.Amend(t.Context(), key(), c, h.ID, payment.Amendment{EndTrial: true})
 		wantErr(t, err, payment.ErrCardDeclined)
-		if got := g.only(t, c); got.Status != payment.Trialing || !got.TrialEnd.Equal(h.TrialEnd) {
-			t.Errorf("%+v", got)
-		}
+		got := g.only(t, c)
+		assert.That(t, got.Status == payment.Trialing && got.TrialEnd.Equal(h.TrialEnd), "%+v", got)
 	})
 }
 

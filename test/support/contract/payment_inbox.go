@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -32,9 +33,7 @@ func Inbox(t *testing.T, open Opener) {
 			wg.Go(func() {
 				is, err := []ports.Stores{a.Stores, second}[i%2].Inbox.Put(ctx, org,
 					told("acct_1", "evt_1", "cus_1", i))
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				fresh <- is
 			})
 		}
@@ -54,9 +53,8 @@ func Inbox(t *testing.T, open Opener) {
 			e   *payment.Event
 		}{{org, told("acct_2", "evt_1", "cus_1", 0)}, {other, told("acct_1", "evt_1", "cus_1", 0)}} {
 			fresh, err := a.Inbox.Put(ctx, e.org, e.e)
-			if must(t, err); !fresh {
-				t.Errorf("%+v is not fresh", e)
-			}
+			must(t, err)
+			assert.That(t, fresh, "%+v is not fresh", e)
 		}
 	})
 	t.Run("waiting events are returned by customer, in order of arrival", func(t *testing.T) {
@@ -70,9 +68,8 @@ func Inbox(t *testing.T, open Opener) {
 			*told("acct_3", "evt_b", "cus_3", 1), *told("acct_3", "evt_a", "cus_3", 2)})
 		before, dead, since, err := a.Inbox.Backlog(ctx, org)
 		must(t, err)
-		if before != 5 || dead != 0 || since.IsZero() || since.After(fixture.At.Add(99*time.Minute)) {
-			t.Errorf("Backlog = %d, %d, %s", before, dead, since)
-		}
+		assert.That(t, before == 5 && dead == 0 && !since.IsZero() && !since.After(fixture.At.Add(99*time.Minute)),
+			"Backlog = %d, %d, %s", before, dead, since)
 		waiting[0].Finish(fixture.At)
 		for range payment.MaxEventAttempts {
 			waiting[1].Fail("gateway_error", fixture.At)

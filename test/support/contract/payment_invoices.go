@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -20,9 +21,7 @@ func invoicesAreFound(t *testing.T, a Adapter) {
 	for _, all := range [][]payment.Invoice{{want, draft}, {}} {
 		changeCustomer(t, a.Stores, team.Owner, func(c *payment.Customer) { seeInvoices(c, team.Owner, all) })
 		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_draft")
-		if (err == nil) != (len(all) == 2) {
-			t.Errorf("the draft, with %d invoices at the gateway: %v", len(all), err)
-		}
+		assert.That(t, (err == nil) == (len(all) == 2), "the draft, with %d invoices at the gateway: %v", len(all), err)
 	}
 	got, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_1")
 	must(t, err)

@@ -13,7 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // Payments is the suite for ports.Payments.
@@ -95,8 +97,7 @@ func duplicatesAreKept(t *testing.T, a Adapter) {
 		return all[by.Workspace]
 	}
 	see := func(all ...payment.GatewaySubscription) *payment.Customer {
-		return changeCustomer(t, a.Stores, by,
-			func(c *payment.Customer) { seeSubscriptions(c, by, all, plansForSale) })
+		return changeCustomer(t, a.Stores, by, func(c *payment.Customer) { seeSubscriptions(c, by, all, plansForSale) })
 	}
 	see(held("sub_1"))
 	same(t, "duplicates of one", duplicates(by.Org, sandboxAccount), []payment.SubscriptionID(nil))
@@ -116,9 +117,7 @@ func duplicatesAreKept(t *testing.T, a Adapter) {
 	got, err = a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 	must(t, err)
 	same(t, "the customer that owes a period", got, c)
-	if got.Subscription.PastDueSince.IsZero() {
-		t.Error("it does not say since when")
-	}
+	assert.That(t, !got.Subscription.PastDueSince.IsZero(), "it does not say since when")
 	same(t, "after one has ended", duplicates(by.Org, sandboxAccount), []payment.SubscriptionID(nil))
 }
 
@@ -141,9 +140,8 @@ func pausesAreKept(t *testing.T, a Adapter) {
 	got, err := a.Second().Payments.Customer(ctx, one.Workspace, sandboxAccount)
 	must(t, err)
 	same(t, "the customer", got, c)
-	if len(got.Attempts.Intents) != 1 || len(got.Attempts.Declines) != 1 || got.PausedAt.IsZero() {
-		t.Errorf("%+v", got)
-	}
+	assert.That(t, len(got.Attempts.Intents) == 1 && len(got.Attempts.Declines) == 1 && !got.PausedAt.IsZero(), "%+v",
+		got)
 	same(t, "paused", paused(one.Org, sandboxAccount), []identity.WorkspaceID{one.Workspace})
 	same(t, "at another account", paused(one.Org, "acct_1"), []identity.WorkspaceID(nil))
 	same(t, "in another org", paused(foreign.Org, sandboxAccount), []identity.WorkspaceID(nil))
@@ -181,25 +179,20 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 		c.Settle(by, "k", c.Look(), []payment.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	live(1)
-	if elsewhere(by.Org, "acct_1") != before+1 || elsewhere(by.Org, sandboxAccount) != 0 ||
-		elsewhere(a.Orgs[1], "acct_1") != foreign {
-		t.Error("it is not counted as one at an account that is not used any more")
-	}
+	assert.That(t, elsewhere(by.Org, "acct_1") == before+1 && elsewhere(by.Org, sandboxAccount) == 0 &&
+		elsewhere(a.Orgs[1], "acct_1") == foreign, "it is not counted as one at an account that is not used any more")
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *payment.Customer) error {
 		// without recording that sub_1 ended
 		c.Subscription = &payment.Subscription{ID: "sub_2", Status: payment.Active}
 		return nil
 	})
-	if err == nil {
-		t.Fatal("a second live subscription was stored")
-	}
+	require.That(t, err != nil, "a second live subscription was stored")
 	changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
 		next := held("sub_2")
 		seeSubscriptions(c, by, []payment.GatewaySubscription{next}, plansForSale)
 	})
 	live(1)
-	changeCustomer(t, a.Stores, by,
-		func(c *payment.Customer) { seeSubscriptions(c, by, nil, plansForSale) })
+	changeCustomer(t, a.Stores, by, func(c *payment.Customer) { seeSubscriptions(c, by, nil, plansForSale) })
 	live(0)
 	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), before)
 }
@@ -236,10 +229,8 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	want[2].Status, want[2].AmountPaid = payment.Void, 77
 	changeCustomer(t, a.Stores, by, func(c *payment.Customer) { seeInvoices(c, by, want[2:3]) })
 	same(t, "after a change of one", list(""), want)
-	if none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9}); err != nil ||
-		len(none.Items) != 0 {
-		t.Errorf("at another account: %+v, %v", none, err)
-	}
+	none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9})
+	assert.That(t, err == nil && len(none.Items) == 0, "at another account: %+v, %v", none, err)
 }
 
 func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {

@@ -10,7 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func customersAreKept(t *testing.T, a Adapter) {
@@ -51,9 +53,8 @@ func customersAreKept(t *testing.T, a Adapter) {
 		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 		must(t, err)
 		same(t, "the customer", got, c)
-		if got.Subscription != nil || got.Pending != nil || len(got.Methods) != 1 || !got.HadTrial {
-			t.Errorf("%+v", got)
-		}
+		assert.That(t, got.Subscription == nil && got.Pending == nil && len(got.Methods) == 1 && got.HadTrial, "%+v",
+			got)
 	})
 }
 
@@ -78,9 +79,7 @@ func customersAreReservedOnce(t *testing.T, a Adapter) {
 	}
 	wg.Wait()
 	for _, key := range keys {
-		if key != keys[0] || key == "" {
-			t.Fatalf("keys = %q", keys)
-		}
+		require.That(t, key == keys[0] && key != "", "keys = %q", keys)
 	}
 	t.Run("but there is one of each account", func(t *testing.T) {
 		c, err := payment.NewCustomer(team.Owner, payment.Stripe, "acct_1", "another", payment.Details{})
@@ -137,13 +136,10 @@ func customersAreApart(t *testing.T, a Adapter) {
 	found := false
 	for i, ws := range all {
 		found = found || ws == one.Workspace.ID
-		if ws == other.Workspace.ID || ws == foreign.Workspace.ID || (i > 0 && all[i-1] >= ws) {
-			t.Errorf("customers = %v", all)
-		}
+		assert.That(t, ws != other.Workspace.ID && ws != foreign.Workspace.ID && (i <= 0 || all[i-1] < ws),
+			"customers = %v", all)
 	}
-	if !found {
-		t.Errorf("customers = %v", all)
-	}
+	assert.That(t, found, "customers = %v", all)
 }
 
 // seeWallet updates the mirror of c with payment methods that by has just read.
