@@ -306,8 +306,8 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	t.Run("the payer is asked", func(t *testing.T) {
 		h, err, _ := play(t, incomplete(`{"id":"pi_1","status":"requires_action"}`))
 		assert.That(t, err == nil && h.Status == payment.Incomplete && h.Action != nil &&
-			h.Action.Type == payment.ConfirmPayment && h.Action.ClientSecret.Reveal() == "pi_1_secret_x", "%+v, %v",
-			h, err)
+			h.Action.Type == payment.ConfirmPayment && h.Action.ClientSecret.Reveal() == "pi_1_secret_x",
+			"%+v, %v", h, err)
 	})
 }
 

@@ -199,7 +199,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 		resp, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
 		defer resp.Body.Close()
-		assert.That(t, resp.StatusCode == http.StatusBadRequest, "stripe-mock lets an unknown parameter through: %s",
-			resp.Status)
+		assert.That(t, resp.StatusCode == http.StatusBadRequest,
+			"stripe-mock lets an unknown parameter through: %s", resp.Status)
 	})
 }

@@ -89,8 +89,8 @@ func compareWithin(t *testing.T, at string, shown, theirs any) {
 		for name, value := range s {
 			known, has := there[name]
 			// one of two, of which stripe-mock shows the other
-			assert.That(t, has || at+"."+name == "invoice.payments.data.payment.payment_intent", "%s has no %s", at,
-				name)
+			assert.That(t, has || at+"."+name == "invoice.payments.data.payment.payment_intent",
+				"%s has no %s", at, name)
 			compareWithin(t, at+"."+name, value, known)
 		}
 	case []any:

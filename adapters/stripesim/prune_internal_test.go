@@ -34,8 +34,8 @@ func TestACustomerForgetsWhatNothingRefersTo(t *testing.T) {
 	}
 	assert.That(t, len(s.invoices) == payment.MirroredInvoices+1 && s.invoices[0].ID == "open" &&
 		s.invoices[100].ID == "in_00001000", "%d invoices", len(s.invoices))
-	assert.That(t, len(s.subscriptions) == maxEnded+1 && s.subscriptions[0].ID == "live", "%d subscriptions",
-		len(s.subscriptions))
+	assert.That(t, len(s.subscriptions) == maxEnded+1 && s.subscriptions[0].ID == "live",
+		"%d subscriptions", len(s.subscriptions))
 	assert.That(t, len(s.setups) == maxIntents+1 && s.setups["seti_x00000000"] != nil &&
 		s.setups["seti_x00001000"] != nil, "%d setup intents", len(s.setups))
 	assert.That(t, len(s.payments) == 1 && s.payments["pi_open"] != nil, "%d payment intents", len(s.payments))

@@ -20,9 +20,9 @@ func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 	ends := func(t *testing.T, s *mockedService, want bool) {
 		t.Helper()
 		ended, err := s.EndCheckouts(s.ctx, system)
-		if require.NoError(t, err); ended != want || s.kept.CheckoutUntil.IsZero() != want {
-			t.Errorf("ended %t, open until %s", ended, s.kept.CheckoutUntil)
-		}
+		require.NoError(t, err)
+		open := s.kept.CheckoutUntil
+		assert.That(t, ended == want && open.IsZero() == want, "ended %t, open until %s", ended, open)
 	}
 	t.Run("one that is open", func(t *testing.T) {
 		s := begin(t, now.Add(time.Hour))

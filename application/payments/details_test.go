@@ -40,8 +40,8 @@ func (s *mockedService) expectUpdate(t *testing.T, want payment.Details, err err
 	t.Helper()
 	s.details.UpdateCustomer(any, any, payment.CustomerID("cus_1"), any).DoAndReturn(
 		func(_ context.Context, _ string, _ payment.CustomerID, d payment.Details) error {
-			assert.That(t, d.Matches(&want) && d.Taxed == want.Taxed && d.Workspace == "acme", "given %+v, want %+v",
-				d, want)
+			assert.That(t, d.Matches(&want) && d.Taxed == want.Taxed && d.Workspace == "acme",
+				"given %+v, want %+v", d, want)
 			_, queued := s.queued[payment.DetailsJob]
 			assert.That(t, queued, "no job would give them again")
 			return err
@@ -110,8 +110,8 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 		s.expectUpdate(t, given, nil)
 		d, err := s.ChangeDetails(s.ctx, owner, company)
 		require.NoError(t, err)
-		assert.That(t, d.Matches(&company) && s.kept.Entered.Matches(&company) && d.Gateway == payment.Sandbox, "%+v",
-			d)
+		assert.That(t, d.Matches(&company) && s.kept.Entered.Matches(&company) && d.Gateway == payment.Sandbox,
+			"%+v", d)
 		if d, err = s.Details(s.ctx, owner); err != nil || !d.Matches(&company) {
 			t.Errorf("%+v, %v", d, err)
 		}

@@ -34,8 +34,8 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 		s.subscriptions.Pay(any, "k", payment.CustomerID("cus_1"), payment.InvoiceID("in_1")).Times(times).DoAndReturn(
 			func(context.Context, string, payment.CustomerID, payment.InvoiceID) (payment.InvoicePayment, error) {
 				assert.That(t, s.kept.Pending != nil && s.kept.Pending.Invoice == "in_1" &&
-					s.queued[payment.ReconcileJob].Subject == "acme", "it is called before it is stored: %+v",
-					s.kept.Pending)
+					s.queued[payment.ReconcileJob].Subject == "acme",
+					"it is called before it is stored: %+v", s.kept.Pending)
 				return p, err
 			})
 		s.subscriptions.Subscriptions(any,

@@ -125,8 +125,8 @@ func TestADefaultThatIsChosenDuringARemovalIsTheGatewaysInTheEnd(t *testing.T) {
 		})
 	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).Return(nil)
 	require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"))
-	assert.That(t, s.kept.Default == "pm_3" && atGateway == "pm_3", "default %s, at the gateway %s", s.kept.Default,
-		atGateway)
+	assert.That(t, s.kept.Default == "pm_3" && atGateway == "pm_3",
+		"default %s, at the gateway %s", s.kept.Default, atGateway)
 }
 
 func TestTwoCallsThatChooseADefaultMakeTheNextReadAskTheGateway(t *testing.T) {

@@ -54,8 +54,8 @@ func TestANoticeIsGivenOnce(t *testing.T) {
 					payment.CustomerID("cus_1")).Return(nil, nil)
 				require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
 			}
-			assert.That(t, len(s.kept.Notices) == 1 && s.kept.Notices[0].Kind == payment.PaymentFailed, "notices %+v",
-				s.kept.Notices)
+			assert.That(t, len(s.kept.Notices) == 1 && s.kept.Notices[0].Kind == payment.PaymentFailed,
+				"notices %+v", s.kept.Notices)
 			queued := 0
 			if j, is := s.queued[payment.NoticeJob]; is {
 				queued = tt.mails

@@ -215,8 +215,8 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 	t.Run("and forgotten after", func(t *testing.T) {
 		s := detach(t, nil)
 		require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""))
-		assert.That(t, len(s.kept.Methods) == 1 && s.kept.Default == "pm_2" && len(s.queued) == 0, "%+v, %+v", s.kept,
-			s.queued)
+		assert.That(t, len(s.kept.Methods) == 1 && s.kept.Default == "pm_2" && len(s.queued) == 0,
+			"%+v, %+v", s.kept, s.queued)
 		require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_2", ""), payment.ErrMethodInUse)
 		require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrMethodNotFound)
 	})

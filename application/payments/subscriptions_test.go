@@ -63,8 +63,8 @@ func TestWhatWasRefusedLeavesNothing(t *testing.T) {
 	s.expectSubscribe(t, 1, payment.GatewaySubscription{}, &payment.DeclinedError{DeclineCode: "insufficient_funds"})
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	require.ErrorIs(t, err, payment.ErrCardDeclined)
-	assert.That(t, s.kept.Pending == nil && s.kept.Subscription == nil && len(s.queued) == 0, "%+v, %+v", s.kept,
-		s.queued)
+	assert.That(t, s.kept.Pending == nil && s.kept.Subscription == nil && len(s.queued) == 0,
+		"%+v, %+v", s.kept, s.queued)
 }
 
 func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
@@ -73,8 +73,8 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 		s.expectSubscribe(t, 3, payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 		require.ErrorIs(t, err, payment.ErrGatewayTimeout)
-		require.That(t, s.kept.Pending != nil && s.queued[payment.ReconcileJob].Subject == "acme", "%+v, %+v", s.kept,
-			s.queued)
+		require.That(t, s.kept.Pending != nil && s.queued[payment.ReconcileJob].Subject == "acme",
+			"%+v, %+v", s.kept, s.queued)
 		_, err = s.Subscribe(s.ctx, owner, "another", wanted)
 		require.ErrorIs(t, err, payment.ErrPending)
 		return s

@@ -71,8 +71,8 @@ func TestManyDeclinesPauseThePayments(t *testing.T) {
 	require.That(t, c.PausedAt.IsZero(), "paused after two within 24 hours")
 	at := after(owner, 24*time.Hour+time.Minute)
 	c.Declined(at, limits)
-	require.That(t, c.PausedAt == at.At && recorded(&c.Log) == "payments.paused ", "%+v, recorded %s", c.PausedAt,
-		recorded(&c.Log))
+	require.That(t, c.PausedAt == at.At && recorded(&c.Log) == "payments.paused ",
+		"%+v, recorded %s", c.PausedAt, recorded(&c.Log))
 	c.Declined(at, limits) // which records nothing more
 
 	require.ErrorIs(t, c.BeginIntent(at, "k", limits), payment.ErrPaused)

@@ -59,8 +59,8 @@ func TestEntitlements(t *testing.T) {
 			limits := metered.Limits(base, metered.Entitling(tt.s, tt.at, grace))
 			e := metered.Entitlements(&payment.Customer{Subscription: tt.s}, tt.at, grace, limits,
 				quota.Amounts{Members: 2, ChatTemplates: 1}, map[string]int64{"messages": 101})
-			assert.That(t, e.Entitled == tt.entitled && (e.Plan != nil) == tt.entitled, "entitled %v to %v",
-				e.Entitled, e.Plan)
+			assert.That(t, e.Entitled == tt.entitled && (e.Plan != nil) == tt.entitled,
+				"entitled %v to %v", e.Entitled, e.Plan)
 			got := map[string]payment.Allowance{}
 			for _, a := range e.Limits {
 				name := a.Name

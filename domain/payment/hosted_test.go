@@ -56,8 +56,8 @@ func TestCheckouts(t *testing.T) {
 	assert.That(t, o.Plan.ID == "trial" && o.Quantity == 2 && o.TrialDays == 14 &&
 		recorded(&c.Log) == "subscription.checkout_started ", "%+v, %s", o, recorded(&c.Log))
 	last := now.Add(24 * time.Hour)
-	assert.That(t, c.MayCheckOut(last.Add(-1)) && !c.MayCheckOut(last) && !customer().MayCheckOut(now), "%v",
-		c.CheckoutUntil)
+	assert.That(t, c.MayCheckOut(last.Add(-1)) && !c.MayCheckOut(last) && !customer().MayCheckOut(now),
+		"%v", c.CheckoutUntil)
 	had := hadTrial(customer())
 	if o, err := had.StartCheckout(owner, now, start("trial", 1), plans); err != nil || o.TrialDays != 0 {
 		t.Errorf("a second trial: %+v, %v", o, err)
@@ -139,8 +139,8 @@ func TestTrialsOfCheckouts(t *testing.T) {
 			c.EndCheckoutTrial(owner, "another", isRefused)
 			c.EndCheckoutTrial(owner, "page", isRefused)
 			assert.That(t, !c.OnCheckoutTrial() && (c.Subscription == nil) == isRefused &&
-				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") == isRefused, "%v: %+v, %s",
-				isRefused, c.Subscription, recorded(&c.Log))
+				strings.Contains(recorded(&c.Log), "trial.refused subscription.ended") == isRefused,
+				"%v: %+v, %s", isRefused, c.Subscription, recorded(&c.Log))
 		}
 	}
 }
@@ -154,6 +154,6 @@ func TestAPageThatWasCreatedSinceHasNotEnded(t *testing.T) {
 	c.CheckoutCreated(now)
 	assert.That(t, !c.CheckoutsEnded(owner, end.Add(-1)) && c.CheckoutUntil == end,
 		"a page has ended that was created since")
-	assert.That(t, c.CheckoutsEnded(owner, end) && c.CheckoutUntil.IsZero() && !c.MayCheckOut(now), "open until %s",
-		c.CheckoutUntil)
+	assert.That(t, c.CheckoutsEnded(owner, end) && c.CheckoutUntil.IsZero() && !c.MayCheckOut(now),
+		"open until %s", c.CheckoutUntil)
 }

@@ -79,8 +79,8 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 		}
 		see(holding("", item("price_basic", 900, 1)))
 		sold := see(holding("", addOn, item("price_basic", 900, 1)))
-		assert.That(t, sold.ID == "si_plan" && c.Subscription.Plan == "basic" && c.Subscription.Quantity == 1, "%+v",
-			c.Subscription)
+		assert.That(t, sold.ID == "si_plan" && c.Subscription.Plan == "basic" && c.Subscription.Quantity == 1,
+			"%+v", c.Subscription)
 		unclear := holding("", addOn)
 		unclear.CancelAt = ends
 		sold = see(unclear)

@@ -100,8 +100,8 @@ func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *te
 			pro := payment.PlanID("pro")
 			_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{Plan: &pro}, configured)
 			require.NoError(t, err)
-			assert.That(t, c.Pending.Meter == "price_messages" && c.Pending.AtRenewal, "%s, %s: %+v", name, when,
-				c.Pending)
+			assert.That(t, c.Pending.Meter == "price_messages" && c.Pending.AtRenewal,
+				"%s, %s: %+v", name, when, c.Pending)
 		}
 	}
 	c := active("basic")

@@ -56,10 +56,10 @@ func TestPauses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, err := tt.c.ChangeSubscription(owner, "k", nil, tt.ch, plans)
-			if require.ErrorIs(t, err, tt.err); done != tt.done || (tt.c.Pending != nil) != (err == nil && !done) {
-				t.Fatalf("%t, %+v", done, tt.c.Pending)
-			}
-			if op := tt.c.Pending; op != nil && tt.ch.Pause != nil {
+			require.ErrorIs(t, err, tt.err)
+			op := tt.c.Pending
+			require.That(t, done == tt.done && (op != nil) == (err == nil && !done), "%t, %+v", done, op)
+			if op != nil && tt.ch.Pause != nil {
 				a := op.Amendment(payment.Plan{})
 				assert.That(t, *a.Pause == *tt.ch.Pause && !a.Resell && (*a.Pause || !a.PaidUntil.IsZero()), "%+v", a)
 			}
@@ -77,9 +77,9 @@ func explained() *payment.Customer {
 func TestAReasonGoesWithTheCancellation(t *testing.T) {
 	c, no := explained(), false
 	_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{CancelAtPeriodEnd: &no}, plans)
-	if require.NoError(t, err); c.Pending.Cancellation == nil || *c.Pending.Cancellation != (payment.Cancellation{}) {
-		t.Errorf("%+v", c.Pending)
-	}
+	require.NoError(t, err)
+	reason := c.Pending.Cancellation
+	assert.That(t, reason != nil && *reason == (payment.Cancellation{}), "%+v", c.Pending)
 }
 
 func TestAnEndTellsWhy(t *testing.T) {

@@ -107,8 +107,8 @@ func TestOnlyAPaidInvoiceBeginsAnotherPeriodOfUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := again()
 			c.Mirror(owner, c.Look(), payment.Seen{Invoices: &tt.invoices}, plans)
-			assert.That(t, c.UsageSince == tt.want && c.BeganAgain() != (tt.want != first), "usage since %s, want %s",
-				c.UsageSince, tt.want)
+			assert.That(t, c.UsageSince == tt.want && c.BeganAgain() != (tt.want != first),
+				"usage since %s, want %s", c.UsageSince, tt.want)
 		})
 	}
 	t.Run("renewals begin none", func(t *testing.T) {

@@ -52,9 +52,9 @@ func TestPreviewsOfChanges(t *testing.T) {
 		c := active("basic", card("a", 1))
 		o, _ := offered(c)
 		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{Plan: &dear, Offer: o}, plans)
-		if require.NoError(t, err); !c.Pending.ProrateAt.Equal(now) || !c.Pending.Amendment(pro).ProrateAt.Equal(now) {
-			t.Errorf("%+v", c.Pending)
-		}
+		require.NoError(t, err)
+		assert.That(t, c.Pending.ProrateAt.Equal(now) && c.Pending.Amendment(pro).ProrateAt.Equal(now),
+			"%+v", c.Pending)
 	})
 	for name, change := range map[string]func(c *payment.Customer, ch *payment.Changes){
 		"another plan":         func(_ *payment.Customer, ch *payment.Changes) { ch.Plan = nil; ch.Quantity = &more },

@@ -111,8 +111,8 @@ func TestSubscribeWithACode(t *testing.T) {
 			uses := tt.customer.UsesCode("key", tt.request)
 			assert.Equal(t, "UsesCode", uses, tt.uses)
 			again, err := tt.customer.Subscribe(owner, owner.At, "key", tt.request, plans)
-			require.That(t, again == tt.again && errors.Is(err, tt.err), "Subscribe = %v, %v; want %v, %v", again,
-				err, tt.again, tt.err)
+			require.That(t, again == tt.again && errors.Is(err, tt.err),
+				"Subscribe = %v, %v; want %v, %v", again, err, tt.again, tt.err)
 			op := tt.customer.Pending
 			assert.That(t, err != nil || again || op.Order(plan).Promotion == tt.request.Promotion, "%+v", op)
 		})
@@ -150,8 +150,8 @@ func TestChangeWithACode(t *testing.T) {
 			_, _, uses := c.ChangeUsesCode(tt.changes)
 			assert.Equal(t, "ChangeUsesCode", uses, tt.uses)
 			done, err := c.ChangeSubscription(owner, "key", nil, tt.changes, plans)
-			require.That(t, done == tt.done && errors.Is(err, tt.err), "ChangeSubscription = %v, %v; want %v, %v",
-				done, err, tt.done, tt.err)
+			require.That(t, done == tt.done && errors.Is(err, tt.err),
+				"ChangeSubscription = %v, %v; want %v, %v", done, err, tt.done, tt.err)
 			if err != nil || done {
 				return
 			}

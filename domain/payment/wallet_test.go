@@ -73,8 +73,8 @@ func TestRemovingAMethod(t *testing.T) {
 				return
 			}
 			assert.That(t, next == tt.next && tt.of.Default == tt.def && tt.of.Revision != before &&
-				recorded(&tt.of.Log) == "payment_method.removed ", "next %q, default %q, recorded %s", next,
-				tt.of.Default, recorded(&tt.of.Log))
+				recorded(&tt.of.Log) == "payment_method.removed ",
+				"next %q, default %q, recorded %s", next, tt.of.Default, recorded(&tt.of.Log))
 			for _, m := range tt.of.Shown() {
 				assert.That(t, m.ID != tt.id, "it is shown still")
 			}

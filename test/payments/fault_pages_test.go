@@ -25,8 +25,8 @@ var pageRequests = []request{
 		},
 		check: func(t *testing.T, s *shop) {
 			name, email, country, taxIDs := s.api.Described(s.customer)
-			assert.That(t, name == invoiced.Name && email == invoiced.Email && country == "DE" && slices.Equal(taxIDs,
-				[]string{"eu_vat DE123456789"}), "%q, %q, %q, %q", name, email, country, taxIDs)
+			assert.That(t, name == invoiced.Name && email == invoiced.Email && country == "DE" &&
+				slices.Equal(taxIDs, []string{"eu_vat DE123456789"}), "%q, %q, %q, %q", name, email, country, taxIDs)
 		}},
 	{name: "portal link", do: func(ctx context.Context, s *shop, _ string) error {
 		p, err := s.Portal(ctx, s.now(), "https://app.example/billing")

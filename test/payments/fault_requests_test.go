@@ -71,8 +71,8 @@ var moreRequests = []request{
 		check: func(t *testing.T, s *shop) {
 			s.later(time.Minute)
 			v, err := s.Subscription(t.Context(), s.now())
-			assert.That(t, err == nil && v.Plan == "pro" && v.Pending != nil && v.Pending.Plan == "basic", "%+v, %v",
-				v, err)
+			assert.That(t, err == nil && v.Plan == "pro" && v.Pending != nil && v.Pending.Plan == "basic",
+				"%+v, %v", v, err)
 		}},
 	{name: "resume", live: 1, paid: 1,
 		prepare: func(t *testing.T, s *shop) {

@@ -166,8 +166,8 @@ func (m *modelWalk) report(t *testing.T, key string) {
 	require.That(t, err == nil && !r.Repeated, "a report: %+v, %v", r, err)
 	if m.random.IntN(2) == 0 {
 		again, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
-		require.That(t, err == nil && again.Repeated && again.Used == r.Used, "a repeated report: %+v after %+v, %v",
-			again, r, err)
+		require.That(t, err == nil && again.Repeated && again.Used == r.Used,
+			"a repeated report: %+v after %+v, %v", again, r, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestOnlyWhatDiffersIsReportedWithBothValues(t *testing.T) {
 		},
 		"error = first":                     func(w *witness) { assert.NoError(w, first) },
 		"error = first, want second":        func(w *witness) { assert.ErrorIs(w, first, second) },
-		"n = 1": func(w *witness) { assert.That(w, false, "n = %d", 1) },
+		"n = 1":                             func(w *witness) { assert.That(w, false, "n = %d", 1) },
 		`n: "a", want ""`:                   func(w *witness) { assert.Equal(w, "n", "a", "") },
 		"text: \na\nb\n, want \"\"":         func(w *witness) { assert.Equal(w, "text", "a\nb", "") },
 		`list: ["a"], want []`:              func(w *witness) { assert.EqualSlice(w, "list", []string{"a"}, nil) },

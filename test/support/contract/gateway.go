@@ -236,8 +236,8 @@ func gatewayActions(t *testing.T, g GatewayStage) {
 	require.That(t, h.Status == payment.Incomplete && h.Action != nil && h.Action.Type == payment.ConfirmPayment &&
 		!h.Action.ClientSecret.IsZero(), "%+v", h)
 	read := g.only(t, c)
-	assert.That(t, read.Action != nil && read.Action.ClientSecret.Reveal() == h.Action.ClientSecret.Reveal(), "%+v",
-		read)
+	assert.That(t, read.Action != nil && read.Action.ClientSecret.Reveal() == h.Action.ClientSecret.Reveal(),
+		"%+v", read)
 	g.Authenticate(t, c, h.Action)
 	if got := g.only(t, c); got.ID != h.ID || got.Status != payment.Active || got.Action != nil {
 		t.Errorf("%+v", got)

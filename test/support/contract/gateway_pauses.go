@@ -44,8 +44,8 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 		c, h := paused(t)
 		rests := g.afterRenewal(t, c, h)
 		rests = g.afterRenewal(t, c, rests)
-		require.That(t, rests.Paused && rests.Status == payment.Active && rests.PaidUntil.Equal(h.PeriodEnd), "%+v",
-			rests)
+		require.That(t, rests.Paused && rests.Status == payment.Active && rests.PaidUntil.Equal(h.PeriodEnd),
+			"%+v", rests)
 		g.Advance(t, 5*24*time.Hour)
 		g.wantPaid(t, c, price)
 		now, err := g.pause(t, c, rests, false)

@@ -140,8 +140,8 @@ func pausesAreKept(t *testing.T, a Adapter) {
 	got, err := a.Second().Payments.Customer(ctx, one.Workspace, sandboxAccount)
 	must(t, err)
 	same(t, "the customer", got, c)
-	assert.That(t, len(got.Attempts.Intents) == 1 && len(got.Attempts.Declines) == 1 && !got.PausedAt.IsZero(), "%+v",
-		got)
+	assert.That(t, len(got.Attempts.Intents) == 1 && len(got.Attempts.Declines) == 1 && !got.PausedAt.IsZero(),
+		"%+v", got)
 	same(t, "paused", paused(one.Org, sandboxAccount), []identity.WorkspaceID{one.Workspace})
 	same(t, "at another account", paused(one.Org, "acct_1"), []identity.WorkspaceID(nil))
 	same(t, "in another org", paused(foreign.Org, sandboxAccount), []identity.WorkspaceID(nil))

@@ -53,8 +53,8 @@ func customersAreKept(t *testing.T, a Adapter) {
 		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 		must(t, err)
 		same(t, "the customer", got, c)
-		assert.That(t, got.Subscription == nil && got.Pending == nil && len(got.Methods) == 1 && got.HadTrial, "%+v",
-			got)
+		assert.That(t, got.Subscription == nil && got.Pending == nil && len(got.Methods) == 1 && got.HadTrial,
+			"%+v", got)
 	})
 }
 
