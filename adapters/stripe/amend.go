@@ -103,7 +103,7 @@ func (g *Gateway) changeNow(
 		p.Items, nothing = updateItems(d.Items), false
 		p.ProrationBehavior, p.ProrationDate = stripe.String("always_invoice"), prorationDate(a)
 		if a.Plan.ID != "" {
-			p.Metadata[planOf] = string(a.Plan.ID)
+			p.Metadata[planOf], p.Metadata[planRefOf] = string(a.Plan.ID), a.Plan.PriceRef
 		}
 	}
 	if d.EndsTrial {

@@ -66,6 +66,7 @@ func mirrorSchedule(c *stripe.SubscriptionSchedule) *payment.Schedule {
 	for _, p := range phasesLeft(c) {
 		phase := payment.Phase{
 			Start: fromSeconds(p.StartDate), End: fromSeconds(p.EndDate), Plan: payment.PlanID(p.Metadata[planOf]),
+			PlanRef: p.Metadata[planRefOf],
 		}
 		for _, i := range p.Items { // whose prices Stripe only names; metered ones have no quantity
 			phase.Items = append(phase.Items, payment.Item{

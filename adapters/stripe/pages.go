@@ -32,7 +32,7 @@ func (g *Gateway) Checkout(
 			Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity)),
 		}},
 		SubscriptionData: &stripe.CheckoutSessionCreateSubscriptionDataParams{
-			Metadata: map[string]string{madeBy: key, planOf: string(o.Plan.ID)},
+			Metadata: map[string]string{madeBy: key, planOf: string(o.Plan.ID), planRefOf: o.Plan.PriceRef},
 		},
 	}
 	if m := o.Plan.Metered; m != nil {

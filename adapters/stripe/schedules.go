@@ -72,6 +72,9 @@ func restate(
 	if target.Plan != "" {
 		p.Metadata[planOf] = string(target.Plan)
 	}
+	if target.PlanRef != "" {
+		p.Metadata[planRefOf] = target.PlanRef
+	}
 	terms := phase.Items
 	if target.Of == 0 { // the subscription may have changed since its phase began
 		terms = subscriptionTerms(s)

@@ -50,6 +50,7 @@ const (
 	changedBy = "atrium_changed" // of the one that changed it last
 	waitsBy   = "atrium_waits"   // of the one whose change last waited for the payer
 	planOf    = "atrium_plan"    // the plan that was sold
+	planRefOf = "atrium_price"   // the price at which it was sold
 
 	workspaceOf = "atrium_workspace" // whose customer it is
 )

@@ -30,7 +30,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 		Items: orderItems(o),
 		// it is charged at once, and the payer asked if the bank wants so
 		PaymentBehavior: stripe.String("allow_incomplete"),
-		Metadata:        map[string]string{madeBy: key, planOf: string(o.Plan.ID)},
+		Metadata:        map[string]string{madeBy: key, planOf: string(o.Plan.ID), planRefOf: o.Plan.PriceRef},
 	}
 	if o.TrialDays > 0 {
 		p.TrialPeriodDays = stripe.Int64(int64(o.TrialDays))
@@ -130,7 +130,7 @@ func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (str
 func mirrorSubscription(s *stripe.Subscription) payment.GatewaySubscription {
 	h := payment.GatewaySubscription{
 		ID: payment.SubscriptionID(s.ID), Status: payment.Status(s.Status), Plan: payment.PlanID(s.Metadata[planOf]),
-		Key:      s.Metadata[madeBy],
+		PlanRef: s.Metadata[planRefOf], Key: s.Metadata[madeBy],
 		TrialEnd: fromSeconds(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: fromSeconds(s.Created),
 		CancelAt: fromSeconds(s.CancelAt),
 	}

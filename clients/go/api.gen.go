@@ -4936,8 +4936,9 @@ type Subscription struct {
 	// The plan, with the price and the interval that the workspace pays, which can be older ones. `null` if it is
 	// not among the organisation's plans.
 	Plan *Plan `json:"plan"`
-	// Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the
-	// organisation's plans.
+	// Id of the plan with the price that is paid, or that was sold at this price. `null` if there is none: someone
+	// has set another price at the gateway. Then the subscription has the limits of no plan, and a change gets 409
+	// `subscription_unrecognized`.
 	PlanID   *string `json:"plan_id"`
 	Quantity int     `json:"quantity"`
 	Status   string  `json:"status"`
@@ -5073,7 +5074,8 @@ type SubscriptionPatch struct {
 
 // SubscriptionPendingChange is a type of the API.
 type SubscriptionPendingChange struct {
-	PlanID   string    `json:"plan_id"`
+	// `null` if it is a price that is not a plan's.
+	PlanID   *string   `json:"plan_id"`
 	Quantity int       `json:"quantity"`
 	At       time.Time `json:"at"`
 }

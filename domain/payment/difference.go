@@ -186,7 +186,7 @@ func (h *GatewaySubscription) overlay(phases []Phase, item *Item, a Amendment) (
 		isChanged = isChanged || (n > 0 && a.changes(&p.Items[match]))
 		a.apply(&p.Items[match])
 		if a.Plan.ID != "" {
-			p.Plan, p.Items = a.Plan.ID, a.meterItems(p.Items)
+			p.Plan, p.PlanRef, p.Items = a.Plan.ID, a.Plan.PriceRef, a.meterItems(p.Items)
 		}
 	}
 	return isChanged

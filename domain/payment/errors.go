@@ -56,8 +56,8 @@ var (
 		"wait for the end of the period. Choose one that takes effect at once: a larger quantity or a plan that " +
 		"costs more. Or change the subscription where its end was set, at the gateway.")
 	ErrSubscriptionUnrecognized = &fault.Error{Kind: fault.Conflict, Code: "subscription_unrecognized",
-		Detail: "None of the subscription's items at the gateway is clearly that of a plan, so it cannot be changed " +
-			"here. Change it at the gateway, or end it."}
+		Detail: "None of the subscription's items at the gateway is clearly that of a plan, so it can only be " +
+			"cancelled here. Change it at the gateway."}
 	ErrNoSubscription = &fault.Error{Kind: fault.NotFound, Code: "no_active_subscription",
 		Detail: "The workspace has no subscription."}
 	ErrPending = &fault.Error{Kind: fault.Conflict, Code: "payment_pending",

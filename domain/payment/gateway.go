@@ -136,7 +136,8 @@ type GatewaySubscription struct {
 	Customer CustomerID
 	Items    []Item
 	Schedule *Schedule // nil without one
-	Plan     PlanID    // as stored with the subscription when it was sold, until Resolve
+	Plan     PlanID    // as noted with the subscription when it was sold, until Resolve; then "" if it is unknown
+	PlanRef  string    // the price at which it was sold as that plan; "" if an earlier version sold it
 	Status   Status
 	CancelAt time.Time // when it is set to end; zero if it is not, or if CancelAtPeriodEnd says so
 

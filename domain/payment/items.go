@@ -3,6 +3,7 @@ package payment
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -66,7 +67,8 @@ func (s *Schedule) Idle() bool { return s != nil && len(s.Phases) == 1 && !s.End
 type Phase struct {
 	Start, End time.Time
 	Items      []Item // all: what a phase does not name is removed from the subscription when it begins
-	Plan       PlanID // as stored with the phase; "" if Atrium did not make it
+	Plan       PlanID // as noted with the phase; "" if Atrium did not make it
+	PlanRef    string // the price of Plan when it was sold
 
 	// Of is the index, among the phases that the gateway has, of the one whose further terms this one keeps, such as
 	// taxes and discounts.
@@ -76,14 +78,15 @@ type Phase struct {
 	Lasts Rate
 }
 
-// Resolve sets the plan of h, and the terms of the plan's item, by the rules of planItem. stored is the price that was
-// stored last for h and plan the plan; both are "" if it is new.
+// Resolve sets the plan of h, and the terms of the plan's item, by the rules of planItem. storedRef is the price that
+// was stored last for h and plan the plan; both are "" if it is new. The plan is the configured one with the item's
+// price, or, at a price that is no longer configured, what was sold at exactly this price. Otherwise it is unknown:
+// that h was once sold as a plan does not say that its present price is one of that plan.
 func (h *GatewaySubscription) Resolve(plans Plans, storedRef string, plan PlanID) {
-	item := h.planItem(plans, storedRef)
-	h.Plan = cmp.Or(h.Plan, plan)
-	if item == nil {
+	item := h.planItem(plans, storedRef, plan)
+	if h.Plan = cmp.Or(h.Plan, plan); item == nil {
 		if len(h.Items) > 0 {
-			item = &h.Items[0]
+			h.Plan, item = "", &h.Items[0]
 			h.PeriodStart, h.PeriodEnd = item.PeriodStart, item.PeriodEnd
 			h.EndsAt, h.CancelAtPeriodEnd = h.endsAt(item), h.endsWith(item)
 		}
@@ -93,7 +96,7 @@ func (h *GatewaySubscription) Resolve(plans Plans, storedRef string, plan PlanID
 	h.PeriodStart, h.PeriodEnd = item.PeriodStart, item.PeriodEnd
 	if p := plans.soldAt(item.Rate.Ref, h.Plan); p != nil {
 		h.Plan = p.ID
-	} else if item.Rate.Ref == storedRef && plan != "" { // what the gateway remembers of its sale can be older
+	} else if item.Rate.Ref == storedRef && plan != "" { // what the gateway has noted of its sale can be older
 		h.Plan = plan
 	}
 	h.EndsAt, h.CancelAtPeriodEnd = h.endsAt(item), h.endsWith(item)
@@ -103,12 +106,18 @@ func (h *GatewaySubscription) Resolve(plans Plans, storedRef string, plan PlanID
 // isUnrecognized reports whether Resolve has not found the item of the plan.
 func (h *GatewaySubscription) isUnrecognized() bool { return h.Item == "" && len(h.Items) > 0 }
 
-// soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price stays, so
-// that the item is found when it is clear again.
-func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem) SoldItem {
+// soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price and its plan
+// stay, so that the item is found when it has that price again.
+func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem, plan PlanID) SoldItem {
 	item := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
 	if h.isUnrecognized() {
-		item.Rate, item.Unrecognized = previous.Rate, true
+		item.Rate, item.Plan, item.Unrecognized = previous.Rate, plan, true
+		var refs []string
+		for _, i := range h.Items {
+			refs = append(refs, i.Rate.Ref)
+		}
+		slices.Sort(refs)
+		item.Prices = strings.Join(refs, ", ")
 	}
 	return item
 }
@@ -142,10 +151,11 @@ func (p Plans) soldAt(ref string, planID PlanID) *Plan {
 	return p.ByPrice(ref)
 }
 
-// planItem returns the item of the plan: the item with a configured plan's price, else the item whose price was stored
-// last, else the only one that is not metered, if the subscription was sold as a plan. Nil if that is none, or not only
-// one.
-func (h *GatewaySubscription) planItem(plans Plans, storedRef string) *Item {
+// planItem returns the item of the plan: the item with a configured plan's price, else the item with the price that was
+// stored last, or at which the gateway notes that the plan was sold. If there is no such price, because the plan has
+// none at the gateway or an earlier version stored the plan without it, the only item that is not metered. Nil if that
+// is none, or not only one.
+func (h *GatewaySubscription) planItem(plans Plans, storedRef string, stored PlanID) *Item {
 	items := h.licensed(func(i *Item) bool { return plans.ByPrice(i.Rate.Ref) != nil })
 	if len(items) == 1 {
 		return items[0]
@@ -158,13 +168,14 @@ func (h *GatewaySubscription) planItem(plans Plans, storedRef string) *Item {
 	if plan, err := plans.Find(h.Plan); err == nil {
 		priceRef = plan.PriceRef
 	}
-	for _, ref := range []string{storedRef, priceRef} {
+	for _, ref := range []string{storedRef, h.PlanRef, priceRef} {
 		i := slices.IndexFunc(items, func(i *Item) bool { return ref != "" && i.Rate.Ref == ref })
 		if i >= 0 {
 			return items[i]
 		}
 	}
-	if !hasItems && len(items) == 1 && h.Plan != "" {
+	isUnpriced := storedRef == "" && h.PlanRef == "" && h.Plan != "" && (stored != "" || priceRef == "")
+	if !hasItems && len(items) == 1 && isUnpriced {
 		return items[0]
 	}
 	return nil
@@ -254,9 +265,11 @@ func (h *GatewaySubscription) pending(item *Item, plans Plans) *PendingChange {
 		if n < 0 || (p.Plan == "" && p.Items[n].Rate.Ref == item.Rate.Ref && p.Items[n].Quantity == item.Quantity) {
 			continue
 		}
-		plan := cmp.Or(p.Plan, h.Plan)
-		if q := plans.soldAt(p.Items[n].Rate.Ref, plan); q != nil {
+		plan, ref := cmp.Or(p.Plan, h.Plan), p.Items[n].Rate.Ref
+		if q := plans.soldAt(ref, plan); q != nil {
 			plan = q.ID
+		} else if ref != item.Rate.Ref && ref != p.PlanRef {
+			plan = "" // as it will be when the phase begins
 		}
 		return &PendingChange{Plan: plan, Quantity: p.Items[n].Quantity, At: p.Start, Elsewhere: !h.Schedule.Own}
 	}

@@ -1,6 +1,7 @@
 package payment_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -36,29 +37,43 @@ func holding(plan payment.PlanID, items ...payment.Item) payment.GatewaySubscrip
 	return payment.GatewaySubscription{ID: "sub_1", Plan: plan, Status: payment.Active, Items: items, CreatedAt: begins}
 }
 
+// sold returns an active subscription that notes at which price it was sold as a plan.
+func sold(plan payment.PlanID, ref string, items ...payment.Item) payment.GatewaySubscription {
+	h := holding(plan, items...)
+	h.PlanRef = ref
+	return h
+}
+
 func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 	other := func(ref string) payment.Item { i := item(ref, 700, 3); i.ID = "si_other"; return i }
+	old, cheap := item("price_old", 500, 1), item("price_basic", 900, 1)
 	for name, tt := range map[string]struct {
 		held   payment.GatewaySubscription
 		stored string
 		item   payment.ItemID
 		plan   payment.PlanID
 	}{
-		"a configured price, behind an add-on":        {holding("", addOn, item("price_basic", 900, 1)), "", "si_plan", "basic"},
-		"and before one":                              {holding("", item("price_basic", 900, 1), addOn), "", "si_plan", "basic"},
-		"a metered item is never it":                  {holding("basic", meter, item("price_basic", 900, 1)), "", "si_plan", "basic"},
-		"a configured price rather than a stored one": {holding("", other("price_old"), item("price_pro", 2900, 1)), "price_old", "si_plan", "pro"},
-		"the price that was stored last":              {holding("basic", addOn, item("price_old", 500, 1)), "price_old", "si_plan", "basic"},
-		"the only item of a plan that was sold":       {holding("basic", meter, item("price_old", 500, 1)), "", "si_plan", "basic"},
-		"not the only one, if no plan was sold":       {holding("", item("price_old", 500, 1)), "", "", ""},
-		"not one of two unknown ones":                 {holding("basic", addOn, item("price_old", 500, 1)), "", "", "basic"},
-		"of two plans' prices the stored one":         {holding("", other("price_pro"), item("price_basic", 900, 1)), "price_basic", "si_plan", "basic"},
-		"of two plans' prices that which was sold":    {holding("basic", other("price_pro"), item("price_basic", 900, 1)), "", "si_plan", "basic"},
-		"of two plans' prices none":                   {holding("", other("price_pro"), item("price_basic", 900, 1)), "", "", ""},
+		"a configured price, behind an add-on": {holding("", addOn, cheap), "", "si_plan", "basic"},
+		"and before one":                       {holding("", cheap, addOn), "", "si_plan", "basic"},
+		"a metered item is never it":           {holding("basic", meter, cheap), "", "si_plan", "basic"},
+		"a configured price rather than a stored one": {
+			holding("", other("price_old"), item("price_pro", 2900, 1)), "price_old", "si_plan", "pro"},
+		"the price that was stored last":            {holding("basic", addOn, old), "price_old", "si_plan", "basic"},
+		"the price at which it was sold":            {sold("basic", "price_old", addOn, old), "", "si_plan", "basic"},
+		"the price at which it was sold last":       {sold("pro", "price_old", old), "price_basic", "si_plan", "pro"},
+		"not at another price than it was sold":     {sold("basic", "price_basic", old), "", "", ""},
+		"not at another price than was stored":      {holding("basic", old), "price_older", "", ""},
+		"not the only one, if its plan has another": {holding("basic", meter, old), "", "", ""},
+		"the only one of a plan without a price":    {holding("unpriced", meter, old), "", "si_plan", "unpriced"},
+		"not the only one, if no plan was sold":     {holding("", old), "", "", ""},
+		"not one of two unknown ones":               {holding("basic", addOn, old), "", "", ""},
+		"of two plans' prices the stored one":       {holding("", other("price_pro"), cheap), "price_basic", "si_plan", "basic"},
+		"of two plans' prices that which was sold":  {holding("basic", other("price_pro"), cheap), "", "si_plan", "basic"},
+		"of two plans' prices none":                 {holding("", other("price_pro"), cheap), "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := tt.held
-			h.Resolve(plans, tt.stored, "")
+			h.Resolve(append(slices.Clone(plans), payment.Plan{ID: "unpriced"}), tt.stored, "")
 			assert.That(t, h.Item == tt.item && h.Plan == tt.plan && h.PeriodEnd.Equal(ends),
 				"item %q of plan %q, %+v", h.Item, h.Plan, h)
 		})
@@ -69,7 +84,34 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 		assert.That(t, h.Item == "si_plan" && h.Plan == "pro", "item %q of plan %q", h.Item, h.Plan)
 		h = holding("basic", item("price_other", 2500, 1))
 		h.Resolve(plans, "price_old", "pro")
-		assert.Equal(t, "the plan of another price", h.Plan, "basic")
+		assert.That(t, h.Item == "" && h.Plan == "", "another price is the item %q of plan %q", h.Item, h.Plan)
+		h = holding("basic", item("price_old", 2500, 1)) // mirrored by a version that did not store the price
+		h.Resolve(plans, "", "basic")
+		assert.That(t, h.Item == "si_plan" && h.Plan == "basic", "item %q of plan %q", h.Item, h.Plan)
+	})
+	t.Run("at an unknown price it has no plan, until it has a known one again", func(t *testing.T) {
+		c := active("basic")
+		see := func(h payment.GatewaySubscription, plans payment.Plans) *payment.Subscription {
+			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
+			return c.Subscription
+		}
+		moved := sold("basic", "price_once", item("price_pro", 2900, 2)) // by someone else, to pro
+		see(moved, plans)
+		s := see(sold("basic", "price_once", item("price_deal", 700, 2)), plans)
+		assert.That(t, s.Plan == "" && plans.Entitling(s, now, 0) == nil && s.Item.Prices == "price_deal", "%+v", s)
+		for _, ch := range []payment.Changes{
+			{Quantity: new(int)}, {Plan: &pro.ID}, {EndTrial: true}, {Pause: new(bool)}, {Code: "TENOFF"},
+		} {
+			_, err := c.ChangeSubscription(owner, "key", nil, ch, plans)
+			require.ErrorIs(t, err, payment.ErrSubscriptionUnrecognized)
+		}
+		c.Subscription.CancelAtPeriodEnd = true
+		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{CancelAtPeriodEnd: new(bool)}, plans)
+		require.NoError(t, err)
+		c.Pending = nil
+		repriced := slices.DeleteFunc(slices.Clone(plans), func(p payment.Plan) bool { return p.ID == "pro" })
+		s = see(moved, repriced)
+		assert.That(t, s.Plan == "pro" && !s.Item.Unrecognized && s.Quantity == 2, "the last known price: %+v", s)
 	})
 	t.Run("the mirror remembers the price and the plan", func(t *testing.T) {
 		c := active("basic")
@@ -78,14 +120,14 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 			return c.Subscription.Item
 		}
 		see(holding("", item("price_basic", 900, 1)))
-		sold := see(holding("", addOn, item("price_basic", 900, 1)))
-		assert.That(t, sold.ID == "si_plan" && c.Subscription.Plan == "basic" && c.Subscription.Quantity == 1,
+		known := see(holding("", addOn, item("price_basic", 900, 1)))
+		assert.That(t, known.ID == "si_plan" && c.Subscription.Plan == "basic" && c.Subscription.Quantity == 1,
 			"%+v", c.Subscription)
 		unclear := holding("", addOn)
 		unclear.CancelAt = ends
-		sold = see(unclear)
+		known = see(unclear)
 		s := c.Subscription
-		assert.That(t, sold.Unrecognized && sold.Rate.Ref == "price_basic" && s.Quantity == 1 &&
+		assert.That(t, known.Unrecognized && known.Rate.Ref == "price_basic" && s.Quantity == 1 &&
 			s.EndsAt.Equal(ends) && s.CancelAtPeriodEnd, "%+v", s)
 		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{Quantity: new(int)}, plans)
 		require.ErrorIs(t, err, payment.ErrSubscriptionUnrecognized)

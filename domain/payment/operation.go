@@ -266,7 +266,8 @@ func (c *Customer) planChange(
 	if s.Status != Active && s.Status != Trialing && s.Status != PastDue && !resumes {
 		return nil, ErrSubscriptionNotActive
 	}
-	if s.Item.Unrecognized {
+	hasSale := ch.Plan != nil || ch.Quantity != nil
+	if s.Item.Unrecognized && (hasSale || ch.Pause != nil || ch.EndTrial || ch.Code != "") { // its end needs no item
 		return nil, ErrSubscriptionUnrecognized
 	}
 	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Item: s.Item.ID, Plan: s.Plan,
@@ -280,7 +281,6 @@ func (c *Customer) planChange(
 	if op.KeepQuantity = ch.Quantity == nil; ch.Quantity != nil {
 		op.Quantity = *ch.Quantity
 	}
-	hasSale := ch.Plan != nil || ch.Quantity != nil
 	if s.Paused && (hasSale || ch.Code != "") {
 		return nil, ErrSubscriptionPaused
 	}

@@ -31,7 +31,7 @@ func (s Status) Live() bool { return s != Canceled && s != IncompleteExpired && 
 type Subscription struct {
 	ID                SubscriptionID
 	Item              SoldItem
-	Plan              PlanID // "" if the org no longer sells it
+	Plan              PlanID // "" if it is unknown, as GatewaySubscription.Resolve says
 	Quantity          int
 	Status            Status
 	Key               string // of the call that created it
@@ -65,6 +65,10 @@ type SoldItem struct {
 
 	// Unrecognized reports that no item clearly belongs to a plan, so that the subscription cannot be changed.
 	Unrecognized bool `json:"unrecognized,omitempty"`
+
+	// Of an unrecognized one, Prices names the prices of all its items, for the operator, and Plan is the plan of Rate.
+	Prices string `json:"prices,omitempty"`
+	Plan   PlanID `json:"plan,omitempty"`
 }
 
 // PendingChange is what changes when the period ends.
@@ -130,14 +134,15 @@ func (h GatewaySubscription) subscription(plans Plans, previous *Subscription) *
 	if previous != nil && previous.ID == h.ID {
 		old = *previous
 	}
-	h.Resolve(plans, old.Item.Rate.Ref, old.Plan)
+	stored := cmp.Or(old.Plan, old.Item.Plan)
+	h.Resolve(plans, old.Item.Rate.Ref, stored)
 	if h.isUnrecognized() {
 		h.Quantity = old.Quantity
 	}
 	return &Subscription{
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart,
 		PeriodEnd: h.PeriodEnd, EndsAt: h.EndsAt,
-		Item:     h.soldItem(plans, old.Item),
+		Item:     h.soldItem(plans, old.Item, stored),
 		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
 		Code: h.Code, Discount: h.Discount, CreatedAt: h.CreatedAt,
 		Cancellation: h.Cancellation, Paused: h.Paused, PaidUntil: h.PaidUntil,
@@ -237,7 +242,7 @@ func (s *Subscription) difference(previous *Subscription) map[string]any {
 			data[name] = event.Change{From: from, To: to}
 		}
 	}
-	note("plan_id", previous.Plan, s.Plan)
+	note("plan_id", event.ID(previous.Plan), event.ID(s.Plan))
 	note("quantity", previous.Quantity, s.Quantity)
 	note("status", previous.Status, s.Status)
 	note("cancel_at_period_end", previous.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
@@ -250,7 +255,7 @@ func (s *Subscription) difference(previous *Subscription) map[string]any {
 	note("cancellation_feedback", previous.Cancellation.Feedback, s.Cancellation.Feedback)
 	note("discount_id", previous.Discount.id(), s.Discount.id())
 	if s.Pending != nil {
-		note("pending_plan_id", nil, s.Pending.Plan)
+		note("pending_plan_id", nil, event.ID(s.Pending.Plan))
 	}
 	return data
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,13 +38,20 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 			t.Errorf("it ended: %v", live)
 		}
 	})
-	t.Run("to another price: it is shown and stays with the seats", func(t *testing.T) {
-		api.Sell("price_old", 500)
-		api.MovePrice(id, "price_old")
+	t.Run("to a price that is not a plan's: the plan is unknown, and its limits end", func(t *testing.T) {
+		api.Sell("price_deal", 500)
+		api.MovePrice(id, "price_deal")
 		stale()
-		ann.get(t, mine).has(t, map[string]string{"plan_id": "pro", "plan.price.amount": "500"})
-		ann.do(t, "PATCH", mine, object{"quantity": 4}).is(t, 200)
-		ann.get(t, mine).has(t, map[string]string{"quantity": "4", "plan.price.amount": "500"})
+		ann.get(t, mine).has(t, map[string]string{"plan_id": "null", "plan": "null", "status": "active"})
+		ann.get(t, "/api/payments/entitlements").has(t, map[string]string{"plan_id": "null"})
+		ann.do(t, "PATCH", mine, object{"quantity": 4}).problem(t, 409, "subscription_unrecognized")
+		want := ann.workspace + ": the plan of " + id + " is unknown"
+		out := s.must(t, "doctor", "payments")
+		if !strings.Contains(out, want) || !strings.Contains(out, "(price_deal)") {
+			t.Error(out)
+		}
+		ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200)
+		ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200)
 	})
 	t.Run("with an item that cannot be told from the one of the plan", func(t *testing.T) {
 		api.AddItem(id, "price_basic", 1)

@@ -5109,7 +5109,7 @@ type Subscription struct {
 	// Plan The plan, with the price and the interval that the workspace pays, which can be older ones. `null` if it is not among the organisation's plans.
 	Plan nullable.Nullable[Plan] `json:"plan"`
 
-	// PlanID Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the organisation's plans.
+	// PlanID Id of the plan with the price that is paid, or that was sold at this price. `null` if there is none: someone has set another price at the gateway. Then the subscription has the limits of no plan, and a change gets 409 `subscription_unrecognized`.
 	PlanID   nullable.Nullable[string] `json:"plan_id"`
 	Quantity int                       `json:"quantity"`
 	Revision int64                     `json:"revision"`
@@ -5181,9 +5181,11 @@ type SubscriptionPatch struct {
 
 // SubscriptionPendingChange defines model for SubscriptionPendingChange.
 type SubscriptionPendingChange struct {
-	At       Time   `json:"at"`
-	PlanID   string `json:"plan_id"`
-	Quantity int    `json:"quantity"`
+	At Time `json:"at"`
+
+	// PlanID `null` if it is a price that is not a plan's.
+	PlanID   nullable.Nullable[string] `json:"plan_id"`
+	Quantity int                       `json:"quantity"`
 }
 
 // SubscriptionPreview defines model for SubscriptionPreview.

@@ -125,7 +125,7 @@ func toSubscription(v *payments.View) openapi.Subscription {
 	}
 	if p := v.Pending; p != nil {
 		out.PendingChange = nullable.NewNullableWithValue(openapi.SubscriptionPendingChange{
-			PlanID:   string(p.Plan),
+			PlanID:   openapi.OrNull(string(p.Plan)),
 			Quantity: p.Quantity,
 			At:       openapi.Time(p.At),
 		})

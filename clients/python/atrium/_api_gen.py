@@ -6790,8 +6790,9 @@ class Subscription(TypedDict):
     """
 
     plan_id: Optional[str]
-    """Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not
-    among the organisation's plans.
+    """Id of the plan with the price that is paid, or that was sold at this price. `null` if there is none:
+    someone has set another price at the gateway. Then the subscription has the limits of no plan, and a
+    change gets 409 `subscription_unrecognized`.
     """
 
     quantity: int
@@ -7037,8 +7038,8 @@ class SubscriptionPatch(TypedDict):
 class SubscriptionPendingChange(TypedDict):
     """A type of the API."""
 
-    plan_id: str
-    """"""
+    plan_id: Optional[str]
+    """`null` if it is a price that is not a plan's."""
 
     quantity: int
     """"""

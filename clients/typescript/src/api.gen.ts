@@ -5494,8 +5494,9 @@ export type Subscription = {
    */
   plan: Plan | null
   /**
-   * Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the
-   * organisation's plans.
+   * Id of the plan with the price that is paid, or that was sold at this price. `null` if there is none: someone
+   * has set another price at the gateway. Then the subscription has the limits of no plan, and a change gets 409
+   * `subscription_unrecognized`.
    */
   plan_id: string | null
   /**  */
@@ -5675,8 +5676,8 @@ export type SubscriptionPatch = {
 
 /**  */
 export type SubscriptionPendingChange = {
-  /**  */
-  plan_id: string
+  /** `null` if it is a price that is not a plan's. */
+  plan_id: string | null
   /**  */
   quantity: number
   /**  */

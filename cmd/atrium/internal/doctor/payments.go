@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // abandonedSubscriptions reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway
@@ -27,6 +29,27 @@ func abandonedSubscriptions(
 		findings = append(findings, f)
 	}
 	return findings, err
+}
+
+// unknownPlan reports a subscription whose price belongs to no plan.
+func unknownPlan(
+	ctx context.Context, app *node.Core, ws identity.WorkspaceID, account string,
+) ([]Finding, error) {
+	c, err := app.DB.Stores().Payments.Customer(ctx, ws, account)
+	if errors.Is(err, payment.ErrNoCustomer) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := c.LiveSubscription()
+	if s == nil || !s.Item.Unrecognized {
+		return nil, nil
+	}
+	f := Passed("subscriptions", "%s: the plan of %s is unknown, and it has the limits of none: its price at the "+
+		"gateway (%s) belongs to no plan, or to several", ws, s.ID, s.Item.Prices)
+	f.Warning = true
+	return []Finding{f}, nil
 }
 
 // Payments checks the plans, the events and the mirror of the payment gateway of by's org.
@@ -83,6 +106,11 @@ func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding
 			if err != nil {
 				findings = append(findings, Failed("mirror", fmt.Errorf("%s: %w", ws, err)))
 			}
+			unknown, err := unknownPlan(ctx, app, ws, t.Account)
+			if err != nil {
+				return nil, err
+			}
+			findings = append(findings, unknown...)
 			for _, e := range different {
 				differ++
 				findings = append(findings, Finding{Check: "mirror", OK: true, Warning: true,
