@@ -44,7 +44,7 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payme
 	if c, err = s.fresh(ctx, callCtx, by, t, c); err != nil {
 		return nil, err
 	}
-	plans, err := s.verifiedChange(callCtx, t, c, ch.Plan)
+	plans, err := s.verifiedChange(callCtx, t, c, c.ChangedPlan(ch))
 	if err != nil {
 		return nil, err
 	}

@@ -275,7 +275,7 @@ func (s *Service) verifiedChange(
 func (s *Service) checkChange(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
 ) (payment.Changes, payment.Plans, error) {
-	plans, err := s.verifiedChange(callCtx, t, c, ch.Plan)
+	plans, err := s.verifiedChange(callCtx, t, c, c.ChangedPlan(ch))
 	if err != nil {
 		return ch, nil, err
 	}

@@ -8537,8 +8537,8 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // a plan, the request returns 409 `subscription_unrecognized`.
 //
 // `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, also if
-// it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade or a
-// cancellation replaces a `pending_change`.
+// it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade replaces a
+// `pending_change`; a cancellation drops it until it is undone.
 //
 // `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
 // the end of the period, which is `paid_until`. The periods after that cost nothing, and `entitled` is false.

@@ -79,6 +79,9 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 		c.Subscription.Cancellation = *op.Cancellation
 	}
 	c.applySubscriptions(by, by.At, subscriptions, plans)
+	if s := c.Subscription; s != nil && s.CancelAtPeriodEnd && op.Drops != (NextTerms{}) {
+		s.Item.Dropped = op.Drops
+	}
 	c.countUsage(nil)
 	return true
 }

@@ -110,6 +110,9 @@ func (h *GatewaySubscription) isUnrecognized() bool { return h.Item == "" && len
 // stay, so that the item is found when it has that price again.
 func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem, plan PlanID) SoldItem {
 	item := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
+	if h.CancelAtPeriodEnd {
+		item.Dropped = previous.Dropped
+	}
 	if h.isUnrecognized() {
 		item.Rate, item.Plan, item.Unrecognized = previous.Rate, plan, true
 		var refs []string

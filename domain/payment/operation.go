@@ -62,6 +62,7 @@ type Operation struct {
 	AtRenewal         bool           `json:"at_renewal,omitempty"`
 	ProrateAt         time.Time      `json:"prorate_at,omitzero"` // of the preview that the caller has agreed to
 	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
+	Drops             NextTerms      `json:"drops,omitzero"` // what was to change at the renewal
 
 	Request string `json:"request,omitempty"` // of a Change with a preview, as Changes.request returns it
 
@@ -301,6 +302,7 @@ func (c *Customer) planChange(
 	}
 	if ch.CancelAtPeriodEnd != nil && *ch.CancelAtPeriodEnd != s.CancelAtPeriodEnd {
 		op.CancelAtPeriodEnd = ch.CancelAtPeriodEnd
+		c.restore(op, plans)
 	}
 	if err := errors.Join(op.promote(s, ch), op.explain(s, ch)); err != nil {
 		return nil, err

@@ -66,6 +66,9 @@ type SoldItem struct {
 	// Unrecognized reports that no item clearly belongs to a plan, so that the subscription cannot be changed.
 	Unrecognized bool `json:"unrecognized,omitempty"`
 
+	// Dropped is what was to change at the renewal before the subscription was cancelled at the end of its period.
+	Dropped NextTerms `json:"dropped,omitzero"`
+
 	// Of an unrecognized one, Prices names the prices of all its items, for the operator, and Plan is the plan of Rate.
 	Prices string `json:"prices,omitempty"`
 	Plan   PlanID `json:"plan,omitempty"`

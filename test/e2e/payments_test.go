@@ -174,6 +174,9 @@ func TestPayments(t *testing.T) {
 					200).has(t, map[string]string{"plan_id": "pro", "pending_change.plan_id": "basic"})
 				ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200).has(t,
 					map[string]string{"cancel_at_period_end": "true", "pending_change": "null"})
+				ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200).has(t,
+					map[string]string{"cancel_at_period_end": "false", "pending_change.plan_id": "basic"})
+				ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200)
 				less := object{"plan_id": "basic", "quantity": 1}
 				ann.do(t, "PATCH", mine, less).problem(t, 409, "subscription_ends")
 				less["cancel_at_period_end"] = false
