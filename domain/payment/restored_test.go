@@ -44,7 +44,9 @@ func TestAnUndoneCancellationKeepsTheChangeAtTheRenewal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := customer(card("a", 1))
 			seeSubscriptions(c, owner, []payment.GatewaySubscription{pro2(false)}, plans)
-			c.Subscription.Pending = &payment.PendingChange{Plan: "basic", Quantity: 1, At: ends, Elsewhere: tt.elsewhere}
+			c.Subscription.Pending = &payment.PendingChange{
+				Plan: "basic", Quantity: 1, At: ends, Elsewhere: tt.elsewhere,
+			}
 			_, err := c.ChangeSubscription(owner, "end", nil, payment.Changes{CancelAtPeriodEnd: &yes}, plans)
 			require.NoError(t, err)
 			isSettled := c.Settle(owner, "end", c.Look(), []payment.GatewaySubscription{pro2(true)}, plans)
