@@ -48,7 +48,7 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 		} // a refused operation is settled
 	}
 	for _, m := range c.Detaching() {
-		if err := s.detach(ctx, callCtx, by, t, c, c.Default, m); err != nil {
+		if err := s.detach(ctx, callCtx, by, t, c, c.DefaultID(), m); err != nil {
 			return err
 		}
 	}

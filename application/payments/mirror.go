@@ -172,7 +172,7 @@ func (s *Service) reread(
 // when a trial ends or a period is renewed.
 func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t Terms,
 	c *payment.Customer) (*payment.Customer, error) {
-	if c.WalletAt.IsZero() || !c.Settled() || c.DefaultMethod() != nil {
+	if c.WalletAt.IsZero() || !c.Settled() {
 		return c, nil
 	}
 	today, err := t.now(ctx, by)
@@ -188,7 +188,7 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 		return nil, err
 	}
 	current, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(current *payment.Customer) error {
-		if current.DefaultMethod() != nil { // a default was chosen in the meantime
+		if current.MissingDefault(today) == nil { // a default was chosen in the meantime
 			return nil
 		}
 		if err := current.SetDefault(mirrorActor(by), today, look, m.ID); !errors.Is(err, payment.ErrMethodNotFound) {
@@ -226,11 +226,7 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 	if err != nil || c == nil {
 		return &Wallet{Gateway: t.Kind, Now: now}, err
 	}
-	w := &Wallet{Methods: c.Shown(), Stale: stale, Now: now, Gateway: t.Kind}
-	if m := c.DefaultMethod(); m != nil {
-		w.Default = m.ID
-	}
-	return w, nil
+	return &Wallet{Methods: c.Shown(), Default: c.DefaultID(), Stale: stale, Now: now, Gateway: t.Kind}, nil
 }
 
 // Bills is a page with a workspace's invoices.

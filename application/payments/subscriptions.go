@@ -113,10 +113,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *payme
 		return nil, err
 	}
 	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(now, t.Grace), Credit: c.Credit,
-		Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
-	if m := c.DefaultMethod(); m != nil {
-		v.Default = m.ID
-	}
+		Gateway: t.Kind, Default: c.DefaultID(), Revision: c.Revision, UpdatedAt: c.UpdatedAt}
 	if plan, err := t.Plans.Find(v.Plan); err == nil {
 		v.Sold = v.Paid(plan)
 	}

@@ -55,8 +55,8 @@ type Customer struct {
 
 	// The mirror, and when each part of it was read; zero: never.
 	Methods        []Method
-	Default        MethodID
-	Credit         Money // deducted from the next invoices
+	Default        MethodID // the customer's; DefaultMethod is what is charged
+	Credit         Money    // deducted from the next invoices
 	WalletAt       time.Time
 	Subscription   *Subscription // the live one
 	SubscriptionAt time.Time

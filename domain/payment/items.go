@@ -109,7 +109,7 @@ func (h *GatewaySubscription) isUnrecognized() bool { return h.Item == "" && len
 // soldItem returns what is stored of the items that Atrium has sold. Of an unrecognized one the last price and its plan
 // stay, so that the item is found when it has that price again.
 func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem, plan PlanID) SoldItem {
-	item := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter)}
+	item := SoldItem{ID: h.Item, Rate: h.Rate, Meter: h.meter(plans, previous.Meter), Method: h.Method}
 	if h.CancelAtPeriodEnd {
 		item.Dropped = previous.Dropped
 	}

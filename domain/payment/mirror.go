@@ -112,9 +112,10 @@ func (c *Customer) Differences(
 		return nil, false
 	}
 	different = next.Recorded()
-	if next.Default != c.Default && !slices.ContainsFunc(different, isAboutMethod) {
-		next.Record(by, "payment_method.default_changed", string(next.Default),
-			map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(next.Default)}})
+	from, to := c.DefaultID(), next.DefaultID()
+	if from != to && !slices.ContainsFunc(different, isAboutMethod) {
+		next.Record(by, "payment_method.default_changed", string(to),
+			map[string]any{"default": event.Change{From: event.ID(from), To: event.ID(to)}})
 	}
 	return next.Recorded(), true
 }

@@ -155,7 +155,7 @@ func (c *Customer) UsesCode(key string, w SubscribeRequest) bool {
 func (c *Customer) waitsFor(w SubscribeRequest) bool {
 	s := c.Subscription
 	return s.Status == Incomplete && s.Plan == w.Plan && s.Quantity == w.Quantity &&
-		(w.Method == "" || w.Method == c.Default) && sameCode(s.Code, w.Code)
+		(w.Method == "" || w.Method == c.DefaultID()) && sameCode(s.Code, w.Code)
 }
 
 // ChangeUsesCode reports whether ChangeSubscription with these arguments needs the promotion of the

@@ -54,7 +54,7 @@ type Subscription struct {
 	PastDueSince time.Time
 }
 
-// SoldItem is a subscription's item for the plan.
+// SoldItem is a subscription's item for the plan, and what pays for it.
 type SoldItem struct {
 	ID   ItemID `json:"id"`
 	Rate Rate   `json:"rate"` // that is paid, which may no longer be the plan's
@@ -62,6 +62,9 @@ type SoldItem struct {
 	// Meter is the metered price by which the subscription is billed, which may no longer be the plan's; "" without
 	// one.
 	Meter string `json:"meter,omitempty"`
+
+	// Method is charged for this subscription only; "" if the customer's default is.
+	Method MethodID `json:"method,omitempty"`
 
 	// Unrecognized reports that no item clearly belongs to a plan, so that the subscription cannot be changed.
 	Unrecognized bool `json:"unrecognized,omitempty"`

@@ -48,13 +48,55 @@ func newestFirst(a, b Method) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// DefaultMethod returns the default at the gateway, the only method that it charges automatically, or nil.
-func (c *Customer) DefaultMethod() *Method { return c.method(c.Default) }
+// DefaultMethod returns the only method that the gateway charges automatically, or nil: the subscription's own, which a
+// payer chooses on a checkout page, before the customer's
+// (https://docs.stripe.com/api/subscriptions/object#subscription_object-default_payment_method).
+func (c *Customer) DefaultMethod() *Method {
+	if m := c.method(c.ownMethod()); m != nil {
+		return m
+	}
+	return c.method(c.Default)
+}
 
-// MissingDefault returns the method to make the default if the gateway has none: the newest valid one.
-// Nil if there is a default, or no method to charge.
+// DefaultID returns the id of DefaultMethod, or "".
+func (c *Customer) DefaultID() MethodID {
+	if m := c.DefaultMethod(); m != nil {
+		return m.ID
+	}
+	return ""
+}
+
+// ownMethod returns the subscription's own method, even if it is not mirrored yet; "" if the customer's default pays.
+func (c *Customer) ownMethod() MethodID {
+	if c.Subscription == nil {
+		return ""
+	}
+	return c.Subscription.Item.Method
+}
+
+// setDefault makes a method the default of the customer and of its subscription, as gateways do, and reports whether
+// one of them had another.
+func (c *Customer) setDefault(id MethodID) bool {
+	current := c.ownMethod()
+	if c.Default == id && (current == "" || current == id) {
+		return false
+	}
+	if c.Default = id; current != "" {
+		c.Subscription.Item.Method = id
+	}
+	return true
+}
+
+// MissingDefault returns the method to make the customer's default if the gateway has none: the subscription's own, else
+// the newest valid one. Nil if there is a default, or no method to charge.
 func (c *Customer) MissingDefault(now time.Time) *Method {
-	if c.DefaultMethod() != nil {
+	if c.method(c.Default) != nil {
+		return nil
+	}
+	if id := c.ownMethod(); id != "" {
+		if m := c.method(id); m != nil && !m.Expired(now) {
+			return m
+		}
 		return nil
 	}
 	return c.newestValid(now, "")
@@ -118,24 +160,28 @@ func (c *Customer) Remove(by identity.Actor, now time.Time, id, replacement Meth
 		}
 	}
 	if c.Methods[i].Detaching {
-		return c.Default, nil
+		return c.DefaultID(), nil
 	}
 	other := c.newestValid(now, id)
 	if other == nil && c.charged() && !c.Methods[i].Expired(now) {
 		return "", ErrMethodInUse
 	}
-	wasDefault := c.Default == id || c.Default == ""
+	changesDefault := c.Default == id || c.ownMethod() == id || c.DefaultMethod() == nil || replacement != ""
 	c.Methods[i].Detaching = true
 	c.Record(by, "payment_method.removed", string(id), nil)
+	remaining := c.DefaultMethod() // the customer's, if the subscription's own is removed, and the other way round
 	switch {
+	case !changesDefault:
+		c.touch(by)
+		return "", nil
 	case replacement != "":
 		next = replacement
-	case wasDefault && other != nil:
+	case remaining != nil && !remaining.Expired(now):
+		next = remaining.ID
+	case other != nil:
 		next = other.ID
 	}
-	if wasDefault || replacement != "" {
-		c.Default = next
-	}
+	c.setDefault(next)
 	c.touch(by)
 	return next, nil
 }
@@ -177,18 +223,19 @@ func (c *Customer) Detaching() []MethodID {
 }
 
 // SetDefault records the gateway's new default, after a call that began at a look. If the customer has changed since,
-// the gateway may have the default of another call, and the wallet must be read again.
+// the gateway may have the default of another call, and the mirror must be read again.
 func (c *Customer) SetDefault(by identity.Actor, now time.Time, from Look, id MethodID) error {
 	if _, err := c.Chargeable(by, now, id); err != nil {
 		return err
 	}
 	if c.Revision != from.revision {
-		c.WalletAt = time.Time{}
+		c.WalletAt, c.SubscriptionAt = time.Time{}, time.Time{}
 	}
-	if c.Default != id {
+	if previous := c.DefaultID(); previous != id {
 		c.Record(by, "payment_method.default_changed", string(id),
-			map[string]any{"default": event.Change{From: event.ID(c.Default), To: id}})
-		c.Default = id
+			map[string]any{"default": event.Change{From: event.ID(previous), To: id}})
+	}
+	if c.setDefault(id) {
 		c.touch(by)
 	}
 	return nil

@@ -160,3 +160,96 @@ func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
 		assert.That(t, c.Revision == 6, "the revision moved")
 	})
 }
+
+// paidBy returns a customer with the cards a, the customer's default, and b, with which its subscription was bought.
+func paidBy(b payment.Method) *payment.Customer {
+	c := subscribed("basic", payment.Active, card("a", 2), b)
+	bought := held(payment.Active)
+	bought.Method = b.ID
+	seeSubscriptions(c, owner, []payment.GatewaySubscription{bought}, plans)
+	return c
+}
+
+func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testing.T) {
+	shown := func(t *testing.T, c *payment.Customer, want payment.MethodID) {
+		t.Helper()
+		if m := c.DefaultMethod(); m == nil || m.ID != want {
+			t.Errorf("%+v is shown, want %s", m, want)
+		}
+	}
+	t.Run("as soon as it is seen", func(t *testing.T) {
+		c := paidBy(card("b", 1))
+		shown(t, c, "b")
+		if before := subscribed("basic", payment.Active); c.Revision == before.Revision {
+			t.Error("the revision is that of before")
+		}
+	})
+	t.Run("and once a subscription has no method of its own, the default is", func(t *testing.T) {
+		c := paidBy(card("b", 1))
+		seeSubscriptions(c, owner, []payment.GatewaySubscription{held(payment.Active)}, plans)
+		shown(t, c, "a")
+	})
+	t.Run("or once the gateway has removed it", func(t *testing.T) {
+		c := paidBy(card("b", 1))
+		seeWallet(c, owner, payment.Wallet{Methods: []payment.Method{card("a", 2)}, Default: "a"})
+		shown(t, c, "a")
+	})
+	t.Run("a notice says that it expires", func(t *testing.T) {
+		c := paidBy(expired("b"))
+		if got := c.DueNotices(now, 0); len(got) != 1 || got[0].Data["payment_method_id"] != payment.MethodID("b") {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("it becomes the default of a customer without one", func(t *testing.T) {
+		c := paidBy(card("b", 1))
+		c.Methods, c.Default = append(c.Methods, card("newest", 0)), ""
+		if m := c.MissingDefault(now); m == nil || m.ID != "b" {
+			t.Errorf("%+v", m)
+		}
+		c.Methods = []payment.Method{card("a", 2)} // a wallet from before the purchase
+		if m := c.MissingDefault(now); m != nil {
+			t.Errorf("not mirrored yet: %+v", m)
+		}
+	})
+	t.Run("a default that is chosen replaces both", func(t *testing.T) {
+		c := paidBy(card("b", 1))
+		require.NoError(t, c.SetDefault(owner, now, c.Look(), "a"))
+		shown(t, c, "a")
+		if got := recorded(&c.Log); got != "payment_method.default_changed " || c.Recorded()[0].Subject != "a" {
+			t.Errorf("recorded %s", got)
+		}
+		before := c.Revision
+		require.NoError(t, c.SetDefault(owner, now, c.Look(), "a"))
+		if c.Revision != before {
+			t.Error("the same again is a change")
+		}
+	})
+	t.Run("of the two, what is removed is replaced by the other", func(t *testing.T) {
+		for id, other := range map[payment.MethodID]payment.MethodID{"a": "b", "b": "a"} {
+			c := paidBy(card("b", 1))
+			c.Methods = append(c.Methods, card("newest", 0))
+			next, err := c.Remove(owner, now, id, "")
+			require.NoError(t, err)
+			assert.That(t, next == other, "without %s: %s, want %s", id, next, other)
+			shown(t, c, other)
+			c.Removed(owner, id)
+			shown(t, c, other)
+		}
+	})
+	t.Run("it stays when a third one is removed", func(t *testing.T) {
+		c := paidBy(card("b", 1))
+		c.Methods = append(c.Methods, card("newest", 0))
+		next, err := c.Remove(owner, now, "newest", "")
+		require.NoError(t, err)
+		assert.That(t, next == "", "%s becomes the default", next)
+		shown(t, c, "b")
+	})
+	t.Run("an audit reports another one", func(t *testing.T) {
+		c := paidBy(card("b", 1))
+		seen := payment.Seen{Subscriptions: &[]payment.GatewaySubscription{held(payment.Active)}}
+		got, isCurrent := c.Differences(owner, c.Look(), seen, plans)
+		if !isCurrent || len(got) != 1 || got[0].Type != "payment_method.default_changed" || got[0].Subject != "a" {
+			t.Errorf("%+v, %v", got, isCurrent)
+		}
+	})
+}

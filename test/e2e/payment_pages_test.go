@@ -143,6 +143,18 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 			ann.subscribe(t, "basic")
 			s.visit(t, page, payForm(cardNumber)).has(t, 404)
 		})
+		t.Run("the card of a checkout is shown as the one that is charged", func(t *testing.T) {
+			ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.last4": "4242", "data.0.is_default": "true"})
+			ann.do(t, "DELETE", mine, nil).is(t, 204)
+			page := ann.create(t, checkoutPath, order).at("url")
+			s.visit(t, page, payForm("5555555555554444")).has(t, 303)
+			ann.becomes(t, "active")
+			ann.get(t, payments+"/methods").has(t, map[string]string{
+				"data.0.last4": "4444", "data.0.is_default": "true", "data.1.is_default": "false",
+			})
+			charged := ann.get(t, payments+"/methods").at("data.0.id")
+			ann.get(t, mine).has(t, map[string]string{"default_payment_method_id": charged})
+		})
 		s.stop(t)
 		log := s.stderr.String() + s.stdout.String()
 		if strings.Contains(log, second[strings.LastIndex(second, "/")+1:]) {

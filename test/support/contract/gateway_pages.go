@@ -29,7 +29,7 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 	require.That(t, g.CheckOut(t, url, "4242"), "the page is not open")
 	h := g.only(t, c)
 	require.That(t, h != nil && h.Plan == g.Plans[0].ID && h.Quantity == 2 && h.Status == payment.Active &&
-		h.Key == k, "%+v", h)
+		h.Key == k && h.Method != "", "%+v", h)
 	g.wantPaid(t, c, 2*g.Plans[0].Price.Amount)
 	t.Run("the customer's default is charged once it is set", func(t *testing.T) {
 		bad := g.AddCard(t, c, "0341")

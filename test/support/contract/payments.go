@@ -74,7 +74,7 @@ func held(id payment.SubscriptionID) payment.GatewaySubscription {
 	next.Quantity = 9
 	return payment.GatewaySubscription{
 		ID: id, Items: []payment.Item{item}, Status: payment.Trialing, Key: "k", TrialEnd: fixture.At.Add(time.Hour),
-		CancelAt: item.PeriodEnd, Confirming: true, CreatedAt: fixture.At,
+		CancelAt: item.PeriodEnd, Confirming: true, CreatedAt: fixture.At, Method: "pm_own",
 		Schedule: &payment.Schedule{Phases: []payment.Phase{
 			{Start: item.PeriodStart, End: item.PeriodEnd, Items: []payment.Item{item}},
 			{Start: item.PeriodEnd, Items: []payment.Item{next}, Plan: "pro"},
