@@ -5,6 +5,7 @@
 package stripe
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,7 +98,8 @@ func Mode(key secret.String) string {
 	return "test"
 }
 
-// bounded limits the size of responses, and does not repeat calls that change something.
+// bounded limits the size of responses, returns only those that are Stripe's, and does not repeat calls that change
+// something.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper. http.Transport repeats a request with an Idempotency-Key when its connection
@@ -111,13 +113,29 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header["idempotency-key"] = []string{key}
 	}
 	resp, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	_ = resp.Body.Close()
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && resp.StatusCode < http.StatusBadRequest && !isObject(body):
+		return nil, errNoObject
+	case err != nil:
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// errNoObject reports a response without an error that Stripe did not send, such as a proxy's page. The library would
+// take it for an object without any values. What the call did is unknown.
+var errNoObject = errors.New("no object of Stripe's")
+
+// isObject reports whether a body is an object of Stripe's, which has an id, a list of them, or the event of a meter.
+func isObject(body []byte) bool {
+	var o struct{ ID, Identifier, Object string }
+	return json.Unmarshal(body, &o) == nil && (o.ID != "" || o.Identifier != "" || o.Object == "list")
 }
 
 // writeParams returns the common parameters of calls that change something.
@@ -160,8 +178,8 @@ func translate(err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &network) &&
 		network.Timeout():
 		return fmt.Errorf("%w: %w", payment.ErrGatewayTimeout, err)
-	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, io.ErrUnexpectedEOF) && !isNetwork(err):
-		return fmt.Errorf("%w: no JSON of Stripe's", payment.ErrGateway)
+	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, errNoObject):
+		return fmt.Errorf("%w: %w", payment.ErrGateway, errNoObject)
 	case isNetwork(err):
 		return fmt.Errorf("%w: %w", payment.ErrGatewayUnavailable, err)
 	}
