@@ -71,6 +71,9 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 		return fmt.Sprintf(`{"error":{"type":%q,"code":%q,"message":"Your card %s and key %s.","param":"x"%s}}`, kind,
 			code, typed, canary, more)
 	}
+	refusal := func(message, code string) string {
+		return fmt.Sprintf(`{"error":{"type":"invalid_request_error","code":%q,"message":%q}}`, code, message)
+	}
 	for name, tt := range map[string]struct {
 		answer  func(w http.ResponseWriter)
 		silent  bool
@@ -78,6 +81,7 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 		unknown bool
 		decline string
 		after   time.Duration
+		log     string // what the error says besides
 	}{
 		"a declined card": {answer: func(w http.ResponseWriter) {
 			reply(w, 402, problem("card_error", "card_declined", `,"decline_code":"insufficient_funds"`))
@@ -91,7 +95,20 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			}, want: payment.ErrGateway},
 		"a key that is not right": {
 			answer: func(w http.ResponseWriter) { reply(w, 401, problem("invalid_request_error", "", "")) },
-			want:   payment.ErrGateway},
+			want:   payment.ErrGatewayDenied},
+		"a restricted key without a right": {
+			answer: func(w http.ResponseWriter) {
+				reply(w, 403, refusal("The provided key '"+canary+"' does not have the required permissions. Having the "+
+					"'rak_subscription_write' permission would allow this request to continue.", ""))
+			}, want: payment.ErrGatewayDenied, log: "rak_subscription_write"},
+		"an amount that is too large": {
+			answer: func(w http.ResponseWriter) { reply(w, 400, refusal("", "amount_too_large")) },
+			want:   payment.ErrAmountTooLarge},
+		"another currency than before": {
+			answer: func(w http.ResponseWriter) {
+				reply(w, 400, refusal("You cannot combine currencies on a single customer. This customer has an "+
+					"active subscription, discount, quote, or invoice item with currency eur.", ""))
+			}, want: payment.ErrCurrencyConflict},
 		"what is not there": {
 			answer: func(w http.ResponseWriter) {
 				reply(w, 404, problem("invalid_request_error", "resource_missing", ""))
@@ -151,8 +168,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			f, ok := errors.AsType[*fault.Error](err)
 			assert.That(t, !ok || f.RetryAfter == tt.after, "wait: %+v", f)
 			text := fmt.Sprintf("%v %+v", err, err)
-			assert.That(t, !strings.Contains(text, typed) && !strings.Contains(text, canary),
-				"the error tells too much: %s", text)
+			assert.That(t, !strings.Contains(text, typed) && !strings.Contains(text, canary) &&
+				strings.Contains(text, tt.log), "the error tells too much or too little: %s", text)
 			if len(s.received()) != 1 || s.received()[0] != "POST /v1/setup_intents k" {
 				t.Errorf("calls: %v", s.received())
 			}

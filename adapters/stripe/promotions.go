@@ -123,7 +123,7 @@ func mirrorDiscount(d *stripe.Discount) *payment.Discount {
 func saleFailure(p *payment.Promotion, err error) error {
 	var failure *stripe.Error
 	if p == nil || !errors.As(err, &failure) || failure.HTTPStatusCode != http.StatusBadRequest ||
-		failure.Type != stripe.ErrorTypeInvalidRequest {
+		failure.Type != stripe.ErrorTypeInvalidRequest || configurationFault(failure) != nil {
 		return translate(err)
 	}
 	code, param := string(failure.Code), failure.Param

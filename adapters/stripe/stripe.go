@@ -14,12 +14,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -198,6 +201,9 @@ func faultOf(failure *stripe.Error) error {
 	if reason == "" {
 		reason = string(failure.Type)
 	}
+	if right := missingRight.FindString(failure.Msg); right != "" {
+		reason += " without " + right
+	}
 	detail := fmt.Sprintf("%s (%d, %s)", reason, failure.HTTPStatusCode, failure.RequestID)
 	switch status := failure.HTTPStatusCode; {
 	case failure.Code == stripe.ErrorCodeTaxIDInvalid, failure.Code == stripe.ErrorCodeTaxIDProhibited:
@@ -223,8 +229,26 @@ func faultOf(failure *stripe.Error) error {
 	case status == 0:
 		return fmt.Errorf("%w: %s", payment.ErrGateway, detail)
 	}
-	return &payment.Rejection{Reason: detail}
+	return &payment.Rejection{Reason: detail, Fault: configurationFault(failure)}
 }
+
+// configurationFault returns the fault for what an operator or a payer can change; nil for other refusals. A refusal of
+// a currency has a text only (https://docs.stripe.com/billing/customer#currency), a refusal of a key a status
+// (https://docs.stripe.com/api/errors#errors-http_status_code_summary).
+func configurationFault(failure *stripe.Error) *fault.Error {
+	switch {
+	case failure.HTTPStatusCode == http.StatusUnauthorized, failure.HTTPStatusCode == http.StatusForbidden:
+		return payment.ErrGatewayDenied
+	case failure.Code == stripe.ErrorCodeAmountTooLarge:
+		return payment.ErrAmountTooLarge
+	case strings.Contains(failure.Msg, "combine currencies on a single customer"):
+		return payment.ErrCurrencyConflict
+	}
+	return nil
+}
+
+// missingRight finds the name of the right in Stripe's text about a restricted key that has not that right.
+var missingRight = regexp.MustCompile(`\brak_[a-z0-9_]{1,60}\b`)
 
 // isRefused reports whether a translated error says that Stripe does not accept the call.
 func isRefused(err error) bool {

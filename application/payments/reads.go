@@ -51,7 +51,7 @@ func (s *Service) refreshWithinPatience(
 		defer cancel()
 		return tolerant(s.refresh(ctx, callCtx, by, t, c, p))
 	})
-	if errors.Is(err, errSlow) || errors.Is(err, payment.ErrGateway) ||
+	if errors.Is(err, errSlow) || rejected(err) ||
 		((payment.OutcomeUnknown(err) || payment.NoEffect(err)) && ctx.Err() == nil) {
 		return reading{customer: c}, true, nil
 	}

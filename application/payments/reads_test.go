@@ -72,6 +72,18 @@ func TestReadsDoNotWaitForASlowGateway(t *testing.T) {
 	})
 }
 
+func TestAReadThatTheKeyHasNotTheRightForShowsTheMirror(t *testing.T) {
+	s := newMocked(t)
+	s.kept = subscribed("pm_1")
+	old := owner
+	old.At = now.Add(2 * payment.Fresh)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).
+		Return(nil, &payment.Rejection{Reason: "x", Fault: payment.ErrGatewayDenied})
+	v, err := s.Subscription(s.ctx, old)
+	require.NoError(t, err)
+	assert.That(t, v.Stale && v.Default == "pm_1", "%+v", v)
+}
+
 func TestASubscriptionThatAsksThePayerWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMocked(t)

@@ -26,6 +26,7 @@ const (
 	CodeAlreadyMember                 Code = "already_member"                   // Already a member
 	CodeAlreadyShared                 Code = "already_shared"                   // Already shared
 	CodeAmbiguousHost                 Code = "ambiguous_host"                   // Ambiguous host
+	CodeAmountTooLarge                Code = "amount_too_large"                 // Amount too large
 	CodeAPIKeyInactive                Code = "api_key_inactive"                 // API key inactive
 	CodeAPIKeyNotFound                Code = "api_key_not_found"                // API key not found
 	CodeBaseOutdated                  Code = "base_outdated"                    // Base outdated
@@ -52,6 +53,7 @@ const (
 	CodeCopyTooLarge                  Code = "copy_too_large"                   // Copy too large
 	CodeCredentialChanged             Code = "credential_changed"               // Credential changed
 	CodeCrossOrigin                   Code = "cross_origin"                     // Page of another origin
+	CodeCurrencyConflict              Code = "currency_conflict"                // Currency conflict
 	CodeDailyRepliesReached           Code = "daily_replies_reached"            // Daily limit of replies
 	CodeDeviceLimitReached            Code = "device_limit_reached"             // Too many devices
 	CodeEmbedSessionInvalid           Code = "embed_session_invalid"            // Invalid embed session
@@ -64,6 +66,7 @@ const (
 	CodeFolderForbidden               Code = "folder_forbidden"                 // Not allowed on this folder
 	CodeFolderTooLarge                Code = "folder_too_large"                 // Folder too large
 	CodeForbidden                     Code = "forbidden"                        // Not allowed
+	CodeGatewayAccessDenied           Code = "gateway_access_denied"            // Payment gateway denies access
 	CodeGatewayError                  Code = "gateway_error"                    // Payment gateway failed
 	CodeGatewayNotFound               Code = "gateway_not_found"                // Gateway not found
 	CodeGatewayTimeout                Code = "gateway_timeout"                  // Payment gateway timed out
@@ -2849,7 +2852,8 @@ type PaymentMethod struct {
 	ExpMonth *int    `json:"exp_month"`
 	ExpYear  *int    `json:"exp_year"`
 	// Country of the issuer, as an ISO 3166-1 alpha-2 code. `null` if unknown.
-	Country   *string   `json:"country"`
+	Country *string `json:"country"`
+	// Whether it is the one that is charged.
 	IsDefault bool      `json:"is_default"`
 	IsExpired bool      `json:"is_expired"`
 	CreatedAt time.Time `json:"created_at"`
@@ -4960,9 +4964,10 @@ type Subscription struct {
 	// Until when a paused subscription entitles. `null` if it is not paused.
 	PaidUntil *time.Time `json:"paid_until"`
 	// The change that takes effect at the end of the period. `null` if none.
-	PendingChange          *SubscriptionPendingChange `json:"pending_change"`
-	DefaultPaymentMethodID *string                    `json:"default_payment_method_id"`
-	Action                 *SubscriptionAction        `json:"action"`
+	PendingChange *SubscriptionPendingChange `json:"pending_change"`
+	// The payment method that is charged: the subscription's own, such as from a checkout page, else the customer's.
+	DefaultPaymentMethodID *string             `json:"default_payment_method_id"`
+	Action                 *SubscriptionAction `json:"action"`
 	// What reduces the next invoices. `null` if none.
 	Discount *Discount `json:"discount"`
 	// The credit of the workspace, which is deducted from its next invoices. `null` if none.
@@ -8214,9 +8219,9 @@ func (s *MeSessionsService) ListPage(ctx context.Context, query MeSessionsListQu
 // Atrium, which can be seconds later. The addresses must be https, or http on loopback, and of an origin that
 // the operator of the server allows (`orgs[].payments.return_origins`).
 //
-// Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, payment_pending,
-// payments_not_configured, payments_paused, plan_not_found, plan_unavailable, scope_required,
-// subscription_exists, trial_used; and those that every call can have.
+// Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
+// invalid_fields, payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
+// scope_required, subscription_exists, trial_used; and those that every call can have.
 func (s *PaymentsCheckoutSessionsService) Create(ctx context.Context, body CheckoutSessionCreate, opts ...Option) (*HostedPage, error) {
 	return send[HostedPage](ctx, s.client, &call{name: "payments.checkoutSessions.create", method: "POST", path: []string{"/api/payments/checkout-session"}, body: body, keyed: true}, opts)
 }
@@ -8293,9 +8298,9 @@ func (s *PaymentsInvoicesService) ListPage(ctx context.Context, query PaymentsIn
 // If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
 // same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged twice.
 //
-// Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found, invoice_not_payable,
-// payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and those
-// that every call can have.
+// Errors: amount_too_large, billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
+// invoice_not_found, invoice_not_payable, payment_method_required, payment_pending, payments_not_configured,
+// payments_paused, scope_required; and those that every call can have.
 func (s *PaymentsInvoicesService) Pay(ctx context.Context, invoiceID string, opts ...Option) (*InvoicePayment, error) {
 	return send[InvoicePayment](ctx, s.client, &call{name: "payments.invoices.pay", method: "POST", path: []string{"/api/payments/invoices/", invoiceID, "/pay"}, keyed: true}, opts)
 }
@@ -8470,11 +8475,11 @@ func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query Payments
 // 422 `promotion_code_invalid`. After 10 such codes within an hour, a workspace gets 429
 // `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
 //
-// Errors: billing_address_invalid, billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-// no_active_subscription, payment_method_expired, payment_method_not_found, payment_method_required,
-// payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-// promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_exists, trial_used; and
-// those that every call can have.
+// Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict, gateway_timeout,
+// gateway_unavailable, invalid_fields, no_active_subscription, payment_method_expired, payment_method_not_found,
+// payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+// plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_exists,
+// trial_used; and those that every call can have.
 func (s *PaymentsSubscriptionService) Create(ctx context.Context, body SubscriptionCreate, opts ...Option) (*SubscriptionCreated, error) {
 	return send[SubscriptionCreated](ctx, s.client, &call{name: "payments.subscription.create", method: "POST", path: []string{"/api/payments/subscriptions"}, body: body, keyed: true}, opts)
 }
@@ -8508,10 +8513,11 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 //
 // Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do do.
 //
-// Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-// payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
-// promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_ends,
-// subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
+// Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
+// invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+// plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
+// subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
+// every call can have.
 func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body SubscriptionPreviewRequest, opts ...Option) (*SubscriptionPreview, error) {
 	return send[SubscriptionPreview](ctx, s.client, &call{name: "payments.subscription.preview", method: "POST", path: []string{"/api/payments/subscriptions/me/preview"}, body: body, repeatable: true}, opts)
 }
@@ -8565,11 +8571,11 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
 // charged twice. A call with the same `preview` and the same changes does so without a key, too.
 //
-// Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-// payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
-// plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
-// revision_mismatch, scope_required, subscription_ends, subscription_not_active, subscription_paused,
-// subscription_unrecognized; and those that every call can have.
+// Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
+// invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+// payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
+// promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, subscription_ends,
+// subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Update(ctx context.Context, body SubscriptionPatch, opts ...Option) (*Subscription, error) {
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -28,6 +29,12 @@ var (
 		Detail: "This organisation has no such plan."}
 	ErrPlanUnavailable = &fault.Error{Kind: fault.Invalid, Code: "plan_unavailable",
 		Detail: "The plan cannot be bought at the moment."}
+
+	ErrCurrencyConflict = &fault.Error{Kind: fault.Conflict, Code: "currency_conflict",
+		Detail: "The gateway has open items of the workspace in another currency than that of the plan. Ask the " +
+			"operator of this service to end them, or choose a plan in that currency."}
+	ErrAmountTooLarge = &fault.Error{Kind: fault.Invalid, Code: "amount_too_large",
+		Detail: "The amount is greater than the payment gateway charges at once. Choose a smaller quantity."}
 
 	ErrTrialUsed = &fault.Error{Kind: fault.Conflict, Code: "trial_used",
 		Detail: "Another workspace has had a trial with the e-mail address of an owner, or with the payment method. " +
@@ -102,6 +109,9 @@ var (
 var (
 	ErrGateway = &fault.Error{Kind: fault.Upstream, Code: "gateway_error",
 		Detail: "The payment gateway returned an unexpected response."}
+	ErrGatewayDenied = &fault.Error{Kind: fault.Upstream, Code: "gateway_access_denied",
+		Detail: "The payment gateway refuses this call to the key of this organisation. The operator of this service " +
+			"has to give the key the right for it."}
 	ErrGatewayUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "gateway_unavailable",
 		Detail: "The payment gateway cannot be reached, or limits requests at the moment."}
 	ErrGatewayTimeout = &fault.Error{Kind: fault.UpstreamTimeout, Code: "gateway_timeout",
@@ -118,16 +128,17 @@ func (e *DeclinedError) Error() string { return "declined: " + e.DeclineCode }
 // Unwrap returns the error that the caller gets.
 func (e *DeclinedError) Unwrap() error { return ErrCardDeclined }
 
-// Rejection is ErrGateway for a call that the gateway refused because of Atrium or its configuration.
+// Rejection is an error for a call that the gateway refused because of Atrium or its configuration.
 // The call had no effect.
 type Rejection struct {
-	Reason string // for the log: the gateway's code, never its text
+	Reason string       // for the log: the gateway's code, never its text
+	Fault  *fault.Error // that the caller gets; nil for ErrGateway
 }
 
 func (e *Rejection) Error() string { return "the gateway refused: " + e.Reason }
 
 // Unwrap returns the error that the caller gets.
-func (e *Rejection) Unwrap() error { return ErrGateway }
+func (e *Rejection) Unwrap() error { return cmp.Or(e.Fault, ErrGateway) }
 
 // ErrCustomerGone is a Rejection: the gateway no longer has such a customer.
 var ErrCustomerGone = &Rejection{Reason: "the customer does not exist"}

@@ -180,7 +180,7 @@ func TestHostedPagesOfAGatewayThatFails(t *testing.T) {
 		code   string
 	}{
 		{stripeapi.Garbage, 502, "gateway_error"}, {stripeapi.Dropped, 503, "gateway_unavailable"},
-		{stripeapi.Silent, 504, "gateway_timeout"},
+		{stripeapi.Silent, 504, "gateway_timeout"}, {stripeapi.Denied, 502, "gateway_access_denied"},
 	} {
 		api.Provoke(whose(tt.fault, "POST /v1/billing_portal", "POST /v1/checkout"))
 		ann.do(t, "POST", portalPath, back).problem(t, tt.status, tt.code)

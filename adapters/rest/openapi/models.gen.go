@@ -3165,9 +3165,11 @@ type PaymentMethod struct {
 	ExpYear   nullable.Nullable[int]    `json:"exp_year"`
 
 	// ID The id at the gateway.
-	ID        string `json:"id"`
-	IsDefault bool   `json:"is_default"`
-	IsExpired bool   `json:"is_expired"`
+	ID string `json:"id"`
+
+	// IsDefault Whether it is the one that is charged.
+	IsDefault bool `json:"is_default"`
+	IsExpired bool `json:"is_expired"`
 
 	// Last4 Examples: 4242
 	Last4 nullable.Nullable[string] `json:"last4"`
@@ -5077,9 +5079,11 @@ type Subscription struct {
 	CreatedAt            Time                      `json:"created_at"`
 
 	// Credit The credit of the workspace, which is deducted from its next invoices. `null` if none.
-	Credit                 nullable.Nullable[Money]  `json:"credit"`
-	CurrentPeriodEnd       Time                      `json:"current_period_end"`
-	CurrentPeriodStart     Time                      `json:"current_period_start"`
+	Credit             nullable.Nullable[Money] `json:"credit"`
+	CurrentPeriodEnd   Time                     `json:"current_period_end"`
+	CurrentPeriodStart Time                     `json:"current_period_start"`
+
+	// DefaultPaymentMethodID The payment method that is charged: the subscription's own, such as from a checkout page, else the customer's.
 	DefaultPaymentMethodID nullable.Nullable[string] `json:"default_payment_method_id"`
 
 	// Discount What reduces the next invoices. `null` if none.

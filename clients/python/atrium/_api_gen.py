@@ -22,6 +22,7 @@ Code = Union[
         "already_member",
         "already_shared",
         "ambiguous_host",
+        "amount_too_large",
         "api_key_inactive",
         "api_key_not_found",
         "base_outdated",
@@ -48,6 +49,7 @@ Code = Union[
         "copy_too_large",
         "credential_changed",
         "cross_origin",
+        "currency_conflict",
         "daily_replies_reached",
         "device_limit_reached",
         "embed_session_invalid",
@@ -60,6 +62,7 @@ Code = Union[
         "folder_forbidden",
         "folder_too_large",
         "forbidden",
+        "gateway_access_denied",
         "gateway_error",
         "gateway_not_found",
         "gateway_timeout",
@@ -3829,7 +3832,7 @@ class PaymentMethod(TypedDict):
     """Country of the issuer, as an ISO 3166-1 alpha-2 code. `null` if unknown."""
 
     is_default: bool
-    """"""
+    """Whether it is the one that is charged."""
 
     is_expired: bool
     """"""
@@ -6839,7 +6842,9 @@ class Subscription(TypedDict):
     """The change that takes effect at the end of the period. `null` if none."""
 
     default_payment_method_id: Optional[str]
-    """"""
+    """The payment method that is charged: the subscription's own, such as from a checkout page, else the
+    customer's.
+    """
 
     action: Optional[SubscriptionAction]
     """"""
@@ -11099,11 +11104,12 @@ class PaymentsSubscriptionResource(Resource):
         gets 429 `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF
         and WELCOME.
 
-        Errors: billing_address_invalid, billing_role_required, gateway_timeout, gateway_unavailable,
-        invalid_fields, no_active_subscription, payment_method_expired, payment_method_not_found,
-        payment_method_required, payment_pending, payments_not_configured, payments_paused,
-        plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
-        scope_required, subscription_exists, trial_used; and those that every call can have.
+        Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict,
+        gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+        payment_method_expired, payment_method_not_found, payment_method_required, payment_pending,
+        payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
+        promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_exists,
+        trial_used; and those that every call can have.
         """
         return cast("SubscriptionCreated", self._caller.send("payments.subscription.create", "POST", path("/api/payments/subscriptions"), body=body, keyed=True, options=options))
 
@@ -11146,11 +11152,12 @@ class PaymentsSubscriptionResource(Resource):
         Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a
         change's do do.
 
-        Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-        no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
-        plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
-        scope_required, subscription_ends, subscription_not_active, subscription_paused,
-        subscription_unrecognized; and those that every call can have.
+        Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
+        gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
+        payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
+        promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_ends,
+        subscription_not_active, subscription_paused, subscription_unrecognized; and those that every
+        call can have.
         """
         return cast("SubscriptionPreview", self._caller.send("payments.subscription.preview", "POST", path("/api/payments/subscriptions/me/preview"), body=body, repeatable=True, options=options))
 
@@ -11213,12 +11220,12 @@ class PaymentsSubscriptionResource(Resource):
         made, and nothing is charged twice. A call with the same `preview` and the same changes does so
         without a key, too.
 
-        Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-        no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
-        payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
-        promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required,
-        subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
-        those that every call can have.
+        Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
+        gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
+        payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
+        preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
+        revision_mismatch, scope_required, subscription_ends, subscription_not_active,
+        subscription_paused, subscription_unrecognized; and those that every call can have.
         """
         return cast("Subscription", self._caller.send("payments.subscription.update", "PATCH", path("/api/payments/subscriptions/me"), body=body, keyed=True, merge=True, options=options))
 
@@ -11448,9 +11455,9 @@ class PaymentsInvoicesResource(Resource):
         with the same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is
         never charged twice.
 
-        Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found,
-        invoice_not_payable, payment_method_required, payment_pending, payments_not_configured,
-        payments_paused, scope_required; and those that every call can have.
+        Errors: amount_too_large, billing_role_required, gateway_timeout, gateway_unavailable,
+        invalid_fields, invoice_not_found, invoice_not_payable, payment_method_required, payment_pending,
+        payments_not_configured, payments_paused, scope_required; and those that every call can have.
         """
         return cast("InvoicePayment", self._caller.send("payments.invoices.pay", "POST", path("/api/payments/invoices/{}/pay", invoice_id), keyed=True, options=options))
 
@@ -11547,9 +11554,10 @@ class PaymentsCheckoutSessionsResource(Resource):
         has told Atrium, which can be seconds later. The addresses must be https, or http on loopback,
         and of an origin that the operator of the server allows (`orgs[].payments.return_origins`).
 
-        Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-        payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-        scope_required, subscription_exists, trial_used; and those that every call can have.
+        Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
+        gateway_unavailable, invalid_fields, payment_pending, payments_not_configured, payments_paused,
+        plan_not_found, plan_unavailable, scope_required, subscription_exists, trial_used; and those that
+        every call can have.
         """
         return cast("HostedPage", self._caller.send("payments.checkoutSessions.create", "POST", path("/api/payments/checkout-session"), body=body, keyed=True, options=options))
 

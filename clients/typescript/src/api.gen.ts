@@ -15,6 +15,7 @@ export type Code =
   | 'already_member'
   | 'already_shared'
   | 'ambiguous_host'
+  | 'amount_too_large'
   | 'api_key_inactive'
   | 'api_key_not_found'
   | 'base_outdated'
@@ -41,6 +42,7 @@ export type Code =
   | 'copy_too_large'
   | 'credential_changed'
   | 'cross_origin'
+  | 'currency_conflict'
   | 'daily_replies_reached'
   | 'device_limit_reached'
   | 'embed_session_invalid'
@@ -53,6 +55,7 @@ export type Code =
   | 'folder_forbidden'
   | 'folder_too_large'
   | 'forbidden'
+  | 'gateway_access_denied'
   | 'gateway_error'
   | 'gateway_not_found'
   | 'gateway_timeout'
@@ -3117,7 +3120,7 @@ export type PaymentMethod = {
   exp_year: number | null
   /** Country of the issuer, as an ISO 3166-1 alpha-2 code. `null` if unknown. */
   country: string | null
-  /**  */
+  /** Whether it is the one that is charged. */
   is_default: boolean
   /**  */
   is_expired: boolean
@@ -5528,7 +5531,10 @@ export type Subscription = {
   paid_until: string | null
   /** The change that takes effect at the end of the period. `null` if none. */
   pending_change: SubscriptionPendingChange | null
-  /**  */
+  /**
+   * The payment method that is charged: the subscription's own, such as from a checkout page, else the
+   * customer's.
+   */
   default_payment_method_id: string | null
   /**  */
   action: SubscriptionAction | null
@@ -8335,11 +8341,11 @@ export class PaymentsSubscriptionResource extends Resource {
    * returns 422 `promotion_code_invalid`. After 10 such codes within an hour, a workspace gets 429
    * `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
    *
-   * Errors: billing_address_invalid, billing_role_required, gateway_timeout, gateway_unavailable,
-   * invalid_fields, no_active_subscription, payment_method_expired, payment_method_not_found,
-   * payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
-   * plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_exists,
-   * trial_used; and those that every call can have.
+   * Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict,
+   * gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription, payment_method_expired,
+   * payment_method_not_found, payment_method_required, payment_pending, payments_not_configured,
+   * payments_paused, plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
+   * scope_required, subscription_exists, trial_used; and those that every call can have.
    */
   create(body: SubscriptionCreate, options?: Options): Promise<SubscriptionCreated> {
     return this.caller.send({ name: 'payments.subscription.create', method: 'POST', path: path`/api/payments/subscriptions`, body, keyed: true }, options)
@@ -8378,10 +8384,11 @@ export class PaymentsSubscriptionResource extends Resource {
    * Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do
    * do.
    *
-   * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-   * payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
-   * promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_ends,
-   * subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
+   * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
+   * invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+   * plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
+   * subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
+   * every call can have.
    */
   preview(body: SubscriptionPreviewRequest, options?: Options): Promise<SubscriptionPreview> {
     return this.caller.send({ name: 'payments.subscription.preview', method: 'POST', path: path`/api/payments/subscriptions/me/preview`, body, repeatable: true }, options)
@@ -8439,11 +8446,11 @@ export class PaymentsSubscriptionResource extends Resource {
    * same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
    * charged twice. A call with the same `preview` and the same changes does so without a key, too.
    *
-   * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-   * payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
-   * plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
-   * revision_mismatch, scope_required, subscription_ends, subscription_not_active, subscription_paused,
-   * subscription_unrecognized; and those that every call can have.
+   * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
+   * invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+   * payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
+   * promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, subscription_ends,
+   * subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
    */
   update(body: SubscriptionPatch, options?: Options): Promise<Subscription> {
     return this.caller.send({ name: 'payments.subscription.update', method: 'PATCH', path: path`/api/payments/subscriptions/me`, body, keyed: true, merge: true }, options)
@@ -8654,9 +8661,9 @@ export class PaymentsInvoicesResource extends Resource {
    * same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged
    * twice.
    *
-   * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found, invoice_not_payable,
-   * payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and
-   * those that every call can have.
+   * Errors: amount_too_large, billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
+   * invoice_not_found, invoice_not_payable, payment_method_required, payment_pending, payments_not_configured,
+   * payments_paused, scope_required; and those that every call can have.
    */
   pay(invoiceId: string, options?: Options): Promise<InvoicePayment> {
     return this.caller.send({ name: 'payments.invoices.pay', method: 'POST', path: path`/api/payments/invoices/${invoiceId}/pay`, keyed: true }, options)
@@ -8741,9 +8748,9 @@ export class PaymentsCheckoutSessionsResource extends Resource {
    * Atrium, which can be seconds later. The addresses must be https, or http on loopback, and of an origin that
    * the operator of the server allows (`orgs[].payments.return_origins`).
    *
-   * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, payment_pending,
-   * payments_not_configured, payments_paused, plan_not_found, plan_unavailable, scope_required,
-   * subscription_exists, trial_used; and those that every call can have.
+   * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
+   * invalid_fields, payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
+   * scope_required, subscription_exists, trial_used; and those that every call can have.
    */
   create(body: CheckoutSessionCreate, options?: Options): Promise<HostedPage> {
     return this.caller.send({ name: 'payments.checkoutSessions.create', method: 'POST', path: path`/api/payments/checkout-session`, body, keyed: true }, options)
