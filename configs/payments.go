@@ -244,6 +244,9 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	if !payment.KnowsCurrency(p.Price.Currency) {
 		found.add(key+".price.currency", "must be a currency of Stripe in lower case, such as usd")
 	}
+	if price := (payment.Money{Amount: int64(p.Price.Amount), Currency: p.Price.Currency}); price != price.Rounded() {
+		found.add(key+".price.amount", "must end with 0, because gateways charge no third decimal")
+	}
 	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
 	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
 	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")

@@ -60,6 +60,9 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 			"plans[1].gateway_price: is the same as orgs[0].payments.plans[0].gateway_price"},
 		"a currency that no gateway has": {strings.Replace("{"+plan+"}", "currency: usd", "currency: xyz", 1),
 			"currency: must be a currency of Stripe"},
+		"an amount that no gateway charges": {
+			strings.Replace("{"+plan+"}", "900, currency: usd", "901, currency: kwd", 1),
+			"price.amount: must end with 0"},
 		"a plan with an id of 65 bytes": {strings.Replace("{"+plan+"}", "team", strings.Repeat("a", 65), 1),
 			"id: must be 1 to 64"},
 		"a plan without a currency": {strings.Replace("{"+plan+"}", "currency: usd", "currency: US", 1),

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // taxID is a tax id of a customer (https://docs.stripe.com/api/customer_tax_ids).
@@ -106,7 +104,7 @@ func (s *account) tax(u *subscription, amount int64) int64 {
 	if !u.AutomaticTax || len(s.customer(u.Customer).taxIDs) > 0 {
 		return 0
 	}
-	return payment.Prorate(amount, 20, 100)
+	return u.prorate(amount, 20, 100)
 }
 
 // taxIDForms are the forms of some tax ids (https://docs.stripe.com/billing/customer/tax-ids). Stripe refuses the

@@ -118,7 +118,7 @@ func (s *account) used(u *subscription, start, end time.Time) *line {
 	if sum == 0 {
 		return nil
 	}
-	return &line{fmt.Sprintf("%d × %s", sum, m.Feature), sum, sum * m.Amount, start, end}
+	return &line{fmt.Sprintf("%d × %s", sum, m.Feature), sum, u.rounded(sum * m.Amount), start, end}
 }
 
 // usageCost returns the price of the usage that is billed with a period that begins at a time, less the discount, and
@@ -128,7 +128,7 @@ func (u *subscription) usageCost(moment time.Time) (cost, deduction int64) {
 		return 0, 0
 	}
 	if cost = u.Unbilled.Amount; u.Discount != nil && !u.Discount.Ended(moment) {
-		deduction = u.Discount.Deduction(u.amount()+cost) - u.Discount.Deduction(u.amount())
+		deduction = u.rounded(u.Discount.Deduction(u.amount()+cost)) - u.rounded(u.Discount.Deduction(u.amount()))
 	}
 	return cost - deduction, deduction
 }

@@ -18,11 +18,21 @@ func (u *subscription) change(t terms, moment, now time.Time) (due int64) {
 		u.End = u.Plan.Interval.Advance(now, u.Plan.IntervalCount, u.Anchor)
 		cost := u.cost(now)
 		if u.endsWithin() { // the period is prorated (https://docs.stripe.com/api/subscriptions/update, cancel_at)
-			cost = payment.Prorate(cost, u.CancelAt.Sub(now), u.End.Sub(now))
+			cost = u.prorate(cost, u.CancelAt.Sub(now), u.End.Sub(now))
 		}
-		return cost - payment.Prorate(previous.bought(), remaining, period)
+		return cost - previous.prorate(previous.bought(), remaining, period)
 	}
-	return payment.Prorate(u.cost(now), remaining, period) - payment.Prorate(previous.bought(), remaining, period)
+	return u.prorate(u.cost(now), remaining, period) - previous.prorate(previous.bought(), remaining, period)
+}
+
+// prorate returns an amount × remaining / period as it is charged in the currency of u.
+func (u *subscription) prorate(amount int64, remaining, period time.Duration) int64 {
+	return u.rounded(payment.Prorate(amount, remaining, period))
+}
+
+// rounded returns an amount as it is charged in the currency of u.
+func (u *subscription) rounded(amount int64) int64 {
+	return payment.Money{Amount: amount, Currency: u.Plan.Price.Currency}.Rounded().Amount
 }
 
 // beginPaying ends a trial and begins a period, and returns what it costs

@@ -154,7 +154,7 @@ func (u *subscription) deduction(moment time.Time) int64 {
 	if u.Discount == nil || u.Discount.Ended(moment) {
 		return 0
 	}
-	return u.Discount.Deduction(u.amount())
+	return u.rounded(u.Discount.Deduction(u.amount()))
 }
 
 // cost returns the price of a period that begins at a time, less the discount.

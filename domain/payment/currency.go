@@ -40,3 +40,12 @@ func (m Money) Exponent() int {
 	}
 	return 2
 }
+
+// Rounded returns m with the nearest amount that gateways charge. In a currency with three decimals, the last one is
+// always 0 (https://docs.stripe.com/currencies#three-decimal). A half is rounded up.
+func (m Money) Rounded() Money {
+	if withThreeDecimals[m.Currency] {
+		m.Amount = 10 * Prorate(m.Amount, 1, 10)
+	}
+	return m
+}

@@ -21,3 +21,18 @@ func TestAmountsHaveTheDecimalsOfTheGateway(t *testing.T) {
 		assert.That(t, !payment.KnowsCurrency(code), "%q is known", code)
 	}
 }
+
+func TestAmountsWithThreeDecimalsAreRoundedToTens(t *testing.T) {
+	for _, tt := range []struct {
+		in   payment.Money
+		want int64
+	}{
+		{payment.Money{Amount: 3871, Currency: "kwd"}, 3870}, {payment.Money{Amount: 3875, Currency: "kwd"}, 3880},
+		{payment.Money{Amount: 5120, Currency: "kwd"}, 5120}, {payment.Money{Amount: -3871, Currency: "tnd"}, -3870},
+		{payment.Money{Amount: 3871, Currency: "usd"}, 3871}, {payment.Money{Amount: 3871, Currency: "jpy"}, 3871},
+	} {
+		if got := tt.in.Rounded(); got.Amount != tt.want || got.Currency != tt.in.Currency {
+			t.Errorf("%+v is rounded to %+v, want %d", tt.in, got, tt.want)
+		}
+	}
+}
