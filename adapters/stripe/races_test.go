@@ -15,6 +15,25 @@ import (
 	"github.com/atrium-hq/atrium/test/support/stripeapi"
 )
 
+func TestACustomerIsFoundWhoseCreationGotAStoredFailure(t *testing.T) {
+	ctx, api := t.Context(), stripeapi.New(t, canary, plans)
+	g := stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL})
+	other, err := g.CreateCustomer(ctx, "other", payment.Details{Name: "Acme"})
+	require.NoError(t, err)
+	api.Provoke(func(call stripeapi.Call) (stripeapi.Fault, time.Duration) {
+		if call.Changes() {
+			return stripeapi.FailedAfter, 0
+		}
+		return stripeapi.None, 0
+	})
+	for range 2 { // the second answer is a stored one
+		c, err := g.CreateCustomer(ctx, "customer", payment.Details{Name: "Acme"})
+		require.NoError(t, err)
+		assert.That(t, c != "" && c != other, "the customer is %q", c)
+	}
+	assert.Equal(t, "customers", api.Customers(), 2)
+}
+
 // TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile has the payer authenticate the payment of an upgrade at the moment at
 // which a downgrade for renewal is to discard it.
 func TestADowngradeKeepsAnUpgradeThatIsPaidMeanwhile(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -313,6 +314,35 @@ func (s *Simulator) look(ctx context.Context, customer string, act func(*account
 	}
 	if a.roll(a.clock) || len(a.events) > 0 {
 		return s.change(ctx, customer, act)
+	}
+	return act(a)
+}
+
+// lookAtAll calls act with all customers, without their other objects.
+func (s *Simulator) lookAtAll(ctx context.Context, act func(*account) error) error {
+	const page = 100
+	current, err := s.settingsOf(ctx)
+	if err != nil {
+		return err
+	}
+	var all []ports.SandboxObject
+	for ids := []string{""}; len(ids) > 0; {
+		if ids, err = s.Objects.Customers(ctx, s.Org, ids[len(ids)-1], page); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			rows, err := s.Objects.Read(ctx, s.Org, id)
+			if err != nil {
+				return err
+			}
+			all = append(all, slices.DeleteFunc(rows, func(row ports.SandboxObject) bool {
+				return kindOf(row.ID) != "cus"
+			})...)
+		}
+	}
+	a, err := s.open("", current, all)
+	if err != nil {
+		return err
 	}
 	return act(a)
 }

@@ -191,6 +191,9 @@ func (s *Simulator) answer(r *http.Request, fault Fault) (out reply, err error) 
 		out, err = a.answer(r, fault)
 		return err
 	}
+	if Pattern(r) == "GET /v1/customers" {
+		return out, s.lookAtAll(r.Context(), act)
+	}
 	if r.Method == http.MethodGet {
 		return out, s.look(r.Context(), customer, act)
 	}

@@ -129,7 +129,8 @@ func (w *caller) walk(t *testing.T, steps int) {
 			deaths++
 		case payment.OutcomeUnknown(err):
 			unknown++
-		case err == nil, payment.NoEffect(err), errors.Is(err, payment.ErrGateway), errors.Is(err, payment.ErrPending),
+		case err == nil, payment.NoEffect(err), errors.Is(err, payment.ErrGateway),
+			errors.Is(err, payment.ErrGatewayDenied), errors.Is(err, payment.ErrPending),
 			errors.Is(err, payment.ErrSubscriptionExists), errors.Is(err, payment.ErrNoSubscription):
 		default:
 			t.Fatalf("%s: %v", when, err)
