@@ -98,7 +98,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			want:   payment.ErrGatewayDenied},
 		"a restricted key without a right": {
 			answer: func(w http.ResponseWriter) {
-				reply(w, 403, refusal("The provided key '"+canary+"' does not have the required permissions. Having the "+
+				reply(w, 403, refusal("The provided key '"+canary+"' does not have the required permissions. "+
+					"Having the "+
 					"'rak_subscription_write' permission would allow this request to continue.", ""))
 			}, want: payment.ErrGatewayDenied, log: "rak_subscription_write"},
 		"an amount that is too large": {

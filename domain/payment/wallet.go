@@ -87,8 +87,8 @@ func (c *Customer) setDefault(id MethodID) bool {
 	return true
 }
 
-// MissingDefault returns the method to make the customer's default if the gateway has none: the subscription's own, else
-// the newest valid one. Nil if there is a default, or no method to charge.
+// MissingDefault returns the method to make the customer's default if the gateway has none: the subscription's own,
+// else the newest valid one. Nil if there is a default, or no method to charge.
 func (c *Customer) MissingDefault(now time.Time) *Method {
 	if c.method(c.Default) != nil {
 		return nil

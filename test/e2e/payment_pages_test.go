@@ -144,7 +144,8 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 			s.visit(t, page, payForm(cardNumber)).has(t, 404)
 		})
 		t.Run("the card of a checkout is shown as the one that is charged", func(t *testing.T) {
-			ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.last4": "4242", "data.0.is_default": "true"})
+			ann.get(t, payments+"/methods").has(t,
+				map[string]string{"data.0.last4": "4242", "data.0.is_default": "true"})
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 			page := ann.create(t, checkoutPath, order).at("url")
 			s.visit(t, page, payForm("5555555555554444")).has(t, 303)
