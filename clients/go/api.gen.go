@@ -8298,9 +8298,9 @@ func (s *PaymentsInvoicesService) ListPage(ctx context.Context, query PaymentsIn
 // If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
 // same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged twice.
 //
-// Errors: amount_too_large, billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-// invoice_not_found, invoice_not_payable, payment_method_required, payment_pending, payments_not_configured,
-// payments_paused, scope_required; and those that every call can have.
+// Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found, invoice_not_payable,
+// payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and those
+// that every call can have.
 func (s *PaymentsInvoicesService) Pay(ctx context.Context, invoiceID string, opts ...Option) (*InvoicePayment, error) {
 	return send[InvoicePayment](ctx, s.client, &call{name: "payments.invoices.pay", method: "POST", path: []string{"/api/payments/invoices/", invoiceID, "/pay"}, keyed: true}, opts)
 }

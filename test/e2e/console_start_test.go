@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -22,6 +23,9 @@ func TestTheConsoleWaitsForAnInvitation(t *testing.T) {
 	presses(ctx, t, "Try again")
 	reads(ctx, t, "You are not in a workspace yet.")
 	s.byCommand(t, "user", "create", "--json", "--email", person.email, "--role", "member")
+	s.await(t, func() bool { // the server finds within a second what a command has changed
+		return strings.Contains(owner.get(t, "/api/workspaces/default/members").text, person.id)
+	})
 	presses(ctx, t, "Try again")
 	holds(ctx, t, `location.pathname.endsWith('/prompts')`)
 }

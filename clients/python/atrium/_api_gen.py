@@ -11455,9 +11455,9 @@ class PaymentsInvoicesResource(Resource):
         with the same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is
         never charged twice.
 
-        Errors: amount_too_large, billing_role_required, gateway_timeout, gateway_unavailable,
-        invalid_fields, invoice_not_found, invoice_not_payable, payment_method_required, payment_pending,
-        payments_not_configured, payments_paused, scope_required; and those that every call can have.
+        Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found,
+        invoice_not_payable, payment_method_required, payment_pending, payments_not_configured,
+        payments_paused, scope_required; and those that every call can have.
         """
         return cast("InvoicePayment", self._caller.send("payments.invoices.pay", "POST", path("/api/payments/invoices/{}/pay", invoice_id), keyed=True, options=options))
 

@@ -8661,9 +8661,9 @@ export class PaymentsInvoicesResource extends Resource {
    * same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged
    * twice.
    *
-   * Errors: amount_too_large, billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
-   * invoice_not_found, invoice_not_payable, payment_method_required, payment_pending, payments_not_configured,
-   * payments_paused, scope_required; and those that every call can have.
+   * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found, invoice_not_payable,
+   * payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and
+   * those that every call can have.
    */
   pay(invoiceId: string, options?: Options): Promise<InvoicePayment> {
     return this.caller.send({ name: 'payments.invoices.pay', method: 'POST', path: path`/api/payments/invoices/${invoiceId}/pay`, keyed: true }, options)
