@@ -76,18 +76,18 @@ func TestWebhooks(t *testing.T) {
 			})
 		})
 		t.Run("a webhook with a wrong signature is refused", func(t *testing.T) {
-			post(body("evt_unsigned"), now, "whsec_wrong").problem(t, 400, "webhook_signature_invalid")
-			post(body("evt_unsigned"), now.Add(-6*time.Minute), webhookKey).problem(t, 400, "webhook_signature_invalid")
+			post(body("evt_wrong"), now, "whsec_wrong").problem(t, 400, "webhook_signature_invalid")
+			post(body("evt_wrong"), now.Add(-6*time.Minute), webhookKey).problem(t, 400, "webhook_signature_invalid")
 			gateway.do(t, "POST", path, body("evt_other"), "Stripe-Signature: "+payment.Sign(secret.New(webhookKey),
-				[]byte(body("evt_unsigned")), now)).problem(t, 400, "webhook_signature_invalid")
-			gateway.do(t, "POST", path, body("evt_unsigned")).problem(t, 400, "webhook_signature_invalid")
+				[]byte(body("evt_wrong")), now)).problem(t, 400, "webhook_signature_invalid")
+			gateway.do(t, "POST", path, body("evt_wrong")).problem(t, 400, "webhook_signature_invalid")
 			post("no event", now, webhookKey).problem(t, 400, "webhook_malformed")
 			post(strings.Repeat("x", 2<<20), now, webhookKey).problem(t, 413, "body_too_large")
-			gateway.do(t, "POST", payments+"/webhooks/stripe/default", body("evt_unsigned")).problem(t, 404,
+			gateway.do(t, "POST", payments+"/webhooks/stripe/default", body("evt_wrong")).problem(t, 404,
 				"gateway_not_found")
-			gateway.do(t, "POST", payments+"/webhooks/sandbox/other", body("evt_unsigned")).problem(t, 404,
+			gateway.do(t, "POST", payments+"/webhooks/sandbox/other", body("evt_wrong")).problem(t, 404,
 				"gateway_not_found")
-			if out := s.must(t, "payments", "events", "list", "--limit", "1000"); strings.Contains(out, "evt_unsigned") ||
+			if out := s.must(t, "payments", "events", "list", "--limit", "1000"); strings.Contains(out, "evt_wrong") ||
 				strings.Contains(out, "evt_other") {
 				t.Error(out)
 			}
