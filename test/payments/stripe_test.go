@@ -163,7 +163,8 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 			defer cancel()
 			_, err := s.SetupIntent(ctx, at(by), fmt.Sprint(seed, " ", i), payment.OffSession)
 			assert.That(t, err == nil || errors.Is(err, payment.ErrGateway) ||
-				errors.Is(err, payment.ErrGatewayDenied) || payment.OutcomeUnknown(err) || payment.NoEffect(err), "%v", err)
+				errors.Is(err, payment.ErrGatewayDenied) || payment.OutcomeUnknown(err) ||
+				payment.NoEffect(err), "%v", err)
 		})
 	}
 	all.Wait()
