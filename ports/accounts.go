@@ -64,7 +64,7 @@ type People interface {
 	// List lists the people of org by e-mail address, without the users that service keys act as.
 	List(ctx context.Context, org identity.OrgID, q page.Query) (account.UserPage, error)
 
-	// Search lists the people of org that f matches, newest first, with what is counted as of now. People whom an older
+	// Search lists the people of org that f matches, newest first, with what is counted as of now. People that an older
 	// release's node has stored are indexed by the call itself, at most 500 in each call.
 	Search(
 		ctx context.Context, org identity.OrgID, f account.PeopleFilter, now time.Time, q page.Query,

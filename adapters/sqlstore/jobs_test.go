@@ -32,14 +32,14 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 			"running":   {},
 		} {
 			enqueue(subject)
-			taken, err := queue.Take(ctx, fixture.At, time.Minute, []job.Kind{"test.sweep"}, 1)
-			if err != nil || len(taken) != 1 {
-				t.Fatalf("%d taken, %v", len(taken), err)
+			batch, err := queue.Take(ctx, fixture.At, time.Minute, []job.Kind{"test.sweep"}, 1)
+			if err != nil || len(batch) != 1 {
+				t.Fatalf("%d taken, %v", len(batch), err)
 			}
 			if outcome.State == "" {
 				continue
 			}
-			require.NoError(t, queue.Settle(ctx, taken[0], outcome))
+			require.NoError(t, queue.Settle(ctx, batch[0], outcome))
 		}
 		enqueue("queued")
 		for _, step := range []struct {

@@ -109,7 +109,7 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 					func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 			}
 		}
-		of := func(db *sqlstore.Store, ws identity.WorkspaceID) quota.Amounts {
+		usage := func(db *sqlstore.Store, ws identity.WorkspaceID) quota.Amounts {
 			t.Helper()
 			used, err := db.Stores().Usage.Amounts(t.Context(), ws, fixture.At)
 			require.NoError(t, err)
@@ -117,19 +117,19 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 			used.Members = 0
 			return used
 		}
-		used := of(db, team.Workspace.ID)
+		used := usage(db, team.Workspace.ID)
 		if used.PromptTemplates != 1 || used.PromptVersions != 4 || used.ChatTemplates != 1 ||
 			used.StorageBytes < 200_000 {
 			t.Fatalf("used %+v", used)
 		}
 		dropUsage(t, url, rows)
 		again := open(t, url, sealer)
-		assert.Equal(t, "counted are", of(again, team.Workspace.ID), used)
-		assert.Equal(t, "of an empty workspace are counted", of(again, empty.Workspace.ID), (quota.Amounts{}))
+		assert.Equal(t, "counted are", usage(again, team.Workspace.ID), used)
+		assert.Equal(t, "of an empty workspace are counted", usage(again, empty.Workspace.ID), (quota.Amounts{}))
 
 		// What is purged leaves, with all of its versions.
 		require.NoError(t, again.Sweep(t.Context(), time.Now().Add(60*24*time.Hour), 400*24*time.Hour))
-		lives := of(again, team.Workspace.ID)
+		lives := usage(again, team.Workspace.ID)
 		if lives.PromptTemplates != 1 || lives.PromptVersions != 2 || lives.ChatTemplates != 1 ||
 			2*lives.StorageBytes > used.StorageBytes+10 || 2*lives.StorageBytes < used.StorageBytes-10 {
 			t.Errorf("after the purge are used %+v of %+v", lives, used)
@@ -139,6 +139,6 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		assert.Equal(t, "of nothing are counted", of(again, team.Workspace.ID), (quota.Amounts{}))
+		assert.Equal(t, "of nothing are counted", usage(again, team.Workspace.ID), (quota.Amounts{}))
 	})
 }

@@ -144,8 +144,8 @@ func (s *account) load(row ports.SandboxObject) error {
 	case "sub_sched":
 		var c schedule
 		err := json.Unmarshal(row.Body, &c)
-		if c.of = s.subscription(c.Subscription); c.of != nil {
-			c.of.schedule = &c
+		if c.subscription = s.subscription(c.Subscription); c.subscription != nil {
+			c.subscription.schedule = &c
 		}
 		return err
 	case "in":

@@ -179,8 +179,8 @@ func (d *Dashboard) PauseCollection(id string) {
 // the price of steps, and ends then if ends says so.
 func (d *Dashboard) Plan(id string, steps []string, periods int, ends bool) {
 	d.edit(id, func(a *account, u *subscription) {
-		c := &schedule{ID: a.id("sub_sched"), Status: "active", of: u, Metadata: map[string]string{}, Created: a.now(),
-			Ends: ends}
+		c := &schedule{ID: a.id("sub_sched"), Status: "active", subscription: u, Metadata: map[string]string{},
+			Created: a.now(), Ends: ends}
 		c.Phases = []phase{{terms: u.terms.clone(), Start: u.Start, End: u.End, Metadata: map[string]string{},
 			Discount: u.Discount}}
 		for _, price := range steps {

@@ -66,7 +66,7 @@ func (s *account) previewInvoice(f form, _ *http.Request) any {
 			f.Get("schedule_details[end_behavior]") != "release" {
 			return invalid("schedule")
 		}
-		u, goesOn = c.of, "false"
+		u, goesOn = c.subscription, "false"
 	}
 	if f.Has(details+"[cancel_at]") && f.Get(details+"[cancel_at]") == "" && u != nil && !u.CancelAt.IsZero() {
 		goesOn = "false"

@@ -14,7 +14,7 @@ import (
 type schedule struct {
 	ID, Status   string
 	Subscription string // its identifier
-	of           *subscription
+	subscription *subscription
 	Metadata     map[string]string
 	Created      time.Time
 	Ends         bool // the subscription ends with the last phase (end_behavior)
@@ -44,13 +44,13 @@ func (c *schedule) show() map[string]any {
 		behaviour = "cancel"
 	}
 	out := map[string]any{
-		"id": c.ID, "object": "subscription_schedule", "status": c.Status, "customer": c.of.Customer,
+		"id": c.ID, "object": "subscription_schedule", "status": c.Status, "customer": c.subscription.Customer,
 		"created": c.Created.Unix(), "metadata": c.Metadata,
 		"end_behavior": behaviour, "phases": phases, "livemode": false, "subscription": nil, "current_phase": nil,
 	}
 	if c.Status == "active" {
 		p := c.Phases[c.Current]
-		out["subscription"], out["current_phase"] = c.of.ID,
+		out["subscription"], out["current_phase"] = c.subscription.ID,
 			map[string]any{"start_date": p.Start.Unix(), "end_date": p.End.Unix()}
 	}
 	return out
@@ -75,7 +75,7 @@ func (s *account) createSchedule(f form, _ *http.Request) any {
 		return invalid("from_subscription")
 	}
 	u.schedule = &schedule{
-		ID: s.id("sub_sched"), Status: "active", of: u, Metadata: map[string]string{}, Created: s.now(),
+		ID: s.id("sub_sched"), Status: "active", subscription: u, Metadata: map[string]string{}, Created: s.now(),
 		Phases: []phase{{terms: u.terms.clone(), Discount: u.Discount, Start: u.Start, End: u.End,
 			Metadata: map[string]string{}}},
 	}
@@ -95,7 +95,7 @@ func (s *account) updateSchedule(f form, r *http.Request) any {
 	var phases []phase
 	for n := 0; f.Has(fmt.Sprintf("phases[%d][items][0][price]", n)); n++ {
 		moment := fmt.Sprintf("phases[%d]", n)
-		sold, refused := s.sold(f, moment+"[items]", &c.of.terms)
+		sold, refused := s.sold(f, moment+"[items]", &c.subscription.terms)
 		if refused != nil {
 			return *refused
 		}
@@ -114,7 +114,7 @@ func (s *account) updateSchedule(f form, r *http.Request) any {
 			!p.End.After(p.Start) {
 			return invalid(moment + "[start_date]")
 		}
-		if refused := s.phaseDiscount(&p, c.of, f, moment); refused != nil {
+		if refused := s.phaseDiscount(&p, c.subscription, f, moment); refused != nil {
 			return *refused
 		}
 		phases = append(phases, p)
@@ -123,8 +123,8 @@ func (s *account) updateSchedule(f form, r *http.Request) any {
 		return invalid("phases")
 	}
 	current := phases[0] // the subscription gets its terms at once; what it does not name ends
-	s.sell(c.of, current.terms, s.now())
-	c.of.Discount, c.Ends = current.Discount, behaviour == "cancel"
+	s.sell(c.subscription, current.terms, s.now())
+	c.subscription.Discount, c.Ends = current.Discount, behaviour == "cancel"
 	c.Phases = append(c.Phases[:c.Current], phases...)
 	maps.Copy(c.Metadata, f.members("metadata"))
 	return c.show()
@@ -140,7 +140,7 @@ func (s *account) releaseSchedule(_ form, r *http.Request) any {
 }
 
 func (c *schedule) release() {
-	c.Status, c.of.schedule = "released", nil
+	c.Status, c.subscription.schedule = "released", nil
 }
 
 // enter starts the phase that begins at a time, and releases u after the last one.

@@ -84,7 +84,8 @@ func (s *Service) opened(
 	credential, err := connection.ParseStored(c.Kind, plain)
 	if err != nil {
 		// Not %w: the caller must not take it for an error in the request.
-		return connection.Credential{}, 0, fmt.Errorf("the stored credential of %s: %v", c.ID, err) //nolint:errorlint // see above
+		return connection.Credential{}, 0,
+			fmt.Errorf("the stored credential of %s: %v", c.ID, err) //nolint:errorlint // see above
 	}
 	return credential, sealed.Revision, nil
 }

@@ -76,7 +76,8 @@ func openBrowser(ctx context.Context, url string) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler", url}
 	}
-	opener := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...) //nolint:gosec // the link is ours
+	ctx = context.WithoutCancel(ctx)
+	opener := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the link is ours
 	if err := opener.Start(); err != nil {
 		return err
 	}

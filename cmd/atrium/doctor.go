@@ -85,7 +85,7 @@ func (p *process) report(findings []doctor.Finding, asJSON bool) error {
 }
 
 type healthcheckCommand struct {
-	URL     string   `help:"Server to check. Default: the server that runs on this data, or server.addr." placeholder:"URL"`
+	URL     string   `help:"Server to check. Default: the one that runs on this data, or server.addr." placeholder:"URL"`
 	Timeout duration `default:"3s" help:"How long to wait."`
 	JSON    bool     `name:"json" help:"Print JSON: ready."`
 }

@@ -17,7 +17,7 @@ import (
 )
 
 type doctorOIDCCommand struct {
-	TokenFile string `name:"token-file" help:"File with one token, to see the account and roles that it would get; - is standard input." placeholder:"FILE"`
+	TokenFile string `name:"token-file" help:"File with a token to check; - is standard input." placeholder:"FILE"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON      bool   `name:"json" help:"Print JSON: checks, each with check, ok, warning, note."`
 }

@@ -16,10 +16,10 @@ import (
 
 type eventsExportCommand struct {
 	remoteFlags
-	To       string `arg:"" help:"File to write, or s3://bucket/prefix: JSON, one event per line. Existing events are kept."`
+	To       string `arg:"" help:"File to write, or s3://bucket/prefix: JSON, one event per line. Existing events stay."`
 	Types    string `help:"Only events of these types, with commas between them." placeholder:"TYPES"`
-	Endpoint string `help:"URL of the S3-compatible server. Default: Amazon S3." placeholder:"URL" env:"AWS_ENDPOINT_URL_S3"`
-	Region   string `help:"Region of the bucket. Default: determined by asking the server." placeholder:"REGION" env:"AWS_REGION"`
+	Endpoint string `help:"URL of the S3-compatible server. Default: Amazon." placeholder:"URL" env:"AWS_ENDPOINT_URL_S3"`
+	Region   string `help:"Region of the bucket. Default: the server is asked." placeholder:"REGION" env:"AWS_REGION"`
 }
 
 // Help implements kong.HelpProvider.

@@ -26,7 +26,7 @@ type listenCommand struct {
 	Forward string `required:"" help:"URL that gets the events: http://localhost:3000/hook." placeholder:"URL"`
 	Types   string `help:"Only events of these types, with commas between them." placeholder:"TYPES"`
 	After   *int64 `help:"Begin after the event with this seq. Default: the next event." placeholder:"SEQ"`
-	Secret  string `help:"Secret to sign with. Default: a new one, which is printed." placeholder:"whsec_…" env:"ATRIUM_WEBHOOK_SECRET"`
+	Secret  string `help:"Secret to sign with. Default: a new one." placeholder:"whsec_…" env:"ATRIUM_WEBHOOK_SECRET"`
 }
 
 // Help implements kong.HelpProvider.

@@ -138,7 +138,7 @@ type commandLine struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 
 	Config string `help:"Configuration file (YAML)." placeholder:"FILE" env:"ATRIUM_CONFIG" type:"path"`
-	Data   folder `help:"Directory of all data that Atrium stores on this machine. Default: ./atrium-data." placeholder:"DIR"`
+	Data   folder `help:"Directory of all data of Atrium on this machine. Default: ./atrium-data." placeholder:"DIR"`
 
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
 	Work        workCommand        `cmd:"" help:"Run only background jobs."`
@@ -149,10 +149,10 @@ type commandLine struct {
 	Console     consoleCommand     `cmd:"" help:"Print a link that signs a person in with a browser."`
 	Session     sessionCommand     `cmd:"" help:"List and end the sessions of a person."`
 	Workspace   workspaceCommand   `cmd:"" help:"List workspaces, and restore deleted ones."`
-	Backup      backupCommand      `cmd:"" help:"Write the database and the files of the data directory to one file (SQLite)."`
+	Backup      backupCommand      `cmd:"" help:"Write the database and the files of the data directory to a file."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty data directory from a backup."`
 	Events      eventsCommand      `cmd:"" help:"Check, follow and export the audit trail."`
-	Payments    paymentsCommand    `cmd:"" help:"Show and replay events of payment gateways, end pauses, control the sandbox."`
+	Payments    paymentsCommand    `cmd:"" help:"Show and replay events of gateways, end pauses, control the sandbox."`
 	ShowConfig  configCommand      `cmd:"" name:"config" help:"Check the configuration, or show the effective settings."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Check whether a running server is ready, for containers."`

@@ -37,7 +37,7 @@ type paymentEventsCommand struct {
 func (paymentEventsCommand) Help() string { return "Example:\n  atrium payments events list" }
 
 type paymentEventsListCommand struct {
-	State string `help:"Only events in this state: received, done, ignored or dead." enum:"received,done,ignored,dead," default:""`
+	State string `help:"Only in this state: received, done, ignored, dead." enum:"received,done,ignored,dead," default:""`
 	Limit int    `help:"How many events to list, 1 to 1000." default:"50"`
 	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON  bool   `name:"json" help:"Print a JSON array of events."`
@@ -76,7 +76,7 @@ func (l *paymentEventsListCommand) Run(p *process) error {
 
 type paymentEventsReplayCommand struct {
 	ID      string `arg:"" help:"Id of the event."`
-	Account string `help:"Account at the gateway, as list --json shows it. Default: the current account." placeholder:"NAME"`
+	Account string `help:"Account at the gateway, as list --json shows it. Default: the current one." placeholder:"NAME"`
 	Org     string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON    bool   `name:"json" help:"Print JSON: id, type, queued."`
 }
@@ -195,8 +195,8 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 }
 
 type paymentSandboxProvokeCommand struct {
-	Trouble   []string `arg:"" optional:"" help:"Result of each of the next calls: ok, timeout, timeout_after, error, error_after, error_kept, rate_limited, reset or garbage. Without any, all calls succeed again."`
-	Call      string   `help:"Only of these calls, such as subscribe, \"set default\" or wallet. All others succeed." placeholder:"NAME"`
+	Trouble   []string `arg:"" optional:"" help:"Result of each of the next calls. Without any, all calls succeed again."`
+	Call      string   `help:"Only of these calls, such as \"set default\". All others succeed." placeholder:"NAME"`
 	Duplicate bool     `help:"From now on, deliver each event twice."`
 	Reorder   bool     `help:"From now on, deliver events in reverse order."`
 	Org       string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
@@ -205,7 +205,8 @@ type paymentSandboxProvokeCommand struct {
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxProvokeCommand) Help() string {
-	return `Simulates failures of a gateway, to test your application. A call that fails with a kind that ends
+	return `Simulates failures of a gateway, to test your application. The results of calls are ok, timeout,
+timeout_after, error, error_after, error_kept, rate_limited, reset and garbage. A call that fails with a kind that ends
 in _after has taken effect; a call that only reads does not fail with it unless it is named. With --call,
 the failures wait for calls of that name: wallet reads a customer's payment methods, subscriptions and
 invoices read those.

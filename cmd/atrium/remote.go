@@ -64,8 +64,8 @@ type loginCommand struct {
 
 // Help implements kong.HelpProvider.
 func (loginCommand) Help() string {
-	return `Reads an API key from standard input (a terminal does not show it), checks it, and stores it in profiles.json in
-the folder atrium of your configuration folder. Only you can read the file.
+	return `Reads an API key from standard input (a terminal does not show it), checks it, and stores it in
+profiles.json in the folder atrium of your configuration folder. Only you can read the file.
 
 Examples:
   atrium login https://atrium.example.com < key.txt

@@ -9,7 +9,7 @@ import (
 
 type eventsTailCommand struct {
 	remoteFlags
-	After *int64 `help:"Begin after the event with this seq; 0 prints all events that are kept. Default: the next event." placeholder:"SEQ"`
+	After *int64 `help:"Begin after the event with this seq; 0: with the oldest. Default: the next one." placeholder:"SEQ"`
 	Types string `help:"Only events of these types, with commas between them." placeholder:"TYPES"`
 	JSON  bool   `name:"json" help:"Print JSON, one line for each event, as they happen."`
 }

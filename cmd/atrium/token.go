@@ -23,10 +23,10 @@ func (tokenCommand) Help() string { return "Example:\n  atrium token create --em
 type tokenCreateCommand struct {
 	Email        string    `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
 	Workspace    string    `default:"default" help:"Slug or id of the key's workspace." placeholder:"SLUG"`
-	Role         string    `enum:"owner,admin,member,viewer," default:"" help:"Highest role that the key can use: a key with viewer can only read."`
-	Expires      *duration `help:"Lifetime of the key, such as 12h or 30d. Default: the org's api_keys.max_lifetime, or no expiry." placeholder:"DURATION"`
-	Scope        []string  `help:"A scope of the key, such as prompts:read; repeat it for several. Default: no limit." placeholder:"SCOPE"`
-	AllowAddress []string  `help:"An address or a network from which the key can be used; repeat it for several. Default: everywhere." placeholder:"CIDR"`
+	Role         string    `enum:"owner,admin,member,viewer," default:"" help:"Highest role of the key."`
+	Expires      *duration `help:"Lifetime, such as 30d. Default: the org's maximum, or no expiry." placeholder:"DURATION"`
+	Scope        []string  `help:"A scope, such as prompts:read; repeatable. Default: no limit." placeholder:"SCOPE"`
+	AllowAddress []string  `help:"Address or network that can use it; repeatable. Default: all." placeholder:"CIDR"`
 	Name         string    `default:"made by atrium token create" help:"Name of the key: what it is for."`
 	Org          string    `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON         bool      `name:"json" help:"Print JSON: api_key_id, user_id, workspace_id, token."`

@@ -29,7 +29,7 @@ func (userCommand) Help() string {
 
 type userCreateCommand struct {
 	Email     string `required:"" help:"E-mail address, unique in the org." placeholder:"EMAIL"`
-	Role      string `required:"" enum:"owner,admin,member,viewer" help:"Role in the workspace: owner, admin, member or viewer."`
+	Role      string `required:"" enum:"owner,admin,member,viewer" help:"Role: owner, admin, member or viewer."`
 	Name      string `help:"Full name of a new person." placeholder:"NAME"`
 	Operator  bool   `help:"Make the person an operator, who can see and delete all presences of the org."`
 	Workspace string `default:"default" help:"Slug of the workspace; created if it does not exist." placeholder:"SLUG"`

@@ -66,7 +66,9 @@ func (c *Chain) mac(d Digest) []byte {
 	return sum[:]
 }
 
-func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) } //nolint:gosec // bits, not a quantity
+func number(n int64) []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(n)) //nolint:gosec // bits, not a quantity
+}
 
 // Link is a stored event with its place in a chain.
 type Link struct {

@@ -117,10 +117,10 @@ func TestValid(t *testing.T) {
 	t.Run("one wrong character is enough", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			s := []byte(id.New("usr"))
-			index, wrong := rapid.IntRange(0, len(s)-1).Draw(t, "at"),
+			index, digit := rapid.IntRange(0, len(s)-1).Draw(t, "at"),
 				rapid.SampledFrom([]byte("ilou-.AZ \x00\xff")).Draw(t, "wrong")
-			same := s[index] == wrong // the u of usr
-			if s[index] = wrong; id.Valid("usr", string(s)) != same {
+			same := s[index] == digit // the u of usr
+			if s[index] = digit; id.Valid("usr", string(s)) != same {
 				t.Fatalf("Valid(%q) = %v", s, !same)
 			}
 		})

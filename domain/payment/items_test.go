@@ -120,14 +120,14 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 			return c.Subscription.Item
 		}
 		see(holding("", item("price_basic", 900, 1)))
-		known := see(holding("", addOn, item("price_basic", 900, 1)))
-		assert.That(t, known.ID == "si_plan" && c.Subscription.Plan == "basic" && c.Subscription.Quantity == 1,
+		subscription := see(holding("", addOn, item("price_basic", 900, 1)))
+		assert.That(t, subscription.ID == "si_plan" && c.Subscription.Plan == "basic" && c.Subscription.Quantity == 1,
 			"%+v", c.Subscription)
 		unclear := holding("", addOn)
 		unclear.CancelAt = ends
-		known = see(unclear)
+		subscription = see(unclear)
 		s := c.Subscription
-		assert.That(t, known.Unrecognized && known.Rate.Ref == "price_basic" && s.Quantity == 1 &&
+		assert.That(t, subscription.Unrecognized && subscription.Rate.Ref == "price_basic" && s.Quantity == 1 &&
 			s.EndsAt.Equal(ends) && s.CancelAtPeriodEnd, "%+v", s)
 		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{Quantity: new(int)}, plans)
 		require.ErrorIs(t, err, payment.ErrSubscriptionUnrecognized)

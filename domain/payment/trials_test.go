@@ -31,7 +31,7 @@ func TestATrialEndsWithAPlanThatHasNone(t *testing.T) {
 		"another plan with a trial keeps it": {customer: subscribed("trial", payment.Trialing), changes: to("two")},
 		"so does another quantity": {customer: subscribed("trial", payment.Trialing),
 			changes: payment.Changes{Quantity: &count}},
-		"whoever asks pays from now on": {customer: subscribed("trial", payment.Trialing, card("a", 1)),
+		"the caller pays from now on": {customer: subscribed("trial", payment.Trialing, card("a", 1)),
 			changes: payment.Changes{EndTrial: true}, ends: true},
 		"if there is a card": {customer: subscribed("trial", payment.Trialing),
 			changes: payment.Changes{EndTrial: true}, err: payment.ErrMethodRequired},

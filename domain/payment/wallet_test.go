@@ -171,7 +171,7 @@ func paidBy(b payment.Method) *payment.Customer {
 }
 
 func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testing.T) {
-	shown := func(t *testing.T, c *payment.Customer, want payment.MethodID) {
+	expectDefault := func(t *testing.T, c *payment.Customer, want payment.MethodID) {
 		t.Helper()
 		if m := c.DefaultMethod(); m == nil || m.ID != want {
 			t.Errorf("%+v is shown, want %s", m, want)
@@ -179,7 +179,7 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 	}
 	t.Run("as soon as it is seen", func(t *testing.T) {
 		c := paidBy(card("b", 1))
-		shown(t, c, "b")
+		expectDefault(t, c, "b")
 		if before := subscribed("basic", payment.Active); c.Revision == before.Revision {
 			t.Error("the revision is that of before")
 		}
@@ -187,12 +187,12 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 	t.Run("and once a subscription has no method of its own, the default is", func(t *testing.T) {
 		c := paidBy(card("b", 1))
 		seeSubscriptions(c, owner, []payment.GatewaySubscription{held(payment.Active)}, plans)
-		shown(t, c, "a")
+		expectDefault(t, c, "a")
 	})
 	t.Run("or once the gateway has removed it", func(t *testing.T) {
 		c := paidBy(card("b", 1))
 		seeWallet(c, owner, payment.Wallet{Methods: []payment.Method{card("a", 2)}, Default: "a"})
-		shown(t, c, "a")
+		expectDefault(t, c, "a")
 	})
 	t.Run("a notice says that it expires", func(t *testing.T) {
 		c := paidBy(expired("b"))
@@ -214,7 +214,7 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 	t.Run("a default that is chosen replaces both", func(t *testing.T) {
 		c := paidBy(card("b", 1))
 		require.NoError(t, c.SetDefault(owner, now, c.Look(), "a"))
-		shown(t, c, "a")
+		expectDefault(t, c, "a")
 		if got := recorded(&c.Log); got != "payment_method.default_changed " || c.Recorded()[0].Subject != "a" {
 			t.Errorf("recorded %s", got)
 		}
@@ -231,9 +231,9 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 			next, err := c.Remove(owner, now, id, "")
 			require.NoError(t, err)
 			assert.That(t, next == other, "without %s: %s, want %s", id, next, other)
-			shown(t, c, other)
+			expectDefault(t, c, other)
 			c.Removed(owner, id)
-			shown(t, c, other)
+			expectDefault(t, c, other)
 		}
 	})
 	t.Run("it stays when a third one is removed", func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 		next, err := c.Remove(owner, now, "newest", "")
 		require.NoError(t, err)
 		assert.That(t, next == "", "%s becomes the default", next)
-		shown(t, c, "b")
+		expectDefault(t, c, "b")
 	})
 	t.Run("an audit reports another one", func(t *testing.T) {
 		c := paidBy(card("b", 1))

@@ -101,7 +101,8 @@ func (l Location) Key() string {
 	}
 	url, _, _ := strings.Cut(l.Sheet.URL, "#") // it names a tab, as Sheet.Tab does
 	// JSON keeps the parts distinct, whatever they contain.
-	text, _ := json.Marshal([]string{url, l.Sheet.Tab, string(l.Connection), l.Table.Schema, l.Table.Name}) //nolint:errchkjson // texts alone
+	parts := []string{url, l.Sheet.Tab, string(l.Connection), l.Table.Schema, l.Table.Name}
+	text, _ := json.Marshal(parts) //nolint:errchkjson // texts alone
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }

@@ -27,11 +27,11 @@ func freePort(t *testing.T) string {
 func reads(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
 	proof.Await(t, fmt.Sprintf("the page shows %q", text), func() string {
-		shown, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ''`))
+		text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ''`))
 		if err != nil {
 			return err.Error()
 		}
-		return shown
+		return text
 	}, func(shown string) bool { return strings.Contains(shown, text) })
 }
 

@@ -208,11 +208,11 @@ func (c *crowd) agree(t *testing.T) {
 		var asked []time.Time // for the state, as long as it was wrong
 		proof.Await(t, fmt.Sprintf("node %d shows a possible state\n%s", i, strings.Join(c.trace, "\n")),
 			func() string {
-				start, wrong := time.Now(), c.compare(t, i)
-				if wrong != "" {
+				start, deviation := time.Now(), c.compare(t, i)
+				if deviation != "" {
 					asked = append(asked, start)
 				}
-				return wrong
+				return deviation
 			}, func(wrong string) bool { return wrong == "" })
 		if len(asked) > 0 {
 			c.slowest = max(c.slowest, time.Since(c.acted))

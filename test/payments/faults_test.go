@@ -244,8 +244,8 @@ func (c faultCase) run(t *testing.T, w *world, counts *table) {
 		paid != c.request.paid {
 		t.Errorf("in the end %d live and %d paid, want %d and %d", live, paid, c.request.live, c.request.paid)
 	}
-	wrong := s.api.Wrongs()
-	assert.That(t, len(wrong) == 0, "%v", wrong)
+	faults := s.api.Wrongs()
+	assert.That(t, len(faults) == 0, "%v", faults)
 }
 
 // neverTwice fails t if there are two customers, or if more is live or paid than the request buys.

@@ -134,8 +134,8 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 			return ctx, func() {}
 		},
 	}}).walk(t, proof.Sample(100, 1000))
-	wrong := api.Wrongs()
-	assert.That(t, len(wrong) == 0, "seed %d: %v", seed, wrong)
+	faults := api.Wrongs()
+	assert.That(t, len(faults) == 0, "seed %d: %v", seed, faults)
 }
 
 func TestManySetupIntentsMakeOneCustomerAtStripe(t *testing.T) {

@@ -128,9 +128,9 @@ func (m *machine) atOnce(ctx context.Context, p *program, contestants []*contest
 	}
 	n := float64(len(times[read]) + len(times[write]))
 	cells := []string{perSecond(n / (rounds * m.round).Seconds())}
-	for _, of := range times {
-		slices.Sort(of)
-		cells = append(cells, ms(percentile(of, 50))+", "+ms(percentile(of, 99)))
+	for _, durations := range times {
+		slices.Sort(durations)
+		cells = append(cells, ms(percentile(durations, 50))+", "+ms(percentile(durations, 99)))
 	}
 	return append(cells, fmt.Sprintf("%.0f µs", after.since(before).cpu/n*1e6)), nil
 }

@@ -101,11 +101,11 @@ func openSessions(ctx context.Context, d database, people []person) ([]session.S
 	rows, secrets := make([]sessionRow, len(people)), make([]session.Secrets, len(people))
 	for i, p := range people {
 		one := account.Person{User: account.User{ID: identity.UserID(p.User), Org: by.Org}}
-		s, shown, err := session.Open(by, &one, session.ByLink, nil, "", nil)
+		s, cookie, err := session.Open(by, &one, session.ByLink, nil, "", nil)
 		if err != nil {
 			return nil, err
 		}
-		secrets[i] = shown
+		secrets[i] = cookie
 		rows[i] = sessionRow{
 			ID: string(s.ID), Org: org, User: p.User, Cookie: s.Cookie[:], Proof: s.Proof[:],
 			At: s.CreatedAt.UnixMicro(), Until: s.ExpiresAt.UnixMicro(),

@@ -65,14 +65,14 @@ func hasKnownTables(path string) error {
 	if err != nil {
 		return err
 	}
-	var known []string
+	var marks []string
 	for _, p := range parts {
 		for _, name := range p.tables {
-			known = append(known, mark(name))
+			marks = append(marks, mark(name))
 		}
 	}
 	for line := range strings.SplitSeq(string(text), "\n") {
-		if strings.HasPrefix(line, "<!-- table: ") && !slices.Contains(known, line) {
+		if strings.HasPrefix(line, "<!-- table: ") && !slices.Contains(marks, line) {
 			return fmt.Errorf("%s has %s, which is not measured", path, line)
 		}
 	}

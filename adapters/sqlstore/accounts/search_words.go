@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// wordsAtOnce is the number of people for whom IndexPeople writes words in one transaction.
+// wordsAtOnce is the number of people whose words IndexPeople writes in one transaction.
 const wordsAtOnce = 500
 
 // saveWords replaces the words by which a person is found, in the transaction that writes the user with its
@@ -35,7 +35,7 @@ func (store *Store) saveWords(ctx context.Context, u *account.User) error {
 	return err
 }
 
-// IndexPeople writes the search words of at most limit people whom a release without search words has written.
+// IndexPeople writes the search words of at most limit people that a release without search words has written.
 func (store *Store) IndexPeople(ctx context.Context, limit int) error {
 	for limit > 0 {
 		var rows []userRow

@@ -89,7 +89,7 @@ func (store *Store) sessionPerson(
 	return sessionPerson(rows), nil
 }
 
-// sessionPerson returns the person to whom the rows of one session belong. The ids are copied, because rate limits and
+// sessionPerson returns the person of the rows of one session. The ids are copied, because rate limits and
 // records of use keep them for longer than a packed row's string.
 func sessionPerson(rows []sessionPersonRow) *session.Person {
 	first := &rows[0]

@@ -247,17 +247,17 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 		if err != nil {
 			return err
 		}
-		to, err := tx.lockedPersonByEmail(ctx, by.Org, email)
+		recipient, err := tx.lockedPersonByEmail(ctx, by.Org, email)
 		if err != nil {
 			return err
 		}
-		if err := change(to, from); err != nil {
+		if err := change(recipient, from); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, 0, ?)
 			ON CONFLICT (org_id, issuer, subject) DO UPDATE
-			SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, db.Micros(by.At)); err != nil {
+			SET user_id = excluded.user_id`, by.Org, issuer, subject, recipient.User.ID, db.Micros(by.At)); err != nil {
 			return err
 		}
 		if from != nil {
@@ -265,6 +265,6 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 				return err
 			}
 		}
-		return tx.SaveUser(ctx, &to.User)
+		return tx.SaveUser(ctx, &recipient.User)
 	})
 }

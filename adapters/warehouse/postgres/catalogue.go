@@ -28,7 +28,8 @@ var readable = hasPrivilege(`SELECT`, `SELECT`)
 // its columns. Without a privilege on the table, there are only those that were granted on columns.
 func hasPrivilege(onTable, onColumn string) string {
 	return `(has_schema_privilege(t.namespace, 'USAGE') AND (has_table_privilege(t.oid, '` + onTable + `') OR EXISTS (
-		SELECT 1 FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped AND has_column_privilege(t.oid, a.attnum, '` + onColumn + `'))))`
+		SELECT 1 FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped
+			AND has_column_privilege(t.oid, a.attnum, '` + onColumn + `'))))`
 }
 
 const who = `SELECT version(), current_setting('server_version')`
@@ -44,7 +45,8 @@ var (
 		current_setting('is_superuser') = 'on'
 		OR has_database_privilege(current_database(), 'CREATE')
 		OR EXISTS (SELECT 1 FROM pg_namespace n WHERE ` + users + ` AND has_schema_privilege(n.oid, 'CREATE'))
-		OR EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + hasPrivilege(`INSERT, UPDATE, DELETE, TRUNCATE`, `INSERT, UPDATE`) + `)`
+		OR EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` +
+		hasPrivilege(`INSERT, UPDATE, DELETE, TRUNCATE`, `INSERT, UPDATE`) + `)`
 )
 
 // Read identifies the server, and checks whether the user can read a table, if there are any. It also sends CanWrite's

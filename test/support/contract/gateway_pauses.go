@@ -22,12 +22,12 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 	paused := func(t *testing.T) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
-		was := g.mustSubscribe(t, c, g.order(0))
-		g.mustAmend(t, c, was.ID, g.less(1))
-		h, err := g.pause(t, c, was, true)
+		original := g.mustSubscribe(t, c, g.order(0))
+		g.mustAmend(t, c, original.ID, g.less(1))
+		h, err := g.pause(t, c, original, true)
 		must(t, err)
 		same(t, "as it is read", *g.only(t, c), h)
-		require.That(t, h.Paused && h.Status == payment.Active && h.PaidUntil.Equal(was.PeriodEnd) &&
+		require.That(t, h.Paused && h.Status == payment.Active && h.PaidUntil.Equal(original.PeriodEnd) &&
 			h.Pending == nil, "%+v", h)
 		return c, h
 	}

@@ -142,13 +142,13 @@ func jobFairness(t *testing.T, a Adapter) {
 						t.Error(err)
 						return
 					}
-					taken, err := queue.Take(t.Context(), fixture.At, lease, []job.Kind{b.kind}, 3)
+					batch, err := queue.Take(t.Context(), fixture.At, lease, []job.Kind{b.kind}, 3)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					most.Store(max(most.Load(), running.Add(int64(len(taken)))))
-					for _, j := range slices.Backward(taken) {
+					most.Store(max(most.Load(), running.Add(int64(len(batch)))))
+					for _, j := range slices.Backward(batch) {
 						running.Add(-1) // before others may know
 						runs.Add(1)
 						assert.NoError(t, queue.Settle(t.Context(), j, j.Success(fixture.At)))

@@ -47,9 +47,9 @@ func (b *backlog) add(t *testing.T, subject string, after time.Duration) job.Job
 // take takes at most n jobs that are due after a time.
 func (b *backlog) take(t *testing.T, after time.Duration, n int, more ...job.Kind) []job.Job {
 	t.Helper()
-	taken, err := b.queue.Take(t.Context(), fixture.At.Add(after), lease, append(more, b.kind), n)
+	batch, err := b.queue.Take(t.Context(), fixture.At.Add(after), lease, append(more, b.kind), n)
 	must(t, err)
-	return taken
+	return batch
 }
 
 // subjects takes the jobs that are due after a time and returns their subjects.
@@ -220,9 +220,9 @@ func JobQueue(t *testing.T, open Opener) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		for _, kinds := range [][]job.Kind{nil, {"test.unheard_of"}} {
-			taken, err := b.queue.Take(t.Context(), fixture.At, lease, kinds, 100)
+			batch, err := b.queue.Take(t.Context(), fixture.At, lease, kinds, 100)
 			must(t, err)
-			same(t, "taken", len(taken), 0)
+			same(t, "taken", len(batch), 0)
 		}
 		same(t, "then", b.subjects(t, 0), []string{"a"})
 	})
@@ -357,9 +357,9 @@ func JobQueue(t *testing.T, open Opener) {
 								t.Errorf("%d run at once", n)
 							}
 							runs.Add(1)
-							taken, err := other.Take(t.Context(), fixture.At, lease, []job.Kind{b.kind}, 7)
-							if err != nil || len(taken) > 0 {
-								t.Errorf("%+v is taken while one runs, %v", taken, err)
+							batch, err := other.Take(t.Context(), fixture.At, lease, []job.Kind{b.kind}, 7)
+							if err != nil || len(batch) > 0 {
+								t.Errorf("%+v is taken while one runs, %v", batch, err)
 							}
 							running.Add(-1)
 						})
@@ -381,11 +381,11 @@ func JobQueue(t *testing.T, open Opener) {
 // drain takes and settles jobs of a kind until there are none. It settles every second attempt as interrupted.
 func drain(ctx context.Context, queue ports.JobQueue, kind job.Kind, run func(job.Job)) error {
 	for {
-		taken, err := queue.Take(ctx, fixture.At, lease, []job.Kind{kind}, 7)
-		if err != nil || len(taken) == 0 {
+		batch, err := queue.Take(ctx, fixture.At, lease, []job.Kind{kind}, 7)
+		if err != nil || len(batch) == 0 {
 			return err
 		}
-		for _, j := range taken {
+		for _, j := range batch {
 			o := j.Interruption(fixture.At)
 			if j.Attempt%2 == 0 {
 				run(j)
