@@ -166,7 +166,7 @@ func failure(step string, err error) error {
 	return fmt.Errorf("%w: %s: %w", session.ErrProviderFailed, step, err)
 }
 
-// document is the discovery document part that Atrium uses (OpenID Connect Discovery, section 3; RFC 8414).
+// document is the part of the discovery document that Atrium uses (OpenID Connect Discovery, section 3; RFC 8414).
 type document struct {
 	Issuer  string `json:"issuer"`
 	JWKSURI string `json:"jwks_uri"`

@@ -86,7 +86,7 @@ func canWait(s *stripe.Subscription, a payment.Amendment) bool {
 	return s.Schedule == nil && a.CancelAtPeriodEnd == nil && a.Promotion == nil && a.Pause == nil
 }
 
-// changeNow returns the parameters of what changes at once; nil if nothing does. The end for a subscription with a
+// changeNow returns the parameters of what changes at once; nil if nothing does. The end of a subscription with a
 // schedule is not among them.
 func (g *Gateway) changeNow(
 	key string, s *stripe.Subscription, a payment.Amendment, d payment.Difference,

@@ -64,7 +64,7 @@ func (g *Gateway) meterEvent(ctx context.Context, price string) (string, error) 
 	return m.EventName, nil
 }
 
-// sellsMetered reports whether Stripe sells a plan's metered price: an amount per unit in a meter's sum. It is true if
+// sellsMetered reports whether Stripe sells a plan's metered price: an amount per unit of a meter's sum. It is true if
 // the plan has none.
 func (g *Gateway) sellsMetered(ctx context.Context, p *payment.Plan) (bool, error) {
 	m := p.Metered

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// paidUntil is the metadata key in a paused subscription for the end of its paid period, in seconds since 1970.
+// paidUntil is the metadata key of a paused subscription for the end of its paid period, in seconds since 1970.
 const paidUntil = "atrium_paid_until"
 
 // mirrorPause adds to a mirrored subscription whether it is paused, and why it is cancelled.

@@ -66,7 +66,7 @@ func (g *Gateway) Invoices(ctx context.Context, c payment.CustomerID) ([]payment
 }
 
 // isUnfinished reports whether an invoice is a draft that a person is writing at Stripe. The payer neither sees nor
-// pays it: to finalize it cannot be undone. The drafts for a subscription's own periods are no such ones
+// pays it: to finalize it cannot be undone. The drafts of a subscription's own periods are others
 // (https://docs.stripe.com/billing/invoices/subscription#billing-reason).
 func isUnfinished(i *stripe.Invoice) bool {
 	ofPeriod := i.BillingReason == stripe.InvoiceBillingReasonSubscriptionCycle && i.Parent != nil &&

@@ -19,7 +19,7 @@ var _ ports.GatewayPromotions = (*Gateway)(nil)
 // codeOf is a subscription's metadata key for the promotion code that it was bought with.
 const codeOf = "atrium_code"
 
-// couponOf is a discount's expanded coupon.
+// couponOf is the expansion of a discount's coupon.
 const couponOf = "discounts.source.coupon"
 
 // Promotion implements ports.GatewayPromotions. A code can belong to several promotion codes, each of

@@ -55,7 +55,7 @@ func restateFields(params, object any) {
 	}
 }
 
-// restated returns an object's value as a parameter with a type: objects that have an ID by it, lists one by one.
+// restated returns an object's value as a parameter of the type param: objects that have an ID by it, lists one by one.
 func restated(value reflect.Value, param reflect.Type) reflect.Value {
 	switch param.Kind() {
 	case reflect.Slice:

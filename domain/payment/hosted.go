@@ -52,7 +52,7 @@ func (p ReturnPolicy) Check(errs *fault.Fields, pointer, address string) {
 	}
 }
 
-// CheckoutAgain is a checkout key's suffix after its first key is used up.
+// CheckoutAgain is the suffix of a checkout's second key, for when the gateway has used up the first.
 const CheckoutAgain = "_again"
 
 // checkoutCreation is the maximum time that a call may take to create a checkout page. Until then, no other page is

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// MeteredPrice is what a plan costs for each unit that a feature is used, in addition to its price. Usage is billed
-// when the period ends.
+// MeteredPrice is what a plan costs per unit of a feature's usage, in addition to its price. Usage is billed when the
+// period ends.
 type MeteredPrice struct {
 	Feature string `json:"feature"` // as applications report it
 	Amount  int64  `json:"amount"`  // per unit, in the minor unit of the plan's currency
@@ -17,7 +17,7 @@ type MeteredPrice struct {
 	PriceRef string `json:"price_ref,omitempty"`
 }
 
-// InvoiceLine is one invoice line.
+// InvoiceLine is one line of an invoice.
 type InvoiceLine struct {
 	Description string    `json:"description"`
 	Quantity    int64     `json:"quantity"`

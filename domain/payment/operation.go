@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// OperationKind tells requests to the gateway apart.
+// OperationKind is what a request to the gateway does.
 type OperationKind string
 
 // The kinds.
@@ -203,7 +203,7 @@ type Changes struct {
 
 // ChangeSubscription starts a change under key. A change to a shorter period or a smaller amount takes
 // effect when the period ends, any other at once: the rule of Stripe's customer portal
-// (https://docs.stripe.com/customer-management/configure-portal). What is left from a shorter period that
+// (https://docs.stripe.com/customer-management/configure-portal). What is left of a shorter period that
 // was paid is credited. ErrSubscriptionEnds if the subscription ends when the change would take effect.
 // During a trial every change takes effect at once, because nothing was paid. A plan without a trial ends it, as does
 // Changes.EndTrial: ErrMethodRequired without a payment method that can be charged then. If there is nothing to

@@ -16,7 +16,7 @@ type Money struct {
 	Currency string // ISO 4217 in lower case
 }
 
-// Interval is a plan period's unit.
+// Interval is the unit of a plan's period.
 type Interval string
 
 // The intervals.
@@ -40,8 +40,9 @@ func (i Interval) days() float64 {
 	return 1
 }
 
-// Advance returns when n intervals that start at t end. A month ends on a later month's same day, or on its last day if
-// that month is shorter. anchor is the intended day of the month, so that a subscription of the 31st returns to it.
+// Advance returns when n intervals that start at t end. A month ends on the same day of a later month, or on its last
+// day if that month is shorter. anchor is the intended day of the month, so that a subscription of the 31st returns to
+// it.
 func (i Interval) Advance(t time.Time, n, anchor int) time.Time {
 	switch i {
 	case Week:
