@@ -77,5 +77,4 @@ const principalTables = ` FROM api_keys k JOIN users u ON u.id = k.user_id
 	JOIN workspaces w ON w.id = k.workspace_id AND w.deleted_at = 0
 	LEFT JOIN memberships m ON m.workspace_id = k.workspace_id AND m.user_id = k.user_id`
 
-var principalByHash = `SELECT ` + principalPacked.Text() + ` FROM (SELECT ` + principalPacked.Columns() +
-	principalTables + ` WHERE k.hash = ? AND k.org_id = ?) p`
+var principalByHash = principalPacked.Query(principalTables + ` WHERE k.hash = ? AND k.org_id = ?`)

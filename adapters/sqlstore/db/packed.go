@@ -77,6 +77,11 @@ func (p *PackedRow[Row]) Columns() string { return p.columns }
 // Text is the expression for a packed row, in a statement that selects from a subquery with Columns.
 func (p *PackedRow[Row]) Text() string { return p.text() }
 
+// Query packs the row of a statement that begins with its tables: " FROM …".
+func (p *PackedRow[Row]) Query(tables string) string {
+	return `SELECT ` + p.text() + ` FROM (SELECT ` + p.columns + tables + `) p`
+}
+
 // Unpack reads a row that Text has packed.
 func (p *PackedRow[Row]) Unpack(text string, row *Row) error {
 	if rest, isValid := p.unpack(reflect.ValueOf(row).Elem(), text); !isValid || rest != "" {

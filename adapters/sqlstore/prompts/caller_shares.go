@@ -48,11 +48,18 @@ const templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.
 // templatesFor returns the beginning of a statement that reads columns of templates with by's shares, and its
 // arguments. For callers without groups and shared folders, neither is looked up.
 func templatesFor(by identity.Actor, columns string) (statement string, args []any) {
-	if !by.Grouped {
-		return `SELECT ` + columns + templateTables, []any{by.User}
+	if by.Grouped {
+		columns = db.ColumnList(sharedColumns) + `, ` + columns
 	}
-	return `SELECT ` + columns + `, ` + db.ColumnList(sharedColumns) + templateTables,
-		append(append([]any{by.User, db.Micros(by.At)}, folderArgs(by)...), by.User)
+	return `SELECT ` + columns + templateTables, templateArgs(by)
+}
+
+// templateArgs are the arguments of sharedColumns, which only callers with groups need, and of templateTables.
+func templateArgs(by identity.Actor) []any {
+	if !by.Grouped {
+		return []any{by.User}
+	}
+	return append(append([]any{by.User, db.Micros(by.At)}, folderArgs(by)...), by.User)
 }
 
 // groupShares are the groups' shares, with the people in the groups.

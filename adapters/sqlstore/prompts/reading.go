@@ -36,16 +36,23 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 		}
 		ref = prompt.Ref{ID: t.LatestFor(by, ref)}
 	}
-	var row readVersionRow
+	packing := ownReadings
+	if by.Grouped {
+		packing = groupedReadings
+	}
 	match, args := versionMatch(ref)
-	templates, templateArgs := templatesFor(by, readVersionColumns)
-	found, err := p.db.Get(ctx, &row, templates+` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match+
-		` WHERE `+key.condition, slices.Concat(templateArgs, args, key.args)...)
+	var text string
+	found, err := p.db.Get(ctx, &text, packing.Query(templateTables+` LEFT JOIN prompt_versions v
+		ON v.template_id = t.id AND `+match+` WHERE `+key.condition), slices.Concat(templateArgs(by), args, key.args)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !found {
 		return nil, nil, prompt.ErrNotFound
+	}
+	var row readVersionRow
+	if err := packing.Unpack(text, &row); err != nil {
+		return nil, nil, err
 	}
 	return p.db.readVersion(ctx, by, &row)
 }
@@ -75,8 +82,16 @@ type versionHead struct {
 	Labels   string           `db:"labels"`
 }
 
-var readVersionColumns = db.ColumnList(readingColumns) + `, COALESCE(v.id, '') AS "v.id",
-	COALESCE(v.revision, 0) AS "v.revision", ` + labelsColumn + ` AS "v.labels"`
+var readVersionColumns = slices.Concat(readingColumns, []db.Column{
+	{Expression: `COALESCE(v.id, '')`, Path: `v.id`},
+	{Expression: `COALESCE(v.revision, 0)`, Path: `v.revision`},
+	{Expression: labelsColumn, Path: `v.labels`},
+})
+
+var (
+	ownReadings     = db.NewPackedRow[readVersionRow](readVersionColumns)
+	groupedReadings = db.NewPackedRow[readVersionRow](slices.Concat(sharedColumns, readVersionColumns))
+)
 
 // version returns the version with a head, from the cache or the database, or nil if it has just been deleted. A
 // transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision may
