@@ -80,6 +80,21 @@ func TestFailures(t *testing.T) {
 		})
 	}
 
+	t.Run("a failure after which the client hung up is no failure of the server", func(t *testing.T) {
+		h := newEnv(t)
+		h.unchecked = true
+		ctx, hangUp := context.WithCancel(t.Context())
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+			func(ctx context.Context, _ identity.Actor, _ prompt.Filter, _ page.Query) (prompt.Page, error) {
+				hangUp()
+				<-ctx.Done()
+				return prompt.Page{}, ctx.Err()
+			})
+		h.callIn(ctx, http.MethodGet, promptsPath, "")
+		for _, want := range []string{`"status":499`, `"code":"client_closed_request"`} {
+			assert.Contains(t, "log", h.log.String(), want)
+		}
+	})
 	t.Run("a panic is a 500, logged with its stack", func(t *testing.T) {
 		h := newEnv(t)
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(),

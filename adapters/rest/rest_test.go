@@ -156,7 +156,13 @@ func (patient) SetWriteDeadline(time.Time) error { return nil }
 
 // call answers one request of the caller's, and holds the answer to openapi.yaml.
 func (h *env) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	return h.callIn(h.t.Context(), method, path, body, headers...)
+}
+
+func (h *env) callIn(
+	ctx context.Context, method, path, body string, headers ...string,
+) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+h.token)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")

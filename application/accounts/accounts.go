@@ -49,7 +49,9 @@ func NewService(atomic ports.Atomic, s ports.AccountStores, d Deps) *Service {
 	}
 }
 
-// Authenticate returns the principal of an org's token. Every problem with the token is identity.ErrUnauthenticated.
+// Authenticate returns the principal of an org's token. Every problem with the token is identity.ErrUnauthenticated. With
+// that error it still returns the principal of a key that is no longer accepted, such as a revoked one, so that an
+// operator can find out who still uses it.
 func (s *Service) Authenticate(
 	ctx context.Context, org *identity.Org, token string, now time.Time,
 ) (*account.Principal, error) {
@@ -62,7 +64,7 @@ func (s *Service) Authenticate(
 		return nil, err
 	}
 	if !p.Live(org.Keys, now) {
-		return nil, identity.ErrUnauthenticated
+		return p, identity.ErrUnauthenticated
 	}
 	return p, nil
 }

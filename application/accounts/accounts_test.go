@@ -219,7 +219,7 @@ func TestAuthenticate(t *testing.T) {
 			}
 			got, err := s.Authenticate(s.ctx, open, tt.token, now)
 			require.ErrorIs(t, err, tt.want)
-			if (tt.want == nil && got != tt.found) || (tt.want != nil && got != nil) {
+			if got != tt.found { // a refused key's principal is returned too
 				t.Errorf("Authenticate = %+v", got)
 			}
 		})

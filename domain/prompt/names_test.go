@@ -14,6 +14,16 @@ func TestNames(t *testing.T) {
 		_, err := prompt.New(owner, prompt.Draft{Name: name})
 		assert.EqualSlice(t, "wrongFields", wrongFields(t, err), []string{"/name invalid_format"})
 	})
+	t.Run("one that is no path below a folder is refused", func(t *testing.T) {
+		for _, name := range []string{"a/../b", "../../x", "..", ".", "a/.", `a\b`, `..\x`} {
+			_, err := prompt.New(owner, prompt.Draft{Name: name})
+			assert.EqualSlice(t, name, wrongFields(t, err), []string{"/name invalid_format"})
+		}
+		for _, name := range []string{"...", ".env/a", "v1.2", "a..b"} {
+			_, err := prompt.New(owner, prompt.Draft{Name: name})
+			assert.NoError(t, err)
+		}
+	})
 	t.Run("it refuses no other change where it is stored", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		tmpl.Name = name

@@ -260,8 +260,8 @@ func (t *Template) check(isRenamed bool) error {
 	case n > 255:
 		errs.Add("/name", "too_long", "Must have at most 255 characters.")
 	case !validName(t.Name):
-		errs.Add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends "+
-			"with a space.")
+		errs.Add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, \".\" or \"..\", "+
+			"has a backslash, or begins or ends with a space.")
 	}
 	if t.Type != Text && t.Type != Chat {
 		errs.Add("/type", "not_allowed_value", "Must be text or chat.")
@@ -295,10 +295,11 @@ func (t *Template) check(isRenamed bool) error {
 	return errs.Err()
 }
 
-// validName reports whether every name part, between slashes, can be shown as a folder.
+// validName reports whether every name part, between slashes, can be shown as a folder, and is one in an archive.
 func validName(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part != strings.TrimSpace(part) || naming.Deceptive(part) {
+		if part == "" || part == "." || part == ".." || strings.Contains(part, `\`) ||
+			part != strings.TrimSpace(part) || naming.Deceptive(part) {
 			return false
 		}
 	}

@@ -29,49 +29,54 @@ const (
 
 // CheckBody checks a body against the operation's schema. It fails with ErrMalformedJSON, or with fault.ErrInvalid that
 // lists all errors at once (up to 100 fields). It repeats no submitted value, and at most 64 characters from a name in
-// a pointer. Every integer that passes fits an int64, every other number a float64, and every date-time a Time;
-// json.Unmarshal into the generated type of the body cannot fail then.
+// a pointer. Every integer that passes fits an int64, every other number a float64, and every date-time a Time.
+//
+// It returns the body to decode: where the schema has an integer, 60.0 and 6e1 are written as 60. json.Unmarshal of
+// that into the generated type cannot fail.
 //
 // Operations without a body ignore any that is sent.
-func (o *Operation) CheckBody(body []byte) error {
+func (o *Operation) CheckBody(body []byte) (checked []byte, err error) {
 	if !o.HasBody {
-		return nil
+		return body, nil
 	}
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		if o.BodyRequired {
-			return o.bodyMissing()
+			return nil, o.bodyMissing()
 		}
-		return nil
+		return body, nil
 	}
 	if !utf8.Valid(body) {
-		return withDetail(ErrMalformedJSON, "The body is not UTF-8, as JSON must be (RFC 8259, section 8.1).")
+		return nil, withDetail(ErrMalformedJSON, "The body is not UTF-8, as JSON must be (RFC 8259, section 8.1).")
 	}
 	r := reader{decoder: jsontext.NewDecoder(bytes.NewBuffer(body))}
 	v, err := r.whole()
 	switch {
 	case errors.Is(err, errTooMany):
-		return fault.ErrInvalid.WithFields(fault.Field{Code: "too_many_items",
+		return nil, fault.ErrInvalid.WithFields(fault.Field{Code: "too_many_items",
 			Detail: fmt.Sprintf("The body must hold at most %d values in all.", maxValues)})
 	case err != nil:
-		return malformed(err, r.decoder.InputOffset())
+		return nil, malformed(err, r.decoder.InputOffset())
 	}
 	found := r.fields
-	if err := o.body(v); err != nil {
+	if err := o.body.check(v); err != nil {
 		invalid := new(jsonschema.ValidationError)
 		if !errors.As(err, &invalid) {
-			return fmt.Errorf("validate body of %s: %w", o.ID, err)
+			return nil, fmt.Errorf("validate body of %s: %w", o.ID, err)
 		}
 		found = append(found, schema.Wrong("", invalid)...)
 	}
 	found = schema.Sorted(found) // the reader and the schema may report the same number
-	return fault.InvalidFields(found[:min(len(found), maxFields)])
+	if err := fault.InvalidFields(found[:min(len(found), maxFields)]); err != nil {
+		return nil, err
+	}
+	return r.integers.rewrite(body, o.body)
 }
 
 // bodyMissing returns the error of a request without the body that the operation requires. It names the members that
 // an empty object would lack.
 func (o *Operation) bodyMissing() error {
 	detail := "The request has no body, and this operation requires a JSON body"
-	if invalid := new(jsonschema.ValidationError); errors.As(o.body(map[string]any{}), &invalid) {
+	if invalid := new(jsonschema.ValidationError); errors.As(o.body.check(map[string]any{}), &invalid) {
 		var names []string
 		for _, f := range schema.Sorted(schema.Wrong("", invalid)) {
 			if f.Code == "required" {

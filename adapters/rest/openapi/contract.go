@@ -77,7 +77,7 @@ type Operation struct {
 	// Stream means that the response can be sent in parts, and so outlast the access of its caller: it ends with that.
 	Stream bool
 
-	body    check
+	body    lazySchema
 	query   map[string]parameter
 	headers []parameter
 }

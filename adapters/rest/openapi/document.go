@@ -66,7 +66,7 @@ type parameter struct {
 		Type string `json:"type"`
 	} `json:"schema"`
 
-	value check
+	value lazySchema
 }
 
 func readDocument(text []byte) (*document, error) {
@@ -116,7 +116,7 @@ func (d *document) compile(method, path string, item pathItem, op *operation) (*
 		}
 		// all of a body's media types share one schema: a test checks that
 		pointer := place + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"
-		o.body = d.schemas.check(pointer)
+		o.body = d.schemas.lookUp(pointer)
 	}
 	return o, nil
 }
@@ -137,7 +137,7 @@ func (d *document) addParameter(o *Operation, p parameter, place string) error {
 	if p.Style == deepObject {
 		pointer += "/additionalProperties"
 	}
-	p.value = d.schemas.check(pointer)
+	p.value = d.schemas.lookUp(pointer)
 	if p.In == "query" {
 		o.query[p.Name] = p
 		return nil

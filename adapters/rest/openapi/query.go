@@ -106,7 +106,7 @@ func (p *parameter) check(s string) error {
 	case !valid:
 		rule = ": it must be UTF-8 without NUL"
 	default:
-		err := p.value(v)
+		err := p.value.check(v)
 		if err == nil {
 			return nil
 		}
@@ -162,10 +162,9 @@ func checkTime(v any) error {
 	return err
 }
 
-// checkInt64 is the format int64: a number that Go reads into an integer, so written without a
-// fraction or an exponent.
+// checkInt64 is the format int64. The reader returns a number as a float64 only if it does not fit.
 func checkInt64(v any) error {
-	if _, fractional := v.(float64); fractional {
+	if _, tooLarge := v.(float64); tooLarge {
 		return errFormat
 	}
 	return nil

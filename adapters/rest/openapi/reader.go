@@ -18,9 +18,10 @@ import (
 // a schema cannot express: numbers that fit neither type or are written too long, and NUL in a string, which
 // PostgreSQL cannot store.
 type reader struct {
-	decoder *jsontext.Decoder
-	values  int
-	fields  []fault.Field
+	decoder  *jsontext.Decoder
+	values   int
+	fields   []fault.Field
+	integers integers
 }
 
 // whole reads a body, which must be one value.
@@ -102,7 +103,7 @@ func (r *reader) array() (any, error) {
 	return items, err
 }
 
-// number returns a number as an int64, or as a float64 if it has a fraction or an exponent.
+// number returns a number as an int64 if it is an integer, however it is written, or else as a float64.
 func (r *reader) number(literal string) any {
 	if len(literal) > maxNumber {
 		r.note(r.decoder.StackPointer(), "too_long",
@@ -119,6 +120,12 @@ func (r *reader) number(literal string) any {
 	if err != nil {
 		r.note(r.decoder.StackPointer(), "out_of_range", "Must fit a 64-bit floating point number.")
 		return int64(0) // not an infinity, which the schema's arithmetic does not support
+	}
+	if n, ok := integerOf(literal); ok {
+		end := int(r.decoder.InputOffset())
+		r.integers = append(r.integers, integer{pointer: r.decoder.StackPointer(), start: end - len(literal), end: end,
+			value: n})
+		return n
 	}
 	return f
 }

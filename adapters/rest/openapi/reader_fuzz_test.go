@@ -25,7 +25,7 @@ func FuzzReading(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		err := render.CheckBody(body)
+		_, err := render.CheckBody(body)
 		wellFormed := utf8.Valid(body) && json.Valid(body) && unambiguous(body)
 		switch {
 		case err == nil && len(bytes.TrimSpace(body)) > 0 && !wellFormed:

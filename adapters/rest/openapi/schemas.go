@@ -10,8 +10,17 @@ import (
 // location is where the schemas of the document refer to each other; nothing is ever fetched.
 const location = "https://atrium.invalid/openapi.json"
 
-// check compares a value with a schema. A value that does not fit fails with a *jsonschema.ValidationError.
-type check func(v any) error
+// lazySchema returns a schema that is compiled when it is first needed.
+type lazySchema func() (*jsonschema.Schema, error)
+
+// check compares a value with the schema. A value that does not fit fails with a *jsonschema.ValidationError.
+func (s lazySchema) check(v any) error {
+	compiled, err := s()
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(v)
+}
 
 // schemas compiles a document's schemas, each when it is needed.
 type schemas struct {
@@ -21,16 +30,9 @@ type schemas struct {
 	compiler *jsonschema.Compiler
 }
 
-// check returns the check of the schema that a JSON pointer leads to.
-func (s *schemas) check(pointer string) check {
-	compile := sync.OnceValues(func() (*jsonschema.Schema, error) { return s.compile(pointer) })
-	return func(v any) error {
-		schema, err := compile()
-		if err != nil {
-			return err
-		}
-		return schema.Validate(v)
-	}
+// lookUp returns the schema that a JSON pointer leads to.
+func (s *schemas) lookUp(pointer string) lazySchema {
+	return sync.OnceValues(func() (*jsonschema.Schema, error) { return s.compile(pointer) })
 }
 
 // compile returns the schema at a JSON Pointer. The first call reads the document.

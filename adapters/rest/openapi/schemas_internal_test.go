@@ -13,9 +13,9 @@ func TestEverySchemaOfARequestCompiles(t *testing.T) {
 	contract, err := Load()
 	require.NoError(t, err)
 	compiled := 0
-	compiles := func(o *Operation, what string, value check) {
+	compiles := func(o *Operation, what string, value lazySchema) {
 		compiled++
-		if err := value(nil); err != nil && !errors.As(err, new(*jsonschema.ValidationError)) {
+		if err := value.check(nil); err != nil && !errors.As(err, new(*jsonschema.ValidationError)) {
 			t.Errorf("%s: %s: %v", o.ID, what, err)
 		}
 	}

@@ -262,7 +262,8 @@ func importedDraft(r *server.Call, name, kind, description string, tags []string
 // importedVersion reads a version, which is checked like the body in a request that creates one.
 func importedVersion(r *server.Call, pointer string, version []byte) (prompt.VersionDraft, error) {
 	create, _ := r.API.Contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
-	if err := create.CheckBody(version); err != nil {
+	version, err := create.CheckBody(version)
+	if err != nil {
 		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)
 	}
 	var in openapi.PromptVersionCreate

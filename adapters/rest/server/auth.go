@@ -206,6 +206,9 @@ func (a *API) byKey(
 ) (identity.Actor, owner, selectMembership, error) {
 	p, err := a.Services.Accounts.Authenticate(r.Context(), obs.Org, token, now)
 	if err != nil {
+		if p != nil {
+			obs.refused = &p.Key
+		}
 		return identity.Actor{}, nil, nil, err
 	}
 	by := keyActor(p, obs, now)

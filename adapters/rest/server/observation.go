@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -20,6 +21,7 @@ type Observation struct {
 	User    identity.UserID // empty until the credential is verified, as Key
 	Key     identity.KeyID
 	session identity.SessionID
+	refused *account.Key // a key that exists, and is no longer accepted; nil for none
 	begun   time.Time
 	status  int
 	bytes   int

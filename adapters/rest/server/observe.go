@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -16,6 +18,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
+
+// statusClientGone is what the log, the metrics and traces say of a failure that no client has read, because it hung up
+// before: nginx's status for that. Anyone can hang up, so it must not look like a failure of the server.
+const statusClientGone = 499
 
 // unmatched is the route for a request that has none.
 const unmatched = "unmatched"
@@ -44,6 +50,9 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 			if o.status == 0 {
 				a.Problem(rec, r, errInternal)
 			}
+		}
+		if p == nil && o.status >= http.StatusInternalServerError && errors.Is(r.Context().Err(), context.Canceled) {
+			o.status, o.Code = statusClientGone, "client_closed_request"
 		}
 		a.logRequest(r, o)
 		if isAborted {
@@ -122,6 +131,10 @@ func (a *API) logRequest(r *http.Request, o *Observation) {
 	}
 	if o.User != "" {
 		attrs = append(attrs, slog.String("user_id", string(o.User)), slog.String("api_key_id", string(o.Key)))
+	}
+	if o.refused != nil {
+		attrs = append(attrs, slog.String("refused_api_key_id", string(o.refused.ID)),
+			slog.String("refused_api_key_hint", o.refused.Hint))
 	}
 	if o.session != "" {
 		attrs = append(attrs, slog.String("session_id", string(o.session)))
