@@ -129,16 +129,20 @@ func (s *Sessions) List(ctx context.Context, by identity.Actor, q page.Query) (s
 
 // Get returns one of the caller's live sessions.
 func (s *Sessions) Get(ctx context.Context, by identity.Actor, id identity.SessionID) (*session.Session, error) {
-	all, err := s.List(ctx, by, page.Query{Limit: session.MaxPerUser})
-	if err != nil {
-		return nil, err
-	}
-	for i := range all.Items {
-		if all.Items[i].ID == id {
-			return &all.Items[i], nil
+	for q := (page.Query{Limit: session.MaxPerUser}); ; {
+		sessions, err := s.List(ctx, by, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range sessions.Items {
+			if sessions.Items[i].ID == id {
+				return &sessions.Items[i], nil
+			}
+		}
+		if q.After = sessions.Next; q.After == "" {
+			return nil, session.ErrNotFound
 		}
 	}
-	return nil, session.ErrNotFound
 }
 
 // End ends one of the caller's sessions.

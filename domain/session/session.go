@@ -21,9 +21,12 @@ const (
 	Idle = 12 * time.Hour
 	// Life is a session's maximum lifetime.
 	Life = 7 * 24 * time.Hour
-	// MaxPerUser is a user's maximum number of live sessions. Another one ends the session that was not used for the
-	// longest time.
+	// MaxPerUser is a user's maximum number of live sessions, without those that keys opened. Another one ends the one
+	// that was not used for the longest time.
 	MaxPerUser = 50
+	// MaxPerKey is the maximum number of live sessions that one API key opened. Another one ends the key's session that
+	// was not used for the longest time: a leaked key must not end a person's own sessions.
+	MaxPerKey = 10
 )
 
 // Errors about sessions.
@@ -115,8 +118,9 @@ func Open(
 		}
 	}
 	by.User, by.Key, by.Session = s.User, s.Key, s.ID
-	if len(live) >= MaxPerUser {
-		oldest := slices.MinFunc(live, func(a, b *Session) int {
+	peers := slices.DeleteFunc(slices.Clone(live), func(other *Session) bool { return other.Key != s.Key })
+	if len(peers) >= MaxPerUser || (s.Key != "" && len(peers) >= MaxPerKey) {
+		oldest := slices.MinFunc(peers, func(a, b *Session) int {
 			return cmp.Or(a.LastSeenAt.Compare(b.LastSeenAt), cmp.Compare(a.ID, b.ID))
 		})
 		oldest.end(by, p, "replaced")

@@ -3,6 +3,8 @@ package session_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +86,30 @@ func TestOpen(t *testing.T) {
 		if e := live[9].Recorded(); len(e) != 1 || e[0].Type != "session.ended" || e[0].Data["reason"] != "replaced" {
 			t.Errorf("events %+v", e)
 		}
+	})
+	t.Run("a key's sessions end only that key's sessions", func(t *testing.T) {
+		var live []*session.Session
+		open := func(key *account.Key) {
+			source := session.ByLink
+			if key != nil {
+				source = session.ByAPIKey
+			}
+			at := sessionAt.Add(time.Duration(len(live)) * time.Second)
+			opened, _, err := session.Open(browser(at), inWorkspaces("w1"), source, key, "", live)
+			require.NoError(t, err)
+			live = slices.DeleteFunc(append(live, opened), func(s *session.Session) bool { return !s.EndedAt.IsZero() })
+		}
+		open(nil)
+		open(&account.Key{ID: "other", Workspace: "w1"})
+		for range session.MaxPerUser + 1 {
+			open(&account.Key{ID: "leaked", Workspace: "w1"})
+		}
+		counts := map[identity.KeyID]int{}
+		for _, s := range live {
+			counts[s.Key]++
+		}
+		want := map[identity.KeyID]int{"": 1, "other": 1, "leaked": session.MaxPerKey}
+		assert.That(t, maps.Equal(counts, want), "sessions by key: %v, want %v", counts, want)
 	})
 	for name, tt := range map[string]struct {
 		by     identity.Actor

@@ -82,7 +82,7 @@ func sheetOf(port uint16, name string) string {
 // listed by TestHostileCodeIsRefusedEverything in adapters/confine, where hostile code runs in a child.
 func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
 	underAttack(t, func(t *testing.T, engine string) {
-		w := newAttack(t, engine, unlimitedReads)
+		w := newAttack(t, engine, isPlain, unlimitedReads)
 		const busy = 2 // half of the places of a node
 		connected := make(chan struct{}, 10_000)
 		silent := fixture.Listener(t, func(c net.Conn) {

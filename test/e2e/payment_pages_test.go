@@ -150,6 +150,7 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 			page := ann.create(t, checkoutPath, order).at("url")
 			s.visit(t, page, payForm("5555555555554444")).has(t, 303)
 			ann.becomes(t, "active")
+			s.await(t, func() bool { return ann.get(t, payments+"/methods").at("data.0.last4") == "4444" })
 			ann.get(t, payments+"/methods").has(t, map[string]string{
 				"data.0.last4": "4444", "data.0.is_default": "true", "data.1.is_default": "false",
 			})

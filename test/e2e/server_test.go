@@ -33,6 +33,7 @@ type deployment struct {
 	env      []string
 	flags    []string // of serve
 	store    *openStore
+	isPlain  bool // without the race detector
 }
 
 type option func(*deployment)
@@ -43,6 +44,10 @@ func set(key, value string) option {
 		d.env = append(d.env, "ATRIUM_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_"))+"="+value)
 	}
 }
+
+// isPlain runs the program without the race detector, for tests of the limits of children and of their memory: the
+// detector needs much more of both.
+func isPlain(d *deployment) { d.isPlain = true }
 
 // configured gives the deployment a configuration file.
 func configured(yaml string) option {
@@ -240,7 +245,7 @@ func (s *server) signal(t *testing.T, signal syscall.Signal) {
 func (d *deployment) command(args ...string) *exec.Cmd {
 	d.closeStore()
 	file := binary
-	if slices.Contains([]string{"user", "token", "keys"}, args[0]) {
+	if d.isPlain || slices.Contains([]string{"user", "token", "keys"}, args[0]) {
 		file = plain
 	}
 	c := exec.Command(file, args...)

@@ -13488,7 +13488,8 @@ class AuthResource(Resource):
         A session ends after 12 hours without a request, and after 7 days at the latest; one by a
         provider after 24 hours, when its issuer is no longer configured, or by back-channel logout. One
         that an API key opened has the key's workspace, ceiling, scopes and networks, and ends with the
-        key. A user has at most 50 sessions: one more ends the session that was not used for longest.
+        key. A user has at most 50 sessions, and 10 more by each API key: another one ends the one of the
+        same kind that was not used for longest.
 
         Returns 403 `https_required` over plain http, except on a loopback host, and 403 `cross_origin`
         to the pages of other origins. The limit is `server.rate_limit.sign_ins_per_minute` for each
