@@ -210,7 +210,7 @@ func defaults() Config {
 			Drain:             5 * time.Second,
 			ShutdownTimeout:   20 * time.Second,
 			RateLimit: server.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60,
-				SignInsPerMinute: 10, DownloadsPerMinute: 300},
+				SignInsPerMinute: 10, SignInFlowsPerMinute: 120, DownloadsPerMinute: 300},
 			Concurrency: server.Concurrency{PerCaller: 4, PerWorkspace: 5, Wait: time.Second},
 			Streams:     server.Streams{PerWorkspace: 200, PerAddress: 1000},
 		},

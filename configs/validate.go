@@ -83,6 +83,7 @@ func validateLimits(found *problems, s server.Config) {
 		{"rate_limit.workspace_burst", s.RateLimit.WorkspaceBurst, 0},
 		{"rate_limit.unauthenticated_per_minute", s.RateLimit.UnauthenticatedPerMinute, 1},
 		{"rate_limit.sign_ins_per_minute", s.RateLimit.SignInsPerMinute, 1},
+		{"rate_limit.sign_in_flows_per_minute", s.RateLimit.SignInFlowsPerMinute, 1},
 		{"rate_limit.downloads_per_minute", s.RateLimit.DownloadsPerMinute, 1},
 		{"concurrency.per_caller", s.Concurrency.PerCaller, 1},
 		{"concurrency.per_workspace", s.Concurrency.PerWorkspace, 1},

@@ -81,7 +81,7 @@ func deploy(t *testing.T, engine string, options ...option) *deployment {
 	set("log.level", "debug")(d)
 	set("log.format", "json")(d)
 	for _, limit := range []string{"rate_limit.per_minute", "rate_limit.burst", "rate_limit.unauthenticated_per_minute",
-		"rate_limit.downloads_per_minute", "rate_limit.sign_ins_per_minute",
+		"rate_limit.downloads_per_minute", "rate_limit.sign_ins_per_minute", "rate_limit.sign_in_flows_per_minute",
 		"concurrency.per_caller", "concurrency.per_workspace", "streams.per_workspace", "streams.per_address"} {
 		set("server."+limit, "1000000")(d)
 	}

@@ -281,6 +281,29 @@ func TestSignInsAreLimited(t *testing.T) {
 	s.anonymous().do(t, "POST", loggedOut, object{"logout_token": "x"}).problem(t, 429, "rate_limited")
 }
 
+func TestAnOfficeBehindOneAddressSignsInAndAGuesserDoesNot(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, set("server.rate_limit.sign_ins_per_minute", "10"),
+		set("server.rate_limit.sign_in_flows_per_minute", "120"))
+	ann := s.user(t, "owner")
+	refusedAfter := func(s *server, token string) (attempts int) {
+		for s.anonymous().do(t, "POST", openSessions, object{"token": token}).status != 429 {
+			attempts++
+		}
+		return attempts
+	}
+	for range 60 {
+		s.anonymous().do(t, "POST", openSessions, object{"token": ann.token}).is(t, 201)
+	}
+	if n := refusedAfter(s, "atl_x"); n < 10 || n > 20 { // some are given back while the test runs
+		t.Errorf("%d wrong attempts were examined", n)
+	}
+	other := start(t, sqlite, set("server.rate_limit.sign_in_flows_per_minute", "120"))
+	if n := refusedAfter(other, other.user(t, "owner").token); n < 120 || n > 240 {
+		t.Errorf("%d sign-ins were accepted", n)
+	}
+}
+
 func TestOperatorsEndSessions(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite)

@@ -9,16 +9,19 @@ import (
 type handlers struct {
 	*server.API
 	openID   ports.OpenIDClient
-	flows    ports.Sealer    // of sign-ins at providers, in cookies
-	signIns  *server.Limiter // by address, for tokens that are to open a session
+	cookies  ports.Sealer    // of sign-ins at providers
+	signIns  *server.Limiter // by address, for tokens that are to open a session, and do not
+	flows    *server.Limiter // by address, for all sign-ins that begin
 	mailings chan struct{}   // sign-in links that are being mailed
 	failing  counts          // of webhooks
 }
 
-func newHandlers(api *server.API, openID ports.OpenIDClient, flows ports.Sealer) *handlers {
-	limit := api.Config.RateLimit.SignInsPerMinute
+func newHandlers(api *server.API, openID ports.OpenIDClient, cookies ports.Sealer) *handlers {
+	limits := api.Config.RateLimit
 	return &handlers{
-		API: api, openID: openID, flows: flows, signIns: server.NewLimiter(limit, limit),
+		API: api, openID: openID, cookies: cookies,
+		signIns:  server.NewLimiter(limits.SignInsPerMinute, limits.SignInsPerMinute),
+		flows:    server.NewLimiter(limits.SignInFlowsPerMinute, limits.SignInFlowsPerMinute),
 		mailings: make(chan struct{}, mailingsAtOnce),
 	}
 }

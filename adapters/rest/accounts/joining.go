@@ -8,7 +8,8 @@ import (
 
 // previewInvitation shows an invitation to the bearer of its token.
 func (a *handlers) previewInvitation(r *server.Call) (server.Reply, error) {
-	if err := a.limitSignIn(r, r.API.Now()); err != nil {
+	now := r.API.Now()
+	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
 	}
 	in, err := server.Decode[openapi.InvitationAccept](r)
@@ -20,6 +21,7 @@ func (a *handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
+	a.uncountAttempt(r, now)
 	return server.OK(openapi.InvitationPreview{
 		WorkspaceName: p.Workspace,
 		InviterName:   openapi.OrNull(p.Inviter),
@@ -48,6 +50,7 @@ func (a *handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
+	a.uncountAttempt(r, now)
 	return sessionReply(r, session, by, "")
 }
 

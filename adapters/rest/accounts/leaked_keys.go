@@ -45,8 +45,8 @@ func verifyReport(l server.LeakedKeys, h http.Header, body []byte) error {
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
 func (a *handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
 	now := server.Now()
-	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, now) {
-		return server.Reply{}, r.API.Refuse("sign_in_rate", server.ErrRateLimited)
+	if err := a.countAttempt(r, now); err != nil {
+		return server.Reply{}, err
 	}
 	if err := verifyReport(r.API.Config.LeakedKeys, r.Header, r.Payload); err != nil {
 		return server.Reply{}, err

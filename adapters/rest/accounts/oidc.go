@@ -53,6 +53,7 @@ func (a *handlers) beginSignIn(r *server.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	a.uncountAttempt(r, now)
 	return address, a.setFlow(r, org, f, session.SignInWithin)
 }
 
@@ -68,7 +69,7 @@ func (a *handlers) finishSignIn(r *server.Call) (string, error) {
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := a.countSignIn(r, now); err != nil {
+	if err := a.countAttempt(r, now); err != nil {
 		return "", err
 	}
 	parameters := callbackParameters(r.URL.RawQuery)
@@ -79,7 +80,7 @@ func (a *handlers) finishSignIn(r *server.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.uncountSignIn(r, now)
+	a.uncountAttempt(r, now)
 	// The remaining cookie only binds the code to this browser.
 	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, bound, session.CodeLife)
 }
@@ -126,7 +127,7 @@ func (a *handlers) setFlow(r *server.Call, org *identity.Org, f accounts.Provide
 		if err != nil {
 			return err
 		}
-		ciphertext, err := a.flows.Seal(plain, []byte(org.ID))
+		ciphertext, err := a.cookies.Seal(plain, []byte(org.ID))
 		if err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f a
 	if err != nil {
 		return accounts.ProviderFlow{}
 	}
-	plain, err := a.flows.Open(ciphertext, []byte(org.ID))
+	plain, err := a.cookies.Open(ciphertext, []byte(org.ID))
 	if err != nil || json.Unmarshal(plain, &f) != nil || !now.Before(f.Until) {
 		return accounts.ProviderFlow{}
 	}
@@ -159,6 +160,12 @@ func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f a
 
 // openByCode exchanges the code for a sign-in at a provider for a session.
 func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, now time.Time) (server.Reply, error) {
+	if !r.API.SameOrigin(r.Request) {
+		return server.Reply{}, server.ErrCrossOrigin
+	}
+	if err := a.countAttempt(r, now); err != nil {
+		return server.Reply{}, err
+	}
 	f, by := a.flowOf(r, org, now), signingIn(r, now)
 	session, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
@@ -167,7 +174,7 @@ func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, no
 	if err := a.setFlow(r, org, accounts.ProviderFlow{}, 0); err != nil {
 		return server.Reply{}, err
 	}
-	a.uncountSignIn(r, now) // the flow was counted when it began
+	a.uncountAttempt(r, now)
 	return sessionReply(r, session, by, f.ReturnTo)
 }
 

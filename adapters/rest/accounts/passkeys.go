@@ -98,6 +98,7 @@ func (a *handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
+	a.uncountAttempt(r, now)
 	return sessionReply(r, session, by, "")
 }
 

@@ -57,9 +57,6 @@ func (a *handlers) openSession(r *server.Call) (server.Reply, error) {
 	if _, _, err := r.API.SessionCookie(r.Request, obs.Org); err != nil {
 		return server.Reply{}, err
 	}
-	if err := a.limitSignIn(r, now); err != nil {
-		return server.Reply{}, err
-	}
 	in, err := server.Decode[openapi.SessionOpen](r)
 	if err != nil {
 		return server.Reply{}, err
@@ -67,14 +64,15 @@ func (a *handlers) openSession(r *server.Call) (server.Reply, error) {
 	if _, isCode := session.ParseCode(in.Token); isCode {
 		return a.openByCode(r, obs.Org, in.Token, now)
 	}
+	if err := a.limitSignIn(r, now); err != nil {
+		return server.Reply{}, err
+	}
 	by := signingIn(r, now)
 	session, err := r.Sessions.Open(r.Context(), by, obs.Org, in.Token, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if session.Session.Key == "" { // a link works once, but a key opens any number of sessions
-		a.uncountSignIn(r, now)
-	}
+	a.uncountAttempt(r, now)
 	return sessionReply(r, session, by, "")
 }
 
@@ -95,6 +93,7 @@ func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 	if !r.Sessions.MailsLinks() {
 		return server.Reply{}, session.ErrMailNotConfigured
 	}
+	a.uncountAttempt(r, now) // it tells nothing about whether someone has the address
 	select {
 	case a.mailings <- struct{}{}:
 	default:

@@ -30,7 +30,7 @@ func sessionReply(
 	return out, nil
 }
 
-// limitSignIn refuses pages of other origins, and counts the attempt against the caller's address.
+// limitSignIn refuses pages of other origins, and counts a sign-in and its attempt against the caller's address.
 func (a *handlers) limitSignIn(r *server.Call, now time.Time) error {
 	if !r.API.SameOrigin(r.Request) {
 		return server.ErrCrossOrigin
@@ -50,15 +50,29 @@ const (
 	mailingWithin = 20 * time.Second // how long that may take
 )
 
-// countSignIn counts an attempt against the caller's address.
+// countSignIn counts a sign-in that begins, and its attempt, against the caller's address.
 func (a *handlers) countSignIn(r *server.Call, now time.Time) error {
-	if !a.signIns.Take(r.ReplyHeader, server.Observed(r.Request).Address, now) {
+	return a.count(r, now, a.flows, a.signIns)
+}
+
+// countAttempt counts an attempt in a sign-in that has been counted against the caller's address.
+func (a *handlers) countAttempt(r *server.Call, now time.Time) error {
+	return a.count(r, now, a.signIns)
+}
+
+func (a *handlers) count(r *server.Call, now time.Time, limiters ...*server.Limiter) error {
+	address := identity.AddressGroup(server.Observed(r.Request).Address)
+	allowances := make([]server.Allowance, len(limiters))
+	for i, l := range limiters {
+		allowances[i] = l.Allowance(address)
+	}
+	if server.TakeAll(r.ReplyHeader, now, 1, allowances...) != nil {
 		return r.API.Refuse("sign_in_rate", server.ErrRateLimited)
 	}
 	return nil
 }
 
-// uncountSignIn takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
-func (a *handlers) uncountSignIn(r *server.Call, now time.Time) {
+// uncountAttempt takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
+func (a *handlers) uncountAttempt(r *server.Call, now time.Time) {
 	a.signIns.Spend(identity.AddressGroup(server.Observed(r.Request).Address), -1, now)
 }

@@ -41,7 +41,8 @@ type RateLimit struct {
 	WorkspacePerMinute       int // in one workspace by all of its callers; 0: five times PerMinute
 	WorkspaceBurst           int // of the same at once; 0: five times Burst
 	UnauthenticatedPerMinute int // of one address that shows no valid credential
-	SignInsPerMinute         int // of one address that tries to open a session
+	SignInsPerMinute         int // of one address that tries to open a session, and fails
+	SignInFlowsPerMinute     int // of one address that begins to sign in
 	DownloadsPerMinute       int // of one address: begun 64 KiB of documentation and scripts
 }
 
