@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -148,6 +149,10 @@ type SandboxPayer interface {
 	// done before. Errors as for Page, and payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
 	// payment.ErrSubscriptionExists.
 	Complete(ctx context.Context, l payment.SandboxLink, card payment.Card) (*payment.SandboxPage, error)
+
+	// Advance moves a customer's clock forward to target, or to the next time at which something is due, such as a
+	// renewal, if that is earlier. It processes what is due, delivers the events, and returns the time.
+	Advance(ctx context.Context, c payment.CustomerID, target time.Time) (time.Time, error)
 
 	// EndAtPeriodEnd ends a portal page's subscription when its period ends, or undoes that, and returns the page.
 	// Errors as for Page.

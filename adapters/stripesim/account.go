@@ -298,7 +298,7 @@ func (s *account) changes() (changed []ports.SandboxObject, err error) {
 
 // look calls act with a customer's objects. What has become due is processed first, and stored.
 func (s *Simulator) look(ctx context.Context, customer string, act func(*account) error) error {
-	current, err := s.settingsOf(ctx)
+	current, err := s.settingsOf(ctx, customer)
 	if err != nil {
 		return err
 	}
@@ -321,7 +321,7 @@ func (s *Simulator) look(ctx context.Context, customer string, act func(*account
 // lookAtAll calls act with all customers, without their other objects.
 func (s *Simulator) lookAtAll(ctx context.Context, act func(*account) error) error {
 	const page = 100
-	current, err := s.settingsOf(ctx)
+	current, err := s.settingsOf(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (s *Simulator) lookAtAll(ctx context.Context, act func(*account) error) err
 // change calls act with a customer's objects, stores what it changes, and delivers the events. act may be called again
 // after a conflict; what it changes is not stored if it fails.
 func (s *Simulator) change(ctx context.Context, customer string, act func(*account) error) error {
-	current, err := s.settingsOf(ctx)
+	current, err := s.settingsOf(ctx, customer)
 	if err != nil {
 		return err
 	}

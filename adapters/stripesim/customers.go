@@ -31,6 +31,8 @@ type method struct {
 	Behaviour                 behaviour
 	Created                   time.Time
 	Authenticated             bool // the payer has authenticated
+	Funding                   string
+	checked                   bool // a security code was entered
 }
 
 type setupIntent struct {
@@ -133,7 +135,8 @@ func (m *method) show() map[string]any {
 		"created":  m.Created.Unix(),
 		"livemode": false, "metadata": map[string]string{},
 		"card": map[string]any{"brand": m.Brand, "last4": m.Last4, "exp_month": m.ExpMonth, "exp_year": m.ExpYear,
-			"country": m.Country, "fingerprint": m.Fingerprint},
+			"country": m.Country, "fingerprint": m.Fingerprint,
+			"funding": cmp.Or(m.Funding, "credit")},
 	}
 }
 
@@ -236,8 +239,7 @@ func (s *account) showPayment(i *paymentIntent) map[string]any {
 		"created": i.Created.Unix(), "livemode": false, "last_payment_error": nil,
 	}
 	if i.Decline != "" {
-		out["last_payment_error"] = map[string]any{"type": "card_error", "code": "card_declined",
-			"decline_code": i.Decline}
+		out["last_payment_error"] = cardError(i.Decline)
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func (d *Dashboard) edit(id string, change func(*account, *subscription)) {
 
 // Advance moves the account's clock forward.
 func (d *Dashboard) Advance(by time.Duration) {
-	if _, _, err := d.Simulator.Advance(context.Background(), by); err != nil {
+	if _, _, err := d.Simulator.AdvanceAll(context.Background(), by); err != nil {
 		d.Failed(err)
 	}
 }
@@ -85,7 +85,7 @@ func (d *Dashboard) Subscribe(customer, price string) (id string) {
 	d.change(customer, func(a *account) {
 		u := a.order(a.customer(customer), terms{Plan: *a.price(price), Quantity: 1}, map[string]string{}, a.now())
 		a.subscriptions = append(a.subscriptions, u)
-		a.bill(u, u.amount(), true)
+		a.bill(u, u.amount(), attempt{present: true})
 		id = u.ID
 	})
 	return id

@@ -197,7 +197,7 @@ func (s *Simulator) deliverAll(ctx context.Context, customer string) {
 			return
 		}
 	}
-	current, err := s.settingsOf(ctx)
+	current, err := s.settingsOf(ctx, "")
 	if err != nil || len(events) == 0 {
 		return
 	}

@@ -131,11 +131,11 @@ func (s *Simulator) nextFault(r *http.Request) (fault Fault, delay time.Duration
 	if lasting, isKnown := s.over.get(r.Context()); isKnown {
 		return lasting, 0, nil
 	}
-	current, err := s.settingsOf(r.Context())
+	current, err := s.settingsOf(r.Context(), "")
 	if err != nil || !current.concerns(r) {
 		return None, 0, err
 	}
-	err = s.set(r.Context(), func(c *settings) {
+	err = s.set(r.Context(), settingsRow, func(c *settings) {
 		if fault = None; c.concerns(r) {
 			fault, c.Troubles = c.Troubles[0], c.Troubles[1:]
 			c.Struck = fault.hasEffect()

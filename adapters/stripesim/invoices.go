@@ -98,25 +98,15 @@ func (s *account) charged(u *subscription) *method {
 }
 
 // wouldDecline returns why the method of u cannot be charged, or that it requires authentication.
-func (s *account) wouldDecline(u *subscription, present bool) (decline string, asks bool) {
-	m := s.charged(u)
-	switch {
-	case m == nil:
-		return "missing_payment_method", false
-	case m.expired(s.now()):
-		return "expired_card", false
-	case m.Behaviour == failsLater:
-		return "generic_decline", false
-	case m.Behaviour == wantsBank && !m.Authenticated && present:
-		return "", true
-	case m.Behaviour == wantsBank && !m.Authenticated:
-		return wantsPayer, false
+func (s *account) wouldDecline(u *subscription, a attempt) (decline string, asks bool) {
+	if m := s.charged(u); m != nil {
+		return m.answer(s.now(), a)
 	}
-	return "", false
+	return "missing_payment_method", false
 }
 
-// bill creates an invoice for u's current period and charges it. present says whether the payer can authenticate.
-func (s *account) bill(u *subscription, amount int64, present bool) *invoice {
+// bill creates an invoice for u's current period and charges it.
+func (s *account) bill(u *subscription, amount int64, a attempt) *invoice {
 	now := s.now()
 	i := &invoice{
 		ID: s.id("in"), Number: s.invoiceNumber(u), Customer: u.Customer, Subscription: u.ID,
@@ -133,7 +123,7 @@ func (s *account) bill(u *subscription, amount int64, present bool) *invoice {
 	i.intent = &paymentIntent{ID: s.id("pi"), Customer: u.Customer, Amount: i.Due, Status: "succeeded",
 		Currency: i.Currency, Created: now}
 	s.payments[i.intent.ID] = i.intent
-	decline, asks := s.wouldDecline(u, present)
+	decline, asks := s.wouldDecline(u, a)
 	switch {
 	case asks, decline == wantsPayer:
 		i.Status, i.PaidAt, i.intent.Status = "open", time.Time{}, "requires_action"
@@ -258,7 +248,7 @@ func (s *account) payInvoice(f form, r *http.Request) any {
 	}
 	decline, asks := "", false
 	if i.Due > 0 {
-		decline, asks = s.wouldDecline(u, true)
+		decline, asks = s.wouldDecline(u, attempt{present: true})
 	}
 	switch {
 	case asks:
@@ -267,7 +257,7 @@ func (s *account) payInvoice(f form, r *http.Request) any {
 		return refusal{402, "card_error", "invoice_payment_intent_requires_action", "", ""}
 	case decline != "":
 		i.intent.fail(decline)
-		return refusal{402, "card_error", "card_declined", decline, ""}
+		return cardError(decline)
 	}
 	s.collect(i)
 	return s.showInvoice(i, f.expanded())

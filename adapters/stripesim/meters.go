@@ -137,7 +137,7 @@ func (u *subscription) usageCost(moment time.Time) (cost, deduction int64) {
 func (s *account) billUsage(u *subscription, now time.Time) {
 	// what was reported within the present second, too
 	if l := s.used(u, u.Start, now.Add(time.Second)); l != nil && (u.Status == "active" || u.Status == "past_due") {
-		s.bill(u, l.Amount, false).Lines = []line{*l}
+		s.bill(u, l.Amount, attempt{}).Lines = []line{*l}
 	}
 }
 

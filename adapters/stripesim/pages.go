@@ -166,15 +166,16 @@ func (s *account) checkOut(c *checkout, card payment.Card) error {
 	if c.AutomaticTax && !taxable(s.customer(c.Customer).Address) {
 		return payment.ErrAddressInvalid
 	}
-	if m.Behaviour.refusesAdding() || (m.Behaviour == failsLater && c.TrialDays == 0) {
-		code := m.Behaviour
-		if code == failsLater {
-			code = declined
-		}
-		s.reportDecline()
-		return &payment.DeclinedError{DeclineCode: string(code)}
+	charge := attempt{present: true, authenticated: true} // on the page
+	decline := m.refusal()
+	if decline == "" && c.TrialDays == 0 {
+		decline, _ = m.answer(s.now(), charge)
 	}
-	m.Authenticated = true // on the page
+	if decline != "" {
+		s.reportDecline()
+		return &payment.DeclinedError{DeclineCode: decline}
+	}
+	m.Authenticated = true
 	s.attach(m)
 	u := s.order(s.customer(c.Customer), c.terms, c.Metadata, s.now())
 	u.AutomaticTax, u.Default, c.Status = c.AutomaticTax, m.ID, "complete"
@@ -183,7 +184,7 @@ func (s *account) checkOut(c *checkout, card payment.Card) error {
 		s.tryOut(u, c.TrialDays)
 		return nil
 	}
-	s.billPeriod(u, true, s.now())
+	s.billPeriod(u, charge, s.now())
 	return nil
 }
 

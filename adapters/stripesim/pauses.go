@@ -69,16 +69,17 @@ func (s *account) pause(u *subscription, f form, now time.Time) *refusal {
 	u.End = u.Plan.Interval.Advance(now, u.Plan.IntervalCount, u.Anchor)
 	cost, c := u.cost(now), s.customer(u.Customer)
 	if cost+s.tax(u, cost) > c.Credit {
-		if decline, asks := s.wouldDecline(u, true); decline != "" || asks {
+		if decline, asks := s.wouldDecline(u, attempt{present: true}); decline != "" || asks {
 			*u = previous
 			s.reportDecline()
 			if asks {
 				return &refusal{402, "card_error", "subscription_payment_intent_requires_action", "", ""}
 			}
-			return &refusal{402, "card_error", "card_declined", decline, ""}
+			refused := cardError(decline)
+			return &refused
 		}
 	}
-	s.billPeriod(u, true, now)
+	s.billPeriod(u, attempt{present: true}, now)
 	return nil
 }
 
@@ -105,7 +106,7 @@ func (s *account) resume(f form, r *http.Request) any {
 		return invalid("id")
 	}
 	amount := u.beginPaying(now)
-	if s.bill(u, amount, true).Status != "paid" {
+	if s.bill(u, amount, attempt{present: true}).Status != "paid" {
 		u.Status = "past_due"
 	}
 	u.spend(now)

@@ -14,7 +14,7 @@ import (
 // (https://docs.stripe.com/api/setup_intents/confirm).
 func (s *Simulator) Confirm(ctx context.Context, c payment.CustomerID, id payment.IntentID, clientSecret secret.String,
 	card payment.Card) (payment.SetupIntent, error) {
-	if _, isKnown := cards[digits(card)]; !isKnown {
+	if findCard(card) == nil {
 		return payment.SetupIntent{}, payment.ErrTestCardsOnly
 	}
 	return s.payer(ctx, c, id, clientSecret, func(a *account) (status string, err error) {
@@ -29,16 +29,22 @@ func (s *Simulator) Confirm(ctx context.Context, c payment.CustomerID, id paymen
 		switch {
 		case err != nil:
 			return "", err
-		case m.Behaviour.refusesAdding():
-			a.emit("setup_intent.setup_failed", "setup_intent", i.ID)
-			return "", &payment.DeclinedError{DeclineCode: string(m.Behaviour)}
-		case m.Behaviour == wantsBank:
+		case m.asksFirst():
 			i.Status, i.Card = "requires_action", m
 			return i.Status, nil
+		case m.refusal() != "":
+			return "", a.failSetup(i, m)
 		}
 		a.succeed(i, m)
 		return i.Status, nil
 	})
+}
+
+// failSetup returns the error for a card that is declined when it is added. The payer may try another one.
+func (s *account) failSetup(i *setupIntent, m *method) error {
+	i.Status, i.Card = "requires_payment_method", nil
+	s.emit("setup_intent.setup_failed", "setup_intent", i.ID)
+	return &payment.DeclinedError{DeclineCode: m.refusal()}
 }
 
 // succeed adds a card by a setup intent.
@@ -70,24 +76,33 @@ func (s *Simulator) Authenticate(ctx context.Context, c payment.CustomerID, id p
 			return i.Status, nil
 		}
 		m := i.Card
+		if m.refusal() != "" {
+			return "", a.failSetup(i, m)
+		}
 		m.Authenticated = i.Usage == string(payment.OffSession)
 		a.succeed(i, m)
 		return i.Status, nil
 	})
 }
 
-// authenticate pays the invoice of a payment. If the authentication fails, the payer may try again.
+// authenticate pays the invoice of a payment. If the authentication fails, the payer may try again. The bank can decline
+// the charge after it.
 func (s *account) authenticate(p *paymentIntent, success bool) (status string) {
 	if !success {
 		p.Attempts++
 		return p.Status
 	}
-	p.Status = "succeeded"
 	for _, m := range s.methods {
-		if m.ID == p.Method {
-			m.Authenticated = true
+		if m.ID != p.Method {
+			continue
+		}
+		m.Authenticated = true
+		if decline, _ := m.answer(s.now(), attempt{present: true, authenticated: true}); decline != "" {
+			p.fail(decline)
+			return p.Status
 		}
 	}
+	p.Status = "succeeded"
 	for _, i := range s.invoices {
 		if i.intent == p && i.Status == "open" {
 			s.collect(i)

@@ -30,7 +30,7 @@ func TestAMonthThatFollowsAWeekIsWhole(t *testing.T) {
 	_, err = g.Amend(t.Context(), "less", c, h.ID, payment.Amendment{Plan: plans[0], Quantity: 1, Resell: true,
 		AtRenewal: true})
 	require.NoError(t, err)
-	_, _, err = g.Advance(t.Context(), 7*24*time.Hour)
+	_, _, err = g.AdvanceAll(t.Context(), 7*24*time.Hour)
 	require.NoError(t, err)
 	all, err := g.Subscriptions(t.Context(), c)
 	require.NoError(t, err)

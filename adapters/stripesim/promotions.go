@@ -175,10 +175,10 @@ func (u *subscription) spend(moment time.Time) {
 }
 
 // billPeriod creates an invoice for the period of u that begins at a time, and charges it.
-func (s *account) billPeriod(u *subscription, present bool, moment time.Time) *invoice {
+func (s *account) billPeriod(u *subscription, a attempt, moment time.Time) *invoice {
 	deduction, discounts := u.deduction(moment), u.discounts()
 	usage, usageOff := u.usageCost(moment)
-	i := s.bill(u, u.amount()-deduction+usage, present)
+	i := s.bill(u, u.amount()-deduction+usage, a)
 	i.discounted(deduction+usageOff, discounts)
 	if i.Lines = []line{u.line(u.amount())}; u.Unbilled != nil {
 		i.Lines, u.Unbilled = append(i.Lines, *u.Unbilled), nil

@@ -110,7 +110,7 @@ func (s *account) renew(u *subscription) {
 	u.Start, u.End = moment, u.Plan.Interval.Advance(moment, u.Plan.IntervalCount, u.Anchor)
 	previous := u.Status
 	u.Status = "active"
-	if s.billPeriod(u, false, moment).Status == "paid" {
+	if s.billPeriod(u, attempt{}, moment).Status == "paid" {
 		return
 	}
 	if u.Status = "past_due"; previous != "past_due" {
@@ -149,7 +149,10 @@ func (s *account) retry(u *subscription) {
 	i := s.owed(u)
 	decline, asks := "", false
 	if i != nil && i.Due > 0 {
-		decline, asks = s.wouldDecline(u, false)
+		decline, asks = s.wouldDecline(u, attempt{before: i.intent.Attempts})
+	}
+	if decline != "" && decline != wantsPayer {
+		i.intent.fail(decline)
 	}
 	switch {
 	case decline == "" && !asks:

@@ -227,7 +227,7 @@ func TestTroublesComeOnceEach(t *testing.T) {
 		c, err := g.CreateCustomer(ctx, string(kind), payment.Details{})
 		assert.That(t, err == nil && c != "", "%s: %v", kind, err)
 	}
-	_, _, err := g.Advance(ctx, -time.Second)
+	_, _, err := g.AdvanceAll(ctx, -time.Second)
 	assert.That(t, err != nil, "time went back")
 }
 

@@ -185,7 +185,7 @@ func (s *account) subscribe(f form, _ *http.Request) any {
 		s.tryOut(u, days)
 		return s.showSubscription(u, f.expanded())
 	}
-	if i := s.billPeriod(u, true, now); i.Status != "paid" {
+	if i := s.billPeriod(u, attempt{present: true}, now); i.Status != "paid" {
 		u.Status = "incomplete"
 	}
 	return s.showSubscription(u, f.expanded())
@@ -195,7 +195,7 @@ func (s *account) subscribe(f form, _ *http.Request) any {
 func (s *account) tryOut(u *subscription, days int) {
 	u.Status, u.TrialEnd = "trialing", u.Start.AddDate(0, 0, days)
 	u.End = u.TrialEnd
-	s.bill(u, 0, true)
+	s.bill(u, 0, attempt{present: true})
 }
 
 // order returns a subscription that is not stored yet.
@@ -342,12 +342,12 @@ func (s *account) resell(
 	}
 	decline, asks := "", false
 	if amount+s.tax(u, amount) > c.Credit {
-		decline, asks = s.wouldDecline(u, true)
+		decline, asks = s.wouldDecline(u, attempt{present: true})
 	}
 	switch {
 	case (decline != "" || asks) && waits:
 		p := &pendingUpdate{terms: u.terms, Anchor: u.Anchor, Start: u.Start, End: u.End, Deducted: u.deduction(now)}
-		p.invoice = s.bill(u, amount, true)
+		p.invoice = s.bill(u, amount, attempt{present: true})
 		*u = previous
 		if p.Expires = now.Add(incompleteFor); u.End.Before(p.Expires) {
 			p.Expires = u.End
@@ -357,13 +357,12 @@ func (s *account) resell(
 	case decline != "" || asks:
 		*u = previous
 		s.reportDecline()
-		code := "card_declined"
 		if asks {
-			code, decline = "subscription_payment_intent_requires_action", ""
+			return refusal{402, "card_error", "subscription_payment_intent_requires_action", "", ""}
 		}
-		return refusal{402, "card_error", code, decline, ""}
+		return cardError(decline)
 	}
-	s.bill(u, amount, false)
+	s.bill(u, amount, attempt{present: true})
 	u.spend(now)
 	return nil
 }

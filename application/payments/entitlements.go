@@ -19,7 +19,7 @@ func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*pa
 	if err != nil {
 		return nil, by.At, ignoring(err)
 	}
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	return c, now, err
 }
 

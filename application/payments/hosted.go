@@ -86,7 +86,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err != nil {
 		return nil, err
 	}
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (s *Service) EndCheckouts(ctx context.Context, by identity.Actor) (hasEnded
 	if err != nil || c.ID == "" || c.CheckoutUntil.IsZero() {
 		return false, ignoring(err)
 	}
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return false, err
 	}

@@ -25,13 +25,13 @@ func (s *Service) PayInvoice(
 	if err != nil {
 		return nil, err
 	}
-	now, err := t.now(ctx, by)
-	if err != nil {
-		return nil, err
-	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	c, invoice, err := s.ownInvoice(ctx, callCtx, by, t, id)
+	if err != nil {
+		return nil, err
+	}
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,11 @@ func (s *Service) SetDefault(
 	if err != nil {
 		return nil, now, err
 	}
-	if now, err = t.now(ctx, by); err != nil {
-		return nil, now, err
-	}
 	c, err := s.owned(ctx, by, t, id)
 	if err != nil {
+		return nil, now, err
+	}
+	if now, err = t.now(ctx, by, c); err != nil {
 		return nil, now, err
 	}
 	if _, err := c.Chargeable(by, now, id); err != nil {
@@ -88,15 +88,16 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 	if err != nil {
 		return err
 	}
-	now, err := t.now(ctx, by)
+	c, err := s.owned(ctx, by, t, m)
 	if err != nil {
 		return err
 	}
-	if _, err := s.owned(ctx, by, t, m); err != nil {
+	now, err := t.now(ctx, by, c)
+	if err != nil {
 		return err
 	}
 	var next payment.MethodID
-	c, err := s.update(ctx, by, t, func(c *payment.Customer) (err error) {
+	c, err = s.update(ctx, by, t, func(c *payment.Customer) (err error) {
 		next, err = c.Remove(by, now, m, replacement)
 		return err
 	})

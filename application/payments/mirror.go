@@ -46,7 +46,7 @@ func part[T any](
 func see(
 	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, parts ...mirrorPart,
 ) (payment.Seen, error) {
-	moment, err := t.now(callCtx, by)
+	moment, err := t.now(callCtx, by, c)
 	if err != nil {
 		return payment.Seen{}, err
 	}
@@ -175,7 +175,7 @@ func (s *Service) withDefault(ctx, callCtx context.Context, by identity.Actor, t
 	if c.WalletAt.IsZero() || !c.Settled() {
 		return c, nil
 	}
-	today, err := t.now(ctx, by)
+	today, err := t.now(ctx, by, c)
 	if err != nil {
 		return nil, err
 	}
@@ -217,12 +217,12 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 	if err != nil {
 		return nil, err
 	}
-	now, err := t.now(ctx, by)
+	r, stale, err := s.readMirror(ctx, by, t, wallet)
 	if err != nil {
 		return nil, err
 	}
-	r, stale, err := s.readMirror(ctx, by, t, wallet)
 	c := r.customer
+	now, err := t.now(ctx, by, c)
 	if err != nil || c == nil {
 		return &Wallet{Gateway: t.Kind, Now: now}, err
 	}

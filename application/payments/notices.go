@@ -21,7 +21,7 @@ import (
 func (s *Service) notify(
 	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer,
 ) (*payment.Customer, error) {
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil || len(c.DueNotices(now, t.Grace)) == 0 {
 		return c, err
 	}

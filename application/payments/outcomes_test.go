@@ -251,7 +251,7 @@ func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 	s := mockedWith(t, subscribed("pm_1"))
 	s.kept.Subscription.Status = payment.PastDue
 	for ahead, want := range map[time.Duration]bool{6 * 24 * time.Hour: true, 8 * 24 * time.Hour: false} {
-		s.terms.Clock = func(context.Context) (time.Time, error) { return now.Add(ahead), nil }
+		s.terms.Clock = func(context.Context, payment.CustomerID) (time.Time, error) { return now.Add(ahead), nil }
 		v, err := s.Subscription(s.ctx, member)
 		require.NoError(t, err)
 		assert.That(t, v.Entitled == want, "%s ahead: entitled %v", ahead, v.Entitled)
@@ -260,7 +260,7 @@ func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 
 func TestExpiryFollowsTheClockOfTheGateway(t *testing.T) {
 	s := mockedWith(t, customer("pm_1", "pm_2"))
-	s.terms.Clock = func(context.Context) (time.Time, error) { return now.AddDate(20, 0, 0), nil }
+	s.terms.Clock = func(context.Context, payment.CustomerID) (time.Time, error) { return now.AddDate(20, 0, 0), nil }
 	_, _, err := s.SetDefault(s.ctx, owner, "pm_2")
 	require.ErrorIs(t, err, payment.ErrMethodExpired)
 	require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"), payment.ErrMethodExpired)

@@ -39,9 +39,9 @@ type Terms struct {
 	Returns        payment.ReturnPolicy // to which addresses payers return from pages of the gateway
 	MailedNotices  []payment.NoticeKind // the notices that are mailed to a workspace's owners
 
-	// Clock returns the time at the gateway; nil if it is the local time. The sandbox's clock can be
-	// advanced.
-	Clock func(context.Context) (time.Time, error)
+	// Clock returns the time at the gateway for a customer, "" for one that is not there yet; nil if it is the local
+	// time. Clocks of the sandbox can be advanced.
+	Clock func(context.Context, payment.CustomerID) (time.Time, error)
 }
 
 // TermsOf returns an org's current terms.
@@ -99,12 +99,16 @@ func (s *Service) terms(by identity.Actor) (Terms, error) {
 	return t, nil
 }
 
-// now returns the time at the gateway, which decides what has expired and what is still entitled.
-func (t Terms) now(ctx context.Context, by identity.Actor) (time.Time, error) {
-	if t.Clock == nil {
+// now returns the time at the gateway for a customer, nil for none, which decides what has expired and what is still
+// entitled.
+func (t Terms) now(ctx context.Context, by identity.Actor, c *payment.Customer) (time.Time, error) {
+	switch {
+	case t.Clock == nil:
 		return by.At, nil
+	case c == nil:
+		return t.Clock(ctx, "")
 	}
-	return t.Clock(ctx)
+	return t.Clock(ctx, c.ID)
 }
 
 // Time limits of calls to the gateway.

@@ -55,7 +55,7 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payme
 	if err != nil {
 		return nil, err
 	}
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (s *Service) checkOffer(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
 	plans payment.Plans,
 ) error {
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return err
 	}

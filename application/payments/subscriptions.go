@@ -108,7 +108,7 @@ func (s *Service) viewWithAction(ctx context.Context, by identity.Actor, t Terms
 }
 
 func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) (*View, error) {
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *Service) Subscribe(
 		return nil, err
 	}
 	w.AutomaticTax, w.Trials = t.AutomaticTax, t.Trials
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (s *Service) cardOf(callCtx context.Context, t Terms, c *payment.Customer) 
 
 // releaseTrial releases the marks if no payer has begun the trial on its checkout page.
 func (s *Service) releaseTrial(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) error {
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil || !c.LapsedCheckoutTrial(now) {
 		return err
 	}

@@ -74,7 +74,7 @@ func (s *Service) SendUsage(ctx context.Context, by identity.Actor) error {
 	if err != nil {
 		return ignoring(err)
 	}
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return err
 	}

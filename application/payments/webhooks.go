@@ -113,7 +113,7 @@ func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms,
 			return err
 		}
 	}
-	now, err := t.now(ctx, by)
+	now, err := t.now(ctx, by, c)
 	if err != nil {
 		return err
 	}

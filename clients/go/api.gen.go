@@ -4077,11 +4077,24 @@ type SandboxAuthenticate struct {
 
 // SandboxCard is a type of the API.
 type SandboxCard struct {
-	// A published test card's number. Never send a real card number.
+	// A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send a real
+	// card number.
 	Number   string  `json:"number"`
 	ExpMonth int     `json:"exp_month"`
 	ExpYear  int     `json:"exp_year"`
 	Cvc      *string `json:"cvc,omitzero"`
+}
+
+// SandboxClock is a type of the API.
+type SandboxClock struct {
+	// The time of the workspace in the sandbox.
+	Now time.Time `json:"now"`
+}
+
+// SandboxClockAdvance is a type of the API. Has exactly one of its fields.
+type SandboxClockAdvance struct {
+	AdvanceSeconds *int       `json:"advance_seconds,omitzero"`
+	To             *time.Time `json:"to,omitzero"`
 }
 
 // SandboxConfirm is a type of the API.
@@ -8380,6 +8393,21 @@ func (s *PaymentsPortalSessionsService) Create(ctx context.Context, body PortalS
 	return send[HostedPage](ctx, s.client, &call{name: "payments.portalSessions.create", method: "POST", path: []string{"/api/payments/portal-session"}, body: body, keyed: true}, opts)
 }
 
+// AdvanceClock: Advance the clock in the sandbox.
+//
+// Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Moves the
+// workspace's clock forward by `advance_seconds` or to the time `to`, at most 366 days. It cannot go back.
+//
+// Returns when everything that is due until then is done, one after the other: renewals, ends of trials and
+// retries, and Atrium has processed the gateway's event of each. `atrium payments sandbox advance` moves the
+// clocks of all workspaces.
+//
+// Errors: billing_role_required, gateway_not_found, gateway_timeout, gateway_unavailable, invalid_fields,
+// payments_not_configured, scope_required; and those that every call can have.
+func (s *PaymentsSandboxService) AdvanceClock(ctx context.Context, body SandboxClockAdvance, opts ...Option) (*SandboxClock, error) {
+	return send[SandboxClock](ctx, s.client, &call{name: "payments.sandbox.advanceClock", method: "POST", path: []string{"/api/payments/sandbox/clock"}, body: body}, opts)
+}
+
 // Authenticate: Complete authentication in the sandbox.
 //
 // Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Simulates
@@ -8392,16 +8420,29 @@ func (s *PaymentsSandboxService) Authenticate(ctx context.Context, intentID stri
 	return send[SetupIntent](ctx, s.client, &call{name: "payments.sandbox.authenticate", method: "POST", path: []string{"/api/payments/sandbox/setup-intents/", intentID, "/authenticate"}, body: body, keyed: true}, opts)
 }
 
+// Clock: Get the time in the sandbox.
+//
+// Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Returns the
+// time of the workspace's own clock. Each workspace has one, so tests that run in parallel do not disturb each
+// other.
+//
+// Errors: billing_role_required, gateway_not_found, payments_not_configured, scope_required; and those that
+// every call can have.
+func (s *PaymentsSandboxService) Clock(ctx context.Context, opts ...Option) (*SandboxClock, error) {
+	return send[SandboxClock](ctx, s.client, &call{name: "payments.sandbox.clock", method: "GET", path: []string{"/api/payments/sandbox/clock"}}, opts)
+}
+
 // Confirm: Confirm a sandbox intent with a test card.
 //
 // Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Does what
 // the gateway's form does in the payer's browser, but no money moves.
 //
-// Accepts only these published test cards:
+// Accepts all test cards of https://docs.stripe.com/testing, such as 4242 4242 4242 4242, by their number or the
+// name of their payment method, such as `pm_card_visa`. More cards can be added, but each charge is declined:
 //
-// | number | behaviour | |---|---| | 4242 4242 4242 4242 | works | | 5555 5555 5555 4444 | works | | 3782 822463
-// 10005 | works | | 4000 0000 0000 0002 | is declined | | 4000 0000 0000 9995 | has insufficient funds | | 4000
-// 0000 0000 0341 | can be added, but not charged | | 4000 0025 0000 3155 | requires authentication |
+// | name | declined with | |---|---| | `pm_card_chargeCustomerFail` and `InsufficientFunds`, `LostCard`,
+// `StolenCard`, `ExpiredCard`, `IncorrectCvc`, `ProcessingError` or `VelocityLimitExceeded` | the code of that
+// name | | `pm_card_chargeCustomerRecovers` | `insufficient_funds` at the first attempt of a renewal only |
 //
 // Any other number is refused before anything is stored or logged. Atrium stores only the brand and the last
 // four digits of a card.

@@ -151,7 +151,7 @@ func (r *paymentResumeCommand) Run(p *process) error {
 }
 
 type paymentSandboxCommand struct {
-	Advance paymentSandboxAdvanceCommand `cmd:"" help:"Advance the sandbox's clock."`
+	Advance paymentSandboxAdvanceCommand `cmd:"" help:"Advance the clocks of all workspaces in the sandbox."`
 	Provoke paymentSandboxProvokeCommand `cmd:"" help:"Make the next calls to the sandbox fail."`
 }
 
@@ -166,8 +166,8 @@ type paymentSandboxAdvanceCommand struct {
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxAdvanceCommand) Help() string {
-	return `Advances the clock. Renewals, ends of trials and retries up to the new time happen, and their
-events are delivered. The clock cannot go back.
+	return `Advances the clocks of all workspaces. Renewals, ends of trials and retries up to the new time happen, and their
+events are delivered. Clocks cannot go back. POST /api/payments/sandbox/clock advances one workspace.
 
 Example:
   atrium payments sandbox advance 30d`
@@ -184,7 +184,7 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 		if err != nil {
 			return usageError{err}
 		}
-		now, customers, err := s.Advance(p.ctx, time.Duration(a.By))
+		now, customers, err := s.AdvanceAll(p.ctx, time.Duration(a.By))
 		if err != nil {
 			return err
 		}

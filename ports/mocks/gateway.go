@@ -7,6 +7,7 @@ package mocks
 import (
 	context "context"
 	reflect "reflect"
+	time "time"
 
 	payment "github.com/atrium-hq/atrium/domain/payment"
 	secret "github.com/atrium-hq/atrium/domain/secret"
@@ -720,6 +721,21 @@ func NewMockSandboxPayer(ctrl *gomock.Controller) *MockSandboxPayer {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockSandboxPayer) EXPECT() *MockSandboxPayerMockRecorder {
 	return m.recorder
+}
+
+// Advance mocks base method.
+func (m *MockSandboxPayer) Advance(ctx context.Context, c payment.CustomerID, target time.Time) (time.Time, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Advance", ctx, c, target)
+	ret0, _ := ret[0].(time.Time)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Advance indicates an expected call of Advance.
+func (mr *MockSandboxPayerMockRecorder) Advance(ctx, c, target interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Advance", reflect.TypeOf((*MockSandboxPayer)(nil).Advance), ctx, c, target)
 }
 
 // Authenticate mocks base method.

@@ -96,6 +96,8 @@ var paymentExamples = map[string]example{
 		ensureSubscribed(t, who, headers)
 		return target{}
 	}),
+	"getSandboxClock":     plainly(nil),
+	"advanceSandboxClock": plainly(object{"advance_seconds": 1}),
 	"confirmSandboxIntent": inHousePaid(func(t *testing.T, who *client, headers []string) target {
 		id, clientSecret := who.intent(t, headers...)
 		return target{ids: []string{id}, body: object{"client_secret": clientSecret, "card": testCard(cardNumber)}}

@@ -116,6 +116,9 @@ func TestPayments(t *testing.T) {
 				map[string]string{"decline_code": "generic_decline"})
 			try("4000000000009995", nil).problem(t, 402, "card_declined").has(t,
 				map[string]string{"decline_code": "insufficient_funds"})
+			try("pm_card_visa_chargeDeclinedLostCard", nil).problem(t, 402, "card_declined").has(t,
+				map[string]string{"decline_code": "lost_card"})
+			try("pm_card_of_no_one", nil).problem(t, 422, "test_card_required")
 			try(cardNumber, object{"exp_year": 2020}).problem(t, 422, "payment_method_expired")
 			try("42", nil).problem(t, 422, "invalid_fields")
 			ann.do(t, "POST", confirm(id), object{"client_secret": "x", "card": testCard(cardNumber)}).problem(t, 404,

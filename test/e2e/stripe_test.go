@@ -40,6 +40,8 @@ orgs:
 			ann.do(t, "POST", confirm(a.at("id")),
 				object{"client_secret": a.at("client_secret"), "card": testCard(cardNumber)}).problem(t, 404,
 				"gateway_not_found")
+			ann.do(t, "GET", clock, nil).problem(t, 404, "gateway_not_found")
+			ann.do(t, "POST", clock, object{"advance_seconds": 1}).problem(t, 404, "gateway_not_found")
 		})
 		t.Run("Stripe's events are accepted, and the sandbox's are refused", func(t *testing.T) {
 			const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`

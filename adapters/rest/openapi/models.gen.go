@@ -4262,8 +4262,20 @@ type SandboxCard struct {
 	ExpMonth int    `json:"exp_month"`
 	ExpYear  int    `json:"exp_year"`
 
-	// Number A published test card's number. Never send a real card number.
+	// Number A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send a real card number.
 	Number string `json:"number"`
+}
+
+// SandboxClock defines model for SandboxClock.
+type SandboxClock struct {
+	// Now The time of the workspace in the sandbox.
+	Now Time `json:"now"`
+}
+
+// SandboxClockAdvance Has exactly one of its fields.
+type SandboxClockAdvance struct {
+	AdvanceSeconds int  `json:"advance_seconds,omitempty,omitzero"`
+	To             Time `json:"to,omitempty,omitzero"`
 }
 
 // SandboxConfirm defines model for SandboxConfirm.

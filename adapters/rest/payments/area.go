@@ -37,6 +37,8 @@ func paymentOperations() []server.Operation {
 		server.Post(paymentPaths+"/usage", server.Command(reportUsage)),
 		server.Post(sandboxIntent+"/confirm", server.Outbound(confirmSandboxIntent)),
 		server.Post(sandboxIntent+"/authenticate", server.Outbound(authenticateSandboxIntent)),
+		server.Get(paymentPaths+"/sandbox/clock", server.Query(getSandboxClock)),
+		server.Post(paymentPaths+"/sandbox/clock", server.Outbound(advanceSandboxClock)),
 		server.Post(webhookPaths+"{gateway}/{org}", server.Signed(receiveEvent)),
 	}
 }

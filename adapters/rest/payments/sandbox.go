@@ -1,6 +1,8 @@
 package payments
 
 import (
+	"time"
+
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/payment"
@@ -44,4 +46,23 @@ func authenticateSandboxIntent(r *server.Call) (server.Command, error) {
 		return nil, err
 	}
 	return server.Respond(intentReply(i)), nil
+}
+
+func getSandboxClock(r *server.Call) (server.Reply, error) {
+	now, err := r.Payments.Clock(r.Context(), r.By)
+	return server.OK(openapi.SandboxClock{Now: openapi.Time(now)}), err
+}
+
+func advanceSandboxClock(r *server.Call) (server.Command, error) {
+	in, err := server.Decode[openapi.SandboxClockAdvance](r)
+	if err != nil {
+		return nil, err
+	}
+	now, err := r.Payments.AdvanceClock(r.Context(), r.By, payment.ClockAdvance{
+		By: time.Duration(in.AdvanceSeconds) * time.Second, To: time.Time(in.To),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return server.Respond(server.OK(openapi.SandboxClock{Now: openapi.Time(now)})), nil
 }

@@ -5571,7 +5571,9 @@ class SandboxCard(TypedDict):
     """A type of the API."""
 
     number: str
-    """A published test card's number. Never send a real card number."""
+    """A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send
+    a real card number.
+    """
 
     exp_month: int
     """"""
@@ -5580,6 +5582,23 @@ class SandboxCard(TypedDict):
     """"""
 
     cvc: NotRequired[str]
+    """"""
+
+
+class SandboxClock(TypedDict):
+    """A type of the API."""
+
+    now: str
+    """The time of the workspace in the sandbox."""
+
+
+class SandboxClockAdvance(TypedDict):
+    """Has exactly one of its fields."""
+
+    advance_seconds: NotRequired[int]
+    """"""
+
+    to: NotRequired[str]
     """"""
 
 
@@ -11267,6 +11286,26 @@ class PaymentsSetupIntentsResource(Resource):
 class PaymentsSandboxResource(Resource):
     """The calls of payments.sandbox."""
 
+    def advance_clock(
+        self,
+        body: SandboxClockAdvance,
+        **options: Unpack[Options],
+    ) -> SandboxClock:
+        """Advance the clock in the sandbox.
+
+        Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox.
+        Moves the workspace's clock forward by `advance_seconds` or to the time `to`, at most 366 days.
+        It cannot go back.
+
+        Returns when everything that is due until then is done, one after the other: renewals, ends of
+        trials and retries, and Atrium has processed the gateway's event of each. `atrium payments
+        sandbox advance` moves the clocks of all workspaces.
+
+        Errors: billing_role_required, gateway_not_found, gateway_timeout, gateway_unavailable,
+        invalid_fields, payments_not_configured, scope_required; and those that every call can have.
+        """
+        return cast("SandboxClock", self._caller.send("payments.sandbox.advanceClock", "POST", path("/api/payments/sandbox/clock"), body=body, options=options))
+
     def authenticate(
         self,
         intent_id: str,
@@ -11284,6 +11323,21 @@ class PaymentsSandboxResource(Resource):
         """
         return cast("SetupIntent", self._caller.send("payments.sandbox.authenticate", "POST", path("/api/payments/sandbox/setup-intents/{}/authenticate", intent_id), body=body, keyed=True, options=options))
 
+    def clock(
+        self,
+        **options: Unpack[Options],
+    ) -> SandboxClock:
+        """Get the time in the sandbox.
+
+        Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox.
+        Returns the time of the workspace's own clock. Each workspace has one, so tests that run in
+        parallel do not disturb each other.
+
+        Errors: billing_role_required, gateway_not_found, payments_not_configured, scope_required; and
+        those that every call can have.
+        """
+        return cast("SandboxClock", self._caller.send("payments.sandbox.clock", "GET", path("/api/payments/sandbox/clock"), options=options))
+
     def confirm(
         self,
         intent_id: str,
@@ -11295,12 +11349,14 @@ class PaymentsSandboxResource(Resource):
         Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox.
         Does what the gateway's form does in the payer's browser, but no money moves.
 
-        Accepts only these published test cards:
+        Accepts all test cards of https://docs.stripe.com/testing, such as 4242 4242 4242 4242, by their
+        number or the name of their payment method, such as `pm_card_visa`. More cards can be added, but
+        each charge is declined:
 
-        | number | behaviour | |---|---| | 4242 4242 4242 4242 | works | | 5555 5555 5555 4444 | works |
-        | 3782 822463 10005 | works | | 4000 0000 0000 0002 | is declined | | 4000 0000 0000 9995 | has
-        insufficient funds | | 4000 0000 0000 0341 | can be added, but not charged | | 4000 0025 0000
-        3155 | requires authentication |
+        | name | declined with | |---|---| | `pm_card_chargeCustomerFail` and `InsufficientFunds`,
+        `LostCard`, `StolenCard`, `ExpiredCard`, `IncorrectCvc`, `ProcessingError` or
+        `VelocityLimitExceeded` | the code of that name | | `pm_card_chargeCustomerRecovers` |
+        `insufficient_funds` at the first attempt of a renewal only |
 
         Any other number is refused before anything is stored or logged. Atrium stores only the brand and
         the last four digits of a card.

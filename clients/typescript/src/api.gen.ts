@@ -4520,7 +4520,10 @@ export type SandboxAuthenticate = {
 
 /**  */
 export type SandboxCard = {
-  /** A published test card's number. Never send a real card number. */
+  /**
+   * A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send a real
+   * card number.
+   */
   number: string
   /**  */
   exp_month: number
@@ -4528,6 +4531,20 @@ export type SandboxCard = {
   exp_year: number
   /**  */
   cvc?: string
+}
+
+/**  */
+export type SandboxClock = {
+  /** The time of the workspace in the sandbox. */
+  now: string
+}
+
+/** Has exactly one of its fields. */
+export type SandboxClockAdvance = {
+  /**  */
+  advance_seconds?: number
+  /**  */
+  to?: string
 }
 
 /**  */
@@ -8491,6 +8508,23 @@ export class PaymentsSetupIntentsResource extends Resource {
 export class PaymentsSandboxResource extends Resource {
 
   /**
+   * Advance the clock in the sandbox.
+   *
+   * Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Moves the
+   * workspace's clock forward by `advance_seconds` or to the time `to`, at most 366 days. It cannot go back.
+   *
+   * Returns when everything that is due until then is done, one after the other: renewals, ends of trials and
+   * retries, and Atrium has processed the gateway's event of each. `atrium payments sandbox advance` moves the
+   * clocks of all workspaces.
+   *
+   * Errors: billing_role_required, gateway_not_found, gateway_timeout, gateway_unavailable, invalid_fields,
+   * payments_not_configured, scope_required; and those that every call can have.
+   */
+  advanceClock(body: SandboxClockAdvance, options?: Options): Promise<SandboxClock> {
+    return this.caller.send({ name: 'payments.sandbox.advanceClock', method: 'POST', path: path`/api/payments/sandbox/clock`, body }, options)
+  }
+
+  /**
    * Complete authentication in the sandbox.
    *
    * Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Simulates
@@ -8505,16 +8539,32 @@ export class PaymentsSandboxResource extends Resource {
   }
 
   /**
+   * Get the time in the sandbox.
+   *
+   * Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Returns
+   * the time of the workspace's own clock. Each workspace has one, so tests that run in parallel do not disturb
+   * each other.
+   *
+   * Errors: billing_role_required, gateway_not_found, payments_not_configured, scope_required; and those that
+   * every call can have.
+   */
+  clock(options?: Options): Promise<SandboxClock> {
+    return this.caller.send({ name: 'payments.sandbox.clock', method: 'GET', path: path`/api/payments/sandbox/clock` }, options)
+  }
+
+  /**
    * Confirm a sandbox intent with a test card.
    *
    * Requires the admin role in the workspace. Available if the organisation's gateway is the sandbox. Does what
    * the gateway's form does in the payer's browser, but no money moves.
    *
-   * Accepts only these published test cards:
+   * Accepts all test cards of https://docs.stripe.com/testing, such as 4242 4242 4242 4242, by their number or
+   * the name of their payment method, such as `pm_card_visa`. More cards can be added, but each charge is
+   * declined:
    *
-   * | number | behaviour | |---|---| | 4242 4242 4242 4242 | works | | 5555 5555 5555 4444 | works | | 3782
-   * 822463 10005 | works | | 4000 0000 0000 0002 | is declined | | 4000 0000 0000 9995 | has insufficient funds
-   * | | 4000 0000 0000 0341 | can be added, but not charged | | 4000 0025 0000 3155 | requires authentication |
+   * | name | declined with | |---|---| | `pm_card_chargeCustomerFail` and `InsufficientFunds`, `LostCard`,
+   * `StolenCard`, `ExpiredCard`, `IncorrectCvc`, `ProcessingError` or `VelocityLimitExceeded` | the code of that
+   * name | | `pm_card_chargeCustomerRecovers` | `insufficient_funds` at the first attempt of a renewal only |
    *
    * Any other number is refused before anything is stored or logged. Atrium stores only the brand and the last
    * four digits of a card.
