@@ -96,15 +96,14 @@ func (store *Store) verifyPart(
 		}
 		v.Resume(cursor, hash)
 	}
-	hasMore, err := store.eachLink(ctx, key, `events WHERE chain_seq > 0`, cursor+1, limit, v.CheckLink)
+	hasMore, err := store.eachLink(ctx, key, cursor+1, limit, v.CheckLink)
 	if err != nil {
 		return event.Part{}, err
 	}
 	if hasMore {
 		return v.Part(), nil
 	}
-	if _, err := store.eachLink(ctx, key, `recorded_events WHERE chain_seq <= 0`, math.MinInt64, math.MaxInt,
-		v.Unlinked); err != nil {
+	if err := store.eachUnlinked(ctx, key, v.Unlinked); err != nil {
 		return event.Part{}, err
 	}
 	return event.Part{Report: v.Report()}, nil
@@ -121,25 +120,36 @@ func (store *Store) storedChain(ctx context.Context, key chainKey) (*event.Chain
 	return row.chain(), nil
 }
 
-// eachLink calls f for a workspace's events in a table that fit its condition, in the order of the chain: about as many
-// as limit, from place seq on. It reports whether there are more.
+// linkRow is an event with its place in the chain.
+type linkRow struct {
+	eventRow
+	Signature []byte `db:"signature"`
+	Redaction []byte `db:"redaction"`
+	Seq       int64  `db:"chain_seq"`
+	Hash      []byte `db:"chain_hash"`
+}
+
+const linkColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
+	address, signature, redaction, chain_seq, chain_hash`
+
+func (r *linkRow) link() *event.Link {
+	return &event.Link{Event: r.event(), Encoded: r.Data, Signature: r.Signature, Redaction: r.Redaction, Seq: r.Seq,
+		Hash: r.Hash}
+}
+
+// verifiedAtOnce is how many events one statement of a verification reads.
+const verifiedAtOnce = 1000
+
+// eachLink calls f for a workspace's links, in the order of the chain: about as many as limit, from place seq on. It
+// reports whether there are more.
 func (store *Store) eachLink(
-	ctx context.Context, key chainKey, table string, seq int64, limit int, f func(*event.Link),
+	ctx context.Context, key chainKey, seq int64, limit int, f func(*event.Link),
 ) (hasMore bool, err error) {
-	const atOnce = 1000
 	for id, count := "", 0; ; {
-		var rows []struct {
-			eventRow
-			Signature []byte `db:"signature"`
-			Redaction []byte `db:"redaction"`
-			Seq       int64  `db:"chain_seq"`
-			Hash      []byte `db:"chain_hash"`
-		}
-		if err := store.List(ctx, &rows, `
-			SELECT id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
-			address, signature, redaction, chain_seq, chain_hash
-			FROM `+table+` AND workspace_id = ? AND org_id = ? AND (chain_seq > ? OR chain_seq = ? AND id > ?)
-			ORDER BY chain_seq, id LIMIT ?`, key.Workspace, key.Org, seq, seq, id, atOnce); err != nil {
+		var rows []linkRow
+		if err := store.List(ctx, &rows, `SELECT `+linkColumns+` FROM events
+			WHERE chain_seq > 0 AND workspace_id = ? AND org_id = ? AND (chain_seq > ? OR (chain_seq = ? AND id > ?))
+			ORDER BY chain_seq, id LIMIT ?`, key.Workspace, key.Org, seq, seq, id, verifiedAtOnce); err != nil {
 			return false, err
 		}
 		for i := range rows {
@@ -147,14 +157,31 @@ func (store *Store) eachLink(
 			if count++; count > limit && r.Seq != seq { // two events in one place are in one part
 				return true, nil
 			}
-			f(&event.Link{
-				Event: r.event(), Encoded: r.Data, Signature: r.Signature, Redaction: r.Redaction, Seq: r.Seq,
-				Hash: r.Hash,
-			})
+			f(r.link())
 			seq, id = r.Seq, r.ID
 		}
-		if len(rows) < atOnce {
+		if len(rows) < verifiedAtOnce {
 			return false, nil
+		}
+	}
+}
+
+// eachUnlinked calls f for a workspace's events without a place in the chain, in the order of an index: there can be
+// hundreds of thousands that a release without chains has written.
+func (store *Store) eachUnlinked(ctx context.Context, key chainKey, f func(*event.Link)) error {
+	for id := ""; ; {
+		var rows []linkRow
+		if err := store.List(ctx, &rows, `SELECT `+linkColumns+` FROM recorded_events
+			WHERE workspace_id = ? AND id > ? AND org_id = ? AND chain_seq <= 0
+			ORDER BY id LIMIT ?`, key.Workspace, id, key.Org, verifiedAtOnce); err != nil {
+			return err
+		}
+		for i := range rows {
+			f(rows[i].link())
+			id = rows[i].ID
+		}
+		if len(rows) < verifiedAtOnce {
+			return nil
 		}
 	}
 }
