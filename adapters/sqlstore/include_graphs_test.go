@@ -85,7 +85,7 @@ func (g *graph) step() bool {
 	if g.random.IntN(2) == 0 {
 		_, _, err = g.ActivateVersion(ctx, by, id, prompt.Ref{ID: v.ID}, nil, prompt.Activating{})
 	} else {
-		_, _, err = g.MoveLabel(ctx, by, id, prompt.Ref{ID: v.ID}, prompt.LabelMove{Label: "live"})
+		_, _, _, err = g.MoveLabel(ctx, by, id, prompt.Ref{ID: v.ID}, prompt.LabelMove{Label: "live"})
 	}
 	if g.refused(err); err != nil {
 		return false

@@ -36,7 +36,7 @@ func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id pro
 		if err != nil {
 			return out, nil, err
 		}
-		return out, kinds, activated(ctx, tx, by, out.template, a.Acknowledged)
+		return out, kinds, released(ctx, tx, by, out.template, a.Acknowledged)
 	})
 	return out.template, out.request, err
 }
@@ -60,7 +60,8 @@ func activateOrRequest(ctx context.Context, tx ports.Stores, by identity.Actor, 
 	}
 	plan := t.Plan(by, v, a, checks)
 	if !plan.IsReady(by.At) {
-		return request(ctx, tx, by, t, v, plan)
+		t, recorded, err := request(ctx, tx, by, t, []*prompt.VersionInfo{v}, plan)
+		return activation{template: t, request: recorded}, err
 	}
 	t, err = tx.Prompts.UpdateVersion(ctx, by, t.ID, prompt.Ref{ID: v.ID},
 		func(t *prompt.Template, v *prompt.VersionInfo) error {
@@ -70,20 +71,16 @@ func activateOrRequest(ctx context.Context, tx ports.Stores, by identity.Actor, 
 	return activation{template: t}, err
 }
 
-// request records plan, a request for the activation of v.
-func request(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, v *prompt.VersionInfo,
-	plan prompt.ActivationRequest) (activation, error) {
-	if err := includable(ctx, tx, by, t, v); err != nil {
-		return activation{}, err
-	}
-	if !plan.Acknowledged {
-		if err := keepsContract(ctx, tx, by, t, t.Active.Version, v.ID); err != nil {
-			return activation{}, err
-		}
+// request records plan, a request of by for versions.
+func request(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template,
+	versions []*prompt.VersionInfo, plan prompt.ActivationRequest,
+) (*prompt.Template, *prompt.ActivationRequest, error) {
+	if err := releasable(ctx, tx, by, t, versions, plan); err != nil {
+		return nil, nil, err
 	}
 	open, err := tx.PromptLists.OpenRequests(ctx, by.Workspace, t.ID)
 	if err != nil {
-		return activation{}, err
+		return nil, nil, err
 	}
 	var recorded prompt.ActivationRequest
 	t, err = tx.Prompts.Update(ctx, by, t.ID, func(t *prompt.Template) (err error) {
@@ -91,27 +88,47 @@ func request(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.
 		return err
 	})
 	if err != nil {
-		return activation{}, err
+		return nil, nil, err
 	}
-	return activation{template: t, request: &recorded}, lookLater(ctx, tx, by, recorded)
+	return t, &recorded, lookLater(ctx, tx, by, recorded)
 }
 
-// activated checks what follows from the activation that t, just saved, has recorded. It returns
-// prompt.ErrContractBreak if the version breaks the contract of the previous version; the transaction must be rolled
-// back then. It reads the contents after the activation, so that activating a template that is not checked reads none.
-func activated(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, isAcknowledged bool) error {
-	for _, a := range t.Activated {
-		if a.Label != "" {
-			continue
+// releasable returns the error because of which versions, which r, a request of by, is for, could not be released: an
+// include that by cannot see, or the contract.
+func releasable(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template,
+	versions []*prompt.VersionInfo, r prompt.ActivationRequest) error {
+	for _, v := range versions {
+		if err := includable(ctx, tx, by, t, v); err != nil {
+			return err
 		}
-		if !isAcknowledged {
-			if err := keepsContract(ctx, tx, by, t, a.From, a.To); err != nil {
+	}
+	if r.Acknowledged || !t.IsGated(r.Label) {
+		return nil
+	}
+	for _, part := range r.Entering() {
+		if err := keepsContract(ctx, tx, by, t, r.Base, part.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// released checks what follows from the activation and the moves of labels that t, just saved, has recorded, and
+// evaluates the requests that wait. It returns prompt.ErrContractBreak if a version breaks the contract of the previous
+// one; the transaction must be rolled back then. It reads the contents after the change, so that a change of a template
+// that is not checked reads none.
+func released(ctx context.Context, tx ports.Stores, by identity.Actor, t *prompt.Template, isAcknowledged bool) error {
+	if isAcknowledged {
+		return settle(ctx, tx, by, t)
+	}
+	for _, a := range t.Activated {
+		for _, version := range t.Entering(a) {
+			if err := keepsContract(ctx, tx, by, t, a.From, version); err != nil {
 				return err
 			}
 		}
-		return settle(ctx, tx, by, t)
 	}
-	return nil
+	return settle(ctx, tx, by, t)
 }
 
 // keepsContract returns prompt.ErrContractBreak if t is checked for that, and the version to breaks the contract of the

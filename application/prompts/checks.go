@@ -2,7 +2,9 @@ package prompts
 
 import (
 	"context"
+	"errors"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -34,9 +36,13 @@ func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, r
 				return result, err
 			}
 		}
+		reporters, err := creatorsOf(ctx, tx, by)
+		if err != nil {
+			return result, err
+		}
 		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref,
 			func(t *prompt.Template, v *prompt.VersionInfo) (err error) {
-				result, err = t.Report(by, v, c, previous)
+				result, err = t.Report(by, v, c, previous, reporters)
 				return err
 			})
 		if err != nil {
@@ -44,4 +50,23 @@ func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, r
 		}
 		return result, settle(ctx, tx, by, t)
 	})
+}
+
+// maxMakers is how many keys creatorsOf follows: a key that a key created, and so on.
+const maxMakers = 20
+
+// creatorsOf returns by's user, and those who created the key that by uses, and the keys with which they did.
+func creatorsOf(ctx context.Context, tx ports.Stores, by identity.Actor) ([]identity.UserID, error) {
+	users := []identity.UserID{by.User}
+	for key := by.Key; key != "" && len(users) <= maxMakers; {
+		k, err := tx.Keys.Get(ctx, by.Workspace, key)
+		if errors.Is(err, account.ErrKeyNotFound) {
+			break // it was removed, or belongs to another workspace
+		}
+		if err != nil {
+			return nil, err
+		}
+		users, key = append(users, k.CreatedBy), k.MadeBy
+	}
+	return users, nil
 }

@@ -126,8 +126,8 @@ func importInto(ctx context.Context, tx ports.Stores, by identity.Actor, id prom
 	for _, d := range p.Versions {
 		d.Copied = nil // the numbers of the template continue
 		added, err := addVersion(ctx, tx, by, id, d, room)
-		if err == nil && d.Activate {
-			err = activated(ctx, tx, by, added.template, false)
+		if err == nil {
+			err = released(ctx, tx, by, added.template, false)
 		}
 		if err != nil {
 			return prompt.ImportResult{}, err

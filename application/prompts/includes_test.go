@@ -83,7 +83,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 				return t, change(t, &including().VersionInfo)
 			})
 		s.lists.EXPECT().Checks(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), frozen.ID).Return(
-			[]prompt.Check{{Name: "evals", Conclusion: prompt.Success, ContentHash: frozen.ContentHash}}, nil)
+			[]prompt.Check{{Version: frozen.ID, Name: "evals", Conclusion: prompt.Success, ContentHash: frozen.ContentHash}}, nil)
 		s.expectGetVersion(owner, prompt.Ref{ID: frozen.ID}, frozen)
 		reading, v := rules("Be kind.")
 		s.expectIncluded(gomock.Eq(owner), reading, v, nil)

@@ -16,7 +16,7 @@ func TestMoveLabel(t *testing.T) {
 	t.Run("it returns the version that has the label, and its template", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectEditVersion(owner, prompt.Ref{Number: 2}, func() *prompt.Version { return version(2) })
-		reading, v, err := s.MoveLabel(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, m)
+		reading, v, _, err := s.MoveLabel(s.ctx, owner, "tpl", prompt.Ref{Number: 2}, m)
 		if err != nil || reading.ID != "tpl" || !slices.Equal(v.Labels, []string{"live"}) {
 			t.Fatalf("MoveLabel = %+v, %+v, %v", reading, v, err)
 		}
@@ -24,7 +24,7 @@ func TestMoveLabel(t *testing.T) {
 	t.Run("a viewer may not", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectEditVersion(viewer, prompt.Ref{Number: 1}, func() *prompt.Version { return version(1) })
-		_, _, err := s.MoveLabel(s.ctx, viewer, "tpl", prompt.Ref{Number: 1}, m)
+		_, _, _, err := s.MoveLabel(s.ctx, viewer, "tpl", prompt.Ref{Number: 1}, m)
 		require.ErrorIs(t, err, prompt.ErrForbidden)
 	})
 }

@@ -134,8 +134,8 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 	}
 	added, err := addWithinQuotas(ctx, s, by, func(tx ports.Stores) (addedVersion, []quota.Kind, error) {
 		added, err := addVersion(ctx, tx, by, id, d, newIncludeRoom())
-		if err == nil && d.Activate {
-			err = activated(ctx, tx, by, added.template, d.Acknowledged)
+		if err == nil {
+			err = released(ctx, tx, by, added.template, d.Acknowledged)
 		}
 		return added, []quota.Kind{quota.PromptVersions, quota.StorageBytes}, err
 	})
@@ -231,7 +231,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 			kinds = append(kinds, fullKinds...)
 		}
 		if err == nil {
-			err = settle(ctx, tx, by, t)
+			err = released(ctx, tx, by, t, false)
 		}
 		if err != nil {
 			return nil, nil, err

@@ -178,42 +178,21 @@ func settleOne(
 	if err != nil {
 		return nil, err
 	}
-	t, v, err := tx.Prompts.Lock(ctx, author, r.Template, prompt.Ref{ID: r.Version})
+	t, standing, err := standingOf(ctx, tx, author, r)
 	if err != nil {
 		return nil, err
 	}
-	checks, err := tx.PromptLists.Checks(ctx, by.Workspace, r.Template, r.Version)
-	if err != nil {
-		return nil, err
-	}
-	current, cause := t.Look(author, r, v, checks)
-	ready := cause == "" && current.IsReady(by.At)
-	if ready {
-		switch err := includable(ctx, tx, author, t, v); {
-		case isIncludeError(err):
-			ready, cause = false, prompt.IncludeLost
-		case err != nil:
-			return nil, err
-		}
-	}
-	if ready && !r.Acknowledged {
-		switch err := keepsContract(ctx, tx, author, t, r.Base, r.Version); {
-		case errors.Is(err, prompt.ErrContractBreak):
-			ready, cause = false, prompt.ContractBroken
-		case err != nil:
-			return nil, err
-		}
-	}
-	if ready {
-		activated, err = tx.Prompts.UpdateVersion(ctx, author, r.Template, prompt.Ref{ID: r.Version},
-			func(t *prompt.Template, v *prompt.VersionInfo) error {
-				t.Fulfil(author, v, current)
-				return nil
-			})
+	current, cause := t.Look(author, r, standing)
+	if cause == "" && current.IsReady(by.At) {
+		err := releasable(ctx, tx, author, t, standing.Versions, current)
 		if err == nil {
-			_, err = pin(ctx, tx, author, r.Template, v)
+			if activated, err = fulfil(ctx, tx, author, current); !isLimit(err) {
+				return activated, err
+			}
 		}
-		return activated, err
+		if cause = causeOf(err); cause == "" {
+			return nil, err
+		}
 	}
 	_, err = tx.Prompts.Update(ctx, by, r.Template, func(t *prompt.Template) error {
 		if cause != "" {
@@ -224,6 +203,67 @@ func settleOne(
 		return nil
 	})
 	return nil, err
+}
+
+// standingOf returns the template of r as its author sees it, and what decides about r now.
+func standingOf(ctx context.Context, tx ports.Stores, author identity.Actor,
+	r prompt.ActivationRequest) (t *prompt.Template, s prompt.Standing, err error) {
+	for _, version := range r.Versions() {
+		var v *prompt.VersionInfo
+		if t, v, err = tx.Prompts.Lock(ctx, author, r.Template, prompt.Ref{ID: version}); err != nil {
+			return nil, s, err
+		}
+		s.Versions = append(s.Versions, v)
+	}
+	if s.Base = t.Active.Version; r.Label != "" {
+		_, labelled, err := tx.Prompts.Lock(ctx, author, r.Template, prompt.Ref{Label: r.Label})
+		if err != nil {
+			return nil, s, err
+		}
+		if s.Base = ""; labelled != nil {
+			s.Base = labelled.ID
+		}
+	}
+	s.Checks, err = checksOf(ctx, tx, author, r)
+	return t, s, err
+}
+
+// fulfil does what r, a request that is ready, asks for.
+func fulfil(
+	ctx context.Context, tx ports.Stores, author identity.Actor, r prompt.ActivationRequest,
+) (*prompt.Template, error) {
+	if r.Label != "" {
+		out, _, err := fulfilLabel(ctx, tx, author, r)
+		return out.template, err
+	}
+	var version *prompt.VersionInfo
+	t, err := tx.Prompts.UpdateVersion(ctx, author, r.Template, prompt.Ref{ID: r.Version},
+		func(t *prompt.Template, v *prompt.VersionInfo) error {
+			version = v
+			t.Fulfil(author, v, r)
+			return nil
+		})
+	if err == nil {
+		_, err = pin(ctx, tx, author, r.Template, version)
+	}
+	return t, err
+}
+
+// causeOf returns why a request that is ready is cancelled nevertheless; empty for an outage.
+func causeOf(err error) prompt.Cause {
+	switch {
+	case isIncludeError(err):
+		return prompt.IncludeLost
+	case errors.Is(err, prompt.ErrContractBreak):
+		return prompt.ContractBroken
+	case isLimit(err):
+		return prompt.LimitReached
+	}
+	return ""
+}
+
+func isLimit(err error) bool {
+	return errors.Is(err, prompt.ErrLabelLimit) || errors.Is(err, prompt.ErrRolloutLimit)
 }
 
 // authorOf returns a request's author as they may act now, with no role if they, or the key that they used, may not act

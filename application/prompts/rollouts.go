@@ -10,47 +10,84 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// RollOut divides a label's readers among versions. It freezes those that are drafts.
-func (s *Service) RollOut(
-	ctx context.Context, by identity.Actor, id prompt.ID, d prompt.RolloutDraft,
-) (*prompt.Rollout, error) {
-	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) (*prompt.Rollout, []quota.Kind, error) {
-		var kinds []quota.Kind
-		var others []*prompt.VersionInfo
-		for i := range d.Versions {
-			if i == 0 {
-				continue
-			}
-			var member *prompt.VersionInfo
-			if _, err := tx.Prompts.UpdateVersion(ctx, by, id, d.Versions[i].Ref,
-				func(t *prompt.Template, v *prompt.VersionInfo) error {
-					member = v
-					return t.Join(by, v)
-				}); err != nil {
-				return nil, nil, err
-			}
-			pinned, err := pin(ctx, tx, by, id, member)
-			if err != nil {
-				return nil, nil, err
-			}
-			kinds = append(kinds, pinned...)
-			others = append(others, member)
+// RollOut divides a label's readers among versions. It freezes those that are drafts. If that has to wait, it returns
+// the request that waits, and the rollout of the label that runs until then, which may be nil.
+func (s *Service) RollOut(ctx context.Context, by identity.Actor, id prompt.ID,
+	d prompt.RolloutDraft) (*prompt.Rollout, *prompt.ActivationRequest, error) {
+	out, err := addWithinQuotas(ctx, s, by, func(tx ports.Stores) (out rollingOut, kinds []quota.Kind, err error) {
+		if out.request, kinds, err = rollOut(ctx, tx, by, id, d); err != nil {
+			return out, nil, err
 		}
-		var first *prompt.Version
-		if _, err := tx.Prompts.EditVersion(ctx, by, id, firstOf(d), func(t *prompt.Template, v *prompt.Version,
-			labels prompt.Labels) error {
-			first = v
+		rollouts, err := tx.Prompts.Rollouts(ctx, by, id)
+		out.rollout = rolloutOf(rollouts, d.Label)
+		return out, kinds, err
+	})
+	return out.rollout, out.request, err
+}
+
+// rollingOut is the result of RollOut.
+type rollingOut struct {
+	rollout *prompt.Rollout
+	request *prompt.ActivationRequest
+}
+
+// rollOut divides a label's readers as d asks, or returns the request that waits for it.
+func rollOut(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
+	d prompt.RolloutDraft) (*prompt.ActivationRequest, []quota.Kind, error) {
+	others, kinds, err := joined(ctx, tx, by, id, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out labelling
+	out.template, err = tx.Prompts.EditVersion(ctx, by, id, firstOf(d),
+		func(t *prompt.Template, v *prompt.Version, labels prompt.Labels) (err error) {
+			out.version = v
+			if t.LabelWaits(by, d.LabelMove) {
+				out.versions = append([]*prompt.VersionInfo{infoOf(v)}, others...)
+				out.request, err = t.PlanLabel(by, out.versions, d, labels)
+				return err
+			}
 			return t.RollOut(by, v, others, d, labels)
-		}); err != nil {
-			return nil, nil, err
-		}
-		pinned, err := pin(ctx, tx, by, id, &first.VersionInfo)
+		})
+	if err != nil {
+		return nil, nil, err
+	}
+	if out.request != nil {
+		out, kinds, err = labelOrRequest(ctx, tx, by, out)
+		return out.request, kinds, err
+	}
+	pinned, err := pin(ctx, tx, by, id, &out.version.VersionInfo)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, append(kinds, pinned...), released(ctx, tx, by, out.template, d.Acknowledged)
+}
+
+// joined returns the versions of a rollout beside the first. They join it, unless it may have to wait.
+func joined(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
+	d prompt.RolloutDraft) (others []*prompt.VersionInfo, kinds []quota.Kind, err error) {
+	for _, other := range d.Versions[min(1, len(d.Versions)):] {
+		var member *prompt.VersionInfo
+		t, err := tx.Prompts.UpdateVersion(ctx, by, id, other.Ref,
+			func(t *prompt.Template, v *prompt.VersionInfo) error {
+				if member = v; t.LabelWaits(by, d.LabelMove) {
+					return nil
+				}
+				return t.Join(by, v, d.LabelMove)
+			})
 		if err != nil {
 			return nil, nil, err
 		}
-		rollouts, err := tx.Prompts.Rollouts(ctx, by, id)
-		return rolloutOf(rollouts, d.Label), append(kinds, pinned...), err
-	})
+		if others = append(others, member); t.LabelWaits(by, d.LabelMove) {
+			continue
+		}
+		pinned, err := pin(ctx, tx, by, id, member)
+		if err != nil {
+			return nil, nil, err
+		}
+		kinds = append(kinds, pinned...)
+	}
+	return others, kinds, nil
 }
 
 // firstOf returns the version that gets a rollout's label; the zero Ref without a rollout.

@@ -37,7 +37,7 @@ func TestRollOut(t *testing.T) {
 			return first
 		})
 		s.prompts.EXPECT().Rollouts(s.ctx, owner, prompt.ID("tpl")).Return([]prompt.Rollout{halves()}, nil)
-		r, err := s.RollOut(s.ctx, owner, "tpl", draft)
+		r, _, err := s.RollOut(s.ctx, owner, "tpl", draft)
 		require.NoError(t, err)
 		if r.Label != "live" || !joined.Frozen || len(first.Labels) != 1 || first.Labels[0] != "live" {
 			t.Errorf("rollout %+v of %+v and %+v", r, first, joined)
@@ -48,13 +48,13 @@ func TestRollOut(t *testing.T) {
 		s.expectUpdateVersion(viewer, prompt.Ref{Number: 2}, func() *prompt.VersionInfo {
 			return &version(1).VersionInfo
 		})
-		_, err := s.RollOut(s.ctx, viewer, "tpl", draft)
+		_, _, err := s.RollOut(s.ctx, viewer, "tpl", draft)
 		require.ErrorIs(t, err, prompt.ErrForbidden)
 	})
 	t.Run("a version that does not exist is refused", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectUpdateVersion(owner, prompt.Ref{Number: 2}, func() *prompt.VersionInfo { return nil })
-		_, err := s.RollOut(s.ctx, owner, "tpl", draft)
+		_, _, err := s.RollOut(s.ctx, owner, "tpl", draft)
 		require.ErrorIs(t, err, prompt.ErrVersionNotFound)
 	})
 }

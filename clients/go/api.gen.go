@@ -398,6 +398,7 @@ const (
 	APIKeyScopePeopleWrite      APIKeyScope = "people:write"
 	APIKeyScopePresenceRead     APIKeyScope = "presence:read"
 	APIKeyScopePresenceWrite    APIKeyScope = "presence:write"
+	APIKeyScopePromptsCheck     APIKeyScope = "prompts:check"
 	APIKeyScopePromptsRead      APIKeyScope = "prompts:read"
 	APIKeyScopePromptsRender    APIKeyScope = "prompts:render"
 	APIKeyScopePromptsWrite     APIKeyScope = "prompts:write"
@@ -488,12 +489,17 @@ type ActivationList struct {
 	NextCursor *string      `json:"next_cursor"`
 }
 
-// ActivationRequest is a type of the API. An activation that waits, or waited, for approvals, checks or a time.
+// ActivationRequest is a type of the API. An activation, or a move of a gated label, that waits, or waited, for
+// approvals, checks or a time.
 type ActivationRequest struct {
-	ID               string           `json:"id"`
-	PromptTemplateID string           `json:"prompt_template_id"`
-	Version          PromptVersionRef `json:"version"`
-	// The active version when the request was made. null if there was none.
+	ID               string `json:"id"`
+	PromptTemplateID string `json:"prompt_template_id"`
+	// The label that the version gets. null for an activation.
+	Label   *string          `json:"label"`
+	Version PromptVersionRef `json:"version"`
+	// The rollout that the request asks for. Absent if it asks for none.
+	Weights []PromptWeight `json:"weights,omitzero"`
+	// The version that was active, or had the label, when the request was made. null if there was none.
 	BaseVersionID     *string                `json:"base_version_id"`
 	BaseVersionNumber *int                   `json:"base_version_number"`
 	State             ActivationRequestState `json:"state"`
@@ -524,11 +530,12 @@ type ActivationRequest struct {
 }
 
 // ActivationRequestCause is a type of the API. Why a request was cancelled: by its author or a manager
-// (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted
-// (`version_changed`), its author may no longer activate the version or the API key was revoked (`access_lost`),
-// the template was deleted (`template_deleted`), the version breaks the contract that the template keeps
-// (`contract_break`), what the version includes is gone or hidden from its author (`include_lost`), or because
-// it waited for 30 days (`expired`).
+// (`withdrawn`), because another version became active or got the label (`base_moved`), the version was edited
+// or deleted (`version_changed`), its author may no longer activate the version or the API key was revoked
+// (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the
+// template keeps (`contract_break`), what the version includes is gone or hidden from its author
+// (`include_lost`), the version has 10 labels or the template 10 rollouts (`limit_reached`), or because it
+// waited for 30 days (`expired`).
 type ActivationRequestCause string
 
 // The values of ActivationRequestCause that this version of the client knows.
@@ -540,6 +547,7 @@ const (
 	ActivationRequestCauseTemplateDeleted ActivationRequestCause = "template_deleted"
 	ActivationRequestCauseContractBreak   ActivationRequestCause = "contract_break"
 	ActivationRequestCauseIncludeLost     ActivationRequestCause = "include_lost"
+	ActivationRequestCauseLimitReached    ActivationRequestCause = "limit_reached"
 	ActivationRequestCauseExpired         ActivationRequestCause = "expired"
 )
 
@@ -2548,6 +2556,12 @@ type LabelMove struct {
 	ExpectedVersion Opt[string] `json:"expected_version,omitzero"`
 	// Why the label moves, for the list of its moves.
 	Reason *string `json:"reason,omitzero"`
+	// Move a gated label although the version breaks the contract of the one that has it (`compatibility`).
+	AcknowledgeContractBreak *bool `json:"acknowledge_contract_break,omitzero"`
+	// Move the label at this time, within the next 366 days. A past time is refused with 422.
+	ActivateAt *time.Time `json:"activate_at,omitzero"`
+	// Do not wait for `required_checks`. Requires the manager role and a `reason`.
+	BypassChecks *bool `json:"bypass_checks,omitzero"`
 }
 
 // Labels is a type of the API. Names for a version, unique in the template. Setting a label that another version
@@ -3434,8 +3448,11 @@ type PromptRoleSource struct {
 // PromptRollout is a type of the API.
 type PromptRollout struct {
 	Label string `json:"label"`
-	// The first has the label, and is what readers without a `key` get.
+	// The first has the label, and is what readers without a `key` get. Empty in a response with status 202 if no
+	// rollout runs.
 	Versions []PromptWeight `json:"versions"`
+	// The request that the call made. Only in a response with status 202.
+	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
 }
 
 // PromptRolloutChoice is a type of the API. The rollout that chose the version for the `key` of the request.
@@ -3460,6 +3477,12 @@ type PromptRolloutStart struct {
 	ExpectedVersion Opt[string] `json:"expected_version,omitzero"`
 	// Why, for the list of the moves of the label.
 	Reason *string `json:"reason,omitzero"`
+	// Roll out a gated label although a version breaks the contract of the one that has it (`compatibility`).
+	AcknowledgeContractBreak *bool `json:"acknowledge_contract_break,omitzero"`
+	// Start or change the rollout at this time, within the next 366 days. A past time is refused with 422.
+	ActivateAt *time.Time `json:"activate_at,omitzero"`
+	// Do not wait for `required_checks`. Requires the manager role and a `reason`.
+	BypassChecks *bool `json:"bypass_checks,omitzero"`
 }
 
 // PromptRolloutWeight is a type of the API.
@@ -3527,6 +3550,10 @@ type PromptTemplate struct {
 	Approvals int `json:"approvals"`
 	// The checks that a version must pass before it is activated, sorted.
 	RequiredChecks []string `json:"required_checks"`
+	// The labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do.
+	GatedLabels []string `json:"gated_labels"`
+	// The labels that only managers move.
+	ProtectedLabels []string `json:"protected_labels"`
 	// How many activation requests wait. 0 for viewers, who cannot list them.
 	OpenRequests int `json:"open_requests"`
 	// The day, in UTC, on which an application last read a version. null if none did within 400 days.
@@ -3588,10 +3615,14 @@ type PromptTemplateCreate struct {
 	Compatibility *PromptCompatibility `json:"compatibility,omitzero"`
 	// With how many approvals of others an editor can activate a version, if the template is protected. With 0, only
 	// managers can.
-	Approvals      *int                 `json:"approvals,omitzero"`
-	RequiredChecks *CheckNames          `json:"required_checks,omitzero"`
-	IncludeMode    *PromptIncludeMode   `json:"include_mode,omitzero"`
-	Version        *PromptVersionCreate `json:"version,omitzero"`
+	Approvals      *int        `json:"approvals,omitzero"`
+	RequiredChecks *CheckNames `json:"required_checks,omitzero"`
+	// Labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do.
+	GatedLabels *Labels `json:"gated_labels,omitzero"`
+	// Labels that only managers move.
+	ProtectedLabels *Labels              `json:"protected_labels,omitzero"`
+	IncludeMode     *PromptIncludeMode   `json:"include_mode,omitzero"`
+	Version         *PromptVersionCreate `json:"version,omitzero"`
 }
 
 // PromptTemplateCreatedData is a type of the API. The data of prompt_template.created: A prompt template was
@@ -3641,6 +3672,10 @@ type PromptTemplatePatch struct {
 	// Changing it requires the manager role.
 	RequiredChecks Opt[[]string] `json:"required_checks,omitzero"`
 	// Changing it requires the manager role.
+	GatedLabels Opt[[]string] `json:"gated_labels,omitzero"`
+	// Changing it requires the manager role.
+	ProtectedLabels Opt[[]string] `json:"protected_labels,omitzero"`
+	// Changing it requires the manager role.
 	IncludeMode *PromptIncludeMode `json:"include_mode,omitzero"`
 	// Transfers the template to another member of the workspace. Requires the owner, who becomes a manager.
 	OwnerID *string `json:"owner_id,omitzero"`
@@ -3667,6 +3702,9 @@ type PromptTemplateRolloutChangedData struct {
 	Label   string       `json:"label"`
 	Weights ChangedNames `json:"weights"`
 	Reason  *string      `json:"reason,omitzero"`
+	// An id.
+	RequestID      *string `json:"request_id,omitzero"`
+	ChecksBypassed *bool   `json:"checks_bypassed,omitzero"`
 }
 
 // PromptTemplateTransferredData is a type of the API. The data of prompt_template.transferred: A prompt template
@@ -3678,16 +3716,18 @@ type PromptTemplateTransferredData struct {
 // PromptTemplateUpdatedData is a type of the API. The data of prompt_template.updated: A prompt template was
 // changed.
 type PromptTemplateUpdatedData struct {
-	Name           *ChangedText   `json:"name,omitzero"`
-	Visibility     *ChangedText   `json:"visibility,omitzero"`
-	Protected      *ChangedFlag   `json:"protected,omitzero"`
-	Compatibility  *ChangedText   `json:"compatibility,omitzero"`
-	IncludeMode    *ChangedText   `json:"include_mode,omitzero"`
-	Approvals      *ChangedNumber `json:"approvals,omitzero"`
-	RequiredChecks *ChangedNames  `json:"required_checks,omitzero"`
-	Description    *Changed       `json:"description,omitzero"`
-	Tags           *Changed       `json:"tags,omitzero"`
-	Metadata       *Changed       `json:"metadata,omitzero"`
+	Name            *ChangedText   `json:"name,omitzero"`
+	Visibility      *ChangedText   `json:"visibility,omitzero"`
+	Protected       *ChangedFlag   `json:"protected,omitzero"`
+	Compatibility   *ChangedText   `json:"compatibility,omitzero"`
+	IncludeMode     *ChangedText   `json:"include_mode,omitzero"`
+	Approvals       *ChangedNumber `json:"approvals,omitzero"`
+	RequiredChecks  *ChangedNames  `json:"required_checks,omitzero"`
+	GatedLabels     *ChangedNames  `json:"gated_labels,omitzero"`
+	ProtectedLabels *ChangedNames  `json:"protected_labels,omitzero"`
+	Description     *Changed       `json:"description,omitzero"`
+	Tags            *Changed       `json:"tags,omitzero"`
+	Metadata        *Changed       `json:"metadata,omitzero"`
 }
 
 // PromptType is a type of the API. Whether the versions of a template have one text (`text`) or a list of
@@ -3723,14 +3763,17 @@ type PromptVersion struct {
 	// What the text includes. Absent if it includes nothing.
 	Includes []PromptInclude      `json:"includes,omitzero"`
 	Rollout  *PromptRolloutChoice `json:"rollout,omitzero"`
-	Tools    []map[string]any     `json:"tools"`
+	// The request that the call made. Only in a response with status 202.
+	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
+	Tools             []map[string]any   `json:"tools"`
 }
 
 // PromptVersionActivationApprovedData is a type of the API. The data of prompt_version.activation_approved: A
 // user approved the activation of a version.
 type PromptVersionActivationApprovedData struct {
 	// An id.
-	RequestID string `json:"request_id"`
+	RequestID string  `json:"request_id"`
+	Label     *string `json:"label,omitzero"`
 	// An id.
 	VersionID     string `json:"version_id"`
 	VersionNumber int64  `json:"version_number"`
@@ -3741,7 +3784,8 @@ type PromptVersionActivationApprovedData struct {
 // request to activate a version was cancelled.
 type PromptVersionActivationCancelledData struct {
 	// An id.
-	RequestID string `json:"request_id"`
+	RequestID string  `json:"request_id"`
+	Label     *string `json:"label,omitzero"`
 	// An id.
 	VersionID     string `json:"version_id"`
 	VersionNumber int64  `json:"version_number"`
@@ -3752,7 +3796,8 @@ type PromptVersionActivationCancelledData struct {
 // refused the activation of a version.
 type PromptVersionActivationRefusedData struct {
 	// An id.
-	RequestID string `json:"request_id"`
+	RequestID string  `json:"request_id"`
+	Label     *string `json:"label,omitzero"`
 	// An id.
 	VersionID     string `json:"version_id"`
 	VersionNumber int64  `json:"version_number"`
@@ -3760,10 +3805,12 @@ type PromptVersionActivationRefusedData struct {
 }
 
 // PromptVersionActivationRequestedData is a type of the API. The data of prompt_version.activation_requested:
-// The activation of a version waits for approvals, checks or a time.
+// The activation of a version, or the move of a label, waits for approvals, checks or a time.
 type PromptVersionActivationRequestedData struct {
 	// An id.
-	RequestID string `json:"request_id"`
+	RequestID string   `json:"request_id"`
+	Label     *string  `json:"label,omitzero"`
+	Weights   []string `json:"weights,omitzero"`
 	// An id.
 	VersionID     string `json:"version_id"`
 	VersionNumber int64  `json:"version_number"`
@@ -3784,6 +3831,7 @@ type PromptVersionCheckedData struct {
 	Name          string `json:"name"`
 	Conclusion    string `json:"conclusion"`
 	URL           string `json:"url"`
+	Counts        bool   `json:"counts"`
 }
 
 // PromptVersionCreate is a type of the API. Exactly one of `text` and `messages` is required, depending on the
@@ -3902,6 +3950,9 @@ type PromptVersionUpdatedData struct {
 	Labels          *ChangedNames   `json:"labels,omitzero"`
 	LabelsTakenFrom *NumbersByLabel `json:"labels_taken_from,omitzero"`
 	Reason          *string         `json:"reason,omitzero"`
+	// An id.
+	RequestID      *string `json:"request_id,omitzero"`
+	ChecksBypassed *bool   `json:"checks_bypassed,omitzero"`
 }
 
 // PromptWeight is a type of the API. The percentage of a label's readers that get a version.
@@ -5325,7 +5376,9 @@ type VersionCheck struct {
 	// Whether the version passes this check.
 	Passed bool `json:"passed"`
 	// Whether the version was edited since.
-	Outdated   bool      `json:"outdated"`
+	Outdated bool `json:"outdated"`
+	// false if an author of the version, or an API key that they created, reported it.
+	Counts     bool      `json:"counts"`
 	ReportedBy string    `json:"reported_by"`
 	ReportedAt time.Time `json:"reported_at"`
 }
@@ -9244,21 +9297,23 @@ func (s *PromptTemplatesFoldersSharesService) Update(ctx context.Context, folder
 
 // Move: Move a label.
 //
-// Requires the editor role on the template, or the manager role if it is protected. Gives the label to a
-// version, and freezes that version. Another version that has the label loses it; other labels stay where they
-// are. A rollout of the label ends: from now on every reader gets this version. Repeating a move has no effect.
+// Requires the editor role on the template, or the manager role if it or the label is protected. Gives the label
+// to a version, and freezes that version. Another version that has it loses it, and a rollout of the label ends.
+// If the label is one of `gated_labels`, the move returns 202 with an `activation_request` where an activation
+// would, and 409 `contract_break` if the version breaks the contract of the one that has the label.
 //
-// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-// invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-// prompt_version_not_found, scope_required; and those that every call can have.
+// Errors: activation_request_limit_reached, activation_requested, contract_break, include_cycle,
+// include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields, label_changed,
+// label_limit_reached, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
+// scope_required; and those that every call can have.
 func (s *PromptTemplatesLabelsService) Move(ctx context.Context, promptTemplateID string, label string, body LabelMove, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.labels.move", method: "PUT", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label}, body: body}, opts)
 }
 
 // Remove: Remove a label.
 //
-// Requires the editor role on the template, or the manager role if it is protected. Returns 409 `in_use` if chat
-// templates use the label. `If-Match` applies to the version that has the label.
+// Requires the editor role on the template, or the manager role if it or the label is protected. Returns 409
+// `in_use` if chat templates use the label. `If-Match` applies to the version that has the label.
 //
 // Errors: in_use, label_changed, label_not_found, prompt_template_forbidden, prompt_template_not_found,
 // revision_mismatch, scope_required; and those that every call can have.
@@ -9268,17 +9323,19 @@ func (s *PromptTemplatesLabelsService) Remove(ctx context.Context, promptTemplat
 
 // RollOut: Roll out a label.
 //
-// Requires the editor role on the template, or the manager role if it is protected. Divides the readers of the
-// label among 2 to 10 versions by weights that add up to 100. Drafts among them are frozen. The first version
-// gets the label: readers without a `key`, chat templates and includes get it.
+// Requires the editor role on the template, or the manager role if it or the label is protected. Divides the
+// readers of the label among 2 to 10 versions by weights that add up to 100. Drafts among them are frozen. The
+// first version gets the label: readers without a `key`, chat templates and includes get it. A gated label waits
+// as in a move; its gates apply to each version but the one that has the label already.
 //
 // Other readers send a `key` to `resolve` and `render`. The same key gets the same version as long as the
-// weights stay. After a change of the weights, only as many keys get another version as necessary. To end the
-// rollout, for one version or the other, move the label to it.
+// weights stay; after a change, as few keys as possible get another. To end the rollout, move the label to a
+// version.
 //
-// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-// invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-// prompt_version_not_found, rollout_limit_reached, scope_required; and those that every call can have.
+// Errors: activation_request_limit_reached, activation_requested, contract_break, include_cycle,
+// include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields, label_changed,
+// label_limit_reached, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
+// rollout_limit_reached, scope_required; and those that every call can have.
 func (s *PromptTemplatesLabelsService) RollOut(ctx context.Context, promptTemplateID string, label string, body PromptRolloutStart, opts ...Option) (*PromptRollout, error) {
 	return send[PromptRollout](ctx, s.client, &call{name: "promptTemplates.labels.rollOut", method: "PUT", path: []string{"/api/prompt-templates/", promptTemplateID, "/labels/", label, "/rollout"}, body: body}, opts)
 }
@@ -9401,12 +9458,6 @@ func (s *PromptTemplatesSharesService) Update(ctx context.Context, promptTemplat
 // if another version becomes active, if the version is edited or deleted, or if you lose the access that the
 // activation needs. The same request again returns the one that waits.
 //
-// Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
-// active version could fail with this one.
-//
-// What the version includes is read as the caller, who must see it, and is pinned when the version is first
-// activated or labelled (`include_mode`).
-//
 // Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break, include_cycle,
 // include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields,
 // prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, revision_mismatch,
@@ -9418,7 +9469,7 @@ func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTem
 // Create: Create a version.
 //
 // Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires the
-// manager role.
+// manager role, as do protected labels.
 //
 // Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found, include_not_text,
 // include_too_deep, include_too_large, invalid_fields, plan_limit_reached, prompt_template_forbidden,
@@ -9479,17 +9530,19 @@ func (s *PromptTemplatesVersionsService) ListPage(ctx context.Context, promptTem
 
 // Update: Update a version.
 //
-// Requires the editor role on the template. Moving a protected template's labels requires the manager role.
+// Requires the editor role on the template. Moving labels of a protected template, and protected labels,
+// requires the manager role; a gated label that would have to wait is refused with 409 `activation_gated`.
 // Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
 //
-// Returns 409 `in_use` if it would take away a label that chat templates or other prompts use. Without
-// `If-Match`, returns 409 `label_changed` if it would take away a label that another user gave to the version.
-// To move one label, use `PUT …/labels/{label}`.
+// Returns 409 `in_use` if it would take away a label that chat templates or other prompts use, and without
+// `If-Match` 409 `label_changed` for one that another user gave to the version. To move one label: `PUT
+// …/labels/{label}`.
 //
-// Errors: in_use, include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-// invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-// prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
-// unsupported_syntax, version_frozen; and those that every call can have.
+// Errors: activation_gated, contract_break, in_use, include_cycle, include_not_found, include_not_text,
+// include_too_deep, include_too_large, invalid_fields, label_changed, plan_limit_reached,
+// prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
+// revision_mismatch, scope_required, undeclared_variable, unsupported_syntax, version_frozen; and those that
+// every call can have.
 func (s *PromptTemplatesVersionsService) Update(ctx context.Context, promptTemplateID string, versionID string, body PromptVersionPatch, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.update", method: "PATCH", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID}, body: body, merge: true}, opts)
 }
@@ -9508,9 +9561,9 @@ func (s *PromptTemplatesVersionsChecksService) List(ctx context.Context, promptT
 //
 // Requires the editor role on the template. Records what your system concluded about the content of this
 // version, instead of an earlier check with the same name. A check counts for the content that it was reported
-// for: it is outdated when a draft is edited. To run an evaluation before a version is activated, require a
-// check in `required_checks` of the template, start with the event `prompt_version.activation_requested`, and
-// report here.
+// for, unless an author of the version, or an API key that they created, reported it. To run an evaluation
+// before a version is activated, require a check in `required_checks` of the template, start with the event
+// `prompt_version.activation_requested`, and report here with a key that has the scope `prompts:check`.
 //
 // Errors: check_limit_reached, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
 // prompt_version_not_found, scope_required; and those that every call can have.

@@ -23,6 +23,7 @@ var included = map[Scope][]Scope{
 	"prompts:read":   {"prompts:render"},
 	"chats:read":     {"chats:runtime"},
 	"payments:write": {"payments:report"},
+	"prompts:write":  {"prompts:check"},
 }
 
 // allScopes has every scope that a key can have, sorted.
@@ -36,7 +37,7 @@ var allScopes = []Scope{
 	"payments:read", "payments:report", "payments:write",
 	"people:read", "people:write",
 	"presence:read", "presence:write",
-	"prompts:read", "prompts:render", "prompts:write",
+	"prompts:check", "prompts:read", "prompts:render", "prompts:write",
 	"sources:read", "sources:write",
 	"webhooks:read", "webhooks:write",
 	"workspace:read", "workspace:write",

@@ -41,25 +41,36 @@ type Check struct {
 	URL         string // of the report; empty: none
 	Summary     string // up to 2,000 characters
 	ContentHash string // of the version at that time
+	ByAuthor    bool   // whether an author of the version, or a key that they created, reported it: it does not count
 	By          identity.UserID
 	At          time.Time
 }
 
-// Passes reports whether c lets a version with that content be activated.
+// Passes reports whether c lets a version with that content be activated, or have a gated label.
 func (c *Check) Passes(contentHash string) bool {
-	return c.ContentHash == contentHash && slices.Contains([]Conclusion{Success, Neutral, Skipped}, c.Conclusion)
+	return !c.ByAuthor && c.ContentHash == contentHash &&
+		slices.Contains([]Conclusion{Success, Neutral, Skipped}, c.Conclusion)
 }
 
-// missing returns the checks that t requires and that have not passed for a content, sorted.
-func (t *Template) missing(contentHash string, checks []Check) []string {
+// missing returns the checks that t requires and that one of versions has not passed, sorted.
+func (t *Template) missing(versions []RequestedPart, checks []Check) []string {
 	return slices.DeleteFunc(slices.Clone(t.RequiredChecks), func(name string) bool {
-		return slices.ContainsFunc(checks, func(c Check) bool { return c.Name == name && c.Passes(contentHash) })
+		return !slices.ContainsFunc(versions, func(v RequestedPart) bool { return !hasPassed(v, name, checks) })
+	})
+}
+
+func hasPassed(v RequestedPart, name string, checks []Check) bool {
+	return slices.ContainsFunc(checks, func(c Check) bool {
+		return c.Version == v.Version && c.Name == name && c.Passes(v.ContentHash)
 	})
 }
 
 // Report records a check of v. Requires the editor role. previous are the checks of v; one with the same name is
-// replaced. A nil v is a version that t does not have. ErrCheckLimit if v has MaxChecks others.
-func (t *Template) Report(by identity.Actor, v *VersionInfo, c Check, previous []Check) (Check, error) {
+// replaced. reporters are by and, if by uses a key, those who created it. A nil v is a version that t does not have.
+// ErrCheckLimit if v has MaxChecks others.
+func (t *Template) Report(
+	by identity.Actor, v *VersionInfo, c Check, previous []Check, reporters []identity.UserID,
+) (Check, error) {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return c, err
 	}
@@ -77,9 +88,10 @@ func (t *Template) Report(by identity.Actor, v *VersionInfo, c Check, previous [
 		return c, ErrCheckLimit
 	}
 	c.Version, c.ContentHash, c.By, c.At = v.ID, v.ContentHash, by.User, by.At
+	c.ByAuthor = slices.ContainsFunc(reporters, v.isBy)
 	t.Reported = append(t.Reported, c)
 	t.Record(by, "prompt_version.checked", string(t.ID),
-		v.named(map[string]any{"name": c.Name, "conclusion": c.Conclusion, "url": c.URL}))
+		v.named(map[string]any{"name": c.Name, "conclusion": c.Conclusion, "url": c.URL, "counts": !c.ByAuthor}))
 	return c, nil
 }
 

@@ -29,7 +29,8 @@ func (c Copying) Draft(t *Template) Draft {
 	}
 	return Draft{Name: name, Type: t.Type, Description: t.Description, Tags: t.Tags, Metadata: t.Metadata,
 		Visibility: c.Visibility, Protected: t.Protected, Approvals: t.Approvals,
-		Compatibility: t.Compatibility, IncludeMode: t.IncludeMode}
+		Compatibility: t.Compatibility, IncludeMode: t.IncludeMode, GatedLabels: t.GatedLabels,
+		ProtectedLabels: t.ProtectedLabels}
 }
 
 // Note returns the commit message of a copy of v, which names its author as text, up to 500 characters: the copy

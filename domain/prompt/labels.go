@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"slices"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -25,6 +26,19 @@ type LabelMove struct {
 	Label    string
 	Expected *Ref   // the version that the caller believes to have the label, by id or number; the zero Ref: none
 	Reason   string // up to 500 characters
+
+	// How a gated label waits, as in Activating. NotBefore also applies to other labels.
+	Acknowledged bool
+	NotBefore    time.Time
+	BypassChecks bool
+
+	fulfils *ActivationRequest // that passed the gates; nil: none, and the gates apply
+}
+
+// activating returns what m asks for beside the label.
+func (m LabelMove) activating() Activating {
+	return Activating{Reason: m.Reason, Acknowledged: m.Acknowledged, NotBefore: m.NotBefore,
+		BypassChecks: m.BypassChecks}
 }
 
 // check returns the error in the reason, or ErrLabelChanged if another version than the expected one has the label.
@@ -40,10 +54,10 @@ func (m LabelMove) check(labels Labels) error {
 }
 
 // MoveLabel gives a label to v, and freezes it. Another version of t that has it loses it, and a rollout of the label
-// ends. Repeating it changes nothing. A nil v is a version that t does not have. used are the labels of t. It returns
-// ErrLabelLimit if v has 10 labels.
+// ends. Repeating it changes nothing. A nil v is a version that t does not have. labels are all labels in t. It returns
+// ErrLabelLimit if v has 10 labels, and ErrGated if the label is gated and has to wait (LabelWaits).
 func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, labels Labels) error {
-	if err := t.mayLabel(by, v.info()); err != nil {
+	if err := t.mayLabel(by, v.info(), m); err != nil {
 		return err
 	}
 	if err := m.check(labels); err != nil {
@@ -62,7 +76,7 @@ func (t *Template) MoveLabel(by identity.Actor, v *Version, m LabelMove, labels 
 	if len(v.Labels) == maxLabels {
 		return ErrLabelLimit
 	}
-	t.relabel(by, v, append(slices.Clone(v.Labels), m.Label), m.Reason, labels)
+	t.relabel(by, v, append(slices.Clone(v.Labels), m.Label), m, labels)
 	return nil
 }
 
@@ -71,7 +85,7 @@ func (t *Template) RemoveLabel(by identity.Actor, match revision.Match, v *Versi
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
-	if err := t.mayRelease(by); err != nil {
+	if err := t.mayMove(by, m.Label); err != nil {
 		return err
 	}
 	if err := m.check(labels); err != nil {
@@ -83,17 +97,14 @@ func (t *Template) RemoveLabel(by identity.Actor, match revision.Match, v *Versi
 	if err := match.Check(v.Revision); err != nil {
 		return err
 	}
-	t.relabel(by, v, RemovedLabels(v.Labels, []string{m.Label}), m.Reason, labels)
+	t.relabel(by, v, RemovedLabels(v.Labels, []string{m.Label}), m, labels)
 	return nil
 }
 
 // relabel changes nothing of v but its labels.
-func (t *Template) relabel(by identity.Actor, v *Version, labels []string, reason string, allLabels Labels) {
-	data := map[string]any{}
-	if reason != "" {
-		data["reason"] = reason
-	}
-	t.setLabels(by, v.info(), labels, allLabels, reason, data)
+func (t *Template) relabel(by identity.Actor, v *Version, labels []string, m LabelMove, allLabels Labels) {
+	data := m.note(map[string]any{})
+	t.setLabels(by, v.info(), labels, allLabels, m.Reason, data)
 	v.Revision++
 	v.UpdatedAt = by.At
 	t.Record(by, "prompt_version.updated", string(t.ID), v.named(data))

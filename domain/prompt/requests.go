@@ -55,6 +55,7 @@ const (
 	TemplateDeleted Cause = "template_deleted"
 	IncludeLost     Cause = "include_lost"   // an include no longer has a text that its author can see
 	ContractBroken  Cause = "contract_break" // the template requires compatibility now, and the version breaks it
+	LimitReached    Cause = "limit_reached"  // the version has as many labels, or the template as many rollouts, as it can
 	Expired         Cause = "expired"        // it waited for RequestLife
 )
 
@@ -67,16 +68,18 @@ type Activating struct {
 	BypassChecks bool       // do not wait for required checks; requires the manager role
 }
 
-// ActivationRequest asks for the activation of one version in place of the active one, as soon as it has the approvals
-// and passed checks that it needs, and its time has come.
+// ActivationRequest asks for the activation of one version in place of the active one, or for a label's move, as soon as
+// it has the approvals and passed checks that it needs, and its time has come.
 type ActivationRequest struct {
 	ID           RequestID
 	Template     ID
 	Workspace    identity.WorkspaceID
+	Label        string // that the version gets; empty: the request is for an activation
 	Version      VersionID
 	Number       int
-	ContentHash  string    // of the version when the request was made
-	Base         VersionID // the active version when the request was made; empty: none
+	ContentHash  string          // of the version when the request was made
+	Parts        []RequestedPart // of a label: the versions that get it, the first itself; others by a rollout
+	Base         VersionID       // the version that was active, or had the label, at that time; empty: none
 	BaseNumber   int
 	By           identity.UserID
 	Key          identity.KeyID // the API key that made the request; empty: none
@@ -142,8 +145,11 @@ func (t *Template) approvalsFor(by identity.Actor) int {
 }
 
 // Waits reports whether by's activation has to wait for something, or may have to.
-func (t *Template) Waits(by identity.Actor, a Activating) bool {
-	return !a.NotBefore.IsZero() || t.approvalsFor(by) > 0 || len(t.RequiredChecks) > 0
+func (t *Template) Waits(by identity.Actor, a Activating) bool { return t.waits(by, "", a.NotBefore) }
+
+// waits reports whether an activation, or a label's move, has to wait for something, or may have to.
+func (t *Template) waits(by identity.Actor, label string, notBefore time.Time) bool {
+	return !notBefore.IsZero() || (t.IsGated(label) && (t.approvalsFor(by) > 0 || len(t.RequiredChecks) > 0))
 }
 
 // MayRequest returns why by may not ask for the activation of v, or nil. A nil v is a version that t does not have.
@@ -154,7 +160,7 @@ func (t *Template) MayRequest(by identity.Actor, match revision.Match, v *Versio
 	if !t.Has(by, v) {
 		return ErrVersionNotFound
 	}
-	if err := t.mayAsk(by, a.BypassChecks); err != nil {
+	if err := t.mayAsk(by, "", a.BypassChecks); err != nil {
 		return err
 	}
 	if err := match.Check(t.Revision); err != nil {
@@ -163,6 +169,11 @@ func (t *Template) MayRequest(by identity.Actor, match revision.Match, v *Versio
 	if a.Expected != nil && *a.Expected != t.Active.Version {
 		return ErrActiveChanged
 	}
+	return checkWish(by, a)
+}
+
+// checkWish returns the errors in what a request waits for.
+func checkWish(by identity.Actor, a Activating) error {
 	var errs fault.Fields
 	switch {
 	case a.NotBefore.IsZero():
@@ -177,34 +188,49 @@ func (t *Template) MayRequest(by identity.Actor, match revision.Match, v *Versio
 	return fault.Join(checkReason(a.Reason), errs.Err())
 }
 
-// mayAsk is mayRelease for an activation that waits for approvals.
-func (t *Template) mayAsk(by identity.Actor, bypasses bool) error {
+// mayAsk is mayMove for an activation, or a label's move, that waits for approvals.
+func (t *Template) mayAsk(by identity.Actor, label string, bypasses bool) error {
 	need := access.Editor
 	if bypasses {
 		need = access.Manager
 	}
-	if err := t.Allow(by, need); err != nil || t.approvalsFor(by) > 0 {
+	if err := t.Allow(by, need); err != nil {
 		return err
 	}
-	return t.mayRelease(by)
+	if t.IsGated(label) && t.approvalsFor(by) > 0 {
+		return t.mayMoveProtected(by, label)
+	}
+	return t.mayMove(by, label)
 }
 
 // Plan returns a request for the activation of v, which MayRequest has allowed, and records nothing. checks are the
 // checks of v.
 func (t *Template) Plan(by identity.Actor, v *VersionInfo, a Activating, checks []Check) ActivationRequest {
-	return t.seen(ActivationRequest{
-		ID: RequestID(id.New(RequestPrefix)), Template: t.ID, Workspace: t.Workspace, Version: v.ID, Number: v.Number,
-		ContentHash: v.ContentHash, Base: t.Active.Version, BaseNumber: t.Active.Number, By: by.User, Key: by.Key,
-		Ceiling: by.Ceiling, Reason: a.Reason, Acknowledged: a.Acknowledged, BypassChecks: a.BypassChecks,
-		NotBefore: a.NotBefore, State: Waiting, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
-	}, by, checks)
+	r := t.plan(by, a)
+	r.Version, r.Number, r.ContentHash = v.ID, v.Number, v.ContentHash
+	r.Base, r.BaseNumber = t.Active.Version, t.Active.Number
+	return t.Seen(r, by, checks)
 }
 
-// seen returns r with the approvals and checks that t requires now. t was loaded for the author of r.
-func (t *Template) seen(r ActivationRequest, author identity.Actor, checks []Check) ActivationRequest {
-	r.Approvals, r.Missing = t.approvalsFor(author), nil
+// plan returns a request for no version yet.
+func (t *Template) plan(by identity.Actor, a Activating) ActivationRequest {
+	return ActivationRequest{
+		ID: RequestID(id.New(RequestPrefix)), Template: t.ID, Workspace: t.Workspace, By: by.User, Key: by.Key,
+		Ceiling: by.Ceiling, Reason: a.Reason, Acknowledged: a.Acknowledged, BypassChecks: a.BypassChecks,
+		NotBefore: a.NotBefore, State: Waiting, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+	}
+}
+
+// Seen returns r with the approvals and checks that t requires now. t was loaded for the author of r. checks belong to
+// the versions of r.
+func (t *Template) Seen(r ActivationRequest, author identity.Actor, checks []Check) ActivationRequest {
+	r.Approvals, r.Missing = 0, nil
+	if !t.IsGated(r.Label) {
+		return r
+	}
+	r.Approvals = t.approvalsFor(author)
 	if !r.BypassChecks {
-		r.Missing = t.missing(r.ContentHash, checks)
+		r.Missing = t.missing(r.Entering(), checks)
 	}
 	return r
 }
@@ -216,8 +242,8 @@ func (t *Template) Request(
 ) (ActivationRequest, error) {
 	for _, other := range open {
 		switch {
-		case other.Version != r.Version:
-		case other.By == r.By && other.NotBefore.Equal(r.NotBefore):
+		case other.Label != r.Label, other.Version != r.Version:
+		case other.By == r.By && other.NotBefore.Equal(r.NotBefore) && slices.Equal(other.Parts, r.Parts):
 			return other, nil
 		default:
 			return r, ErrRequested
@@ -230,6 +256,9 @@ func (t *Template) Request(
 		"missing_checks": sorted(r.Missing)}
 	if !r.NotBefore.IsZero() {
 		data["activate_at"] = r.NotBefore
+	}
+	if weights := r.Rollout(); len(weights) > 0 {
+		data["weights"] = named(weights)
 	}
 	t.OpenRequests++
 	t.ChangedRequests = append(t.ChangedRequests, r)
@@ -288,19 +317,17 @@ func (t *Template) Cancel(by identity.Actor, r ActivationRequest, c Cause) Activ
 
 // Look returns r with the approvals and checks that it needs now, and the cause if it must be cancelled. With an empty
 // cause it waits, or IsReady. author is the author of r, without a role if they have lost access, and t was loaded for
-// them. v is the version of r, nil if it was deleted, and checks are the checks of v.
-func (t *Template) Look(
-	author identity.Actor, r ActivationRequest, v *VersionInfo, checks []Check,
-) (ActivationRequest, Cause) {
-	r = t.seen(r, author, checks)
+// them.
+func (t *Template) Look(author identity.Actor, r ActivationRequest, s Standing) (ActivationRequest, Cause) {
+	r = t.Seen(r, author, s.Checks)
 	switch {
 	case !t.DeletedAt.IsZero():
 		return r, TemplateDeleted
-	case t.mayAsk(author, r.BypassChecks) != nil:
+	case t.mayAsk(author, r.Label, r.BypassChecks) != nil:
 		return r, AccessLost
-	case v == nil, v.ContentHash != r.ContentHash:
+	case s.changed(r):
 		return r, VersionChanged
-	case t.Active.Version != r.Base:
+	case s.Base != r.Base:
 		return r, BaseMoved
 	case !author.At.Before(r.ExpiresAt()):
 		return r, Expired
@@ -346,5 +373,8 @@ func (t *Template) changed(by identity.Actor, r ActivationRequest) ActivationReq
 // named adds to an event's data the request that it is about, and its version.
 func (r *ActivationRequest) named(data map[string]any) map[string]any {
 	data["request_id"], data["version_id"], data["version_number"] = r.ID, r.Version, r.Number
+	if r.Label != "" {
+		data["label"] = r.Label
+	}
 	return data
 }

@@ -29,6 +29,11 @@ func asked(t *testing.T, a prompt.Activating) (*prompt.Template, *prompt.Version
 	return tmpl, v, r
 }
 
+// standing is what decides about a request to activate v.
+func standing(t *prompt.Template, v *prompt.VersionInfo) prompt.Standing {
+	return prompt.Standing{Base: t.Active.Version, Versions: []*prompt.VersionInfo{v}}
+}
+
 func TestWhoMayRequestAnActivation(t *testing.T) {
 	tomorrow := now.Add(24 * time.Hour)
 	for name, tt := range map[string]struct {
@@ -66,7 +71,7 @@ func TestWhoMayRequestAnActivation(t *testing.T) {
 func TestWhatAnActivationWaitsFor(t *testing.T) {
 	tomorrow := now.Add(24 * time.Hour)
 	passed := func(hash string, c prompt.Conclusion) []prompt.Check {
-		return []prompt.Check{{Name: "eval", Conclusion: c, ContentHash: hash}}
+		return []prompt.Check{{Version: "ver2", Name: "eval", Conclusion: c, ContentHash: hash}}
 	}
 	_, v := guarded()
 	hash := v.ContentHash
@@ -154,7 +159,7 @@ func TestDecisions(t *testing.T) {
 			r, err = tmpl.Decide(manager, r, yes)
 			require.NoError(t, err)
 		}
-		if r, _ = tmpl.Look(editor, r, &prompt.VersionInfo{ContentHash: r.ContentHash}, nil); r.IsReady(now) {
+		if r, _ = tmpl.Look(editor, r, standing(tmpl, &prompt.VersionInfo{ContentHash: r.ContentHash})); r.IsReady(now) {
 			t.Error("one user has approved twice")
 		}
 	})
@@ -185,14 +190,14 @@ func TestRequestsAreBoundToWhatTheyWereMadeFor(t *testing.T) {
 			if tt.alter != nil {
 				tt.alter(tmpl, v)
 			}
-			if _, cause := tmpl.Look(tt.author, r, v, nil); cause != tt.want {
+			if _, cause := tmpl.Look(tt.author, r, standing(tmpl, v)); cause != tt.want {
 				t.Errorf("cause = %q, want %q", cause, tt.want)
 			}
 		})
 	}
 	t.Run("the deletion of the version cancels it", func(t *testing.T) {
 		tmpl, _, r := asked(t, prompt.Activating{})
-		if _, cause := tmpl.Look(editor, r, nil, nil); cause != prompt.VersionChanged {
+		if _, cause := tmpl.Look(editor, r, standing(tmpl, nil)); cause != prompt.VersionChanged {
 			t.Errorf("cause = %q", cause)
 		}
 	})
@@ -203,7 +208,7 @@ func TestRequestsAreBoundToWhatTheyWereMadeFor(t *testing.T) {
 			prompt.RequestLife: "", prompt.RequestLife + time.Hour: prompt.Expired,
 		} {
 			late := with(manager, func(a *identity.Actor) { a.At = now.Add(delay) })
-			if _, cause := tmpl.Look(late, r, v, nil); cause != want {
+			if _, cause := tmpl.Look(late, r, standing(tmpl, v)); cause != want {
 				t.Errorf("after %s the cause is %q", delay, cause)
 			}
 		}
@@ -262,7 +267,7 @@ func TestReports(t *testing.T) {
 				tt.alter(&c)
 			}
 			have := slices.Repeat([]prompt.Check{{Name: "x"}}, tt.have)
-			got, err := tmpl.Report(tt.by, &versions[2].VersionInfo, c, have)
+			got, err := tmpl.Report(tt.by, &versions[2].VersionInfo, c, have, nil)
 			require.ErrorIs(t, err, tt.want)
 			if err != nil {
 				recorded(t, tmpl, tt.by)

@@ -91,9 +91,9 @@ type RolloutDraft struct {
 	Versions []WeightedRef // the first gets the label; the weights add up to 100
 }
 
-// Join freezes v, a version that becomes part of a rollout. v is nil if t does not have the version.
-func (t *Template) Join(by identity.Actor, v *VersionInfo) error {
-	if err := t.mayLabel(by, v); err != nil || v.Frozen {
+// Join freezes v, a version that becomes part of a rollout of m's label. v is nil if t does not have the version.
+func (t *Template) Join(by identity.Actor, v *VersionInfo, m LabelMove) error {
+	if err := t.mayLabel(by, v, m); err != nil || v.Frozen {
 		return err
 	}
 	t.freeze(v)
@@ -103,15 +103,21 @@ func (t *Template) Join(by identity.Actor, v *VersionInfo) error {
 	return nil
 }
 
-// mayLabel returns nil if by may give labels to v, which may be nil.
-func (t *Template) mayLabel(by identity.Actor, v *VersionInfo) error {
+// mayLabel returns nil if by may give m's label to v, which may be nil, at once.
+func (t *Template) mayLabel(by identity.Actor, v *VersionInfo, m LabelMove) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
 	if !t.Has(by, v) {
 		return ErrVersionNotFound
 	}
-	return t.mayRelease(by)
+	if m.fulfils != nil {
+		return nil
+	}
+	if err := t.mayMove(by, m.Label); err != nil {
+		return err
+	}
+	return t.checkGates(by, []string{m.Label})
 }
 
 // RollOut divides a label's readers among first, which gets the label, and others, which have joined. A rollout of the
@@ -119,7 +125,7 @@ func (t *Template) mayLabel(by identity.Actor, v *VersionInfo) error {
 func (t *Template) RollOut(
 	by identity.Actor, first *Version, others []*VersionInfo, d RolloutDraft, labels Labels,
 ) error {
-	if err := t.mayLabel(by, first.info()); err != nil {
+	if err := t.mayLabel(by, first.info(), d.LabelMove); err != nil {
 		return err
 	}
 	if err := d.LabelMove.check(labels); err != nil {
@@ -147,10 +153,10 @@ func (t *Template) RollOut(
 		others := Labels{} // in which the label ends no rollout
 		maps.Copy(others, labels)
 		others[d.Label] = Labelled{Version: labels[d.Label].Version, Number: labels[d.Label].Number}
-		t.relabel(by, first, append(slices.Clone(first.Labels), d.Label), d.Reason, others)
+		t.relabel(by, first, append(slices.Clone(first.Labels), d.Label), d.LabelMove, others)
 	}
 	t.Activated[len(t.Activated)-1].Weights = next.Weights()
-	t.rolledOut(by, previous, next, d.Reason)
+	t.rolledOut(by, previous, next, d.LabelMove)
 	return nil
 }
 
@@ -206,11 +212,8 @@ func (r *Rollout) allocate(d RolloutDraft, versions []*VersionInfo) *Rollout {
 }
 
 // rolledOut records that a rollout has changed. Either may be nil.
-func (t *Template) rolledOut(by identity.Actor, previous, next *Rollout, reason string) {
-	data := map[string]any{"weights": event.Change{From: percents(previous), To: percents(next)}}
-	if reason != "" {
-		data["reason"] = reason
-	}
+func (t *Template) rolledOut(by identity.Actor, previous, next *Rollout, m LabelMove) {
+	data := m.note(map[string]any{"weights": event.Change{From: percents(previous), To: percents(next)}})
 	if next == nil {
 		next = &Rollout{Label: previous.Label}
 	}
@@ -220,9 +223,11 @@ func (t *Template) rolledOut(by identity.Actor, previous, next *Rollout, reason 
 }
 
 // percents returns for an event which versions a rollout has, never nil.
-func percents(r *Rollout) []string {
+func percents(r *Rollout) []string { return named(r.Weights()) }
+
+func named(weights []Weight) []string {
 	out := []string{}
-	for _, w := range r.Weights() {
+	for _, w := range weights {
 		out = append(out, fmt.Sprintf("v%d=%d", w.Number, w.Percent))
 	}
 	return out
@@ -232,7 +237,7 @@ func percents(r *Rollout) []string {
 func (t *Template) endRollouts(by identity.Actor, labels []string, allLabels Labels, reason string) {
 	for _, label := range labels {
 		if r := allLabels[label].Rollout; r != nil {
-			t.rolledOut(by, r, nil, reason)
+			t.rolledOut(by, r, nil, LabelMove{Reason: reason})
 		}
 	}
 }

@@ -31,7 +31,7 @@ func rollOut(
 	var others []*prompt.VersionInfo
 	for _, w := range d.Versions[1:] {
 		v := info(versions[w.Ref.Number])
-		if err := t.Join(by, v); err != nil {
+		if err := t.Join(by, v, prompt.LabelMove{Label: "live"}); err != nil {
 			return err
 		}
 		others = append(others, v)

@@ -49,8 +49,12 @@ type Template struct {
 	Protected      bool            // activation and labels require the manager role
 	Approvals      int             // with which an editor can activate a protected template version; 0: never
 	RequiredChecks []string        // names of the checks that a version must pass before it is activated
+	GatedLabels    []string        // to which approvals, required checks and the contract apply as to activations
 	Compatibility  Compatibility
 	IncludeMode    IncludeMode
+
+	ProtectedLabels []string // that only managers move
+
 	Active         Active
 	LastNumber     int // number of the newest version ever created: numbers are never reused
 	AllVersions    Summary
@@ -135,6 +139,9 @@ type Draft struct {
 	Approvals      int
 	RequiredChecks []string
 	IncludeMode    IncludeMode // empty: Pinned
+
+	GatedLabels     []string
+	ProtectedLabels []string
 }
 
 // New creates a template that by owns. Requires the member role in the workspace.
@@ -149,8 +156,10 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 		Resource: access.NewResource(by, d.Visibility), ID: ID(id.New(Prefix)), Name: naming.Normal(d.Name),
 		Type: d.Type, Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
 		Compatibility: cmp.Or(d.Compatibility, Unchecked), Approvals: d.Approvals,
-		RequiredChecks: slices.Sorted(slices.Values(d.RequiredChecks)),
-		IncludeMode:    cmp.Or(d.IncludeMode, Pinned),
+		RequiredChecks:  slices.Sorted(slices.Values(d.RequiredChecks)),
+		GatedLabels:     slices.Sorted(slices.Values(d.GatedLabels)),
+		ProtectedLabels: slices.Sorted(slices.Values(d.ProtectedLabels)),
+		IncludeMode:     cmp.Or(d.IncludeMode, Pinned),
 	}
 	if t.Type == "" {
 		t.Type = Text
@@ -177,6 +186,9 @@ type Changes struct {
 	Approvals      *int
 	RequiredChecks *[]string
 	IncludeMode    *IncludeMode
+
+	GatedLabels     *[]string
+	ProtectedLabels *[]string
 }
 
 // Needs returns the role that these changes require.
@@ -185,7 +197,7 @@ func (c Changes) Needs() access.Role {
 	case c.Owner != nil:
 		return access.Owner
 	case c.Visibility != nil, c.Protected != nil, c.Compatibility != nil, c.Approvals != nil, c.RequiredChecks != nil,
-		c.IncludeMode != nil:
+		c.IncludeMode != nil, c.GatedLabels != nil, c.ProtectedLabels != nil:
 		return access.Manager
 	default:
 		return access.Editor
@@ -204,10 +216,9 @@ func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, ow
 	event.Set(&t.Protected, c.Protected, "protected", changes)
 	event.Set(&t.Compatibility, c.Compatibility, "compatibility", changes)
 	event.Set(&t.Approvals, c.Approvals, "approvals", changes)
-	if c.RequiredChecks != nil && !slices.Equal(sorted(*c.RequiredChecks), sorted(t.RequiredChecks)) {
-		changes["required_checks"] = event.Change{From: sorted(t.RequiredChecks), To: sorted(*c.RequiredChecks)}
-		t.RequiredChecks = slices.Sorted(slices.Values(*c.RequiredChecks))
-	}
+	setNames(&t.RequiredChecks, c.RequiredChecks, "required_checks", changes)
+	setNames(&t.GatedLabels, c.GatedLabels, "gated_labels", changes)
+	setNames(&t.ProtectedLabels, c.ProtectedLabels, "protected_labels", changes)
 	event.Set(&t.IncludeMode, c.IncludeMode, "include_mode", changes)
 	event.SetQuietly(&t.Description, c.Description, "description", changes)
 	if c.Tags != nil {
@@ -289,6 +300,8 @@ func (t *Template) check(isRenamed bool) error {
 		errs.Add("/approvals", "out_of_range", "Must be 0 to 10.")
 	}
 	checkRequired(&errs, t.RequiredChecks)
+	checkGuarded(&errs, "/gated_labels", t.GatedLabels)
+	checkGuarded(&errs, "/protected_labels", t.ProtectedLabels)
 	if len(t.Metadata) > 16<<10 {
 		errs.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}

@@ -2,10 +2,7 @@ package prompt
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
@@ -43,10 +40,16 @@ type VersionInfo struct {
 	FirstActivatedAt time.Time // zero: not yet
 	Revision         int64
 	CreatedBy        identity.UserID
+	EditedBy         identity.UserID // who changed the content last; empty: CreatedBy
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 	Includes         []Include // in the order of their first use
 	Deleted          bool      // set by Delete, for the store to remove it
+}
+
+// isBy reports whether a user is an author of v. No one created the keys that the server's commands make.
+func (v *VersionInfo) isBy(user identity.UserID) bool {
+	return user != "" && (user == v.CreatedBy || user == v.EditedBy)
 }
 
 // Expanded returns v with the content that its readers get.
@@ -83,53 +86,6 @@ func (v *Version) Summary() VersionSummary {
 // VersionPage is one page of versions.
 type VersionPage = page.Of[VersionSummary]
 
-// Ref names a template version: by id, number or label, or as active, previous or latest. The zero Ref names none.
-type Ref struct {
-	ID       VersionID
-	Number   int
-	Label    string
-	Active   bool
-	Previous bool // the one that was active before the active one
-	Latest   bool
-	Frozen   bool // with Latest: the latest version that is frozen, even for callers who see drafts
-}
-
-// ParseRef parses a reference: a version's id, v12, active, previous, latest, or a label. For anything else it
-// returns the zero Ref, which matches no version.
-func ParseRef(s string) Ref {
-	switch s {
-	case "active":
-		return Ref{Active: true}
-	case "previous":
-		return Ref{Previous: true}
-	case "latest":
-		return Ref{Latest: true}
-	}
-	if id.Valid(VersionPrefix, s) {
-		return Ref{ID: VersionID(s)}
-	}
-	if digits, ok := strings.CutPrefix(s, "v"); ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
-		n, err := strconv.ParseInt(digits, 10, 32)
-		if err != nil || n < 1 {
-			return Ref{}
-		}
-		return Ref{Number: int(n)}
-	}
-	if isLabel(s) {
-		return Ref{Label: s}
-	}
-	return Ref{}
-}
-
-var (
-	labelPattern  = regexp.MustCompile(`^[a-z0-9_.-]+$`)
-	numberPattern = regexp.MustCompile(`^v[0-9]+$`)
-)
-
-const maxLabel = 36 // bytes
-
-func isLabel(s string) bool { return len(s) <= maxLabel && labelPattern.MatchString(s) }
-
 // VersionDraft is the caller's request for a new version.
 type VersionDraft struct {
 	Content           Content
@@ -151,7 +107,7 @@ type VersionDraft struct {
 func (t *Template) AddVersion(by identity.Actor, d VersionDraft, labels Labels) (*Version, error) {
 	denial := t.Allow(by, access.Editor)
 	if len(d.Labels) > 0 || d.Activate {
-		denial = t.mayRelease(by)
+		denial = t.mayMove(by, d.Labels...)
 	}
 	if denial != nil {
 		return nil, denial
@@ -161,6 +117,9 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft, labels Labels) 
 	}
 	content, hash, err := d.content(t.Type)
 	if err := fault.Join(err, checkNotes(d.Labels, d.CommitMessage), d.checkReason()); err != nil {
+		return nil, err
+	}
+	if err := t.checkGates(by, d.Labels); err != nil {
 		return nil, err
 	}
 	t.LastNumber++
@@ -221,7 +180,7 @@ func (t *Template) ChangeVersion(by identity.Actor, match revision.Match, v *Ver
 	relabels := c.Labels != nil && !slices.Equal(sorted(*c.Labels), v.Labels)
 	denial := t.Allow(by, access.Editor)
 	if relabels {
-		denial = t.mayRelease(by)
+		denial = t.mayMove(by, slices.Concat(RemovedLabels(v.Labels, *c.Labels), RemovedLabels(*c.Labels, v.Labels))...)
 	}
 	if denial != nil {
 		return denial
@@ -249,8 +208,15 @@ func (t *Template) ChangeVersion(by identity.Actor, match revision.Match, v *Ver
 	if err := fault.Join(err, checkNotes(labels, message)); err != nil {
 		return err
 	}
+	if relabels {
+		if err := t.checkGates(by, RemovedLabels(*c.Labels, v.Labels)); err != nil {
+			return err
+		}
+	}
 	if c.Content != nil {
-		v.Content = content
+		if v.Content = content; content.Hash() != v.ContentHash {
+			v.EditedBy = by.User
+		}
 		event.Set(&v.ContentHash, new(content.Hash()), "content_hash", changes)
 	}
 	if message != v.CommitMessage {

@@ -56,7 +56,7 @@ var includeCases = []useCase{
 		return err
 	})},
 	{name: "MoveLabel, with includes", prepare: onInclude(func(e *env, id prompt.ID) error {
-		_, _, err := e.prompts.MoveLabel(e.ctx, e.team.Member, id, two, prompt.LabelMove{Label: "live"})
+		_, _, _, err := e.prompts.MoveLabel(e.ctx, e.team.Member, id, two, prompt.LabelMove{Label: "live"})
 		return err
 	})},
 	{name: "Resolve, with includes", prepare: onInclude(func(e *env, id prompt.ID) error {

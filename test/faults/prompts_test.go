@@ -107,11 +107,11 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "MoveLabel", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, _, err := e.prompts.MoveLabel(e.ctx, e.team.Member, id, two, prompt.LabelMove{Label: "moved"})
+		_, _, _, err := e.prompts.MoveLabel(e.ctx, e.team.Member, id, two, prompt.LabelMove{Label: "moved"})
 		return err
 	})},
 	{name: "RollOut", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, err := e.prompts.RollOut(e.ctx, e.team.Member, id, prompt.RolloutDraft{
+		_, _, err := e.prompts.RollOut(e.ctx, e.team.Member, id, prompt.RolloutDraft{
 			LabelMove: prompt.LabelMove{Label: "moved"}, Versions: []prompt.WeightedRef{{Ref: one, Weight: 90},
 				{Ref: two, Weight: 10}}})
 		return err

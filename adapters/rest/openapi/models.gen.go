@@ -37,6 +37,7 @@ const (
 	APIKeyScopePeopleWrite      APIKeyScope = "people:write"
 	APIKeyScopePresenceRead     APIKeyScope = "presence:read"
 	APIKeyScopePresenceWrite    APIKeyScope = "presence:write"
+	APIKeyScopePromptsCheck     APIKeyScope = "prompts:check"
 	APIKeyScopePromptsRead      APIKeyScope = "prompts:read"
 	APIKeyScopePromptsRender    APIKeyScope = "prompts:render"
 	APIKeyScopePromptsWrite     APIKeyScope = "prompts:write"
@@ -63,6 +64,7 @@ const (
 	ActivationRequestCauseContractBreak   ActivationRequestCause = "contract_break"
 	ActivationRequestCauseExpired         ActivationRequestCause = "expired"
 	ActivationRequestCauseIncludeLost     ActivationRequestCause = "include_lost"
+	ActivationRequestCauseLimitReached    ActivationRequestCause = "limit_reached"
 	ActivationRequestCauseTemplateDeleted ActivationRequestCause = "template_deleted"
 	ActivationRequestCauseVersionChanged  ActivationRequestCause = "version_changed"
 	ActivationRequestCauseWithdrawn       ActivationRequestCause = "withdrawn"
@@ -1008,13 +1010,13 @@ type ActivationList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// ActivationRequest An activation that waits, or waited, for approvals, checks or a time.
+// ActivationRequest An activation, or a move of a gated label, that waits, or waited, for approvals, checks or a time.
 type ActivationRequest struct {
 	// ActivateAt null: as soon as nothing else is missing.
 	ActivateAt        nullable.Nullable[Time] `json:"activate_at"`
 	ApprovalsRequired int                     `json:"approvals_required"`
 
-	// BaseVersionID The active version when the request was made. null if there was none.
+	// BaseVersionID The version that was active, or had the label, when the request was made. null if there was none.
 	BaseVersionID     nullable.Nullable[string] `json:"base_version_id"`
 	BaseVersionNumber nullable.Nullable[int]    `json:"base_version_number"`
 
@@ -1038,6 +1040,9 @@ type ActivationRequest struct {
 	// ID Examples: areq_01jb4rqnx7q2w4e6r8t0y3u5p7
 	ID string `json:"id"`
 
+	// Label The label that the version gets. null for an activation.
+	Label nullable.Nullable[string] `json:"label"`
+
 	// MissingChecks Required checks that have not passed.
 	MissingChecks    []string `json:"missing_checks"`
 	PromptTemplateID string   `json:"prompt_template_id"`
@@ -1054,9 +1059,12 @@ type ActivationRequest struct {
 
 	// WaitsFor What is missing. Empty unless the request waits.
 	WaitsFor []ActivationWait `json:"waits_for"`
+
+	// Weights The rollout that the request asks for. Absent if it asks for none.
+	Weights []PromptWeight `json:"weights,omitempty,omitzero"`
 }
 
-// ActivationRequestCause Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active (`base_moved`), the version was edited or deleted (`version_changed`), its author may no longer activate the version or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden from its author (`include_lost`), or because it waited for 30 days (`expired`).
+// ActivationRequestCause Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active or got the label (`base_moved`), the version was edited or deleted (`version_changed`), its author may no longer activate the version or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden from its author (`include_lost`), the version has 10 labels or the template 10 rollouts (`limit_reached`), or because it waited for 30 days (`expired`).
 type ActivationRequestCause string
 
 // ActivationRequestList defines model for ActivationRequestList.
@@ -2930,6 +2938,15 @@ type InvoicePayment struct {
 
 // LabelMove defines model for LabelMove.
 type LabelMove struct {
+	// AcknowledgeContractBreak Move a gated label although the version breaks the contract of the one that has it (`compatibility`).
+	AcknowledgeContractBreak bool `json:"acknowledge_contract_break,omitempty,omitzero"`
+
+	// ActivateAt Move the label at this time, within the next 366 days. A past time is refused with 422.
+	ActivateAt Time `json:"activate_at,omitempty,omitzero"`
+
+	// BypassChecks Do not wait for `required_checks`. Requires the manager role and a `reason`.
+	BypassChecks bool `json:"bypass_checks,omitempty,omitzero"`
+
 	// ExpectedVersion A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
 	ExpectedVersion nullable.Nullable[string] `json:"expected_version,omitempty,omitzero"`
 
@@ -3689,9 +3706,11 @@ type PromptRoleSource struct {
 
 // PromptRollout defines model for PromptRollout.
 type PromptRollout struct {
-	Label string `json:"label"`
+	// ActivationRequest The request that the call made. Only in a response with status 202.
+	ActivationRequest *ActivationRequest `json:"activation_request,omitempty"`
+	Label             string             `json:"label"`
 
-	// Versions The first has the label, and is what readers without a `key` get.
+	// Versions The first has the label, and is what readers without a `key` get. Empty in a response with status 202 if no rollout runs.
 	Versions []PromptWeight `json:"versions"`
 }
 
@@ -3710,6 +3729,15 @@ type PromptRolloutList struct {
 
 // PromptRolloutStart defines model for PromptRolloutStart.
 type PromptRolloutStart struct {
+	// AcknowledgeContractBreak Roll out a gated label although a version breaks the contract of the one that has it (`compatibility`).
+	AcknowledgeContractBreak bool `json:"acknowledge_contract_break,omitempty,omitzero"`
+
+	// ActivateAt Start or change the rollout at this time, within the next 366 days. A past time is refused with 422.
+	ActivateAt Time `json:"activate_at,omitempty,omitzero"`
+
+	// BypassChecks Do not wait for `required_checks`. Requires the manager role and a `reason`.
+	BypassChecks bool `json:"bypass_checks,omitempty,omitzero"`
+
 	// ExpectedVersion A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
 	ExpectedVersion nullable.Nullable[string] `json:"expected_version,omitempty,omitzero"`
 
@@ -3768,6 +3796,9 @@ type PromptTemplate struct {
 	// Description Empty if not set.
 	Description string `json:"description"`
 
+	// GatedLabels The labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do.
+	GatedLabels []string `json:"gated_labels"`
+
 	// ID Examples: ptpl_01jb4rqnx1f3v9c3k3m6zt8n5e
 	ID string `json:"id"`
 
@@ -3800,6 +3831,9 @@ type PromptTemplate struct {
 
 	// Protected Whether activating a version and moving labels require the manager role.
 	Protected bool `json:"protected"`
+
+	// ProtectedLabels The labels that only managers move.
+	ProtectedLabels []string `json:"protected_labels"`
 
 	// RequiredChecks The checks that a version must pass before it is activated, sorted.
 	RequiredChecks []string `json:"required_checks"`
@@ -3843,6 +3877,9 @@ type PromptTemplateCreate struct {
 	Compatibility PromptCompatibility `json:"compatibility,omitempty,omitzero"`
 	Description   string              `json:"description,omitempty,omitzero"`
 
+	// GatedLabels Labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do.
+	GatedLabels Labels `json:"gated_labels,omitempty,omitzero"`
+
 	// IncludeMode Which texts released versions include. `pinned` versions keep the texts that their includes named when the version was first activated or labelled: nothing that happens to other prompts changes them. `floating` versions have the texts that their includes name now, or those from then if an include can no longer be found.
 	//
 	// What a version includes must be visible to the user who saves, activates or labels it. Everybody who can read the version then reads these texts.
@@ -3854,6 +3891,9 @@ type PromptTemplateCreate struct {
 	// Name Unique in the workspace. Case is ignored. `/` separates folders.
 	Name      string `json:"name"`
 	Protected bool   `json:"protected,omitempty,omitzero"`
+
+	// ProtectedLabels Labels that only managers move.
+	ProtectedLabels Labels `json:"protected_labels,omitempty,omitzero"`
 
 	// RequiredChecks The checks that a version must pass before it is activated: up to 10 names.
 	RequiredChecks CheckNames `json:"required_checks,omitempty,omitzero"`
@@ -3884,6 +3924,9 @@ type PromptTemplatePatch struct {
 	Compatibility *PromptCompatibility      `json:"compatibility,omitempty"`
 	Description   nullable.Nullable[string] `json:"description,omitempty,omitzero"`
 
+	// GatedLabels Changing it requires the manager role.
+	GatedLabels nullable.Nullable[[]string] `json:"gated_labels,omitempty,omitzero"`
+
 	// IncludeMode Changing it requires the manager role.
 	IncludeMode *PromptIncludeMode `json:"include_mode,omitempty"`
 
@@ -3896,6 +3939,9 @@ type PromptTemplatePatch struct {
 
 	// Protected Changing it requires the manager role.
 	Protected *bool `json:"protected,omitempty"`
+
+	// ProtectedLabels Changing it requires the manager role.
+	ProtectedLabels nullable.Nullable[[]string] `json:"protected_labels,omitempty,omitzero"`
 
 	// RequiredChecks Changing it requires the manager role.
 	RequiredChecks nullable.Nullable[[]string] `json:"required_checks,omitempty,omitzero"`
@@ -3928,6 +3974,9 @@ type PromptVariable struct {
 
 // PromptVersion One template version. It has `text` or `messages`, depending on the template's type.
 type PromptVersion struct {
+	// ActivationRequest The request that the call made. Only in a response with status 202.
+	ActivationRequest *ActivationRequest `json:"activation_request,omitempty"`
+
 	// CommitMessage Empty if not set.
 	CommitMessage string `json:"commit_message"`
 
@@ -5330,7 +5379,10 @@ type VariableType string
 type VersionCheck struct {
 	// Conclusion A check's result. A version passes with `success`, `neutral` and `skipped`.
 	Conclusion CheckConclusion `json:"conclusion"`
-	Name       string          `json:"name"`
+
+	// Counts false if an author of the version, or an API key that they created, reported it.
+	Counts bool   `json:"counts"`
+	Name   string `json:"name"`
 
 	// Outdated Whether the version was edited since.
 	Outdated bool `json:"outdated"`

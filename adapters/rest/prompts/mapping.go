@@ -48,6 +48,9 @@ func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
 
 		Approvals:      in.Approvals,
 		RequiredChecks: in.RequiredChecks,
+
+		GatedLabels:     in.GatedLabels,
+		ProtectedLabels: in.ProtectedLabels,
 	}
 }
 
@@ -67,6 +70,9 @@ func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 
 		Approvals:      in.Approvals,
 		RequiredChecks: convert.OrZero(in.RequiredChecks),
+
+		GatedLabels:     convert.OrZero(in.GatedLabels),
+		ProtectedLabels: convert.OrZero(in.ProtectedLabels),
 	}
 }
 
@@ -278,12 +284,16 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		IncludeMode:    openapi.PromptIncludeMode(t.IncludeMode),
 		Approvals:      t.Approvals,
 		RequiredChecks: convert.NonNil(t.RequiredChecks),
-		OwnerID:        string(t.Owner),
-		LastReadOn:     nullable.NewNullNullable[string](),
-		ActiveVersion:  nullable.NewNullNullable[openapi.ActiveVersion](),
-		LatestVersion:  nullable.NewNullNullable[openapi.PromptVersionRef](),
-		VersionCount:   obs.Count,
-		MyRole:         openapi.PromptRole(reason.Role.String()),
+
+		GatedLabels:     convert.NonNil(t.GatedLabels),
+		ProtectedLabels: convert.NonNil(t.ProtectedLabels),
+
+		OwnerID:       string(t.Owner),
+		LastReadOn:    nullable.NewNullNullable[string](),
+		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](),
+		LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
+		VersionCount:  obs.Count,
+		MyRole:        openapi.PromptRole(reason.Role.String()),
 		MyRoleSource: openapi.PromptRoleSource{
 			Kind:   openapi.RoleSource(reason.By.String()),
 			Folder: openapi.OrNull(reason.Folder),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
@@ -19,18 +20,26 @@ func rollOutLabel(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	d := prompt.RolloutDraft{LabelMove: prompt.LabelMove{Label: server.PathVar(r.Request, "label"), Reason: in.Reason}}
+	d := prompt.RolloutDraft{LabelMove: prompt.LabelMove{
+		Label: server.PathVar(r.Request, "label"), Reason: in.Reason, Acknowledged: in.AcknowledgeContractBreak,
+		NotBefore: time.Time(in.ActivateAt), BypassChecks: in.BypassChecks,
+	}}
 	if in.ExpectedVersion.IsSpecified() {
 		d.Expected = new(prompt.ParseRef(*convert.OrZero(in.ExpectedVersion)))
 	}
 	for _, v := range in.Versions {
 		d.Versions = append(d.Versions, prompt.WeightedRef{Ref: prompt.ParseRef(v.Version), Weight: v.Weight})
 	}
-	rollout, err := r.Prompts.RollOut(r.Context(), r.By, promptID(r), d)
+	rollout, request, err := r.Prompts.RollOut(r.Context(), r.By, promptID(r), d)
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(toRollout(rollout)), nil
+	if request == nil {
+		return server.OK(toRollout(rollout)), nil
+	}
+	body := openapi.PromptRollout{Label: d.Label, Versions: convert.NonNil(toWeights(rollout.Weights()))}
+	body.ActivationRequest = new(toActivationRequest(request, r.By.At))
+	return server.Reply{Status: http.StatusAccepted, Body: body, Location: requestPath(request)}, nil
 }
 
 func listRollouts(r *server.Call) (server.Reply, error) {

@@ -80,7 +80,7 @@ func (l *Lists) Activations(ctx context.Context, ws identity.WorkspaceID, id pro
 		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id`
 	conditions := db.NewConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
 	if label != "" {
-		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason, '' AS request_id,
+		ledger = `moved_by AS activated_by, a.moved_at AS activated_at, a.reason, a.request_id,
 			a.weights
 		FROM prompt_templates t JOIN prompt_label_moves a ON a.template_id = t.id`
 		conditions.When(true, `a.label = ?`, label)

@@ -3,6 +3,7 @@ package prompts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -14,7 +15,7 @@ import (
 var requestColumns = []string{"id", "template_id", "workspace_id", "version_id", "version_number", "content_hash",
 	"base_version_id", "base_number", "requested_by", "key_id", "ceiling", "reason", "acknowledged", "bypass_checks",
 	"not_before", "state", "cause", "ended_at", "ended_by", "approvals", "missing_checks", "decisions", "revision",
-	"created_at", "updated_at"}
+	"created_at", "updated_at", "label", "parts"}
 
 type requestRow struct {
 	ID           prompt.RequestID     `db:"id"`
@@ -42,6 +43,8 @@ type requestRow struct {
 	Revision     int64                `db:"revision"`
 	CreatedAt    int64                `db:"created_at"`
 	UpdatedAt    int64                `db:"updated_at"`
+	Label        string               `db:"label"`
+	Parts        string               `db:"parts"`
 }
 
 func (r *requestRow) request() (prompt.ActivationRequest, error) {
@@ -51,9 +54,11 @@ func (r *requestRow) request() (prompt.ActivationRequest, error) {
 		Reason: r.Reason, Acknowledged: r.Acknowledged, BypassChecks: r.BypassChecks,
 		NotBefore: db.FromMicros(r.NotBefore), State: r.State, Cause: r.Cause, EndedAt: db.FromMicros(r.EndedAt),
 		EndedBy: r.EndedBy, Approvals: r.Approvals, Missing: nameList(r.Missing), Revision: r.Revision,
-		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt), Label: r.Label,
 	}
-	return out, db.FromJSON(r.Decisions, &out.Decisions)
+	err := errors.Join(db.FromJSON(r.Decisions, &out.Decisions), db.FromJSON(r.Parts, &out.Parts))
+	out.Subject()
+	return out, err
 }
 
 // Request implements ports.PromptRequests.
@@ -110,17 +115,18 @@ func (l *Lists) Checks(
 		URL         string            `db:"url"`
 		Summary     string            `db:"summary"`
 		ContentHash string            `db:"content_hash"`
+		ByAuthor    bool              `db:"by_author"`
 		By          identity.UserID   `db:"reported_by"`
 		At          int64             `db:"reported_at"`
 	}
-	err := l.db.List(ctx, &rows, `SELECT c.name, c.conclusion, c.url, c.summary, c.content_hash, c.reported_by,
-		c.reported_at FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
+	err := l.db.List(ctx, &rows, `SELECT c.name, c.conclusion, c.url, c.summary, c.content_hash, c.by_author,
+		c.reported_by, c.reported_at FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
 		JOIN prompt_checks c ON c.version_id = v.id WHERE t.id = ? AND t.workspace_id = ? AND v.id = ? ORDER BY c.name`,
 		id, ws, v)
 	found := make([]prompt.Check, len(rows))
 	for i, r := range rows {
 		found[i] = prompt.Check{Version: v, Name: r.Name, Conclusion: r.Conclusion, URL: r.URL, Summary: r.Summary,
-			ContentHash: r.ContentHash, By: r.By, At: db.FromMicros(r.At)}
+			ContentHash: r.ContentHash, ByAuthor: r.ByAuthor, By: r.By, At: db.FromMicros(r.At)}
 	}
 	return found, err
 }
@@ -131,26 +137,35 @@ func (store *Store) saveRequest(ctx context.Context, r prompt.ActivationRequest)
 	if err != nil {
 		return err
 	}
+	parts, err := db.JSONText(r.Parts, len(r.Parts) == 0)
+	if err != nil {
+		return err
+	}
+	version := r.Version
+	if r.Label != "" {
+		version = "" // the migration says why
+	}
 	_, err = store.Exec(ctx, `INSERT INTO prompt_requests (`+strings.Join(requestColumns, ", ")+`)
 		VALUES (?`+strings.Repeat(`, ?`, len(requestColumns)-1)+`)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, cause = excluded.cause, ended_at = excluded.ended_at,
 			ended_by = excluded.ended_by, approvals = excluded.approvals, missing_checks = excluded.missing_checks,
 			decisions = excluded.decisions, revision = excluded.revision, updated_at = excluded.updated_at`,
-		r.ID, r.Template, r.Workspace, r.Version, r.Number, r.ContentHash, r.Base, r.BaseNumber, r.By, r.Key, r.Ceiling,
+		r.ID, r.Template, r.Workspace, version, r.Number, r.ContentHash, r.Base, r.BaseNumber, r.By, r.Key, r.Ceiling,
 		r.Reason, r.Acknowledged, r.BypassChecks, db.Micros(r.NotBefore), r.State, r.Cause, db.Micros(r.EndedAt),
 		r.EndedBy,
 		r.Approvals, strings.Join(r.Missing, ","), string(decisions), r.Revision, db.Micros(r.CreatedAt),
-		db.Micros(r.UpdatedAt))
+		db.Micros(r.UpdatedAt), r.Label, parts)
 	return err
 }
 
 // saveCheck writes a check, and replaces the earlier one of that name.
 func (store *Store) saveCheck(ctx context.Context, c prompt.Check) error {
 	_, err := store.Exec(ctx, `INSERT INTO prompt_checks (version_id, name, conclusion, url, summary, content_hash,
-			reported_by, reported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			by_author, reported_by, reported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (version_id, name) DO UPDATE SET conclusion = excluded.conclusion, url = excluded.url,
-			summary = excluded.summary, content_hash = excluded.content_hash, reported_by = excluded.reported_by,
+			summary = excluded.summary, content_hash = excluded.content_hash,
+			by_author = excluded.by_author, reported_by = excluded.reported_by,
 			reported_at = excluded.reported_at`,
-		c.Version, c.Name, c.Conclusion, c.URL, c.Summary, c.ContentHash, c.By, db.Micros(c.At))
+		c.Version, c.Name, c.Conclusion, c.URL, c.Summary, c.ContentHash, c.ByAuthor, c.By, db.Micros(c.At))
 	return err
 }

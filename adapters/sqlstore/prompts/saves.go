@@ -56,7 +56,8 @@ func templateWrites(previous, t *prompt.Template) []db.Write {
 		return []db.Write{{Query: `
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
 			visibility = ?, protected = ?, search = ?, compatibility = ?, include_mode = ?, approvals = ?,
-				required_checks = ?, active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
+				required_checks = ?, gated_labels = ?, protected_labels = ?,
+				active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
 				last_number = ?, version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?,
 				latest_frozen_id = ?, latest_frozen_number = ?, open_requests = ?, revision = ?,
 				updated_at = ?, deleted_at = ?
@@ -76,7 +77,7 @@ func templateWrites(previous, t *prompt.Template) []db.Write {
 func templateFields(t *prompt.Template) []any {
 	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata),
 		t.Visibility, t.Protected, searchText(t), t.Compatibility, t.IncludeMode, t.Approvals,
-		strings.Join(t.RequiredChecks, ",")}
+		strings.Join(t.RequiredChecks, ","), strings.Join(t.GatedLabels, ","), strings.Join(t.ProtectedLabels, ",")}
 }
 
 // templateState returns the values of the columns that follow from operations.
@@ -106,12 +107,13 @@ func labelMoveWrite(id prompt.ID, a prompt.Activation) (db.Write, error) {
 	weights, err := db.JSONText(a.Weights, len(a.Weights) == 0)
 	return db.Write{Query: `
 		INSERT INTO prompt_label_moves (template_id, label, number, from_version_id, from_number, to_version_id,
-		to_number, moved_by, moved_at, reason, weights)
+		to_number, moved_by, moved_at, reason, weights, request_id)
 		SELECT CAST(? AS TEXT), CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS INTEGER),
-		CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)
+		CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT),
+		CAST(? AS TEXT)
 		FROM prompt_label_moves WHERE template_id = ? AND label = ?`,
-		Args: []any{id, a.Label, a.From, a.FromNumber, a.To, a.ToNumber, a.By, db.Micros(a.At), a.Reason, weights, id,
-			a.Label}}, err
+		Args: []any{id, a.Label, a.From, a.FromNumber, a.To, a.ToNumber, a.By, db.Micros(a.At), a.Reason, weights,
+			a.Request, id, a.Label}}, err
 }
 
 const nameIndex = "prompt_templates_name"

@@ -64,7 +64,8 @@ func (r *readingRow) subject(by identity.Actor) access.Subject {
 
 // templateColumns are the columns of a templateRow, read from templateTables.
 var templateColumns = db.ColumnList(readingColumns) + db.OwnerLeftColumn + `, t.description, t.tags, t.metadata,
-		t.protected, t.compatibility, t.approvals, t.required_checks, t.open_requests,
+		t.protected, t.compatibility, t.approvals, t.required_checks, t.gated_labels,
+		t.protected_labels, t.open_requests,
 		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
@@ -81,6 +82,8 @@ type templateRow struct {
 	Compatibility      prompt.Compatibility `db:"compatibility"`
 	Approvals          int                  `db:"approvals"`
 	RequiredChecks     string               `db:"required_checks"`
+	GatedLabels        string               `db:"gated_labels"`
+	ProtectedLabels    string               `db:"protected_labels"`
 	OpenRequests       int                  `db:"open_requests"`
 	Referenced         bool                 `db:"referenced"`
 	LastRead           prompt.Day           `db:"last_read_day"`
@@ -114,7 +117,8 @@ func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 		},
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: r.Description, Protected: r.Protected,
 		Compatibility: r.Compatibility, IncludeMode: r.IncludeMode, LastNumber: r.LastNumber, Approvals: r.Approvals,
-		RequiredChecks: nameList(r.RequiredChecks), OpenRequests: r.OpenRequests, LastRead: r.LastRead,
+		RequiredChecks: nameList(r.RequiredChecks), GatedLabels: nameList(r.GatedLabels),
+		ProtectedLabels: nameList(r.ProtectedLabels), OpenRequests: r.OpenRequests, LastRead: r.LastRead,
 		Referenced: r.Referenced,
 		Active: prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: db.FromMicros(r.ActivatedAt),
 			By: r.ActivatedBy},

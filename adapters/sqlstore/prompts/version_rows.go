@@ -36,7 +36,8 @@ const versionInfoColumns = `COALESCE(v.id, '') AS "v.id", COALESCE(v.template_id
 	` + labelsColumn + ` AS "v.labels", COALESCE(v.commit_message, '') AS "v.commit_message",
 	COALESCE(v.frozen, FALSE) AS "v.frozen", COALESCE(v.first_activated_at, 0) AS "v.first_activated_at",
 	COALESCE(v.revision, 0) AS "v.revision",
-	COALESCE(v.created_by, '') AS "v.created_by", COALESCE(v.created_at, 0) AS "v.created_at",
+	COALESCE(v.created_by, '') AS "v.created_by", COALESCE(v.edited_by, '') AS "v.edited_by",
+	COALESCE(v.created_at, 0) AS "v.created_at",
 	COALESCE(v.updated_at, 0) AS "v.updated_at", COALESCE(v.includes, '') AS "v.includes"`
 
 type versionInfoRow struct {
@@ -50,6 +51,7 @@ type versionInfoRow struct {
 	FirstActivatedAt int64            `db:"first_activated_at"`
 	Revision         int64            `db:"revision"`
 	CreatedBy        identity.UserID  `db:"created_by"`
+	EditedBy         identity.UserID  `db:"edited_by"`
 	CreatedAt        int64            `db:"created_at"`
 	UpdatedAt        int64            `db:"updated_at"`
 	Includes         string           `db:"includes"`
@@ -60,7 +62,7 @@ func (r *versionInfoRow) info() (prompt.VersionInfo, error) {
 		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, Labels: labelList(r.Labels),
 		CommitMessage: r.CommitMessage, Frozen: r.Frozen,
 		FirstActivatedAt: db.FromMicros(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy,
-		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
+		EditedBy: r.EditedBy, CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
 	return info, db.FromJSON(r.Includes, &info.Includes)
 }
@@ -130,8 +132,8 @@ func contentArgs(c prompt.Content) ([]any, error) {
 // The large columns are left out of lists.
 var (
 	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash",
-		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at",
-		"includes"}
+		"commit_message", "frozen", "first_activated_at", "revision", "created_by", "edited_by", "created_at",
+		"updated_at", "includes"}
 	largeVersionColumns = []string{"text", "messages", "tools", "response_format", "pinned"}
 	versionColumns      = db.ColumnsLike(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` +
 		labelsColumn + ` AS labels`

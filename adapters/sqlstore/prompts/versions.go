@@ -186,10 +186,10 @@ func (store *Store) saveVersion(ctx context.Context, previous, v *prompt.Version
 	if !slices.Equal(old, content) {
 		save = db.Write{Query: `
 			UPDATE prompt_versions SET text = ?, messages = ?, format = ?, variables = ?, model_config = ?, tools = ?,
-			response_format = ?, search = ?, content_hash = ?,
+			response_format = ?, search = ?, content_hash = ?, edited_by = ?,
 				commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ?
-			WHERE id = ? AND template_id = ?`, Args: slices.Concat(content, []any{v.Content.Searched(), v.ContentHash},
-			save.Args)}
+			WHERE id = ? AND template_id = ?`, Args: slices.Concat(content, []any{v.Content.Searched(), v.ContentHash,
+			v.EditedBy}, save.Args)}
 	}
 	if err := store.Run(ctx, save); err != nil || slices.Equal(previous.Labels, v.Labels) {
 		return err

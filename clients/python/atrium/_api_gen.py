@@ -435,7 +435,7 @@ class APIKeyRotatedData(TypedDict):
 # An area of the API and what a key can do there. `:write` includes `:read` of the same area, `prompts:read`
 # includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
 # `payments:report`. `x-scope` of an operation names the scope that it requires.
-APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chats:runtime", "chats:write", "connections:read", "connections:write", "events:read", "keys:read", "keys:write", "members:read", "members:write", "payments:read", "payments:report", "payments:write", "people:read", "people:write", "presence:read", "presence:write", "prompts:read", "prompts:render", "prompts:write", "sources:read", "sources:write", "webhooks:read", "webhooks:write", "workspace:read", "workspace:write"], str]
+APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chats:runtime", "chats:write", "connections:read", "connections:write", "events:read", "keys:read", "keys:write", "members:read", "members:write", "payments:read", "payments:report", "payments:write", "people:read", "people:write", "presence:read", "presence:write", "prompts:check", "prompts:read", "prompts:render", "prompts:write", "sources:read", "sources:write", "webhooks:read", "webhooks:write", "workspace:read", "workspace:write"], str]
 
 # A `suspended` key works again when the account of the person who created it is enabled.
 APIKeyStatus = Union[Literal["active", "expired", "revoked", "suspended"], str]
@@ -547,7 +547,7 @@ class ActivationList(TypedDict):
 
 
 class ActivationRequest(TypedDict):
-    """An activation that waits, or waited, for approvals, checks or a time."""
+    """An activation, or a move of a gated label, that waits, or waited, for approvals, checks or a time."""
 
     id: str
     """"""
@@ -555,11 +555,17 @@ class ActivationRequest(TypedDict):
     prompt_template_id: str
     """"""
 
+    label: Optional[str]
+    """The label that the version gets. null for an activation."""
+
     version: PromptVersionRef
     """"""
 
+    weights: NotRequired[List[PromptWeight]]
+    """The rollout that the request asks for. Absent if it asks for none."""
+
     base_version_id: Optional[str]
-    """The active version when the request was made. null if there was none."""
+    """The version that was active, or had the label, when the request was made. null if there was none."""
 
     base_version_number: Optional[int]
     """"""
@@ -615,11 +621,12 @@ class ActivationRequest(TypedDict):
     """"""
 
 # Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
-# (`base_moved`), the version was edited or deleted (`version_changed`), its author may no longer activate the
-# version or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version
-# breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden
-# from its author (`include_lost`), or because it waited for 30 days (`expired`).
-ActivationRequestCause = Union[Literal["withdrawn", "base_moved", "version_changed", "access_lost", "template_deleted", "contract_break", "include_lost", "expired"], str]
+# or got the label (`base_moved`), the version was edited or deleted (`version_changed`), its author may no
+# longer activate the version or the API key was revoked (`access_lost`), the template was deleted
+# (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), what the
+# version includes is gone or hidden from its author (`include_lost`), the version has 10 labels or the template
+# 10 rollouts (`limit_reached`), or because it waited for 30 days (`expired`).
+ActivationRequestCause = Union[Literal["withdrawn", "base_moved", "version_changed", "access_lost", "template_deleted", "contract_break", "include_lost", "limit_reached", "expired"], str]
 
 
 class ActivationRequestList(TypedDict):
@@ -3392,6 +3399,15 @@ class LabelMove(TypedDict):
     reason: NotRequired[str]
     """Why the label moves, for the list of its moves."""
 
+    acknowledge_contract_break: NotRequired[bool]
+    """Move a gated label although the version breaks the contract of the one that has it (`compatibility`)."""
+
+    activate_at: NotRequired[str]
+    """Move the label at this time, within the next 366 days. A past time is refused with 422."""
+
+    bypass_checks: NotRequired[bool]
+    """Do not wait for `required_checks`. Requires the manager role and a `reason`."""
+
 # Names for a version, unique in the template. Setting a label that another version has moves it. A label
 # freezes its version. `latest`, `active`, `previous`, version numbers (`v12`) and ids are reserved.
 Labels = List[str]
@@ -4594,7 +4610,12 @@ class PromptRollout(TypedDict):
     """"""
 
     versions: List[PromptWeight]
-    """The first has the label, and is what readers without a `key` get."""
+    """The first has the label, and is what readers without a `key` get. Empty in a response with status 202
+    if no rollout runs.
+    """
+
+    activation_request: NotRequired[ActivationRequest]
+    """The request that the call made. Only in a response with status 202."""
 
 
 class PromptRolloutChoice(TypedDict):
@@ -4627,6 +4648,17 @@ class PromptRolloutStart(TypedDict):
 
     reason: NotRequired[str]
     """Why, for the list of the moves of the label."""
+
+    acknowledge_contract_break: NotRequired[bool]
+    """Roll out a gated label although a version breaks the contract of the one that has it
+    (`compatibility`).
+    """
+
+    activate_at: NotRequired[str]
+    """Start or change the rollout at this time, within the next 366 days. A past time is refused with 422."""
+
+    bypass_checks: NotRequired[bool]
+    """Do not wait for `required_checks`. Requires the manager role and a `reason`."""
 
 
 class PromptRolloutWeight(TypedDict):
@@ -4726,6 +4758,14 @@ class PromptTemplate(TypedDict):
 
     required_checks: List[str]
     """The checks that a version must pass before it is activated, sorted."""
+
+    gated_labels: List[str]
+    """The labels whose moves wait for approvals and `required_checks`, and keep the contract, as
+    activations do.
+    """
+
+    protected_labels: List[str]
+    """The labels that only managers move."""
 
     open_requests: int
     """How many activation requests wait. 0 for viewers, who cannot list them."""
@@ -4846,6 +4886,14 @@ class PromptTemplateCreate(TypedDict):
     required_checks: NotRequired[CheckNames]
     """"""
 
+    gated_labels: NotRequired[Labels]
+    """Labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations
+    do.
+    """
+
+    protected_labels: NotRequired[Labels]
+    """Labels that only managers move."""
+
     include_mode: NotRequired[PromptIncludeMode]
     """"""
 
@@ -4925,6 +4973,12 @@ class PromptTemplatePatch(TypedDict):
     required_checks: NotRequired[Optional[List[str]]]
     """Changing it requires the manager role."""
 
+    gated_labels: NotRequired[Optional[List[str]]]
+    """Changing it requires the manager role."""
+
+    protected_labels: NotRequired[Optional[List[str]]]
+    """Changing it requires the manager role."""
+
     include_mode: NotRequired[PromptIncludeMode]
     """Changing it requires the manager role."""
 
@@ -4965,6 +5019,12 @@ class PromptTemplateRolloutChangedData(TypedDict):
     reason: NotRequired[str]
     """"""
 
+    request_id: NotRequired[str]
+    """An id."""
+
+    checks_bypassed: NotRequired[bool]
+    """"""
+
 
 class PromptTemplateTransferredData(TypedDict):
     """The data of prompt_template.transferred: A prompt template got another owner."""
@@ -4995,6 +5055,12 @@ class PromptTemplateUpdatedData(TypedDict):
     """"""
 
     required_checks: NotRequired[ChangedNames]
+    """"""
+
+    gated_labels: NotRequired[ChangedNames]
+    """"""
+
+    protected_labels: NotRequired[ChangedNames]
     """"""
 
     description: NotRequired[Changed]
@@ -5042,6 +5108,9 @@ class PromptVersionActivationApprovedData(TypedDict):
     request_id: str
     """An id."""
 
+    label: NotRequired[str]
+    """"""
+
     version_id: str
     """An id."""
 
@@ -5057,6 +5126,9 @@ class PromptVersionActivationCancelledData(TypedDict):
 
     request_id: str
     """An id."""
+
+    label: NotRequired[str]
+    """"""
 
     version_id: str
     """An id."""
@@ -5074,6 +5146,9 @@ class PromptVersionActivationRefusedData(TypedDict):
     request_id: str
     """An id."""
 
+    label: NotRequired[str]
+    """"""
+
     version_id: str
     """An id."""
 
@@ -5085,12 +5160,18 @@ class PromptVersionActivationRefusedData(TypedDict):
 
 
 class PromptVersionActivationRequestedData(TypedDict):
-    """The data of prompt_version.activation_requested: The activation of a version waits for approvals,
-    checks or a time.
+    """The data of prompt_version.activation_requested: The activation of a version, or the move of a label,
+    waits for approvals, checks or a time.
     """
 
     request_id: str
     """An id."""
+
+    label: NotRequired[str]
+    """"""
+
+    weights: NotRequired[List[str]]
+    """"""
 
     version_id: str
     """An id."""
@@ -5130,6 +5211,9 @@ class PromptVersionCheckedData(TypedDict):
     """"""
 
     url: str
+    """"""
+
+    counts: bool
     """"""
 
 
@@ -5350,6 +5434,12 @@ class PromptVersionUpdatedData(TypedDict):
     """"""
 
     reason: NotRequired[str]
+    """"""
+
+    request_id: NotRequired[str]
+    """An id."""
+
+    checks_bypassed: NotRequired[bool]
     """"""
 
 
@@ -7447,6 +7537,9 @@ class VersionCheck(TypedDict):
     outdated: bool
     """Whether the version was edited since."""
 
+    counts: bool
+    """false if an author of the version, or an API key that they created, reported it."""
+
     reported_by: str
     """"""
 
@@ -8050,6 +8143,9 @@ class PromptVersion(PromptVersionSummary):
 
     rollout: NotRequired[PromptRolloutChoice]
     """"""
+
+    activation_request: NotRequired[ActivationRequest]
+    """The request that the call made. Only in a response with status 202."""
 
     tools: List[Dict[str, Any]]
     """"""
@@ -9770,9 +9866,10 @@ class PromptTemplatesVersionsChecksResource(Resource):
 
         Requires the editor role on the template. Records what your system concluded about the content of
         this version, instead of an earlier check with the same name. A check counts for the content that
-        it was reported for: it is outdated when a draft is edited. To run an evaluation before a version
-        is activated, require a check in `required_checks` of the template, start with the event
-        `prompt_version.activation_requested`, and report here.
+        it was reported for, unless an author of the version, or an API key that they created, reported
+        it. To run an evaluation before a version is activated, require a check in `required_checks` of
+        the template, start with the event `prompt_version.activation_requested`, and report here with a
+        key that has the scope `prompts:check`.
 
         Errors: check_limit_reached, invalid_fields, prompt_template_forbidden,
         prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
@@ -9808,12 +9905,6 @@ class PromptTemplatesVersionsResource(Resource):
         deleted, or if you lose the access that the activation needs. The same request again returns the
         one that waits.
 
-        Returns 409 `contract_break` if the template has the compatibility `backward` and applications
-        that use the active version could fail with this one.
-
-        What the version includes is read as the caller, who must see it, and is pinned when the version
-        is first activated or labelled (`include_mode`).
-
         Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
         include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
         invalid_fields, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
@@ -9830,7 +9921,7 @@ class PromptTemplatesVersionsResource(Resource):
         """Create a version.
 
         Requires the editor role on the template. Setting `labels` or `activate` on a protected template
-        requires the manager role.
+        requires the manager role, as do protected labels.
 
         Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found,
         include_not_text, include_too_deep, include_too_large, invalid_fields, plan_limit_reached,
@@ -9918,19 +10009,20 @@ class PromptTemplatesVersionsResource(Resource):
     ) -> PromptVersion:
         """Update a version.
 
-        Requires the editor role on the template. Moving a protected template's labels requires the
-        manager role. Drafts can be edited. On a frozen version, only `labels` and `commit_message` can
-        change.
+        Requires the editor role on the template. Moving labels of a protected template, and protected
+        labels, requires the manager role; a gated label that would have to wait is refused with 409
+        `activation_gated`. Drafts can be edited. On a frozen version, only `labels` and `commit_message`
+        can change.
 
-        Returns 409 `in_use` if it would take away a label that chat templates or other prompts use.
-        Without `If-Match`, returns 409 `label_changed` if it would take away a label that another user
-        gave to the version. To move one label, use `PUT …/labels/{label}`.
+        Returns 409 `in_use` if it would take away a label that chat templates or other prompts use, and
+        without `If-Match` 409 `label_changed` for one that another user gave to the version. To move one
+        label: `PUT …/labels/{label}`.
 
-        Errors: in_use, include_cycle, include_not_found, include_not_text, include_too_deep,
-        include_too_large, invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden,
-        prompt_template_not_found, prompt_version_not_found, quota_exceeded, revision_mismatch,
-        scope_required, undeclared_variable, unsupported_syntax, version_frozen; and those that every
-        call can have.
+        Errors: activation_gated, contract_break, in_use, include_cycle, include_not_found,
+        include_not_text, include_too_deep, include_too_large, invalid_fields, label_changed,
+        plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+        prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
+        unsupported_syntax, version_frozen; and those that every call can have.
         """
         return cast("PromptVersion", self._caller.send("promptTemplates.versions.update", "PATCH", path("/api/prompt-templates/{}/versions/{}", prompt_template_id, version_id), body=body, merge=True, options=options))
 
@@ -10089,15 +10181,16 @@ class PromptTemplatesLabelsResource(Resource):
     ) -> PromptVersion:
         """Move a label.
 
-        Requires the editor role on the template, or the manager role if it is protected. Gives the label
-        to a version, and freezes that version. Another version that has the label loses it; other labels
-        stay where they are. A rollout of the label ends: from now on every reader gets this version.
-        Repeating a move has no effect.
+        Requires the editor role on the template, or the manager role if it or the label is protected.
+        Gives the label to a version, and freezes that version. Another version that has it loses it, and
+        a rollout of the label ends. If the label is one of `gated_labels`, the move returns 202 with an
+        `activation_request` where an activation would, and 409 `contract_break` if the version breaks
+        the contract of the one that has the label.
 
-        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-        invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
-        prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
-        can have.
+        Errors: activation_request_limit_reached, activation_requested, contract_break, include_cycle,
+        include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields,
+        label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+        prompt_version_not_found, scope_required; and those that every call can have.
         """
         return cast("PromptVersion", self._caller.send("promptTemplates.labels.move", "PUT", path("/api/prompt-templates/{}/labels/{}", prompt_template_id, label), body=body, options=options))
 
@@ -10112,8 +10205,9 @@ class PromptTemplatesLabelsResource(Resource):
     ) -> None:
         """Remove a label.
 
-        Requires the editor role on the template, or the manager role if it is protected. Returns 409
-        `in_use` if chat templates use the label. `If-Match` applies to the version that has the label.
+        Requires the editor role on the template, or the manager role if it or the label is protected.
+        Returns 409 `in_use` if chat templates use the label. `If-Match` applies to the version that has
+        the label.
 
         Errors: in_use, label_changed, label_not_found, prompt_template_forbidden,
         prompt_template_not_found, revision_mismatch, scope_required; and those that every call can have.
@@ -10129,19 +10223,21 @@ class PromptTemplatesLabelsResource(Resource):
     ) -> PromptRollout:
         """Roll out a label.
 
-        Requires the editor role on the template, or the manager role if it is protected. Divides the
-        readers of the label among 2 to 10 versions by weights that add up to 100. Drafts among them are
-        frozen. The first version gets the label: readers without a `key`, chat templates and includes
-        get it.
+        Requires the editor role on the template, or the manager role if it or the label is protected.
+        Divides the readers of the label among 2 to 10 versions by weights that add up to 100. Drafts
+        among them are frozen. The first version gets the label: readers without a `key`, chat templates
+        and includes get it. A gated label waits as in a move; its gates apply to each version but the
+        one that has the label already.
 
         Other readers send a `key` to `resolve` and `render`. The same key gets the same version as long
-        as the weights stay. After a change of the weights, only as many keys get another version as
-        necessary. To end the rollout, for one version or the other, move the label to it.
+        as the weights stay; after a change, as few keys as possible get another. To end the rollout,
+        move the label to a version.
 
-        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-        invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden,
-        prompt_template_not_found, prompt_version_not_found, rollout_limit_reached, scope_required; and
-        those that every call can have.
+        Errors: activation_request_limit_reached, activation_requested, contract_break, include_cycle,
+        include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields,
+        label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
+        prompt_version_not_found, rollout_limit_reached, scope_required; and those that every call can
+        have.
         """
         return cast("PromptRollout", self._caller.send("promptTemplates.labels.rollOut", "PUT", path("/api/prompt-templates/{}/labels/{}/rollout", prompt_template_id, label), body=body, options=options))
 

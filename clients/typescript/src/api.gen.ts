@@ -396,7 +396,7 @@ export type APIKeyRotatedData = {
  * includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
  * `payments:report`. `x-scope` of an operation names the scope that it requires.
  */
-export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'chats:runtime' | 'chats:write' | 'connections:read' | 'connections:write' | 'events:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'payments:read' | 'payments:report' | 'payments:write' | 'people:read' | 'people:write' | 'presence:read' | 'presence:write' | 'prompts:read' | 'prompts:render' | 'prompts:write' | 'sources:read' | 'sources:write' | 'webhooks:read' | 'webhooks:write' | 'workspace:read' | 'workspace:write' | (string & {})
+export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'chats:runtime' | 'chats:write' | 'connections:read' | 'connections:write' | 'events:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'payments:read' | 'payments:report' | 'payments:write' | 'people:read' | 'people:write' | 'presence:read' | 'presence:write' | 'prompts:check' | 'prompts:read' | 'prompts:render' | 'prompts:write' | 'sources:read' | 'sources:write' | 'webhooks:read' | 'webhooks:write' | 'workspace:read' | 'workspace:write' | (string & {})
 
 /** A `suspended` key works again when the account of the person who created it is enabled. */
 export type APIKeyStatus = 'active' | 'expired' | 'revoked' | 'suspended' | (string & {})
@@ -482,15 +482,19 @@ export type ActivationList = {
   next_cursor: string | null
 }
 
-/** An activation that waits, or waited, for approvals, checks or a time. */
+/** An activation, or a move of a gated label, that waits, or waited, for approvals, checks or a time. */
 export type ActivationRequest = {
   /**  */
   id: string
   /**  */
   prompt_template_id: string
+  /** The label that the version gets. null for an activation. */
+  label: string | null
   /**  */
   version: PromptVersionRef
-  /** The active version when the request was made. null if there was none. */
+  /** The rollout that the request asks for. Absent if it asks for none. */
+  weights?: PromptWeight[]
+  /** The version that was active, or had the label, when the request was made. null if there was none. */
   base_version_id: string | null
   /**  */
   base_version_number: number | null
@@ -530,12 +534,13 @@ export type ActivationRequest = {
 
 /**
  * Why a request was cancelled: by its author or a manager (`withdrawn`), because another version became active
- * (`base_moved`), the version was edited or deleted (`version_changed`), its author may no longer activate the
- * version or the API key was revoked (`access_lost`), the template was deleted (`template_deleted`), the version
- * breaks the contract that the template keeps (`contract_break`), what the version includes is gone or hidden
- * from its author (`include_lost`), or because it waited for 30 days (`expired`).
+ * or got the label (`base_moved`), the version was edited or deleted (`version_changed`), its author may no
+ * longer activate the version or the API key was revoked (`access_lost`), the template was deleted
+ * (`template_deleted`), the version breaks the contract that the template keeps (`contract_break`), what the
+ * version includes is gone or hidden from its author (`include_lost`), the version has 10 labels or the template
+ * 10 rollouts (`limit_reached`), or because it waited for 30 days (`expired`).
  */
-export type ActivationRequestCause = 'withdrawn' | 'base_moved' | 'version_changed' | 'access_lost' | 'template_deleted' | 'contract_break' | 'include_lost' | 'expired' | (string & {})
+export type ActivationRequestCause = 'withdrawn' | 'base_moved' | 'version_changed' | 'access_lost' | 'template_deleted' | 'contract_break' | 'include_lost' | 'limit_reached' | 'expired' | (string & {})
 
 /**  */
 export type ActivationRequestList = {
@@ -2768,6 +2773,12 @@ export type LabelMove = {
   expected_version?: string | null
   /** Why the label moves, for the list of its moves. */
   reason?: string
+  /** Move a gated label although the version breaks the contract of the one that has it (`compatibility`). */
+  acknowledge_contract_break?: boolean
+  /** Move the label at this time, within the next 366 days. A past time is refused with 422. */
+  activate_at?: string
+  /** Do not wait for `required_checks`. Requires the manager role and a `reason`. */
+  bypass_checks?: boolean
 }
 
 /**
@@ -3742,8 +3753,13 @@ export type PromptRoleSource = {
 export type PromptRollout = {
   /**  */
   label: string
-  /** The first has the label, and is what readers without a `key` get. */
+  /**
+   * The first has the label, and is what readers without a `key` get. Empty in a response with status 202 if no
+   * rollout runs.
+   */
   versions: PromptWeight[]
+  /** The request that the call made. Only in a response with status 202. */
+  activation_request?: ActivationRequest
 }
 
 /** The rollout that chose the version for the `key` of the request. Absent if none did. */
@@ -3771,6 +3787,12 @@ export type PromptRolloutStart = {
   expected_version?: string | null
   /** Why, for the list of the moves of the label. */
   reason?: string
+  /** Roll out a gated label although a version breaks the contract of the one that has it (`compatibility`). */
+  acknowledge_contract_break?: boolean
+  /** Start or change the rollout at this time, within the next 366 days. A past time is refused with 422. */
+  activate_at?: string
+  /** Do not wait for `required_checks`. Requires the manager role and a `reason`. */
+  bypass_checks?: boolean
 }
 
 /**  */
@@ -3848,6 +3870,10 @@ export type PromptTemplate = {
   approvals: number
   /** The checks that a version must pass before it is activated, sorted. */
   required_checks: string[]
+  /** The labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do. */
+  gated_labels: string[]
+  /** The labels that only managers move. */
+  protected_labels: string[]
   /** How many activation requests wait. 0 for viewers, who cannot list them. */
   open_requests: number
   /** The day, in UTC, on which an application last read a version. null if none did within 400 days. */
@@ -3933,6 +3959,10 @@ export type PromptTemplateCreate = {
   approvals?: number
   /**  */
   required_checks?: CheckNames
+  /** Labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do. */
+  gated_labels?: Labels
+  /** Labels that only managers move. */
+  protected_labels?: Labels
   /**  */
   include_mode?: PromptIncludeMode
   /**  */
@@ -3995,6 +4025,10 @@ export type PromptTemplatePatch = {
   /** Changing it requires the manager role. */
   required_checks?: string[] | null
   /** Changing it requires the manager role. */
+  gated_labels?: string[] | null
+  /** Changing it requires the manager role. */
+  protected_labels?: string[] | null
+  /** Changing it requires the manager role. */
   include_mode?: PromptIncludeMode
   /** Transfers the template to another member of the workspace. Requires the owner, who becomes a manager. */
   owner_id?: string
@@ -4025,6 +4059,10 @@ export type PromptTemplateRolloutChangedData = {
   weights: ChangedNames
   /**  */
   reason?: string
+  /** An id. */
+  request_id?: string
+  /**  */
+  checks_bypassed?: boolean
 }
 
 /** The data of prompt_template.transferred: A prompt template got another owner. */
@@ -4049,6 +4087,10 @@ export type PromptTemplateUpdatedData = {
   approvals?: ChangedNumber
   /**  */
   required_checks?: ChangedNames
+  /**  */
+  gated_labels?: ChangedNames
+  /**  */
+  protected_labels?: ChangedNames
   /**  */
   description?: Changed
   /**  */
@@ -4091,6 +4133,8 @@ export type PromptVersion = PromptVersionSummary & {
   includes?: PromptInclude[]
   /**  */
   rollout?: PromptRolloutChoice
+  /** The request that the call made. Only in a response with status 202. */
+  activation_request?: ActivationRequest
   /**  */
   tools: Record<string, unknown>[]
 }
@@ -4099,6 +4143,8 @@ export type PromptVersion = PromptVersionSummary & {
 export type PromptVersionActivationApprovedData = {
   /** An id. */
   request_id: string
+  /**  */
+  label?: string
   /** An id. */
   version_id: string
   /**  */
@@ -4111,6 +4157,8 @@ export type PromptVersionActivationApprovedData = {
 export type PromptVersionActivationCancelledData = {
   /** An id. */
   request_id: string
+  /**  */
+  label?: string
   /** An id. */
   version_id: string
   /**  */
@@ -4123,6 +4171,8 @@ export type PromptVersionActivationCancelledData = {
 export type PromptVersionActivationRefusedData = {
   /** An id. */
   request_id: string
+  /**  */
+  label?: string
   /** An id. */
   version_id: string
   /**  */
@@ -4132,12 +4182,16 @@ export type PromptVersionActivationRefusedData = {
 }
 
 /**
- * The data of prompt_version.activation_requested: The activation of a version waits for approvals, checks or a
- * time.
+ * The data of prompt_version.activation_requested: The activation of a version, or the move of a label, waits
+ * for approvals, checks or a time.
  */
 export type PromptVersionActivationRequestedData = {
   /** An id. */
   request_id: string
+  /**  */
+  label?: string
+  /**  */
+  weights?: string[]
   /** An id. */
   version_id: string
   /**  */
@@ -4166,6 +4220,8 @@ export type PromptVersionCheckedData = {
   conclusion: string
   /**  */
   url: string
+  /**  */
+  counts: boolean
 }
 
 /**
@@ -4334,6 +4390,10 @@ export type PromptVersionUpdatedData = {
   labels_taken_from?: NumbersByLabel
   /**  */
   reason?: string
+  /** An id. */
+  request_id?: string
+  /**  */
+  checks_bypassed?: boolean
 }
 
 /** The percentage of a label's readers that get a version. */
@@ -5993,6 +6053,8 @@ export type VersionCheck = {
   passed: boolean
   /** Whether the version was edited since. */
   outdated: boolean
+  /** false if an author of the version, or an API key that they created, reported it. */
+  counts: boolean
   /**  */
   reported_by: string
   /**  */
@@ -7071,9 +7133,9 @@ export class PromptTemplatesVersionsChecksResource extends Resource {
    *
    * Requires the editor role on the template. Records what your system concluded about the content of this
    * version, instead of an earlier check with the same name. A check counts for the content that it was reported
-   * for: it is outdated when a draft is edited. To run an evaluation before a version is activated, require a
-   * check in `required_checks` of the template, start with the event `prompt_version.activation_requested`, and
-   * report here.
+   * for, unless an author of the version, or an API key that they created, reported it. To run an evaluation
+   * before a version is activated, require a check in `required_checks` of the template, start with the event
+   * `prompt_version.activation_requested`, and report here with a key that has the scope `prompts:check`.
    *
    * Errors: check_limit_reached, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
    * prompt_version_not_found, scope_required; and those that every call can have.
@@ -7105,12 +7167,6 @@ export class PromptTemplatesVersionsResource extends Resource {
    * if another version becomes active, if the version is edited or deleted, or if you lose the access that the
    * activation needs. The same request again returns the one that waits.
    *
-   * Returns 409 `contract_break` if the template has the compatibility `backward` and applications that use the
-   * active version could fail with this one.
-   *
-   * What the version includes is read as the caller, who must see it, and is pinned when the version is first
-   * activated or labelled (`include_mode`).
-   *
    * Errors: activation_request_limit_reached, activation_requested, active_changed, contract_break,
    * include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields,
    * prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, revision_mismatch,
@@ -7124,7 +7180,7 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Create a version.
    *
    * Requires the editor role on the template. Setting `labels` or `activate` on a protected template requires
-   * the manager role.
+   * the manager role, as do protected labels.
    *
    * Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found, include_not_text,
    * include_too_deep, include_too_large, invalid_fields, plan_limit_reached, prompt_template_forbidden,
@@ -7199,17 +7255,19 @@ export class PromptTemplatesVersionsResource extends Resource {
   /**
    * Update a version.
    *
-   * Requires the editor role on the template. Moving a protected template's labels requires the manager role.
+   * Requires the editor role on the template. Moving labels of a protected template, and protected labels,
+   * requires the manager role; a gated label that would have to wait is refused with 409 `activation_gated`.
    * Drafts can be edited. On a frozen version, only `labels` and `commit_message` can change.
    *
-   * Returns 409 `in_use` if it would take away a label that chat templates or other prompts use. Without
-   * `If-Match`, returns 409 `label_changed` if it would take away a label that another user gave to the version.
-   * To move one label, use `PUT …/labels/{label}`.
+   * Returns 409 `in_use` if it would take away a label that chat templates or other prompts use, and without
+   * `If-Match` 409 `label_changed` for one that another user gave to the version. To move one label: `PUT
+   * …/labels/{label}`.
    *
-   * Errors: in_use, include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-   * invalid_fields, label_changed, plan_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-   * prompt_version_not_found, quota_exceeded, revision_mismatch, scope_required, undeclared_variable,
-   * unsupported_syntax, version_frozen; and those that every call can have.
+   * Errors: activation_gated, contract_break, in_use, include_cycle, include_not_found, include_not_text,
+   * include_too_deep, include_too_large, invalid_fields, label_changed, plan_limit_reached,
+   * prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found, quota_exceeded,
+   * revision_mismatch, scope_required, undeclared_variable, unsupported_syntax, version_frozen; and those that
+   * every call can have.
    */
   update(promptTemplateId: string, versionId: string, body: PromptVersionPatch, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.versions.update', method: 'PATCH', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}`, body, merge: true }, options)
@@ -7347,14 +7405,16 @@ export class PromptTemplatesLabelsResource extends Resource {
   /**
    * Move a label.
    *
-   * Requires the editor role on the template, or the manager role if it is protected. Gives the label to a
-   * version, and freezes that version. Another version that has the label loses it; other labels stay where they
-   * are. A rollout of the label ends: from now on every reader gets this version. Repeating a move has no
-   * effect.
+   * Requires the editor role on the template, or the manager role if it or the label is protected. Gives the
+   * label to a version, and freezes that version. Another version that has it loses it, and a rollout of the
+   * label ends. If the label is one of `gated_labels`, the move returns 202 with an `activation_request` where
+   * an activation would, and 409 `contract_break` if the version breaks the contract of the one that has the
+   * label.
    *
-   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-   * invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-   * prompt_version_not_found, scope_required; and those that every call can have.
+   * Errors: activation_request_limit_reached, activation_requested, contract_break, include_cycle,
+   * include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields, label_changed,
+   * label_limit_reached, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
+   * scope_required; and those that every call can have.
    */
   move(promptTemplateId: string, label: string, body: LabelMove, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.labels.move', method: 'PUT', path: path`/api/prompt-templates/${promptTemplateId}/labels/${label}`, body }, options)
@@ -7363,8 +7423,8 @@ export class PromptTemplatesLabelsResource extends Resource {
   /**
    * Remove a label.
    *
-   * Requires the editor role on the template, or the manager role if it is protected. Returns 409 `in_use` if
-   * chat templates use the label. `If-Match` applies to the version that has the label.
+   * Requires the editor role on the template, or the manager role if it or the label is protected. Returns 409
+   * `in_use` if chat templates use the label. `If-Match` applies to the version that has the label.
    *
    * Errors: in_use, label_changed, label_not_found, prompt_template_forbidden, prompt_template_not_found,
    * revision_mismatch, scope_required; and those that every call can have.
@@ -7384,17 +7444,19 @@ export class PromptTemplatesLabelsResource extends Resource {
   /**
    * Roll out a label.
    *
-   * Requires the editor role on the template, or the manager role if it is protected. Divides the readers of the
-   * label among 2 to 10 versions by weights that add up to 100. Drafts among them are frozen. The first version
-   * gets the label: readers without a `key`, chat templates and includes get it.
+   * Requires the editor role on the template, or the manager role if it or the label is protected. Divides the
+   * readers of the label among 2 to 10 versions by weights that add up to 100. Drafts among them are frozen. The
+   * first version gets the label: readers without a `key`, chat templates and includes get it. A gated label
+   * waits as in a move; its gates apply to each version but the one that has the label already.
    *
    * Other readers send a `key` to `resolve` and `render`. The same key gets the same version as long as the
-   * weights stay. After a change of the weights, only as many keys get another version as necessary. To end the
-   * rollout, for one version or the other, move the label to it.
+   * weights stay; after a change, as few keys as possible get another. To end the rollout, move the label to a
+   * version.
    *
-   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
-   * invalid_fields, label_changed, label_limit_reached, prompt_template_forbidden, prompt_template_not_found,
-   * prompt_version_not_found, rollout_limit_reached, scope_required; and those that every call can have.
+   * Errors: activation_request_limit_reached, activation_requested, contract_break, include_cycle,
+   * include_not_found, include_not_text, include_too_deep, include_too_large, invalid_fields, label_changed,
+   * label_limit_reached, prompt_template_forbidden, prompt_template_not_found, prompt_version_not_found,
+   * rollout_limit_reached, scope_required; and those that every call can have.
    */
   rollOut(promptTemplateId: string, label: string, body: PromptRolloutStart, options?: Options): Promise<PromptRollout> {
     return this.caller.send({ name: 'promptTemplates.labels.rollOut', method: 'PUT', path: path`/api/prompt-templates/${promptTemplateId}/labels/${label}/rollout`, body }, options)

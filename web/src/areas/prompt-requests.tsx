@@ -13,7 +13,8 @@ import { words } from '../text/prompts'
 const causes: Record<string, string> = {
   withdrawn: words.itWasWithdrawn, base_moved: words.anotherVersionBecameActive, version_changed: words.theVersionWasEdited,
   access_lost: words.itsAuthorMayNot, template_deleted: words.thePromptWasDeleted,
-  contract_break: words.theVersionBreaksWhat, expired: words.itWaitedFor30,
+  contract_break: words.theVersionBreaksWhat, include_lost: words.theIncludeWasLost,
+  limit_reached: words.noLabelOrRolloutFits, expired: words.itWaitedFor30,
 }
 const tones: Record<string, 'ok' | 'warn' | 'bad'> = { waiting: 'warn', activated: 'ok', refused: 'bad' }
 
@@ -62,11 +63,12 @@ function Request({ request: r, manages }: { request: ActivationRequest; manages:
     onSettled: () => queries.invalidateQueries(),
   })
   return (
-    <Card title={<>{words.versionNumberNumber(r.version.number)}{r.base_version_number !== null && words.insteadOfVersion(r.base_version_number)} <Pill tone={tones[r.state] ?? 'plain'}>{r.state}</Pill></>}>
+    <Card title={<>{words.versionNumberNumber(r.version.number)}{r.label !== null && words.forTheLabel(r.label)}{r.base_version_number !== null && words.insteadOfVersion(r.base_version_number)} <Pill tone={tones[r.state] ?? 'plain'}>{r.state}</Pill></>}>
       <p className="mt-0">
         <span title={r.requested_by}>{names(r.requested_by)}</span> <span className="text-soft"><When at={r.created_at} /></span>
         {r.reason && <>: {r.reason}</>}
       </p>
+      {r.weights && <p>{words.rolledOut} {r.weights.map((w) => words.versionOfTheReaders(w.version_number, w.weight)).join(', ')}</p>}
       {r.state === 'waiting' && <p>{words.waitsFor} {waiting(r)}.</p>}
       {r.cause && <p className="text-soft">{causes[r.cause]}</p>}
       <ul className="m-0 list-none p-0">

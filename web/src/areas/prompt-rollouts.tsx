@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
+import { toast } from '../app/toast'
 import { useWorkspace } from '../app/workspace'
 import { Button, Problem } from '../ui/basics'
 import { words } from '../text/prompts'
@@ -14,6 +15,9 @@ export function Rollouts({ id }: { id: string }) {
   const end = useMutation({
     mutationFn: ({ label, version, from }: { label: string; version: string; from: string }) =>
       atrium.promptTemplates.labels.move(id, label, { version, expected_version: from, reason: words.theRolloutEnds }, { workspace }),
+    onSuccess: ({ activation_request: asked }, { label }) => {
+      if (asked) toast(words.theLabelWaits(label, asked.waits_for.join(' and ')))
+    },
     onSettled: () => queries.invalidateQueries(),
   })
   return (

@@ -9,6 +9,9 @@ import { Dialog } from '../ui/overlays'
 import { t } from '../text'
 import { words } from '../text/prompts'
 
+/** The names in a text that separates them by commas. */
+const names = (text: string | undefined) => (text ?? '').split(',').map((name) => name.trim()).filter(Boolean)
+
 /** Changes what a prompt is called, who sees it, and what an activation must keep to. */
 export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose: () => void }) {
   const workspace = useWorkspace()
@@ -17,12 +20,12 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
   const save = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.promptTemplates.update(seen.id, {
       name: v.name ?? seen.name, description: v.description ?? '',
-      tags: (v.tags ?? '').split(',').map((tag) => tag.trim()).filter(Boolean),
+      tags: names(v.tags),
       ...(manages && {
         visibility: v.visibility as PromptTemplatePatch['visibility'], protected: v.protected === 'yes',
         compatibility: v.compatibility as PromptTemplatePatch['compatibility'],
         approvals: Number(v.approvals ?? 0),
-        required_checks: (v.checks ?? '').split(',').map((name) => name.trim()).filter(Boolean),
+        required_checks: names(v.checks), gated_labels: names(v.gated), protected_labels: names(v.guarded),
         include_mode: v.include_mode as PromptTemplatePatch['include_mode'],
       }),
     } as PromptTemplatePatch, { workspace, ifMatch: seen }),
@@ -57,6 +60,14 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
           <Input
             name="checks" label={words.requiredChecks} defaultValue={seen.required_checks.join(', ')} error={wrong.required_checks}
             hint={words.namesSeparatedByCommas}
+          />
+          <Input
+            name="gated" label={words.gatedLabels} defaultValue={seen.gated_labels.join(', ')} error={wrong.gated_labels}
+            hint={words.gatedLabelsWait}
+          />
+          <Input
+            name="guarded" label={words.protectedLabels} defaultValue={seen.protected_labels.join(', ')} error={wrong.protected_labels}
+            hint={words.protectedLabelsAreMoved}
           />
           <Select
             name="compatibility" label={words.whatANewActive} defaultValue={seen.compatibility}

@@ -1,4 +1,4 @@
-import { AtriumError, type PromptMessage, type PromptVersion, type PromptVersionSummary } from '@atrium-hq/client'
+import { AtriumError, type PromptMessage, type PromptVersion } from '@atrium-hq/client'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
 import { atrium, queries } from '../api'
@@ -24,7 +24,7 @@ import { type Content, declared, Preview, variablesOf } from './prompt-preview'
 import { Includes, includesIn, useWhole } from './prompt-includes'
 import { Settings } from './prompt-settings'
 import { Reads } from './prompt-reads'
-import { Rollouts } from './prompt-rollouts'
+import { Breaks, Labels } from './prompt-labels'
 import { Checks, Requests } from './prompt-requests'
 import { PromptShares } from './prompt-shares'
 
@@ -320,77 +320,6 @@ function Activate({ version, active: now, required, manages, onClose }: {
         )}
         <Problem error={activate.error} />
         {broken && <Breaks error={activate.error} />}
-      </Form>
-    </Dialog>
-  )
-}
-
-/** How applications could fail with a version. */
-function Breaks({ error }: { error: unknown }) {
-  const breaks = error instanceof AtriumError ? error.problem.breaks ?? [] : []
-  return <ul>{breaks.map((b, i) => <li key={i}><code>{b.name || b.member}</code>: {b.detail}</li>)}</ul>
-}
-
-/** Moves one label to a version, or takes one of its labels away. */
-function Labels({ version, versions, onClose }: {
-  version: PromptVersion
-  versions: PromptVersionSummary[]
-  onClose: () => void
-}) {
-  const workspace = useWorkspace()
-  const id = version.prompt_template_id
-  const refresh = () => queries.invalidateQueries()
-  const put = (label: string, to: string, from: string | null, reason: string) =>
-    atrium.promptTemplates.labels.move(id, label, { version: to, expected_version: from, ...(reason && { reason }) }, { workspace })
-  const divide = (label: string, first: string, percent: number, reason: string) =>
-    atrium.promptTemplates.labels.rollOut(id, label, {
-      versions: [{ version: first, weight: 100 - percent }, { version: version.id, weight: percent }], ...(reason && { reason }),
-    }, { workspace })
-  const take = (label: string) => atrium.promptTemplates.labels.remove(id, label, { expected_version: version.id }, { workspace })
-  const move = useMutation({
-    mutationFn: async ({ label, reason, percent }: { label: string; reason: string; percent: number }) => {
-      const from = versions.find((v) => v.labels.includes(label))?.id ?? null
-      const part = percent > 0 && percent < 100
-      if (part) await divide(label, from ?? 'active', percent, reason)
-      else await put(label, version.id, from, reason)
-      return { label, from, part }
-    },
-    onSuccess: ({ label, from, part }) => {
-      if (part) return
-      onClose()
-      toast(words.versionHasTheLabel(version.number, label), async () => {
-        await (from === null ? take(label) : put(label, from, version.id, t.undoneReason))
-        await refresh()
-      })
-    },
-    onSettled: refresh,
-  })
-  const remove = useMutation({
-    mutationFn: take,
-    onSuccess: (_, label) => {
-      onClose()
-      toast(words.versionNoLongerHas(version.number, label), () => put(label, version.id, null, t.undoneReason).then(refresh))
-    },
-    onSettled: refresh,
-  })
-  return (
-    <Dialog open onClose={onClose} title={words.labelsOfVersion(version.number)}>
-      {version.labels.length === 0 && <p className="text-soft">{words.thisVersionHasNo}</p>}
-      <ul className="m-0 mb-4 list-none p-0">
-        {version.labels.map((label) => (
-          <li key={label} className="mb-2 flex items-center justify-between gap-3">
-            <Pill>{label}</Pill>
-            <Button tone="quiet" disabled={remove.isPending} onClick={() => remove.mutate(label)}>{words.removeLabelLabel(label)}</Button>
-          </li>
-        ))}
-      </ul>
-      <Problem error={remove.error} />
-      <Rollouts id={id} />
-      <Form send={words.giveTheLabel} busy={move.isPending} onSend={(v) => move.mutate({ label: v.label ?? '', reason: v.reason ?? '', percent: Number(v.percent || 100) })}>
-        <Input name="label" label={words.label} required maxLength={36} pattern="[a-z0-9_.\-]{1,36}" hint={words.anotherVersionThatHas} />
-        <Input name="percent" type="number" min={1} max={100} label={words.forPercentOfThe} placeholder="100" hint={words.below100ApplicationsThat} />
-        <Input name="reason" label={t.why} maxLength={500} />
-        <Problem error={move.error} />
       </Form>
     </Dialog>
   )

@@ -200,6 +200,8 @@ CREATE TABLE prompt_templates (
     approvals integer NOT NULL DEFAULT 0,
     required_checks text NOT NULL DEFAULT ''::text,
     open_requests integer NOT NULL DEFAULT 0,
+    gated_labels text NOT NULL DEFAULT ''::text,
+    protected_labels text NOT NULL DEFAULT ''::text,
     CONSTRAINT prompt_templates_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
     CONSTRAINT prompt_templates_pkey PRIMARY KEY (id),
     CONSTRAINT prompt_templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -240,6 +242,7 @@ CREATE TABLE prompt_versions (
     search text NOT NULL DEFAULT ''::text,
     includes text NOT NULL DEFAULT ''::text,
     pinned text NOT NULL DEFAULT ''::text,
+    edited_by text NOT NULL DEFAULT ''::text,
     CONSTRAINT prompt_versions_pkey PRIMARY KEY (id),
     CONSTRAINT prompt_versions_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
 );
@@ -934,6 +937,7 @@ CREATE TABLE prompt_label_moves (
     moved_at bigint NOT NULL,
     reason text NOT NULL,
     weights text NOT NULL DEFAULT ''::text,
+    request_id text NOT NULL DEFAULT ''::text,
     CONSTRAINT prompt_label_moves_pkey PRIMARY KEY (template_id, label, number),
     CONSTRAINT prompt_label_moves_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
 );
@@ -1029,6 +1033,8 @@ CREATE TABLE prompt_requests (
     revision bigint NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
+    label text NOT NULL DEFAULT ''::text,
+    parts text NOT NULL DEFAULT ''::text,
     CONSTRAINT prompt_requests_pkey PRIMARY KEY (id),
     CONSTRAINT prompt_requests_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
 );
@@ -1041,6 +1047,7 @@ CREATE TABLE prompt_checks (
     content_hash text NOT NULL,
     reported_by text COLLATE "C" NOT NULL,
     reported_at bigint NOT NULL,
+    by_author boolean NOT NULL DEFAULT false,
     CONSTRAINT prompt_checks_pkey PRIMARY KEY (version_id, name),
     CONSTRAINT prompt_checks_version_id_fkey FOREIGN KEY (version_id) REFERENCES prompt_versions(id) ON DELETE CASCADE
 );
@@ -1790,4 +1797,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (192, true),
     (197, true),
     (200, true),
-    (206, true);
+    (206, true),
+    (216, true);

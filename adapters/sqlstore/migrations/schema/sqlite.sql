@@ -165,7 +165,7 @@ CREATE TABLE prompt_templates (
     created_by           TEXT NOT NULL,
     updated_at           BIGINT NOT NULL,
     deleted_at           BIGINT NOT NULL
-, compatibility TEXT NOT NULL DEFAULT 'none', include_mode TEXT NOT NULL DEFAULT 'pinned', approvals INTEGER NOT NULL DEFAULT 0, required_checks TEXT NOT NULL DEFAULT '', open_requests INTEGER NOT NULL DEFAULT 0);
+, compatibility TEXT NOT NULL DEFAULT 'none', include_mode TEXT NOT NULL DEFAULT 'pinned', approvals INTEGER NOT NULL DEFAULT 0, required_checks TEXT NOT NULL DEFAULT '', open_requests INTEGER NOT NULL DEFAULT 0, gated_labels TEXT NOT NULL DEFAULT '', protected_labels TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX prompt_templates_name ON prompt_templates (workspace_id, name_key) WHERE deleted_at = 0;
 CREATE INDEX prompt_templates_workspace ON prompt_templates (workspace_id, id) WHERE deleted_at = 0;
 CREATE INDEX prompt_templates_owner ON prompt_templates (workspace_id, owner_id, id) WHERE deleted_at = 0;
@@ -202,7 +202,7 @@ CREATE TABLE prompt_versions (
     created_by         TEXT NOT NULL,
     created_at         BIGINT NOT NULL,
     updated_at         BIGINT NOT NULL
-, search TEXT NOT NULL DEFAULT '', includes TEXT NOT NULL DEFAULT '', pinned TEXT NOT NULL DEFAULT '');
+, search TEXT NOT NULL DEFAULT '', includes TEXT NOT NULL DEFAULT '', pinned TEXT NOT NULL DEFAULT '', edited_by TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX prompt_versions_number ON prompt_versions (template_id, number);
 CREATE TABLE prompt_labels (
     template_id TEXT NOT NULL REFERENCES prompt_templates (id) ON DELETE CASCADE,
@@ -955,7 +955,7 @@ CREATE TABLE prompt_label_moves (
     to_number       INTEGER NOT NULL,
     moved_by        TEXT NOT NULL,
     moved_at        BIGINT NOT NULL,
-    reason          TEXT NOT NULL, weights TEXT NOT NULL DEFAULT '',
+    reason          TEXT NOT NULL, weights TEXT NOT NULL DEFAULT '', request_id TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (template_id, label, number)
 );
 CREATE TABLE chat_embed_days (
@@ -1082,7 +1082,7 @@ CREATE TABLE prompt_requests (
     revision        INTEGER NOT NULL,
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL
-);
+, label TEXT NOT NULL DEFAULT '', parts TEXT NOT NULL DEFAULT '');
 CREATE INDEX prompt_requests_template ON prompt_requests (template_id, id);
 CREATE INDEX prompt_requests_waiting ON prompt_requests (template_id) WHERE state = 'waiting';
 CREATE TABLE prompt_checks (
@@ -1093,7 +1093,7 @@ CREATE TABLE prompt_checks (
     summary      TEXT NOT NULL,
     content_hash TEXT NOT NULL,
     reported_by  TEXT NOT NULL,
-    reported_at  INTEGER NOT NULL,
+    reported_at  INTEGER NOT NULL, by_author BOOLEAN NOT NULL DEFAULT FALSE,
     PRIMARY KEY (version_id, name)
 );
 CREATE TABLE version_reads (
@@ -1371,3 +1371,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (192, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (200, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (206, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
