@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/application/webhooks"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -20,9 +21,9 @@ import (
 // Services has all use cases, on the stores of a pool or of one transaction.
 type Services struct {
 	Accounts     *accounts.Service
-	Sessions     *accounts.Sessions
-	Passkeys     *accounts.Passkeys
-	Tickets      *accounts.Tickets
+	Sessions     *sessions.Service
+	Passkeys     *sessions.Passkeys
+	Tickets      *sessions.Tickets
 	Groups       *accounts.Groups
 	Directory    *accounts.Directory
 	KeyUsage     *accounts.KeyUsage
@@ -112,11 +113,11 @@ func NewBind(pool ports.Stores, e External) Bind {
 		return Services{
 			Accounts: accounts.NewService(s.Atomic, s.AccountStores, accounts.Deps{
 				Events: s.Events, Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
-				EndCheckouts: pay.EndCheckouts,
+				EndCheckouts: pay.EndCheckouts, OpenSession: sessions.OpenForJoined,
 			}),
-			Sessions:     accounts.NewSessions(s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer),
-			Passkeys:     accounts.NewPasskeys(s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer),
-			Tickets:      accounts.NewTickets(s.Tickets),
+			Sessions:     sessions.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer),
+			Passkeys:     sessions.NewPasskeys(s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer),
+			Tickets:      sessions.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),
 			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryStores),
 			KeyUsage:     keyUsage,

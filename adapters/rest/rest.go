@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/rows"
 	"github.com/atrium-hq/atrium/adapters/rest/scim"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/adapters/rest/sessions"
 	"github.com/atrium-hq/atrium/adapters/rest/sources"
 	"github.com/atrium-hq/atrium/adapters/rest/webhooks"
 	"github.com/atrium-hq/atrium/ports"
@@ -50,7 +51,8 @@ func areas(api *server.API, d Deps) []server.Area {
 		rows.Area(),
 		payments.Area(api),
 		presences.Area(),
-		accounts.Area(api, d.OpenID, d.SignIns),
+		accounts.Area(api),
+		sessions.Area(api, d.OpenID, d.SignIns),
 		events.Area(),
 		webhooks.Area(),
 		embeds.Area(api),

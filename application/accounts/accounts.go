@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -32,6 +33,12 @@ type Deps struct {
 	GatewayAccount GatewayAccountOf
 	Mails          *InvitationMailer
 	Quotas         ports.Quotas
+
+	// OpenSession opens a session, in the transaction of tx, for a user who has just joined by an invitation. by is the
+	// system, in the request of the browser, whose name is agent.
+	OpenSession func(
+		ctx context.Context, tx ports.Stores, by identity.Actor, user identity.UserID, agent string,
+	) (session.Opened, error)
 
 	// EndCheckouts ends the pages of the gateway on which a payer could subscribe for the workspace of by, the system.
 	// It returns false if no page is open, or if a payer has subscribed.

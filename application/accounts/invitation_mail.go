@@ -2,10 +2,9 @@ package accounts
 
 import (
 	"context"
-	"strings"
-	"unicode"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -37,35 +36,7 @@ func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, ws *
 func invitationMail(i *account.Invitation, ws *account.Workspace, url string) ports.Mail {
 	return ports.Mail{
 		To: i.Email, Subject: "You are invited to a workspace",
-		Text: "You are invited to the workspace \"" + harmless(ws.Name) + "\".\n\nAccept within seven days:\n" + url +
+		Text: "You are invited to the workspace \"" + naming.Harmless(ws.Name) + "\".\n\nAccept within seven days:\n" + url +
 			"\n\nIf you did not expect this, ignore it.\n",
 	}
-}
-
-// maxMailedName is a name's maximum number of characters in a mail.
-const maxMailedName = 40
-
-// harmless returns a name without anything that programs turn into links, without telephone numbers and exclamation
-// marks. It keeps letters and the few marks that names have, and a full stop only at a word's end. Longer names are cut
-// to maxMailedName characters.
-func harmless(name string) string {
-	printable := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsMark(r) || strings.ContainsRune(".,-'&()", r) {
-			return r
-		}
-		return ' '
-	}, name)
-	words := strings.Fields(printable)
-	for n, word := range words {
-		stop := strings.HasSuffix(word, ".")
-		if word = strings.ReplaceAll(strings.TrimRight(word, "."), ".", " "); stop {
-			word += "."
-		}
-		words[n] = word
-	}
-	all := []rune(strings.Join(words, " "))
-	if len(all) > maxMailedName {
-		return strings.TrimRight(string(all[:maxMailedName-1]), " ") + "…"
-	}
-	return string(all)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/test/support/assert"
 )
 
@@ -35,7 +36,7 @@ func TestAMailAboutAnInvitationHoldsNoLinkButOurs(t *testing.T) {
 		"...":                                                   ".", ". .": ". .", "https://": "https", "::": "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, "harmless", harmless(name), want)
+			assert.Equal(t, "harmless", naming.Harmless(name), want)
 			m := invitationMail(&account.Invitation{Email: "ann@example.com"},
 				&account.Workspace{Name: name, Slug: "acme"}, url)
 			if m.To != "ann@example.com" || m.Subject != "You are invited to a workspace" ||

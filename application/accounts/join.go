@@ -28,27 +28,27 @@ func (s *Service) PreviewInvitation(
 // Otherwise it returns the errors of AcceptInvitation.
 func (s *Service) Join(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, name, agent string,
-) (out OpenedSession, err error) {
+) (out session.Opened, err error) {
 	t, ok := account.ParseInvitationToken(token)
 	if !ok {
-		return OpenedSession{}, account.ErrInvitationNotFound
+		return session.Opened{}, account.ErrInvitationNotFound
 	}
 	i, preview, err := s.invitations.Find(ctx, org.ID, t.Hash())
 	if err != nil {
-		return OpenedSession{}, err
+		return session.Opened{}, err
 	}
 	if preview.Account {
-		return OpenedSession{}, account.ErrSignInRequired
+		return session.Opened{}, account.ErrSignInRequired
 	}
 	u, err := i.NewInvitedUser(by, org, name)
 	if err != nil {
-		return OpenedSession{}, err
+		return session.Opened{}, err
 	}
 	member := by
 	member.Workspace = i.Workspace
 	limits, err := s.deps.Quotas(ctx, member)
 	if err != nil {
-		return OpenedSession{}, err
+		return session.Opened{}, err
 	}
 	person := by
 	person.User = u.ID
@@ -59,7 +59,7 @@ func (s *Service) Join(
 		if _, err := acceptIn(ctx, tx, person, i.Workspace, t, limits); err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, u.ID, session.ByInvitation, nil, agent)
+		out, err = s.deps.OpenSession(ctx, tx, by, u.ID, agent)
 		return err
 	})
 	if errors.Is(err, account.ErrEmailTaken) { // a concurrent call was faster

@@ -115,7 +115,7 @@ func personFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Provis
 	case err != nil:
 		return nil, err
 	case !u.Enabled():
-		return nil, errDisabled
+		return nil, account.ErrUserDisabled
 	case p.Operator:
 		return tx.Users.Update(ctx, by.Org, u.ID,
 			func(u *account.User, m []account.Membership) error { return u.Appoint(by, m) })
@@ -123,16 +123,13 @@ func personFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Provis
 	return u, nil
 }
 
-// errDisabled is returned for a new API key of a person whose account is disabled.
-var errDisabled = account.ErrUserNotFound.Because("The account is disabled. Enable it first.")
-
 // KeyFor creates an API key for a person of the org, identified by e-mail address, in one of their
 // workspaces. by must be the system.
 func (s *Service) KeyFor(ctx context.Context, by identity.Actor, org *identity.Org, email, workspace string,
 	d account.KeyDraft) (*account.Key, account.Token, error) {
 	u, memberships, err := s.users.FindByEmail(ctx, by.Org, email)
 	if err == nil && !u.Enabled() {
-		err = errDisabled
+		err = account.ErrUserDisabled
 	}
 	if err != nil {
 		return nil, account.Token{}, err

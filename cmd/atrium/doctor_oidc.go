@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
-	"github.com/atrium-hq/atrium/adapters/rest/accounts"
+	"github.com/atrium-hq/atrium/adapters/rest/sessions"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/doctor"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -50,7 +50,7 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 			org.Slug + ", so it accepts no tokens of an identity provider: orgs[].issuers adds one"}
 	}
 	for _, issuer := range org.Issuers {
-		for _, f := range verifier.Diagnose(p.ctx, issuer, accounts.RedirectURI(&org)) {
+		for _, f := range verifier.Diagnose(p.ctx, issuer, sessions.RedirectURI(&org)) {
 			findings = append(findings, doctor.Finding{Check: f.Check, OK: f.OK, Note: f.Note})
 		}
 	}

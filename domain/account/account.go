@@ -19,6 +19,8 @@ import (
 // Errors about users.
 var (
 	ErrUserNotFound = &fault.Error{Kind: fault.NotFound, Code: "user_not_found", Detail: "There is no such user."}
+	// ErrUserDisabled refuses a new credential to a person whose account is disabled. It is an ErrUserNotFound.
+	ErrUserDisabled = ErrUserNotFound.Because("The account is disabled. Enable it first.")
 	ErrEmailTaken   = &fault.Error{Kind: fault.Conflict, Code: "email_taken",
 		Detail: "A user with this e-mail address already exists."}
 )

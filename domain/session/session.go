@@ -80,6 +80,13 @@ type Page = page.Of[Session]
 // Secrets are shown once, when a session is opened.
 type Secrets struct{ Cookie, Proof secret.Token }
 
+// Opened is a new session with its secrets and its user.
+type Opened struct {
+	Session *Session
+	Secrets Secrets
+	User    account.User
+}
+
 // EndsAt returns when s ends if it is not used again.
 func (s *Session) EndsAt() time.Time {
 	if idle := s.LastSeenAt.Add(Idle); idle.Before(s.ExpiresAt) {

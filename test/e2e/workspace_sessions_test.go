@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/application/accounts"
+	sessionsapp "github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -26,8 +26,8 @@ func (d *deployment) link(t *testing.T, email string, flags ...string) (token st
 	err := d.provisions(ctx, grantOf(t, "console", flags).org, func(
 		s ports.Stores, by identity.Actor, _ *identity.Org,
 	) error {
-		sessions := accounts.NewSessions(s.Atomic, s.Sessions, s.Keys, s.Users, nil)
-		made, _, err := sessions.LinkFor(ctx, by, email)
+		service := sessionsapp.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, nil)
+		made, _, err := service.LinkFor(ctx, by, email)
 		token = made.Reveal()
 		return err
 	})

@@ -21,6 +21,7 @@ func (a *handlers) accountOperations() []server.Operation {
 		server.Get("/api/api-keys/{api_key_id}", server.Query(getKey)),
 		server.Delete("/api/api-keys/{api_key_id}", server.Command(revokeKey)),
 		server.Post("/api/api-keys/{api_key_id}/rotate", server.Command(rotateKey)),
+		server.Post("/api/keys/leaked", server.Anonymous{Run: reportLeakedKeys}),
 	}
 }
 

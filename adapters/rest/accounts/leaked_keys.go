@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -43,9 +44,9 @@ func verifyReport(l server.LeakedKeys, h http.Header, body []byte) error {
 }
 
 // reportLeakedKeys revokes API keys that were found in public. The mails to their users are sent after the response.
-func (a *handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
+func reportLeakedKeys(r *server.Call) (server.Reply, error) {
 	now := server.Now()
-	if err := a.countAttempt(r, now); err != nil {
+	if err := r.CountAttempt(now); err != nil {
 		return server.Reply{}, err
 	}
 	if err := verifyReport(r.API.Config.LeakedKeys, r.Header, r.Payload); err != nil {
@@ -55,7 +56,7 @@ func (a *handlers) reportLeakedKeys(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	by := signingIn(r, now)
+	by := r.SignInActor(now)
 	mails, err := r.Accounts.EndLeaked(r.Context(), by, convert.Slice(in, toLeak))
 	alert(r, mails)
 	return server.NoContent, err
@@ -65,6 +66,8 @@ func toLeak(k *openapi.LeakedKey) account.Leak {
 	return account.Leak{Token: k.Token, URL: k.URL, Source: k.Source}
 }
 
+const alertWithin = 20 * time.Second // how long it may take to mail the users of leaked keys
+
 // alert sends mails in the background, so that the response time does not reveal how many there are.
 func alert(r *server.Call, mails []ports.Mail) {
 	if len(mails) == 0 {
@@ -72,7 +75,7 @@ func alert(r *server.Call, mails []ports.Mail) {
 	}
 	ctx := context.WithoutCancel(r.Context())
 	go func() {
-		ctx, cancel := context.WithTimeout(ctx, mailingWithin)
+		ctx, cancel := context.WithTimeout(ctx, alertWithin)
 		defer cancel()
 		if err := r.Accounts.Alert(ctx, mails); err != nil {
 			r.API.Log.WarnContext(

@@ -11,23 +11,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/session"
 )
-
-func toUser(r *server.Call, u *account.User) openapi.User {
-	return openapi.User{
-		ID:                 string(u.ID),
-		Email:              openapi.OrNull(u.Email),
-		Name:               u.Name,
-		Operator:           u.Operator,
-		DefaultWorkspaceID: openapi.OrNull(string(u.VisibleDefault(r.By))),
-	}
-}
 
 func toMe(r *server.Call, u *account.User, memberships []account.Membership) openapi.Me {
 	org := server.Observed(r.Request).Org
 	me := openapi.Me{
-		User:            toUser(r, u),
+		User:            convert.ToUser(r.By, u),
 		Org:             openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:       nullable.NewNullNullable[openapi.Workspace](),
 		Workspaces:      convert.Slice(newest(memberships, maxWorkspacesOfMe), server.MapFor(r, toMembership)),
@@ -144,19 +133,5 @@ func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.AP
 
 		AllowedAddresses: s.AllowedAddresses,
 		LastUsedAddress:  s.LastUsedAddress,
-	}
-}
-
-func toSession(r *server.Call, s *session.Session) openapi.Session {
-	return openapi.Session{
-		ID:         string(s.ID),
-		Current:    s.ID == r.By.Session,
-		Source:     openapi.SessionSource(s.Source),
-		APIKeyID:   openapi.OrNull(string(s.Key)),
-		UserAgent:  s.Agent,
-		Address:    openapi.OrNull(s.Address),
-		CreatedAt:  openapi.Time(s.CreatedAt),
-		LastSeenAt: openapi.Time(s.LastSeenAt),
-		ExpiresAt:  openapi.Time(s.EndsAt()),
 	}
 }

@@ -199,3 +199,11 @@ func acceptInvitation(r *server.Call) (server.Reply, error) {
 	w, err := r.Accounts.AcceptInvitation(r.Context(), r.By, in.Token)
 	return workspaceReply(r, w, err)
 }
+
+// mayAccept returns account.ErrSignInMissing for a key in an org without issuers, whose people accept by a session.
+func mayAccept(r *server.Call) error {
+	if len(server.Observed(r.Request).Org.Issuers) == 0 && r.By.Session == "" {
+		return account.ErrSignInMissing
+	}
+	return nil
+}

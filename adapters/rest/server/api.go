@@ -55,6 +55,8 @@ type API struct {
 	users           *Limiter
 	workspaces      *Limiter
 	Unauthenticated *Limiter     // by address, for requests without a valid credential
+	signIns         *Limiter     // by address, of tokens that are to open a session, and do not
+	signInFlows     *Limiter     // by address, of all sign-ins that begin
 	downloads       *Limiter     // by address, of files that need no credential
 	KnownTokens     *knownTokens // that were valid lately
 	Gates           *Gates       // for operations that only need the database
@@ -78,6 +80,8 @@ func New(contract *openapi.Contract, c Config, d Deps) *API {
 	a := &API{Contract: contract, Config: c, Deps: d, Now: Now}
 	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
 	a.Unauthenticated = NewLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute)
+	a.signIns = NewLimiter(c.RateLimit.SignInsPerMinute, c.RateLimit.SignInsPerMinute)
+	a.signInFlows = NewLimiter(c.RateLimit.SignInFlowsPerMinute, c.RateLimit.SignInFlowsPerMinute)
 	a.downloads = NewLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute)
 	a.KnownTokens = newKnownTokens()
 	a.Gates = newGates(c.Concurrency, 1)

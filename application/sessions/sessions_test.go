@@ -1,4 +1,4 @@
-package accounts_test
+package sessions_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -19,7 +19,7 @@ import (
 
 // signingIn is a Sessions on mocked ports.
 type signingIn struct {
-	*accounts.Sessions
+	*sessions.Service
 	sessions *mocks.MockSessions
 	provided *mocks.MockProviderSessions
 	keys     *mocks.MockKeys
@@ -45,7 +45,7 @@ func newSigningIn(t *testing.T) *signingIn {
 				SessionStores: ports.SessionStores{Sessions: s.sessions, ProviderSessions: s.provided},
 			})
 		}).AnyTimes()
-	s.Sessions = accounts.NewSessions(atomic, s.sessions, s.keys, s.users, s.mailer)
+	s.Service = sessions.NewService(atomic, s.sessions, s.keys, s.users, s.mailer)
 	return s
 }
 

@@ -1,4 +1,4 @@
-package accounts_test
+package sessions_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -28,7 +28,7 @@ var (
 
 // withPasskeys is a Passkeys on mocked ports, of ann, who has the passkey psk_1.
 type withPasskeys struct {
-	*accounts.Passkeys
+	*sessions.Passkeys
 	store    *mocks.MockPasskeys
 	sessions *mocks.MockSessions
 	auth     *mocks.MockAuthenticators
@@ -85,7 +85,7 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 			return account.PasskeyPage{Items: []account.Passkey{*s.passkey, {ID: "psk_2", Host: "other.example.com"}}},
 				nil
 		}).AnyTimes()
-	s.Passkeys = accounts.NewPasskeys(atomic, s.store, sealer, s.auth, s.mailer)
+	s.Passkeys = sessions.NewPasskeys(atomic, s.store, sealer, s.auth, s.mailer)
 	return s
 }
 

@@ -1,4 +1,4 @@
-package accounts
+package sessions
 
 import (
 	"net"
@@ -93,12 +93,12 @@ func (a *handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	by := signingIn(r, now)
+	by := r.SignInActor(now)
 	session, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	a.uncountAttempt(r, now)
+	r.UncountAttempt(now)
 	return sessionReply(r, session, by, "")
 }
 

@@ -1,4 +1,4 @@
-package accounts
+package sessions
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // ListOf lists a person's live sessions in by's org. by is an operator or the system.
-func (s *Sessions) ListOf(
+func (s *Service) ListOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, q page.Query,
 ) (session.Page, error) {
 	if err := account.MayChangeAccess(by); err != nil {
@@ -24,7 +24,7 @@ func (s *Sessions) ListOf(
 
 // EndOf ends one of a person's live sessions in by's org, or all of them if id is empty, and returns their number. by
 // is an operator or the system. session.ErrNotFound if there is no such session.
-func (s *Sessions) EndOf(
+func (s *Service) EndOf(
 	ctx context.Context, by identity.Actor, user identity.UserID, id identity.SessionID,
 ) (count int, err error) {
 	if err := account.MayChangeAccess(by); err != nil {

@@ -1,22 +1,23 @@
-package accounts
+package sessions
 
 import (
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // LinkFor creates a sign-in link for the person of org with an e-mail address, for the command line. by is the
 // system. Returns account.ErrUserNotFound if the person does not exist or is disabled.
-func (s *Sessions) LinkFor(
+func (s *Service) LinkFor(
 	ctx context.Context, by identity.Actor, email string,
 ) (account.Token, *session.Link, error) {
 	u, _, err := s.users.FindByEmail(ctx, by.Org, email)
 	if err == nil && !u.Enabled() {
-		err = errDisabled
+		err = account.ErrUserDisabled
 	}
 	if err != nil {
 		return account.Token{}, nil, err
@@ -29,11 +30,11 @@ func (s *Sessions) LinkFor(
 }
 
 // MailsLinks reports whether MailLink can mail a link.
-func (s *Sessions) MailsLinks() bool { return s.mailer.Delivers() }
+func (s *Service) MailsLinks() bool { return s.mailer.Delivers() }
 
 // MailLink mails a sign-in link to the person of org with an e-mail address, unless session.NewMailedLink decides that
 // nothing is mailed. by is the system. The caller must not show whether a link was mailed, or how long that took.
-func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identity.Org, email string) error {
+func (s *Service) MailLink(ctx context.Context, by identity.Actor, org *identity.Org, email string) error {
 	var mailed struct {
 		to    *account.User
 		link  *session.Link
@@ -50,7 +51,7 @@ func (s *Sessions) MailLink(ctx context.Context, by identity.Actor, org *identit
 	}
 	return s.mailer.Send(ctx, ports.Mail{
 		To: mailed.to.Email, Subject: "Your sign-in link",
-		Text: "Sign in to " + harmless(org.Name) + " within 15 minutes:\n" + mailed.link.URL(org, mailed.token) +
+		Text: "Sign in to " + naming.Harmless(org.Name) + " within 15 minutes:\n" + mailed.link.URL(org, mailed.token) +
 			"\n\nThe link works once. If you did not ask for it, ignore it.\n",
 	})
 }

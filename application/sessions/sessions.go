@@ -1,4 +1,5 @@
-package accounts
+// Package sessions holds the use cases of signing in with a browser: by a link, an API key, a provider or a passkey.
+package sessions
 
 import (
 	"context"
@@ -13,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Sessions holds the use cases of signing in with a browser.
-type Sessions struct {
+// Service holds the use cases of sessions and of the links that open them.
+type Service struct {
 	atomic   ports.Atomic
 	sessions ports.Sessions
 	keys     ports.Keys
@@ -22,16 +23,16 @@ type Sessions struct {
 	mailer   ports.Mailer
 }
 
-// NewSessions returns the use cases on these stores.
-func NewSessions(
+// NewService returns the use cases on these stores.
+func NewService(
 	atomic ports.Atomic, sessions ports.Sessions, keys ports.Keys, users ports.Users, m ports.Mailer,
-) *Sessions {
-	return &Sessions{atomic: atomic, sessions: sessions, keys: keys, users: users, mailer: m}
+) *Service {
+	return &Service{atomic: atomic, sessions: sessions, keys: keys, users: users, mailer: m}
 }
 
 // Authenticate returns the person of an org's session, of which a request shows the cookie and the proof. Every problem
 // with them is identity.ErrUnauthenticated.
-func (s *Sessions) Authenticate(
+func (s *Service) Authenticate(
 	ctx context.Context, org *identity.Org, cookie, proof string, now time.Time,
 ) (*session.Person, error) {
 	c, ok := session.ParseCookie(cookie)
@@ -50,18 +51,11 @@ func (s *Sessions) Authenticate(
 	return p, nil
 }
 
-// OpenedSession is a new session with its secrets and its user.
-type OpenedSession struct {
-	Session *session.Session
-	Secrets session.Secrets
-	User    account.User
-}
-
 // Open exchanges the token of a sign-in link, which it uses up, or an API key for a session. by is the system, in the
 // request of the browser. Every problem with the token is session.ErrLinkInvalid.
-func (s *Sessions) Open(
+func (s *Service) Open(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
-) (OpenedSession, error) {
+) (session.Opened, error) {
 	open := s.openByLink
 	if _, isKey := account.ParseToken(token); isKey {
 		open = s.openByKey
@@ -73,12 +67,12 @@ func (s *Sessions) Open(
 	return out, err
 }
 
-func (s *Sessions) openByLink(
+func (s *Service) openByLink(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
-) (out OpenedSession, err error) {
+) (out session.Opened, err error) {
 	t, ok := session.ParseLink(token)
 	if !ok {
-		return OpenedSession{}, session.ErrLinkInvalid
+		return session.Opened{}, session.ErrLinkInvalid
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		link, err := tx.Sessions.TakeLink(ctx, org.ID, t.Hash(), by.At)
@@ -91,28 +85,35 @@ func (s *Sessions) openByLink(
 	return out, err
 }
 
-func (s *Sessions) openByKey(
+func (s *Service) openByKey(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
-) (OpenedSession, error) {
+) (session.Opened, error) {
 	t, _ := account.ParseToken(token)
 	p, err := s.keys.Principal(ctx, org.ID, t.Hash())
 	if err != nil {
-		return OpenedSession{}, err
+		return session.Opened{}, err
 	}
 	if !p.Live(org.Keys, by.At) {
-		return OpenedSession{}, identity.ErrUnauthenticated
+		return session.Opened{}, identity.ErrUnauthenticated
 	}
 	if !p.Key.Networks.Contain(by.Request.Address) {
-		return OpenedSession{}, identity.ErrAddressNotAllowed
+		return session.Opened{}, identity.ErrAddressNotAllowed
 	}
 	return openFor(ctx, s.sessions, by, p.User.ID, session.ByAPIKey, &p.Key, agent)
+}
+
+// OpenForJoined opens a session, in the transaction of tx, for a user who has just joined by an invitation.
+func OpenForJoined(
+	ctx context.Context, tx ports.Stores, by identity.Actor, user identity.UserID, agent string,
+) (session.Opened, error) {
+	return openFor(ctx, tx.Sessions, by, user, session.ByInvitation, nil, agent)
 }
 
 // openFor opens a session for a user.
 func openFor(
 	ctx context.Context, sessions ports.Sessions, by identity.Actor, user identity.UserID,
 	source session.Source, key *account.Key, agent string,
-) (out OpenedSession, err error) {
+) (out session.Opened, err error) {
 	err = sessions.Update(
 		ctx, by, user, func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
 			out.Session, out.Secrets, err = session.Open(by, p, source, key, agent, live)
@@ -123,12 +124,12 @@ func openFor(
 }
 
 // List lists the caller's live sessions; for an API key, those that it opened.
-func (s *Sessions) List(ctx context.Context, by identity.Actor, q page.Query) (session.Page, error) {
+func (s *Service) List(ctx context.Context, by identity.Actor, q page.Query) (session.Page, error) {
 	return s.sessions.List(ctx, by.Org, by.User, by.Key, by.At, q)
 }
 
 // Get returns one of the caller's live sessions.
-func (s *Sessions) Get(ctx context.Context, by identity.Actor, id identity.SessionID) (*session.Session, error) {
+func (s *Service) Get(ctx context.Context, by identity.Actor, id identity.SessionID) (*session.Session, error) {
 	for q := (page.Query{Limit: session.MaxPerUser}); ; {
 		sessions, err := s.List(ctx, by, q)
 		if err != nil {
@@ -146,14 +147,14 @@ func (s *Sessions) Get(ctx context.Context, by identity.Actor, id identity.Sessi
 }
 
 // End ends one of the caller's sessions.
-func (s *Sessions) End(ctx context.Context, by identity.Actor, id identity.SessionID) error {
+func (s *Service) End(ctx context.Context, by identity.Actor, id identity.SessionID) error {
 	return s.change(ctx, by, func(p *account.Person, live []*session.Session) error {
 		return session.End(by, p, live, id)
 	})
 }
 
 // EndOwn ends the session of this request. session.ErrNoSession if the caller uses another credential.
-func (s *Sessions) EndOwn(ctx context.Context, by identity.Actor) error {
+func (s *Service) EndOwn(ctx context.Context, by identity.Actor) error {
 	if by.Session == "" {
 		return session.ErrNoSession
 	}
@@ -161,14 +162,14 @@ func (s *Sessions) EndOwn(ctx context.Context, by identity.Actor) error {
 }
 
 // EndAll ends all of the caller's sessions; for an API key, those that it opened.
-func (s *Sessions) EndAll(ctx context.Context, by identity.Actor) error {
+func (s *Service) EndAll(ctx context.Context, by identity.Actor) error {
 	return s.change(ctx, by, func(p *account.Person, live []*session.Session) error {
 		session.EndAll(by, p, live)
 		return nil
 	})
 }
 
-func (s *Sessions) change(
+func (s *Service) change(
 	ctx context.Context, by identity.Actor, change func(*account.Person, []*session.Session) error,
 ) error {
 	return s.sessions.Update(

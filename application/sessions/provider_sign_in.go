@@ -1,4 +1,4 @@
-package accounts
+package sessions
 
 import (
 	"context"
@@ -6,14 +6,13 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 )
 
 // CodeFor returns a code that opens a session for a user who has just signed in at a provider. Only the browser with
 // the secret of the hash bound can use it. by is the system, in the request of the browser.
-func (s *Sessions) CodeFor(
+func (s *Service) CodeFor(
 	ctx context.Context, by identity.Actor, u *account.User, from session.ProviderSession, bound account.Hash,
 ) (account.Token, error) {
 	token, code, err := session.NewCode(by, u, from, bound)
@@ -25,16 +24,16 @@ func (s *Sessions) CodeFor(
 
 // OpenByCode exchanges the code for a sign-in at a provider, which it uses up, for a session. browser is the secret of
 // the browser that sent the code. by is the system. Every problem is session.ErrLinkInvalid.
-func (s *Sessions) OpenByCode(
+func (s *Service) OpenByCode(
 	ctx context.Context, by identity.Actor, org *identity.Org, code, browser, agent string,
-) (OpenedSession, error) {
+) (session.Opened, error) {
 	t, isCode := session.ParseCode(code)
 	secret, isBound := session.ParseBrowserSecret(browser)
 	if !isCode {
-		return OpenedSession{}, session.ErrLinkInvalid
+		return session.Opened{}, session.ErrLinkInvalid
 	}
 	// In one transaction: a logout at the provider finds either the code or the session.
-	out, err := ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (out OpenedSession, err error) {
+	out, err := ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (out session.Opened, err error) {
 		link, err := tx.Sessions.TakeLink(ctx, org.ID, t.Hash(), by.At)
 		if err != nil {
 			return out, err
@@ -58,7 +57,7 @@ func (s *Sessions) OpenByCode(
 
 // endAtProvider ends the sessions that a logout token of one of org's issuers is about. by is the system.
 // account.ErrLogoutToken if the token was received before.
-func (s *Sessions) endAtProvider(ctx context.Context, by identity.Actor, l *session.Logout) error {
+func (s *Service) endAtProvider(ctx context.Context, by identity.Actor, l *session.Logout) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.ProviderSessions.Receive(ctx, by.Org, l.Hash(), l.RememberUntil(by.At)); err != nil {
 			return err
@@ -67,46 +66,5 @@ func (s *Sessions) endAtProvider(ctx context.Context, by identity.Actor, l *sess
 			func(p *account.Person, live []*session.Session) error {
 				return session.EndBecause(by, p, session.EndedByProvider, live)
 			})
-	})
-}
-
-// capture makes p, who signed in with claims, a member of the workspaces that capture the domain of the address that
-// the claims prove. A workspace that has no seat left is skipped until the next sign-in.
-func (s *Service) capture(
-	ctx context.Context, by identity.Actor, org *identity.Org, p *account.Person, c account.Claims,
-) (hasJoined bool, err error) {
-	for _, rule := range org.CapturesOf(c.EmailFor(org)) {
-		ws, err := s.workspaces.Find(ctx, by.Org, rule.Workspace)
-		if errors.Is(err, identity.ErrWorkspaceNotFound) || (err == nil && (!ws.DeletedAt.IsZero() || p.IsIn(ws.ID))) {
-			continue
-		}
-		if err != nil {
-			return hasJoined, err
-		}
-		isCaptured, err := s.captureIn(ctx, by, ws.ID, rule, p.User.ID)
-		if _, full := errors.AsType[*quota.LimitError](err); err != nil && !full {
-			return hasJoined, err
-		}
-		hasJoined = hasJoined || isCaptured
-	}
-	return hasJoined, nil
-}
-
-// captureIn makes a user a workspace member, unless they were captured before.
-func (s *Service) captureIn(
-	ctx context.Context, by identity.Actor, ws identity.WorkspaceID, rule identity.Capture, user identity.UserID,
-) (bool, error) {
-	by.Workspace = ws
-	limits, err := s.deps.Quotas(ctx, by)
-	if err != nil {
-		return false, err
-	}
-	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (isCaptured bool, err error) {
-		isCaptured, err = tx.Captures.Capture(ctx, by, rule.Workspace, user,
-			func(w *account.Workspace) error { return w.Capture(by, user, rule) })
-		if err != nil || !isCaptured {
-			return false, err
-		}
-		return true, tx.CheckUsage(ctx, by, limits, quota.Members)
 	})
 }

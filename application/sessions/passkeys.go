@@ -1,4 +1,4 @@
-package accounts
+package sessions
 
 import (
 	"context"
@@ -173,14 +173,14 @@ func (s *Passkeys) Add(
 // system, in the request of the browser. Every problem with the response is account.ErrPasskeyInvalid.
 func (s *Passkeys) SignIn(
 	ctx context.Context, by identity.Actor, org *identity.Org, rp account.RelyingParty, response []byte, agent string,
-) (out OpenedSession, err error) {
+) (out session.Opened, err error) {
 	if len(org.Issuers) > 0 {
-		return OpenedSession{}, account.ErrPasskeysUnavailable
+		return session.Opened{}, account.ErrPasskeysUnavailable
 	}
 	proof, err := s.verify(ctx, account.Challenge{Org: org.ID, Purpose: account.ToSignIn, Host: rp.Host}, rp, response,
 		by.At)
 	if err != nil {
-		return OpenedSession{}, err
+		return session.Opened{}, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
 		if err := proof.use(ctx, tx, by); err != nil {

@@ -1,4 +1,4 @@
-package accounts
+package sessions
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type ProviderResponse struct {
 // AtProvider holds the use cases of signing in at an org's OpenID providers.
 type AtProvider struct {
 	Client   ports.OpenIDClient
-	Sessions *Sessions
+	Sessions *Service
 
 	// SignIn returns the person of verified claims, whose account it creates when they first sign in.
 	SignIn func(

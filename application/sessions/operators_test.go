@@ -1,4 +1,4 @@
-package accounts_test
+package sessions_test
 
 import (
 	"testing"

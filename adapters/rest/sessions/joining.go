@@ -1,9 +1,8 @@
-package accounts
+package sessions
 
 import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/domain/account"
 )
 
 // previewInvitation shows an invitation to the bearer of its token.
@@ -21,7 +20,7 @@ func (a *handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	a.uncountAttempt(r, now)
+	r.UncountAttempt(now)
 	return server.OK(openapi.InvitationPreview{
 		WorkspaceName: p.Workspace,
 		InviterName:   openapi.OrNull(p.Inviter),
@@ -45,19 +44,11 @@ func (a *handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	by := signingIn(r, now)
+	by := r.SignInActor(now)
 	session, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	a.uncountAttempt(r, now)
+	r.UncountAttempt(now)
 	return sessionReply(r, session, by, "")
-}
-
-// mayAccept returns account.ErrSignInMissing for a key in an org without issuers, whose people accept by a session.
-func mayAccept(r *server.Call) error {
-	if len(server.Observed(r.Request).Org.Issuers) == 0 && r.By.Session == "" {
-		return account.ErrSignInMissing
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package accounts_test
+package sessions_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
@@ -22,9 +22,9 @@ func TestTickets(t *testing.T) {
 	bySignIn := session.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: now.Add(time.Hour)}
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer.example"}}}
 	outage := errors.New("the store is away")
-	newTickets := func(t *testing.T) (*accounts.Tickets, *mocks.MockTickets) {
+	newTickets := func(t *testing.T) (*sessions.Tickets, *mocks.MockTickets) {
 		tickets := mocks.NewMockTickets(gomock.NewController(t))
-		return accounts.NewTickets(tickets), tickets
+		return sessions.NewTickets(tickets), tickets
 	}
 	t.Run("a ticket stands for what was shown", func(t *testing.T) {
 		s, tickets := newTickets(t)

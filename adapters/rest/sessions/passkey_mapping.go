@@ -1,11 +1,11 @@
-package accounts
+package sessions
 
 import (
 	"encoding/base64"
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
@@ -77,7 +77,7 @@ func descriptors(passkeys []account.Passkey) []passkeyDescriptor {
 	return out
 }
 
-func toRequestOptions(rp account.RelyingParty, o accounts.PasskeyOptions) openapi.PasskeyOptions {
+func toRequestOptions(rp account.RelyingParty, o sessions.PasskeyOptions) openapi.PasskeyOptions {
 	return openapi.PasskeyOptions{PublicKey: requestOptions{
 		Challenge:        base64URL(o.Challenge),
 		RPID:             rp.Host,
@@ -87,7 +87,7 @@ func toRequestOptions(rp account.RelyingParty, o accounts.PasskeyOptions) openap
 	}}
 }
 
-func toCreationOptions(rp account.RelyingParty, u *account.User, o accounts.PasskeyOptions) openapi.PasskeyOptions {
+func toCreationOptions(rp account.RelyingParty, u *account.User, o sessions.PasskeyOptions) openapi.PasskeyOptions {
 	out := creationOptions{
 		Challenge:          base64URL(o.Challenge),
 		Timeout:            account.ChallengeLife.Milliseconds(),

@@ -1,4 +1,4 @@
-package accounts
+package sessions
 
 import (
 	"context"
@@ -32,7 +32,6 @@ func (a *handlers) signInOperations() []server.Operation {
 		server.Post("/api/invitations/preview", server.Anonymous{Run: a.previewInvitation}),
 		server.Post("/api/invitations/join", server.Anonymous{Run: a.joinByInvitation}),
 		server.Post("/api/auth/links", server.Anonymous{Run: a.mailSignInLink}),
-		server.Post("/api/keys/leaked", server.Anonymous{Run: a.reportLeakedKeys}),
 		server.Post(passkeySignIn+"/challenge", server.Anonymous{Run: a.optionsToSignIn}),
 		server.Post(passkeySignIn, server.Anonymous{Run: a.signInWithPasskey}),
 	}
@@ -67,12 +66,12 @@ func (a *handlers) openSession(r *server.Call) (server.Reply, error) {
 	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
 	}
-	by := signingIn(r, now)
+	by := r.SignInActor(now)
 	session, err := r.Sessions.Open(r.Context(), by, obs.Org, in.Token, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	a.uncountAttempt(r, now)
+	r.UncountAttempt(now)
 	return sessionReply(r, session, by, "")
 }
 
@@ -93,14 +92,14 @@ func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 	if !r.Sessions.MailsLinks() {
 		return server.Reply{}, session.ErrMailNotConfigured
 	}
-	a.uncountAttempt(r, now) // it tells nothing about whether someone has the address
+	r.UncountAttempt(now) // it tells nothing about whether someone has the address
 	select {
 	case a.mailings <- struct{}{}:
 	default:
 		r.ReplyHeader.Set("Retry-After", "1")
 		return server.Reply{}, r.API.Refuse("sign_in_mails", errMailing)
 	}
-	by, ctx := signingIn(r, now), context.WithoutCancel(r.Context())
+	by, ctx := r.SignInActor(now), context.WithoutCancel(r.Context())
 	go func() {
 		defer func() { <-a.mailings }()
 		ctx, cancel := context.WithTimeout(ctx, mailingWithin)

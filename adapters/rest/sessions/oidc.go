@@ -1,4 +1,4 @@
-package accounts
+package sessions
 
 import (
 	"encoding/base64"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
 )
@@ -42,7 +42,7 @@ func (a *handlers) beginSignIn(r *server.Call) (string, error) {
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := a.countSignIn(r, now); err != nil {
+	if err := r.CountSignIn(now); err != nil {
 		return "", err
 	}
 	if err := r.Operation.CheckQuery(r.URL.RawQuery); err != nil {
@@ -53,13 +53,13 @@ func (a *handlers) beginSignIn(r *server.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.uncountAttempt(r, now)
+	r.UncountAttempt(now)
 	return address, a.setFlow(r, org, f, session.SignInWithin)
 }
 
 // atProvider returns the use cases of signing in at a provider, for a request.
-func (a *handlers) atProvider(r *server.Call) accounts.AtProvider {
-	return accounts.AtProvider{Client: a.openID, Sessions: r.Sessions, SignIn: r.API.SignIn}
+func (a *handlers) atProvider(r *server.Call) sessions.AtProvider {
+	return sessions.AtProvider{Client: a.openID, Sessions: r.Sessions, SignIn: r.API.SignIn}
 }
 
 // finishSignIn signs in a person who returns from a provider, and sends the browser to the page that opens the session.
@@ -69,18 +69,18 @@ func (a *handlers) finishSignIn(r *server.Call) (string, error) {
 	if _, _, err := r.API.SessionCookie(r.Request, org); err != nil {
 		return "", err
 	}
-	if err := a.countAttempt(r, now); err != nil {
+	if err := r.CountAttempt(now); err != nil {
 		return "", err
 	}
 	parameters := callbackParameters(r.URL.RawQuery)
-	code, bound, err := a.atProvider(r).Finish(r.Context(), signingIn(r, now), org, a.flowOf(r, org, now),
+	code, bound, err := a.atProvider(r).Finish(r.Context(), r.SignInActor(now), org, a.flowOf(r, org, now),
 		RedirectURI(org),
-		accounts.ProviderResponse{State: parameters["state"], Code: parameters["code"], Issuer: parameters["iss"],
+		sessions.ProviderResponse{State: parameters["state"], Code: parameters["code"], Issuer: parameters["iss"],
 			Error: parameters["error"]})
 	if err != nil {
 		return "", err
 	}
-	a.uncountAttempt(r, now)
+	r.UncountAttempt(now)
 	// The remaining cookie only binds the code to this browser.
 	return signInAddress(org) + "#code=" + code.Reveal(), a.setFlow(r, org, bound, session.CodeLife)
 }
@@ -111,7 +111,7 @@ func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, er
 
 // setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
 // comes back from the provider, so it is not SameSite=Strict.
-func (a *handlers) setFlow(r *server.Call, org *identity.Org, f accounts.ProviderFlow, lasts time.Duration) error {
+func (a *handlers) setFlow(r *server.Call, org *identity.Org, f sessions.ProviderFlow, lasts time.Duration) error {
 	name, secure, err := flowCookie(r, org)
 	if err != nil {
 		return err
@@ -138,22 +138,22 @@ func (a *handlers) setFlow(r *server.Call, org *identity.Org, f accounts.Provide
 }
 
 // flowOf returns the sign-in in the browser; zero if not found or ended.
-func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f accounts.ProviderFlow) {
+func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f sessions.ProviderFlow) {
 	name, _, err := flowCookie(r, org)
 	if err != nil {
-		return accounts.ProviderFlow{}
+		return sessions.ProviderFlow{}
 	}
 	c, err := r.Cookie(name)
 	if err != nil {
-		return accounts.ProviderFlow{}
+		return sessions.ProviderFlow{}
 	}
 	ciphertext, err := base64.RawURLEncoding.DecodeString(c.Value)
 	if err != nil {
-		return accounts.ProviderFlow{}
+		return sessions.ProviderFlow{}
 	}
 	plain, err := a.cookies.Open(ciphertext, []byte(org.ID))
 	if err != nil || json.Unmarshal(plain, &f) != nil || !now.Before(f.Until) {
-		return accounts.ProviderFlow{}
+		return sessions.ProviderFlow{}
 	}
 	return f
 }
@@ -163,18 +163,18 @@ func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, no
 	if !r.API.SameOrigin(r.Request) {
 		return server.Reply{}, server.ErrCrossOrigin
 	}
-	if err := a.countAttempt(r, now); err != nil {
+	if err := r.CountAttempt(now); err != nil {
 		return server.Reply{}, err
 	}
-	f, by := a.flowOf(r, org, now), signingIn(r, now)
+	f, by := a.flowOf(r, org, now), r.SignInActor(now)
 	session, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if err := a.setFlow(r, org, accounts.ProviderFlow{}, 0); err != nil {
+	if err := a.setFlow(r, org, sessions.ProviderFlow{}, 0); err != nil {
 		return server.Reply{}, err
 	}
-	a.uncountAttempt(r, now)
+	r.UncountAttempt(now)
 	return sessionReply(r, session, by, f.ReturnTo)
 }
 
@@ -189,7 +189,7 @@ func (a *handlers) receiveLogout(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	if err := a.atProvider(r).Logout(r.Context(), signingIn(r, now), obs.Org, in.LogoutToken); err != nil {
+	if err := a.atProvider(r).Logout(r.Context(), r.SignInActor(now), obs.Org, in.LogoutToken); err != nil {
 		if server.PublicError(err) == session.ErrLogoutToken {
 			err = r.API.CountUnauthenticated(r.ReplyHeader, obs, err)
 		}

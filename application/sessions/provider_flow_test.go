@@ -1,4 +1,4 @@
-package accounts_test
+package sessions_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
@@ -26,12 +26,12 @@ var (
 )
 
 // newAtProvider returns the use cases on a mocked client. Each verified token belongs to one person.
-func newAtProvider(t *testing.T, refusal error) (accounts.AtProvider, *mocks.MockOpenIDClient, *signingIn) {
+func newAtProvider(t *testing.T, refusal error) (sessions.AtProvider, *mocks.MockOpenIDClient, *signingIn) {
 	client, s := mocks.NewMockOpenIDClient(gomock.NewController(t)), newSigningIn(t)
 	signIn := func(context.Context, identity.Actor, *identity.Org, *account.Claims) (*account.Person, error) {
 		return &s.person, refusal
 	}
-	return accounts.AtProvider{Client: client, Sessions: s.Sessions, SignIn: signIn}, client, s
+	return sessions.AtProvider{Client: client, Sessions: s.Service, SignIn: signIn}, client, s
 }
 
 func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
@@ -63,38 +63,38 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 }
 
 func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
-	original := accounts.ProviderFlow{
+	original := sessions.ProviderFlow{
 		Issuer: provider.URL, State: "state", Nonce: "nonce", Verifier: "verifier", ReturnTo: "/console",
 		Browser: session.NewBrowserSecret().Reveal(), Until: now.Add(time.Minute),
 	}
-	response := accounts.ProviderResponse{State: "state", Code: "code", Issuer: provider.URL}
+	response := sessions.ProviderResponse{State: "state", Code: "code", Issuer: provider.URL}
 	errDisabled := errors.New("the account is disabled")
 	for name, tt := range map[string]struct {
-		change   func(*accounts.ProviderFlow, *accounts.ProviderResponse)
+		change   func(*sessions.ProviderFlow, *sessions.ProviderResponse)
 		exchange bool  // the provider is asked for the ID token
 		failure  error // of the provider
 		refusal  error // of the account
 		want     error
 	}{
 		"the response belongs to the flow": {exchange: true},
-		"another state": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) { r.State = "other" },
+		"another state": {change: func(_ *sessions.ProviderFlow, r *sessions.ProviderResponse) { r.State = "other" },
 			want: session.ErrSignInState},
-		"no flow and no state": {change: func(f *accounts.ProviderFlow, r *accounts.ProviderResponse) {
+		"no flow and no state": {change: func(f *sessions.ProviderFlow, r *sessions.ProviderResponse) {
 			f.State, r.State = "", ""
 		}, want: session.ErrSignInState},
-		"a flow that is used up": {change: func(f *accounts.ProviderFlow, r *accounts.ProviderResponse) {
-			*f, r.State = accounts.ProviderFlow{Browser: f.Browser}, ""
+		"a flow that is used up": {change: func(f *sessions.ProviderFlow, r *sessions.ProviderResponse) {
+			*f, r.State = sessions.ProviderFlow{Browser: f.Browser}, ""
 		}, want: session.ErrSignInState},
-		"an issuer that the org no longer has": {change: func(f *accounts.ProviderFlow, _ *accounts.ProviderResponse) {
+		"an issuer that the org no longer has": {change: func(f *sessions.ProviderFlow, _ *sessions.ProviderResponse) {
 			f.Issuer = "https://gone.example"
 		}, want: session.ErrSignInState},
-		"an issuer without a client": {change: func(f *accounts.ProviderFlow, _ *accounts.ProviderResponse) {
+		"an issuer without a client": {change: func(f *sessions.ProviderFlow, _ *sessions.ProviderResponse) {
 			f.Issuer = "https://tokens.example"
 		}, want: session.ErrSignInState},
-		"the provider refuses": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) {
+		"the provider refuses": {change: func(_ *sessions.ProviderFlow, r *sessions.ProviderResponse) {
 			r.Code, r.Error = "", "access_denied"
 		}, want: session.ErrSignInRefused},
-		"no code": {change: func(_ *accounts.ProviderFlow, r *accounts.ProviderResponse) { r.Code = "" },
+		"no code": {change: func(_ *sessions.ProviderFlow, r *sessions.ProviderResponse) { r.Code = "" },
 			want: session.ErrSignInState},
 		"the provider fails": {exchange: true, failure: session.ErrProviderFailed, want: session.ErrProviderFailed},
 		"a disabled account": {exchange: true, refusal: errDisabled, want: errDisabled},
@@ -124,7 +124,7 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 			if stored.User != "ann" || stored.Bound != browser.Hash() || stored.Hash != code.Hash() {
 				t.Errorf("stored %+v", stored)
 			}
-			kept := accounts.ProviderFlow{Browser: original.Browser, ReturnTo: "/console",
+			kept := sessions.ProviderFlow{Browser: original.Browser, ReturnTo: "/console",
 				Until: now.Add(session.CodeLife)}
 			assert.Equal(t, "the browser keeps", bound, kept)
 		})
