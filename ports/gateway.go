@@ -84,9 +84,9 @@ type GatewaySubscriptions interface {
 	// the meantime. It returns no error if the subscription has ended.
 	GiveUp(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID) error
 
-	// Cancel ends a subscription immediately, whatever its status. It returns no error if the subscription has ended. A
-	// subscription's invoice whose first payment waits for the payer is voided; other open invoices stay. reason is
-	// stored with the subscription.
+	// Cancel ends a subscription immediately, whatever its status. It returns no error if the subscription has ended.
+	// The open invoices and drafts for its periods are voided: paying them would buy nothing. Those for what was used
+	// stay. reason is stored with the subscription.
 	Cancel(
 		ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation,
 	) error
@@ -103,8 +103,8 @@ type GatewaySubscriptions interface {
 	Subscriptions(ctx context.Context, c payment.CustomerID) ([]payment.GatewaySubscription, error)
 
 	// Invoices returns the newest payment.MirroredInvoices invoices, without those that a person at the
-	// gateway is still writing.
-	Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error)
+	// gateway is still writing. If cursor is not empty, only those that are older than that invoice.
+	Invoices(ctx context.Context, c payment.CustomerID, cursor payment.InvoiceID) ([]payment.Invoice, error)
 }
 
 // GatewayPreviews is what a Gateway does to compute prices and changes nothing.

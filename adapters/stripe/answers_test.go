@@ -47,7 +47,7 @@ func TestASuccessWithoutAnObjectLeavesTheOutcomeUnknown(t *testing.T) {
 			return g.Cancel(ctx, "k", "cus_1", "sub_1", payment.Cancellation{})
 		},
 		"Invoices": func(ctx context.Context, g *stripe.Gateway) error {
-			_, err := g.Invoices(ctx, "cus_1")
+			_, err := g.Invoices(ctx, "cus_1", "")
 			return err
 		},
 		"Pay": func(ctx context.Context, g *stripe.Gateway) error {

@@ -192,6 +192,7 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 		"GET /v1/subscriptions":                               list(`{"id":"sub_0","metadata":{}},` + subscription),
 		"GET /v1/subscriptions/sub_1":                         subscription,
 		"GET /v1/subscriptions/sub_9":                         `{"id":"sub_9","status":"canceled"}`,
+		"GET /v1/invoices":                                    list(""),
 		"GET /v1/customers/cus_1/payment_methods/pm_detached": "",
 	}
 	detached := false

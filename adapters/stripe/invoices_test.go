@@ -20,7 +20,7 @@ func TestTheMirroredInvoicesOfACustomerWithManyTakeOneCall(t *testing.T) {
 		}
 		reply(w, 200, `{"object":"list","url":"/v1/invoices","has_more":true,"data":[`+strings.Join(page, ",")+`]}`)
 	})
-	got, err := s.gateway().Invoices(t.Context(), "cus_1")
+	got, err := s.gateway().Invoices(t.Context(), "cus_1", "")
 	require.That(t, err == nil && len(got) == payment.MirroredInvoices, "%d invoices, %v", len(got), err)
 	calls := s.received()
 	assert.Equal(t, "calls of Stripe", len(calls), 1)

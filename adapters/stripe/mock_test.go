@@ -176,7 +176,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			return g.Cancel(ctx, "k", "cus_1", "sub_1", payment.Cancellation{Feedback: "other", Comment: "Bye."})
 		}},
 		"Subscriptions": {func() error { return made(g.Subscriptions(ctx, "cus_1")) }},
-		"Invoices":      {func() error { return made(g.Invoices(ctx, "cus_1")) }},
+		"Invoices":      {func() error { return made(g.Invoices(ctx, "cus_1", "")) }},
 	}
 	port := reflect.TypeFor[ports.Gateway]()
 	for i := range port.NumMethod() {

@@ -47,10 +47,15 @@ func costs(price *stripe.Price, amount int64) bool {
 }
 
 // Invoices implements ports.GatewaySubscriptions.
-func (g *Gateway) Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
+func (g *Gateway) Invoices(
+	ctx context.Context, c payment.CustomerID, cursor payment.InvoiceID,
+) ([]payment.Invoice, error) {
 	var all []payment.Invoice
 	p := &stripe.InvoiceListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	p.AddExpand("data." + couponOf)
+	if cursor != "" {
+		p.StartingAfter = stripe.String(string(cursor)) // lists begin with the newest
+	}
 	for i, err := range g.api.V1Invoices.List(ctx, p).All(ctx) {
 		if err != nil {
 			return nil, translate(err)
@@ -81,6 +86,10 @@ func mirrorInvoice(i *stripe.Invoice) payment.Invoice {
 		Subtotal: i.Subtotal, Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,
 		PeriodStart: fromSeconds(i.PeriodStart), PeriodEnd: fromSeconds(i.PeriodEnd), DueAt: fromSeconds(i.DueDate),
 		HostedURL: i.HostedInvoiceURL, PDFURL: i.InvoicePDF, CreatedAt: fromSeconds(i.Created),
+		Attempts: int(i.AttemptCount), NextAttemptAt: fromSeconds(i.NextPaymentAttempt),
+	}
+	if p := i.Parent; p != nil && p.SubscriptionDetails != nil && p.SubscriptionDetails.Subscription != nil {
+		out.Subscription = payment.SubscriptionID(p.SubscriptionDetails.Subscription.ID)
 	}
 	out.BilledTo = billedTo(i)
 	for _, tax := range i.TotalTaxes {

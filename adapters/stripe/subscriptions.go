@@ -205,18 +205,25 @@ func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 func (g *Gateway) Cancel(
 	ctx context.Context, key string, c payment.CustomerID, id payment.SubscriptionID, reason payment.Cancellation,
 ) error {
-	err := g.GiveUp(ctx, key, c, id)
-	if !errors.Is(err, payment.ErrSubscriptionExists) {
+	if err := g.GiveUp(ctx, key, c, id); err != nil && !errors.Is(err, payment.ErrSubscriptionExists) {
 		return err
 	}
 	s, err := g.subscription(ctx, id)
-	if err != nil {
+	switch {
+	case isMissing(err):
+		return nil
+	case err != nil:
 		return translate(err)
 	}
-	if _, err := g.dropUpdate(ctx, key, s); err != nil {
-		return err
+	if payment.Status(s.Status).Live() {
+		if _, err := g.dropUpdate(ctx, key, s); err != nil {
+			return err
+		}
+		if err := g.end(ctx, key, id, reason, meteredItem(s) != nil); err != nil {
+			return err
+		}
 	}
-	return g.end(ctx, key, id, reason, meteredItem(s) != nil)
+	return afterEffect(g.voidPeriods(ctx, key, c, s))
 }
 
 // end ends a subscription. used says whether an invoice is created for the usage.

@@ -208,7 +208,7 @@ func (g gateway) renewWith(t *testing.T, number string) string {
 	if all[0].Action != nil {
 		return "authentication_required"
 	}
-	invoices, err := g.Invoices(ctx, c)
+	invoices, err := g.Invoices(ctx, c, "")
 	require.NoError(t, err)
 	_, err = g.Pay(ctx, "pay", c, invoices[0].ID)
 	if err == nil { // only an attempt without the payer is declined

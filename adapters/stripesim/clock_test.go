@@ -35,7 +35,7 @@ func TestEachCustomerHasAClock(t *testing.T) {
 	assert.That(t, stops[0].Equal(start.AddDate(0, 1, 0)) && stops[1].Equal(start.AddDate(0, 2, 0)) &&
 		stops[2].Equal(target), "stopped at %v", stops)
 	for n, want := range []int{3, 1} {
-		invoices, err := g.Invoices(ctx, customers[n])
+		invoices, err := g.Invoices(ctx, customers[n], "")
 		assert.That(t, err == nil && len(invoices) == want, "customer %d has %d invoices, %v", n, len(invoices), err)
 	}
 	_, _, err = g.AdvanceAll(ctx, time.Hour)

@@ -21,6 +21,7 @@ type invoice struct {
 	Discounts                                            []*discount
 	Lines                                                []line
 	Reason                                               string // billing_reason; "" for a change of its subscription
+	Attempts                                             int    // the first one, and the retries
 }
 
 // Charge is a successful payment.
@@ -49,6 +50,7 @@ func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
 		"status_transitions": map[string]any{"paid_at": unix(i.PaidAt), "finalized_at": i.Created.Unix(),
 			"marked_uncollectible_at": nil, "voided_at": nil},
 	}
+	out["attempt_count"], out["attempted"], out["next_payment_attempt"] = i.Attempts, i.Attempts > 0, s.nextAttempt(i)
 	out["billing_reason"] = cmp.Or(i.Reason, "subscription_update")
 	if out["parent"] = nil; i.Subscription != "" {
 		out["parent"] = map[string]any{"type": "subscription_details", "quote_details": nil,
@@ -79,11 +81,22 @@ func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
 	return out
 }
 
+// nextAttempt returns when an invoice is charged again without a request, or nil
+// (https://docs.stripe.com/api/invoices/object#invoice_object-next_payment_attempt).
+func (s *account) nextAttempt(i *invoice) any {
+	u := s.subscription(i.Subscription)
+	if i.Status != "open" || u == nil || u.Status != "past_due" || s.owed(u) != i {
+		return nil
+	}
+	return unix(u.RetryAt)
+}
+
 // listInvoices shows the newest first. Like all lists it is empty for a customer that is not there, but
 // for the lists that are the customer's own.
 func (s *account) listInvoices(f form, r *http.Request) any {
 	return list(f, r.URL.Path, newest(s.invoices, func(i *invoice) bool {
-		return i.Customer == f.Get("customer") && (f.Get("status") == "" || f.Get("status") == i.Status)
+		return i.Customer == f.Get("customer") && (f.Get("status") == "" || f.Get("status") == i.Status) &&
+			(f.Get("subscription") == "" || f.Get("subscription") == i.Subscription)
 	}), func(i *invoice) map[string]any { return s.showInvoice(i, f.expanded()) })
 }
 
@@ -123,6 +136,7 @@ func (s *account) bill(u *subscription, amount int64, a attempt) *invoice {
 	i.intent = &paymentIntent{ID: s.id("pi"), Customer: u.Customer, Amount: i.Due, Status: "succeeded",
 		Currency: i.Currency, Created: now}
 	s.payments[i.intent.ID] = i.intent
+	i.Attempts = 1
 	decline, asks := s.wouldDecline(u, a)
 	switch {
 	case asks, decline == wantsPayer:
@@ -250,6 +264,7 @@ func (s *account) payInvoice(f form, r *http.Request) any {
 	if i.Due > 0 {
 		decline, asks = s.wouldDecline(u, attempt{present: true})
 	}
+	i.Attempts = max(i.Attempts, 1) // later ones count only if they are retries
 	switch {
 	case asks:
 		i.intent.Status = "requires_action"

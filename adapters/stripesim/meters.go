@@ -118,7 +118,7 @@ func (s *account) used(u *subscription, start, end time.Time) *line {
 	if sum == 0 {
 		return nil
 	}
-	return &line{fmt.Sprintf("%d × %s", sum, m.Feature), sum, u.rounded(sum * m.Amount), start, end}
+	return &line{fmt.Sprintf("%d × %s", sum, m.Feature), sum, u.rounded(sum * m.Amount), start, end, m.PriceRef}
 }
 
 // usageCost returns the price of the usage that is billed with a period that begins at a time, less the discount, and
@@ -146,11 +146,12 @@ type line struct {
 	Description      string
 	Quantity, Amount int64
 	Start, End       time.Time
+	Price            string // its id
 }
 
 // line returns the line for the own price of u.
 func (u *subscription) line(amount int64) line {
-	return line{fmt.Sprintf("%d × %s", u.Quantity, u.Plan.ID), u.Quantity, amount, u.Start, u.End}
+	return line{fmt.Sprintf("%d × %s", u.Quantity, u.Plan.ID), u.Quantity, amount, u.Start, u.End, u.Plan.PriceRef}
 }
 
 func (i *invoice) showLines() map[string]any {
@@ -160,6 +161,8 @@ func (i *invoice) showLines() map[string]any {
 			"id": fmt.Sprintf("il_%s_%d", i.ID, n), "object": "line_item", "description": l.Description,
 			"quantity": l.Quantity, "amount": l.Amount, "livemode": false,
 			"period": map[string]any{"start": l.Start.Unix(), "end": l.End.Unix()},
+			"pricing": map[string]any{"type": "price_details",
+				"price_details": map[string]any{"price": l.Price, "product": "prod_" + l.Price}},
 		})
 	}
 	return map[string]any{"object": "list", "has_more": false, "url": "/v1/invoices/" + i.ID + "/lines", "data": data}

@@ -150,6 +150,7 @@ func (s *account) retry(u *subscription) {
 	decline, asks := "", false
 	if i != nil && i.Due > 0 {
 		decline, asks = s.wouldDecline(u, attempt{before: i.intent.Attempts})
+		i.Attempts++
 	}
 	if decline != "" && decline != wantsPayer {
 		i.intent.fail(decline)

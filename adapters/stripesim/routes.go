@@ -109,7 +109,7 @@ var routes = map[string]route{
 		"report usage", (*account).reportUsage,
 	},
 	"GET /v1/invoices": {
-		"customer status limit starting_after expand",
+		"customer subscription status limit starting_after expand",
 		"invoices", (*account).listInvoices,
 	},
 	"GET /v1/promotion_codes": {

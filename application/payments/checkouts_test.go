@@ -70,7 +70,7 @@ func TestACheckoutPageEndsWhenPaymentsArePaused(t *testing.T) {
 		Methods: s.kept.Methods, Default: "pm_1",
 	}, nil)
 	s.has()
-	s.subscriptions.Invoices(any, any).Return(nil, nil)
+	s.subscriptions.Invoices(any, any, any).Return(nil, nil)
 	s.customers.CancelSetupIntents(any, any).Return(nil)
 	s.pages.EndCheckouts(any, payment.CustomerID("cus_1")).Return(nil)
 	require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))

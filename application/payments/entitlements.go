@@ -23,15 +23,23 @@ func (s *Service) mirrored(ctx context.Context, by identity.Actor, t Terms) (*pa
 	return c, now, err
 }
 
-// Entitlements returns the limits and the usage of by's workspace. It reads what is stored, and calls no gateway.
+// Entitlements returns the limits and the usage of by's workspace. Like Subscription, it reads the gateway within the
+// patience of reads if the mirror is older than payment.Fresh: an event of the gateway may have been lost.
 func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*payment.Entitlements, error) {
 	if err := payment.MaySee(by); err != nil {
 		return nil, err
 	}
-	t := s.deps.Terms(by.Org)
-	c, now, err := s.mirrored(ctx, by, t)
-	if err != nil {
-		return nil, err
+	t, c, now := s.deps.Terms(by.Org), (*payment.Customer)(nil), by.At
+	if t.Gateway != nil {
+		r, _, err := s.readMirror(ctx, by, t, subscriptions)
+		if err != nil {
+			return nil, err
+		}
+		if c = r.customer; c != nil {
+			if now, err = t.now(ctx, by, c); err != nil {
+				return nil, err
+			}
+		}
 	}
 	usage, err := s.usage.Amounts(ctx, by.Workspace, by.At)
 	if err != nil {

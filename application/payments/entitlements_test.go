@@ -30,9 +30,10 @@ func onBasic(t *testing.T) *mockedService {
 }
 
 func TestEntitlements(t *testing.T) {
-	t.Run("they are read from the mirror, however old it is", func(t *testing.T) {
-		s := onBasic(t) // the gateway expects no call
+	t.Run("while the gateway cannot be reached, they are read from the mirror, however old it is", func(t *testing.T) {
+		s := onBasic(t)
 		s.kept.SubscriptionAt = now.Add(-48 * time.Hour)
+		s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, payment.ErrGatewayTimeout)
 		s.usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), now).Return(quota.Amounts{Members: 3}, nil)
 		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"),
 			now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
@@ -45,6 +46,21 @@ func TestEntitlements(t *testing.T) {
 		assert.That(t, e.Plan.ID == "basic" && e.Entitled && e.Status == payment.Active && got["members"].Used == 3 &&
 			new(got["members"]).Exceeded() && got["messages"].Used == 4 && got["messages"].Limit == 10,
 			"Entitlements = %+v", e)
+	})
+	t.Run("a subscription whose end no event has told entitles to nothing after a minute", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			age      time.Duration
+			entitled bool
+		}{"before": {payment.Fresh - 1, true}, "after": {payment.Fresh, false}} {
+			s := onBasic(t)
+			s.kept.SubscriptionAt = now.Add(-tt.age)
+			s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
+			s.usage.EXPECT().Amounts(any, any, any).Return(quota.Amounts{}, nil)
+			s.meters.EXPECT().Sums(any, any, any).AnyTimes().Return(nil, nil)
+			e, err := s.Entitlements(s.ctx, member)
+			require.NoError(t, err)
+			assert.That(t, e.Entitled == tt.entitled && (e.Plan != nil) == tt.entitled, "%s: %+v", name, e)
+		}
 	})
 	t.Run("an org without payments has its quotas", func(t *testing.T) {
 		s := newMocked(t)

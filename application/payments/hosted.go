@@ -92,8 +92,12 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	}
 	start := payment.CheckoutRequest{Plan: w.Plan, Quantity: w.Quantity, NoTrial: w.NoTrial, Ended: c.CheckoutUntil}
 	if c.Pending == nil {
-		_, start.Ended, err = s.endCheckouts(ctx, callCtx, by, t, c, now)
+		r, endedAt, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
 		if err != nil {
+			return nil, err
+		}
+		start.Ended = endedAt
+		if _, start.Debt, err = s.debt(ctx, callCtx, by, t, r.customer, now); err != nil {
 			return nil, err
 		}
 	}

@@ -3,8 +3,10 @@ package payments
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
@@ -99,4 +101,23 @@ func (s *Service) pay(
 	}
 	out.subscriptions, err = s.subscriptions(callCtx, t, c)
 	return out, err
+}
+
+// debt returns an open invoice that must be paid before c begins another subscription; "" if not found. It reads the
+// invoices of a customer that has had one. now is the time at the gateway.
+func (s *Service) debt(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, now time.Time,
+) (*payment.Customer, payment.InvoiceID, error) {
+	if c.ID == "" || c.Subscription != nil || c.UsageSince.IsZero() { // a live one is refused anyway
+		return c, "", nil
+	}
+	if by.At.Sub(c.InvoicesAt) >= recently {
+		r, err := s.refresh(ctx, callCtx, by, t, c, invoices)
+		if err != nil {
+			return nil, "", err
+		}
+		c = r.customer
+	}
+	open, err := s.payments.Invoices(ctx, by.Workspace, t.Account, payment.Open, page.Query{Limit: payment.MirroredInvoices})
+	return c, c.Debt(open.Items, now), err
 }

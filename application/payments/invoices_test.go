@@ -2,10 +2,13 @@ package payments_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/assert"
@@ -88,14 +91,14 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 		s := owing(t, open900)
 		s.kept.Pending = &payment.Operation{Kind: payment.Pay, Key: "k", At: now.Add(-24 * time.Hour), Invoice: "in_1"}
 		s.subscriptions.Subscriptions(any, any).Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
-		s.subscriptions.Invoices(any, any).Return([]payment.Invoice{paid.Invoice}, nil)
+		s.subscriptions.Invoices(any, any, any).Return([]payment.Invoice{paid.Invoice}, nil)
 		require.NoError(t, s.Reconcile(s.ctx, system))
 		assert.That(t, s.kept.Pending == nil && s.kept.Subscription.Status == payment.Active, "%+v", s.kept)
 	})
 	t.Run("an unknown invoice is looked for at the gateway first", func(t *testing.T) {
 		s := owing(t, nil)
 		s.kept.InvoicesAt = now.Add(-time.Minute)
-		s.subscriptions.Invoices(any, any).Return(nil, nil)
+		s.subscriptions.Invoices(any, any, any).Return(nil, nil)
 		_, err := s.PayInvoice(s.ctx, owner, "k", "in_1")
 		require.ErrorIs(t, err, payment.ErrInvoiceNotFound)
 	})
@@ -105,4 +108,68 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 		require.NoError(t, err)
 		assert.That(t, p.Invoice.Status == payment.Paid, "%+v", p)
 	})
+}
+
+func TestInvoicesThatTheMirrorHasNotAreAllImported(t *testing.T) {
+	at := func(n int) payment.Invoice {
+		return payment.Invoice{
+			ID: payment.InvoiceID(fmt.Sprint("in_", n)), Status: payment.Paid, CreatedAt: now.Add(time.Duration(n) * time.Hour),
+		}
+	}
+	const total = 2*payment.MirroredInvoices + 7
+	list := func(_ context.Context, _ payment.CustomerID, before payment.InvoiceID) (all []payment.Invoice, _ error) {
+		start := total
+		if before != "" {
+			_, err := fmt.Sscanf(string(before), "in_%d", &start)
+			require.NoError(t, err)
+		}
+		for n := start - 1; n >= 0 && len(all) < payment.MirroredInvoices; n-- {
+			all = append(all, at(n))
+		}
+		return all, nil
+	}
+	for name, tt := range map[string]struct{ stored, want int }{
+		"all of them":                    {0, total},
+		"as far back as it has them":     {50, 2 * payment.MirroredInvoices},
+		"no more if it has the last one": {total, payment.MirroredInvoices},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := customer()
+			c.InvoicesAt = time.Time{}
+			s := mockedWith(t, c)
+			s.subscriptions.Invoices(any, any, any).AnyTimes().DoAndReturn(list)
+			s.payments.EXPECT().Invoice(any, any, any, any).AnyTimes().DoAndReturn(
+				func(_ context.Context, _ identity.WorkspaceID, _ string, id payment.InvoiceID) (*payment.Invoice, error) {
+					for n := range tt.stored {
+						if i := at(n); i.ID == id {
+							return &i, nil
+						}
+					}
+					return nil, payment.ErrInvoiceNotFound
+				})
+			s.payments.EXPECT().Invoices(any, any, any, any, any).Return(payment.InvoicePage{}, nil)
+			_, err := s.Invoices(s.ctx, owner, "", page.Query{Limit: 10})
+			require.NoError(t, err)
+			assert.Equal(t, "invoices that are stored", len(s.kept.Invoices), tt.want)
+		})
+	}
+}
+
+func TestAnotherSubscriptionBeginsOnlyWithoutADebt(t *testing.T) {
+	debt := payment.Invoice{ID: "in_1", Status: payment.Open, AmountDue: 300, Subscription: "sub_0", CreatedAt: now}
+	c := customer("pm_1")
+	c.UsageSince, c.InvoicesAt = now.AddDate(0, -2, 0), now.Add(-time.Hour)
+	s := mockedWith(t, c)
+	s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	s.subscriptions.Invoices(any, any, any).AnyTimes().Return([]payment.Invoice{debt}, nil)
+	s.payments.EXPECT().Invoices(any, any, any, payment.Open, any).AnyTimes().Return(
+		payment.InvoicePage{Items: []payment.Invoice{debt}}, nil)
+	s.terms.Returns.Loopback = true
+	_, err := s.Subscribe(s.ctx, owner, "k", payment.SubscribeRequest{Plan: "basic", Quantity: 1})
+	require.ErrorIs(t, err, payment.ErrInvoiceUnpaid)
+	_, err = s.Checkout(s.ctx, owner, payments.CheckoutRequest{
+		Plan: "basic", Quantity: 1, SuccessURL: "http://localhost/yes", CancelURL: "http://localhost/no",
+	})
+	require.ErrorIs(t, err, payment.ErrInvoiceUnpaid)
+	assert.That(t, s.kept.Pending == nil && s.kept.CheckoutUntil.IsZero(), "%+v", s.kept)
 }

@@ -117,7 +117,7 @@ func (s *Service) differences(
 	defer cancel()
 	for range maxTries {
 		look := c.Look()
-		seen, err := see(callCtx, by, t, c, wallet, subscriptions)
+		seen, err := s.see(callCtx, by, t, c, wallet, subscriptions)
 		if err != nil {
 			return nil, err
 		}

@@ -96,17 +96,54 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 	if err != nil {
 		return err
 	}
+	callCtx, cancel := outbound(ctx)
+	defer cancel()
+	err = s.remove(ctx, callCtx, by, t, now, m, replacement)
+	// another card may just have been added, or the subscription cancelled elsewhere
+	if (errors.Is(err, payment.ErrMethodInUse) || errors.Is(err, payment.ErrMethodNotFound)) &&
+		by.At.Sub(c.WalletAt) >= recently {
+		if _, err := s.reread(ctx, callCtx, by, t, c, wallet, subscriptions); err != nil {
+			return err
+		}
+		err = s.remove(ctx, callCtx, by, t, now, m, replacement)
+	}
+	return err
+}
+
+// remove removes a method from the mirror, then at the gateway.
+func (s *Service) remove(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, now time.Time, m, replacement payment.MethodID,
+) error {
 	var next payment.MethodID
-	c, err = s.update(ctx, by, t, func(c *payment.Customer) (err error) {
+	c, err := s.update(ctx, by, t, func(c *payment.Customer) (err error) {
 		next, err = c.Remove(by, now, m, replacement)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	callCtx, cancel := outbound(ctx)
-	defer cancel()
 	return s.detach(ctx, callCtx, by, t, c, next, m)
+}
+
+// withoutDuplicates removes the methods of cards that were entered again.
+func (s *Service) withoutDuplicates(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (*payment.Customer, error) {
+	duplicates := c.Duplicates()
+	if len(duplicates) == 0 {
+		return c, nil
+	}
+	now, err := t.now(ctx, by, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range duplicates {
+		err := s.remove(ctx, callCtx, mirrorActor(by), t, now, d.Method, d.Replacement)
+		if err != nil && !errors.Is(err, payment.ErrMethodNotFound) && !errors.Is(err, payment.ErrMethodExpired) {
+			return nil, err
+		}
+	}
+	return s.payments.Customer(ctx, by.Workspace, t.Account)
 }
 
 // detach removes a leaving method at the gateway, after it has set another default if there is one. Both

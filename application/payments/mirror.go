@@ -25,9 +25,13 @@ var (
 	subscriptions = part("subscription", func(c *payment.Customer) time.Time { return c.SubscriptionAt },
 		ports.Gateway.Subscriptions,
 		func(seen *payment.Seen, all *[]payment.GatewaySubscription) { seen.Subscriptions = all })
-	invoices = part("invoices", func(c *payment.Customer) time.Time { return c.InvoicesAt }, ports.Gateway.Invoices,
+	invoices = part("invoices", func(c *payment.Customer) time.Time { return c.InvoicesAt }, newestInvoices,
 		func(seen *payment.Seen, newest *[]payment.Invoice) { seen.Invoices = newest })
 )
+
+func newestInvoices(g ports.Gateway, ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
+	return g.Invoices(ctx, c, "")
+}
 
 // part returns a part that one call of the gateway reads.
 func part[T any](
@@ -43,7 +47,7 @@ func part[T any](
 }
 
 // see reads parts from the gateway.
-func see(
+func (s *Service) see(
 	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, parts ...mirrorPart,
 ) (payment.Seen, error) {
 	moment, err := t.now(callCtx, by, c)
@@ -57,7 +61,34 @@ func see(
 			return payment.Seen{}, err
 		}
 	}
-	return seen, nil
+	return seen, s.importInvoices(callCtx, by, t, c, &seen)
+}
+
+// importInvoices reads the invoices before those that were seen, as long as the mirror has none of them: it may never
+// have had them, or events have not arrived for a long time. If the time for calls ends, older ones stay unknown.
+func (s *Service) importInvoices(
+	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, seen *payment.Seen,
+) error {
+	for seen.Invoices != nil && len(*seen.Invoices) > 0 && len(*seen.Invoices)%payment.MirroredInvoices == 0 {
+		all := *seen.Invoices
+		oldest := all[len(all)-1].ID
+		_, err := s.payments.Invoice(callCtx, by.Workspace, t.Account, oldest)
+		if !errors.Is(err, payment.ErrInvoiceNotFound) {
+			return err
+		}
+		older, err := callWithRetry(callCtx, func(ctx context.Context) ([]payment.Invoice, error) {
+			return t.Gateway.Invoices(ctx, c.ID, oldest)
+		})
+		if callCtx.Err() != nil || (err == nil && len(older) == 0) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		all = append(all, older...)
+		seen.Invoices = &all
+	}
+	return nil
 }
 
 // readMirror returns by's customer with a fresh part of the mirror. stale is true if the gateway could not be
@@ -90,17 +121,25 @@ func (s *Service) refresh(
 	if moveErr != nil && !errors.Is(moveErr, errMoved) {
 		return reading{}, moveErr
 	}
-	if c, err := s.withDefault(ctx, callCtx, by, t, r.customer); err == nil {
-		r.customer = c
-	} // else the next read tries again
-	if c, err := s.examineTrial(ctx, callCtx, by, t, r.customer); err == nil {
-		r.customer = c
-	} // likewise
+	for _, follow := range s.followUps() {
+		if c, err := follow(ctx, callCtx, by, t, r.customer); err == nil {
+			r.customer = c
+		} // else the next read tries again
+	}
 	var err error
 	if r.customer, err = s.notify(ctx, by, t, r.customer); err == nil {
 		err = moveErr
 	}
 	return r, err
+}
+
+// followUp does at the gateway what follows from a read of it, and returns the customer after that.
+type followUp func(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (*payment.Customer, error)
+
+func (s *Service) followUps() []followUp {
+	return []followUp{s.withDefault, s.withoutDuplicates, s.examineTrial}
 }
 
 // tolerant returns what refresh returns without errMoved, for a caller that shows the customer, or asks the gateway
@@ -124,11 +163,11 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*paym
 	if err != nil {
 		return nil, err
 	}
-	if c, err = s.withDefault(ctx, callCtx, by, t, r.customer); err != nil {
-		return nil, err
-	}
-	if c, err = s.examineTrial(ctx, callCtx, by, t, c); err != nil {
-		return nil, err
+	c = r.customer
+	for _, follow := range s.followUps() {
+		if c, err = follow(ctx, callCtx, by, t, c); err != nil {
+			return nil, err
+		}
 	}
 	return s.notify(ctx, by, t, c)
 }
@@ -145,7 +184,7 @@ func (s *Service) reread(
 	for range maxTries {
 		look := c.Look()
 		var err error
-		seen, err = see(callCtx, by, t, c, parts...)
+		seen, err = s.see(callCtx, by, t, c, parts...)
 		if errors.Is(err, payment.ErrCustomerGone) {
 			c, err = s.recordDeletion(ctx, by, t, c.ID)
 			return reading{customer: c}, err

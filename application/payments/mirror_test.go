@@ -50,8 +50,8 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 	s := mockedWith(t, subscribed("pm_1"))
 	s.kept.InvoicesAt = time.Time{}
 	s.payments.EXPECT().Invoices(any, any, any, any, any).Return(payment.InvoicePage{}, nil)
-	before := s.subscriptions.Invoices(any, any).DoAndReturn(
-		func(context.Context, payment.CustomerID) ([]payment.Invoice, error) {
+	before := s.subscriptions.Invoices(any, any, any).DoAndReturn(
+		func(context.Context, payment.CustomerID, payment.InvoiceID) ([]payment.Invoice, error) {
 			_, err := s.update(s.ctx, owner, "", func(c *payment.Customer) error { // a payment, meanwhile
 				c.Pending = &payment.Operation{Kind: payment.Pay, Key: "pay", Invoice: "in_1"}
 				c.SettlePayment(owner, "pay", c.Look(), payment.InvoicePayment{
@@ -61,7 +61,7 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 			})
 			return []payment.Invoice{{ID: "in_1", Status: payment.Open}}, err
 		})
-	s.subscriptions.Invoices(any, any).After(before).Return([]payment.Invoice{{ID: "in_1", Status: payment.Paid}}, nil)
+	s.subscriptions.Invoices(any, any, any).After(before).Return([]payment.Invoice{{ID: "in_1", Status: payment.Paid}}, nil)
 	_, err := s.Invoices(s.ctx, owner, "", page.Query{Limit: 10})
 	require.NoError(t, err)
 	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != payment.Paid || s.kept.InvoicesAt != now {

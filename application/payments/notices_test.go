@@ -23,7 +23,7 @@ func overdue(t *testing.T) *mockedService {
 	failed := held(payment.PastDue)
 	s.customers.Wallet(any, any).AnyTimes().Return(payment.Wallet{Methods: s.kept.Methods, Default: "pm_1"}, nil)
 	s.subscriptions.Subscriptions(any, any).AnyTimes().Return([]payment.GatewaySubscription{failed}, nil)
-	s.subscriptions.Invoices(any, any).AnyTimes().Return(nil, nil)
+	s.subscriptions.Invoices(any, any, any).AnyTimes().Return(nil, nil)
 	return s
 }
 

@@ -186,7 +186,7 @@ func (s *Service) paidInvoice(
 	callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation,
 ) (found bool, p payment.InvoicePayment, err error) {
 	all, err := callWithRetry(callCtx,
-		func(ctx context.Context) ([]payment.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
+		func(ctx context.Context) ([]payment.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID, "") })
 	if err != nil {
 		return false, p, err
 	}

@@ -270,7 +270,7 @@ func TestThePayerOfTheSandbox(t *testing.T) {
 func (s *mockedService) expectResync(w payment.Wallet, subscriptions []payment.GatewaySubscription) {
 	s.customers.Wallet(any, payment.CustomerID("cus_1")).Return(w, nil)
 	s.subscriptions.Subscriptions(any, payment.CustomerID("cus_1")).Return(subscriptions, nil)
-	s.subscriptions.Invoices(any, payment.CustomerID("cus_1")).Return(nil, nil)
+	s.subscriptions.Invoices(any, payment.CustomerID("cus_1"), any).Return(nil, nil)
 }
 
 var errOutage = errors.New("the store is away")
@@ -300,4 +300,36 @@ func TestAnOrgWithoutAGatewayShowsNothing(t *testing.T) {
 	require.NoError(t, s.Reconcile(s.ctx, system))
 	require.NoError(t, s.Audit(s.ctx, system))
 	require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
+}
+
+// TestACardThatOnlyTheGatewayKnowsReplacesTheDefault has the event about the second card still on its way.
+func TestACardThatOnlyTheGatewayKnowsReplacesTheDefault(t *testing.T) {
+	s := mockedWith(t, subscribed("pm_1"))
+	s.kept.WalletAt = now.Add(-8 * time.Second)
+	s.customers.Wallet(any, any).Return(payment.Wallet{
+		Methods: []payment.Method{method("pm_1"), method("pm_2")}, Default: "pm_1",
+	}, nil)
+	s.subscriptions.Subscriptions(any, any).Return([]payment.GatewaySubscription{held(payment.Active)}, nil)
+	s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).Return(nil)
+	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).Return(nil)
+	require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""))
+	assert.That(t, s.kept.Default == "pm_2" && len(s.kept.Methods) == 1, "%+v", s.kept)
+}
+
+func TestACardThatIsEnteredAgainReplacesItself(t *testing.T) {
+	s := mockedWith(t, subscribed("pm_1"))
+	s.kept.WalletAt = now.Add(-payment.Fresh)
+	twin := func(id payment.MethodID, age time.Duration) payment.Method {
+		m := method(id)
+		m.Fingerprint, m.CreatedAt = "fp", now.Add(-age)
+		return m
+	}
+	s.customers.Wallet(any, any).Return(payment.Wallet{
+		Methods: []payment.Method{twin("pm_1", time.Hour), twin("pm_2", time.Minute)}, Default: "pm_1",
+	}, nil)
+	s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).Return(nil)
+	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).Return(nil)
+	w, err := s.Methods(s.ctx, owner)
+	require.NoError(t, err)
+	assert.That(t, len(w.Methods) == 1 && w.Methods[0].ID == "pm_2" && w.Default == "pm_2", "%+v", w)
 }

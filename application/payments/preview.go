@@ -82,7 +82,7 @@ func (s *Service) preview(
 	p, err := callWithRetry(callCtx, func(ctx context.Context) (payment.Preview, error) {
 		return t.Gateway.Preview(ctx, c.ID, op.Subscription, op.Amendment(*plan))
 	})
-	p.At, p.Metered = op.ProrateAt, plan.Metered != nil || s.isMetered(t, c)
+	p.At, p.Metered = op.ProrateAt, plan.Metered != nil || t.Plans.MeterOf(c.Subscription) != nil
 	return &p, err
 }
 

@@ -169,6 +169,9 @@ func (s *Service) Subscribe(
 			return nil, err
 		}
 		c, w.Ended, subscriptions = r.customer, endedAt, r.seen.Subscriptions
+		if c, w.Debt, err = s.debt(ctx, callCtx, by, t, c, now); err != nil {
+			return nil, err
+		}
 		if c, err = s.loadFingerprints(ctx, callCtx, by, t, c); err != nil {
 			return nil, err
 		}

@@ -192,7 +192,7 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 			any).Return(payment.Wallet{Methods: []payment.Method{method("pm_1")}, Default: "pm_1"}, nil)
 		s.subscriptions.Subscriptions(any, any).Return(nil, nil)
 	}
-	s.subscriptions.Invoices(any, any).Return(nil, nil)
+	s.subscriptions.Invoices(any, any, any).Return(nil, nil)
 	require.NoError(t, s.Audit(s.ctx, system))
 	types := ""
 	for _, e := range s.kept.Recorded() {

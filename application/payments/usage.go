@@ -41,17 +41,11 @@ func (s *Service) addUsage(
 	return added.sum, added.isRepetition, err
 }
 
-// isMetered reports whether the subscription of c is billed by usage.
-func (s *Service) isMetered(t Terms, c *payment.Customer) bool {
-	plan, err := t.Plans.Find(c.Subscription.Plan)
-	return err == nil && plan.Metered != nil
-}
-
 // flushUsage sends the queued usage before the subscription ends: after that it would not be billed. Usage that the
 // gateway refuses cannot be billed anyway.
 func (s *Service) flushUsage(ctx context.Context, by identity.Actor, t Terms) error {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
-	if err != nil || c.Subscription == nil || !s.isMetered(t, c) {
+	if err != nil || t.Plans.MeterOf(c.Subscription) == nil {
 		return nil //nolint:nilerr // the caller reports it
 	}
 	if err := s.SendUsage(ctx, mirrorActor(by)); payment.OutcomeUnknown(err) {

@@ -98,6 +98,7 @@ const (
 	CodeInvitationRoleRequired        Code = "invitation_role_required"         // Not allowed to invite
 	CodeInvoiceNotFound               Code = "invoice_not_found"                // Invoice not found
 	CodeInvoiceNotPayable             Code = "invoice_not_payable"              // Invoice not payable
+	CodeInvoiceUnpaid                 Code = "invoice_unpaid"                   // Invoice unpaid
 	CodeKeyUnsupported                Code = "key_unsupported"                  // Key not supported
 	CodeKindNotOffered                Code = "kind_not_offered"                 // Kind not offered
 	CodeLabelChanged                  Code = "label_changed"                    // Label changed
@@ -2500,7 +2501,13 @@ type Invoice struct {
 	PDFURL      *string       `json:"pdf_url"`
 	// The billing details that the invoice shows. `null` if they are unknown.
 	BillingDetails *InvoiceBillingDetails `json:"billing_details"`
-	CreatedAt      time.Time              `json:"created_at"`
+	// The subscription that it bills. `null` if it bills something else.
+	SubscriptionID *string `json:"subscription_id"`
+	// How often it was charged: the first time, and each time that the gateway has repeated it by itself.
+	AttemptCount int `json:"attempt_count"`
+	// When the gateway charges it again by itself. `null` if it does not.
+	NextPaymentAttempt *time.Time `json:"next_payment_attempt"`
+	CreatedAt          time.Time  `json:"created_at"`
 }
 
 // InvoiceBillingDetails is a type of the API. The billing details that the invoice shows.
@@ -5029,6 +5036,8 @@ type Subscription struct {
 	PaidUntil *time.Time `json:"paid_until"`
 	// The change that takes effect at the end of the period. `null` if none.
 	PendingChange *SubscriptionPendingChange `json:"pending_change"`
+	// What changes after the `pending_change`, as someone has scheduled it at the gateway.
+	LaterChanges []SubscriptionPendingChange `json:"later_changes"`
 	// The payment method that is charged: the subscription's own, such as from a checkout page, else the customer's.
 	DefaultPaymentMethodID *string             `json:"default_payment_method_id"`
 	Action                 *SubscriptionAction `json:"action"`
@@ -8272,9 +8281,9 @@ func (s *MeSessionsService) ListPage(ctx context.Context, query MeSessionsListQu
 // Create: Create a link to the gateway's checkout.
 //
 // Requires the admin role in the workspace. Returns the address of a gateway page where the payer starts a
-// subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a subscription. The link
-// ends with the next checkout link of the workspace, and when a subscription is created in another way. Of two
-// links that are created at the same moment, one is refused with 409 `payment_pending`.
+// subscription, within 24 hours. The errors are those of `POST /api/payments/subscriptions`. The link ends with
+// the next one of the workspace, and when a subscription is created in another way. Of two links that are
+// created at the same moment, one is refused with 409 `payment_pending`.
 //
 // The subscription begins with the trial of its plan, if the workspace had none. If the organisation gives one
 // trial for each e-mail address, 409 `trial_used` is returned for an owner who has had one; with `trial: false`
@@ -8286,8 +8295,8 @@ func (s *MeSessionsService) ListPage(ctx context.Context, query MeSessionsListQu
 // the operator of the server allows (`orgs[].payments.return_origins`).
 //
 // Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
-// invalid_fields, payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-// scope_required, subscription_exists, trial_used; and those that every call can have.
+// invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+// plan_unavailable, scope_required, subscription_exists, trial_used; and those that every call can have.
 func (s *PaymentsCheckoutSessionsService) Create(ctx context.Context, body CheckoutSessionCreate, opts ...Option) (*HostedPage, error) {
 	return send[HostedPage](ctx, s.client, &call{name: "payments.checkoutSessions.create", method: "POST", path: []string{"/api/payments/checkout-session"}, body: body, keyed: true}, opts)
 }
@@ -8323,7 +8332,7 @@ func (s *PaymentsDetailsService) Replace(ctx context.Context, body BillingDetail
 // Get: Get what the workspace may use.
 //
 // Requires the viewer role in the workspace. Returns the workspace's plan, its features, and each limit with
-// what is used. Atrium answers from its copy of the gateway's data and never waits for the gateway.
+// what is used. Atrium refreshes its copy of the gateway's data if it is older than a minute, within a second.
 //
 // Atrium counts `members`, `prompt_templates`, `prompt_versions`, `chat_templates`, `connections`, `sources`,
 // `streams` and `storage_bytes`, and enforces their limits: 409 `plan_limit_reached`, or `quota_exceeded` where
@@ -8375,7 +8384,8 @@ func (s *PaymentsInvoicesService) Pay(ctx context.Context, invoiceID string, opt
 //
 // Requires the admin role in the workspace. If the payment method is the default, `replacement_id` becomes the
 // default. Without `replacement_id`, it is the newest valid payment method. Returns 409 `payment_method_in_use`
-// for the last valid payment method of a workspace that has a subscription.
+// for the last valid payment method if it will be charged: the subscription renews, is unpaid or has a metered
+// price.
 //
 // Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, payment_method_expired,
 // payment_method_in_use, payment_method_not_found, payments_not_configured, scope_required; and those that every
@@ -8532,8 +8542,8 @@ func (s *PaymentsSetupIntentsService) Create(ctx context.Context, body *SetupInt
 
 // Cancel: Cancel the subscription immediately.
 //
-// Requires the admin role in the workspace. Nothing is refunded. To cancel at the end of the period instead, set
-// `cancel_at_period_end`.
+// Requires the admin role in the workspace. Nothing is refunded, and open invoices are voided, except for what
+// was used. To cancel at the end of the period instead, set `cancel_at_period_end`.
 //
 // `cancellation_feedback` and `cancellation_comment` say why, for the seller. Proxies may log them, because they
 // are part of the address; `PATCH` takes them in its body.
@@ -8551,7 +8561,8 @@ func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query Payments
 //
 // Requires the admin role in the workspace. Charges `payment_method_id`, which becomes the default, or else the
 // default payment method. If the charge is declined, no subscription is created. Returns 409
-// `subscription_exists` if the workspace already has a subscription.
+// `subscription_exists` if the workspace already has a subscription, and 409 `invoice_unpaid` if an invoice of
+// an earlier one is open.
 //
 // The first subscription of a workspace begins with the trial of its plan. The organisation can require a
 // payment method for trials, and limit them to one for each owner's e-mail address and for each payment method:
@@ -8570,10 +8581,10 @@ func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query Payments
 // `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
 //
 // Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict, gateway_timeout,
-// gateway_unavailable, invalid_fields, no_active_subscription, payment_method_expired, payment_method_not_found,
-// payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
-// plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_exists,
-// trial_used; and those that every call can have.
+// gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription, payment_method_expired,
+// payment_method_not_found, payment_method_required, payment_pending, payments_not_configured, payments_paused,
+// plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
+// subscription_exists, trial_used; and those that every call can have.
 func (s *PaymentsSubscriptionService) Create(ctx context.Context, body SubscriptionCreate, opts ...Option) (*SubscriptionCreated, error) {
 	return send[SubscriptionCreated](ctx, s.client, &call{name: "payments.subscription.create", method: "POST", path: []string{"/api/payments/subscriptions"}, body: body, keyed: true}, opts)
 }
@@ -8605,7 +8616,7 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 // changed, if it is another change, or after `expires_at`. `due_next` includes what was used so far of a
 // `metered_price`, and is not compared then. A preview of another workspace returns 404 `preview_not_found`.
 //
-// Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do do.
+// Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do.
 //
 // Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
 // invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,

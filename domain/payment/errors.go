@@ -76,6 +76,10 @@ var (
 	ErrInvoiceNotPayable = &fault.Error{Kind: fault.Conflict, Code: "invoice_not_payable",
 		Detail: "The invoice is void, so it cannot be paid."}
 
+	ErrInvoiceUnpaid = &fault.Error{Kind: fault.Conflict, Code: "invoice_unpaid",
+		Detail: "An invoice of an earlier subscription is open. Pay it first: POST " +
+			"/api/payments/invoices/{invoice_id}/pay. GET /api/payments/invoices?status=open lists it."}
+
 	ErrIntentLimit = &fault.Error{
 		Kind: fault.RateLimited, Code: "setup_intent_rate_limited",
 		Detail: "The workspace has created too many setup intents, or has too many that are not confirmed. Wait as " +

@@ -66,11 +66,13 @@ type CheckoutRequest struct {
 	NoTrial  bool
 	Key      string    // of the call to the gateway that creates the page
 	Ended    time.Time // the CheckoutUntil of the pages that were ended for this one
+	Debt     InvoiceID // of Customer.Debt
 }
 
 // StartCheckout records that a page for a subscription is created, and returns the order for it. now is the time at
 // the gateway. ErrSubscriptionExists if a subscription is live, even if its first payment waits for the payer: the
-// payer could pay for both. ErrPending while another page is created, or if one was created since the others ended.
+// payer could pay for both. ErrInvoiceUnpaid beside a debt. ErrPending while another page is created, or if one was
+// created since the others ended.
 func (c *Customer) StartCheckout(
 	by identity.Actor, now time.Time, w CheckoutRequest, plans Plans,
 ) (CheckoutOrder, error) {
@@ -92,6 +94,9 @@ func (c *Customer) StartCheckout(
 	}
 	if c.Subscription != nil {
 		return CheckoutOrder{}, ErrSubscriptionExists
+	}
+	if w.Debt != "" {
+		return CheckoutOrder{}, ErrInvoiceUnpaid
 	}
 	o := CheckoutOrder{Plan: *plan, Quantity: w.Quantity}
 	if c.CheckoutTrial = ""; !c.HadTrial && !w.NoTrial && plan.TrialDays > 0 {

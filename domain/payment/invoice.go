@@ -37,12 +37,33 @@ type Invoice struct {
 	BilledTo               *Details  // as the invoice shows them; nil if unknown
 	CreatedAt              time.Time
 
+	Subscription  SubscriptionID // that it bills; "" if it bills something else
+	Attempts      int            // to charge it: the first one, and the gateway's own repetitions
+	NextAttemptAt time.Time      // when the gateway charges it again by itself; zero if it does not
+
 	Discounts []Discount    // that reduce it
 	Lines     []InvoiceLine // empty if they are not known
 }
 
 // Money returns an amount in the invoice's currency.
 func (i *Invoice) Money(amount int64) Money { return Money{Amount: amount, Currency: i.Currency} }
+
+// isDebt reports whether i is owed for a subscription that has ended. now is the time at the gateway.
+func (i *Invoice) isDebt(s *Subscription, now time.Time) bool {
+	return i.Status == Open && i.AmountDue > 0 && i.Subscription != "" && (s == nil || s.ID != i.Subscription) &&
+		(i.DueAt.IsZero() || !now.Before(i.DueAt))
+}
+
+// Debt returns the first of a customer's open invoices that must be paid before another subscription begins, or "".
+// now is the time at the gateway.
+func (c *Customer) Debt(open []Invoice, now time.Time) InvoiceID {
+	for n := range open {
+		if open[n].isDebt(c.Subscription, now) {
+			return open[n].ID
+		}
+	}
+	return ""
+}
 
 // InvoicePage is one page of invoices.
 type InvoicePage = page.Of[Invoice]

@@ -126,7 +126,8 @@ func (h *GatewaySubscription) soldItem(plans Plans, previous SoldItem, plan Plan
 }
 
 // meter returns the metered price by which h is billed for its plan: the configured one, else the one that was stored
-// last, else the only one if the plan has one or is no longer configured. "" if that is none.
+// last, else the only one if the plan has one or is no longer configured. If the plan is unknown, it is the first that
+// is one of a configured plan. "" if that is none.
 func (h *GatewaySubscription) meter(plans Plans, storedMeter string) string {
 	plan, err := plans.Find(h.Plan)
 	var refs []string
@@ -142,6 +143,13 @@ func (h *GatewaySubscription) meter(plans Plans, storedMeter string) string {
 		return storedMeter
 	case len(refs) == 1 && h.Plan != "" && (err != nil || plan.Metered != nil):
 		return refs[0]
+	case h.Plan == "":
+		n := slices.IndexFunc(refs, func(ref string) bool {
+			return slices.ContainsFunc(plans, func(p Plan) bool { return p.Metered != nil && p.Metered.PriceRef == ref })
+		})
+		if n >= 0 {
+			return refs[n]
+		}
 	}
 	return ""
 }
@@ -258,14 +266,22 @@ func (p *Phase) planItem(h *GatewaySubscription, item *Item) int {
 	return found
 }
 
-// pending returns what the schedule of h changes about its plan's item next; nil if it changes nothing of it.
-func (h *GatewaySubscription) pending(item *Item, plans Plans) *PendingChange {
+// pending returns what the schedule of h changes about its plan's item, one change after the other; nil if it changes
+// nothing of it.
+func (h *GatewaySubscription) pending(item *Item, plans Plans) (first *PendingChange) {
 	if h.Schedule == nil {
 		return nil
 	}
+	next, current := &first, *item
 	for _, p := range h.Schedule.Phases[1:] {
 		n := p.planItem(h, item)
-		if n < 0 || (p.Plan == "" && p.Items[n].Rate.Ref == item.Rate.Ref && p.Items[n].Quantity == item.Quantity) {
+		if n < 0 {
+			continue
+		}
+		previous, isFirst := current, first == nil
+		current.Rate.Ref, current.Quantity = p.Items[n].Rate.Ref, p.Items[n].Quantity
+		isSame := current.Rate.Ref == previous.Rate.Ref && current.Quantity == previous.Quantity
+		if isSame && (p.Plan == "" || !isFirst) {
 			continue
 		}
 		plan, ref := cmp.Or(p.Plan, h.Plan), p.Items[n].Rate.Ref
@@ -274,7 +290,8 @@ func (h *GatewaySubscription) pending(item *Item, plans Plans) *PendingChange {
 		} else if ref != item.Rate.Ref && ref != p.PlanRef {
 			plan = "" // as it will be when the phase begins
 		}
-		return &PendingChange{Plan: plan, Quantity: p.Items[n].Quantity, At: p.Start, Elsewhere: !h.Schedule.Own}
+		*next = &PendingChange{Plan: plan, Quantity: current.Quantity, At: p.Start, Elsewhere: !h.Schedule.Own}
+		next = &(*next).Next
 	}
-	return nil
+	return first
 }

@@ -168,13 +168,17 @@ func TestWhatIsScheduledIsKnownByItsPrice(t *testing.T) {
 	h := holding("basic", addOn, item("price_basic", 900, 1))
 	next := item("price_pro", 2900, 2)
 	next.ID = ""
+	back := item("price_basic", 900, 3)
 	h.Schedule = &payment.Schedule{Phases: []payment.Phase{
-		{Start: begins, End: ends, Items: h.Items}, {Start: ends, End: ends.AddDate(1, 0, 0),
-			Items: []payment.Item{addOn, next}},
+		{Start: begins, End: ends, Items: h.Items},
+		{Start: ends, End: ends.AddDate(1, 0, 0), Items: []payment.Item{addOn, next}},
+		{Start: ends.AddDate(1, 0, 0), End: ends.AddDate(2, 0, 0), Items: []payment.Item{next}}, // without the add-on
+		{Start: ends.AddDate(2, 0, 0), Items: []payment.Item{back}},
 	}}
 	c := customer()
 	seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
-	want := &payment.PendingChange{Plan: "pro", Quantity: 2, At: ends, Elsewhere: true}
+	want := &payment.PendingChange{Plan: "pro", Quantity: 2, At: ends, Elsewhere: true,
+		Next: &payment.PendingChange{Plan: "basic", Quantity: 3, At: ends.AddDate(2, 0, 0), Elsewhere: true}}
 	d := cmp.Diff(want, c.Subscription.Pending)
 	assert.That(t, d == "", "%v", d)
 }

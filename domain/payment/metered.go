@@ -70,9 +70,26 @@ func (p Plans) Metering(s *Subscription, feature string) *MeteredPrice {
 	if s == nil || !s.Status.Live() || s.Status == Incomplete || s.Status == Trialing {
 		return nil
 	}
-	plan, err := p.Find(s.Plan)
-	if err != nil || plan.Metered == nil || plan.Metered.Feature != feature {
+	if m := p.MeterOf(s); m != nil && m.Feature == feature {
+		return m
+	}
+	return nil
+}
+
+// MeterOf returns the metered price by which a subscription is billed; nil if it is not billed by usage. It is the price
+// of the subscription's item, whatever its plan, which can be unknown; else the price of its plan, which may be
+// another one now.
+func (p Plans) MeterOf(s *Subscription) *MeteredPrice {
+	if s == nil {
 		return nil
 	}
-	return plan.Metered
+	for i := range p {
+		if m := p[i].Metered; m != nil && m.PriceRef != "" && m.PriceRef == s.Item.Meter {
+			return m
+		}
+	}
+	if plan, err := p.Find(s.Plan); err == nil {
+		return plan.Metered
+	}
+	return nil
 }

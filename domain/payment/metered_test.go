@@ -29,20 +29,38 @@ func TestUsageThatIsBilled(t *testing.T) {
 		feature string
 		billed  bool
 	}{
-		"active":            {active("metered"), "messages", true},
-		"past due":          {subscribed("metered", payment.PastDue), "messages", true},
-		"on trial":          {subscribed("metered", payment.Trialing), "messages", false},
-		"incomplete":        {subscribed("metered", payment.Incomplete), "messages", false},
-		"another feature":   {active("metered"), "tokens", false},
-		"another plan":      {active("basic"), "messages", false},
-		"no plan any more":  {active("other"), "messages", false},
-		"no subscription":   {customer(), "messages", false},
-		"the plan with pro": {active("metered-pro"), "messages", true},
+		"active":                                 {active("metered"), "messages", true},
+		"past due":                               {subscribed("metered", payment.PastDue), "messages", true},
+		"on trial":                               {subscribed("metered", payment.Trialing), "messages", false},
+		"incomplete":                             {subscribed("metered", payment.Incomplete), "messages", false},
+		"another feature":                        {active("metered"), "tokens", false},
+		"another plan":                           {active("basic"), "messages", false},
+		"no plan any more":                       {active("other"), "messages", false},
+		"an unknown plan with the metered price": {usesMeter(active("")), "messages", true},
+		"a price of before, by the plan":         {repriced(active("metered")), "messages", true},
+		"no subscription":                        {customer(), "messages", false},
+		"the plan with pro":                      {active("metered-pro"), "messages", true},
 	} {
 		m := byUsage.Metering(tt.c.Subscription, tt.feature)
 		assert.That(t, (m != nil) == tt.billed, "%s: %+v", name, m)
 	}
 	assert.That(t, byUsage.Reportable()["messages"], "a feature that is billed cannot be reported")
+}
+
+// repriced has the subscription of c billed by a metered price that is no longer configured.
+func repriced(c *payment.Customer) *payment.Customer {
+	c.Subscription.Item.Meter = "price_of_before"
+	return c
+}
+
+func TestUsageOfAnUnknownPlanIsBilledByItsMeteredPrice(t *testing.T) {
+	c := active("metered")
+	seen := []payment.GatewaySubscription{holding("", item("price_deal", 700, 1), meter)}
+	seeSubscriptions(c, owner, seen, byUsage)
+	s := c.Subscription
+	assert.That(t, s.Plan == "" && byUsage.Metering(s, "messages") == messages.Metered, "%+v", s)
+	p := byUsage.PeriodOf(c, "messages", s.PeriodEnd.Add(time.Hour))
+	assert.That(t, p.Start.Equal(s.PeriodEnd) && p.End.After(p.Start), "an unseen renewal has the period %+v", p)
 }
 
 func TestAChangeOfTheMeteredPriceWaitsForTheRenewal(t *testing.T) {

@@ -25,7 +25,7 @@ type Seen struct {
 	At            time.Time // at the gateway, when it was read; zero if that is the local time
 	Wallet        *Wallet
 	Subscriptions *[]GatewaySubscription // as GatewaySubscriptions.Subscriptions returns them
-	Invoices      *[]Invoice             // the newest MirroredInvoices
+	Invoices      *[]Invoice             // the newest MirroredInvoices, or more
 }
 
 // Mirror updates the mirror with what a look has seen. It is the only way from a read of the gateway into the mirror.

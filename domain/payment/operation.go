@@ -87,6 +87,7 @@ type SubscribeRequest struct {
 	NoTrial bool       // pays from the beginning
 	Ended   time.Time  // the CheckoutUntil of the checkout pages that were ended for this request
 	Trials  TrialRules // of the org
+	Debt    InvoiceID  // of Customer.Debt
 }
 
 // settling is a ReconcileJob's duration, and the time between two of its attempts, as callers are told.
@@ -113,10 +114,10 @@ func (c *Customer) resumes(by identity.Actor, kind OperationKind, key string) (b
 	return false, ErrPending.WithRetryAfter(c.Pending.wait(by.At))
 }
 
-// Subscribe starts a subscription under key. ErrSubscriptionExists if one is live. It returns an
-// incomplete subscription of the same plan, quantity and method as it is (again), and so it does with
-// the one that the same key has created. It replaces an incomplete one that differs. now is the time at
-// the gateway, which decides which methods have expired.
+// Subscribe starts a subscription under key. ErrSubscriptionExists if one is live, ErrInvoiceUnpaid beside a debt. It
+// returns an incomplete subscription of the same plan, quantity and method as it is (again), and so it does with the one
+// that the same key has created. It replaces an incomplete one that differs. now is the time at the gateway, which
+// decides which methods have expired.
 func (c *Customer) Subscribe(
 	by identity.Actor, now time.Time, key string, w SubscribeRequest, plans Plans,
 ) (isRepetition bool, err error) {
@@ -148,6 +149,9 @@ func (c *Customer) Subscribe(
 			return false, ErrSubscriptionExists
 		}
 		op.Subscription = s.ID
+	}
+	if w.Debt != "" {
+		return false, ErrInvoiceUnpaid
 	}
 	if w.Code != "" && w.Promotion == nil { // another operation was in progress when it was to be looked up
 		return false, ErrPending.WithRetryAfter(settling)

@@ -27,7 +27,7 @@ type Cancellation struct {
 // cost nothing and entitle to nothing. Resuming later starts a new period, which is charged at once.
 func (c *Customer) planPause(op *Operation, ch Changes, plans Plans) (*Operation, error) {
 	s := c.Subscription
-	if plan, err := plans.Find(s.Plan); err == nil && plan.Metered != nil && *ch.Pause {
+	if plans.MeterOf(s) != nil && *ch.Pause {
 		return nil, fault.InvalidFields([]fault.Field{{
 			Pointer: "/paused", Code: "not_allowed_value",
 			Detail: "A subscription that is billed by usage cannot be paused: what was used would never be billed.",

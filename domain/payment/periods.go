@@ -1,6 +1,9 @@
 package payment
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Period is the time from Start until before End.
 type Period struct{ Start, End time.Time }
@@ -12,9 +15,8 @@ type Period struct{ Start, End time.Time }
 func (p Plans) PeriodOf(c *Customer, feature string, now time.Time) Period {
 	s := c.LiveSubscription()
 	if s != nil && s.PeriodStart.Before(s.PeriodEnd) {
-		plan, err := p.Find(s.Plan)
-		if err == nil && plan.Metered != nil && plan.Metered.Feature == feature {
-			return plan.billed(s, now)
+		if m := p.MeterOf(s); m != nil && m.Feature == feature {
+			return p.billed(s, now)
 		}
 	}
 	switch {
@@ -27,12 +29,16 @@ func (p Plans) PeriodOf(c *Customer, feature string, now time.Time) Period {
 }
 
 // billed returns a metered subscription's period at now. If the mirror has not seen a renewal yet, it is the period
-// that follows.
-func (p *Plan) billed(s *Subscription, now time.Time) Period {
+// that follows. Without a known price, periods are months.
+func (p Plans) billed(s *Subscription, now time.Time) Period {
+	rate := s.Item.Rate
+	if plan, err := p.Find(s.Plan); err == nil {
+		rate = s.Paid(plan).rate()
+	}
+	interval, count := cmp.Or(rate.Interval, Month), max(rate.IntervalCount, 1)
 	current := Period{Start: s.PeriodStart, End: s.PeriodEnd}
 	for !now.Before(current.End) {
-		current = Period{Start: current.End, End: p.Interval.Advance(current.End, max(p.IntervalCount, 1),
-			s.PeriodStart.Day())}
+		current = Period{Start: current.End, End: interval.Advance(current.End, count, s.PeriodStart.Day())}
 	}
 	return current
 }

@@ -83,6 +83,18 @@ type PendingChange struct {
 	Quantity  int
 	At        time.Time
 	Elsewhere bool // someone has scheduled it at the gateway, without Atrium
+
+	Next *PendingChange // what changes after it; nil for the last change
+}
+
+// equal compares changes and what comes after them. Both can be nil.
+func (p *PendingChange) equal(o *PendingChange) bool {
+	if p == nil || o == nil {
+		return p == o
+	}
+	a, b := *p, *o
+	a.Next, b.Next = nil, nil
+	return a == b && p.Next.equal(o.Next)
 }
 
 // Entitled reports whether the workspace may use what it subscribed to: while the subscription is
@@ -127,7 +139,7 @@ func (s *Subscription) NeedsAction() bool {
 // equal compares the fields that come from the gateway.
 func (s *Subscription) equal(o *Subscription) bool {
 	a, b := *s, *o
-	samePending := (a.Pending == nil) == (b.Pending == nil) && (a.Pending == nil || *a.Pending == *b.Pending)
+	samePending := a.Pending.equal(b.Pending)
 	sameOff := sameDiscount(a.Discount, b.Discount)
 	a.Pending, b.Pending, a.Discount, b.Discount = nil, nil, nil, nil
 	a.Item = b.Item // of which no event tells

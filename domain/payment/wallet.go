@@ -141,7 +141,7 @@ func (c *Customer) Chargeable(by identity.Actor, now time.Time, id MethodID) (*M
 // Remove marks a method as leaving before the gateway is called: of two concurrent removals, one sees
 // the other's. If the method is the default, replacement becomes the default, or the newest valid one
 // if replacement is empty. next is the method that the gateway must make the default first; "" for
-// none. ErrMethodInUse if it is the last valid one and a subscription is live. Removing a leaving
+// none. ErrMethodInUse if it is the last valid one and will be charged. Removing a leaving
 // method again is not an error.
 func (c *Customer) Remove(by identity.Actor, now time.Time, id, replacement MethodID) (next MethodID, err error) {
 	if err := c.allow(by); err != nil {
@@ -188,7 +188,44 @@ func (c *Customer) Remove(by identity.Actor, now time.Time, id, replacement Meth
 
 // charged reports whether the customer is, or is about to be, charged for something.
 func (c *Customer) charged() bool {
-	return c.Subscription != nil || (c.Pending != nil && c.Pending.Kind == Subscribe)
+	s := c.Subscription
+	switch {
+	case c.Pending != nil && c.Pending.Kind != Cancel:
+		return true
+	case s == nil:
+		return false
+	}
+	isPaidUp := s.Status == Active || s.Status == Trialing || s.Status == Paused
+	return !s.CancelAtPeriodEnd || !isPaidUp || s.Item.Meter != "" || len(c.Surplus) > 0
+}
+
+// Duplicate is a payment method that a newer one of the same card replaces.
+type Duplicate struct {
+	Method      MethodID
+	Replacement MethodID // the default instead of Method; "" if Method is not the default
+}
+
+// Duplicates returns the methods with the fingerprint of a newer one: a payer who enters a card again has one card. It
+// returns none while an outcome is unknown, or while a payment that has begun waits for the payer.
+func (c *Customer) Duplicates() (all []Duplicate) {
+	s := c.Subscription
+	if !c.Settled() || (s != nil && (s.Status == Incomplete || s.Confirming)) {
+		return nil
+	}
+	newest := map[string]MethodID{}
+	for _, m := range c.Shown() {
+		first := newest[m.Fingerprint]
+		switch {
+		case m.Fingerprint == "":
+		case first == "":
+			newest[m.Fingerprint] = m.ID
+		case m.ID == c.Default || m.ID == c.ownMethod():
+			all = append(all, Duplicate{m.ID, first})
+		default:
+			all = append(all, Duplicate{Method: m.ID})
+		}
+	}
+	return all
 }
 
 // Removed deletes a method that the gateway has removed.

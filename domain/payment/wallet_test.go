@@ -1,6 +1,7 @@
 package payment_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -50,6 +51,11 @@ func TestRemovingAMethod(t *testing.T) {
 		"the last valid one stays while a subscription lives": {of: active("basic", card("a", 1),
 			expired("b")), id: "a", err: payment.ErrMethodInUse},
 		"even one that has not begun": {of: subscribed("basic", payment.Incomplete, card("a", 1)), id: "a",
+			err: payment.ErrMethodInUse},
+		"nor is it charged if the subscription ends with its period": {of: endingSoon(active("basic", card("a", 1))), id: "a"},
+		"but for what is used until then": {of: usesMeter(endingSoon(active("basic", card("a", 1)))), id: "a",
+			err: payment.ErrMethodInUse},
+		"or for a renewal that is not paid": {of: endingSoon(subscribed("basic", payment.PastDue, card("a", 1))), id: "a",
 			err: payment.ErrMethodInUse},
 		"one of two valid ones goes": {of: active("basic", card("a", 1), card("b", 2)), id: "a",
 			next: "b", def: "b"},
@@ -252,4 +258,47 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 			t.Errorf("%+v, %v", got, isCurrent)
 		}
 	})
+}
+
+// endingSoon sets the subscription of c to end with its period.
+func endingSoon(c *payment.Customer) *payment.Customer {
+	c.Subscription.CancelAtPeriodEnd = true
+	return c
+}
+
+// usesMeter has the subscription of c billed by usage.
+func usesMeter(c *payment.Customer) *payment.Customer {
+	c.Subscription.Item.Meter = "price_messages"
+	return c
+}
+
+func TestTheSameCardTwiceIsOneMethod(t *testing.T) {
+	twin := func(id payment.MethodID, minutes int) payment.Method {
+		m := card(id, minutes)
+		m.Fingerprint = "fp"
+		return m
+	}
+	other := card("other", 0)
+	other.Fingerprint = "fp_other"
+	incomplete := subscribed("basic", payment.Incomplete, twin("old", 2), twin("new", 1))
+	unsettled := customer(twin("old", 2), twin("new", 1))
+	unsettled.Pending = &payment.Operation{Kind: payment.Change}
+	for name, tt := range map[string]struct {
+		c    *payment.Customer
+		want map[payment.MethodID]payment.MethodID
+	}{
+		"the newest one stays": {customer(twin("older", 3), twin("old", 2), other, twin("new", 1)),
+			map[payment.MethodID]payment.MethodID{"older": "new", "old": ""}},
+		"methods without a fingerprint are different ones": {customer(card("a", 1), card("b", 2)), nil},
+		"one that a first payment may wait for stays":      {incomplete, nil},
+		"while another outcome is unknown, all stay":       {unsettled, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := map[payment.MethodID]payment.MethodID{}
+			for _, d := range tt.c.Duplicates() {
+				got[d.Method] = d.Replacement
+			}
+			assert.That(t, maps.Equal(got, tt.want), "%v", got)
+		})
+	}
 }

@@ -168,18 +168,18 @@ func (mr *MockGatewayMockRecorder) GiveUp(ctx, key, c, s interface{}) *gomock.Ca
 }
 
 // Invoices mocks base method.
-func (m *MockGateway) Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
+func (m *MockGateway) Invoices(ctx context.Context, c payment.CustomerID, cursor payment.InvoiceID) ([]payment.Invoice, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Invoices", ctx, c)
+	ret := m.ctrl.Call(m, "Invoices", ctx, c, cursor)
 	ret0, _ := ret[0].([]payment.Invoice)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Invoices indicates an expected call of Invoices.
-func (mr *MockGatewayMockRecorder) Invoices(ctx, c interface{}) *gomock.Call {
+func (mr *MockGatewayMockRecorder) Invoices(ctx, c, cursor interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invoices", reflect.TypeOf((*MockGateway)(nil).Invoices), ctx, c)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invoices", reflect.TypeOf((*MockGateway)(nil).Invoices), ctx, c, cursor)
 }
 
 // Pay mocks base method.
@@ -521,18 +521,18 @@ func (mr *MockGatewaySubscriptionsMockRecorder) GiveUp(ctx, key, c, s interface{
 }
 
 // Invoices mocks base method.
-func (m *MockGatewaySubscriptions) Invoices(ctx context.Context, c payment.CustomerID) ([]payment.Invoice, error) {
+func (m *MockGatewaySubscriptions) Invoices(ctx context.Context, c payment.CustomerID, cursor payment.InvoiceID) ([]payment.Invoice, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Invoices", ctx, c)
+	ret := m.ctrl.Call(m, "Invoices", ctx, c, cursor)
 	ret0, _ := ret[0].([]payment.Invoice)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Invoices indicates an expected call of Invoices.
-func (mr *MockGatewaySubscriptionsMockRecorder) Invoices(ctx, c interface{}) *gomock.Call {
+func (mr *MockGatewaySubscriptionsMockRecorder) Invoices(ctx, c, cursor interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invoices", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Invoices), ctx, c)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invoices", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Invoices), ctx, c, cursor)
 }
 
 // Pay mocks base method.

@@ -2868,6 +2868,9 @@ type Invoice struct {
 	// AmountPaid What was paid. Refunds and disputes at the gateway do not change it.
 	AmountPaid Money `json:"amount_paid"`
 
+	// AttemptCount How often it was charged: the first time, and each time that the gateway has repeated it by itself.
+	AttemptCount int `json:"attempt_count"`
+
 	// BillingDetails The billing details that the invoice shows. `null` if they are unknown.
 	BillingDetails nullable.Nullable[InvoiceBillingDetails] `json:"billing_details"`
 	CreatedAt      Time                                     `json:"created_at"`
@@ -2882,16 +2885,22 @@ type Invoice struct {
 	ID string `json:"id"`
 
 	// Lines The first 10 lines. Empty if they are unknown.
-	Lines       []InvoiceLine             `json:"lines"`
-	Number      nullable.Nullable[string] `json:"number"`
-	PaidAt      nullable.Nullable[Time]   `json:"paid_at"`
-	PdfURL      nullable.Nullable[string] `json:"pdf_url"`
-	PeriodEnd   Time                      `json:"period_end"`
-	PeriodStart Time                      `json:"period_start"`
-	Status      InvoiceStatus             `json:"status"`
-	Subtotal    Money                     `json:"subtotal"`
-	Tax         Money                     `json:"tax"`
-	Total       Money                     `json:"total"`
+	Lines []InvoiceLine `json:"lines"`
+
+	// NextPaymentAttempt When the gateway charges it again by itself. `null` if it does not.
+	NextPaymentAttempt nullable.Nullable[Time]   `json:"next_payment_attempt"`
+	Number             nullable.Nullable[string] `json:"number"`
+	PaidAt             nullable.Nullable[Time]   `json:"paid_at"`
+	PdfURL             nullable.Nullable[string] `json:"pdf_url"`
+	PeriodEnd          Time                      `json:"period_end"`
+	PeriodStart        Time                      `json:"period_start"`
+	Status             InvoiceStatus             `json:"status"`
+
+	// SubscriptionID The subscription that it bills. `null` if it bills something else.
+	SubscriptionID nullable.Nullable[string] `json:"subscription_id"`
+	Subtotal       Money                     `json:"subtotal"`
+	Tax            Money                     `json:"tax"`
+	Total          Money                     `json:"total"`
 }
 
 // InvoiceStatus defines model for Invoice.Status.
@@ -5161,6 +5170,9 @@ type Subscription struct {
 
 	// ID The id at the gateway.
 	ID string `json:"id"`
+
+	// LaterChanges What changes after the `pending_change`, as someone has scheduled it at the gateway.
+	LaterChanges []SubscriptionPendingChange `json:"later_changes"`
 
 	// PaidUntil Until when a paused subscription entitles. `null` if it is not paused.
 	PaidUntil nullable.Nullable[Time] `json:"paid_until"`

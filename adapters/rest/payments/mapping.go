@@ -83,6 +83,10 @@ func toInvoice(i *payment.Invoice) openapi.Invoice {
 		PdfURL:         openapi.OrNull(i.PDFURL),
 		BillingDetails: toBilledTo(i.BilledTo),
 		CreatedAt:      openapi.Time(i.CreatedAt),
+
+		SubscriptionID:     openapi.OrNull(string(i.Subscription)),
+		AttemptCount:       i.Attempts,
+		NextPaymentAttempt: convert.OrNullTime(i.NextAttemptAt),
 	}
 }
 
@@ -103,6 +107,7 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		Paused:                 v.Paused,
 		PaidUntil:              convert.OrNullTime(v.PaidUntil),
 		PendingChange:          nullable.NewNullNullable[openapi.SubscriptionPendingChange](),
+		LaterChanges:           []openapi.SubscriptionPendingChange{},
 		DefaultPaymentMethodID: openapi.OrNull(string(v.Default)),
 		Action:                 toAction(v.Action),
 		Discount:               nullable.NewNullNullable[openapi.Discount](),
@@ -124,13 +129,18 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		out.Credit = nullable.NewNullableWithValue(toMoney(v.Credit))
 	}
 	if p := v.Pending; p != nil {
-		out.PendingChange = nullable.NewNullableWithValue(openapi.SubscriptionPendingChange{
-			PlanID:   openapi.OrNull(string(p.Plan)),
-			Quantity: p.Quantity,
-			At:       openapi.Time(p.At),
-		})
+		out.PendingChange = nullable.NewNullableWithValue(toPendingChange(p))
+		for p = p.Next; p != nil; p = p.Next {
+			out.LaterChanges = append(out.LaterChanges, toPendingChange(p))
+		}
 	}
 	return out
+}
+
+func toPendingChange(p *payment.PendingChange) openapi.SubscriptionPendingChange {
+	return openapi.SubscriptionPendingChange{
+		PlanID: openapi.OrNull(string(p.Plan)), Quantity: p.Quantity, At: openapi.Time(p.At),
+	}
 }
 
 func toAction(a *payment.Action) nullable.Nullable[openapi.SubscriptionAction] {

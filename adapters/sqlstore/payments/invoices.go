@@ -14,7 +14,8 @@ import (
 )
 
 const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
-	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts, billed_to, lines`
+	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts, billed_to, lines,
+	subscription_id, attempts, next_attempt_at`
 
 type invoiceRow struct {
 	ID          payment.InvoiceID     `db:"id"`
@@ -37,6 +38,10 @@ type invoiceRow struct {
 	Discount    int64                 `db:"discount"`
 	Discounts   string                `db:"discounts"`
 	Lines       string                `db:"lines"`
+
+	Subscription  payment.SubscriptionID `db:"subscription_id"`
+	Attempts      int                    `db:"attempts"`
+	NextAttemptAt int64                  `db:"next_attempt_at"`
 }
 
 func (r *invoiceRow) invoice() (payment.Invoice, error) {
@@ -46,6 +51,7 @@ func (r *invoiceRow) invoice() (payment.Invoice, error) {
 		PeriodStart: db.FromMicros(r.PeriodStart), PeriodEnd: db.FromMicros(r.PeriodEnd), DueAt: db.FromMicros(r.DueAt),
 		PaidAt:    db.FromMicros(r.PaidAt),
 		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: db.FromMicros(r.CreatedAt), Discount: r.Discount,
+		Subscription: r.Subscription, Attempts: r.Attempts, NextAttemptAt: db.FromMicros(r.NextAttemptAt),
 	}
 	return i, errors.Join(db.FromJSON(r.BilledTo, &i.BilledTo), db.FromJSON(r.Discounts, &i.Discounts),
 		db.FromJSON(r.Lines, &i.Lines))
@@ -61,7 +67,8 @@ func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 		PeriodEnd: db.Micros(i.PeriodEnd), DueAt: db.Micros(i.DueAt), PaidAt: db.Micros(i.PaidAt),
 		HostedURL: i.HostedURL,
 		PDFURL:    i.PDFURL, CreatedAt: db.Micros(i.CreatedAt), BilledTo: billedTo, Discount: i.Discount,
-		Discounts: discounts, Lines: lines,
+		Discounts: discounts, Lines: lines, Subscription: i.Subscription, Attempts: i.Attempts,
+		NextAttemptAt: db.Micros(i.NextAttemptAt),
 	}, errors.Join(err, worse, worst)
 }
 
@@ -126,18 +133,19 @@ func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error
 			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total,
 			amount_due, amount_paid,
 				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts,
-				billed_to, lines)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				billed_to, lines, subscription_id, attempts, next_attempt_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE SET number = excluded.number, status = excluded.status,
 			subtotal = excluded.subtotal, tax = excluded.tax,
 				total = excluded.total, amount_due = excluded.amount_due, amount_paid = excluded.amount_paid,
 				period_start = excluded.period_start, period_end = excluded.period_end,
 				due_at = excluded.due_at, paid_at = excluded.paid_at, hosted_url = excluded.hosted_url,
 				pdf_url = excluded.pdf_url, discount = excluded.discount, discounts = excluded.discounts,
-				billed_to = excluded.billed_to, lines = excluded.lines`,
+				billed_to = excluded.billed_to, lines = excluded.lines, subscription_id = excluded.subscription_id,
+				attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at`,
 			c.Workspace, c.Account, r.ID, r.Number, r.Status, r.Currency, r.Subtotal, r.Tax, r.Total, r.AmountDue,
 			r.AmountPaid, r.PeriodStart, r.PeriodEnd, r.DueAt, r.PaidAt, r.HostedURL, r.PDFURL, r.CreatedAt, r.Discount,
-			r.Discounts, r.BilledTo, r.Lines); err != nil {
+			r.Discounts, r.BilledTo, r.Lines, r.Subscription, r.Attempts, r.NextAttemptAt); err != nil {
 			return err
 		}
 	}

@@ -104,14 +104,15 @@ type subscriptionRow struct {
 	Item              string                 `db:"item"`
 	EndsAt            int64                  `db:"ends_at"`
 	PendingElsewhere  bool                   `db:"pending_elsewhere"`
+	LaterChanges      string                 `db:"later_changes"`
 }
 
 // subscription returns the row's subscription, or nil for a customer without a live one.
-func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
+func (r *subscriptionRow) subscription() (s *payment.Subscription, err error) {
 	if r.ID == "" {
 		return nil, nil //nolint:nilnil // a customer without a live subscription is no error
 	}
-	s := &payment.Subscription{
+	s = &payment.Subscription{
 		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key,
 		PeriodStart: db.FromMicros(r.PeriodStart), PeriodEnd: db.FromMicros(r.PeriodEnd),
 		TrialEnd:          db.FromMicros(r.TrialEnd),
@@ -124,8 +125,9 @@ func (r *subscriptionRow) subscription() (*payment.Subscription, error) {
 			Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: db.FromMicros(r.PendingAt),
 			Elsewhere: r.PendingElsewhere,
 		}
+		err = db.FromJSON(r.LaterChanges, &s.Pending.Next)
 	}
-	return s, errors.Join(db.FromJSON(r.Discount, &s.Discount), db.FromJSON(r.Cancellation, &s.Cancellation),
+	return s, errors.Join(err, db.FromJSON(r.Discount, &s.Discount), db.FromJSON(r.Cancellation, &s.Cancellation),
 		db.FromJSON(r.Item, &s.Item))
 }
 
@@ -142,15 +144,17 @@ func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) 
 		discount, err := db.JSONText(s.Discount, s.Discount == nil)
 		cancellation, worse := db.JSONText(s.Cancellation, s.Cancellation == payment.Cancellation{})
 		item, worst := db.JSONText(s.Item, s.Item == payment.SoldItem{})
-		if err := errors.Join(err, worse, worst); err != nil {
+		next, failure := db.JSONText(pending.Next, pending.Next == nil)
+		if err := errors.Join(err, worse, worst, failure); err != nil {
 			return err
 		}
 		if _, err := store.Exec(ctx, `
 			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key,
 			period_start, period_end, trial_end, cancel_at_period_end,
 				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since, confirming,
-				discount, promotion_code, paused, paid_until, cancellation, item, ends_at, pending_elsewhere)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				discount, promotion_code, paused, paid_until, cancellation, item, ends_at, pending_elsewhere,
+				later_changes)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE
 			SET plan_id = excluded.plan_id, quantity = excluded.quantity, status = excluded.status, call_key =
 			excluded.call_key,
@@ -161,12 +165,13 @@ func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) 
 				past_due_since = excluded.past_due_since, confirming = excluded.confirming,
 				discount = excluded.discount, promotion_code = excluded.promotion_code, paused = excluded.paused,
 				paid_until = excluded.paid_until, cancellation = excluded.cancellation, item = excluded.item,
-				ends_at = excluded.ends_at, pending_elsewhere = excluded.pending_elsewhere`,
+				ends_at = excluded.ends_at, pending_elsewhere = excluded.pending_elsewhere,
+				later_changes = excluded.later_changes`,
 			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, db.Micros(s.PeriodStart),
 			db.Micros(s.PeriodEnd), db.Micros(s.TrialEnd), s.CancelAtPeriodEnd,
 			pending.Plan, pending.Quantity, db.Micros(pending.At), db.Micros(s.CreatedAt), db.Micros(s.EndedAt),
 			db.Micros(s.PastDueSince), s.Confirming, discount, s.Code, s.Paused, db.Micros(s.PaidUntil),
-			cancellation, item, db.Micros(s.EndsAt), pending.Elsewhere); err != nil {
+			cancellation, item, db.Micros(s.EndsAt), pending.Elsewhere, next); err != nil {
 			return err
 		}
 	}

@@ -94,6 +94,7 @@ Code = Union[
         "invitation_role_required",
         "invoice_not_found",
         "invoice_not_payable",
+        "invoice_unpaid",
         "key_unsupported",
         "kind_not_offered",
         "label_changed",
@@ -3301,6 +3302,15 @@ class Invoice(TypedDict):
 
     billing_details: Optional[InvoiceBillingDetails]
     """The billing details that the invoice shows. `null` if they are unknown."""
+
+    subscription_id: Optional[str]
+    """The subscription that it bills. `null` if it bills something else."""
+
+    attempt_count: int
+    """How often it was charged: the first time, and each time that the gateway has repeated it by itself."""
+
+    next_payment_attempt: Optional[str]
+    """When the gateway charges it again by itself. `null` if it does not."""
 
     created_at: str
     """"""
@@ -6949,6 +6959,9 @@ class Subscription(TypedDict):
 
     pending_change: Optional[SubscriptionPendingChange]
     """The change that takes effect at the end of the period. `null` if none."""
+
+    later_changes: List[SubscriptionPendingChange]
+    """What changes after the `pending_change`, as someone has scheduled it at the gateway."""
 
     default_payment_method_id: Optional[str]
     """The payment method that is charged: the subscription's own, such as from a checkout page, else the
@@ -11174,8 +11187,8 @@ class PaymentsSubscriptionResource(Resource):
     ) -> None:
         """Cancel the subscription immediately.
 
-        Requires the admin role in the workspace. Nothing is refunded. To cancel at the end of the period
-        instead, set `cancel_at_period_end`.
+        Requires the admin role in the workspace. Nothing is refunded, and open invoices are voided,
+        except for what was used. To cancel at the end of the period instead, set `cancel_at_period_end`.
 
         `cancellation_feedback` and `cancellation_comment` say why, for the seller. Proxies may log them,
         because they are part of the address; `PATCH` takes them in its body.
@@ -11198,7 +11211,8 @@ class PaymentsSubscriptionResource(Resource):
 
         Requires the admin role in the workspace. Charges `payment_method_id`, which becomes the default,
         or else the default payment method. If the charge is declined, no subscription is created.
-        Returns 409 `subscription_exists` if the workspace already has a subscription.
+        Returns 409 `subscription_exists` if the workspace already has a subscription, and 409
+        `invoice_unpaid` if an invoice of an earlier one is open.
 
         The first subscription of a workspace begins with the trial of its plan. The organisation can
         require a payment method for trials, and limit them to one for each owner's e-mail address and
@@ -11220,7 +11234,7 @@ class PaymentsSubscriptionResource(Resource):
         and WELCOME.
 
         Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict,
-        gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+        gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription,
         payment_method_expired, payment_method_not_found, payment_method_required, payment_pending,
         payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
         promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_exists,
@@ -11265,7 +11279,7 @@ class PaymentsSubscriptionResource(Resource):
         another workspace returns 404 `preview_not_found`.
 
         Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a
-        change's do do.
+        change's do.
 
         Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
         gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
@@ -11523,7 +11537,8 @@ class PaymentsMethodsResource(Resource):
 
         Requires the admin role in the workspace. If the payment method is the default, `replacement_id`
         becomes the default. Without `replacement_id`, it is the newest valid payment method. Returns 409
-        `payment_method_in_use` for the last valid payment method of a workspace that has a subscription.
+        `payment_method_in_use` for the last valid payment method if it will be charged: the subscription
+        renews, is unpaid or has a metered price.
 
         Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields,
         payment_method_expired, payment_method_in_use, payment_method_not_found, payments_not_configured,
@@ -11624,8 +11639,8 @@ class PaymentsEntitlementsResource(Resource):
         """Get what the workspace may use.
 
         Requires the viewer role in the workspace. Returns the workspace's plan, its features, and each
-        limit with what is used. Atrium answers from its copy of the gateway's data and never waits for
-        the gateway.
+        limit with what is used. Atrium refreshes its copy of the gateway's data if it is older than a
+        minute, within a second.
 
         Atrium counts `members`, `prompt_templates`, `prompt_versions`, `chat_templates`, `connections`,
         `sources`, `streams` and `storage_bytes`, and enforces their limits: 409 `plan_limit_reached`, or
@@ -11692,10 +11707,10 @@ class PaymentsCheckoutSessionsResource(Resource):
         """Create a link to the gateway's checkout.
 
         Requires the admin role in the workspace. Returns the address of a gateway page where the payer
-        starts a subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a
-        subscription. The link ends with the next checkout link of the workspace, and when a subscription
-        is created in another way. Of two links that are created at the same moment, one is refused with
-        409 `payment_pending`.
+        starts a subscription, within 24 hours. The errors are those of `POST
+        /api/payments/subscriptions`. The link ends with the next one of the workspace, and when a
+        subscription is created in another way. Of two links that are created at the same moment, one is
+        refused with 409 `payment_pending`.
 
         The subscription begins with the trial of its plan, if the workspace had none. If the
         organisation gives one trial for each e-mail address, 409 `trial_used` is returned for an owner
@@ -11707,9 +11722,9 @@ class PaymentsCheckoutSessionsResource(Resource):
         and of an origin that the operator of the server allows (`orgs[].payments.return_origins`).
 
         Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
-        gateway_unavailable, invalid_fields, payment_pending, payments_not_configured, payments_paused,
-        plan_not_found, plan_unavailable, scope_required, subscription_exists, trial_used; and those that
-        every call can have.
+        gateway_unavailable, invalid_fields, invoice_unpaid, payment_pending, payments_not_configured,
+        payments_paused, plan_not_found, plan_unavailable, scope_required, subscription_exists,
+        trial_used; and those that every call can have.
         """
         return cast("HostedPage", self._caller.send("payments.checkoutSessions.create", "POST", path("/api/payments/checkout-session"), body=body, keyed=True, options=options))
 

@@ -87,6 +87,7 @@ export type Code =
   | 'invitation_role_required'
   | 'invoice_not_found'
   | 'invoice_not_payable'
+  | 'invoice_unpaid'
   | 'key_unsupported'
   | 'kind_not_offered'
   | 'label_changed'
@@ -2699,6 +2700,12 @@ export type Invoice = {
   pdf_url: string | null
   /** The billing details that the invoice shows. `null` if they are unknown. */
   billing_details: InvoiceBillingDetails | null
+  /** The subscription that it bills. `null` if it bills something else. */
+  subscription_id: string | null
+  /** How often it was charged: the first time, and each time that the gateway has repeated it by itself. */
+  attempt_count: number
+  /** When the gateway charges it again by itself. `null` if it does not. */
+  next_payment_attempt: string | null
   /**  */
   created_at: string
 }
@@ -5608,6 +5615,8 @@ export type Subscription = {
   paid_until: string | null
   /** The change that takes effect at the end of the period. `null` if none. */
   pending_change: SubscriptionPendingChange | null
+  /** What changes after the `pending_change`, as someone has scheduled it at the gateway. */
+  later_changes: SubscriptionPendingChange[]
   /**
    * The payment method that is charged: the subscription's own, such as from a checkout page, else the
    * customer's.
@@ -8375,8 +8384,8 @@ export class PaymentsSubscriptionResource extends Resource {
   /**
    * Cancel the subscription immediately.
    *
-   * Requires the admin role in the workspace. Nothing is refunded. To cancel at the end of the period instead,
-   * set `cancel_at_period_end`.
+   * Requires the admin role in the workspace. Nothing is refunded, and open invoices are voided, except for what
+   * was used. To cancel at the end of the period instead, set `cancel_at_period_end`.
    *
    * `cancellation_feedback` and `cancellation_comment` say why, for the seller. Proxies may log them, because
    * they are part of the address; `PATCH` takes them in its body.
@@ -8402,7 +8411,8 @@ export class PaymentsSubscriptionResource extends Resource {
    *
    * Requires the admin role in the workspace. Charges `payment_method_id`, which becomes the default, or else
    * the default payment method. If the charge is declined, no subscription is created. Returns 409
-   * `subscription_exists` if the workspace already has a subscription.
+   * `subscription_exists` if the workspace already has a subscription, and 409 `invoice_unpaid` if an invoice of
+   * an earlier one is open.
    *
    * The first subscription of a workspace begins with the trial of its plan. The organisation can require a
    * payment method for trials, and limit them to one for each owner's e-mail address and for each payment
@@ -8421,10 +8431,11 @@ export class PaymentsSubscriptionResource extends Resource {
    * `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
    *
    * Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict,
-   * gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription, payment_method_expired,
-   * payment_method_not_found, payment_method_required, payment_pending, payments_not_configured,
-   * payments_paused, plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
-   * scope_required, subscription_exists, trial_used; and those that every call can have.
+   * gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription,
+   * payment_method_expired, payment_method_not_found, payment_method_required, payment_pending,
+   * payments_not_configured, payments_paused, plan_not_found, plan_unavailable, promotion_code_invalid,
+   * promotion_code_rate_limited, scope_required, subscription_exists, trial_used; and those that every call can
+   * have.
    */
   create(body: SubscriptionCreate, options?: Options): Promise<SubscriptionCreated> {
     return this.caller.send({ name: 'payments.subscription.create', method: 'POST', path: path`/api/payments/subscriptions`, body, keyed: true }, options)
@@ -8460,8 +8471,7 @@ export class PaymentsSubscriptionResource extends Resource {
    * changed, if it is another change, or after `expires_at`. `due_next` includes what was used so far of a
    * `metered_price`, and is not compared then. A preview of another workspace returns 404 `preview_not_found`.
    *
-   * Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do
-   * do.
+   * Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do.
    *
    * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
    * invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
@@ -8690,7 +8700,8 @@ export class PaymentsMethodsResource extends Resource {
    *
    * Requires the admin role in the workspace. If the payment method is the default, `replacement_id` becomes the
    * default. Without `replacement_id`, it is the newest valid payment method. Returns 409
-   * `payment_method_in_use` for the last valid payment method of a workspace that has a subscription.
+   * `payment_method_in_use` for the last valid payment method if it will be charged: the subscription renews, is
+   * unpaid or has a metered price.
    *
    * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invalid_fields, payment_method_expired,
    * payment_method_in_use, payment_method_not_found, payments_not_configured, scope_required; and those that
@@ -8789,7 +8800,7 @@ export class PaymentsEntitlementsResource extends Resource {
    * Get what the workspace may use.
    *
    * Requires the viewer role in the workspace. Returns the workspace's plan, its features, and each limit with
-   * what is used. Atrium answers from its copy of the gateway's data and never waits for the gateway.
+   * what is used. Atrium refreshes its copy of the gateway's data if it is older than a minute, within a second.
    *
    * Atrium counts `members`, `prompt_templates`, `prompt_versions`, `chat_templates`, `connections`, `sources`,
    * `streams` and `storage_bytes`, and enforces their limits: 409 `plan_limit_reached`, or `quota_exceeded`
@@ -8847,9 +8858,9 @@ export class PaymentsCheckoutSessionsResource extends Resource {
    * Create a link to the gateway's checkout.
    *
    * Requires the admin role in the workspace. Returns the address of a gateway page where the payer starts a
-   * subscription, within 24 hours. Returns 409 `subscription_exists` if the workspace has a subscription. The
-   * link ends with the next checkout link of the workspace, and when a subscription is created in another way.
-   * Of two links that are created at the same moment, one is refused with 409 `payment_pending`.
+   * subscription, within 24 hours. The errors are those of `POST /api/payments/subscriptions`. The link ends
+   * with the next one of the workspace, and when a subscription is created in another way. Of two links that are
+   * created at the same moment, one is refused with 409 `payment_pending`.
    *
    * The subscription begins with the trial of its plan, if the workspace had none. If the organisation gives one
    * trial for each e-mail address, 409 `trial_used` is returned for an owner who has had one; with `trial:
@@ -8861,8 +8872,8 @@ export class PaymentsCheckoutSessionsResource extends Resource {
    * the operator of the server allows (`orgs[].payments.return_origins`).
    *
    * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
-   * invalid_fields, payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-   * scope_required, subscription_exists, trial_used; and those that every call can have.
+   * invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+   * plan_unavailable, scope_required, subscription_exists, trial_used; and those that every call can have.
    */
   create(body: CheckoutSessionCreate, options?: Options): Promise<HostedPage> {
     return this.caller.send({ name: 'payments.checkoutSessions.create', method: 'POST', path: path`/api/payments/checkout-session`, body, keyed: true }, options)

@@ -127,7 +127,7 @@ func (g GatewayStage) only(t *testing.T, c payment.CustomerID) *payment.GatewayS
 // paid returns the sum that a customer has paid so far, and the number of invoices.
 func (g GatewayStage) paid(t *testing.T, c payment.CustomerID) (sum int64, invoices int) {
 	t.Helper()
-	all, err := g.Invoices(t.Context(), c)
+	all, err := g.Invoices(t.Context(), c, "")
 	must(t, err)
 	for i, in := range all {
 		if in.Status == payment.Paid {

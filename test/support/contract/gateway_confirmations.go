@@ -67,7 +67,7 @@ func gatewayLapses(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	open := func(c payment.CustomerID) (n int) {
 		t.Helper()
-		all, err := g.Invoices(ctx, c)
+		all, err := g.Invoices(ctx, c, "")
 		must(t, err)
 		for _, i := range all {
 			if i.Status == payment.Open {

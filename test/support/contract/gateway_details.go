@@ -25,7 +25,7 @@ func described() payment.Details {
 // billedTo fails t unless the newest invoice of a customer shows d.
 func (g GatewayStage) billedTo(t *testing.T, c payment.CustomerID, d payment.Details) {
 	t.Helper()
-	all, err := g.Invoices(t.Context(), c)
+	all, err := g.Invoices(t.Context(), c, "")
 	must(t, err)
 	d.Workspace, d.Taxed = "", false
 	require.That(t, len(all) != 0 && all[0].BilledTo != nil, "no invoice shows its recipient: %+v", all)
@@ -77,13 +77,13 @@ func gatewayTaxes(t *testing.T, g GatewayStage) {
 	d.Address = described().Address
 	must(t, g.UpdateCustomer(ctx, key(), c, d))
 	g.mustSubscribe(t, c, order)
-	all, err := g.Invoices(ctx, c)
+	all, err := g.Invoices(ctx, c, "")
 	must(t, err)
 	i := all[0]
 	assert.That(t, i.Tax > 0 && i.Subtotal+i.Tax == i.Total && i.AmountPaid == i.Total &&
 		i.Subtotal == g.Plans[0].Price.Amount*2, "%+v", i)
 	g.Advance(t, 32*24*time.Hour)
-	if all, err = g.Invoices(ctx, c); err != nil || len(all) != 2 || all[0].Tax != i.Tax || all[0].Total != i.Total {
+	if all, err = g.Invoices(ctx, c, ""); err != nil || len(all) != 2 || all[0].Tax != i.Tax || all[0].Total != i.Total {
 		t.Errorf("at renewal: %+v, %v", all, err)
 	}
 }

@@ -326,7 +326,7 @@ func elsewhereDrafts(t *testing.T, g GatewayStage) {
 	c, _ := g.began(t, g.Plans[0], 2)
 	before, _ := g.paid(t, c)
 	draft := g.Elsewhere.Draft(t, c, 500000)
-	all, err := g.Invoices(ctx, c)
+	all, err := g.Invoices(ctx, c, "")
 	must(t, err)
 	for _, i := range all {
 		assert.That(t, i.ID != draft, "it is shown: %+v", i)

@@ -40,7 +40,7 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 	assert.That(t, g.only(t, c) == nil, "it lives still")
 	open := func(c payment.CustomerID) (n int) {
 		t.Helper()
-		all, err := g.Invoices(ctx, c)
+		all, err := g.Invoices(ctx, c, "")
 		must(t, err)
 		for _, i := range all {
 			if i.Status == payment.Open {
@@ -58,12 +58,28 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 	wantErr(t, g.GiveUp(ctx, key(), c, paid.ID), payment.ErrSubscriptionExists)
 	got := g.only(t, c)
 	assert.That(t, got != nil && got.Status == payment.Active, "what was paid gave way: %+v", got)
-	t.Run("the invoice of an ended period stays open", func(t *testing.T) {
+	t.Run("the invoice for a period that has ended early can no longer be paid", func(t *testing.T) {
 		c := g.customer(t, "4242")
 		h := g.mustSubscribe(t, c, g.order(0))
 		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 		g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+		renewal := g.newest(t, c, payment.Open)
+		same(t, "the invoice's subscription", renewal.Subscription, h.ID)
+		for range 2 { // the first response may have been lost
+			must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))
+			same(t, "open invoices", open(c), 0)
+		}
+		_, err := g.Pay(ctx, key(), c, renewal.ID)
+		wantErr(t, err, payment.ErrInvoiceNotPayable)
+	})
+	t.Run("nor can the drafts of an unpaid subscription", func(t *testing.T) {
+		c, h := g.overdue(t, "0341")
+		g.Advance(t, 14*24*time.Hour)
+		g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)-13*24*time.Hour)
+		draft := g.newest(t, c, payment.Draft)
 		must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))
-		same(t, "open invoices", open(c), 1)
+		same(t, "open invoices", open(c), 0)
+		_, err := g.Pay(ctx, key(), c, draft.ID)
+		wantErr(t, err, payment.ErrInvoiceNotPayable)
 	})
 }

@@ -12,7 +12,7 @@ import (
 // newest returns the newest invoice of a customer with a status.
 func (g GatewayStage) newest(t *testing.T, c payment.CustomerID, status payment.InvoiceStatus) payment.Invoice {
 	t.Helper()
-	all, err := g.Invoices(t.Context(), c)
+	all, err := g.Invoices(t.Context(), c, "")
 	must(t, err)
 	for _, i := range all {
 		if i.Status == status {
@@ -40,6 +40,7 @@ func gatewayPayments(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, _ := g.overdue(t, "0341")
 	open := g.newest(t, c, payment.Open)
+	assert.That(t, open.Attempts == 1 && open.NextAttemptAt.After(open.CreatedAt), "%+v", open)
 	before, _ := g.paid(t, c)
 	_, err := g.Pay(ctx, key(), c, open.ID)
 	wantDecline(t, err, "generic_decline")
@@ -109,8 +110,13 @@ func gatewayUnpaid(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, h := g.overdue(t, "0341")
 	open := g.newest(t, c, payment.Open)
-	g.Advance(t, 14*24*time.Hour)
+	g.Advance(t, open.NextAttemptAt.Sub(open.CreatedAt)+time.Minute)
+	retried := g.newest(t, c, payment.Open)
+	assert.That(t, retried.Attempts == 2 && retried.NextAttemptAt.After(open.NextAttemptAt), "%+v", retried)
+	g.Advance(t, 14*24*time.Hour-open.NextAttemptAt.Sub(open.CreatedAt)-time.Minute)
 	same(t, "after all retries", g.only(t, c).Status, payment.Unpaid)
+	last := g.newest(t, c, payment.Open)
+	assert.That(t, last.Attempts > 2 && last.NextAttemptAt.IsZero(), "%+v", last)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)-13*24*time.Hour)
 	if got := g.only(t, c); got.Status != payment.Unpaid || !got.PeriodStart.Equal(h.PeriodEnd) {
 		t.Fatalf("an unpaid subscription goes on: %+v", got)

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/test/support/assert"
@@ -12,7 +13,7 @@ func invoicesAreFound(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	customerOf(t, a.Stores, team.Owner)
 	want := payment.Invoice{ID: "in_1", Status: payment.Open, Currency: "usd", Total: 900, AmountDue: 900,
-		CreatedAt: fixture.At}
+		CreatedAt: fixture.At, Subscription: "sub_1", Attempts: 2, NextAttemptAt: fixture.At.Add(time.Hour)}
 	changeCustomer(t, a.Stores, team.Owner,
 		func(c *payment.Customer) { seeInvoices(c, team.Owner, []payment.Invoice{want}) })
 	draft := want

@@ -36,6 +36,8 @@ func customersAreKept(t *testing.T, a Adapter) {
 		c.Pending = &payment.Operation{Kind: payment.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
 			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
 		c.UsageSince = fixture.At
+		c.Subscription.Pending = &payment.PendingChange{Plan: "pro", Quantity: 2, At: fixture.At,
+			Next: &payment.PendingChange{Plan: "basic", Quantity: 3, At: fixture.At.AddDate(1, 0, 0), Elsewhere: true}}
 		c.Done = []payment.DoneCall{{Key: "k1", Request: "r1", At: fixture.At}}
 	})
 	for _, s := range []ports.Stores{a.Stores, a.Second()} {

@@ -543,6 +543,7 @@ CREATE TABLE payment_subscriptions (
     item text NOT NULL DEFAULT ''::text,
     ends_at bigint NOT NULL DEFAULT 0,
     pending_elsewhere boolean NOT NULL DEFAULT false,
+    later_changes text NOT NULL DEFAULT ''::text,
     CONSTRAINT payment_subscriptions_pkey PRIMARY KEY (workspace_id, account, id),
     CONSTRAINT payment_subscriptions_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
@@ -569,6 +570,9 @@ CREATE TABLE payment_invoices (
     discount bigint NOT NULL DEFAULT 0,
     discounts text NOT NULL DEFAULT ''::text,
     lines text NOT NULL DEFAULT ''::text,
+    subscription_id text NOT NULL DEFAULT ''::text,
+    attempts bigint NOT NULL DEFAULT 0,
+    next_attempt_at bigint NOT NULL DEFAULT 0,
     CONSTRAINT payment_invoices_pkey PRIMARY KEY (workspace_id, account, id),
     CONSTRAINT payment_invoices_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
@@ -1798,4 +1802,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (197, true),
     (200, true),
     (206, true),
+    (207, true),
     (216, true);

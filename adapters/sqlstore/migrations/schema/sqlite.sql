@@ -446,7 +446,7 @@ CREATE TABLE payment_subscriptions (
     pending_quantity     INTEGER NOT NULL,
     pending_at           BIGINT NOT NULL, -- 0 for no pending change
     created_at           BIGINT NOT NULL,
-    ended_at             BIGINT NOT NULL, past_due_since BIGINT NOT NULL DEFAULT 0, confirming BOOLEAN NOT NULL DEFAULT FALSE, discount TEXT NOT NULL DEFAULT '', promotion_code TEXT NOT NULL DEFAULT '', paused BOOLEAN NOT NULL DEFAULT FALSE, paid_until BIGINT NOT NULL DEFAULT 0, cancellation TEXT NOT NULL DEFAULT '', item TEXT NOT NULL DEFAULT '', ends_at BIGINT NOT NULL DEFAULT 0, pending_elsewhere BOOLEAN NOT NULL DEFAULT FALSE,
+    ended_at             BIGINT NOT NULL, past_due_since BIGINT NOT NULL DEFAULT 0, confirming BOOLEAN NOT NULL DEFAULT FALSE, discount TEXT NOT NULL DEFAULT '', promotion_code TEXT NOT NULL DEFAULT '', paused BOOLEAN NOT NULL DEFAULT FALSE, paid_until BIGINT NOT NULL DEFAULT 0, cancellation TEXT NOT NULL DEFAULT '', item TEXT NOT NULL DEFAULT '', ends_at BIGINT NOT NULL DEFAULT 0, pending_elsewhere BOOLEAN NOT NULL DEFAULT FALSE, later_changes TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (workspace_id, account, id),
     FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
 );
@@ -469,7 +469,7 @@ CREATE TABLE payment_invoices (
     paid_at      BIGINT NOT NULL,
     hosted_url   TEXT NOT NULL,
     pdf_url      TEXT NOT NULL,
-    created_at   BIGINT NOT NULL, billed_to TEXT NOT NULL DEFAULT '', discount BIGINT NOT NULL DEFAULT 0, discounts TEXT NOT NULL DEFAULT '', lines TEXT NOT NULL DEFAULT '',
+    created_at   BIGINT NOT NULL, billed_to TEXT NOT NULL DEFAULT '', discount BIGINT NOT NULL DEFAULT 0, discounts TEXT NOT NULL DEFAULT '', lines TEXT NOT NULL DEFAULT '', subscription_id TEXT NOT NULL DEFAULT '', attempts BIGINT NOT NULL DEFAULT 0, next_attempt_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (workspace_id, account, id),
     FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
 );
@@ -1371,4 +1371,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (192, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (200, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (206, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (207, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
