@@ -98,6 +98,7 @@ func (w walker) value(key string, n *yaml.Node, t reflect.Type) any {
 	return nil
 }
 
+// section converts a mapping to the values of the struct type t. It reports unknown and repeated keys with their line.
 func (w walker) section(key string, n *yaml.Node, t reflect.Type) any {
 	values, seen := map[string]any{}, map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

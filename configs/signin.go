@@ -95,6 +95,7 @@ func (o Org) validateAPIKeys(found *problems, key string) {
 	}
 }
 
+// validate reports a rule that matches nothing or grants nothing.
 func (r ClaimRule) validate(found *problems, key string) {
 	if r.Claim == "" {
 		found.add(key+".claim", "must name a claim")

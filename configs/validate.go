@@ -95,6 +95,8 @@ func validateLimits(found *problems, s server.Config) {
 	inRange(found, "server.concurrency.wait", s.Concurrency.Wait, 0, 10*time.Second, "0s to 10s")
 }
 
+// validateDatabase reports settings that only one of the engines has. It never quotes the URL, which can contain a
+// password.
 func (c *Config) validateDatabase(found *problems) {
 	d := c.Database
 	path, sqlite := strings.CutPrefix(d.URL.Reveal(), "sqlite:")

@@ -76,6 +76,8 @@ func (s *smtp) Send(ctx context.Context, m ports.Mail) error {
 	return nil
 }
 
+// message returns the mail as go-mail sends it. Its errors do not quote the recipient's address, which logs must not
+// have.
 func (s *smtp) message(m ports.Mail) (*gomail.Msg, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(s.from)

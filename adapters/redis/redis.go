@@ -60,6 +60,7 @@ type server struct {
 
 var errURL = errors.New("redis.url: it is no URL of a Redis") // an error of url.Parse would quote it
 
+// parse reads a redis: or rediss: URL. Its error never quotes the URL, which can contain a password.
 func parse(text secret.String) (server, error) {
 	u, err := url.Parse(text.Reveal())
 	if err != nil || (u.Scheme != "redis" && u.Scheme != "rediss") || u.Opaque != "" || u.RawQuery != "" {

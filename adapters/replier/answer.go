@@ -76,6 +76,8 @@ func (p *pool) relay(
 	return failed(embed.ReplyFailed, code)
 }
 
+// receive sends the request and reads the response into a, as events or as one JSON document. It returns a failure for
+// any other status or media type.
 func (p *pool) receive(ctx context.Context, abandon func(), target ports.Target, e exchange, a *answer) error {
 	r, err := e.request(ctx)
 	if err != nil {

@@ -60,6 +60,8 @@ func (g Guard) probe(
 	return report
 }
 
+// ask sends one request and lets describe read the response. The request that it returns has the headers that were
+// sent.
 func (g Guard) ask(
 	ctx context.Context, target ports.Target, end time.Time, request func(context.Context) (*http.Request, error),
 	describe func(body []byte) (connection.Server, error),

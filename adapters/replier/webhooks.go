@@ -91,6 +91,8 @@ func (w *Webhooks) Send(ctx context.Context, target ports.WebhookTarget, d *webh
 	return out
 }
 
+// send makes one attempt at a delivery. Whatever happens is an Outcome, and the receiver's response is kept without the
+// target's headers.
 func (w *Webhooks) send(ctx context.Context, target ports.WebhookTarget, d *webhook.Delivery,
 	now, end time.Time) webhook.Outcome {
 	ctx, cancel := context.WithDeadline(ctx, end)

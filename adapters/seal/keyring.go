@@ -62,6 +62,7 @@ type state struct {
 	derived derivedKeys
 }
 
+// newState prepares a keyring's keys: the primary key encrypts, every key decrypts.
 func newState(handle *keyset.Handle) (*state, error) {
 	primitive, err := aead.New(handle)
 	if err != nil {

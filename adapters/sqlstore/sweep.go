@@ -97,6 +97,7 @@ func (store *Store) purgeWorkspaces(ctx context.Context, end time.Time) error {
 	return errors.Join(failures...)
 }
 
+// purgeWorkspace deletes the rows that belong to a workspace, and the workspace itself last.
 func (store *Store) purgeWorkspace(ctx context.Context, id identity.WorkspaceID) error {
 	remove := func(tables []db.Table) error {
 		for _, t := range tables {

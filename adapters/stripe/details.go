@@ -55,6 +55,7 @@ func (g *Gateway) UpdateCustomer(ctx context.Context, key string, c payment.Cust
 	return nil
 }
 
+// detailsParams sends every field, so that those that are empty here become empty at Stripe.
 func (g *Gateway) detailsParams(key string, d payment.Details) *stripe.CustomerUpdateParams {
 	a := d.Address
 	p := &stripe.CustomerUpdateParams{

@@ -79,6 +79,7 @@ func isUnfinished(i *stripe.Invoice) bool {
 	return i.Status == stripe.InvoiceStatusDraft && !ofPeriod
 }
 
+// mirrorInvoice adds up taxes and discounts, which Stripe lists one by one.
 func mirrorInvoice(i *stripe.Invoice) payment.Invoice {
 	out := payment.Invoice{
 		ID: payment.InvoiceID(i.ID), Number: i.Number, Status: payment.InvoiceStatus(i.Status),

@@ -48,6 +48,7 @@ func (s *account) createPortal(f form, _ *http.Request) any {
 	}
 }
 
+// createCheckout is POST /v1/checkout/sessions, for subscriptions only.
 func (s *account) createCheckout(f form, _ *http.Request) any {
 	sold, refused := s.sold(f, "line_items", new(terms))
 	switch {

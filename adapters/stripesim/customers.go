@@ -166,6 +166,7 @@ func (s *account) readMethod(_ form, r *http.Request) any {
 	return m.show()
 }
 
+// detach is POST /v1/payment_methods/{id}/detach. It refuses a method that belongs to no customer.
 func (s *account) detach(_ form, r *http.Request) any {
 	id := r.PathValue("id")
 	for _, c := range s.customers {
@@ -215,6 +216,7 @@ func (s *account) listSetupIntents(f form, r *http.Request) any {
 		s.showSetup)
 }
 
+// cancelSetupIntent is POST /v1/setup_intents/{id}/cancel. One that succeeded cannot be canceled.
 func (s *account) cancelSetupIntent(_ form, r *http.Request) any {
 	i := s.setups[r.PathValue("id")]
 	switch {

@@ -186,6 +186,8 @@ func (s *Simulator) flush(ctx context.Context, customer string) {
 	}
 }
 
+// deliverAll sends a customer's stored events, reordered or twice if a fault asks for that. Those that fail stay
+// stored.
 func (s *Simulator) deliverAll(ctx context.Context, customer string) {
 	rows, err := s.Objects.Read(ctx, s.Org, customer)
 	if err != nil {

@@ -160,6 +160,7 @@ var lasting = map[Fault]Fault{
 	Garbage: Unavailable,
 }
 
+// add makes the other requests of ctx fail with the lasting form of fault. A ctx that cannot end cannot be identified.
 func (o *outages) add(ctx context.Context, fault Fault) {
 	if ctx.Done() == nil {
 		return

@@ -35,6 +35,8 @@ type Charge struct {
 
 func (u *subscription) amount() int64 { return u.sum() }
 
+// showInvoice is an invoice as Stripe returns it. Members that Stripe returns only if expanded are only there if
+// expanded.
 func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
 	paid := int64(0)
 	if i.Status == "paid" {
@@ -295,6 +297,8 @@ func (s *account) collect(i *invoice) {
 	}
 }
 
+// voidInvoice is POST /v1/invoices/{id}/void. It returns the credit that the invoice used, and drops the change that
+// waits for it.
 func (s *account) voidInvoice(_ form, r *http.Request) any {
 	i := s.invoice(r.PathValue("id"))
 	switch {

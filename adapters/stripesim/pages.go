@@ -79,6 +79,8 @@ func (s *Simulator) Page(ctx context.Context, l payment.SandboxLink) (page *paym
 	})
 }
 
+// showPage is what the page of a checkout or portal displays. A portal also shows the cards and the running
+// subscription.
 func (s *account) showPage(c *checkout) *payment.SandboxPage {
 	p := &payment.SandboxPage{
 		Portal: c.Portal, Quantity: int(c.Quantity), Plan: c.Plan, TrialDays: c.TrialDays, Return: c.ReturnURL,

@@ -64,6 +64,7 @@ func (p *promotion) active(now time.Time) bool {
 	return (p.expires.IsZero() || now.Before(p.expires)) && (p.maxRedemptions == 0 || p.redeemed < p.maxRedemptions)
 }
 
+// showCoupon is a discount as Stripe's coupon object: either a percentage or an amount.
 func showCoupon(d *payment.Discount) map[string]any {
 	out := map[string]any{
 		"id": "co_" + string(d.Duration), "object": "coupon", "name": d.Name, "duration": string(d.Duration),

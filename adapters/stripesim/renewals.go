@@ -38,6 +38,8 @@ func (s *account) next(u *subscription) (next *step) {
 	return next
 }
 
+// steps returns what will happen to a subscription as time passes, in its present status. The caller takes the
+// earliest.
 func (s *account) steps(u *subscription) (all []step) {
 	if u.Pending != nil {
 		all = append(all, step{u.Pending.Expires, (*subscription).drop})
@@ -77,6 +79,7 @@ func (u *subscription) endsAt(moment time.Time) bool {
 	return u.CancelAtPeriodEnd || due(u.CancelAt) || (c != nil && c.Ends && due(c.Phases[len(c.Phases)-1].End))
 }
 
+// renew begins the next period: it cancels or pauses what ends, enters the schedule's next phase, and bills.
 func (s *account) renew(u *subscription) {
 	if u.endsAt(u.End) {
 		s.billUsage(u, u.End)

@@ -65,6 +65,7 @@ func (s *account) schedule(id string) *schedule {
 	return nil
 }
 
+// createSchedule is POST /v1/subscription_schedules from a subscription, whose terms become the first phase.
 func (s *account) createSchedule(f form, _ *http.Request) any {
 	u := s.subscription(f.Get("from_subscription"))
 	switch {

@@ -149,6 +149,7 @@ func (s *account) readPrice(_ form, r *http.Request) any {
 	return showPrice(*p)
 }
 
+// subscribe is POST /v1/subscriptions. It refuses parameters that Atrium does not send rather than guess their effect.
 func (s *account) subscribe(f form, _ *http.Request) any {
 	c, now := s.customer(f.Get("customer")), s.now()
 	days := int(f.number("trial_period_days"))
@@ -225,6 +226,8 @@ func (s *account) readSubscription(f form, r *http.Request) any {
 	return s.showSubscription(u, f.expanded())
 }
 
+// updateSubscription is POST /v1/subscriptions/{id}. All checks come before the first change, because a refused request
+// changes nothing.
 func (s *account) updateSubscription(f form, r *http.Request) any {
 	u, now := s.subscription(r.PathValue("id")), s.now()
 	ends := f.Get("cancel_at_period_end")

@@ -44,6 +44,7 @@ func (s *Service) Provision(
 	return out, err
 }
 
+// provision creates whichever of workspace, user, membership and key is missing, in one transaction.
 func (s *Service) provision(
 	ctx context.Context, by identity.Actor, org *identity.Org, p Provision,
 ) (out Provisioned, err error) {

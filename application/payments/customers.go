@@ -92,6 +92,8 @@ func (s *Service) customer(ctx, callCtx context.Context, by identity.Actor, t Te
 	return s.createCustomer(ctx, callCtx, by, t, c)
 }
 
+// reserve stores the customer before the gateway creates it, so that a process that dies between the two leaves a
+// record.
 func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*payment.Customer, error) {
 	d, err := s.describe(ctx, by, t, &payment.Customer{})
 	if err != nil {

@@ -78,6 +78,7 @@ func (s *Service) FollowDetails(ctx context.Context, by identity.Actor) error {
 	return ignoring(s.followDetails(ctx, by, t))
 }
 
+// followDetails sends details that changed in the workspace. Only failures that can pass are retried.
 func (s *Service) followDetails(ctx context.Context, by identity.Actor, t Terms) error {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if err != nil || c.ID == "" {

@@ -29,6 +29,8 @@ func (s *Service) Reconcile(ctx context.Context, by identity.Actor) error {
 	return err
 }
 
+// reconcile finishes what a process left undone: the customer's creation, an operation with an unknown outcome, cards
+// to detach.
 func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) error {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if err != nil {
@@ -110,6 +112,7 @@ func ignoring(err error) error {
 	return err
 }
 
+// differences compares the mirror with the gateway. It reads again if the mirror changed in the meantime.
 func (s *Service) differences(
 	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer,
 ) ([]event.Event, error) {

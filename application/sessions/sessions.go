@@ -67,6 +67,7 @@ func (s *Service) Open(
 	return out, err
 }
 
+// openByLink uses the link up in the transaction that opens the session, so that one link opens one session.
 func (s *Service) openByLink(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
 ) (out session.Opened, err error) {
@@ -85,6 +86,7 @@ func (s *Service) openByLink(
 	return out, err
 }
 
+// openByKey checks the key as authentication does, including its networks, before it opens a session.
 func (s *Service) openByKey(
 	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
 ) (session.Opened, error) {

@@ -166,6 +166,8 @@ type sinceFilter struct {
 	since   uint32
 }
 
+// newSince returns the filter for rows that changed after the cursor, or an error if the cursor's generation is
+// unknown.
 func (s *Service) newSince(
 	ctx context.Context, by identity.Actor, src *source.Source, cursor string,
 ) (*sinceFilter, error) {

@@ -61,6 +61,8 @@ type rowReader struct {
 	withID  []column.Value // of the row that is read
 }
 
+// newRowReader checks a query against the mapping. Its fields are those to show, then those that only filters and keys
+// read.
 func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string) (*rowReader, error) {
 	mappedFields, err := src.MappedFields(t)
 	if err != nil {

@@ -202,6 +202,7 @@ func isRevoked(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
+// resolve fetches one prompt. The error of its reference becomes the error of the call.
 func (p *Prompts) resolve(ctx context.Context, key promptKey) (*ResolvedPrompt, error) {
 	var options []Option
 	if key.workspace != "" {

@@ -68,6 +68,8 @@ type declared struct {
 	enum         []any
 }
 
+// preparePrompt parses a version once for many calls of render. A placeholder without a variable declares one of type
+// array.
 func preparePrompt(v *PromptVersion) (*preparedPrompt, error) {
 	p := &preparedPrompt{version: v}
 	if v.Text != nil && *v.Text != "" {
@@ -139,6 +141,7 @@ func valueOf[T any](p *T) (value T) {
 	return value
 }
 
+// render returns the same texts and errors as the server's render operation; the clients' shared tests compare them.
 func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Rendered, error) {
 	plain, err := plainValues(values)
 	if err != nil {

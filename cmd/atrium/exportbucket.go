@@ -69,6 +69,7 @@ func (b *exportBucket) resume(ctx context.Context) (cursor int64, err error) {
 	return cursor, nil
 }
 
+// write collects events and stores an object when its number of events or its size reaches the limit.
 func (b *exportBucket) write(ctx context.Context, events []atrium.Event) error {
 	for i := range events {
 		if b.events == 0 {

@@ -113,6 +113,7 @@ func mistaken(err error) string {
 // exited carries the code with which kong wants to end the process, for example after --help.
 type exited int
 
+// parse returns the command, or a nil command and the exit code if --help or --version has printed already.
 func parse(parser *kong.Kong, args []string) (code int, command *kong.Context, err error) {
 	defer func() {
 		if p := recover(); p != nil {

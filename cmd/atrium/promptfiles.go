@@ -86,6 +86,7 @@ func (p *process) openPrompts(f remoteFlags, dir, folder string) (*promptFiles, 
 	return files, nil
 }
 
+// read loads the lock file and the prompts below the folder. Names that begin with a dot are not read.
 func (f *promptFiles) read() error {
 	text, err := f.root.ReadFile(lockName)
 	if err == nil {
@@ -177,6 +178,7 @@ func (f *promptFiles) drift() map[string]string {
 	return states
 }
 
+// state compares the file, the server and the state of the last sync. It returns "" if both sides agree.
 func (f *promptFiles) state(name string) string {
 	file, isHere := f.here[name]
 	server, isThere := f.there[name]

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/web"
 )
 
+// newDeps copies what Wire provides into the fields of rest.Deps.
 func newDeps(
 	c *node.Core, idempotency ports.Idempotency, verifier ports.Verifier,
 	openID ports.OpenIDClient, pages *console.Handler, directory *scim.Handler,

@@ -140,6 +140,8 @@ func (m *matcher) nameOf(words []string) name {
 	return n
 }
 
+// newMatcher weighs the words of fields and headers: a word in many columns says little, and one in every table almost
+// nothing.
 func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 	m := &matcher{known: map[string]int{}, memory: memory}
 	ownNoise := map[string]bool{} // a product's name is its own name

@@ -133,6 +133,7 @@ func parseEnvelope(body []byte) (*Event, error) {
 	return parseSnapshot(body)
 }
 
+// parseThinEvent reads an event of the v2 API, which names an object instead of containing it.
 func parseThinEvent(body []byte) (*Event, error) {
 	var in struct {
 		ID      string    `json:"id"`

@@ -98,6 +98,7 @@ func Encode(p Prompt) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// writeMessage escapes content lines that look like a heading, so that parsing returns the same message.
 func writeMessage(out *bytes.Buffer, m Message) {
 	if m.Placeholder != "" {
 		out.WriteString("# placeholder " + m.Placeholder)

@@ -61,6 +61,7 @@ func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(p
 	}
 }
 
+// checkJoin reports columns that do not exist and columns that are joined twice.
 func checkJoin(columns []column.Header, p Pair, add func(path, code, detail string)) {
 	j := p.Transform.Join
 	if n := len(j.Columns); n < 1 || n > column.MaxJoined {

@@ -126,6 +126,7 @@ func serveUntil(ctx context.Context, addr string, h http.Handler) error {
 	return nil
 }
 
+// readFloor maps a row to the same JSON as Atrium's response, because the floor must not do less work.
 func readFloor(row *sql.Row) (v floorVersion, err error) {
 	var variables, model, labels string
 	var activated, created, updated int64

@@ -68,6 +68,7 @@ func main() {
 	}
 }
 
+// run measures, or is one of the processes that a measurement starts: its own binary with special arguments.
 func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == floorArgument {
 		return serveFloor(ctx, args[1], args[2])

@@ -165,6 +165,7 @@ const (
 	waitingReads   = 8  // reads of a workspace that may wait for a child process (ADR 24)
 )
 
+// furnish creates the objects that the measured operations read.
 func (w *workspace) furnish(ctx context.Context, d database, data string) (err error) {
 	var made struct {
 		ID string `json:"id"`

@@ -225,6 +225,7 @@ type comparison struct {
 	atrium     target
 }
 
+// comparePayment measures an operation in turns with the bare call that it makes to Stripe.
 func (m *machine) comparePayment(ctx context.Context, d database, c comparison) error {
 	conn, err := c.atrium.dial(ctx)
 	if err != nil {
@@ -271,6 +272,7 @@ func theCustomer(ctx context.Context, d database) (id string, err error) {
 // bare is what a program would call that has nothing but stripe-go.
 type bare struct{ setupIntent, wallet func() error }
 
+// bareStripe has the calls to Stripe that Atrium's operations make, without Atrium.
 func bareStripe(ctx context.Context, url, customer string) bare {
 	api := stripe.NewClient(stripeKey, stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL: stripe.String(url), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false),

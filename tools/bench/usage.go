@@ -18,6 +18,7 @@ type usage struct {
 	stacks      float64 // bytes, at the moment
 }
 
+// usage reads the process's own metrics.
 func (p *program) usage(ctx context.Context) (u usage, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.metrics+"/metrics", nil)
 	if err != nil {

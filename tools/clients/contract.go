@@ -100,6 +100,7 @@ var names = regexp.MustCompile(`^[a-z][a-z0-9]*([A-Z][a-z0-9]*)*(\.[a-z][a-z0-9]
 // taken are names that the clients use themselves.
 var taken = []string{"prompts", "close", "request", "constructor"}
 
+// load reads the contract and arranges its calls by resource. It refuses what the generators cannot express.
 func load(text []byte) (*document, error) {
 	d := &document{requests: map[string]bool{}}
 	if err := json.Unmarshal(text, d); err != nil {
@@ -200,6 +201,7 @@ func (d *document) add(o *operation, verb, path string, seen map[string]string) 
 	return nil
 }
 
+// parameters sorts an operation's parameters into path and query. Pages and headers are the client's own work.
 func (d *document) parameters(o *operation, c *call) error {
 	inPath := map[string]*parameter{}
 	for _, p := range o.Parameters {
@@ -273,6 +275,7 @@ func (d *document) request(s *schema) {
 	}
 }
 
+// results collects a call's results and error codes from the operation's responses.
 func (d *document) results(o *operation, c *call) error {
 	for _, status := range sortedKeys(o.Responses) {
 		r := o.Responses[status]

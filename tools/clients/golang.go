@@ -32,6 +32,7 @@ var _, _ = json.Valid, errors.New
 
 `
 
+// goFile returns the generated Go client, formatted. Types that inner objects need follow those that use them.
 func goFile(d *document) ([]byte, error) {
 	w := &goWriter{document: d}
 	_, _ = w.WriteString(goHead)
@@ -74,6 +75,7 @@ func (w *goWriter) codes() {
 	w.print(")\n")
 }
 
+// component writes the type of a component: a struct, a string with constants, or another name for a type.
 func (w *goWriter) component(name string, s *schema) {
 	kind, _ := s.kind()
 	w.comment(strings.TrimSpace(goName(name) + " is a type of the API. " + s.Description))
@@ -228,6 +230,7 @@ func (w *goWriter) services() {
 	}
 }
 
+// call writes the method of a service: its comment, its parameters in the path's order, and the request.
 func (w *goWriter) call(c *call) {
 	service, method := goName(c.resource)+"Service", goName(c.method)
 	args := []string{"ctx context.Context"}

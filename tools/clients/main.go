@@ -27,6 +27,7 @@ func main() {
 	}
 }
 
+// run generates the clients and writes them below the folder, and the samples into their file.
 func run(contract, folder, samplesFile, mustache string) error {
 	text, err := os.ReadFile(contract)
 	if err != nil {

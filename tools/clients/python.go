@@ -27,6 +27,7 @@ from ._events import ServerEvent
 
 `
 
+// pyFile returns the generated Python client. A class follows the class that it extends.
 func pyFile(d *document) []byte {
 	w := &pyWriter{document: d, types: map[string]string{}}
 	_, _ = w.WriteString(pyHead)
@@ -62,6 +63,7 @@ func (w *pyWriter) print(format string, args ...any) { fmt.Fprintf(w, format+"\n
 
 func (w *pyWriter) comment(indent, text string) { writePyComment(&w.Buffer, indent, text) }
 
+// writePyComment writes a docstring. A closing quote after a quote would end it too early.
 func writePyComment(w *bytes.Buffer, indent, text string) {
 	text = strings.NewReplacer(`\`, `\\`, `"""`, `\"\"\"`).Replace(text)
 	lines := wrapped(text, 105-len(indent))
@@ -208,6 +210,7 @@ func snakePath(name string) string {
 	return strings.Join(parts, ".")
 }
 
+// call writes the method of a resource, with the query's parameters as keyword arguments.
 func (w *pyWriter) call(c *call) {
 	hint := pascal(c.resource) + pascal(c.method)
 	args, values := []string{"self"}, []string{}

@@ -127,6 +127,7 @@ func pySample(c *call) string {
 // sampleStyle is how a language makes a call, uses its result, and reads the items of a list.
 type sampleStyle struct{ call, await, assign, loop string }
 
+// around writes the call with its body: on one line if it fits, otherwise with the body on the lines below.
 func around(c *call, style sampleStyle, args []string, n notation) string {
 	made := style.call + "(" + strings.Join(args, ", ")
 	if !c.omitsBody() {

@@ -14,6 +14,7 @@ type goSamples struct {
 	*goWriter
 }
 
+// goSample returns the call as a Go programmer writes it: the body as a literal of its type.
 func goSample(d *document, c *call) (string, error) {
 	w := goSamples{&goWriter{document: d}} // it only names the types
 	args := []string{"ctx"}
@@ -151,6 +152,7 @@ func converted(t, text string) string {
 	return t + "(" + text + ")"
 }
 
+// several writes a composite literal on one line if it fits in half of the width, otherwise an element on each line.
 func (w goSamples) several(t string, all []*value, one func(int, *value) (string, error)) (string, error) {
 	var parts []string
 	length := len(t)

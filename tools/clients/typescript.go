@@ -20,6 +20,7 @@ import { type Caller, type Options, type Page, path, Resource, type ServerEvent 
 
 `
 
+// tsFile returns the generated TypeScript client: types first, then a class for each resource.
 func tsFile(d *document) []byte {
 	w := &tsWriter{document: d}
 	_, _ = w.WriteString(tsHead)
@@ -70,6 +71,7 @@ func writeTSComment(w *bytes.Buffer, indent, text string) {
 	}
 }
 
+// typeOf returns a schema's TypeScript type. An object without a name is written out where it is used.
 func (w *tsWriter) typeOf(s *schema, indent string) string {
 	if s.Ref != "" {
 		return s.component()
@@ -155,6 +157,7 @@ func (w *tsWriter) members(s *schema, indent string) string {
 	return out.String()
 }
 
+// resource writes the class of a resource. Resources within it are its members.
 func (w *tsWriter) resource(r string) {
 	w.print("/** The calls of %s. */\nexport class %sResource extends Resource {", r, pascal(r))
 	for _, x := range w.within(r) {
@@ -174,6 +177,7 @@ func (w *tsWriter) resource(r string) {
 	w.print("}\n")
 }
 
+// call writes the method of a resource, with path parameters as arguments and everything else in one object.
 func (w *tsWriter) call(c *call) {
 	w.comment("  ", c.documentation())
 	var args []string

@@ -23,6 +23,7 @@ func (v *value) UnmarshalJSON(text []byte) error {
 	return v.read(decoder)
 }
 
+// read keeps the order of an example's members, which a map would lose.
 func (v *value) read(decoder *json.Decoder) error {
 	token, err := decoder.Token()
 	if err != nil {

@@ -33,6 +33,8 @@ func main() {
 	}
 }
 
+// check lints the contract and compares it with the released one. It returns complaints, and an error only if it could
+// not check.
 func check(ctx context.Context) ([]string, error) {
 	now, err := os.ReadFile(document)
 	if err != nil {

@@ -27,6 +27,8 @@ func main() {
 	}
 }
 
+// run writes the program's license texts or its bill of materials, or the list of all modules. It refuses a license
+// that is not allowed.
 func run(w io.Writer, texts bool, sbom string) error {
 	program, err := modules(".", "-deps", "./cmd/atrium")
 	if err != nil {

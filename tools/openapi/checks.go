@@ -44,6 +44,7 @@ func checks(document []byte) ([]byte, error) {
 // reducer collects the schemas that requests use.
 type reducer struct{ schemas, responses, used object }
 
+// operation keeps what the server checks requests against. Texts stay in the document.
 func (r reducer) operation(o object) object {
 	kept := only(o, "operationId", "x-access", "x-scope", "x-outbound", "x-stream")
 	kept["x-codes"] = r.codes(o)

@@ -61,6 +61,7 @@ func expandEvents(document *yaml.Node) error {
 	return nil
 }
 
+// webhook returns an event's entry of the document's webhooks section, from its short form in events.yaml.
 func webhook(kind string, of *yaml.Node) (*yaml.Node, error) {
 	subject, since, summary := member(of, "subject"), member(of, "since"), member(of, "summary")
 	data, sample := member(of, "data"), member(of, "sample")

@@ -19,6 +19,7 @@ func toJSON(root *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// writeJSON writes members in the order of the YAML file, and leaves out x-go- members, which only the generator reads.
 func writeJSON(out *bytes.Buffer, n *yaml.Node) error {
 	switch n.Kind {
 	case yaml.DocumentNode:

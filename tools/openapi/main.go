@@ -31,6 +31,7 @@ func main() {
 	}
 }
 
+// run joins the parts of the contract, the general part first, and writes it as YAML, JSON and the server's checks.
 func run(folder, toYAML, toJSONFile, toChecks string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {

@@ -27,6 +27,7 @@ func main() {
 	}
 }
 
+// run collects the pages in a temporary folder, lets Hugo build the site from there, and checks its links.
 func run(target string) error {
 	work, err := os.MkdirTemp("", "atrium-site-")
 	if err != nil {

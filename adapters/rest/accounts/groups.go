@@ -56,6 +56,7 @@ func getGroup(r *server.Call) (server.Reply, error) {
 	return server.OK(toGroup(g)).WithRevision(g.Revision), nil
 }
 
+// updateGroup changes only the members that the patch has: null removes the role or the external id.
 func updateGroup(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.GroupPatch](r)
 	if err != nil {

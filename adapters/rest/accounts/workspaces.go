@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
+// workspaceOperations also has the operations of members and of invitations.
 func workspaceOperations() []server.Operation {
 	const workspace = "/api/workspaces/{workspace_id}"
 	return []server.Operation{
@@ -149,6 +150,7 @@ func listInvitations(r *server.Call) (server.Reply, error) {
 	})
 }
 
+// createInvitation responds with 201, or with 200 to an address that is invited already: its invitation is renewed.
 func createInvitation(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.InvitationCreate](r)
 	if err != nil {

@@ -61,6 +61,7 @@ func getChat(r *server.Call) (server.Reply, error) {
 var errVariables = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 	Detail: "The query parameter variables must be a JSON object."}
 
+// getChatRuntime counts a read of the prompt version only when the response has been delivered.
 func getChatRuntime(r *server.Call) (server.Reply, error) {
 	r.TrackedOnly = true
 	values := map[string]any{}

@@ -205,6 +205,7 @@ func fromChatPrompt(p chat.Prompt) nullable.Nullable[openapi.ChatPrompt] {
 	return nullable.NewNullableWithValue(openapi.ChatPrompt{PromptTemplateID: string(p.Template), Ref: p.Ref})
 }
 
+// toChatRuntime has no prompt if the template uses none, and no instructions if they could not be rendered.
 func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 	t := r.Template
 	out := openapi.ChatRuntime{

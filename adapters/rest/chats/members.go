@@ -16,6 +16,7 @@ func listChatMembers(r *server.Call) (server.Reply, error) {
 	})
 }
 
+// createChatMember responds with 200 instead of 201 if the user is a member already.
 func createChatMember(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.ChatMemberCreate](r)
 	if err != nil {

@@ -69,6 +69,7 @@ func getChatVersion(r *server.Call) (server.Reply, error) {
 	return server.OK(out).WithRevision(t.Revision), nil
 }
 
+// diffChatVersions compares with the published version unless the query names another one.
 func diffChatVersions(r *server.Call) (server.Reply, error) {
 	base := chat.VersionRef{Published: true}
 	if text := r.Query.Get("against"); text != "" {

@@ -61,6 +61,8 @@ func toEmbedToken(t *embed.Token, now time.Time) openapi.EmbedToken {
 	}
 }
 
+// embedTokenCreated is toEmbedToken with what only the response to the creation shows: the token and the secrets made
+// from it.
 func (a *handlers) embedTokenCreated(
 	r *server.Call, t *embed.Token, token secret.Token,
 ) openapi.EmbedTokenCreated {

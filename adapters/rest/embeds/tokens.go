@@ -178,6 +178,7 @@ func toEmbedUse(u *embed.Use) openapi.EmbedTokenUse {
 	}
 }
 
+// previewChat needs a proof of the caller's credential, because the preview's session expires with it.
 func (a *handlers) previewChat(r *server.Call) (server.Reply, error) {
 	proof, err := r.Proof()
 	if err != nil {

@@ -36,6 +36,7 @@ func (a *handlers) visitRoutes() []server.Route {
 	}
 }
 
+// openEmbedSession limits guesses of tokens: a token that was valid before is remembered and passes the limit.
 func openEmbedSession(v *visitor) (server.Reply, error) {
 	in, err := server.Decode[openapi.EmbedSessionCreate](v.Call)
 	if err != nil {

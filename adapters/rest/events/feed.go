@@ -14,6 +14,7 @@ import (
 
 var errOnlyAscending = openapi.ErrInvalidParameter.Because("after and types are only for order=asc.")
 
+// listEvents returns pages of the newest events, or with order=asc the feed, which its readers follow.
 func listEvents(r *server.Call) (server.Reply, error) {
 	if r.Query.Get("order") == "asc" {
 		r.Uncacheable = true // readers of the feed wait for the next event
@@ -34,6 +35,7 @@ func listEvents(r *server.Call) (server.Reply, error) {
 	}), err
 }
 
+// verifyEvents checks a part of the hash chain. The caller repeats it with next_after until that is null.
 func verifyEvents(r *server.Call) (server.Reply, error) {
 	var cursor int64
 	if text := r.Query.Get("after"); text != "" {

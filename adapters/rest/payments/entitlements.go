@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
+// getEntitlements has a constant revision: no operation changes entitlements, so the hash in the ETag identifies them.
 func getEntitlements(r *server.Call) (server.Reply, error) {
 	e, err := r.Payments.Entitlements(r.Context(), r.By)
 	if err != nil {

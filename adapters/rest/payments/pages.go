@@ -89,6 +89,8 @@ func (a *handlers) sandboxRoutes() []server.Route {
 	}
 }
 
+// showSandboxPage shows a page or handles its form. It counts unknown links by address, because a link is a secret that
+// can be guessed.
 func (a *handlers) showSandboxPage(r *server.Call) (ports.Answer, error) {
 	link := payment.SandboxLink{
 		Customer: payment.CustomerID(server.PathVar(r.Request, "customer")),

@@ -145,6 +145,7 @@ func payInvoice(r *server.Call) (server.Command, error) {
 	return server.Respond(out), nil
 }
 
+// createSubscription responds with 201 if a subscription was made, and with 200 if it continues an existing one.
 func createSubscription(r *server.Call) (server.Command, error) {
 	in, err := server.Decode[openapi.SubscriptionCreate](r)
 	if err != nil {

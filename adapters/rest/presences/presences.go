@@ -23,6 +23,7 @@ func presenceID(r *server.Call) (id presence.ID, isOwn bool) {
 	return server.PathID[presence.ID](r, "presence_id", presence.Prefix), isOwn
 }
 
+// sendHeartbeat responds with 201 to the first heartbeat of a device.
 func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
 	if server.TakeAll(r.ReplyHeader, r.By.At, 1, a.heartbeats.Allowance(string(r.By.User))) != nil {
 		return server.Reply{}, r.API.Refuse("heartbeat_rate", server.ErrRateLimited)
@@ -44,6 +45,7 @@ func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
 	return server.OK(body), nil
 }
 
+// listPresences returns counts and the position in the stream to operators only.
 func listPresences(r *server.Call) (server.Reply, error) {
 	var found presences.Listed
 	items, next, err := server.PageOf(r, toPresence, func(q page.Query) (_ page.Of[presence.View], err error) {

@@ -15,6 +15,7 @@ func activationRequestID(r *server.Call) prompt.RequestID {
 	return server.PathID[prompt.RequestID](r, "activation_request_id", prompt.RequestPrefix)
 }
 
+// activateVersion responds with 202 and a request if others must approve or a later time was chosen.
 func activateVersion(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.ActivateRequest](r)
 	if err != nil {
@@ -42,6 +43,7 @@ func listActivationRequests(r *server.Call) (server.Reply, error) {
 	})
 }
 
+// getActivationRequest adds the difference to the active version, if both versions still exist.
 func getActivationRequest(r *server.Call) (server.Reply, error) {
 	found, err := r.Prompts.Request(r.Context(), r.By, promptID(r), activationRequestID(r))
 	if err != nil {

@@ -43,6 +43,7 @@ func getVersion(r *server.Call) (server.Reply, error) {
 	return readingReply(r, t, v, err)
 }
 
+// updateVersion sets Content only if the patch changes content, because a frozen version accepts other changes.
 func updateVersion(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.PromptVersionPatch](r)
 	if err != nil {
@@ -119,6 +120,7 @@ func resolvePrompt(r *server.Call) (server.Reply, error) {
 	return readingReply(r, t, v, err)
 }
 
+// resolvePrompts responds with 200 even if some references fail: each has its own version or error.
 func resolvePrompts(r *server.Call) (server.Reply, error) {
 	r.TrackedOnly = true
 	in, err := server.Decode[openapi.ResolveRequest](r)

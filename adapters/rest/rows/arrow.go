@@ -62,6 +62,7 @@ func arrowType(t column.Type, raw bool) arrow.Type {
 
 func (*arrowRowsFormat) begin() error { return nil } // the schema is written with the first batch
 
+// row adds a row to the batch. A value that its column's type cannot hold is null and reported as invalid.
 func (f *arrowRowsFormat) row(row sources.Row) error {
 	codes := map[string]string{}
 	for _, v := range row.Invalid {

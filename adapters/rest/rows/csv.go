@@ -32,6 +32,7 @@ func (f *csvRows) begin() error {
 	return nil
 }
 
+// row writes the values, between the row's number and the codes of its invalid fields if those are requested.
 func (f *csvRows) row(row sources.Row) error {
 	record := make([]string, 0, len(f.fields)+2)
 	if f.number {

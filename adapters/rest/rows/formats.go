@@ -79,6 +79,7 @@ func (f *ndjson) begin() error {
 	return nil
 }
 
+// row writes an object on its own line. The codes of invalid fields are its last member.
 func (f *ndjson) row(row sources.Row) error {
 	line := f.object.append(f.to.AvailableBuffer(), row.Values)
 	if len(row.Invalid) > 0 {

@@ -50,6 +50,7 @@ func fromPairs(in []openapi.SourcePair) []source.Pair {
 	})
 }
 
+// toSource shows the location without secrets, and the states of mapping and refresh as the caller may see them.
 func toSource(s *sources.Seen) openapi.Source {
 	location := s.Location
 	if location.Backend() == source.SheetBackend {

@@ -48,6 +48,7 @@ func listSourceTypes(r *server.Call) (server.Reply, error) {
 
 var errOneSheet = openapi.ErrInvalidParameter.Because("Give either url or source_id.")
 
+// previewSheet reads a new URL, or an existing source with the location's other parts from the query.
 func previewSheet(r *server.Call) (server.Reply, error) {
 	if r.Query.Has("url") == r.Query.Has("source_id") {
 		return server.Reply{}, errOneSheet
@@ -77,6 +78,7 @@ var (
 	)
 )
 
+// previewWarehouse lists the tables of a connection, or reads one if the query names it.
 func previewWarehouse(r *server.Call) (server.Reply, error) {
 	if !r.Query.Has("connection_id") {
 		return server.Reply{}, errNoConnection

@@ -43,6 +43,8 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 	})
 }
 
+// principal reads on the connections that are kept for credentials, so that slow statements cannot delay
+// authentication.
 func (store *Store) principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	var text string
 	found, err := store.forCredentials().Get(ctx, &text, principalByHash, h[:], org)

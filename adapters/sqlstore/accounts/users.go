@@ -152,6 +152,8 @@ func (store *Store) lockedPersonByEmail(
 	return store.findPerson(ctx, withEmail+store.Dialect.Lock, org, account.EmailKey(email))
 }
 
+// findPerson returns the user that the condition selects, with the memberships of existing workspaces in its org. It
+// returns account.ErrUserNotFound.
 func (store *Store) findPerson(ctx context.Context, condition string, args ...any) (*account.Person, error) {
 	var row userRow
 	found, err := store.Get(ctx, &row, `SELECT `+userColumns+` FROM users t WHERE `+condition, args...)

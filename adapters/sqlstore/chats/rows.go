@@ -83,6 +83,7 @@ type summaryRow struct {
 	PublishedNo   int                  `db:"published_number"`
 }
 
+// summary returns the template, with the grants of the caller only.
 func (r *summaryRow) summary(by identity.Actor) (chat.Summary, error) {
 	t := chat.Summary{
 		Resource: access.Resource{
@@ -124,6 +125,7 @@ func (r *templateRow) template(by identity.Actor) (*chat.Template, error) {
 	}, err
 }
 
+// content combines the summary's names with the configurations, which are stored apart because lists do not read them.
 func (r *templateRow) content(s *chat.Summary) (chat.Content, error) {
 	var configs storedConfigs
 	var model *prompt.ModelConfig

@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/engine"
 )
 
+// openSQLite opens one connection that writes, and read-only connections, some of which are kept for credentials.
 func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 	s.Dialect = engine.SQLite
 	synchronous := c.Synchronous
@@ -69,6 +70,7 @@ func (s *shared) inspectSQLite(path string, open OpenPool) {
 	s.writer = s.reader
 }
 
+// openPostgres keeps some of MaxConns for credentials, so that slow statements cannot delay authentication.
 func (s *shared) openPostgres(c Config, open OpenPool) error {
 	s.Dialect = engine.Postgres
 	connector, err := engine.NewPostgres(c.URL.Reveal(), c.StatementTimeout)

@@ -34,6 +34,8 @@ func jsonColumn(size int, v any) (driver.Value, error) {
 	return string(text), err
 }
 
+// scanJSON reads a column that one driver returns as string and the other as bytes. An empty column leaves target as it
+// is.
 func scanJSON(column, target any) error {
 	var text []byte
 	switch c := column.(type) {

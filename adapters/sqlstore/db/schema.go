@@ -74,6 +74,8 @@ func (db *DB) apply(ctx context.Context, c Config, open OpenPool) error {
 	return err
 }
 
+// migrator locks the schema on PostgreSQL, where several nodes can start at the same time. SQLite's file has one
+// writer.
 func (db *DB) migrator(conn *sql.DB) (*goose.Provider, error) {
 	files, err := migrations.Files(db.Dialect.Name)
 	if err != nil {

@@ -37,6 +37,7 @@ func (db *DB) InTx(ctx context.Context, fn func(tx *DB) error) error {
 	return db.WrapErr(ctx, err)
 }
 
+// try runs fn in one transaction. Caches learn what it changes before the commit, and its effects run after it.
 func (db *DB) try(ctx context.Context, fn func(*DB) error) error {
 	t := &transaction{}
 	defer t.changes.end()

@@ -36,6 +36,7 @@ type embeddingRow struct {
 	Theme     string      `db:"theme"`
 }
 
+// embedding returns the token with its template. The template's theme has the token's colors where the token sets them.
 func (row *embeddingRow) embedding() (*embed.Embedding, error) {
 	e := &embed.Embedding{Template: embed.Template{
 		ID: row.Token.Template, Workspace: row.Token.Workspace, Status: row.Status,

@@ -97,6 +97,7 @@ func (c *preparingConn) isFirst(query string) bool {
 	return !isUsed
 }
 
+// statement prepares a query once for each connection.
 func (c *preparingConn) statement(ctx context.Context, query string) (fullStmt, error) {
 	if s := c.statements[query]; s != nil {
 		return s, nil

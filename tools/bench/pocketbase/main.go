@@ -28,6 +28,7 @@ func main() {
 	}
 }
 
+// run serves PocketBase with a collection whose records are like Atrium's prompt versions.
 func run(args []string) error {
 	if len(args) != 2 {
 		return errors.New("usage: pocketbase ADDRESS FOLDER")

@@ -129,6 +129,8 @@ func (b *Bucket) do(ctx context.Context, r request) ([]byte, error) {
 
 const maxAnswer = 16 << 20 // bytes; a list has at most 1,000 keys
 
+// send signs a request and returns the response's body. Errors that a repetition cannot change are permanent for
+// backoff.
 func (b *Bucket) send(ctx context.Context, r request) ([]byte, error) {
 	key := aws.Key{ID: b.credentials.ID, Secret: b.credentials.Secret, Region: b.region}
 	if key.Region == "" {

@@ -59,6 +59,7 @@ func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string, 
 	return "", err
 }
 
+// seedPrompts adds a millisecond to the time before each version, so that their order is certain.
 func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Actor) error {
 	for _, d := range samplePrompts {
 		t, err := service.Create(ctx, by, d.draft, nil)

@@ -73,6 +73,7 @@ func fillSignups(f *excelize.File, tab string) error {
 	})
 }
 
+// fillTraders makes a sheet that is hard to read on purpose: a title, merged headings in two rows, an empty heading.
 func fillTraders(f *excelize.File, tab string) error {
 	if err := f.SetSheetName(tab, "Traders 2026"); err != nil {
 		return err

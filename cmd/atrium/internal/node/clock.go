@@ -61,6 +61,8 @@ func (n *Node) runClock(ctx context.Context, c *clock) {
 	}
 }
 
+// correctClock measures how far this machine's clock differs from the database's, logs when that begins and ends, and
+// corrects presences.
 func (n *Node) correctClock(ctx context.Context, c *clock) {
 	offset, isKnown, err := ClockOffset(ctx, n.DB)
 	if err != nil || (!isKnown && n.DB.Engine() != "sqlite") {

@@ -29,6 +29,7 @@ func NewOrgs(ctx context.Context, c configs.Config, db *sqlstore.Store) (*Orgs, 
 	return o, o.load(ctx, c)
 }
 
+// load creates the configured orgs that the database lacks and publishes their settings.
 func (o *Orgs) load(ctx context.Context, c configs.Config) error {
 	slugs := make([]string, len(c.Orgs))
 	for i, org := range c.Orgs {

@@ -60,6 +60,7 @@ type client struct {
 
 var _ otlptrace.Client = (*client)(nil)
 
+// newClient reads the variables OTEL_EXPORTER_OTLP_* that OpenTelemetry's specification defines.
 func newClient() (*client, error) {
 	c := &client{header: http.Header{}}
 	endpoint, err := endpoint()
@@ -180,6 +181,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracev1.ResourceSpan
 	return err
 }
 
+// send posts spans. The specification names the statuses that are retried; every other error is permanent.
 func (c *client) send(ctx context.Context, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
