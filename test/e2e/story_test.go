@@ -367,21 +367,3 @@ func TestLists(t *testing.T) {
 		})
 	})
 }
-
-func TestAPatchMergesIntoObjects(t *testing.T) {
-	t.Parallel()
-	s := start(t, sqlite)
-	ann := s.user(t, "member")
-	template := ann.template(t, "x")
-	ann.do(t, "PATCH", template, object{"metadata": object{"a": 1, "b": object{"c": "<&>", "d": 12345678901234567}}}).
-		is(t, 200)
-	ann.do(t, "PATCH", template, object{"metadata": object{"a": nil, "b": object{"c": 2}}}).is(t, 200).has(t,
-		map[string]string{"metadata": `{"b":{"c":2,"d":12345678901234567}}`})
-	draft := ann.version(t, template, "draft")
-	ann.do(t, "PATCH", draft, object{"response_format": object{"type": "json_object", "x": 1}}).is(t, 200)
-	ann.do(t, "PATCH", draft, object{"response_format": object{"x": nil, "y": 2}}).is(t, 200).has(t,
-		map[string]string{"response_format": `{"type":"json_object","y":2}`})
-	ann.do(t, "PATCH", draft, object{"response_format": nil}).is(t, 200).has(t,
-		map[string]string{"response_format": "null"})
-	ann.do(t, "DELETE", draft, nil).is(t, 204)
-}
