@@ -308,38 +308,6 @@ func TestModels(t *testing.T) {
 	})
 }
 
-func FuzzCheckBody(f *testing.F) {
-	create := operation(f, "POST", "/api/prompt-templates/{prompt_template_id}/versions")
-	patch := operation(f, "PATCH", "/api/prompt-templates/{prompt_template_id}/versions/{version_id}")
-	for _, seed := range []string{
-		``, `{}`, `null`, `{"text":"a"}`, `{"messages":[{"role":"user","content":"\u0000"}]}`,
-		`{"model_config":{"max_tokens":1e3,"temperature":null}}`,
-		`{"labels":["a","a"]}`, `{"variables":[{"name":"a","enum":[1,1.0,"x"],"default":1e400}]}`,
-		"{\"text\":\"\xff\"}", `{"tools":[[[[]]]]}`, `{"a":1,"a":2}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		for o, into := range map[*openapi.Operation]any{create: new(openapi.PromptVersionCreate),
-			patch: new(openapi.PromptVersionPatch)} {
-			checked, err := o.CheckBody(body)
-			refused, _ := errors.AsType[*fault.Error](err)
-			switch {
-			case err == nil:
-				if err := json.Unmarshal(checked, into); err != nil {
-					t.Errorf("%s passed %q, which does not decode: %v", o.ID, body, err)
-				}
-			case errors.Is(err, fault.ErrInvalid):
-				if n := len(refused.Fields); n == 0 || n > 100 {
-					t.Errorf("%s names %d fields of %q", o.ID, n, body)
-				}
-			case !errors.Is(err, openapi.ErrMalformedJSON):
-				t.Errorf("%s: %v", o.ID, err)
-			}
-		}
-	})
-}
-
 // join writes format with 0 to n-1 and commas between.
 func join(n int, format string) string {
 	texts := make([]string, n)

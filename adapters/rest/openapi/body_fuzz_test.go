@@ -9,13 +9,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// FuzzReading compares which texts pass for a JSON body with what encoding/json makes of them: what passes is
-// one object, no more than 32 levels deep, in which no name is there twice.
-func FuzzReading(f *testing.F) {
+// FuzzCheckBody compares which texts pass for a JSON body with what encoding/json makes of them: what passes is one
+// object, no more than 32 levels deep, in which no name is there twice, and it decodes.
+func FuzzCheckBody(f *testing.F) {
+	create := operation(f, "POST", "/api/prompt-templates/{prompt_template_id}/versions")
+	patch := operation(f, "PATCH", "/api/prompt-templates/{prompt_template_id}/versions/{version_id}")
 	render := operation(f, "POST", "/api/prompt-templates/{prompt_template_id}/render")
 	for _, seed := range []string{
+		``, `{}`, `null`, `{"text":"a"}`, `{"messages":[{"role":"user","content":"\u0000"}]}`,
+		`{"model_config":{"max_tokens":1e3,"temperature":null}}`,
+		`{"labels":["a","a"]}`, `{"variables":[{"name":"a","enum":[1,1.0,"x"],"default":1e400}]}`,
+		"{\"text\":\"\xff\"}", `{"tools":[[[[]]]]}`, `{"a":1,"a":2}`,
 		`{"variables":{"a":1}}`, `{"variables":{"a":1,"a":2}}`, `{"variables":{"a":{"b":[{"c":null}]}}}`,
 		`{"variables":{"\u0061":1,"a":2}}`, `{} {}`, "{}\n", "\ufeff{}", `{"variables":{"a":1e999}}`,
 		`{"variables":{"a":"\ud800"}}`,
@@ -25,14 +32,30 @@ func FuzzReading(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, err := render.CheckBody(body)
 		wellFormed := utf8.Valid(body) && json.Valid(body) && unambiguous(body)
-		switch {
-		case err == nil && len(bytes.TrimSpace(body)) > 0 && !wellFormed:
-			t.Errorf("%q passes", body)
-		// half of a surrogate pair is no text
-		case errors.Is(err, openapi.ErrMalformedJSON) && wellFormed && !bytes.Contains(body, []byte(`\u`)):
-			t.Errorf("%q is refused: %v", body, err)
+		for o, value := range map[*openapi.Operation]any{create: new(openapi.PromptVersionCreate),
+			patch: new(openapi.PromptVersionPatch), render: new(openapi.RenderRequest)} {
+			checked, err := o.CheckBody(body)
+			isLeftOut := o == render && len(bytes.TrimSpace(body)) == 0
+			refused, _ := errors.AsType[*fault.Error](err)
+			switch {
+			case err == nil && isLeftOut:
+			case err == nil && !wellFormed:
+				t.Errorf("%s passed %q", o.ID, body)
+			case err == nil:
+				if err := json.Unmarshal(checked, value); err != nil {
+					t.Errorf("%s passed %q, which does not decode: %v", o.ID, body, err)
+				}
+			case errors.Is(err, fault.ErrInvalid):
+				if n := len(refused.Fields); n == 0 || n > 100 {
+					t.Errorf("%s names %d fields of %q", o.ID, n, body)
+				}
+			case !errors.Is(err, openapi.ErrMalformedJSON):
+				t.Errorf("%s: %v", o.ID, err)
+			// half of a surrogate pair is no text
+			case wellFormed && !bytes.Contains(body, []byte(`\u`)):
+				t.Errorf("%s refused %q: %v", o.ID, body, err)
+			}
 		}
 	})
 }
