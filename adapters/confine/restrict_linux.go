@@ -16,9 +16,8 @@ import (
 
 // The versions of Landlock's ABI that introduced its features.
 const (
-	abiFiles   = 1
-	abiTCP     = 4
-	abiSignals = 6
+	abiFiles = 1
+	abiTCP   = 4
 )
 
 // Missing lists the parts of the confinement that this kernel lacks or this process may not use.

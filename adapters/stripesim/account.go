@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -79,7 +80,7 @@ func kindOf(id string) string { return id[:max(strings.LastIndex(id, "_"), 0)] }
 
 // newCustomer returns the identifier of a new customer: the same one for the same key, as long as the key is kept.
 func (s *Simulator) newCustomer(r *http.Request) string {
-	key := cmp.Or(r.Header.Get("Idempotency-Key"), randomText())
+	key := cmp.Or(r.Header.Get("Idempotency-Key"), rand.Text())
 	sum := sha256.Sum256([]byte(string(s.Org) + "\x00" + key))
 	return "cus_" + hex.EncodeToString(sum[:suffixBytes])
 }

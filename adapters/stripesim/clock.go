@@ -2,7 +2,6 @@ package stripesim
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -24,8 +23,6 @@ const settingsRow = "settings"
 
 // clockRow is where the settings of a customer's own clock are stored, likewise. Only Ahead is used of them.
 func clockRow(customer string) string { return customer + " clock" }
-
-func randomText() string { return rand.Text() }
 
 // settingsOf returns the settings, with the clock of a customer; "" for the account's.
 func (s *Simulator) settingsOf(ctx context.Context, customer string) (current settings, err error) {

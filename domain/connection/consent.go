@@ -13,9 +13,6 @@ import (
 // ConsentWithin is the maximum time that a person can take to give consent.
 const ConsentWithin = 10 * time.Minute
 
-// MaxConsentCode is an authorization code's maximum length in bytes (Google's limit is 256).
-const MaxConsentCode = 1024
-
 // ConsentEnded is the code for a consent that the service no longer accepts: the person withdrew it, or it expired.
 const ConsentEnded Code = "consent_ended"
 

@@ -41,9 +41,6 @@ type TaxID struct {
 	Value string `json:"value"`
 }
 
-// MaxTaxIDs is a customer's maximum number of tax ids.
-const MaxTaxIDs = 5
-
 // Matches reports whether the gateway stores the same for d and o.
 func (d *Details) Matches(o *Details) bool {
 	return d.Name == o.Name && d.Email == o.Email && d.Address == o.Address && slices.Equal(d.TaxIDs, o.TaxIDs)

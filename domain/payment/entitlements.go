@@ -38,9 +38,6 @@ type Allowance struct {
 	Period  Period
 }
 
-// Exceeded reports whether more is used than the limit allows.
-func (a *Allowance) Exceeded() bool { return a.Origin != NoLimit && a.Used > a.Limit }
-
 // Reportable returns the names that applications count themselves: those in the limits of any plan, except the ones
 // that Atrium counts, and the features of metered prices. They are in no order.
 func (p Plans) Reportable() map[string]bool {

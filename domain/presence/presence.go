@@ -21,7 +21,6 @@ const Prefix = "prs"
 // A record's limits.
 const (
 	MaxDevices = 20
-	MinTTL     = 30 * time.Second
 	DefaultTTL = 90 * time.Second
 	MaxTTL     = 300 * time.Second
 	MaxClaim   = 30 * 24 * time.Hour // how far in the future manual_until may be
