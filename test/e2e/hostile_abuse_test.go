@@ -8,7 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
 func TestInvitationsAreNoMailCannon(t *testing.T) {
@@ -39,12 +40,8 @@ func TestInvitationsAreNoMailCannon(t *testing.T) {
 			}
 			return a.status
 		}, samples, pace, w.reads)
-		for late := time.Now().Add(patience); len(w.smtp.Letters()) < int(sent.Load()); pause(t.Context(),
-			10*time.Millisecond) {
-			if time.Now().After(late) { // mails leave after the answer
-				t.Fatalf("%d of %d mails have left", len(w.smtp.Letters()), sent.Load())
-			}
-		}
+		// mails leave after the answer
+		proof.Eventually(t, "all mails have left", func() bool { return len(w.smtp.Letters()) >= int(sent.Load()) })
 		letters := w.smtp.Letters()
 		if len(letters) == 0 || len(letters) > 20 {
 			t.Errorf("%d mails left: none, or more than 20 an hour of one user", len(letters))

@@ -110,12 +110,9 @@ func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
 		}
 		cancel()
 		previews.Wait()
-		for late := time.Now().Add(patience); len(walledChildren(t, w.process.Process.Pid)) > 0; pause(t.Context(),
-			10*time.Millisecond) {
-			if time.Now().After(late) {
-				t.Fatal("children live on after their jobs")
-			}
-		}
+		proof.Eventually(t, "no child outlives its job", func() bool {
+			return len(walledChildren(t, w.process.Process.Pid)) == 0
+		})
 		w.under(4, func(ctx context.Context, caller int) int {
 			return w.attacker.status(ctx, "GET", sheetOf(silent, strconv.Itoa(caller)), nil)
 		}, samples, pace, w.reads)

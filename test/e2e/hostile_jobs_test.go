@@ -83,16 +83,15 @@ func (w *world) addCard(ctx context.Context, v *client) error {
 func awaitEvents(ctx context.Context, db *sql.DB, workspace string, n int) error {
 	const processed = `SELECT COUNT(*) FROM payment_events WHERE workspace_id = $1 AND type = 'setup_intent.succeeded'
 		AND state = 'done'`
-	for late := time.Now().Add(2 * patience); ; pause(ctx, 5*time.Millisecond) {
-		var found int
-		if err := db.QueryRowContext(ctx, processed, workspace).Scan(&found); err != nil {
-			return err
-		}
-		if found >= n {
-			return nil
-		}
-		if time.Now().After(late) {
-			return fmt.Errorf("%d of %d events about added cards are processed", found, n)
-		}
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	var found int
+	var err error
+	if !proof.Poll(ctx, func() bool {
+		err = db.QueryRowContext(ctx, processed, workspace).Scan(&found)
+		return err != nil || found >= n
+	}) {
+		return fmt.Errorf("%d of %d events about added cards are processed", found, n)
 	}
+	return err
 }
