@@ -25,7 +25,7 @@ func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
 			made := fixture.Source(t, stores, by, fixture.SheetReading())
 			compare := func(keys ...byte) {
 				t.Helper()
-				rows := map[source.KeyHash]source.RowHash{}
+				rows := source.RowHashes{}
 				for _, key := range keys {
 					rows[source.KeyHash{key}] = source.RowHash{}
 				}

@@ -93,23 +93,23 @@ func newEnv(t *testing.T) *env {
 	at.Due(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, by time.Time, after presence.DueEntry,
 			limit int) (out []presence.DueEntry, err error) {
-			for _, r := range s.sorted(func(a, b *presence.Record) int {
-				return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.User, b.User))
-			}) {
-				if o := (presence.DueEntry{User: r.User, Due: r.Due}); !r.Due.IsZero() && !r.Due.After(by) &&
-					(r.Due.After(after.Due) || (r.Due.Equal(after.Due) && r.User > after.User)) && len(out) < limit {
-					out = append(out, o)
-				}
+			due := s.sorted(func(r *presence.Record) bool {
+				return !r.Due.IsZero() && !r.Due.After(by) &&
+					(r.Due.After(after.Due) || (r.Due.Equal(after.Due) && r.User > after.User))
+			}, func(a, b *presence.Record) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.User, b.User)) })
+			for _, r := range due[:min(len(due), limit)] {
+				out = append(out, presence.DueEntry{User: r.User, Due: r.Due})
 			}
 			return out, s.failing()
 		})
 	at.Changes(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, above int64, users []identity.UserID,
 			limit int) (out []presence.Record, err error) {
-			for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) }) {
-				if r.Seq > above && (users == nil || slices.Contains(users, r.User)) && len(out) < limit {
-					out = append(out, *r)
-				}
+			changed := s.sorted(func(r *presence.Record) bool {
+				return r.Seq > above && (users == nil || slices.Contains(users, r.User))
+			}, func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+			for _, r := range changed[:min(len(changed), limit)] {
+				out = append(out, *r)
 			}
 			return out, s.failing()
 		})
@@ -131,10 +131,8 @@ func newEnv(t *testing.T) *env {
 }
 
 func (s *env) find(is func(*presence.Record) bool) (*presence.Record, error) {
-	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(a.User, b.User) }) {
-		if is(r) {
-			return r, s.failing()
-		}
+	for _, r := range s.sorted(is, func(a, b *presence.Record) int { return cmp.Compare(a.User, b.User) }) {
+		return r, s.failing()
 	}
 	return nil, cmp.Or(s.failing(), error(presence.ErrNotFound))
 }
@@ -183,13 +181,16 @@ func (s *env) writes() int {
 	return s.saved
 }
 
-// sorted copies all records, in an order.
-func (s *env) sorted(by func(a, b *presence.Record) int) []*presence.Record {
+// sorted copies the records for which is holds, in an order.
+func (s *env) sorted(
+	is func(*presence.Record) bool, by func(a, b *presence.Record) int,
+) (out []*presence.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]*presence.Record, 0, len(s.records))
 	for _, r := range s.records {
-		out = append(out, r.Copy())
+		if is(r) {
+			out = append(out, r.Copy())
+		}
 	}
 	slices.SortFunc(out, by)
 	return out
@@ -239,12 +240,12 @@ func (s *env) update(users []identity.UserID, change func(*presence.Record) erro
 
 func (s *env) list(_ context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
 	var out []presence.Record
-	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(b.ID, a.ID) }) {
-		if !r.Deleted && (f.User == "" || r.User == f.User) &&
+	for _, r := range s.sorted(func(r *presence.Record) bool {
+		return !r.Deleted && (f.User == "" || r.User == f.User) &&
 			(f.Status == "" || r.Shown == f.Status || r.User == by.User) && r.Seq > f.SinceSeq &&
-			(q.After == "" || string(r.ID) < q.After) {
-			out = append(out, *r)
-		}
+			(q.After == "" || string(r.ID) < q.After)
+	}, func(a, b *presence.Record) int { return cmp.Compare(b.ID, a.ID) }) {
+		out = append(out, *r)
 	}
 	return page.Cut(out[:min(len(out), q.Limit+1)], q.Limit, func(r presence.Record) string { return string(r.ID) }),
 		s.failing()

@@ -111,10 +111,10 @@ func (s *Service) Compare(ctx context.Context, by identity.Actor, id source.ID) 
 // hashes reads a source's rows, and returns the hashes of the first row with each key.
 func (s *Service) hashes(
 	ctx context.Context, by identity.Actor, src *source.Source,
-) (map[source.KeyHash]source.RowHash, error) {
+) (source.RowHashes, error) {
 	watchCtx, stop := s.whileUnchanged(ctx, by, src)
 	defer stop()
-	current, h := map[source.KeyHash]source.RowHash{}, rowHasher{s, src.ID, -1}
+	current, h := source.RowHashes{}, rowHasher{s, src.ID, -1}
 	var all []column.Field
 	end, err := s.ReadRows(watchCtx, by, src.ID, RowsQuery{OnInvalid: ReportInvalid},
 		func(_ context.Context, start RowsStart) error {
@@ -130,14 +130,10 @@ func (s *Service) hashes(
 			return nil
 		}, func(r Row) error {
 			key, hash, ok := h.hash(all, r)
-			if _, isDuplicate := current[key]; !ok || isDuplicate {
+			if !ok {
 				return nil
 			}
-			if len(current) == source.MaxTracked {
-				return source.ErrTooManyRows
-			}
-			current[key] = hash
-			return nil
+			return current.Add(key, hash)
 		})
 	if errors.Is(context.Cause(watchCtx), errOvertaken) {
 		return nil, errOvertaken

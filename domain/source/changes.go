@@ -57,6 +57,21 @@ func (k KeyHash) ID() string { return base64.RawURLEncoding.EncodeToString(k[:])
 // RowHash is a keyed digest of all mapped values in a row.
 type RowHash [8]byte
 
+// RowHashes are the hashes of a comparison's rows, by their keys.
+type RowHashes map[KeyHash]RowHash
+
+// Add adds a row's hash, unless an earlier row has its key. It returns ErrTooManyRows if there are MaxTracked keys.
+func (h RowHashes) Add(key KeyHash, hash RowHash) error {
+	if _, isDuplicate := h[key]; isDuplicate {
+		return nil
+	}
+	if len(h) == MaxTracked {
+		return ErrTooManyRows
+	}
+	h[key] = hash
+	return nil
+}
+
 // TrackedRow is what is kept from a row.
 type TrackedRow struct {
 	Hash    RowHash
@@ -116,7 +131,7 @@ func (s *Source) mayBeKey(field string) bool {
 
 // Compare brings t up to date with the rows that were read now, and returns what changed; nil if nothing did. version
 // identifies how the rows are mapped.
-func (t *Tracked) Compare(moment time.Time, version string, current map[KeyHash]RowHash) *Changes {
+func (t *Tracked) Compare(moment time.Time, version string, current RowHashes) *Changes {
 	c := &Changes{Number: t.Number + 1, At: moment, First: t.Of != version || t.Number == 0, Rows: len(current)}
 	if c.First {
 		t.Of, t.Since, t.Rows = version, c.Number, nil
@@ -150,7 +165,7 @@ func (t *Tracked) Compare(moment time.Time, version string, current map[KeyHash]
 
 // noteRemoved notes which rows c no longer found, and forgets those that are back. The oldest are forgotten if there
 // are more than MaxTracked.
-func (t *Tracked) noteRemoved(c *Changes, current map[KeyHash]RowHash) {
+func (t *Tracked) noteRemoved(c *Changes, current RowHashes) {
 	if c.First {
 		t.Removed, t.RemovedAfter = nil, c.Number
 		return

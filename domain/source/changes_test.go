@@ -14,8 +14,8 @@ import (
 func TestAComparisonCountsWhatChanged(t *testing.T) {
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	key := func(b byte) source.KeyHash { return source.KeyHash{b} }
-	rows := func(pairs ...byte) map[source.KeyHash]source.RowHash {
-		out := map[source.KeyHash]source.RowHash{}
+	rows := func(pairs ...byte) source.RowHashes {
+		out := source.RowHashes{}
 		for i := 0; i < len(pairs); i += 2 {
 			out[key(pairs[i])] = source.RowHash{pairs[i+1]}
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // numbered returns the rows with the keys from first to last.
-func numbered(first, last int) map[source.KeyHash]source.RowHash {
-	rows := map[source.KeyHash]source.RowHash{}
+func numbered(first, last int) source.RowHashes {
+	rows := source.RowHashes{}
 	for n := first; n <= last; n++ {
 		rows[numberedKey(n)] = source.RowHash{1}
 	}
@@ -74,4 +74,22 @@ func TestTheOldestRemovedRowsAreForgotten(t *testing.T) {
 	known(source.MaxTracked, 2)
 	kept.Compare(now, "a", numbered(300_001, 300_001)) // 5: removes one, so all of 3 are forgotten
 	known(source.MaxTracked-8, 3)
+}
+
+func TestAComparisonHasAtMostTheHashesThatAreKept(t *testing.T) {
+	rows := numbered(1, source.MaxTracked)
+	require.NoError(t, rows.Add(numberedKey(1), source.RowHash{}))
+	require.ErrorIs(t, rows.Add(numberedKey(source.MaxTracked+1), source.RowHash{}), source.ErrTooManyRows)
+	if len(rows) != source.MaxTracked {
+		t.Errorf("%d hashes are kept", len(rows))
+	}
+}
+
+func TestTheFirstRowWithAKeyIsCompared(t *testing.T) {
+	rows := source.RowHashes{}
+	require.NoError(t, rows.Add(source.KeyHash{1}, source.RowHash{1}))
+	require.NoError(t, rows.Add(source.KeyHash{1}, source.RowHash{2}))
+	if len(rows) != 1 || rows[source.KeyHash{1}] != (source.RowHash{1}) {
+		t.Errorf("%v", rows)
+	}
 }

@@ -16,7 +16,7 @@ func sourceChanges(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 	made := fixture.Source(t, a.Stores, by, fixture.SheetReading())
 	system := identity.System(by.Org, by.Workspace, "test", fixture.At.Add(time.Hour))
-	compare := func(t *testing.T, rows map[source.KeyHash]source.RowHash) (kept source.Tracked) {
+	compare := func(t *testing.T, rows source.RowHashes) (kept source.Tracked) {
 		t.Helper()
 		must(t, a.SourceChanges.SaveChanges(ctx, by.Workspace, made.ID,
 			func(s *source.Source, tracked *source.Tracked) (*source.Changes, error) {
@@ -36,7 +36,7 @@ func sourceChanges(t *testing.T, a Adapter) {
 		same(t, "changes", len(listed.Items), 0)
 	})
 	t.Run("SaveChanges stores hashes, changes and events", func(t *testing.T) {
-		rows := map[source.KeyHash]source.RowHash{{1}: {255}, {0, 2}: {}, {255, 254, 11: 1}: {7: 9}}
+		rows := source.RowHashes{{1}: {255}, {0, 2}: {}, {255, 254, 11: 1}: {7: 9}}
 		compare(t, rows)
 		rows[source.KeyHash{1}] = source.RowHash{1}
 		want := compare(t, rows)
@@ -53,11 +53,11 @@ func sourceChanges(t *testing.T, a Adapter) {
 	})
 	t.Run("SaveChanges stores which rows were removed, and forgets those that are back", func(t *testing.T) {
 		one, two := source.KeyHash{1}, source.KeyHash{255, 254, 11: 1}
-		compare(t, map[source.KeyHash]source.RowHash{{0, 2}: {}})
+		compare(t, source.RowHashes{{0, 2}: {}})
 		got, err := a.SourceChanges.Tracked(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "removed", got.Removed, map[source.KeyHash]uint32{one: 3, two: 3})
-		want := compare(t, map[source.KeyHash]source.RowHash{one: {1}})
+		want := compare(t, source.RowHashes{one: {1}})
 		got, err = a.SourceChanges.Tracked(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "tracked", *got, want)
@@ -75,7 +75,7 @@ func sourceChanges(t *testing.T, a Adapter) {
 	})
 	t.Run("the latest 100 changes are kept, and listed page by page", func(t *testing.T) {
 		for i := range 101 {
-			compare(t, map[source.KeyHash]source.RowHash{{1}: {byte(i), 1}})
+			compare(t, source.RowHashes{{1}: {byte(i), 1}})
 		}
 		var got []uint32
 		for _, c := range fixture.Pages(t, 40, func(q page.Query) (page.Of[source.Changes], error) {
