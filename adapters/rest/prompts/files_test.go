@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/proof"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -37,6 +38,8 @@ func archive(t *testing.T, files ...[2]string) []byte {
 }
 
 func TestArchivesAreUnpackedWithinBounds(t *testing.T) {
+	room := proof.Sample[int64](100_000, maxUnpacked)
+	text := func(size int64) string { return strings.Repeat("a", int(size)) }
 	many := make([][2]string, 501)
 	for i := range many {
 		many[i] = [2]string{fmt.Sprintf("%d.md", i), "---\n---\n"}
@@ -58,31 +61,31 @@ func TestArchivesAreUnpackedWithinBounds(t *testing.T) {
 		},
 		"bytes that are no text": {archive(t, [2]string{"a.md", "\xff"}), fault.ErrInvalid},
 		"a bomb": {
-			archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked+1)}), errArchiveTooLarge,
+			archive(t, [2]string{"a.md", text(room + 1)}), errArchiveTooLarge,
 		},
-		"a bomb in many parts": {archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked/2)},
-			[2]string{"b.md", strings.Repeat("a", maxUnpacked/2+1)}), errArchiveTooLarge},
+		"a bomb in many parts": {archive(t, [2]string{"a.md", text(room / 2)},
+			[2]string{"b.md", text(room/2 + 1)}), errArchiveTooLarge},
 		"too many files": {archive(t, many...), errArchiveTooLarge},
 		"no archive":     {[]byte("hello"), errArchive},
 		"a cut archive":  {archive(t, [2]string{"a.md", "text"})[:30], errArchive},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			if _, err := unpacked(tt.body); !errors.Is(err, tt.want) {
+			if _, err := unpacked(tt.body, room); !errors.Is(err, tt.want) {
 				t.Errorf("error = %v, want %v", err, tt.want)
 			}
 		})
 	}
 	t.Run("an archive that lies about the size of a file is refused", func(t *testing.T) {
-		body := archive(t, [2]string{"a.md", strings.Repeat("a", maxUnpacked+1)})
+		body := archive(t, [2]string{"a.md", text(room + 1)})
 		at := bytes.LastIndex(body, []byte("PK\x01\x02"))
 		copy(body[at+24:], []byte{10, 0, 0, 0}) // the uncompressed size in the directory
-		if _, err := unpacked(body); err == nil {
+		if _, err := unpacked(body, room); err == nil {
 			t.Error("it was read")
 		}
 	})
 	t.Run("files that are no prompts, and hidden ones, are left out", func(t *testing.T) {
 		files, err := unpacked(archive(t, [2]string{"a/", ""}, [2]string{"a/b.md", "text"}, [2]string{".git/c.md", ""},
-			[2]string{"a/.d.md", ""}, [2]string{"__MACOSX/a.md", ""}, [2]string{"prompts.lock.json", "{}"}))
+			[2]string{"a/.d.md", ""}, [2]string{"__MACOSX/a.md", ""}, [2]string{"prompts.lock.json", "{}"}), 4)
 		if err != nil || len(files) != 1 || files[0] != (openapi.PromptFile{Path: "a/b.md", Content: "text"}) {
 			t.Errorf("files = %v, %v", files, err)
 		}
