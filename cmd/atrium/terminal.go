@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 )
 
 // terminal is a terminal to which a command writes texts of others: prompts of other members, or a server's errors. A
@@ -24,7 +24,7 @@ type terminal struct {
 
 // onTerminal returns w, or a terminal if w is one.
 func onTerminal(w io.Writer) io.Writer {
-	if file, ok := w.(*os.File); ok && isatty.IsTerminal(file.Fd()) {
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		return &terminal{file: file}
 	}
 	return w
