@@ -18,6 +18,7 @@ func TestTheFiguresOfTheCode(t *testing.T) {
 	var longest string
 	kinds := map[string]int{}
 	documented, exported := 0, 0
+	long, bare := 0, 0 // unexported functions of 15 lines and more, and those of them without a comment
 	for _, s := range sources(t) {
 		switch {
 		case s.generated() || strings.HasPrefix(s.path, "ports/mocks/"):
@@ -31,10 +32,17 @@ func TestTheFiguresOfTheCode(t *testing.T) {
 			for kind, number := range declared(decl) {
 				kinds[kind] += number
 			}
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Name.IsExported() {
+			f, isFunction := decl.(*ast.FuncDecl)
+			switch {
+			case isFunction && f.Name.IsExported():
 				exported++
 				if f.Doc != nil {
 					documented++
+				}
+			case isFunction && s.line(f.End())-s.line(f.Pos()) >= 14:
+				long++
+				if f.Doc == nil {
+					bare++
 				}
 			}
 		}
@@ -58,6 +66,10 @@ func TestTheFiguresOfTheCode(t *testing.T) {
 	t.Logf("functions: %d, half within %d lines, 99 %% within %d, the longest %d", len(lines), lines[len(lines)/2],
 		lines[len(lines)*99/100], lines[len(lines)-1])
 	t.Logf("exported functions with a comment: %.1f %%", 100*float64(documented)/float64(exported))
+	t.Logf("unexported functions of 15 lines and more: %d, %d without a comment", long, bare)
+	if bare*100 > long*8 {
+		t.Errorf("%d of %d long functions have no comment, more than 8 %%: say what they do or why", bare, long)
+	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		t.Logf("declared %s: %d", kind, kinds[kind])
 	}
