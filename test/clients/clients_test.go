@@ -120,7 +120,7 @@ var (
 // compile installs the compiler and runs it.
 func compile(npm string) (folder string, output []byte, err error) {
 	const source = "../../clients/typescript"
-	cache, output, err := install(npm, source, filepath.Join(".bin", "tsc"))
+	cache, output, err := services.Packages(npm, source, filepath.Join(".bin", "tsc"))
 	if err != nil {
 		return "", output, err
 	}
@@ -128,43 +128,6 @@ func compile(npm string) (folder string, output []byte, err error) {
 	output, err = exec.Command(filepath.Join(cache, "node_modules", ".bin", "tsc"), "-p", source, "--outDir", folder,
 		"--removeComments").CombinedOutput()
 	return folder, output, err
-}
-
-// install installs the packages of a folder where the user's caches are, by the committed lock. needed is what must be
-// in node_modules afterwards. It returns the cache.
-func install(npm, source, needed string) (cache string, output []byte, err error) {
-	cache, err = os.UserCacheDir()
-	if err != nil {
-		return "", nil, err
-	}
-	cache = filepath.Join(cache, "atrium-tests", filepath.Base(source))
-	lock, err := os.ReadFile(filepath.Join(source, "package-lock.json"))
-	if err != nil {
-		return "", nil, err
-	}
-	installed, err := os.ReadFile(filepath.Join(cache, "package-lock.json"))
-	_, missing := os.Stat(filepath.Join(cache, "node_modules", needed))
-	if err != nil || missing != nil || !bytes.Equal(lock, installed) {
-		if err := os.MkdirAll(cache, 0o755); err != nil {
-			return "", nil, err
-		}
-		for _, name := range []string{"package.json", ".npmrc", "package-lock.json"} {
-			content, err := os.ReadFile(filepath.Join(source, name))
-			if err == nil {
-				err = os.WriteFile(filepath.Join(cache, name), content, 0o644)
-			}
-			if err != nil {
-				return "", nil, err
-			}
-		}
-		install := exec.Command(npm, "ci", "--no-audit", "--no-fund")
-		install.Dir = cache
-		if output, err := install.CombinedOutput(); err != nil {
-			_ = os.Remove(filepath.Join(cache, "package-lock.json"))
-			return "", output, err
-		}
-	}
-	return cache, nil, nil
 }
 
 func TestTheTypeScriptClientIsSmall(t *testing.T) {

@@ -79,7 +79,7 @@ func TestVerifyWebhook(t *testing.T) {
 func TestAReceiverWithThePublicLibraryOfNPMVerifiesWebhooks(t *testing.T) {
 	t.Parallel()
 	const source = "testdata/receiver"
-	packages, output, err := install(services.NPM(t), source, "standardwebhooks")
+	packages, output, err := services.Packages(services.NPM(t), source, "standardwebhooks")
 	if err != nil {
 		t.Fatalf("npm ci: %v\n%s", err, output)
 	}
