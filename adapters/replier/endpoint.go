@@ -40,6 +40,8 @@ type message struct {
 	Origin       *string             `json:"origin,omitempty"`
 	Visitor      *string             `json:"visitor,omitempty"`
 	Signed       *bool               `json:"visitor_signed,omitempty"` // nil if there is no visitor
+	Conversation string              `json:"conversation_id,omitempty"`
+	Page         string              `json:"page_url,omitempty"`
 	Instructions string              `json:"instructions,omitempty"`
 	Config       *prompt.ModelConfig `json:"model_config,omitempty"`
 	Tools        json.RawMessage     `json:"tools,omitempty"`
@@ -68,7 +70,7 @@ func (e *Endpoint) Reply(
 ) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
-		Visitor: orNil(r.Visitor), Instructions: r.Instructions, Config: r.Model,
+		Visitor: orNil(r.Visitor), Conversation: r.Question.Conversation, Page: r.Question.Page, Instructions: r.Instructions, Config: r.Model,
 		Tools: r.Tools, Format: r.ResponseFormat, Messages: conversation(r.Question),
 	}
 	if r.Visitor != "" {

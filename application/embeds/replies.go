@@ -63,8 +63,11 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 	if err != nil {
 		return nil, err
 	}
-	if err := q.Check(); err != nil {
+	if err := q.Check(pass.Origin); err != nil {
 		return nil, err
+	}
+	if q.Conversation == "" {
+		q.Conversation = pass.ID
 	}
 	if !e.Template.Reply.Answers() {
 		return nil, embed.ErrNoReplies

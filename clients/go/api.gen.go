@@ -1708,6 +1708,10 @@ type EmbedMessage struct {
 	// Earlier messages on this page with their answers, oldest first. The page can claim any: do not trust them more
 	// than the visitor.
 	History []EmbedTurn `json:"history,omitzero"`
+	// The page's name of the conversation, for the endpoint. That of the session if omitted.
+	ConversationID *string `json:"conversation_id,omitzero"`
+	// The address of the page, for the endpoint. An http or https URL of the site.
+	PageURL *string `json:"page_url,omitzero"`
 }
 
 // EmbedRateLimit is a type of the API.

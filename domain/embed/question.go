@@ -2,6 +2,8 @@ package embed
 
 import (
 	"fmt"
+	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -12,6 +14,7 @@ const (
 	MaxQuestion = 4000      // characters of a visitor's message
 	MaxAnswer   = 32 << 10  // characters of an answer in the history
 	MaxTurns    = 20        // of the history
+	maxPage     = 2000      // characters of a page's URL
 	MaxReplied  = 128 << 10 // an answer's bytes, and of its reasoning, of which the rest is not sent
 )
 
@@ -33,15 +36,28 @@ type Turn struct {
 type Question struct {
 	Text    string // 1 to MaxQuestion characters
 	History []Turn // oldest first, up to MaxTurns
+
+	// What the page says of itself. Empty: nothing.
+	Conversation string // a name of up to 64 letters, digits, - and _
+	Page         string // an http or https URL of the site, up to 2000 characters
 }
 
-// Check returns an error with all that is wrong with q.
-func (q Question) Check() error {
+var conversationName = regexp.MustCompile(`^[0-9A-Za-z_-]{0,64}$`)
+
+// Check returns an error with all that is wrong with q, which a page of origin sends.
+func (q Question) Check(origin Origin) error {
 	var errs fault.Fields
 	if strings.TrimSpace(q.Text) == "" {
 		errs.Add("/text", "too_short", "Must not be empty.")
 	}
 	errs.AddText("/text", q.Text, MaxQuestion)
+	if !conversationName.MatchString(q.Conversation) {
+		errs.Add("/conversation_id", "invalid_format", "Must be up to 64 letters, digits, - and _.")
+	}
+	errs.AddText("/page_url", q.Page, maxPage)
+	if q.Page != "" && !origin.has(q.Page) {
+		errs.Add("/page_url", "invalid_format", "Must be an http or https URL of the site that opened the session.")
+	}
 	if len(q.History) > MaxTurns {
 		errs.Add("/history", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxTurns))
 	}
@@ -50,6 +66,16 @@ func (q Question) Check() error {
 		errs.AddText(fmt.Sprintf("/history/%d/answer", i), t.Answer, MaxAnswer)
 	}
 	return errs.Err()
+}
+
+// has reports whether o has the page with a URL. A page without an origin can be anywhere.
+func (o Origin) has(page string) bool {
+	u, err := url.Parse(page)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil {
+		return false
+	}
+	site, ok := ParseOrigin(u.Scheme + "://" + u.Host)
+	return ok && (site == o || o == NoOrigin || o == OpaqueOrigin)
 }
 
 // Part is what an answer piece holds. Its values are the names of events.

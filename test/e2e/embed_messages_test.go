@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 const messages = "/api/embed/messages"
@@ -53,6 +56,15 @@ func (r *replies) last() (body string, header http.Header) {
 	return r.bodies[len(r.bodies)-1], r.headers[len(r.headers)-1]
 }
 
+// asked returns the messages of the last request, in JSON.
+func (r *replies) asked(t *testing.T) string {
+	t.Helper()
+	body, _ := r.last()
+	var in struct{ Messages json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(body), &in))
+	return string(in.Messages)
+}
+
 // replying creates a chat that r answers, which the shop can embed.
 func (c *client) replying(t *testing.T, r *replies, settings object, headers ...string) *embeddedChat {
 	t.Helper()
@@ -60,6 +72,7 @@ func (c *client) replying(t *testing.T, r *replies, settings object, headers ...
 	made := c.create(t, connections, object{"kind": "reply_endpoint",
 		"credential": object{"url": r.url, "signing_secret": secret}}, headers...)
 	e := c.embeds(t, settings, headers...)
+	e.replies = r
 	c.do(t, "PATCH", e.template, object{"reply": object{"kind": "http", "connection_id": made.at("id")}},
 		headers...).is(t, 200)
 	c.do(t, "POST", e.template+"/versions/draft/publish", object{}, headers...).is(t, 200)
@@ -135,6 +148,23 @@ func TestEmbedMessages(t *testing.T) {
 				t.Errorf("a secret is shown again: %s", again)
 			}
 			e.secret = made.at("token")
+		})
+		t.Run("the endpoint knows the conversation and the page", func(t *testing.T) {
+			e.says(t, session, object{"text": "?", "conversation_id": "c-1", "page_url": shop + "/orders?n=42"},
+				fromShop).is(t, 200)
+			body, _ := bot.last()
+			assert.Contains(t, body, body, `"conversation_id":"c-1","page_url":"`+shop+`/orders?n=42"`)
+			e.says(t, session, object{"text": "?"}, fromShop).is(t, 200)
+			if body, _ := bot.last(); !strings.Contains(body, `"conversation_id":"ses_`) ||
+				strings.Contains(body, "page_url") {
+				t.Errorf("the endpoint got %s", body)
+			}
+			for field, value := range map[string]string{"conversation_id": "c 1", "page_url": "https://evil.example/"} {
+				a := e.says(t, session, object{"text": "?", field: value}, fromShop).problem(t, 422, "invalid_fields")
+				if wrong := a.wrong(); len(wrong) != 1 || !strings.HasPrefix(wrong[0], "/"+field) {
+					t.Errorf("%s: %v", field, wrong)
+				}
+			}
 		})
 		t.Run("a failing endpoint tells the visitor nothing about itself", func(t *testing.T) {
 			failing := admin.replying(t, newReplies(t, func(w http.ResponseWriter, _ *http.Request) {

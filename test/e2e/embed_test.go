@@ -22,6 +22,7 @@ type embeddedChat struct {
 	template, path string // of the template and the token
 	secret         string
 	visitorSecret  string
+	replies        *replies // who answers; nil: no one
 }
 
 // embeds creates a chat that the shop can embed. settings are those of the token.

@@ -60,7 +60,7 @@ func (s *answer) ask(v *visitor) (*embeds.Asking, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := embed.Question{Text: in.Text, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) embed.Turn {
+	q := embed.Question{Text: in.Text, Conversation: in.ConversationID, Page: in.PageURL, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) embed.Turn {
 		return embed.Turn{Question: t.Text, Answer: t.Answer}
 	})}
 	limit := func(t *embed.Token, count embed.Counted) error {

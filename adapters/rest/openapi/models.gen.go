@@ -2019,8 +2019,14 @@ type DiscountDuration string
 
 // EmbedMessage defines model for EmbedMessage.
 type EmbedMessage struct {
+	// ConversationID The page's name of the conversation, for the endpoint. That of the session if omitted.
+	ConversationID string `json:"conversation_id,omitempty,omitzero"`
+
 	// History Earlier messages on this page with their answers, oldest first. The page can claim any: do not trust them more than the visitor.
 	History []EmbedTurn `json:"history,omitempty,omitzero"`
+
+	// PageURL The address of the page, for the endpoint. An http or https URL of the site.
+	PageURL string `json:"page_url,omitempty,omitzero"`
 
 	// Text The message of the visitor.
 	Text string `json:"text"`

@@ -2156,6 +2156,12 @@ class EmbedMessage(TypedDict):
     them more than the visitor.
     """
 
+    conversation_id: NotRequired[str]
+    """The page's name of the conversation, for the endpoint. That of the session if omitted."""
+
+    page_url: NotRequired[str]
+    """The address of the page, for the endpoint. An http or https URL of the site."""
+
 
 class EmbedRateLimit(TypedDict):
     """A type of the API."""

@@ -1780,6 +1780,10 @@ export type EmbedMessage = {
    * more than the visitor.
    */
   history?: EmbedTurn[]
+  /** The page's name of the conversation, for the endpoint. That of the session if omitted. */
+  conversation_id?: string
+  /** The address of the page, for the endpoint. An http or https URL of the site. */
+  page_url?: string
 }
 
 /**  */

@@ -103,6 +103,7 @@ func newParser(text string, partial func(string) string) *parser {
 	return &parser{text: text, partial: partial, line: 1, open: []Node{{}}, in: Usual}
 }
 
+// parse reads literals and tags until the end, and reports the innermost section that is open there.
 func (p *parser) parse() error {
 	for p.pos < len(p.text) {
 		i := strings.Index(p.text[p.pos:], p.in.Opening)
