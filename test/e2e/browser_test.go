@@ -172,18 +172,22 @@ window.told = {}
   const set = setTimeout
   window.setTimeout = (act, ms) => set(act, ms > 100000 ? ms / 1000 : ms)
 }
+{{else if eq .Clock "soon"}}{
+  const set = setTimeout
+  window.setTimeout = (act, ms) => set(act, ms >= 5000 && ms < 100000 ? ms / 100 : ms)
+}
 {{end}}for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply', 'refusal', 'failed']) {
   addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
 }
 </script>
 <script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}"
- data-mode="{{.Mode}}" data-visitor="customer-42"
+ data-mode="{{.Mode}}"{{with .Visitor}} data-visitor="{{.}}"{{end}}
 {{- with .Lang}} data-lang="{{.}}"{{end}}{{with .Launcher}} data-launcher="{{.}}"{{end}}
 {{- with .Signature}} data-visitor-signature="{{.}}"{{end}}
 {{- if eq .Mode "module"}} type="module" crossorigin{{else}} async{{end}}></script>{{end}}
 {{with .Around}}<iframe src="{{.}}" width="600" height="500"></iframe>{{end}}`))
 
-type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher, Clock, Signature string }
+type siteView struct{ Atrium, Token, Mode, Around, Scheme, Lang, Launcher, Clock, Signature, Visitor string }
 
 // site serves the pages of a site at its own origin: /script, /frame, and /around, which has another page in a frame.
 func site(t *testing.T, e func() *embeddedChat) (origin string) {
@@ -192,7 +196,10 @@ func site(t *testing.T, e func() *embeddedChat) (origin string) {
 		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"),
 			Around: r.URL.Query().Get("around"), Scheme: r.URL.Query().Get("scheme"),
 			Lang: r.URL.Query().Get("lang"), Launcher: r.URL.Query().Get("launcher"),
-			Clock: r.URL.Query().Get("clock"), Signature: r.URL.Query().Get("signature")}
+			Clock: r.URL.Query().Get("clock"), Signature: r.URL.Query().Get("signature"), Visitor: "customer-42"}
+		if r.URL.Query().Has("visitor") {
+			view.Visitor = r.URL.Query().Get("visitor")
+		}
 		w.Header().Set("Content-Security-Policy",
 			"default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
 		w.Header().Set("Referrer-Policy", "no-referrer") // the frame's own attribute overrides this

@@ -12,24 +12,17 @@ const request = async (home, path, body, session, signal) => {
 }
 const post = async (...about) => (await request(...about)).json()
 
-// Where the pages of a tab keep their session, so that a visitor who goes from page to page has one. An empty key keeps
-// none.
-const holder = (key) => ({
-  read: () => { try { return key && sessionStorage.getItem(key) } catch {} },
-  write: ({ session }) => { try { key && sessionStorage.setItem(key, session) } catch {} },
-})
-
-// Goes on with the session of an earlier page, or opens one.
-const enter = async (home, hold, open) => {
-  const earlier = hold.read()
+// Goes on with the session of an earlier page of this tab, or opens one. own reports whether the chat is still there.
+const enter = async (home, place, open, own) => {
+  const earlier = place.read()
   const session = earlier && await post(home, 'sessions/renew', undefined, earlier).catch(() => {}) || await open()
-  hold.write(session)
+  if (own()) place.write(session.session)
   return session
 }
 
 // Keeps a session alive from now on, and returns what sends with it. open gets another one if it has ended, as after
 // a sleep of the computer.
-const keep = (home, session, open, tell, hold) => {
+const keep = (home, session, open, tell, place) => {
   let pause = 5
   let timer
   let ended
@@ -37,11 +30,11 @@ const keep = (home, session, open, tell, hold) => {
   const replaced = (next) => {
     session = next
     if (ended) return
-    hold.write(session)
+    place.write(session.session)
     tell('renewed', session)
   }
   const renew = () => post(home, 'sessions/renew', undefined, session.session)
-    .catch((e) => e.message === 'embed_session_invalid' ? open() : Promise.reject(e))
+    .catch((e) => e.message === 'embed_session_invalid' && !ended ? open() : Promise.reject(e))
     .then((next) => {
       pause = 5
       replaced(next)
@@ -55,7 +48,7 @@ const keep = (home, session, open, tell, hold) => {
   later(due())
   const say = (body, signal) => request(home, 'messages', body, session.session, signal)
   const send = (body, signal) => say(body, signal).catch(async (e) => {
-    if (e.message !== 'embed_session_invalid') throw e
+    if (e.message !== 'embed_session_invalid' || ended) throw e
     replaced(await open())
     return say(body, signal)
   })

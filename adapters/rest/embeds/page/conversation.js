@@ -1,5 +1,10 @@
-// Fills a card with a chat. It returns what sends a message, as if the visitor had written it.
-const converse = (card, template, words, history, say, tell) => {
+// How long a page that gets an answer can be silent before another one takes it for gone, in milliseconds.
+const silence = 6000
+const isLive = (turn) => turn.live > Date.now() - silence
+
+// Fills a card with a chat. send sends a message as if the visitor had written it, after the answers to earlier ones;
+// end ends the chat. page returns the address of the page, if it has one.
+const converse = (card, template, words, history, page, say, tell) => {
   const { name, greeting, conversation_starters: starters, replies } = template
   const avatar = template.theme.avatar_url || template.avatar_url
   const face = avatar
@@ -19,7 +24,7 @@ const converse = (card, template, words, history, say, tell) => {
   if (greeting) card.append(make('p', { textContent: greeting, dir: 'auto' }))
   if (!replies) {
     if (starters.length) card.append(list)
-    return () => {}
+    return { send: () => {}, end: () => {} }
   }
 
   const log = make('div', { className: 'log', part: 'log', role: 'log', tabIndex: 0, ariaLabel: words.log })
@@ -27,28 +32,26 @@ const converse = (card, template, words, history, say, tell) => {
   const button = make('button', { type: 'submit', className: 'send', part: 'send', textContent: words.send })
   const status = make('p', { role: 'status', className: 'hidden' })
   const form = make('form', {}, field, button)
-  const clear = make('button', { type: 'button', className: 'plain', textContent: words.clear, hidden: true, onclick: () => {
-    stopper?.abort()
+  const clear = make('button', { type: 'button', className: 'plain', textContent: words.clear, onclick: () => {
+    waiting.length = 0
     history.clear()
-    log.replaceChildren()
-    clear.hidden = true
-    if (starters.length) log.before(list)
+    refresh()
     field.focus()
   } })
   header.append(clear)
   card.append(log, status, form)
-  if (starters.length && !history.turns.length) log.before(list)
 
-  let stopper
-  const show = (who, text) => {
+  const shown = new Map() // the elements of each turn, by its id
+  const waiting = [] // messages that are sent after the present answer
+  let current // the turn whose answer this page is getting, and what stops it
+  let ended
+  let left // the page, which the browser may show again
+  let check
+
+  const said = (who, label) => {
     const body = make('div', { className: 'text', part: who === 'me' ? 'message visitor' : 'message answer', dir: 'auto' })
-    const said = make('div', { className: 'said ' + who }, make('span', { className: 'hidden', textContent: who === 'me' ? words.you : name }), body)
-    if (who === 'me') body.textContent = text
-    else body.append(...blocks(text))
-    log.append(said)
-    clear.hidden = false
-    log.scrollTop = log.scrollHeight
-    return [said, body]
+    const box = make('div', { className: 'said ' + who }, make('span', { className: 'hidden', textContent: label }), body)
+    return { box, body }
   }
   const copier = (text) => make('button', { type: 'button', className: 'plain', textContent: words.copy, onclick: async (e) => {
     try {
@@ -56,101 +59,187 @@ const converse = (card, template, words, history, say, tell) => {
       e.target.textContent = status.textContent = words.copied
     } catch {}
   } })
+  const because = (why) => words[reasons[why] || 'failed']
+  // Shows a turn, or what has changed in it.
+  const draw = (turn) => {
+    const isHere = current?.turn.id === turn.id
+    const isWriting = isHere || isLive(turn)
+    const why = turn.live && !isWriting ? 'interrupted' : turn.why
+    const state = JSON.stringify([turn.answer, isWriting, why])
+    let parts = shown.get(turn.id)
+    if (!parts) {
+      const mine = said('me', words.you)
+      mine.body.textContent = turn.text
+      parts = { mine: mine.box, ...said('them', name) }
+      shown.set(turn.id, parts)
+      log.append(parts.mine, parts.box)
+      log.scrollTop = log.scrollHeight
+    }
+    const { box, body } = parts
+    if (parts.state === state) return parts
+    parts.state = state
+    const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40
+    const dots = () => make('span', { className: 'dots', ariaHidden: 'true' }, make('i'), make('i'), make('i'))
+    body.replaceChildren(...turn.answer ? blocks(turn.answer) : isWriting ? [dots()] : [])
+    body.hidden = !body.firstChild
+    parts.end?.forEach((node) => node.remove())
+    parts.end = []
+    if (!isWriting) {
+      const actions = make('div', { className: 'actions' })
+      if (turn.answer) actions.append(copier(turn.answer))
+      if (why) {
+        parts.end.push(make('p', { className: 'why', textContent: because(why) }))
+        actions.append(make('button', { type: 'button', className: 'plain', textContent: words.retry, onclick: () => {
+          if (current) return
+          field.focus()
+          answer(turn)
+        } }))
+      }
+      parts.end.push(actions)
+      box.append(...parts.end)
+    }
+    if (follows) log.scrollTop = log.scrollHeight
+    return parts
+  }
+  // Shows what the storage has, which other tabs change too.
+  const refresh = () => {
+    const turns = history.turns()
+    for (const [id, { mine, box }] of shown) {
+      if (turns.some((turn) => turn.id === id)) continue
+      mine.remove()
+      box.remove()
+      shown.delete(id)
+      if (current?.turn.id === id) current.stop.abort()
+    }
+    turns.forEach((turn) => current?.turn.id === turn.id || draw(turn))
+    clear.hidden = !turns.length
+    if (turns.length) list.remove()
+    else if (starters.length && !list.isConnected) log.before(list)
+    clearTimeout(check)
+    if (turns.some(isLive)) check = setTimeout(refresh, silence)
+  }
   const fit = () => {
     field.dir = field.value ? 'auto' : words.dir // an empty field has no direction of its own
     field.style.height = 'auto'
     field.style.height = Math.min(field.scrollHeight + 2, 120) + 'px'
   }
 
-  const send = async (text) => {
-    if (stopper || !text.trim()) return
-    list.remove()
-    field.value = ''
-    fit()
-    show('me', text)
-    tell('message', text)
-    await answerTo(text)
+  const send = (text) => {
+    if (ended || !text.trim()) return
+    waiting.push(text)
+    next()
   }
-  const answerTo = async (text) => {
-    const own = stopper = new AbortController()
-    const [said, body] = show('them', '')
-    const dots = make('span', { className: 'dots', ariaHidden: 'true' }, make('i'), make('i'), make('i'))
-    body.append(dots)
+  const next = () => {
+    if (current || !waiting.length) return
+    const turn = { id: randomName(), at: Date.now(), text: waiting.shift(), answer: '', live: Date.now() }
+    history.add(turn)
+    tell('message', turn.text)
+    answer(turn)
+  }
+  // Gets the answer to a turn of the history, in place of what it may have.
+  const answer = async ({ id, at, text }) => {
+    const turn = { id, at, text, answer: '', live: Date.now() }
+    const own = current = { turn, stop: new AbortController() }
+    const store = () => history.update({ ...turn, live: Date.now() })
+    store()
+    shown.get(id)?.thought?.remove()
+    const parts = draw(turn)
+    refresh()
+    const beat = setInterval(store, 1000)
     status.textContent = words.typing
     log.ariaBusy = 'true'
     button.textContent = words.stop
-    let answer = ''
     let refused
     let thought
-    let why = 'unreachable'
+    let why = 'interrupted' // unless the stream says how it ended
     let drawing
-    const draw = () => {
+    const show = () => {
       drawing = undefined
-      const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40
-      if (answer) body.replaceChildren(...blocks(answer))
-      if (follows) log.scrollTop = log.scrollHeight
+      if (shown.has(id)) draw(turn)
     }
     try {
-      for await (const [type, data] of events(await say({ text, history: history.recent() }, own.signal))) {
+      const body = { text, history: history.before(turn), conversation_id: history.conversation(), page_url: page() }
+      for await (const [type, data] of events(await say(body, own.stop.signal))) {
         if (type === 'delta' || type === 'refusal') {
           refused ||= type === 'refusal'
-          answer += data.text
-          drawing ??= setTimeout(draw, 40)
+          turn.answer += data.text
+          drawing ??= setTimeout(show, 40)
         } else if (type === 'reasoning') {
           if (!thought) {
             thought = make('div', { dir: 'auto' })
-            body.before(make('details', { className: 'thought', part: 'reasoning' }, make('summary', { textContent: words.reasoning }), thought))
+            parts.thought = make('details', { className: 'thought', part: 'reasoning' }, make('summary', { textContent: words.reasoning }), thought)
+            parts.body.before(parts.thought)
           }
           thought.append(data.text)
         } else if (type === 'done') why = ''
         else if (type === 'error') why = data.code
       }
     } catch (e) {
-      why = own.signal.aborted ? 'stopped' : /^[a-z_]+$/.test(e.message) ? e.message : 'unreachable'
+      why = own.stop.signal.aborted ? 'stopped' : /^[a-z_]+$/.test(e.message) ? e.message : why
     }
     clearTimeout(drawing)
-    dots.remove()
-    draw()
-    body.hidden = !answer
-    const actions = make('div', { className: 'actions' })
-    if (answer) actions.append(copier(answer))
-    if (why) {
-      if (why !== 'stopped') tell('failed', why)
-      said.append(make('p', { className: 'why', textContent: words[reasons[why] || 'failed'] }))
-      actions.append(make('button', { type: 'button', className: 'plain', textContent: words.retry, onclick: () => {
-        if (stopper) return
-        said.remove()
-        field.focus()
-        answerTo(text)
-      } }))
-    } else {
-      if (refused) tell('refusal', answer)
-      tell('reply', answer)
-    }
-    said.append(actions)
-    status.textContent = why ? words[reasons[why] || 'failed'] : ''
+    clearInterval(beat)
+    if (ended || left) return
+    turn.live = 0
+    turn.why = why
+    current = undefined
+    history.update(turn)
+    if (shown.has(id)) draw(turn)
+    status.textContent = why ? because(why) : ''
     log.ariaBusy = 'false'
-    log.scrollTop = log.scrollHeight
     button.textContent = words.send
-    stopper = undefined
-    if (said.isConnected && answer && (!why || why === 'stopped')) history.add({ text, answer })
-  }
-  for (const { text, answer } of history.turns) {
-    show('me', text)
-    show('them', answer)[0].append(make('div', { className: 'actions' }, copier(answer)))
+    if (!why) {
+      if (refused) tell('refusal', turn.answer)
+      tell('reply', turn.answer)
+    } else if (why !== 'stopped') tell('failed', why)
+    next()
   }
   field.oninput = fit
+  const sendField = () => {
+    if (current || !field.value.trim()) return
+    const text = field.value
+    field.value = ''
+    fit()
+    send(text)
+  }
   field.onkeydown = (e) => {
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
       e.preventDefault()
-      if (!stopper) send(field.value)
+      sendField()
     }
   }
   form.onsubmit = (e) => {
     e.preventDefault()
-    if (stopper) stopper.abort()
-    else send(field.value)
+    if (current) current.stop.abort()
+    else sendField()
     field.focus()
   }
-  return (text) => send(String(text).slice(0, 4000))
+  // What the page has of an answer when it ends is there for the next one.
+  const leave = () => {
+    left = true
+    if (current) history.update({ ...current.turn, live: 0, why: 'interrupted' })
+  }
+  const come = () => {
+    left = false
+    refresh()
+  }
+  const hear = ({ key }) => { if (key === history.key || key === null) refresh() }
+  addEventListener('pagehide', leave)
+  addEventListener('storage', hear)
+  addEventListener('pageshow', come)
+  refresh()
+  log.scrollTop = log.scrollHeight
+  return {
+    send: (text) => send(String(text).slice(0, 4000)),
+    end: () => {
+      leave()
+      ended = true
+      waiting.length = 0
+      current?.stop.abort()
+      clearTimeout(check)
+      removeEventListener('pagehide', leave)
+      removeEventListener('storage', hear)
+      removeEventListener('pageshow', come)
+    },
+  }
 }

@@ -2,6 +2,9 @@
 const schemeOf = (node) => getComputedStyle(node).colorScheme
   .replace('normal', document.querySelector('meta[name=color-scheme]')?.content || 'light')
 
+// The address of the page for the program that answers, without its fragment.
+const pageAddress = () => /^https?:$/.test(location.protocol) ? (location.origin + location.pathname + location.search).slice(0, 2000) : undefined
+
 // A part of the page that the page's own style does not change.
 const enclose = () => {
   const host = make('div')
@@ -12,25 +15,68 @@ const enclose = () => {
   return { host, root }
 }
 
+// How long a page that names no visitor may still name one, in milliseconds. After that, the visitor has signed out.
+const grace = 5000
+
+// The chat of one visitor: it fills card, and keeps what it needs in the places under key. isFinal says that a page which
+// names no visitor will not do so soon. open opens a session, and reopen one after it.
+const attend = ({ card, home, words, key, who: { visitor, signature, isFinal }, open, reopen = open, page, tell, refuse, dressed }) => {
+  const place = slot('localStorage', key, JSON.stringify([visitor || '', !!signature]))
+  // Another signature needs another session: the earlier one may have expired.
+  const hold = slot('sessionStorage', key, JSON.stringify([visitor || '', signature || '']))
+  let ended
+  let say
+  let chat
+  const early = []
+  const claim = () => {
+    place.claim()
+    hold.claim()
+  }
+  forgetEarlier(key)
+  const timer = visitor || isFinal ? claim() : setTimeout(claim, grace)
+  const hear = (type, detail) => ended || (type === 'refused' ? refuse(detail) : tell(type, detail))
+  enter(home, hold, open, () => !ended).then((session) => {
+    if (ended) return
+    say = keep(home, session, reopen, hear, hold)
+    dressed(session.template.theme)
+    chat = converse(card, session.template, words, remember(place), page, say, hear)
+    tell('ready', session)
+    early.forEach(chat.send)
+  }, (e) => ended || refuse(e.message))
+  return {
+    send: (text) => chat ? chat.send(text) : early.push(text),
+    end: () => {
+      clearTimeout(timer)
+      chat?.end()
+      say?.end()
+      ended = true
+    },
+    // Removes all that the browser keeps of the visitor.
+    forget: () => {
+      place.clear()
+      hold.clear()
+    },
+  }
+}
+
 // In our own page, within a frame: the site hears of what happens.
-const runFramed = (tag, home, key) => {
+const runFramed = (tag, home, keyOf) => {
   const { token, ticket, site, code, preview } = tag.dataset
   const hash = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
-  const { visitor, signature, scheme, lang, history } = hash
+  const { id, visitor, signature, scheme, lang, history, final: isFinal } = hash
   const words = wordsFor(lang)
   const page = document.documentElement
   if (scheme) page.style.colorScheme = scheme
-  const main = document.querySelector('main')
-  const tell = (type, detail) => parent !== self && site && parent.postMessage({ type: 'atrium:' + type, detail }, site)
+  const card = document.querySelector('main')
+  const tell = (type, detail) => parent !== self && site && parent.postMessage({ id, type: 'atrium:' + type, detail }, site)
   const refuse = (why) => {
-    main.replaceChildren(refusal(words))
-    main.removeAttribute('aria-busy')
+    card.replaceChildren(refusal(words))
+    card.removeAttribute('aria-busy')
     tell('refused', why)
   }
-  const show = (template, turns, say) => {
-    main.removeAttribute('aria-labelledby')
-    dress(page, template.theme, scheme || '')
-    return converse(main, template, words, turns, say, tell)
+  const dressed = (theme) => {
+    card.removeAttribute('aria-labelledby')
+    dress(page, theme, scheme || '')
   }
   if (preview !== undefined) {
     const headers = { Authorization: 'Bearer ' + hash.session }
@@ -38,7 +84,9 @@ const runFramed = (tag, home, key) => {
     fetch(new URL('api/embed/template', home), { headers, credentials: 'omit' }).then(async (answer) => {
       const found = await answer.json()
       if (!answer.ok) return refuse(found.code)
-      show({ ...found.template, theme: unsaved ?? found.template.theme }, remember(''), (body, signal) => request(home, 'messages', body, hash.session, signal))
+      dressed(unsaved ?? found.template.theme)
+      converse(card, { ...found.template, theme: unsaved ?? found.template.theme }, words, remember(slot('', '')), () => undefined,
+        (body, signal) => request(home, 'messages', body, hash.session, signal), tell)
     }).catch(() => refuse('unreachable'))
     // The console shows a theme before it is saved, and can send it before the template has arrived.
     addEventListener('message', ({ source, origin, data }) => {
@@ -46,31 +94,32 @@ const runFramed = (tag, home, key) => {
     })
     return
   }
-  let send = () => {}
+  let chat
+  let address
   tell('loaded')
   addEventListener('keydown', (e) => { if (e.key === 'Escape') tell('escape') })
   addEventListener('message', ({ source, origin, data }) => {
     if (source !== parent || origin !== site) return
-    if (data === 'atrium:open') main.querySelector('textarea')?.focus()
-    else if (data.type === 'atrium:send') send(data.text)
+    if (data === 'atrium:open') card.querySelector('textarea')?.focus()
+    else if (data.type === 'atrium:page') address = data.address
+    else if (data.type === 'atrium:send') chat?.send(data.text)
   })
   // The frame is hidden, and 0 pixels wide, until it has loaded: each letter has a line of its own then.
   new ResizeObserver(() => innerWidth && tell('size', page.offsetHeight)).observe(document.body)
   if (code) return tell('refused', code)
-  const kept = key(history, visitor, signature)
-  const hold = holder(kept && kept + ' ' + site) // some browsers share the storage of a frame between sites
-  enter(home, hold, () => post(home, 'sessions', { token, visitor, visitor_signature: signature, ticket })).then((session) => {
-    // The ticket has expired long before the session: only another load of this page opens another one.
-    const say = keep(home, session, () => { location.reload(); return new Promise(() => {}) },
-      (type, detail) => type === 'refused' ? refuse(detail) : tell(type, detail), hold)
-    send = show(session.template, remember(key(history, visitor)), say)
-    tell('ready', session)
-  }, (e) => refuse(e.message))
+  const open = () => post(home, 'sessions', { token, visitor, visitor_signature: signature, ticket })
+  // The ticket has expired long before the session: only another load of this page opens another one.
+  const reopen = () => {
+    location.reload()
+    return new Promise(() => {})
+  }
+  const who = { visitor, signature, isFinal }
+  chat = attend({ card, home, words, key: keyOf(history), who, open, reopen, page: () => address, tell, refuse, dressed })
 }
 
 // A frame of the page.
-const runFrame = (tag, home, words, show) => {
-  const { token, launcher } = tag.dataset
+const runFrame = (tag, home, words, show, keyOf) => {
+  const { token, launcher, history } = tag.dataset
   let { visitor, visitorSignature: signature } = tag.dataset
   const frame = make('iframe', {
     title: 'Chat',
@@ -85,19 +134,24 @@ const runFrame = (tag, home, words, show) => {
     const card = make('div', { dir: words.dir }, frame)
     root.append(card)
     shown = host
-    launched = launch(root, card, words, () => {
+    launched = launch(root, card, words, slot('sessionStorage', keyOf(history, 'open')), () => {
       frame.focus()
-      frame.contentWindow.postMessage('atrium:open', home.origin)
+      post('atrium:open')
     })
   }
   shown.style.display = 'none'
   const tell = (type, detail) => shown.dispatchEvent(new CustomEvent(type, { detail, bubbles: true }))
+  let early = [] // undefined once the chat can send
   let loaded
   let scheme
-  addEventListener('message', ({ source, origin, data }) => {
-    if (source !== frame.contentWindow || origin !== home.origin) return
+  let id
+  let isFinal
+  const hear = ({ source, origin, data }) => {
+    // Messages of the former visitor's page can still be on their way.
+    if (source !== frame.contentWindow || origin !== home.origin || data.id !== id) return
     if (data.type === 'atrium:loaded') {
       loaded = true
+      tellAddress()
       shown.style.display = 'block'
     } else if (data.type === 'atrium:size') frame.style.height = data.detail + 'px'
     else if (data.type === 'atrium:escape') launched?.close()
@@ -108,28 +162,44 @@ const runFrame = (tag, home, words, show) => {
         dress(shown, theme, scheme)
         frame.style.colorScheme = shown.style.colorScheme
         launched?.place(theme.position)
+        early?.forEach(send)
+        early = undefined
       }
       tell(data.type, data.detail)
     }
-  })
+  }
+  // The address can change without another page. A visitor who writes in the frame takes the focus from the page.
+  const tellAddress = () => post({ type: 'atrium:page', address: pageAddress() })
+  addEventListener('message', hear)
+  addEventListener('blur', tellAddress)
   // A page that this site may not have in a frame says nothing, and stays hidden. The frame begins with an empty page.
   frame.onload = () => frame.contentDocument?.URL === 'about:blank' ||
     setTimeout(async () => loaded || tell('atrium:refused', await unreadable(home)), 1000)
   const post = (message) => frame.contentWindow?.postMessage(message, home.origin)
+  const send = (text) => {
+    tellAddress()
+    post({ type: 'atrium:send', text: String(text) })
+  }
   offer(shown, {
     open: () => launched?.open(),
     close: () => launched?.close(),
-    send: (text) => post({ type: 'atrium:send', text: String(text) }),
+    send: (text) => early ? early.push(text) : send(text),
     // Another session needs another ticket, which only another load of the page has.
     setVisitor: (name, by) => {
-      [visitor, signature] = [name, by]
+      [visitor, signature, early, isFinal] = [name, by, [], true]
+      id = undefined
       frame.addEventListener('load', load, { once: true })
       frame.src = 'about:blank'
     },
+  }, () => {
+    removeEventListener('message', hear)
+    removeEventListener('blur', tellAddress)
   })
   const load = () => {
+    id = randomName()
     frame.src = new URL('embed/' + token + '#' + new URLSearchParams({
-      scheme, lang: words.lang, ...tag.dataset.history && { history: tag.dataset.history }, ...visitor && { visitor }, ...signature && { signature },
+      id, scheme, lang: words.lang, ...history && { history }, ...visitor && { visitor }, ...signature && { signature },
+      ...isFinal && { final: true },
     }), home)
   }
   show(shown)
@@ -139,9 +209,9 @@ const runFrame = (tag, home, words, show) => {
 }
 
 // A part of the page.
-const runWithin = (tag, home, words, show, key) => {
-  const { token, launcher } = tag.dataset
-  let { visitor, visitorSignature: signature } = tag.dataset
+const runWithin = (tag, home, words, show, keyOf) => {
+  const { token, launcher, history } = tag.dataset
+  let who = { visitor: tag.dataset.visitor, signature: tag.dataset.visitorSignature }
   const { host, root } = enclose()
   let launched
   let scheme
@@ -149,52 +219,53 @@ const runWithin = (tag, home, words, show, key) => {
     if (type === 'reply') launched?.notice()
     host.dispatchEvent(new CustomEvent('atrium:' + type, { detail, bubbles: true }))
   }
-  const card = make('section', { className: 'atrium', part: 'card', ariaBusy: 'true', ariaLabel: 'Chat', dir: words.dir, lang: words.lang }, make('p', { role: 'status', textContent: words.loading }))
+  const card = make('section', { className: 'atrium', part: 'card', dir: words.dir, lang: words.lang })
   root.append(card)
-  if (launcher === 'bubble') launched = launch(root, card, words, () => card.querySelector('textarea')?.focus())
+  if (launcher === 'bubble') {
+    launched = launch(root, card, words, slot('sessionStorage', keyOf(history, 'open')), () => card.querySelector('textarea')?.focus())
+  }
   const refuse = (why) => {
     card.replaceChildren(refusal(words))
     card.ariaBusy = 'false'
     tell('refused', why)
   }
-  let chat = { send: () => {}, end: () => {} }
-  const begin = () => {
-    chat.end()
-    let ended
-    const own = chat = { send: () => {}, end: () => { ended = true } }
-    const open = () => post(home, 'sessions', { token, visitor: visitor || undefined, visitor_signature: signature || undefined })
-    const hold = holder(key(tag.dataset.history, visitor, signature))
-    enter(home, hold, open).then((session) => {
-      if (ended) return
-      const say = keep(home, session, open, (type, detail) => type === 'refused' ? refuse(detail) : tell(type, detail), hold)
-      own.end = say.end
-      dress(host, session.template.theme, scheme)
-      launched?.place(session.template.theme.position)
-      own.send = converse(card, session.template, words, remember(key(tag.dataset.history, visitor)), say, tell)
-      tell('ready', session)
-    }, (e) => ended || refuse(e.message))
+  const dressed = (theme) => {
+    dress(host, theme, scheme)
+    launched?.place(theme.position)
   }
+  let chat
+  const begin = () => {
+    const { visitor, signature } = who
+    card.ariaBusy = 'true'
+    card.ariaLabel = 'Chat'
+    card.replaceChildren(make('p', { role: 'status', textContent: words.loading }))
+    const open = () => post(home, 'sessions', { token, visitor: visitor || undefined, visitor_signature: signature || undefined })
+    chat = attend({ card, home, words, key: keyOf(history), who, open, page: pageAddress, tell, refuse, dressed })
+  }
+  show(host)
+  scheme = host.style.colorScheme = schemeOf(host)
   offer(host, {
     open: () => launched?.open(),
     close: () => launched?.close(),
     send: (text) => chat.send(text),
-    setVisitor: (name, by) => {
-      [visitor, signature] = [name, by]
+    // What the browser keeps of a visitor ends with the visitor.
+    setVisitor: (visitor, signature) => {
+      if (!host.isConnected) return
+      chat.end()
+      if ((visitor || '') !== (who.visitor || '') || !signature !== !who.signature) chat.forget()
+      who = { visitor, signature, isFinal: true }
       begin()
     },
-  })
-  show(host)
-  scheme = host.style.colorScheme = schemeOf(host)
+  }, () => chat.end())
   begin()
 }
 
 const run = (tag) => {
   const { token, mode, target, site } = tag.dataset
   const home = new URL('.', tag.src)
-  // Visitors of one browser do not read each other's messages.
-  const key = (off, visitor, signature) => off === 'off' ? ''
-    : 'atrium ' + home.host + ' ' + token + (visitor ? ' ' + visitor : '') + (signature ? ' signed' : '')
-  if (site !== undefined) return runFramed(tag, home, key)
+  // The name of what a browser keeps. Some share the storage of a frame between sites.
+  const keyOf = (history, ...more) => history === 'off' ? '' : ['atrium-chat', home.host, token, ...site ? [site] : [], ...more].join(' ')
+  if (site !== undefined) return runFramed(tag, home, keyOf)
   const words = wordsFor(tag.dataset.lang)
   const show = (node) => {
     const place = target && document.querySelector(target)
@@ -202,15 +273,16 @@ const run = (tag) => {
     else if (document.body.contains(tag)) tag.after(node)
     else document.body.append(node)
   }
-  if (mode === 'frame') runFrame(tag, home, words, show)
-  else runWithin(tag, home, words, show, key)
+  if (mode === 'frame') runFrame(tag, home, words, show, keyOf)
+  else runWithin(tag, home, words, show, keyOf)
 }
 
 // A module does not know its own tag, and runs once for all tags of its address.
 const own = document.currentScript
 const tags = () => own ? [own]
   : [...document.querySelectorAll('script[type=module][data-token]')].filter((s) => s.src.split(/[?#]/)[0].endsWith('/embed.js'))
-const start = () => tags().forEach(run)
+// A tag that has left the page again, as when React mounts a component twice, shows nothing.
+const start = () => tags().filter((tag) => tag.isConnected).forEach(run)
 if (own && document.body && (!own.dataset.target || document.querySelector(own.dataset.target)) && document.body.contains(own)) start()
 else if (document.readyState === 'loading') addEventListener('DOMContentLoaded', start)
 else start()
