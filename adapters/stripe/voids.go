@@ -42,7 +42,7 @@ func (g *Gateway) voidPeriods(
 	return nil
 }
 
-// isForPeriods reports whether an invoice charges nothing but the licensed items of a subscription, in advance. What
+// isForPeriods reports whether an invoice charges only a subscription's licensed items, in advance. What
 // was used is charged by other prices, and so is what a person has added.
 func isForPeriods(i *stripe.Invoice, s *stripe.Subscription) bool {
 	if i.Lines == nil || i.Lines.HasMore || s.Items == nil {

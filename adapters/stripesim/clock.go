@@ -66,7 +66,7 @@ func (s *Simulator) time(current settings) time.Time {
 	return s.Clock().Add(current.Ahead).UTC().Truncate(time.Second)
 }
 
-// Now returns the time of a customer; of the account if the customer is "".
+// Now returns a customer's time, or the account's if the customer is "".
 func (s *Simulator) Now(ctx context.Context, c payment.CustomerID) (time.Time, error) {
 	current, err := s.settingsOf(ctx, string(c))
 	return s.time(current), err

@@ -79,7 +79,7 @@ func (s *Simulator) Page(ctx context.Context, l payment.SandboxLink) (page *paym
 	})
 }
 
-// showPage is what the page of a checkout or portal displays. A portal also shows the cards and the running
+// showPage is what a checkout's or portal's page displays. A portal also shows the cards and the running
 // subscription.
 func (s *account) showPage(c *checkout) *payment.SandboxPage {
 	p := &payment.SandboxPage{

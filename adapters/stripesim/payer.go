@@ -85,7 +85,7 @@ func (s *Simulator) Authenticate(ctx context.Context, c payment.CustomerID, id p
 	})
 }
 
-// authenticate pays the invoice of a payment. If the authentication fails, the payer may try again. The bank can decline
+// authenticate pays a payment's invoice. If the authentication fails, the payer may try again. The bank can decline
 // the charge after it.
 func (s *account) authenticate(p *paymentIntent, success bool) (status string) {
 	if !success {

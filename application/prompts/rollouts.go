@@ -63,7 +63,7 @@ func rollOut(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.
 	return nil, append(kinds, pinned...), released(ctx, tx, by, out.template, d.Acknowledged)
 }
 
-// joined returns the versions of a rollout beside the first. They join it, unless it may have to wait.
+// joined returns a rollout's versions beside the first. They join it, unless it may have to wait.
 func joined(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
 	d prompt.RolloutDraft) (others []*prompt.VersionInfo, kinds []quota.Kind, err error) {
 	for _, other := range d.Versions[min(1, len(d.Versions)):] {

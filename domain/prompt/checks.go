@@ -97,7 +97,7 @@ func (t *Template) Report(
 
 var checkName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,49}$`)
 
-// check returns every problem of a check run at once, as fault.Fields.
+// check returns all problems of c at once, as fault.Fields.
 func (c *Check) check() error {
 	var errs fault.Fields
 	if !checkName.MatchString(c.Name) {

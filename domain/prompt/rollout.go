@@ -91,7 +91,7 @@ type RolloutDraft struct {
 	Versions []WeightedRef // the first gets the label; the weights add up to 100
 }
 
-// Join freezes v, a version that becomes part of a rollout of m's label. v is nil if t does not have the version.
+// Join freezes v, a version that joins the rollout of m's label. v is nil if t does not have the version.
 func (t *Template) Join(by identity.Actor, v *VersionInfo, m LabelMove) error {
 	if err := t.mayLabel(by, v, m); err != nil || v.Frozen {
 		return err

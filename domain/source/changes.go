@@ -57,7 +57,7 @@ func (k KeyHash) ID() string { return base64.RawURLEncoding.EncodeToString(k[:])
 // RowHash is a keyed digest of all mapped values in a row.
 type RowHash [8]byte
 
-// RowHashes are the hashes of a comparison's rows, by their keys.
+// RowHashes are a comparison's row hashes, by their keys.
 type RowHashes map[KeyHash]RowHash
 
 // Add adds a row's hash, unless an earlier row has its key. It returns ErrTooManyRows if there are MaxTracked keys.

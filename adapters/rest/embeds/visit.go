@@ -70,7 +70,7 @@ func (a *handlers) countRefusal(t *embed.Token, v embeds.Visit, err error) {
 	a.Services.EmbedUsage.Refusal(t, origin, v.At)
 }
 
-// newVisit describes the visitor of a request. Several Origin headers count as a foreign origin.
+// newVisit describes a request's visitor. Several Origin headers count as a foreign origin.
 func (a *handlers) newVisit(r *http.Request) embeds.Visit {
 	now := a.Now()
 	address := identity.AddressGroup(server.Observed(r).Address)

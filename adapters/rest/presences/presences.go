@@ -23,7 +23,7 @@ func presenceID(r *server.Call) (id presence.ID, isOwn bool) {
 	return server.PathID[presence.ID](r, "presence_id", presence.Prefix), isOwn
 }
 
-// sendHeartbeat responds with 201 to the first heartbeat of a device.
+// sendHeartbeat responds with 201 to a device's first heartbeat.
 func (a *handlers) sendHeartbeat(r *server.Call) (server.Reply, error) {
 	if server.TakeAll(r.ReplyHeader, r.By.At, 1, a.heartbeats.Allowance(string(r.By.User))) != nil {
 		return server.Reply{}, r.API.Refuse("heartbeat_rate", server.ErrRateLimited)

@@ -15,7 +15,9 @@ func (r *Call) SignInActor(now time.Time) identity.Actor {
 }
 
 // CountSignIn counts a sign-in that begins, and its attempt, against the caller's address.
-func (r *Call) CountSignIn(now time.Time) error { return r.countByAddress(now, r.API.signInFlows, r.API.signIns) }
+func (r *Call) CountSignIn(now time.Time) error {
+	return r.countByAddress(now, r.API.signInFlows, r.API.signIns)
+}
 
 // CountAttempt counts an attempt in a sign-in that has been counted against the caller's address, or to show tokens of
 // others.

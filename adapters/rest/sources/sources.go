@@ -78,7 +78,7 @@ var (
 	)
 )
 
-// previewWarehouse lists the tables of a connection, or reads one if the query names it.
+// previewWarehouse lists a connection's tables, or reads one if the query names it.
 func previewWarehouse(r *server.Call) (server.Reply, error) {
 	if !r.Query.Has("connection_id") {
 		return server.Reply{}, errNoConnection

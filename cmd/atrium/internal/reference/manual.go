@@ -51,7 +51,7 @@ func programPage(app *kong.Node, version, end string) string {
 	return out.String()
 }
 
-// commandPage returns the manual page of a command, in roff, with its subcommands.
+// commandPage returns a command's manual page, in roff, with its subcommands.
 func commandPage(app, c *kong.Node, version string) string {
 	var out strings.Builder
 	name := app.Name + "-" + c.Name
