@@ -98,13 +98,6 @@ func visiting(in func(e *embeddedChat, session string) target) example {
 	}}
 }
 
-// ofConnection is an example on the connection of the workspace.
-func ofConnection() example {
-	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
-		return target{ids: []string{h.connection}}
-	}}
-}
-
 // ofSource is an example on the data source of the workspace.
 func ofSource(body any) example {
 	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {

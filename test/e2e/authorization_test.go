@@ -198,9 +198,9 @@ func TestAuthorization(t *testing.T) {
 		gone := h.deletedThings(t)
 		for _, op := range contract.Operations() {
 			t.Run(op.ID, func(t *testing.T) {
-				example, ok := examples[op.ID]
+				example, ok := exampleOf(t, op)
 				if !ok || op.Access.Area == "" {
-					t.Fatal("every operation needs an x-access in openapi.yaml and an example request here")
+					t.Fatal("every operation needs an x-access in openapi.yaml and an example request, in it or here")
 				}
 				h.refuses(t, op, example)
 				h.hidesDeleted(t, op, example, gone)

@@ -11,13 +11,8 @@ import (
 )
 
 func init() {
-	examples["copyChatTemplate"] = ofChat(object{"name": "Another"})
 	examples["changeChatMembers"] = ofChat(object{"changes": []object{{"user_id": "usr_gone", "role": nil}}})
-	examples["exportChatTemplate"] = ofChat(nil)
 	examples["importChatTemplate"] = plainly(object{"export": chatExport("Imported")})
-	examples["previewChatTemplate"] = ofChat(nil)
-	examples["listChatPublications"] = ofChat(nil)
-	examples["listChatVersions"] = ofChat(nil)
 	examples["getChatVersion"] = ofChat(nil, "draft")
 	examples["diffChatVersions"] = example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.chat, "draft"}, query: "?against=draft"}

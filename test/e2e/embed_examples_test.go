@@ -6,7 +6,6 @@ func init() {
 	resumed := visiting(func(_ *embeddedChat, session string) target {
 		return target{headers: []string{"Authorization: Bearer " + session}}
 	})
-	examples["getChatRuntime"] = ofChat(nil)
 	examples["renewEmbedSession"] = resumed
 	examples["sendEmbedMessage"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		if h.replying == nil {

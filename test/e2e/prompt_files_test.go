@@ -12,7 +12,6 @@ import (
 )
 
 func init() {
-	examples["exportPrompts"] = plainly(nil)
 	var made atomic.Int64
 	examples["importPrompts"] = example{make: func(*testing.T, *testWorkspace, *testCaller) target {
 		path := fmt.Sprintf("imported/example-%d.md", made.Add(1)) // a name is its creator's

@@ -12,16 +12,12 @@ import (
 const folderShares = templates + "/folders/shares"
 
 func init() {
-	examples["listPromptFolderShares"] = plainly(nil)
 	examples["createPromptFolderShare"] = example{make: func(_ *testing.T, h *testWorkspace, c *testCaller) target {
 		return target{body: object{"folder": id.New("f"), "user_id": cmp.Or(c.id, h.viewer.id), "role": "viewer"}}
 	}}
 	examples["getPromptFolderShare"] = ofFolderShare(nil)
 	examples["updatePromptFolderShare"] = ofFolderShare(object{"role": "editor"})
 	examples["deletePromptFolderShare"] = ofFolderShare(nil)
-	examples["listInheritedPromptShares"] = ofTemplate(nil)
-	examples["listPromptFolders"] = plainly(nil)
-	examples["listPromptTags"] = plainly(nil)
 	examples["movePromptFolder"] = plainly(object{"from": "nowhere", "to": "somewhere"})
 }
 

@@ -8,12 +8,10 @@ import (
 )
 
 func init() {
-	examples["listActivationRequests"] = ofTemplate(nil)
 	examples["getActivationRequest"] = ofRequest(nil)
 	examples["approveActivationRequest"] = ofRequest(object{"comment": "Good."})
 	examples["refuseActivationRequest"] = ofRequest(nil)
 	examples["cancelActivationRequest"] = ofRequest(nil)
-	examples["listPromptReads"] = ofTemplate(nil)
 	examples["listPromptVersionChecks"] = ofTemplate(nil, "v1")
 	examples["reportPromptVersionCheck"] = ofTemplate(object{"conclusion": "success"}, "v1", "eval")
 }

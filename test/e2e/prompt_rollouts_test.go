@@ -15,7 +15,6 @@ import (
 func init() {
 	examples["rollOutPromptLabel"] = ofTemplate(object{"versions": []object{{"version": "v1", "weight": 90},
 		{"version": "v2", "weight": 10}}}, "placed")
-	examples["listPromptRollouts"] = ofTemplate(nil)
 }
 
 // rollouts runs as a part of TestTheLifeOfAPrompt.

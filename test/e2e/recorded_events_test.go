@@ -53,9 +53,3 @@ func (h *testWorkspace) testNothingRecorded(t *testing.T) {
 	}
 	assert.NoError(t, rows.Err())
 }
-
-func init() {
-	examples["listEventTypes"] = plainly(nil)
-	examples["streamEvents"] = plainly(nil)
-	examples["verifyEvents"] = plainly(nil)
-}

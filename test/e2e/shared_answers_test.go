@@ -131,7 +131,8 @@ func TestSharedAnswers(t *testing.T) {
 	t.Run("invalid requests", func(t *testing.T) {
 		for _, p := range all {
 			t.Run(p.op.ID, func(t *testing.T) {
-				p.at = examples[p.op.ID].make(t, h, p.caller)
+				example, _ := exampleOf(t, p.op)
+				p.at = example.make(t, h, p.caller)
 				p.asksWrongly(t)
 			})
 		}

@@ -18,12 +18,9 @@ func init() {
 	examples["previewTransforms"] = plainly(object{"type": "contacts", "backend": "sheet",
 		"columns": []string{"E-mail"},
 		"mapping": []object{{"field": "email", "column": "E-mail"}}, "rows": [][]string{{"ada@example.com"}}})
-	examples["validateSource"] = ofSource(nil)
 	examples["getSourceValidation"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		h.owner.do(t, "POST", sources+"/"+h.source+"/validate", nil, onRed).is(t, 202)
 		return target{ids: []string{h.source}}
 	}}
-	examples["listFailingRows"] = ofSource(nil)
-	examples["listSourceChanges"] = ofSource(nil)
 	examples["updateSource"] = ofSource(object{"name": "Newsletter"})
 }

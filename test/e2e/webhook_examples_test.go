@@ -27,7 +27,6 @@ func init() {
 			return target{ids: ids, body: body}
 		}}
 	}
-	examples["listWebhooks"] = plainly(nil)
 	examples["createWebhook"] = example{after: clear, make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		clear(t, h)
 		return target{body: hookOf(nowhere, "*")}
