@@ -121,16 +121,16 @@ func TestLoad(t *testing.T) {
 			"ATRIUM_MAIL_SMTP_ADDR=smtp.test:587", "ATRIUM_MAIL_SMTP_FROM=a@b.test", "ATRIUM_MAIL_SMTP_USER=atrium",
 			"ATRIUM_MAIL_SMTP_PASSWORD=" + canary,
 		}})
-		var printed strings.Builder
+		var printedText strings.Builder
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-			fmt.Fprintf(&printed, verb+"\n"+verb+"\n", c, &c.Database)
+			fmt.Fprintf(&printedText, verb+"\n"+verb+"\n", c, &c.Database)
 		}
-		log := slog.New(slog.NewJSONHandler(&printed, nil))
+		log := slog.New(slog.NewJSONHandler(&printedText, nil))
 		log.Info("loaded", "config", c, "database", c.Database)
-		slog.New(slog.NewTextHandler(&printed, nil)).Info("loaded", "config", c, "database", c.Database)
+		slog.New(slog.NewTextHandler(&printedText, nil)).Info("loaded", "config", c, "database", c.Database)
 		out, err := json.Marshal(c)
-		if err != nil || strings.Contains(printed.String()+string(out), canary) {
-			t.Errorf("it was: %v, %s%s", err, printed.String(), out)
+		if err != nil || strings.Contains(printedText.String()+string(out), canary) {
+			t.Errorf("it was: %v, %s%s", err, printedText.String(), out)
 		}
 	})
 

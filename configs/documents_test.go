@@ -18,26 +18,26 @@ import (
 // TestWhatDocumentsShowIsValid loads each configuration that an operator may copy: files of deploy, and
 // the blocks of documents.
 func TestWhatDocumentsShowIsValid(t *testing.T) {
-	shown := map[string]string{}
+	views := map[string]string{}
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
 		return string(text)
 	}
 	for _, file := range []string{"deploy/atrium.yaml", "deploy/package/atrium.yaml"} {
-		shown[file] = read(file)
+		views[file] = read(file)
 	}
 	blocks := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```$")
 	for _, page := range []string{"README.md", "docs/configuration.md", "docs/deployment.md", "docs/install.md",
 		"docs/operating.md"} {
 		for i, block := range blocks.FindAllStringSubmatch(read(page), -1) {
-			shown[fmt.Sprintf("%s block %d", page, i+1)] = block[1]
+			views[fmt.Sprintf("%s block %d", page, i+1)] = block[1]
 		}
 	}
-	if len(shown) < 6 {
-		t.Errorf("only %d configurations were found", len(shown))
+	if len(views) < 6 {
+		t.Errorf("only %d configurations were found", len(views))
 	}
-	for name, text := range shown {
+	for name, text := range views {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			for _, secret := range []string{"stripe-webhook", "stripe-key"} {

@@ -38,10 +38,10 @@ func TestTheExampleFile(t *testing.T) {
 	})
 
 	t.Run("holds every key", func(t *testing.T) {
-		var visit func(where string, n *yaml.Node, section reflect.Type)
-		visit = func(where string, n *yaml.Node, section reflect.Type) {
+		var visit func(place string, n *yaml.Node, section reflect.Type)
+		visit = func(place string, n *yaml.Node, section reflect.Type) {
 			if n == nil || n.Kind != yaml.MappingNode {
-				t.Errorf("%s: is not there as a section", where)
+				t.Errorf("%s: is not there as a section", place)
 				return
 			}
 			values := map[string]*yaml.Node{}
@@ -49,7 +49,7 @@ func TestTheExampleFile(t *testing.T) {
 				values[n.Content[i].Value] = n.Content[i+1]
 			}
 			for name, ft := range fields(section) {
-				inner := strings.TrimPrefix(where+"."+name, ".")
+				inner := strings.TrimPrefix(place+"."+name, ".")
 				switch v := values[name]; {
 				case v == nil:
 					t.Errorf("%s: is missing", inner)
@@ -73,12 +73,12 @@ func TestTheExampleFile(t *testing.T) {
 	t.Run("says something about every key, or about the ones above it", func(t *testing.T) {
 		for key := range keyTypes() {
 			name := key[strings.LastIndex(key, ".")+1:]
-			before, _, found := strings.Cut(string(raw), "\n"+strings.Repeat("  ", strings.Count(key, "."))+name+":")
+			previous, _, found := strings.Cut(string(raw), "\n"+strings.Repeat("  ", strings.Count(key, "."))+name+":")
 			if !found {
 				t.Errorf("%s: is not found at its depth", key)
 				continue
 			}
-			paragraph := before[strings.LastIndex("\n"+before, "\n\n"):]
+			paragraph := previous[strings.LastIndex("\n"+previous, "\n\n"):]
 			if key != "orgs" && !strings.Contains(paragraph, "#") {
 				t.Errorf("%s: has no comment", key)
 			}
@@ -89,13 +89,13 @@ func TestTheExampleFile(t *testing.T) {
 func TestNoTwoKeysShareAVariable(t *testing.T) {
 	seen := map[string]string{fileVariable: "the file"}
 	for key := range keyTypes() {
-		if other, taken := seen[variableOf(key)]; taken {
+		if other, isTaken := seen[variableOf(key)]; isTaken {
 			t.Errorf("%s and %s are both %s", key, other, variableOf(key))
 		}
 		seen[variableOf(key)] = key
 	}
 	for _, key := range secretKeys {
-		if other, taken := seen[variableOf(key)+"_FILE"]; taken {
+		if other, isTaken := seen[variableOf(key)+"_FILE"]; isTaken {
 			t.Errorf("the file of %s and %s share a variable", key, other)
 		}
 	}

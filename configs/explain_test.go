@@ -43,7 +43,7 @@ orgs:
 	for _, s := range all {
 		value, err := json.Marshal(s.Value)
 		require.NoError(t, err)
-		if _, twice := got[s.Key]; twice {
+		if _, isRepeated := got[s.Key]; isRepeated {
 			t.Errorf("%s is listed twice", s.Key)
 		}
 		got[s.Key] = string(value) + " from " + strings.Replace(s.From, folder+"/", "", 1)
@@ -87,8 +87,8 @@ func TestFormatDuration(t *testing.T) {
 		"100ms": 100 * time.Millisecond, "0s": 0, "1h0m10s": time.Hour + 10*time.Second, "36h": 36 * time.Hour,
 	} {
 		assert.Equal(t, want+": is written", formatDuration(d), want)
-		if back, err := ParseDuration(want); err != nil || back != d {
-			t.Errorf("%s is read as %s, %v", want, back, err)
+		if delay, err := ParseDuration(want); err != nil || delay != d {
+			t.Errorf("%s is read as %s, %v", want, delay, err)
 		}
 	}
 }

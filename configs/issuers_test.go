@@ -23,9 +23,9 @@ func inOrg(t *testing.T, settings ...string) (*identity.Org, error) {
 }
 
 // issuersWith configures one issuer for each of some further settings: https://1.test, https://2.test …
-func issuersWith(more ...string) string {
+func issuersWith(extra ...string) string {
 	var all []string
-	for i, m := range more {
+	for i, m := range extra {
 		all = append(all, strings.TrimSuffix(fmt.Sprintf("{url: 'https://%d.test', audiences: [x], %s", i+1, m), ", ")+
 			"}")
 	}

@@ -319,9 +319,9 @@ func TestProblems(t *testing.T) {
 			}
 			var got []string
 			for line := range strings.Lines(strings.ReplaceAll(err.Error(), s.File, "file")) {
-				where, _, _ := strings.Cut(line, ": must")
-				where, _, _ = strings.Cut(where, ": unknown")
-				got = append(got, where)
+				place, _, _ := strings.Cut(line, ": must")
+				place, _, _ = strings.Cut(place, ": unknown")
+				got = append(got, place)
 			}
 			want := "file:1: colour|file:8: orgs[1]|ATRIUM_SERVER_ADRR|flag: log.colour|file:5: " +
 				"database.statement_timeout|ATRIUM_LOG_LEVEL: log.level|" +

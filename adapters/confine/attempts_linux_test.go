@@ -333,10 +333,10 @@ func sessionOf() error {
 // across copies a byte between this process and its parent.
 func across(number uintptr, w world) error {
 	var b [1]byte
-	own := unix.Iovec{Base: &b[0], Len: 1}
+	ownIovec := unix.Iovec{Base: &b[0], Len: 1}
 	remote := unix.Iovec{Base: (*byte)(unsafe.Pointer(&loopback4)), Len: 1} // the same program is loaded there
-	err := call(number, uintptr(w.Parent), uintptr(unsafe.Pointer(&own)), 1, uintptr(unsafe.Pointer(&remote)), 1)
-	runtime.KeepAlive(&own)
+	err := call(number, uintptr(w.Parent), uintptr(unsafe.Pointer(&ownIovec)), 1, uintptr(unsafe.Pointer(&remote)), 1)
+	runtime.KeepAlive(&ownIovec)
 	runtime.KeepAlive(&remote)
 	return err
 }

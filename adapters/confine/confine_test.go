@@ -36,15 +36,15 @@ var jobs = map[string]func(context.Context, json.RawMessage) (any, error){
 	"pid":  func(context.Context, json.RawMessage) (any, error) { return os.Getpid(), nil },
 	"around": func(context.Context, json.RawMessage) (any, error) {
 		_, err := os.Getwd()
-		gone := errors.Is(err, os.ErrNotExist)
-		made := os.Mkdir("folder", 0o700) == nil
+		isGone := errors.Is(err, os.ErrNotExist)
+		isNew := os.Mkdir("folder", 0o700) == nil
 		var open []string
 		for fd := range 32 {
-			if to, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil {
-				open = append(open, to)
+			if target, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil {
+				open = append(open, target)
 			}
 		}
-		return map[string]any{"env": os.Environ(), "gone": gone, "made": made, "open": open}, nil
+		return map[string]any{"env": os.Environ(), "gone": isGone, "made": isNew, "open": open}, nil
 	},
 	"write": func(context.Context, json.RawMessage) (any, error) {
 		f, err := os.CreateTemp("/tmp", "confine-test-") // /tmp, since its own folder is not writable
@@ -109,10 +109,10 @@ func served() map[string]confine.Job {
 		all[name] = confine.Job{Stream: stream}
 	}
 	maps.Copy(all, hostileJobs())
-	var warmed bool
+	var isWarmed bool
 	all["is warm"] = confine.Job{
-		Do:   func(context.Context, json.RawMessage) (any, error) { return warmed, nil },
-		Warm: func() { warmed = true },
+		Do:   func(context.Context, json.RawMessage) (any, error) { return isWarmed, nil },
+		Warm: func() { isWarmed = true },
 	}
 	return all
 }
@@ -160,9 +160,9 @@ func runner(t testing.TB, limits confine.Limits) *confine.Runner {
 func TestRun(t *testing.T) {
 	t.Setenv("PGPASSWORD", "c4n4ry")
 	r := runner(t, confine.Limits{Memory: 128 << 20, CPU: 1, Files: 32})
-	run := func(t *testing.T, job string, within time.Duration, out any) error {
+	run := func(t *testing.T, job string, limit time.Duration, out any) error {
 		t.Helper()
-		err := r.Run(t.Context(), "wsp_1", job, within, map[string]string{"a": "b"}, out)
+		err := r.Run(t.Context(), "wsp_1", job, limit, map[string]string{"a": "b"}, out)
 		if err != nil && strings.Contains(err.Error(), "c4n4ry") {
 			t.Errorf("the error tells what was in the child: %v", err)
 		}
@@ -200,11 +200,11 @@ func TestRun(t *testing.T) {
 		if len(out.Env) > 0 || !out.Gone || out.Made {
 			t.Errorf("%+v", out)
 		}
-		for _, to := range out.Open {
-			if !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, "anon_inode:") && to != "/dev/null" &&
-				to != "" && !strings.HasPrefix(to, "/proc/") &&
-				!strings.HasPrefix(to, "/sys/fs/cgroup/") { // the runtime reads how many processors it may use
-				t.Errorf("it has %s open", to)
+		for _, value := range out.Open {
+			if !strings.HasPrefix(value, "pipe:") && !strings.HasPrefix(value, "anon_inode:") && value != "/dev/null" &&
+				value != "" && !strings.HasPrefix(value, "/proc/") &&
+				!strings.HasPrefix(value, "/sys/fs/cgroup/") { // the runtime reads how many processors it may use
+				t.Errorf("it has %s open", value)
 			}
 		}
 	})
@@ -227,7 +227,7 @@ func TestRun(t *testing.T) {
 		var out string
 		err := run(t, "obey", 50*time.Millisecond, &out)
 		// On a busy machine, a child may not start, see its deadline and answer before it is killed.
-		for begun := time.Now(); errors.Is(err, ports.ErrJobTimeout) && time.Since(begun) < proof.Patience; {
+		for start := time.Now(); errors.Is(err, ports.ErrJobTimeout) && time.Since(start) < proof.Patience; {
 			err = run(t, "obey", 50*time.Millisecond, &out)
 		}
 		if err != nil || out != context.DeadlineExceeded.Error() {
@@ -256,18 +256,18 @@ func TestRun(t *testing.T) {
 		"a job that there is not is a crash":       {"nothing", time.Hour, ports.ErrJobCrashed, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			begun := time.Now()
+			start := time.Now()
 			assert.ErrorIs(t, run(t, tt.job, tt.within, new(any)), tt.want)
-			proof.Within(t, tt.job, time.Since(begun), tt.most)
+			proof.Within(t, tt.job, time.Since(start), tt.most)
 		})
 	}
 
 	t.Run("who is called off is gone at once", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		begun := time.Now()
+		start := time.Now()
 		assert.ErrorIs(t, r.Run(ctx, "wsp_1", "wait", time.Hour, 1, new(any)), context.DeadlineExceeded)
-		proof.Within(t, "the job", time.Since(begun), 2*time.Second)
+		proof.Within(t, "the job", time.Since(start), 2*time.Second)
 	})
 
 	t.Run("who waits for a place can be called off", func(t *testing.T) {

@@ -30,12 +30,12 @@ type simulation struct {
 	held  map[string]context.Context // of one that runs
 }
 
-func simulate(t *testing.T, most int, test func(c *simulation)) {
+func simulate(t *testing.T, maximum int, test func(c *simulation)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		c := &simulation{
-			t: t, tenantLimiter: newTenantLimiter(most), ctx: ctx, stop: stop,
+			t: t, tenantLimiter: newTenantLimiter(maximum), ctx: ctx, stop: stop,
 			ended: map[string]func(){}, ends: map[string]error{}, since: map[string]time.Duration{},
 			held: map[string]context.Context{},
 		}
@@ -56,22 +56,22 @@ func (c *simulation) wants(t Tenant, name string) {
 }
 
 func (c *simulation) asks(t Tenant, name string, wait bool) {
-	asked := time.Now()
+	askedAt := time.Now()
 	go func() {
-		held, release, err := c.acquire(c.ctx, t, wait)
+		holding, release, err := c.acquire(c.ctx, t, wait)
 		c.mu.Lock()
-		c.since[name] = time.Since(asked)
+		c.since[name] = time.Since(askedAt)
 		if err != nil {
 			c.ends[name] = err
 			c.mu.Unlock()
 			return
 		}
-		own, end := context.WithCancel(held)
-		c.began, c.ended[name], c.held[name] = append(c.began, name), end, held
+		ownContext, end := context.WithCancel(holding)
+		c.began, c.ended[name], c.held[name] = append(c.began, name), end, holding
 		c.mu.Unlock()
-		<-own.Done()
+		<-ownContext.Done()
 		c.mu.Lock()
-		c.ends[name] = context.Cause(held)
+		c.ends[name] = context.Cause(holding)
 		c.mu.Unlock()
 		release()
 	}()
@@ -202,9 +202,9 @@ func TestAJobThatIsSlowWhileOthersWaitLosesItsPlace(t *testing.T) {
 	})
 	t.Run("but not to one of its own tenant, or to one who has as many", func(t *testing.T) {
 		simulate(t, 2, func(c *simulation) {
-			for _, who := range []string{"ann", "bob"} {
-				c.wants(tenant(who, who), who+" 0")
-				c.wants(tenant(who, who), who+" 1")
+			for _, name := range []string{"ann", "bob"} {
+				c.wants(tenant(name, name), name+" 0")
+				c.wants(tenant(name, name), name+" 1")
 			}
 			c.begun("ann 0", "bob 0")
 			time.Sleep(time.Hour)

@@ -59,15 +59,15 @@ func attack(_ context.Context, in json.RawMessage) (any, error) {
 	if err := json.Unmarshal(in, &w); err != nil {
 		return nil, err
 	}
-	came := map[string]outcome{}
+	arrivals := map[string]outcome{}
 	for _, a := range attemptsOf(w.Network) {
 		var o outcome
 		if err := a.try(w); err != nil {
 			o = outcome{Error: err.Error(), Refused: refused(err)}
 		}
-		came[a.name] = o
+		arrivals[a.name] = o
 	}
-	return came, nil
+	return arrivals, nil
 }
 
 func attemptsOf(network bool) (all []attempt) {
@@ -130,20 +130,20 @@ func server(arguments []string) {
 		check(err)
 		return l, uint16(l.Addr().(*net.TCPAddr).Port)
 	}
-	open, may := listen()
-	closed, mayNot := listen()
+	open, allowance := listen()
+	closedListener, mayNot := listen()
 	defer open.Close()
-	defer closed.Close()
+	defer closedListener.Close()
 	r, err := confine.New(confine.DefaultLimits(), 1, os.Args[0], childMode)
 	check(err)
 	defer r.Close()
-	w := world{Data: folder, Parent: os.Getpid(), Open: may, Closed: mayNot, Network: job == "attack online"}
+	w := world{Data: folder, Parent: os.Getpid(), Open: allowance, Closed: mayNot, Network: job == "attack online"}
 	report := serverReport{Missing: confine.Missing()}
-	within := 10 * time.Second
+	limit := 10 * time.Second
 	if job == "outlive" {
-		within = time.Second
+		limit = time.Second
 	}
-	if err := r.Run(context.Background(), "wsp_1", job, within, w, &report.Came); err != nil {
+	if err := r.Run(context.Background(), "wsp_1", job, limit, w, &report.Came); err != nil {
 		report.Error = err.Error()
 	}
 	check(json.NewEncoder(os.Stdout).Encode(report))
@@ -158,9 +158,9 @@ type serverReport struct {
 
 // forget makes the kernel refuse the system calls of Landlock and seccomp, as if it supported neither.
 func forget() error {
-	none := seccomp.Action(unix.SECCOMP_RET_ERRNO) | seccomp.Action(unix.ENOSYS)
+	empty := seccomp.Action(unix.SECCOMP_RET_ERRNO) | seccomp.Action(unix.ENOSYS)
 	return seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: seccomp.Policy{
-		DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{{Action: none, Names: []string{
+		DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{{Action: empty, Names: []string{
 			"seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
 		}}},
 	}})
@@ -181,15 +181,15 @@ func serve(t *testing.T, uid uint32, kernel, job string) (serverReport, *os.Proc
 	require.NoError(t, os.Symlink("../keyring.json", filepath.Join(folder, "warehouses/link.db")))
 	text, err := os.ReadFile(program)
 	require.NoError(t, err)
-	copied := filepath.Join(folder, "program")
-	require.NoError(t, os.WriteFile(copied, text, 0o700)) // another user may not read the test's
+	copiedPath := filepath.Join(folder, "program")
+	require.NoError(t, os.WriteFile(copiedPath, text, 0o700)) // another user may not read the test's
 	require.NoError(t, filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		return os.Lchown(path, int(uid), int(uid))
 	}))
-	cmd := exec.Command(copied, serverMode, kernel, job, folder)
+	cmd := exec.Command(copiedPath, serverMode, kernel, job, folder)
 	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{"SECRET=c4n4ry"}, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid,
 		NoSetGroups: os.Getuid() != 0}}
@@ -233,8 +233,8 @@ func lacking() map[string]bool {
 // refusal (-v).
 func TestHostileCodeIsRefusedEverything(t *testing.T) {
 	lacks := lacking()
-	for part, is := range lacks {
-		if is {
+	for part, ok := range lacks {
+		if ok {
 			t.Logf("this kernel has no %s: what it would refuse is not tested here", part)
 		}
 	}
@@ -250,9 +250,9 @@ func TestHostileCodeIsRefusedEverything(t *testing.T) {
 				}
 				refusals := 0
 				for _, a := range attemptsOf(job == "attack online") {
-					o, made := report.Came[a.name]
+					o, isNew := report.Came[a.name]
 					switch {
-					case !made:
+					case !isNew:
 						t.Errorf("%s: not tried", a.name)
 					case a.part == partNothing && o.Error != "":
 						t.Errorf("%s: %s, though it may", a.name, o.Error)
@@ -357,7 +357,7 @@ func TestNothingOutlivesAJob(t *testing.T) {
 			report, parent, _ := serve(t, uint32(os.Getuid()), kernel, "outlive")
 			assert.Equal(t, "error", report.Error, ports.ErrJobTimeout.Error())
 			proof.Await(t, "nothing lives on", func() []string { return sleepers(t, parent.Pid) },
-				func(left []string) bool { return len(left) == 0 })
+				func(rest []string) bool { return len(rest) == 0 })
 		})
 	}
 }

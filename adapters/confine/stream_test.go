@@ -56,10 +56,10 @@ var streams = map[string]func(ctx context.Context, input json.RawMessage, emit f
 
 func TestAStreamedAnswerComesInParts(t *testing.T) {
 	r := runner(t, confine.DefaultLimits())
-	read := func(ctx context.Context, job string, in any, each func(n int) error) (parts int, err error) {
+	read := func(ctx context.Context, job string, in any, visit func(n int) error) (parts int, err error) {
 		err = r.Stream(ctx, "wsp_1", job, proof.Patience, in, func(json.RawMessage) error {
 			parts++
-			return each(parts)
+			return visit(parts)
 		})
 		return parts, err
 	}
@@ -85,13 +85,13 @@ func TestAStreamedAnswerComesInParts(t *testing.T) {
 	if _, err := read(t.Context(), "wait", 0, all); !errors.Is(err, ports.ErrJobCrashed) {
 		t.Errorf("a job that has no parts: %v", err)
 	}
-	enough := errors.New("enough")
+	failure := errors.New("enough")
 	if n, err := read(t.Context(), "endless stream", 0, func(n int) error {
 		if n == 10 {
-			return enough
+			return failure
 		}
 		return nil
-	}); !errors.Is(err, enough) || n != 10 {
+	}); !errors.Is(err, failure) || n != 10 {
 		t.Errorf("a reader that has enough: %d parts, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -58,9 +58,9 @@ func TestABuildWithoutItsPageIsAnError(t *testing.T) {
 func TestEveryScreenIsThePage(t *testing.T) {
 	h := built("1")
 	nonces := map[string]bool{}
-	for at, base := range map[string]string{"": "./", "nothing": "./", "w/default/prompts": "../../",
+	for place, base := range map[string]string{"": "./", "nothing": "./", "w/default/prompts": "../../",
 		"w/default/prompts/ptpl_1": "../../../"} {
-		w := get(t, h, console.Prefix+at)
+		w := get(t, h, console.Prefix+place)
 		policy := w.Header().Get("Content-Security-Policy")
 		nonce := regexp.MustCompile(`'nonce-(\w+)'`).FindStringSubmatch(policy)
 		if w.Code != 200 || w.Header().Get("Cache-Control") != "no-store" || nonce == nil || nonces[nonce[1]] ||
@@ -68,7 +68,7 @@ func TestEveryScreenIsThePage(t *testing.T) {
 			!strings.Contains(w.Body.String(), `<base href="`+base+`"`) ||
 			!strings.Contains(policy, "require-trusted-types-for 'script'; trusted-types 'none'") ||
 			!strings.Contains(policy, "frame-ancestors 'none'") {
-			t.Errorf("%s: %d %v %s", at, w.Code, w.Header(), w.Body)
+			t.Errorf("%s: %d %v %s", place, w.Code, w.Header(), w.Body)
 		}
 		nonces[nonce[1]] = true
 	}
@@ -77,36 +77,36 @@ func TestEveryScreenIsThePage(t *testing.T) {
 func TestAssetsAreKeptForAVersionAndGoneInTheNext(t *testing.T) {
 	script := strings.Repeat("console.log(1);", 100)
 	h, next := built(script), built(script+"2")
-	at := regexp.MustCompile(`\./(assets/\w+/index\.js)`).FindStringSubmatch(get(t, h, "/console/").Body.String())
-	if at == nil {
+	texts := regexp.MustCompile(`\./(assets/\w+/index\.js)`).FindStringSubmatch(get(t, h, "/console/").Body.String())
+	if texts == nil {
 		t.Fatal("the page has no hash in the path of its script")
 	}
 	for accepts, encoding := range map[string]string{
 		"gzip, deflate, br": "br", "gzip": "gzip", "br;q=0, gzip;q=0.5": "gzip", "br;q=1.0": "br", "identity": "",
 	} {
-		w := get(t, h, "/console/"+at[1], "Accept-Encoding", accepts)
+		w := get(t, h, "/console/"+texts[1], "Accept-Encoding", accepts)
 		if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") ||
 			w.Header().Get("Content-Encoding") != encoding || (w.Body.Len() < len(script)) != (encoding != "") {
 			t.Errorf("%s: %d %v", accepts, w.Code, w.Header())
 		}
 	}
-	unpacked, err := io.ReadAll(brotli.NewReader(get(t, h, "/console/"+at[1], "Accept-Encoding", "br").Body))
-	if err != nil || string(unpacked) != script {
-		t.Errorf("brotli: %q, %v", unpacked, err)
+	unpackedContent, err := io.ReadAll(brotli.NewReader(get(t, h, "/console/"+texts[1], "Accept-Encoding", "br").Body))
+	if err != nil || string(unpackedContent) != script {
+		t.Errorf("brotli: %q, %v", unpackedContent, err)
 	}
-	if w := get(t, h, "/console/"+at[1]); w.Body.String() != script {
+	if w := get(t, h, "/console/"+texts[1]); w.Body.String() != script {
 		t.Errorf("without compression: %d %v", w.Code, w.Header())
 	}
-	w := get(t, h, "/console/"+strings.Replace(at[1], "index", "new", 1), "Accept-Encoding", "gzip, br")
+	w := get(t, h, "/console/"+strings.Replace(texts[1], "index", "new", 1), "Accept-Encoding", "gzip, br")
 	if w.Code != 200 || w.Header().Get("Content-Encoding") != "gzip" {
 		t.Errorf("a file without a form in Brotli: %d %v", w.Code, w.Header())
 	}
-	for name, gone := range map[string]*httptest.ResponseRecorder{
-		"another version": get(t, next, "/console/"+at[1]), "no version": get(t, h, "/console/assets/index.js"),
-		"no such file":                  get(t, h, strings.Replace("/console/"+at[1], "index", "other", 1)),
-		"a compressed form by its name": get(t, h, "/console/"+at[1]+".br"),
+	for name, goneResponse := range map[string]*httptest.ResponseRecorder{
+		"another version": get(t, next, "/console/"+texts[1]), "no version": get(t, h, "/console/assets/index.js"),
+		"no such file":                  get(t, h, strings.Replace("/console/"+texts[1], "index", "other", 1)),
+		"a compressed form by its name": get(t, h, "/console/"+texts[1]+".br"),
 	} {
-		assert.Equal(t, name+": Code", gone.Code, 404)
+		assert.Equal(t, name+": Code", goneResponse.Code, 404)
 	}
 }
 
@@ -124,8 +124,8 @@ func TestTheConsoleLoadsQuickly(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		var packed bytes.Buffer
-		w := gzip.NewWriter(&packed)
+		var packedBuffer bytes.Buffer
+		w := gzip.NewWriter(&packedBuffer)
 		if _, err := w.Write(text); err != nil {
 			return err
 		}
@@ -133,9 +133,9 @@ func TestTheConsoleLoadsQuickly(t *testing.T) {
 			return err
 		}
 		if bytes.Contains(page, []byte(path.Base(name))) {
-			first += packed.Len()
-		} else if packed.Len() > 120<<10 {
-			t.Errorf("%s has %d bytes compressed", name, packed.Len())
+			first += packedBuffer.Len()
+		} else if packedBuffer.Len() > 120<<10 {
+			t.Errorf("%s has %d bytes compressed", name, packedBuffer.Len())
 		}
 		return nil
 	})

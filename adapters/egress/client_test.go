@@ -50,18 +50,18 @@ func TestClient(t *testing.T) {
 	}
 
 	t.Run("it reaches what is allowed, past any proxy of the environment", func(t *testing.T) {
-		proxied, accepted := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
-		t.Setenv("HTTPS_PROXY", fmt.Sprintf("http://127.0.0.1:%d", proxied))
+		proxiedCount, acceptedCount := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
+		t.Setenv("HTTPS_PROXY", fmt.Sprintf("http://127.0.0.1:%d", proxiedCount))
 		u := start(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })
 		r, err := get(t, New(loopbackRules()), u.String())
 		require.NoError(t, err)
-		if b, err := io.ReadAll(r.Body); string(b) != "here" || err != nil || accepted.Load() != 0 {
-			t.Errorf("%q, %v, %d connections to the proxy", b, err, accepted.Load())
+		if b, err := io.ReadAll(r.Body); string(b) != "here" || err != nil || acceptedCount.Load() != 0 {
+			t.Errorf("%q, %v, %d connections to the proxy", b, err, acceptedCount.Load())
 		}
 	})
 
-	reached := false
-	forbidden := start(t, "127.0.0.2:0", func(http.ResponseWriter, *http.Request) { reached = true })
+	isReached := false
+	forbidden := start(t, "127.0.0.2:0", func(http.ResponseWriter, *http.Request) { isReached = true })
 	for name, location := range map[string]string{
 		"a forbidden address": forbidden.String(), "a name that leads to one": "https://db.example.com:" +
 			forbidden.Port() + "/",
@@ -73,18 +73,18 @@ func TestClient(t *testing.T) {
 			})
 			r := loopbackRules()
 			r.Resolve = resolves(netip.MustParseAddr("127.0.0.2"))
-			if _, err := get(t, New(r), u.String()); !errors.Is(err, connection.NetworkNotAllowed) || reached {
-				t.Errorf("error = %v, reached %v", err, reached)
+			if _, err := get(t, New(r), u.String()); !errors.Is(err, connection.NetworkNotAllowed) || isReached {
+				t.Errorf("error = %v, reached %v", err, isReached)
 			}
 		})
 	}
 
 	t.Run("a name that means a forbidden address the second time is not reached", func(t *testing.T) {
 		u := start(t, "127.0.0.1:0", func(http.ResponseWriter, *http.Request) {})
-		var asked atomic.Int32
+		var askedCount atomic.Int32
 		r := loopbackRules()
 		r.Resolve = func(context.Context, string) ([]netip.Addr, error) {
-			if asked.Add(1) == 1 {
+			if askedCount.Add(1) == 1 {
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 			}
 			return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil

@@ -36,14 +36,14 @@ func TestDial(t *testing.T) {
 		}
 	})
 	t.Run("the next address is tried when one does not accept", func(t *testing.T) {
-		port, accepted := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
-		closed := fixture.ClosedPort(t)
+		port, acceptedCount := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
+		closings := fixture.ClosedPort(t)
 		c, err := New(loopbackRules()).Dial(t.Context(),
-			[]netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), closed),
+			[]netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), closings),
 				netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)})
 		require.NoError(t, err)
 		c.Close()
-		proof.Eventually(t, "a connection", func() bool { return accepted.Load() == 1 })
+		proof.Eventually(t, "a connection", func() bool { return acceptedCount.Load() == 1 })
 	})
 	t.Run("a context that has ended ends it", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -122,11 +122,11 @@ func TestConnectionsAreBounded(t *testing.T) {
 			c, err := New(r).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 			require.NoError(t, err)
 			require.NoError(t, set(c))
-			begun := time.Now()
+			start := time.Now()
 			if _, err := c.Read(make([]byte, 1)); err == nil {
 				t.Errorf("%s: it went on", name)
 			}
-			proof.Within(t, "the read", time.Since(begun), 2*time.Second)
+			proof.Within(t, "the read", time.Since(start), 2*time.Second)
 			c.Close()
 		}
 	})
@@ -136,7 +136,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 // by a forbidden address.
 func TestNoTrickOpensASocket(t *testing.T) {
 	r := rand.New(rand.NewPCG(20260101, 5))
-	port, accepted := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
+	port, acceptedCount := countConnections(t, "127.0.0.1:0", func(net.Conn) {})
 	hit := 0
 	for i := range 10_000 {
 		d := New(Rules{
@@ -156,7 +156,7 @@ func TestNoTrickOpensASocket(t *testing.T) {
 			c.Close()
 		}
 	}
-	if hit != 0 || accepted.Load() != 0 {
-		t.Errorf("%d addresses passed the hook, %d connections were accepted", hit, accepted.Load())
+	if hit != 0 || acceptedCount.Load() != 0 {
+		t.Errorf("%d addresses passed the hook, %d connections were accepted", hit, acceptedCount.Load())
 	}
 }

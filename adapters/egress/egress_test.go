@@ -37,26 +37,26 @@ func resolves(addresses ...netip.Addr) func(context.Context, string) ([]netip.Ad
 }
 
 // countConnections counts the connections that reach an address.
-func countConnections(t *testing.T, address string, serve func(net.Conn)) (port uint16, accepted *atomic.Int32) {
+func countConnections(t *testing.T, address string, serve func(net.Conn)) (port uint16, acceptedCount *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
-	accepted = new(atomic.Int32)
+	acceptedCount = new(atomic.Int32)
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			accepted.Add(1)
+			acceptedCount.Add(1)
 			go func() {
 				defer c.Close()
 				serve(c)
 			}()
 		}
 	}()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port(), accepted
+	return l.Addr().(*net.TCPAddr).AddrPort().Port(), acceptedCount
 }
 
 // lastAddress returns the highest address of a prefix.
@@ -88,10 +88,10 @@ func TestSpecialAddressesAreRefused(t *testing.T) {
 					t.Errorf("Dial: %v", err)
 				}
 				if a.Is4() {
-					mapped := netip.AddrFrom16(a.As16())
-					if _, err := d.Dial(t.Context(), []netip.AddrPort{netip.AddrPortFrom(mapped, 5432)}); !errors.Is(
+					mapping := netip.AddrFrom16(a.As16())
+					if _, err := d.Dial(t.Context(), []netip.AddrPort{netip.AddrPortFrom(mapping, 5432)}); !errors.Is(
 						err, connection.NetworkNotAllowed) {
-						t.Errorf("Dial of %s: %v", mapped, err)
+						t.Errorf("Dial of %s: %v", mapping, err)
 					}
 				}
 				if _, err := d.DialContext(t.Context(), "tcp", netip.AddrPortFrom(a, 5432).String()); !errors.Is(err,
@@ -159,7 +159,7 @@ func TestLookup(t *testing.T) {
 		}
 		return New(r).Lookup(t.Context(), name, port)
 	}
-	allowed := func(r *Rules) { r.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }
+	allows := func(r *Rules) { r.Allow = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }
 
 	for _, name := range []string{"db.example.com", "DB.Example.COM.", "_x.y-z.example.com", "xn--bcher-kva.example",
 		"127.0.0.1.nip.example.com", "1.example.com", "a.b.c.d.e.f"} {
@@ -183,25 +183,25 @@ func TestLookup(t *testing.T) {
 		strings.Repeat("a.", 130) + "com", "::ffff:1.2.3.4", "fe80::1%lo",
 	} {
 		t.Run(fmt.Sprintf("%q is refused before anything is looked up", name), func(t *testing.T) {
-			asked := false
+			isAsked := false
 			_, err := lookup(t, func(r *Rules) {
 				r.Resolve = func(context.Context, string) ([]netip.Addr, error) {
-					asked = true
+					isAsked = true
 					return []netip.Addr{public}, nil
 				}
 			}, name, 5432)
-			if !errors.Is(err, connection.NetworkNotAllowed) || asked {
-				t.Errorf("error = %v, asked %v", err, asked)
+			if !errors.Is(err, connection.NetworkNotAllowed) || isAsked {
+				t.Errorf("error = %v, asked %v", err, isAsked)
 			}
 		})
 	}
 
 	t.Run("a name is looked up as it is, without the machine's search list", func(t *testing.T) {
-		var asked string
+		var query string
 		_, _ = lookup(t, func(r *Rules) {
-			r.Resolve = func(_ context.Context, name string) ([]netip.Addr, error) { asked = name; return nil, nil }
+			r.Resolve = func(_ context.Context, name string) ([]netip.Addr, error) { query = name; return nil, nil }
 		}, "db.example.com", 5432)
-		assert.Equal(t, "asked for", asked, "db.example.com.")
+		assert.Equal(t, "asked for", query, "db.example.com.")
 	})
 
 	t.Run("what is not there is told for public names", func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestLookup(t *testing.T) {
 	})
 
 	t.Run("an org with networks of its own", func(t *testing.T) {
-		own := func(change func(*Rules)) func(*Rules) { return func(r *Rules) { allowed(r); change(r) } }
+		ownOne := func(change func(*Rules)) func(*Rules) { return func(r *Rules) { allows(r); change(r) } }
 		nothing := func(*Rules) {}
 		for name, tt := range map[string]struct {
 			name   string
@@ -271,7 +271,7 @@ func TestLookup(t *testing.T) {
 				func(r *Rules) { r.Resolve = resolves(netip.MustParseAddr("192.168.1.1")) }, false},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if _, err := lookup(t, own(tt.change), tt.name, 5432); (err == nil) != tt.ok ||
+				if _, err := lookup(t, ownOne(tt.change), tt.name, 5432); (err == nil) != tt.ok ||
 					(err != nil && !errors.Is(err, connection.NetworkNotAllowed)) {
 					t.Errorf("error = %v", err)
 				}

@@ -42,11 +42,11 @@ func mailer(t *testing.T, server *fixture.SMTP, c mail.SMTP) ports.Mailer {
 func TestSMTP(t *testing.T) {
 	for _, security := range []string{"", "starttls", "implicit", "none"} {
 		t.Run("a mail arrives to the letter with security "+security, func(t *testing.T) {
-			offered := security
-			if offered == "" {
-				offered = "starttls"
+			offeredText := security
+			if offeredText == "" {
+				offeredText = "starttls"
 			}
-			server := fixture.NewSMTP(t, offered)
+			server := fixture.NewSMTP(t, offeredText)
 			require.NoError(t, mailer(t, server, config(server, security)).Send(t.Context(), invitation))
 			letters := server.Letters()
 			require.Equal(t, "letters", len(letters), 1)
@@ -183,9 +183,9 @@ func TestSMTPFails(t *testing.T) {
 
 func TestTheTimeOfAMail(t *testing.T) {
 	const short = 300 * time.Millisecond
-	late := func(t *testing.T, begun time.Time) {
+	late := func(t *testing.T, start time.Time) {
 		t.Helper()
-		proof.Within(t, "the mail", time.Since(begun), short+2*time.Second)
+		proof.Within(t, "the mail", time.Since(start), short+2*time.Second)
 	}
 
 	for _, verb := range []string{"CONNECT", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "."} {
@@ -194,9 +194,9 @@ func TestTheTimeOfAMail(t *testing.T) {
 			server.Answer(verb, fixture.Hang)
 			ctx, end := context.WithTimeout(t.Context(), short)
 			defer end()
-			begun := time.Now()
+			start := time.Now()
 			err := mailer(t, server, config(server, "")).Send(ctx, invitation)
-			late(t, begun)
+			late(t, start)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			silent(t, err)
 		})
@@ -207,9 +207,9 @@ func TestTheTimeOfAMail(t *testing.T) {
 		server.Answer("RCPT", fixture.Hang)
 		ctx, leave := context.WithCancel(t.Context())
 		time.AfterFunc(short, leave)
-		begun := time.Now()
+		start := time.Now()
 		err := mailer(t, server, config(server, "")).Send(ctx, invitation)
-		late(t, begun)
+		late(t, start)
 		assert.ErrorIs(t, err, context.Canceled)
 	})
 
@@ -218,9 +218,9 @@ func TestTheTimeOfAMail(t *testing.T) {
 		server.Answer("EHLO", fixture.Hang)
 		m := mailer(t, server, config(server, ""))
 		mail.ShortenTimeouts(t, m, short)
-		begun := time.Now()
+		start := time.Now()
 		err := m.Send(context.WithoutCancel(t.Context()), invitation)
-		late(t, begun)
+		late(t, start)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 

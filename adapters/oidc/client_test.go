@@ -37,12 +37,12 @@ func visit(t *testing.T, address string) url.Values {
 	resp, err := browser.Get(address)
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	back, err := resp.Location()
+	reply, err := resp.Location()
 	if err != nil {
 		text, _ := io.ReadAll(resp.Body)
 		t.Fatalf("%s answered %d: %s", address, resp.StatusCode, text)
 	}
-	return back.Query()
+	return reply.Query()
 }
 
 // signsIn runs the flow to its end. change may change what the browser brings back.
@@ -50,9 +50,9 @@ func signsIn(
 	t *testing.T, c *oidc.Client, issuer identity.Issuer, change func(*ports.AuthorizationResponse),
 ) (*account.Claims, error) {
 	t.Helper()
-	asked := ports.AuthorizationRequest{RedirectURI: redirect, State: "state", Nonce: "nonce",
+	item := ports.AuthorizationRequest{RedirectURI: redirect, State: "state", Nonce: "nonce",
 		Verifier: strings.Repeat("v", 43)}
-	address, err := c.Begin(t.Context(), issuer, asked)
+	address, err := c.Begin(t.Context(), issuer, item)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func signsIn(
 		t.Fatalf("the provider sent %v", got)
 	}
 	r := ports.AuthorizationResponse{
-		RedirectURI: redirect, Code: got.Get("code"), Issuer: got.Get("iss"), Nonce: "nonce", Verifier: asked.Verifier,
+		RedirectURI: redirect, Code: got.Get("code"), Issuer: got.Get("iss"), Nonce: "nonce", Verifier: item.Verifier,
 	}
 	if change != nil {
 		change(&r)
@@ -94,21 +94,21 @@ func TestSignIn(t *testing.T) {
 		})
 	}
 	t.Run("the discovery document is asked for once in five minutes", func(t *testing.T) {
-		c, before := oidc.NewClient(newVerifier()), p.Requests(fixture.DiscoveryPath)
+		c, previous := oidc.NewClient(newVerifier()), p.Requests(fixture.DiscoveryPath)
 		for range 3 {
 			_, err := c.Begin(t.Context(), registered(p), ports.AuthorizationRequest{State: "s", Verifier: "v"})
 			require.NoError(t, err)
 		}
-		if asked := p.Requests(fixture.DiscoveryPath) - before; asked != 1 {
-			t.Errorf("it was asked for %d times", asked)
+		if requests := p.Requests(fixture.DiscoveryPath) - previous; requests != 1 {
+			t.Errorf("it was asked for %d times", requests)
 		}
 	})
 	t.Run("the request has PKCE, and the secret is not in it", func(t *testing.T) {
 		address, err := oidc.NewClient(newVerifier()).Begin(t.Context(), registered(p),
 			ports.AuthorizationRequest{RedirectURI: redirect, State: "s", Nonce: "n", Verifier: "v"})
-		u, parsed := url.Parse(address)
-		if err != nil || parsed != nil {
-			t.Fatal(err, parsed)
+		u, failure := url.Parse(address)
+		if err != nil || failure != nil {
+			t.Fatal(err, failure)
 		}
 		q := u.Query()
 		for name, want := range map[string]string{"response_type": "code", "client_id": p.ClientID, "state": "s",
@@ -211,10 +211,10 @@ func TestHostileProviders(t *testing.T) {
 	t.Run("a code counts once", func(t *testing.T) {
 		p := fixture.NewProvider(t)
 		c, issuer := oidc.NewClient(newVerifier()), registered(p)
-		var again ports.AuthorizationResponse
-		_, err := signsIn(t, c, issuer, func(r *ports.AuthorizationResponse) { again = *r })
+		var second ports.AuthorizationResponse
+		_, err := signsIn(t, c, issuer, func(r *ports.AuthorizationResponse) { second = *r })
 		require.NoError(t, err)
-		if _, err = c.Finish(t.Context(), issuer, again, time.Now()); !errors.Is(err, session.ErrProviderFailed) {
+		if _, err = c.Finish(t.Context(), issuer, second, time.Now()); !errors.Is(err, session.ErrProviderFailed) {
 			t.Errorf("the second time it ends with %v", err)
 		}
 	})

@@ -11,10 +11,10 @@ import (
 )
 
 func TestDiagnoseSaysWhetherPeopleCanSignInByAClient(t *testing.T) {
-	without := func(member string) func(map[string]any) {
+	omit := func(member string) func(map[string]any) {
 		return func(d map[string]any) { delete(d, member) }
 	}
-	with := func(member string, value any) func(map[string]any) {
+	call := func(member string, value any) func(map[string]any) {
 		return func(d map[string]any) { d[member] = value }
 	}
 	const secure = "https://atrium.example.com/api/auth/oidc/callback"
@@ -28,26 +28,26 @@ func TestDiagnoseSaysWhetherPeopleCanSignInByAClient(t *testing.T) {
 	}{
 		"what to register":  {want: "register the redirect URI " + secure},
 		"where it logs out": {want: "back-channel logout: register https://atrium.example.com/api/auth/oidc/logout"},
-		"a provider that does not log out": {document: without("backchannel_logout_supported"),
+		"a provider that does not log out": {document: omit("backchannel_logout_supported"),
 			want: "register the redirect URI " + secure, not: "logout"},
-		"a provider that does not announce PKCE": {document: without("code_challenge_methods_supported"),
+		"a provider that does not announce PKCE": {document: omit("code_challenge_methods_supported"),
 			want: "does not say that it supports PKCE"},
-		"a provider with another kind of PKCE": {document: with("code_challenge_methods_supported", []string{"plain"}),
+		"a provider with another kind of PKCE": {document: call("code_challenge_methods_supported", []string{"plain"}),
 			fails: true, want: "code_challenge_methods_supported does not list S256"},
-		"a provider without the code flow": {document: with("response_types_supported", []string{"id_token"}),
+		"a provider without the code flow": {document: call("response_types_supported", []string{"id_token"}),
 			fails: true, want: "response_types_supported does not list code"},
-		"no page to sign in": {document: without("authorization_endpoint"), fails: true,
+		"no page to sign in": {document: omit("authorization_endpoint"), fails: true,
 			want: "authorization_endpoint is not an https URL"},
-		"a token endpoint without TLS": {document: with("token_endpoint", "http://id.example/token"), fails: true,
+		"a token endpoint without TLS": {document: call("token_endpoint", "http://id.example/token"), fails: true,
 			want: "token_endpoint is not an https URL"},
 		"a scope that it does not know": {client: func(c *identity.Client) { c.Scopes = append(c.Scopes, "groups") },
 			fails: true, want: "scopes_supported does not list groups"},
-		"a provider that lists no scopes": {document: without("scopes_supported"),
+		"a provider that lists no scopes": {document: omit("scopes_supported"),
 			client: func(c *identity.Client) { c.Scopes = append(c.Scopes, "groups") }, want: secure},
 		"a secret that it does not accept": {
-			document: with("token_endpoint_auth_methods_supported", []string{"private_key_jwt"}), fails: true,
+			document: call("token_endpoint_auth_methods_supported", []string{"private_key_jwt"}), fails: true,
 			want: "lists neither client_secret_basic nor"},
-		"no secret": {document: with("token_endpoint_auth_methods_supported", []string{"none"}),
+		"no secret": {document: call("token_endpoint_auth_methods_supported", []string{"none"}),
 			client: func(c *identity.Client) { c.Secret = secret.String{} }, want: secure},
 		"an address without TLS": {redirect: "http://atrium.example.com/api/auth/oidc/callback", fails: true,
 			want: "set base_url of the org"},

@@ -48,16 +48,16 @@ func TestDiagnose(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			issuer := fixture.NewIssuer(t, "ES256")
-			served := issuer.URL
+			servedURL := issuer.URL
 			tt.begin(issuer)
-			asked := identity.Issuer{URL: issuer.URL, Audiences: tt.audiences}
+			askedIssuer := identity.Issuer{URL: issuer.URL, Audiences: tt.audiences}
 			if name == "a final slash too many" {
-				issuer.URL = served // it calls itself what it always did
+				issuer.URL = servedURL // it calls itself what it always did
 			}
 			var got []string
 			note := ""
 			const redirect = "https://atrium.example.com/api/auth/oidc/callback"
-			for _, f := range newVerifier().Diagnose(t.Context(), asked, redirect) {
+			for _, f := range newVerifier().Diagnose(t.Context(), askedIssuer, redirect) {
 				if !f.OK {
 					f.Check += "!"
 					note = f.Note

@@ -27,14 +27,14 @@ import (
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	answered := make(chan *http.Response, 1)
+	answeredResponses := make(chan *http.Response, 1)
 	go func() {
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, r)
-		answered <- w.Result()
+		answeredResponses <- w.Result()
 	}()
 	select {
-	case resp := <-answered:
+	case resp := <-answeredResponses:
 		return resp, r.Context().Err()
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
@@ -56,8 +56,8 @@ func TestRotation(t *testing.T) {
 	verifier, issuer := newVerifier(), fixture.NewIssuer(t, "ES256")
 	old := issuer.Key()
 	oldToken := issuer.Token(issuer.Claims(app, noon))
-	verify := func(token string, at time.Time) error {
-		_, err := verifier.Verify(t.Context(), issuers(issuer), token, at)
+	verify := func(token string, instant time.Time) error {
+		_, err := verifier.Verify(t.Context(), issuers(issuer), token, instant)
 		return err
 	}
 	require.NoError(t, verify(oldToken, noon))
@@ -92,18 +92,18 @@ func TestRefreshes(t *testing.T) {
 	verifier := directly(issuer)
 	stranger := fixture.NewSigningKey(t, "EdDSA", "")
 	good := issuer.Token(issuer.Claims(app, noon))
-	asked := func(t *testing.T, want int) {
+	requests := func(t *testing.T, want int) {
 		t.Helper()
 		if d, k := issuer.Requests(fixture.DiscoveryPath), issuer.Requests(fixture.KeysPath); d != want || k != want {
 			t.Errorf("the issuer was asked %d times where its keys are, %d times for them; want %d", d, k, want)
 		}
 	}
-	together := func(t *testing.T, n int, at time.Time, token func(int) string, want error) {
+	jointCall := func(t *testing.T, n int, instant time.Time, token func(int) string, want error) {
 		t.Helper()
 		var all sync.WaitGroup
 		for i := range n {
 			all.Go(func() {
-				if _, err := verifier.Verify(t.Context(), issuers(issuer), token(i), at); !errors.Is(err, want) {
+				if _, err := verifier.Verify(t.Context(), issuers(issuer), token(i), instant); !errors.Is(err, want) {
 					t.Errorf("error = %v, want %v", err, want)
 				}
 			})
@@ -116,22 +116,22 @@ func TestRefreshes(t *testing.T) {
 	}
 
 	synctest.Test(t, func(t *testing.T) {
-		together(t, 100, noon, func(int) string { return good }, nil)
-		asked(t, 1) // the first callers share one fetch
-		together(t, 1000, noon.Add(59*time.Second), unknown, identity.ErrUnauthenticated)
-		asked(t, 1)
-		together(t, 1000, noon.Add(time.Minute), unknown, identity.ErrUnauthenticated)
-		asked(t, 2)
-		together(t, 1000, noon.Add(119*time.Second), unknown, identity.ErrUnauthenticated)
-		asked(t, 2)
-		together(t, 1000, noon.Add(2*time.Minute), unknown, identity.ErrUnauthenticated)
-		asked(t, 3)
-		together(t, 100, noon.Add(2*time.Minute), func(int) string { return good }, nil)
-		asked(t, 3)
-		together(t, 1000, noon.Add(-time.Hour), unknown, identity.ErrUnauthenticated) // the clock was set back
-		asked(t, 3)                                                                   // for they are not issued yet
-		together(t, 1000, noon, unknown, identity.ErrUnauthenticated)
-		asked(t, 4)
+		jointCall(t, 100, noon, func(int) string { return good }, nil)
+		requests(t, 1) // the first callers share one fetch
+		jointCall(t, 1000, noon.Add(59*time.Second), unknown, identity.ErrUnauthenticated)
+		requests(t, 1)
+		jointCall(t, 1000, noon.Add(time.Minute), unknown, identity.ErrUnauthenticated)
+		requests(t, 2)
+		jointCall(t, 1000, noon.Add(119*time.Second), unknown, identity.ErrUnauthenticated)
+		requests(t, 2)
+		jointCall(t, 1000, noon.Add(2*time.Minute), unknown, identity.ErrUnauthenticated)
+		requests(t, 3)
+		jointCall(t, 100, noon.Add(2*time.Minute), func(int) string { return good }, nil)
+		requests(t, 3)
+		jointCall(t, 1000, noon.Add(-time.Hour), unknown, identity.ErrUnauthenticated) // the clock was set back
+		requests(t, 3)                                                                 // for they are not issued yet
+		jointCall(t, 1000, noon, unknown, identity.ErrUnauthenticated)
+		requests(t, 4)
 	})
 }
 
@@ -157,16 +157,16 @@ func TestOutage(t *testing.T) {
 		t.Run("while the issuer "+name, func(t *testing.T) {
 			issuer := fixture.NewIssuer(t, "ES256")
 			token := issuer.Token(issuer.Claims(app, noon))
-			acquainted, stranger := newVerifier(), newVerifier()
-			got, err := acquainted.Verify(t.Context(), issuers(issuer), token, noon)
+			acquaintedVerifier, stranger := newVerifier(), newVerifier()
+			got, err := acquaintedVerifier.Verify(t.Context(), issuers(issuer), token, noon)
 			accepted(t, got, err)
 
 			begin(issuer)
 			for minute := range 30 {
-				at := noon.Add(time.Duration(minute) * time.Minute)
-				got, err := acquainted.Verify(t.Context(), issuers(issuer), token, at)
+				instant := noon.Add(time.Duration(minute) * time.Minute)
+				got, err := acquaintedVerifier.Verify(t.Context(), issuers(issuer), token, instant)
 				accepted(t, got, err)
-				_, err = stranger.Verify(t.Context(), issuers(issuer), token, at)
+				_, err = stranger.Verify(t.Context(), issuers(issuer), token, instant)
 				unavailable(t, err)
 			}
 			_, err = stranger.Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims("other", noon)), noon)
@@ -182,22 +182,22 @@ func TestOutage(t *testing.T) {
 
 func TestOldKeysEnd(t *testing.T) {
 	const sixHours = 6 * time.Hour
-	for name, asked := range map[string]time.Duration{"asked all the while": time.Hour,
+	for name, askedTime := range map[string]time.Duration{"asked all the while": time.Hour,
 		"asked again only then": sixHours} {
 		t.Run("six hours after the issuer was last heard, "+name, func(t *testing.T) {
 			issuer := fixture.NewIssuer(t, "ES256")
 			verifier := newVerifier()
-			verify := func(at time.Time) (*account.Claims, error) {
-				return verifier.Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, at)), at)
+			verify := func(instant time.Time) (*account.Claims, error) {
+				return verifier.Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, instant)), instant)
 			}
 			got, err := verify(noon)
 			accepted(t, got, err)
 			issuer.Network.Cut()
-			for after := asked; after < sixHours; after += asked {
-				got, err := verify(noon.Add(after))
+			for delay := askedTime; delay < sixHours; delay += askedTime {
+				got, err := verify(noon.Add(delay))
 				accepted(t, got, err)
 			}
-			if asked < sixHours {
+			if askedTime < sixHours {
 				got, err := verify(noon.Add(sixHours - time.Second))
 				accepted(t, got, err)
 			}
@@ -253,11 +253,11 @@ func TestTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			issuer := fixture.NewIssuer(t, "ES256")
 			issuer.URL = tt.issuer
-			served := issuer.Key().JWK()
+			servedValues := issuer.Key().JWK()
 			verifier := oidc.NewVerifier(direct{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/jwks" {
 					r.URL.Path = fixture.KeysPath
-					issuer.Publish(served)
+					issuer.Publish(servedValues)
 					issuer.ServeHTTP(w, r)
 					return
 				}

@@ -28,7 +28,7 @@ func TestKeys(t *testing.T) {
 	agreement, err := ecdh.X25519().GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	text := base64.RawURLEncoding.EncodeToString
-	with := func(key fixture.SigningKey, name string, value any) map[string]any {
+	call := func(key fixture.SigningKey, name string, value any) map[string]any {
 		jwk := maps.Clone(key.JWK())
 		if jwk[name] = value; value == nil {
 			delete(jwk, name)
@@ -44,27 +44,27 @@ func TestKeys(t *testing.T) {
 		ok        bool
 		why       string // in the finding, if it is not used
 	}{
-		"one without use":              {with(rsaKey, "use", nil), rsaKey, true, ""},
-		"one without alg":              {with(rsaKey, "alg", nil), rsaKey, true, ""},
-		"one whose operation fits":     {with(rsaKey, "key_ops", []string{"verify"}), rsaKey, true, ""},
-		"one for encryption":           {with(rsaKey, "use", "enc"), rsaKey, false, "not for signatures"},
-		"one only for signing":         {with(rsaKey, "key_ops", []string{"sign"}), rsaKey, false, "not for verifying"},
-		"one for RS512":                {with(rsaKey, "alg", "RS512"), rsaKey, false, "not for RS256"},
-		"one for PS256":                {with(rsaKey, "alg", "PS256"), rsaKey, false, "not for RS256"},
-		"one for key wrapping":         {with(rsaKey, "alg", "RSA-OAEP"), rsaKey, false, "not for RS256"},
+		"one without use":              {call(rsaKey, "use", nil), rsaKey, true, ""},
+		"one without alg":              {call(rsaKey, "alg", nil), rsaKey, true, ""},
+		"one whose operation fits":     {call(rsaKey, "key_ops", []string{"verify"}), rsaKey, true, ""},
+		"one for encryption":           {call(rsaKey, "use", "enc"), rsaKey, false, "not for signatures"},
+		"one only for signing":         {call(rsaKey, "key_ops", []string{"sign"}), rsaKey, false, "not for verifying"},
+		"one for RS512":                {call(rsaKey, "alg", "RS512"), rsaKey, false, "not for RS256"},
+		"one for PS256":                {call(rsaKey, "alg", "PS256"), rsaKey, false, "not for RS256"},
+		"one for key wrapping":         {call(rsaKey, "alg", "RSA-OAEP"), rsaKey, false, "not for RS256"},
 		"one of 1024 bits":             {smallKey.JWK(), smallKey, false, "too small"},
-		"one of 16384 bits":            {with(rsaKey, "n", text([]byte(strings.Repeat("\xff", 2048)))), rsaKey, false, "16384 bits"},
-		"an even exponent":             {with(rsaKey, "e", text([]byte{2})), rsaKey, false, "malformed"},
-		"one off its curve":            {with(ecKey, "x", text(make([]byte, 32))), ecKey, false, "malformed"},
+		"one of 16384 bits":            {call(rsaKey, "n", text([]byte(strings.Repeat("\xff", 2048)))), rsaKey, false, "16384 bits"},
+		"an even exponent":             {call(rsaKey, "e", text([]byte{2})), rsaKey, false, "malformed"},
+		"one off its curve":            {call(ecKey, "x", text(make([]byte, 32))), ecKey, false, "malformed"},
 		"one of another curve":         {fixture.SigningKey{ID: "odd", Alg: "ES384", Private: wide}.JWK(), ecKey, false, "not on the curve P-256"},
-		"one that claims another":      {with(ecKey, "crv", "P-384"), ecKey, false, "malformed"},
-		"a private one":                {with(ecKey, "d", text(secret)), ecKey, false, "not a public key"},
+		"one that claims another":      {call(ecKey, "crv", "P-384"), ecKey, false, "malformed"},
+		"a private one":                {call(ecKey, "d", text(secret)), ecKey, false, "not a public key"},
 		"a secret":                     {map[string]any{"kty": "oct", "kid": "odd", "k": text([]byte("secret"))}, ecKey, false, "not a public key"},
 		"one to agree upon keys":       {map[string]any{"kty": "OKP", "crv": "X25519", "kid": "odd", "x": text(agreement.PublicKey().Bytes())}, ecKey, false, "neither RSA"},
 		"one of a kind yet to come":    {map[string]any{"kty": "AKP", "alg": "ML-DSA-65", "kid": "odd", "pub": "AAAA"}, ecKey, false, "not supported"},
 		"one that is no object at all": {map[string]any{}, ecKey, false, "malformed"},
-		"one of another id":            {with(ecKey, "kid", "even"), ecKey, false, ""},
-		"one without an id":            {with(ecKey, "kid", nil), ecKey, false, ""},
+		"one of another id":            {call(ecKey, "kid", "even"), ecKey, false, ""},
+		"one without an id":            {call(ecKey, "kid", nil), ecKey, false, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

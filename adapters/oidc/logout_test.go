@@ -78,14 +78,14 @@ func TestLogout(t *testing.T) {
 	client := oidc.NewClient(newVerifier())
 	valid := p.Token(p.LogoutToken(nil))
 	other := fixture.NewSigningKey(t, "ES256", p.Key().ID)
-	without := registered(p)
-	without.Client = nil
+	rest := registered(p)
+	rest.Client = nil
 	idToken := p.IDToken("n")
 	for name, tt := range map[string]struct {
 		issuers []identity.Issuer
 		token   string
 	}{
-		"an issuer without a client": {[]identity.Issuer{without}, valid},
+		"an issuer without a client": {[]identity.Issuer{rest}, valid},
 		"no issuer":                  {nil, valid},
 		"the key of another":         {[]identity.Issuer{registered(p)}, fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": other.ID}, p.LogoutToken(nil), other.Private)},
 		"no signature":               {[]identity.Issuer{registered(p)}, fixture.SignToken(t, map[string]any{"alg": "none"}, p.LogoutToken(nil), nil)},

@@ -30,13 +30,13 @@ func TestMutations(t *testing.T) {
 				}
 			}
 			for _, c := range alphabet { // the last character holds bits that Go's decoder would let pass
-				if changed := genuine[:len(genuine)-1] + string(c); changed != genuine {
-					refuse(t, changed)
+				if change := genuine[:len(genuine)-1] + string(c); change != genuine {
+					refuse(t, change)
 				}
 			}
 			rapid.Check(t, func(t *rapid.T) {
-				if changed := mutated(t, genuine); changed != genuine {
-					refuse(t, changed)
+				if change := mutated(t, genuine); change != genuine {
+					refuse(t, change)
 				}
 			})
 		})
@@ -45,24 +45,24 @@ func TestMutations(t *testing.T) {
 
 func mutated(t *rapid.T, token string) string {
 	for range rapid.IntRange(1, 3).Draw(t, "changes") {
-		at := rapid.IntRange(0, len(token)-1).Draw(t, "at")
-		to := rapid.IntRange(at+1, len(token)).Draw(t, "to")
+		index := rapid.IntRange(0, len(token)-1).Draw(t, "at")
+		end := rapid.IntRange(index+1, len(token)).Draw(t, "to")
 		text := rapid.StringOfN(rapid.SampledFrom([]rune(alphabet+".=\n\r +/\x00é")), 1, 4, -1).Draw(t, "text")
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
-			token = token[:at] + text + token[at:]
+			token = token[:index] + text + token[index:]
 		case 1:
-			token = token[:at] + text + token[min(len(token), at+len(text)):]
+			token = token[:index] + text + token[min(len(token), index+len(text)):]
 		case 2:
-			token = token[:at] + token[to:] + text[:1]
+			token = token[:index] + token[end:] + text[:1]
 		case 3:
-			token = token[:to] + token[at:]
+			token = token[:end] + token[index:]
 		case 4:
 			parts := strings.Split(token, ".")
 			parts = rapid.Permutation(parts).Draw(t, "parts")
 			token = strings.Join(parts, ".")
 		case 5:
-			token = token[:at] + string(token[at]^1<<rapid.IntRange(0, 7).Draw(t, "bit")) + token[at+1:]
+			token = token[:index] + string(token[index]^1<<rapid.IntRange(0, 7).Draw(t, "bit")) + token[index+1:]
 		}
 	}
 	return token

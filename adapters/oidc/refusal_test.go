@@ -29,20 +29,20 @@ func TestReasonSaysWhyATokenIsRefused(t *testing.T) {
 		}
 		return issuer.Token(c)
 	}
-	signed := func(alg, kid, typ string) string {
+	sign := func(alg, kid, typ string) string {
 		header := map[string]any{"alg": alg, "kid": kid}
 		if typ != "" {
 			header["typ"] = typ
 		}
 		return fixture.SignToken(t, header, issuer.Claims(app, noon), fixture.NewSigningKey(t, "ES256", "x").Private)
 	}
-	unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + ".e30."
+	unsignedText := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + ".e30."
 	for want, token := range map[string]string{
 		"no JWT: that has three parts":                                         "garbage",
 		"no JWT: its header is not JSON":                                       "!.e30.",
 		"larger than 16 KiB":                                                   strings.Repeat("x", 17<<10),
-		`(alg) is "none"; accepted are RS256`:                                  unsigned,
-		`(typ) is "logout+jwt"`:                                                signed("ES256", issuer.Key().ID, "logout+jwt"),
+		`(alg) is "none"; accepted are RS256`:                                  unsignedText,
+		`(typ) is "logout+jwt"`:                                                sign("ES256", issuer.Key().ID, "logout+jwt"),
 		fmt.Sprintf("(iss) %q is none", stranger.URL):                          stranger.Token(stranger.Claims(app, noon)),
 		`(aud) ["elsewhere"]; configured are ["atrium"]`:                       claims("aud", "elsewhere"),
 		`authorized party (azp) "" is none of those configured: ["atrium"]`:    several(nil),
@@ -55,8 +55,8 @@ func TestReasonSaysWhyATokenIsRefused(t *testing.T) {
 		"(exp) at 2026-03-02T11:58:00Z; now is 2026-03-02T12:00:00Z":           claims("exp", noon.Add(-2*time.Minute).Unix()),
 		"(nbf) 2026-03-02T12:02:00Z":                                           claims("nbf", noon.Add(2*time.Minute).Unix()),
 		"(iat) in the future, at 2026-03-02T12:02:00Z":                         claims("iat", noon.Add(2*time.Minute).Unix()),
-		`no ES256 key of the id (kid) "unheard-of"`:                            signed("ES256", "unheard-of", ""),
-		"signature is not by the issuer's key":                                 signed("ES256", issuer.Key().ID, ""),
+		`no ES256 key of the id (kid) "unheard-of"`:                            sign("ES256", "unheard-of", ""),
+		"signature is not by the issuer's key":                                 sign("ES256", issuer.Key().ID, ""),
 	} {
 		t.Run(want, func(t *testing.T) {
 			c, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
@@ -64,8 +64,8 @@ func TestReasonSaysWhyATokenIsRefused(t *testing.T) {
 			if got := oidc.Reason(err); !strings.Contains(got, want) || containsToken(got, token) {
 				t.Errorf("the reason is %q", got)
 			}
-			if shown := fmt.Sprintf("%v %+v %s", err, err, err); strings.Contains(shown, want) {
-				t.Errorf("printing the error shows %s", shown)
+			if page := fmt.Sprintf("%v %+v %s", err, err, err); strings.Contains(page, want) {
+				t.Errorf("printing the error shows %s", page)
 			}
 		})
 	}

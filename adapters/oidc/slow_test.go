@@ -22,10 +22,10 @@ func TestSlowIssuer(t *testing.T) {
 			issuer.Answer(fixture.Silent)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			began := time.Now()
+			start := time.Now()
 			_, err := directly(issuer).Verify(ctx, issuers(issuer), token, noon)
 			unavailable(t, err)
-			if took := time.Since(began); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			if took := time.Since(start); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("it took %v: %v", took, err)
 			}
 			time.Sleep(5 * time.Second) // the fetch goes on without the caller
@@ -37,10 +37,10 @@ func TestSlowIssuer(t *testing.T) {
 		token := issuer.Token(issuer.Claims(app, noon))
 		synctest.Test(t, func(t *testing.T) {
 			issuer.Answer(fixture.Silent)
-			began := time.Now()
+			start := time.Now()
 			_, err := directly(issuer).Verify(t.Context(), issuers(issuer), token, noon)
 			unavailable(t, err)
-			assert.Equal(t, "it took", time.Since(began), 5*time.Second)
+			assert.Equal(t, "it took", time.Since(start), 5*time.Second)
 		})
 	})
 
@@ -56,17 +56,17 @@ func TestSlowIssuer(t *testing.T) {
 			verifier := directly(issuer)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			var both sync.WaitGroup
-			both.Go(func() {
+			var pair sync.WaitGroup
+			pair.Go(func() {
 				_, err := verifier.Verify(ctx, issuers(issuer), token, noon)
 				unavailable(t, err)
 			})
 			synctest.Wait()
-			both.Go(func() {
+			pair.Go(func() {
 				got, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
 				accepted(t, got, err)
 			})
-			both.Wait()
+			pair.Wait()
 			if n := issuer.Requests(fixture.KeysPath); n != 1 {
 				t.Errorf("the keys were fetched %d times", n)
 			}
@@ -89,10 +89,10 @@ func TestSlowIssuer(t *testing.T) {
 				refused(t, got, err)
 			})
 			synctest.Wait()
-			began := time.Now()
+			start := time.Now()
 			got, err = verifier.Verify(t.Context(), issuers(issuer), token, noon.Add(2*time.Minute))
 			accepted(t, got, err)
-			assert.Equal(t, "it waited for", time.Since(began), 0)
+			assert.Equal(t, "it waited for", time.Since(start), 0)
 			waiting.Wait()
 		})
 	})
@@ -106,7 +106,7 @@ func TestSlowIssuer(t *testing.T) {
 			accepted(t, got, err)
 			issuer.Answer(fixture.Silent)
 			for minute := 5; minute < 60; minute++ {
-				began := time.Now()
+				start := time.Now()
 				got, err := verifier.Verify(t.Context(), issuers(issuer), token,
 					noon.Add(time.Duration(minute)*time.Minute))
 				accepted(t, got, err)
@@ -114,7 +114,7 @@ func TestSlowIssuer(t *testing.T) {
 				if minute == 5 {
 					want = 5 * time.Second
 				}
-				if took := time.Since(began); took != want {
+				if took := time.Since(start); took != want {
 					t.Errorf("in minute %d it waited for %v", minute, took)
 				}
 				time.Sleep(time.Minute)
@@ -129,12 +129,12 @@ func TestSlowIssuer(t *testing.T) {
 func TestHugeAnswersTakeNoMemory(t *testing.T) {
 	issuer := fixture.NewIssuer(t, "ES256")
 	issuer.Answer(fixture.Huge)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var previous, current runtime.MemStats
+	runtime.ReadMemStats(&previous)
 	_, err := newVerifier().Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
-	runtime.ReadMemStats(&after)
+	runtime.ReadMemStats(&current)
 	unavailable(t, err)
-	if grew := after.TotalAlloc - before.TotalAlloc; grew > 16<<20 {
+	if grew := current.TotalAlloc - previous.TotalAlloc; grew > 16<<20 {
 		t.Errorf("%d MiB were allocated", grew>>20)
 	}
 }

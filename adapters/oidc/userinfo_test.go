@@ -60,8 +60,8 @@ func TestTheUserInfoEndpointCompletesAnIDTokenWithoutAnAddress(t *testing.T) {
 				}
 			})
 			claims, err := signsIn(t, oidc.NewClient(newVerifier()), registered(p), nil)
-			if asked := p.Requests(fixture.UserInfoPath) > 0; asked != tt.asked {
-				t.Errorf("the endpoint was asked: %v", asked)
+			if isAsked := p.Requests(fixture.UserInfoPath) > 0; isAsked != tt.asked {
+				t.Errorf("the endpoint was asked: %v", isAsked)
 			}
 			if tt.want == "" {
 				if !errors.Is(err, session.ErrProviderFailed) || !strings.Contains(err.Error(), "UserInfo") {

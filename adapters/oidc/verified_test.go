@@ -23,10 +23,10 @@ func TestVerified(t *testing.T) {
 	t.Run("a verification is remembered for a minute", func(t *testing.T) {
 		var v verified
 		v.put(keyOf(1), verification{until: cachedUntil(lasting, now)}, now)
-		for after, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false,
+		for delay, want := range map[time.Duration]bool{0: true, time.Minute - 1: true, time.Minute: false,
 			-time.Second: false, -time.Hour: false} {
-			if _, got := v.get(keyOf(1), now.Add(after)); got != want {
-				t.Errorf("remembered after %v = %v", after, got)
+			if _, got := v.get(keyOf(1), now.Add(delay)); got != want {
+				t.Errorf("remembered after %v = %v", delay, got)
 			}
 		}
 	})
@@ -69,8 +69,8 @@ func TestVerified(t *testing.T) {
 	t.Run("few old ones are let go too", func(t *testing.T) {
 		var v verified
 		for i := range 3 {
-			at := now.Add(time.Duration(i) * time.Minute)
-			v.put(keyOf(i), verification{until: cachedUntil(lasting, at)}, at)
+			instant := now.Add(time.Duration(i) * time.Minute)
+			v.put(keyOf(i), verification{until: cachedUntil(lasting, instant)}, instant)
 		}
 		assert.Equal(t, "are held", len(v.young)+len(v.old), 2)
 	})
@@ -87,23 +87,23 @@ func TestRecall(t *testing.T) {
 		_, err := v.Verify(t.Context(), []identity.Issuer{{URL: issuer.URL, Audiences: []string{audience}}}, token, at)
 		return err == nil
 	}
-	recalled := func(at time.Time) bool {
-		_, ok := v.recall(t.Context(), issuer.URL, sha256.Sum256([]byte(token)), at)
+	isRecalled := func(instant time.Time) bool {
+		_, ok := v.recall(t.Context(), issuer.URL, sha256.Sum256([]byte(token)), instant)
 		return ok
 	}
-	if verify("other", now) || recalled(now) {
+	if verify("other", now) || isRecalled(now) {
 		t.Error("a token that was refused is remembered")
 	}
-	if !verify("atrium", now) || !recalled(now) {
+	if !verify("atrium", now) || !isRecalled(now) {
 		t.Fatal("a token that was accepted is not remembered")
 	}
 	if verify("other", now) {
 		t.Error("what one org's audience accepted, another's does too")
 	}
-	if recalled(now.Add(30 * time.Second)) {
+	if isRecalled(now.Add(30 * time.Second)) {
 		t.Error("the memory outlives the token")
 	}
-	if !verify("atrium", now.Add(89*time.Second)) || recalled(now.Add(89*time.Second)) {
+	if !verify("atrium", now.Add(89*time.Second)) || isRecalled(now.Add(89*time.Second)) {
 		t.Error("within the skew, a token is verified each time")
 	}
 	if verify("atrium", now.Add(90*time.Second)) {

@@ -224,11 +224,11 @@ func TestRefusedUnasked(t *testing.T) {
 		"with one that is too long":           claim("sub", strings.Repeat("s", 256)),
 	}
 	verifier := newVerifier()
-	configured := issuers(issuer)
-	configured[0].Audiences = append(configured[0].Audiences, "") // must not stand for a missing one
+	configuredIssuers := issuers(issuer)
+	configuredIssuers[0].Audiences = append(configuredIssuers[0].Audiences, "") // must not stand for a missing one
 	for name, token := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := verifier.Verify(t.Context(), configured, token, noon)
+			got, err := verifier.Verify(t.Context(), configuredIssuers, token, noon)
 			refused(t, got, err)
 		})
 	}
@@ -248,7 +248,7 @@ func TestRefusedUnasked(t *testing.T) {
 		t.Errorf("the issuer was asked %d times", n)
 	}
 	t.Run("while the token they were made from is accepted", func(t *testing.T) {
-		got, err := verifier.Verify(t.Context(), configured, good, noon)
+		got, err := verifier.Verify(t.Context(), configuredIssuers, good, noon)
 		accepted(t, got, err)
 	})
 }
@@ -259,41 +259,41 @@ func TestRefusedByKeys(t *testing.T) {
 	rsaKey, edKey, stranger := fixture.NewSigningKey(t, "RS256", "rsa"), fixture.NewSigningKey(t, "EdDSA", "ed"),
 		fixture.NewSigningKey(t, "ES256", "key-1")
 	foreign := fixture.NewSigningKey(t, "ES256", "foreign")
-	own := issuer.Key()
-	issuer.Publish(own.JWK(), rsaKey.JWK(), edKey.JWK(), fixture.NewSigningKey(t, "ES256", "key-2").JWK())
+	key := issuer.Key()
+	issuer.Publish(key.JWK(), rsaKey.JWK(), edKey.JWK(), fixture.NewSigningKey(t, "ES256", "key-2").JWK())
 	other.Publish(other.Key().JWK(), foreign.JWK())
 
-	signed := func(alg, kid string, by fixture.SigningKey) string {
+	sign := func(alg, kid string, by fixture.SigningKey) string {
 		return fixture.SignToken(t, map[string]any{"alg": alg, "kid": kid}, issuer.Claims(app, noon), by.Private)
 	}
-	embedded := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1", "jwk": stranger.JWK()},
+	embeddedText := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1", "jwk": stranger.JWK()},
 		issuer.Claims(app, noon), stranger.Private)
-	linked := fixture.SignToken(t,
+	linkedText := fixture.SignToken(t,
 		map[string]any{"alg": "ES256", "kid": "foreign", "jku": other.URL + fixture.KeysPath}, issuer.Claims(app, noon),
 		foreign.Private)
-	whole := signed("ES256", "key-1", own)
-	unsigned := whole[:strings.LastIndexByte(whole, '.')]
-	confused := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "ed"}, issuer.Claims(app, noon), own.Private)
-	confused = confused[:strings.LastIndexByte(confused, '.')]
-	edSignature, err := edKey.Private.Sign(nil, []byte(confused), crypto.Hash(0))
+	full := sign("ES256", "key-1", key)
+	unsignedText := full[:strings.LastIndexByte(full, '.')]
+	text := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "ed"}, issuer.Claims(app, noon), key.Private)
+	text = text[:strings.LastIndexByte(text, '.')]
+	edSignature, err := edKey.Private.Sign(nil, []byte(text), crypto.Hash(0))
 	require.NoError(t, err)
 	otherToken := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-1"}, issuer.Claims("other", noon),
-		own.Private)
+		key.Private)
 	otherSignature := otherToken[strings.LastIndexByte(otherToken, '.')+1:]
 	tests := map[string]string{
-		"a stranger's key under a known id":        signed("ES256", "key-1", stranger),
-		"the other issuer's key of the same id":    signed("ES256", "key-1", other.Key()),
-		"the other issuer's key under its own id":  signed("ES256", "foreign", foreign),
-		"a key that the token brings along":        embedded,
-		"a key that the token tells where to find": linked,
-		"the id of a key of another kind":          signed("ES256", "rsa", own),
-		"the algorithm of another key":             confused + "." + base64.RawURLEncoding.EncodeToString(edSignature),
-		"no id, where two keys fit":                fixture.SignToken(t, map[string]any{"alg": "ES256"}, issuer.Claims(app, noon), own.Private),
-		"an unknown id":                            signed("ES256", "nobody's", own),
-		"no signature":                             unsigned + ".",
-		"the signature of another token":           unsigned + "." + otherSignature,
-		"one that is too short":                    whole[:len(whole)-8],
-		"one with bytes after it":                  whole + "AAAA",
+		"a stranger's key under a known id":        sign("ES256", "key-1", stranger),
+		"the other issuer's key of the same id":    sign("ES256", "key-1", other.Key()),
+		"the other issuer's key under its own id":  sign("ES256", "foreign", foreign),
+		"a key that the token brings along":        embeddedText,
+		"a key that the token tells where to find": linkedText,
+		"the id of a key of another kind":          sign("ES256", "rsa", key),
+		"the algorithm of another key":             text + "." + base64.RawURLEncoding.EncodeToString(edSignature),
+		"no id, where two keys fit":                fixture.SignToken(t, map[string]any{"alg": "ES256"}, issuer.Claims(app, noon), key.Private),
+		"an unknown id":                            sign("ES256", "nobody's", key),
+		"no signature":                             unsignedText + ".",
+		"the signature of another token":           unsignedText + "." + otherSignature,
+		"one that is too short":                    full[:len(full)-8],
+		"one with bytes after it":                  full + "AAAA",
 	}
 	verifier := newVerifier()
 	for name, token := range tests {
@@ -302,9 +302,9 @@ func TestRefusedByKeys(t *testing.T) {
 			refused(t, got, err)
 		})
 	}
-	for _, by := range []fixture.SigningKey{own, rsaKey, edKey} {
+	for _, by := range []fixture.SigningKey{key, rsaKey, edKey} {
 		t.Run("while its own "+by.Alg+" key is accepted", func(t *testing.T) {
-			got, err := verifier.Verify(t.Context(), issuers(issuer, other), signed(by.Alg, by.ID, by), noon)
+			got, err := verifier.Verify(t.Context(), issuers(issuer, other), sign(by.Alg, by.ID, by), noon)
 			accepted(t, got, err)
 		})
 	}

@@ -142,9 +142,9 @@ func TestAListenerNoticesASilentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, heard, "")
-	again, err := silent.Accept()
+	second, err := silent.Accept()
 	require.NoError(t, err)
-	again.Close()
+	second.Close()
 }
 
 func TestAServerThatNeverAnswersDelaysNobody(t *testing.T) {

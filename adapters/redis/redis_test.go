@@ -47,11 +47,11 @@ func TestAServerThatComesBackIsHeardAgain(t *testing.T) {
 	}
 	await("")
 	server.Stop()
-	begun := time.Now()
+	start := time.Now()
 	if err := s.Announce(t.Context(), "org"); err == nil {
 		t.Error("a server that is gone took a signal")
 	}
-	proof.Within(t, "finding out", time.Since(begun), time.Second)
+	proof.Within(t, "finding out", time.Since(start), time.Second)
 	require.NoError(t, server.Restart())
 	await("")
 	require.NoError(t, s.Announce(t.Context(), "org"))

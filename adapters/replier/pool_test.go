@@ -17,36 +17,36 @@ import (
 )
 
 // opening starts an endpoint that counts the connections to it.
-func opening(t *testing.T, handler http.HandlerFunc) (endpoint ports.Target, opened *atomic.Int32) {
+func opening(t *testing.T, handler http.HandlerFunc) (endpoint ports.Target, count *atomic.Int32) {
 	t.Helper()
-	opened = &atomic.Int32{}
+	count = &atomic.Int32{}
 	s := httptest.NewUnstartedServer(handler)
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
-			opened.Add(1)
+			count.Add(1)
 		}
 	}
 	s.Start()
 	t.Cleanup(s.Close)
 	endpoint, _ = at(t, s.URL)
-	return endpoint, opened
+	return endpoint, count
 }
 
 func TestAConnectionServesManyAnswers(t *testing.T) {
-	to, opened := opening(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, `{"text":"Yes."}`, `[DONE]`) })
+	item, count := opening(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, `{"text":"Yes."}`, `[DONE]`) })
 	e := replier.NewEndpoint(guard, limits)
 	for range 5 {
-		if text, err := collect(t.Context(), e, to); text != "Yes." || err != nil {
+		if text, err := collect(t.Context(), e, item); text != "Yes." || err != nil {
 			t.Fatalf("%q, %v", text, err)
 		}
 	}
-	if n := opened.Load(); n != 1 {
+	if n := count.Load(); n != 1 {
 		t.Errorf("five answers took %d connections", n)
 	}
-	other := to
+	other := item
 	other.Workspace = "another"
-	if _, err := collect(t.Context(), e, other); err != nil || opened.Load() != 2 {
-		t.Errorf("another workspace uses the same connection: %d, %v", opened.Load(), err)
+	if _, err := collect(t.Context(), e, other); err != nil || count.Load() != 2 {
+		t.Errorf("another workspace uses the same connection: %d, %v", count.Load(), err)
 	}
 }
 
@@ -55,10 +55,10 @@ func TestAnAnswerAfterALostConnection(t *testing.T) {
 		stream(w, `{"text":"Yes."}`, `[DONE]`)
 	}))
 	defer server.Close()
-	to, _ := at(t, server.URL)
+	target, _ := at(t, server.URL)
 	e := replier.NewEndpoint(guard, limits)
 	for range 20 {
-		if text, err := collect(t.Context(), e, to); text != "Yes." || err != nil {
+		if text, err := collect(t.Context(), e, target); text != "Yes." || err != nil {
 			t.Fatalf("%q, %v", text, err)
 		}
 		server.CloseClientConnections() // the next answer finds a connection that is closed, or about to be
@@ -66,20 +66,20 @@ func TestAnAnswerAfterALostConnection(t *testing.T) {
 }
 
 func TestAnEndpointThatGoesOnAfterTheAnswerIsLeft(t *testing.T) {
-	to, opened := opening(t, func(w http.ResponseWriter, r *http.Request) {
+	target, count := opening(t, func(w http.ResponseWriter, r *http.Request) {
 		stream(w, `{"text":"Yes."}`, `[DONE]`)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
 	e := replier.NewEndpoint(guard, limits)
-	began := time.Now()
+	start := time.Now()
 	for range 2 {
-		if text, err := collect(t.Context(), e, to); text != "Yes." || err != nil {
+		if text, err := collect(t.Context(), e, target); text != "Yes." || err != nil {
 			t.Fatalf("%q, %v", text, err)
 		}
 	}
-	if took := time.Since(began); opened.Load() != 2 || took > limits.Silence {
-		t.Errorf("%d connections, %s", opened.Load(), took)
+	if took := time.Since(start); count.Load() != 2 || took > limits.Silence {
+		t.Errorf("%d connections, %s", count.Load(), took)
 	}
 }
 

@@ -35,9 +35,9 @@ import (
 var key = bytes.Repeat([]byte("k"), 32)
 
 // guard allows networks of the target, on any port.
-func guard(to ports.Target, end time.Time, most int64) replier.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: func(uint16) bool { return true },
-		Connect: proof.Patience, Deadline: end, Bytes: most})
+func guard(target ports.Target, end time.Time, limit int64) replier.Network {
+	return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: func(uint16) bool { return true },
+		Connect: proof.Patience, Deadline: end, Bytes: limit})
 }
 
 var limits = replier.Limits{Silence: proof.Patience, Progress: proof.Patience, Total: proof.Patience,
@@ -74,9 +74,9 @@ var request = ports.ReplyRequest{
 }
 
 // collect returns the answer.
-func collect(ctx context.Context, r ports.Replier, to ports.Target) (string, error) {
+func collect(ctx context.Context, r ports.Replier, target ports.Target) (string, error) {
 	var text strings.Builder
-	err := r.Reply(ctx, to, request, func(p embed.Piece) error {
+	err := r.Reply(ctx, target, request, func(p embed.Piece) error {
 		text.WriteString(p.Text)
 		return nil
 	})
@@ -96,7 +96,7 @@ func TestAnEndpointGetsASignedMessage(t *testing.T) {
 		Messages               []struct{ Role, Content string }
 		Visitor, Origin        string
 	}
-	to, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	target, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(r.Header.Get("Webhook-Id") + "." + r.Header.Get("Webhook-Timestamp") + "." + string(body)))
@@ -108,7 +108,7 @@ func TestAnEndpointGetsASignedMessage(t *testing.T) {
 		}
 		stream(w, `{"text":"On "}`, `{"text":"its way."}`, `[DONE]`, `{"text":"never"}`)
 	})
-	text, err := collect(t.Context(), replier.NewEndpoint(guard, limits), to)
+	text, err := collect(t.Context(), replier.NewEndpoint(guard, limits), target)
 	if text != "On its way." || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -119,7 +119,7 @@ func TestAnEndpointGetsASignedMessage(t *testing.T) {
 
 func TestACompatibleServerGetsACompletion(t *testing.T) {
 	var body string
-	_, to := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	_, target := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		body = string(text)
 		if r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer sk-canary" {
@@ -129,7 +129,7 @@ func TestACompatibleServerGetsACompletion(t *testing.T) {
 			`{"choices":[{"index":0,"delta":{"content":"On "}},{"index":1,"delta":{"content":"never"}}]}`,
 			`{"choices":[{"index":0,"delta":{"content":"its way."}}]}`, `{"choices":[]}`, `[DONE]`)
 	})
-	text, err := collect(t.Context(), replier.NewCompatible(guard, limits), to)
+	text, err := collect(t.Context(), replier.NewCompatible(guard, limits), target)
 	if text != "On its way." || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -141,12 +141,12 @@ func TestACompatibleServerGetsACompletion(t *testing.T) {
 }
 
 func TestAnswersInOnePiece(t *testing.T) {
-	to, other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	target, other := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"text":"whole","choices":[{"message":{"content":"whole"}}]}`)
 	})
 	for _, err := range []error{
-		func() error { _, err := collect(t.Context(), replier.NewEndpoint(guard, limits), to); return err }(),
+		func() error { _, err := collect(t.Context(), replier.NewEndpoint(guard, limits), target); return err }(),
 		func() error { _, err := collect(t.Context(), replier.NewCompatible(guard, limits), other); return err }(),
 	} {
 		assert.NoError(t, err)
@@ -154,9 +154,9 @@ func TestAnswersInOnePiece(t *testing.T) {
 }
 
 func TestABadEndpointIsOneFailure(t *testing.T) {
-	reached := false
+	isReached := false
 	forbidden := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		reached = true
+		isReached = true
 	}))
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 		}, embed.ReplyTimeout, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			to, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			target, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body) // without it the server does not notice that the client is gone
 				tt.handler(w, r)
 			})
@@ -217,7 +217,7 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 			if tt.want == embed.ReplyTimeout {
 				l.Silence = time.Second // in which the word before must arrive
 			}
-			text, err := collect(t.Context(), replier.NewEndpoint(guard, l), to)
+			text, err := collect(t.Context(), replier.NewEndpoint(guard, l), target)
 			if f, _ := errors.AsType[embed.ReplyFailure](err); f != tt.want || text != tt.text {
 				t.Errorf("%q, %v", text, err)
 			}
@@ -226,16 +226,16 @@ func TestABadEndpointIsOneFailure(t *testing.T) {
 			}
 		})
 	}
-	if reached {
+	if isReached {
 		t.Error("the redirect was followed")
 	}
 }
 
 func TestOnlyAllowedNetworksAreReached(t *testing.T) {
-	to, other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was reached") })
-	to.Egress, other.Egress = identity.Egress{}, identity.Egress{}
+	target, other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was reached") })
+	target.Egress, other.Egress = identity.Egress{}, identity.Egress{}
 	for _, err := range []error{
-		func() error { _, err := collect(t.Context(), replier.NewEndpoint(guard, limits), to); return err }(),
+		func() error { _, err := collect(t.Context(), replier.NewEndpoint(guard, limits), target); return err }(),
 		func() error { _, err := collect(t.Context(), replier.NewCompatible(guard, limits), other); return err }(),
 	} {
 		if !errors.Is(err, connection.NetworkNotAllowed) {
@@ -245,16 +245,16 @@ func TestOnlyAllowedNetworksAreReached(t *testing.T) {
 }
 
 func TestAVisitorWhoLeavesEndsTheRequest(t *testing.T) {
-	gone := make(chan struct{})
-	to, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	goneSignal := make(chan struct{})
+	target, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		stream(w, `{"text":"a"}`)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-		close(gone)
+		close(goneSignal)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	err := replier.NewEndpoint(guard, limits).Reply(ctx, to, request, func(embed.Piece) error {
+	err := replier.NewEndpoint(guard, limits).Reply(ctx, target, request, func(embed.Piece) error {
 		cancel()
 		return nil
 	})
@@ -262,7 +262,7 @@ func TestAVisitorWhoLeavesEndsTheRequest(t *testing.T) {
 		t.Error(err)
 	}
 	select {
-	case <-gone:
+	case <-goneSignal:
 	case <-time.After(proof.Patience):
 		t.Error("the endpoint still answers")
 	}
@@ -283,7 +283,7 @@ func TestProbes(t *testing.T) {
 		"a redirection": {302, ``, connection.NotThisDatabase, connection.NotThisDatabase},
 	} {
 		t.Run(name, func(t *testing.T) {
-			to, other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			target, other := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if body, _ := io.ReadAll(r.Body); (r.Method == "POST" && !bytes.Contains(body, []byte(`"type":"ping"`))) ||
 					(r.Method == "GET" && r.URL.Path != "/v1/models") {
 					t.Errorf("%s %s: %s", r.Method, r.URL, body)
@@ -291,7 +291,7 @@ func TestProbes(t *testing.T) {
 				w.WriteHeader(tt.status)
 				_, _ = io.WriteString(w, tt.body)
 			})
-			if got := replier.NewEndpoint(guard, limits).Probe(t.Context(), to); got.Failure() != tt.endpoint ||
+			if got := replier.NewEndpoint(guard, limits).Probe(t.Context(), target); got.Failure() != tt.endpoint ||
 				len(got.Checks) != len(connection.Steps()) {
 				t.Errorf("endpoint: %+v", got)
 			}
@@ -302,8 +302,8 @@ func TestProbes(t *testing.T) {
 		})
 	}
 	t.Run("nothing there", func(t *testing.T) {
-		to, _ := at(t, fmt.Sprintf("http://127.0.0.1:%d", fixture.ClosedPort(t)))
-		if got := replier.NewEndpoint(guard, limits).Probe(t.Context(), to).Failure(); got != connection.PortClosed {
+		item, _ := at(t, fmt.Sprintf("http://127.0.0.1:%d", fixture.ClosedPort(t)))
+		if got := replier.NewEndpoint(guard, limits).Probe(t.Context(), item).Failure(); got != connection.PortClosed {
 			t.Error(got)
 		}
 	})

@@ -24,13 +24,13 @@ import (
 )
 
 // counted serves on l, and counts the connections that reach it.
-func counted(t *testing.T, l net.Listener) (port uint16, reached *atomic.Int64) {
+func counted(t *testing.T, l net.Listener) (port uint16, reachedCount *atomic.Int64) {
 	t.Helper()
-	reached = &atomic.Int64{}
+	reachedCount = &atomic.Int64{}
 	s := &httptest.Server{Listener: l, Config: &http.Server{ReadHeaderTimeout: proof.Patience,
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			if state == http.StateNew {
-				reached.Add(1)
+				reachedCount.Add(1)
 			}
 		},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -38,14 +38,14 @@ func counted(t *testing.T, l net.Listener) (port uint16, reached *atomic.Int64) 
 		})}}
 	s.Start()
 	t.Cleanup(s.Close)
-	return l.Addr().(*net.TCPAddr).AddrPort().Port(), reached
+	return l.Addr().(*net.TCPAddr).AddrPort().Port(), reachedCount
 }
 
 // guardedBy allows networks of the target, with names that mean what resolve says.
 func guardedBy(resolve func() []netip.Addr) replier.Guard {
-	return func(to ports.Target, end time.Time, most int64) replier.Network {
-		return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: func(uint16) bool { return true },
-			Connect: proof.Patience, Deadline: end, Bytes: most,
+	return func(target ports.Target, end time.Time, limit int64) replier.Network {
+		return egress.New(egress.Rules{Allow: target.Egress.Allow, Port: func(uint16) bool { return true },
+			Connect: proof.Patience, Deadline: end, Bytes: limit,
 			Resolve: func(context.Context, string) ([]netip.Addr, error) { return resolve(), nil }})
 	}
 }
@@ -54,11 +54,11 @@ func TestNoURLOfAWebhookReachesAForbiddenAddress(t *testing.T) {
 	r := rand.New(rand.NewPCG(proof.Seed(t), 1))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	port, reached := counted(t, l)
+	port, reachedCount := counted(t, l)
 	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr {
 		return []netip.Addr{fixture.ForbiddenAddress(r), netip.AddrFrom16(fixture.ForbiddenAddress(r).As16())}
 	}))
-	refused := 0
+	refusals := 0
 	for range proof.Sample(100, 500) {
 		to := url.URL{Scheme: "http", Host: net.JoinHostPort(fixture.HostTrick(r, port), fmt.Sprint(port)), Path: "/x"}
 		out := sender.Send(t.Context(), ports.WebhookTarget{URL: to.String()}, &webhook.Delivery{}, time.Now())
@@ -66,31 +66,31 @@ func TestNoURLOfAWebhookReachesAForbiddenAddress(t *testing.T) {
 			t.Errorf("%q: %+v", to.String(), out)
 		}
 		if out.Failure == "network_not_allowed" {
-			refused++
+			refusals++
 		}
 	}
-	if reached.Load() != 0 || refused == 0 {
-		t.Errorf("%d connections; %d were refused as such", reached.Load(), refused)
+	if reachedCount.Load() != 0 || refusals == 0 {
+		t.Errorf("%d connections; %d were refused as such", reachedCount.Load(), refusals)
 	}
 }
 
 func TestANameThatMeansAnotherAddressTheNextTimeReachesNoForbiddenOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(proof.Seed(t), 2))
-	atFirst, then := fixture.ListenersOnOnePort(t)
+	atFirst, next := fixture.ListenersOnOnePort(t)
 	port, forbidden := counted(t, atFirst)
-	_, allowed := counted(t, then)
+	_, allowedCount := counted(t, next)
 	public, private := netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")
 	answers := [][]netip.Addr{{public}, {private}, {public, private}, {private, public}}
 	sender := replier.NewWebhooks(guardedBy(func() []netip.Addr { return answers[r.IntN(len(answers))] }))
-	to := ports.WebhookTarget{URL: fmt.Sprintf("http://rebinding.example.com:%d/x", port),
+	target := ports.WebhookTarget{URL: fmt.Sprintf("http://rebinding.example.com:%d/x", port),
 		Egress: identity.Egress{Allow: []netip.Prefix{netip.PrefixFrom(public, 32)}}}
-	delivered := 0
+	deliveries := 0
 	for range proof.Sample(100, 1000) {
-		if sender.Send(t.Context(), to, &webhook.Delivery{}, time.Now()).Delivered() {
-			delivered++
+		if sender.Send(t.Context(), target, &webhook.Delivery{}, time.Now()).Delivered() {
+			deliveries++
 		}
 	}
-	if forbidden.Load() != 0 || delivered == 0 || allowed.Load() == 0 {
-		t.Errorf("%d connections to the forbidden address, %d deliveries", forbidden.Load(), delivered)
+	if forbidden.Load() != 0 || deliveries == 0 || allowedCount.Load() == 0 {
+		t.Errorf("%d connections to the forbidden address, %d deliveries", forbidden.Load(), deliveries)
 	}
 }

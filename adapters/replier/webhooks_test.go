@@ -57,10 +57,10 @@ func TestAnOutcomeTellsHowTheReceiverAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			receiver := httptest.NewServer(tt.handle)
 			defer receiver.Close()
-			to := ports.WebhookTarget{URL: receiver.URL, Keys: [][]byte{[]byte("k")},
+			target := ports.WebhookTarget{URL: receiver.URL, Keys: [][]byte{[]byte("k")},
 				Headers: map[string]string{"Authorization": "Bearer s3cret!"},
 				Egress:  identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
-			got := replier.NewWebhooks(guard).Send(t.Context(), to, &webhook.Delivery{}, now)
+			got := replier.NewWebhooks(guard).Send(t.Context(), target, &webhook.Delivery{}, now)
 			if got.Took <= 0 {
 				t.Error("it took no time")
 			}
@@ -80,12 +80,12 @@ func TestAWebhookHasTheEventAndASignatureOfEachKey(t *testing.T) {
 		header = r.Header
 	}))
 	defer receiver.Close()
-	to := ports.WebhookTarget{URL: receiver.URL, Keys: [][]byte{[]byte("new"), []byte("old")},
+	target := ports.WebhookTarget{URL: receiver.URL, Keys: [][]byte{[]byte("new"), []byte("old")},
 		Headers: map[string]string{"X-Room": "7"},
 		Egress:  identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
 	d := &webhook.Delivery{Event: event.Event{ID: "evt_1", Workspace: "wsp_a", Type: "member.added", Subject: "wsp_a",
 		At: now, Seq: 7, Revision: 3, Data: map[string]any{"role": "viewer"}}}
-	if out := replier.NewWebhooks(guard).Send(t.Context(), to, d, now); !out.Delivered() {
+	if out := replier.NewWebhooks(guard).Send(t.Context(), target, d, now); !out.Delivered() {
 		t.Fatalf("%+v", out)
 	}
 	var got, want any

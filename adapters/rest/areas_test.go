@@ -46,20 +46,20 @@ func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 			api := server.New(contract, server.Config{
 				RequestTimeout: time.Minute, RateLimit: server.RateLimit{DownloadsPerMinute: 1000},
 			}, d.Deps)
-			composed := areas(api, d)
-			i := slices.IndexFunc(composed, func(a server.Area) bool { return a.Name == name })
+			composedAreas := areas(api, d)
+			i := slices.IndexFunc(composedAreas, func(a server.Area) bool { return a.Name == name })
 			if i < 0 {
 				t.Fatal("there is no such area")
 			}
-			excluded := composed[i]
-			require.NoError(t, api.Register(slices.Delete(composed, i, i+1)...))
+			excludedArea := composedAreas[i]
+			require.NoError(t, api.Register(slices.Delete(composedAreas, i, i+1)...))
 			if err := api.CheckComplete(); (err == nil) != (tt.operations == 0) {
 				t.Errorf("the contract misses nothing: %v", err)
 			}
-			if err := api.CheckComplete(excluded); err != nil {
+			if err := api.CheckComplete(excludedArea); err != nil {
 				t.Errorf("without the operations of the area: %v", err)
 			}
-			refused := func(method, path string) {
+			refuses := func(method, path string) {
 				w := httptest.NewRecorder()
 				api.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
 				if w.Code != http.StatusNotFound {
@@ -67,20 +67,20 @@ func TestAnAreaThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 				}
 			}
 			operations := 0
-			for _, declared := range contract.Operations() {
-				if api.Serves(declared.Method, declared.Path) {
+			for _, declaredOperation := range contract.Operations() {
+				if api.Serves(declaredOperation.Method, declaredOperation.Path) {
 					continue
 				}
 				operations++
-				if !servesAnyMethod(api, contract, declared.Path) {
-					refused(declared.Method, variable.ReplaceAllString(declared.Path, "x"))
+				if !servesAnyMethod(api, contract, declaredOperation.Path) {
+					refuses(declaredOperation.Method, variable.ReplaceAllString(declaredOperation.Path, "x"))
 				}
 			}
 			if operations < tt.operations || (tt.operations == 0 && operations > 0) {
 				t.Errorf("%d operations are left out", operations)
 			}
 			for _, path := range tt.pages {
-				refused(http.MethodGet, path)
+				refuses(http.MethodGet, path)
 			}
 			if name == "rows" || proof.Running() {
 				checkDocument(t, api)
@@ -100,10 +100,10 @@ func checkDocument(t *testing.T, api *server.API) {
 	if err := json.Unmarshal(w.Body.Bytes(), &document); err != nil {
 		t.Fatalf("%d: %v", w.Code, err)
 	}
-	for _, declared := range api.Contract.Operations() {
-		_, isListed := document.Paths[declared.Path][strings.ToLower(declared.Method)]
-		if isListed != api.Serves(declared.Method, declared.Path) {
-			t.Errorf("%s is listed: %t", declared.ID, isListed)
+	for _, declaredOperation := range api.Contract.Operations() {
+		_, isListed := document.Paths[declaredOperation.Path][strings.ToLower(declaredOperation.Method)]
+		if isListed != api.Serves(declaredOperation.Method, declaredOperation.Path) {
+			t.Errorf("%s is listed: %t", declaredOperation.ID, isListed)
 		}
 	}
 	for path, item := range document.Paths {

@@ -23,12 +23,12 @@ func TestSessionsFollowCorrectionsOfTheClock(t *testing.T) {
 			Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Owner,
 		}},
 	}
-	opened, secrets, err := session.Open(identity.System("org_1", "", "test", start), &person, session.ByLink,
+	openedSession, secrets, err := session.Open(identity.System("org_1", "", "test", start), &person, session.ByLink,
 		nil, "", nil)
 	require.NoError(t, err)
-	opened.ExpiresAt = start.Add(2 * time.Hour)
+	openedSession.ExpiresAt = start.Add(2 * time.Hour)
 	h.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org_1"), secrets.Cookie.Hash()).AnyTimes().Return(
-		&session.Person{Person: person, Session: *opened}, nil)
+		&session.Person{Person: person, Session: *openedSession}, nil)
 	h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
 	for _, step := range []struct {
 		name  string

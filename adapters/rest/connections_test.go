@@ -146,11 +146,11 @@ func TestCreateConnection(t *testing.T) {
 		c := gomock.NewController(t)
 		atomic, stores, jobs := mocks.NewMockAtomic(c), mocks.NewMockConnections(c), mocks.NewMockJobs(c)
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error,
+			func(ctx context.Context, _ ports.IdempotencyKey, previousOf func(context.Context) error,
 				fn func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer,
 				bool, error) {
 				h.expectProbe(fixture.Passed())
-				if err := before(ctx); err != nil {
+				if err := previousOf(ctx); err != nil {
 					return ports.Answer{}, false, err
 				}
 				var a ports.Answer
@@ -185,13 +185,13 @@ func TestCreateConnection(t *testing.T) {
 	t.Run("and is kept under its key", func(t *testing.T) {
 		h := newEnv(t)
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error,
+			func(ctx context.Context, _ ports.IdempotencyKey, previousOf func(context.Context) error,
 				_ func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer,
 				bool, error) {
 				h.expectProbe(authFailed)
-				a, kept := keep(before(ctx))
-				if !kept || !strings.Contains(string(a.Body), `"auth_failed"`) {
-					t.Errorf("kept %v: %s", kept, a.Body)
+				a, isKept := keep(previousOf(ctx))
+				if !isKept || !strings.Contains(string(a.Body), `"auth_failed"`) {
+					t.Errorf("kept %v: %s", isKept, a.Body)
 				}
 				return a, false, nil
 			})
@@ -252,7 +252,7 @@ func TestARetryAfterIsNeverLessThanItSays(t *testing.T) {
 
 func TestVerifyConnection(t *testing.T) {
 	const id = "con_01jb4rqnx1e0g8w5t2m7k4y6zc"
-	stored := func(t *testing.T) *connection.Connection {
+	storedRow := func(t *testing.T) *connection.Connection {
 		by := identity.System("org_1", "wsp_1", "test", fixture.At)
 		c, err := connection.New(by, fixture.Trial(t, id, 0), 0)
 		require.NoError(t, err)
@@ -262,7 +262,7 @@ func TestVerifyConnection(t *testing.T) {
 	place := connection.SealRevision(connection.Seal("org_1", "wsp_1", id, connection.Postgres), 1)
 	plain, err := fixture.Credential(t, "db.example.com").Reveal()
 	require.NoError(t, err)
-	h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(stored(t), nil)
+	h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(storedRow(t), nil)
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil).
 		MinTimes(1).MaxTimes(2) // a failed sign-in is counted, too
 	h.connections.EXPECT().Sealed(gomock.Any(), identity.WorkspaceID("wsp_1"),
@@ -281,7 +281,7 @@ func TestVerifyConnection(t *testing.T) {
 		gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID,
 			change func(*connection.Connection, int) error) (*connection.Connection, error) {
-			c := stored(t)
+			c := storedRow(t)
 			return c, change(c, 0)
 		})
 	h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)

@@ -53,23 +53,23 @@ func TestTheCookieOfASessionIsRefusedInTheSameWordsWhateverIsWrong(t *testing.T)
 		require.NoError(t, err)
 		return s, secrets
 	}
-	expired, secrets := open()
-	expired.ExpiresAt = time.Now().Add(-time.Hour)
+	expiredSession, secrets := open()
+	expiredSession.ExpiresAt = time.Now().Add(-time.Hour)
 	_, unknown := open()
 	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), secrets.Cookie.Hash()).AnyTimes().Return(
-		&session.Person{Person: person, Session: *expired}, nil)
+		&session.Person{Person: person, Session: *expiredSession}, nil)
 	h.sessions.EXPECT().Person(gomock.Any(), gomock.Any(), unknown.Cookie.Hash()).AnyTimes().Return(nil,
 		identity.ErrUnauthenticated)
-	for name, sent := range map[string]struct{ cookie, proof, site string }{
+	for name, message := range map[string]struct{ cookie, proof, site string }{
 		"it has expired":             {secrets.Cookie.Reveal(), secrets.Proof.Reveal(), "same-origin"},
 		"it is unknown":              {unknown.Cookie.Reveal(), unknown.Proof.Reveal(), "same-origin"},
 		"its proof is missing":       {secrets.Cookie.Reveal(), "", "same-origin"},
 		"its page is somewhere else": {secrets.Cookie.Reveal(), secrets.Proof.Reveal(), "cross-site"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost:8080"+promptsPath, nil)
-		r.Header.Set("Cookie", "atrium_session_8080="+sent.cookie)
-		r.Header.Set("Atrium-Console", sent.proof)
-		r.Header.Set("Sec-Fetch-Site", sent.site)
+		r.Header.Set("Cookie", "atrium_session_8080="+message.cookie)
+		r.Header.Set("Atrium-Console", message.proof)
+		r.Header.Set("Sec-Fetch-Site", message.site)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		var p openapi.Problem

@@ -22,10 +22,10 @@ func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
 	h := newEnv(t, func(c *server.Config) {
 		c.Concurrency = server.Concurrency{PerCaller: most, PerWorkspace: 3, Wait: time.Millisecond}
 	})
-	begun, release := make(chan struct{}, all+1), make(chan struct{})
+	start, release := make(chan struct{}, all+1), make(chan struct{})
 	h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.Actor, prompt.Filter, page.Query) (prompt.Page, error) {
-			begun <- struct{}{}
+			start <- struct{}{}
 			<-release
 			return prompt.Page{}, nil
 		})
@@ -34,7 +34,7 @@ func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
 		go func() { answers <- h.call(http.MethodGet, path, "") }()
 	}
 	for range most {
-		<-begun
+		<-start
 	}
 	for range all - most {
 		select {
@@ -42,7 +42,7 @@ func TestDownloadsOfOneCallerTakeTurns(t *testing.T) {
 			if w.Code != http.StatusTooManyRequests || w.Header().Get("Content-Disposition") != "" {
 				t.Errorf("%d, %v", w.Code, w.Header())
 			}
-		case <-begun:
+		case <-start:
 			t.Error("it runs beside the others")
 		}
 	}

@@ -67,15 +67,15 @@ func TestFailures(t *testing.T) {
 			if strings.Contains(w.Body.String(), "fire") {
 				t.Errorf("the client reads an internal error: %s", w.Body)
 			}
-			failed := ""
+			failure := ""
 			for line := range strings.Lines(h.log.String()) {
 				if strings.Contains(line, `"request failed"`) {
-					failed = line
+					failure = line
 				}
 			}
-			if (tt.logged == "" && failed != "") || !strings.Contains(failed, tt.logged) || (tt.logged != "" &&
-				!strings.Contains(failed, `"request_id":"r-1"`)) {
-				t.Errorf("the log says %q, want %q under the request's id", failed, tt.logged)
+			if (tt.logged == "" && failure != "") || !strings.Contains(failure, tt.logged) || (tt.logged != "" &&
+				!strings.Contains(failure, `"request_id":"r-1"`)) {
+				t.Errorf("the log says %q, want %q under the request's id", failure, tt.logged)
 			}
 		})
 	}
@@ -188,13 +188,13 @@ func TestIdempotency(t *testing.T) {
 	t.Run("a replay without its body reads it again as the caller", func(t *testing.T) {
 		h := newEnv(t)
 		h.unchecked = true
-		kept := ports.Answer{
+		keptAnswer := ports.Answer{
 			Status: 201, Header: map[string]string{"Location": promptsPath + "/x", "Content-Type": "application/json",
 				"Etag": `"1-a"`},
 			Shows: promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn",
 		}
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
-			gomock.Any()).Times(2).Return(kept, true, nil)
+			gomock.Any()).Times(2).Return(keptAnswer, true, nil)
 		current := &prompt.Template{
 			Resource: access.Resource{Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}, Revision: 7},
 			ID:       "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Name: "now",

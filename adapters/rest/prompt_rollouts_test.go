@@ -25,18 +25,18 @@ func rolledOut(t *testing.T, reads *int) *env {
 		rollout.Parts[slot%2].Slots = append(rollout.Parts[slot%2].Slots, slot)
 	}
 	version := func(id prompt.VersionID) (*prompt.Reading, *prompt.Version) {
-		of := &prompt.Reading{ID: aTemplate, Type: prompt.Text,
+		owner := &prompt.Reading{ID: aTemplate, Type: prompt.Text,
 			Subject: access.Subject{Workspace: "wsp_1", Owner: "usr_1"}}
 		v := &prompt.Version{Content: prompt.Content{Text: string(id), Format: prompt.Mustache}}
-		v.ID, v.Template, v.Number, v.Revision, v.Frozen = id, of.ID, 1, 1, true
-		return of, v
+		v.ID, v.Template, v.Number, v.Revision, v.Frozen = id, owner.ID, 1, 1, true
+		return owner, v
 	}
 	a := gomock.Any()
 	h.prompts.EXPECT().GetVersionByName(a, a, a, a).AnyTimes().DoAndReturn(
 		func(context.Context, identity.Actor, string, prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
 			*reads++
-			of, v := version("pver_1")
-			return of, v, nil
+			owner, v := version("pver_1")
+			return owner, v, nil
 		})
 	h.prompts.EXPECT().GetVersion(a, a, a, a).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID,
@@ -45,8 +45,8 @@ func rolledOut(t *testing.T, reads *int) *env {
 				ref.ID = "pver_1"
 				*reads++
 			}
-			of, v := version(ref.ID)
-			return of, v, nil
+			owner, v := version(ref.ID)
+			return owner, v, nil
 		})
 	h.prompts.EXPECT().Rollouts(a, a, a).AnyTimes().Return([]prompt.Rollout{rollout}, nil)
 	return h
@@ -76,8 +76,8 @@ func TestAnswersAreRememberedForWhatRolloutsChoose(t *testing.T) {
 				if reads != 2 {
 					t.Errorf("40 keys took %d reads of the store, want one for each version", reads)
 				}
-				for key, was := range first {
-					if is := strings.Contains(ask(h, key), `"pver_1"`); is != was {
+				for key, wasSet := range first {
+					if ok := strings.Contains(ask(h, key), `"pver_1"`); ok != wasSet {
 						t.Fatalf("%s got another version from memory", key)
 					}
 				}

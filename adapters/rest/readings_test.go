@@ -54,11 +54,11 @@ func TestEqualRequestsAtTheSameTimeReadTheirAnswerOnce(t *testing.T) {
 						return t, v, nil
 					})
 				var requests sync.WaitGroup
-				var answered atomic.Int64
+				var answeredCount atomic.Int64
 				get := func(headers ...string) {
 					requests.Go(func() {
 						if w := h.call("GET", path, "", headers...); w.Code == http.StatusOK {
-							answered.Add(1)
+							answeredCount.Add(1)
 						}
 					})
 				}
@@ -75,8 +75,8 @@ func TestEqualRequestsAtTheSameTimeReadTheirAnswerOnce(t *testing.T) {
 				if tt.failing {
 					want = 3
 				}
-				if n := reads.Load(); (n != tt.reads && tt.reads != 0) || answered.Load() != want {
-					t.Errorf("%d reads, want %d; %d answers", n, tt.reads, answered.Load())
+				if n := reads.Load(); (n != tt.reads && tt.reads != 0) || answeredCount.Load() != want {
+					t.Errorf("%d reads, want %d; %d answers", n, tt.reads, answeredCount.Load())
 				}
 				if w := h.call("GET", path, ""); w.Code != http.StatusOK { // it waits for no other
 					t.Errorf("a later request: %d", w.Code)

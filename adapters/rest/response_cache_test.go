@@ -60,16 +60,16 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
-	cached := func(h *env) { // has it read while looks find no change
+	fill := func(h *env) { // has it read while looks find no change
 		h.changes.current = true
 		time.Sleep(time.Second)
 		get(h, path)
 	}
-	check := func(name string, reads int, then func(h *env)) {
+	check := func(name string, reads int, step func(h *env)) {
 		t.Run(name, func(t *testing.T) {
 			read(t, func(h *env, got *int) {
 				get(h, path)
-				then(h)
+				step(h)
 				assert.Equal(t, "reads", *got, reads)
 			})
 		})
@@ -81,19 +81,19 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 	check("just before a second has passed", 1, func(h *env) { time.Sleep(time.Second - 1); get(h, path) })
 	check("after a second", 2, func(h *env) { time.Sleep(time.Second); get(h, path) })
 	check("after a second, while looks find no change", 2, func(h *env) {
-		cached(h)
+		fill(h)
 		time.Sleep(time.Second)
 		get(h, path)
 	}) // the first read was before the looks
 	check("for minutes, while looks find no change", 2, func(h *env) {
-		cached(h)
+		fill(h)
 		for range 300 {
 			get(h, path)
 			time.Sleep(time.Second)
 		}
 	})
 	check("for more than ten minutes", 3, func(h *env) {
-		cached(h)
+		fill(h)
 		for range 700 {
 			time.Sleep(time.Second)
 			get(h, path)
@@ -101,24 +101,24 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 	})
 	check("within a second after a look found a change", 1, func(h *env) { h.changes.observed++; get(h, path) })
 	check("more than a second after a look found a change", 3, func(h *env) {
-		cached(h)
+		fill(h)
 		h.changes.observed++
 		time.Sleep(time.Second)
 		get(h, path)
 	})
 	check("more than a second without a look", 3, func(h *env) {
-		cached(h)
+		fill(h)
 		h.changes.current = false
 		time.Sleep(time.Second)
 		get(h, path)
 	})
 	check("for more than a second, by a request that waited before its read", 3, func(h *env) {
 		h.Now = func() time.Time { return server.Now().Add(-2 * time.Second) }
-		cached(h)
+		fill(h)
 		time.Sleep(time.Second)
 		get(h, path)
 	})
-	check("after a change, while looks find none", 3, func(h *env) { cached(h); h.changes.generation++; get(h, path) })
+	check("after a change, while looks find none", 3, func(h *env) { fill(h); h.changes.generation++; get(h, path) })
 	check("for another version", 2, func(h *env) { get(h, strings.Replace(path, "active", "latest", 1)) })
 	check("with Cache-Control: no-cache", 2, func(h *env) { get(h, path, "Cache-Control: no-cache"); get(h, path) })
 	check("after it is gone", 3, func(h *env) {
@@ -132,7 +132,7 @@ func TestAnAnswerIsReadOnceUntilSomethingChanges(t *testing.T) {
 }
 
 func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testing.T) {
-	check := func(name string, want int, then func(h *env)) {
+	check := func(name string, want int, proceedOne func(h *env)) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, reads := newEnv(t), 0
@@ -143,7 +143,7 @@ func TestTheFailingWebhooksOfTheCallerAreReadOnceUntilSomethingChanges(t *testin
 						return slices.Repeat([]webhook.Endpoint{{FailureNotified: true}}, reads), nil
 					})
 				h.call("GET", "/api/me", "")
-				then(h)
+				proceedOne(h)
 				w := h.call("GET", "/api/me", "")
 				if !strings.Contains(w.Body.String(), fmt.Sprintf(`"failing_webhooks":%d`, want)) || reads != want {
 					t.Errorf("%d reads, want %d: %d %s", reads, want, w.Code, w.Body)

@@ -67,10 +67,10 @@ func TestSourcesAreShownAsTheContractSays(t *testing.T) {
 			"drift": "map[columns:[] level:none]", "last_refreshed_at": "<nil>"},
 		{"status": "paused", "pause_reason": "connection_changed", "row_estimate": "<nil>", "next_refresh_at": "<nil>"},
 	} {
-		shown, _ := got["data"].([]any)[i].(map[string]any)
+		views, _ := got["data"].([]any)[i].(map[string]any)
 		for name, value := range want {
-			if fmt.Sprint(shown[name]) != value {
-				t.Errorf("%d: %s = %v, want %s", i, name, shown[name], value)
+			if fmt.Sprint(views[name]) != value {
+				t.Errorf("%d: %s = %v, want %s", i, name, views[name], value)
 			}
 		}
 	}
@@ -341,9 +341,9 @@ func TestJobsOfASource(t *testing.T) {
 	h := newEnv(t)
 	h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID).Return(s, nil)
 	now := fixture.At
-	entry := func(state job.State, failure string, started, ended time.Time) job.Entry {
+	entry := func(state job.State, failure string, start, end time.Time) job.Entry {
 		return job.Entry{Job: job.Job{ID: "job_1", Kind: source.RefreshJob, Due: now, CreatedAt: now, Attempt: 1},
-			State: state, Failure: failure, StartedAt: started, EndedAt: ended}
+			State: state, Failure: failure, StartedAt: start, EndedAt: end}
 	}
 	h.jobs.EXPECT().History(gomock.Any(), identity.WorkspaceID("wsp_1"), string(s.ID),
 		page.Query{Limit: 20}).Return(page.Of[job.Entry]{Items: []job.Entry{
@@ -351,12 +351,12 @@ func TestJobsOfASource(t *testing.T) {
 		entry(job.Failed, "auth_failed", now, now),
 	}}, nil)
 	got := body(t, h, h.call("GET", sourcesPath+"/"+string(s.ID)+"/jobs", ""))
-	var shown []string
+	var views []string
 	for _, j := range got["data"].([]any) {
 		j, _ := j.(map[string]any)
-		shown = append(shown, fmt.Sprint(j["state"], " ", j["failure"], " ", j["due_at"] != nil, " ",
+		views = append(views, fmt.Sprint(j["state"], " ", j["failure"], " ", j["due_at"] != nil, " ",
 			j["started_at"] != nil, " ", j["ended_at"] != nil))
 	}
 	want := "queued <nil> true false false, running <nil> false true false, failed auth_failed false true true"
-	assert.Equal(t, "Join", strings.Join(shown, ", "), want)
+	assert.Equal(t, "Join", strings.Join(views, ", "), want)
 }

@@ -59,17 +59,17 @@ func TestPatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &patched{}
 			require.NoError(t, json.Unmarshal([]byte(tt.of), &p.attributes))
-			kind, at := filtered(schema.CoreUserSchema()), "/Users"
+			kind, path := filtered(schema.CoreUserSchema()), "/Users"
 			if tt.of == group {
-				kind, at = filtered(schema.CoreGroupSchema()), "/Groups"
+				kind, path = filtered(schema.CoreGroupSchema()), "/Groups"
 			}
 			schema.SetAllowStringValues(true)
 			server, err := scim.NewServer(&scim.ServerArgs{ServiceProviderConfig: &scim.ServiceProviderConfig{},
-				ResourceTypes: []scim.ResourceType{{Name: "R", Endpoint: at, Schema: kind, Handler: p,
+				ResourceTypes: []scim.ResourceType{{Name: "R", Endpoint: path, Schema: kind, Handler: p,
 					SchemaExtensions: []scim.SchemaExtension{{Schema: schema.ExtensionEnterpriseUser()}}}}})
 			require.NoError(t, err)
 			w := httptest.NewRecorder()
-			server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "PATCH", at+"/1", strings.NewReader(
+			server.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "PATCH", path+"/1", strings.NewReader(
 				`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[`+tt.operations+`]}`)))
 			if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
 				t.Errorf("answered %d %s\nwant %d with %s", w.Code, w.Body, tt.status, tt.want)

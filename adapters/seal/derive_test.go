@@ -33,9 +33,9 @@ func sealerOfV010(t *testing.T, path string) tink.AEAD {
 	return primitive
 }
 
-func mustSeal(t *testing.T, s ports.Sealer, plain string, associated []byte) []byte {
+func mustSeal(t *testing.T, s ports.Sealer, plain string, associatedContent []byte) []byte {
 	t.Helper()
-	b, err := s.Seal([]byte(plain), associated)
+	b, err := s.Seal([]byte(plain), associatedContent)
 	require.NoError(t, err)
 	return b
 }
@@ -106,8 +106,8 @@ func TestTheReleasedVersion(t *testing.T) {
 	t.Run("its data keys are wrapped under a derived key once keys are derived", func(t *testing.T) {
 		k := open(t, path)
 		k.DeriveSince(time.Now().Add(time.Hour))
-		kept := &shelf{}
-		e := newEnvelope(t, k, kept)
+		keptShelf := &shelf{}
+		e := newEnvelope(t, k, keptShelf)
 		b := mustSeal(t, e, "secret", []byte("place"))
 		fingerprint := e.Fingerprint([]byte("secret"), nil)
 		if same, err := e.Rewrap(b); err != nil || !bytes.Equal(same, b) {
@@ -118,13 +118,13 @@ func TestTheReleasedVersion(t *testing.T) {
 		if err != nil || bytes.Equal(fresh, b) || fresh[4] != 2 {
 			t.Fatalf("after: %x, %v", fresh, err)
 		}
-		if again, err := e.Rewrap(fresh); err != nil || !bytes.Equal(again, fresh) {
+		if second, err := e.Rewrap(fresh); err != nil || !bytes.Equal(second, fresh) {
 			t.Errorf("twice: changed, %v", err)
 		}
-		if kept.kept, err = e.Rewrap(kept.kept); err != nil {
+		if keptShelf.kept, err = e.Rewrap(keptShelf.kept); err != nil {
 			t.Fatal(err)
 		}
-		next := newEnvelope(t, open(t, path), kept)
+		next := newEnvelope(t, open(t, path), keptShelf)
 		if got, err := next.Open(fresh, []byte("place")); err != nil || string(got) != "secret" ||
 			next.Fingerprint([]byte("secret"), nil) != fingerprint {
 			t.Errorf("after a start: %q, %v", got, err)
@@ -147,12 +147,12 @@ func TestDerivationNeverChanges(t *testing.T) {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}
-	kept, err := hex.DecodeString(
+	item, err := hex.DecodeString(
 		"000000430200000007f0474d655b805fa62924ee2a863ca5579e8306d69b705b080e591df953300b946354d85d8ac64643e8b029f9432e1cfce6" +
 			"473f4b7fdc16928031a7dfeb675595b82ee6c0a6df347a04047a84491fbf4bebd0480a20bec48d983692ed67617451b09f4c07668d6aeff47899afe4422fe0b7e6f025151c895ab873")
 	require.NoError(t, err)
 	const want = "7964d77e515d08b5e61913ed9bbcc8aa49cea1ce3a6f300edcbb88053b82393f"
-	if got := newEnvelope(t, k, &shelf{kept}).Digest("purpose", []byte("content")); hex.EncodeToString(got[:]) != want {
+	if got := newEnvelope(t, k, &shelf{item}).Digest("purpose", []byte("content")); hex.EncodeToString(got[:]) != want {
 		t.Errorf("digest %x", got)
 	}
 }
@@ -163,17 +163,17 @@ func TestDigests(t *testing.T) {
 	t.Run("they outlive rotations and starts", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "keys.json")
 		require.NoError(t, seal.Create(path))
-		ring, kept := open(t, path), &shelf{}
-		e := newEnvelope(t, ring, kept)
-		before := e.Digest("purpose", []byte("content"))
+		ring, keptShelf := open(t, path), &shelf{}
+		e := newEnvelope(t, ring, keptShelf)
+		previous := e.Digest("purpose", []byte("content"))
 		if _, err := ring.Rotate(); err != nil {
 			t.Fatal(err)
 		}
 		var err error
-		if kept.kept, err = e.Rewrap(kept.kept); err != nil {
+		if keptShelf.kept, err = e.Rewrap(keptShelf.kept); err != nil {
 			t.Fatal(err)
 		}
-		if newEnvelope(t, open(t, path), kept).Digest("purpose", []byte("content")) != before {
+		if newEnvelope(t, open(t, path), keptShelf).Digest("purpose", []byte("content")) != previous {
 			t.Error("another digest")
 		}
 	})

@@ -50,69 +50,69 @@ func TestEachContentHasAKeyOfItsOwn(t *testing.T) {
 	b, err := e.Seal([]byte("two"), nil)
 	require.NoError(t, err)
 	const content = 3 + 12 + 16 // with nonce and tag
-	mixed := append(bytes.Clone(a[:len(a)-content]), b[len(b)-content:]...)
-	if got, err := e.Open(mixed, nil); err == nil {
+	mixedContent := append(bytes.Clone(a[:len(a)-content]), b[len(b)-content:]...)
+	if got, err := e.Open(mixedContent, nil); err == nil {
 		t.Errorf("the key of one opens the other: %q", got)
 	}
 }
 
 func TestRewrap(t *testing.T) {
 	ring, place := newRing(t), []byte("org/wsp/con")
-	kept := &shelf{}
-	e := newEnvelope(t, ring, kept)
-	sealed, err := e.Seal([]byte("secret"), place)
+	keptShelf := &shelf{}
+	e := newEnvelope(t, ring, keptShelf)
+	item, err := e.Seal([]byte("secret"), place)
 	require.NoError(t, err)
 	fingerprint := e.Fingerprint([]byte("secret"), place)
-	rewrap := func(t *testing.T, sealed []byte) []byte {
+	rewrap := func(t *testing.T, ciphertext []byte) []byte {
 		t.Helper()
-		fresh, err := e.Rewrap(sealed)
+		fresh, err := e.Rewrap(ciphertext)
 		require.NoError(t, err)
 		return fresh
 	}
 	t.Run("what is under the primary key stays as it is", func(t *testing.T) {
-		if !bytes.Equal(rewrap(t, sealed), sealed) {
+		if !bytes.Equal(rewrap(t, item), item) {
 			t.Error("it was changed")
 		}
 	})
 	if _, err := ring.Rotate(); err != nil {
 		t.Fatal(err)
 	}
-	fresh := rewrap(t, sealed)
+	fresh := rewrap(t, item)
 	t.Run("after a rotation the data key is wrapped again and the content is unchanged", func(t *testing.T) {
 		const content = 6 + 12 + 16
-		if bytes.Equal(fresh, sealed) || !bytes.Equal(fresh[len(fresh)-content:], sealed[len(sealed)-content:]) ||
+		if bytes.Equal(fresh, item) || !bytes.Equal(fresh[len(fresh)-content:], item[len(item)-content:]) ||
 			!bytes.Equal(rewrap(t, fresh), fresh) {
-			t.Errorf("sealed %x, then %x", sealed, fresh)
+			t.Errorf("sealed %x, then %x", item, fresh)
 		}
 	})
 	t.Run("both open", func(t *testing.T) {
-		for _, s := range [][]byte{sealed, fresh} {
+		for _, s := range [][]byte{item, fresh} {
 			if got, err := e.Open(s, place); err != nil || string(got) != "secret" {
 				t.Errorf("Open = %q, %v", got, err)
 			}
 		}
 	})
 	t.Run("fingerprints outlive rotations and starts", func(t *testing.T) {
-		kept.kept = rewrap(t, kept.kept)
-		if again := newEnvelope(t, ring, kept); again.Fingerprint([]byte("secret"), place) != fingerprint {
+		keptShelf.kept = rewrap(t, keptShelf.kept)
+		if second := newEnvelope(t, ring, keptShelf); second.Fingerprint([]byte("secret"), place) != fingerprint {
 			t.Error("another fingerprint")
 		}
 	})
 	t.Run("what does not open is an error", func(t *testing.T) {
 		foreign, err := newEnvelope(t, newRing(t), new(shelf)).Seal(nil, nil)
 		require.NoError(t, err)
-		for name, wrong := range map[string][]byte{
+		for name, invalid := range map[string][]byte{
 			"nothing": nil, "too little": {0, 0, 0}, "a length beyond the end": {0, 0, 1, 0, 1},
 			"the largest length": {255, 255, 255, 255, 1},
 			"another keyring's":  foreign,
 		} {
-			if got, err := e.Rewrap(wrong); err == nil {
+			if got, err := e.Rewrap(invalid); err == nil {
 				t.Errorf("%s: %x", name, got)
 			}
 		}
 	})
 	t.Run("a key of fingerprints of another keyring is refused at the start", func(t *testing.T) {
-		if _, err := seal.NewEnvelope(newRing(t), kept.keepFirst); err == nil {
+		if _, err := seal.NewEnvelope(newRing(t), keptShelf.keepFirst); err == nil {
 			t.Error("it was taken")
 		}
 	})

@@ -15,17 +15,17 @@ func FuzzOpen(f *testing.F) {
 	require.NoError(f, seal.Create(path))
 	k, err := seal.Open(seal.Config{KeyFile: path})
 	require.NoError(f, err)
-	sealed, err := k.Sealer(seal.Cursors).Seal([]byte("plain"), []byte("for"))
+	content, err := k.Sealer(seal.Cursors).Seal([]byte("plain"), []byte("for"))
 	require.NoError(f, err)
-	for _, b := range [][]byte{sealed, nil, sealed[:1], sealed[:len(sealed)-1], append(bytes.Clone(sealed), 0),
+	for _, b := range [][]byte{content, nil, content[:1], content[:len(content)-1], append(bytes.Clone(content), 0),
 		bytes.Repeat([]byte{1}, 40), make([]byte, 64)} {
 		f.Add(b, []byte("for"))
 		f.Add(b, []byte("else"))
 	}
-	f.Fuzz(func(t *testing.T, b, associated []byte) {
-		if plain, err := k.Sealer(seal.Cursors).Open(b, associated); err == nil &&
-			(!bytes.Equal(b, sealed) || string(associated) != "for" || string(plain) != "plain") {
-			t.Errorf("%x opens for %q", b, associated)
+	f.Fuzz(func(t *testing.T, b, associatedContent []byte) {
+		if plain, err := k.Sealer(seal.Cursors).Open(b, associatedContent); err == nil &&
+			(!bytes.Equal(b, content) || string(associatedContent) != "for" || string(plain) != "plain") {
+			t.Errorf("%x opens for %q", b, associatedContent)
 		}
 	})
 }

@@ -53,15 +53,15 @@ func TestCreate(t *testing.T) {
 			wg.Go(func() { errs[i] = seal.Create(path) })
 		}
 		wg.Wait()
-		made := 0
+		count := 0
 		for _, err := range errs {
 			if err == nil {
-				made++
+				count++
 			} else if !errors.Is(err, fs.ErrExist) {
 				t.Error(err)
 			}
 		}
-		require.Equal(t, "succeeded", made, 1)
+		require.Equal(t, "succeeded", count, 1)
 		open(t, path)
 	})
 
@@ -117,8 +117,8 @@ func TestOpen(t *testing.T) {
 		t.Run(name+" is refused by its path, unquoted", func(t *testing.T) {
 			path := newKeyFile(t)
 			if broken == "CUT" {
-				whole := readFile(t, path)
-				broken = whole[:len(whole)/2]
+				full := readFile(t, path)
+				broken = full[:len(full)/2]
 			}
 			require.NoError(t, os.WriteFile(path, []byte(broken), 0o600))
 			_, err := seal.Open(seal.Config{KeyFile: path})
@@ -144,9 +144,9 @@ func TestRotate(t *testing.T) {
 		old := k.Keys()[0].ID
 		fresh := rotate(t, k)
 		want := []seal.KeyInfo{{ID: old, Status: "enabled"}, {ID: fresh.ID, Primary: true, Status: "enabled"}}
-		for where, k := range map[string]*seal.Keyring{"memory": k, "disk": open(t, path)} {
+		for place, k := range map[string]*seal.Keyring{"memory": k, "disk": open(t, path)} {
 			if got := k.Keys(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-				t.Errorf("keys in %s = %+v, want %+v", where, got, want)
+				t.Errorf("keys in %s = %+v, want %+v", place, got, want)
 			}
 		}
 	})
@@ -154,15 +154,15 @@ func TestRotate(t *testing.T) {
 	t.Run("data sealed before and after the rotation opens", func(t *testing.T) {
 		path := newKeyFile(t)
 		k := open(t, path)
-		var sealed [][]byte
+		var ciphertexts [][]byte
 		for i := range 5 {
 			b, err := k.Sealer(seal.Cursors).Seal(fmt.Appendf(nil, "content %d", i), nil)
 			require.NoError(t, err)
-			sealed = append(sealed, b)
+			ciphertexts = append(ciphertexts, b)
 			rotate(t, k)
 		}
 		for _, k := range []*seal.Keyring{k, open(t, path)} {
-			for i, b := range sealed {
+			for i, b := range ciphertexts {
 				if got, err := k.Sealer(seal.Cursors).Open(b, nil); err != nil ||
 					string(got) != fmt.Sprintf("content %d", i) {
 					t.Errorf("Open = %q, %v", got, err)
@@ -173,13 +173,13 @@ func TestRotate(t *testing.T) {
 
 	t.Run("new data is sealed under the fresh key", func(t *testing.T) {
 		path := newKeyFile(t)
-		before, err := seal.Open(seal.Config{Keyset: secret.New(readFile(t, path))})
+		previous, err := seal.Open(seal.Config{Keyset: secret.New(readFile(t, path))})
 		require.NoError(t, err)
 		k := open(t, path)
 		rotate(t, k)
 		b, err := k.Sealer(seal.Cursors).Seal([]byte("content"), nil)
 		require.NoError(t, err)
-		if _, err := before.Sealer(seal.Cursors).Open(b, nil); err == nil {
+		if _, err := previous.Sealer(seal.Cursors).Open(b, nil); err == nil {
 			t.Fatal("the keyring from before opens it")
 		}
 	})
@@ -209,12 +209,12 @@ func TestRotate(t *testing.T) {
 
 	t.Run("an unfinished rotation is named, and nothing changes", func(t *testing.T) {
 		path := newKeyFile(t)
-		k, before := open(t, path), readFile(t, path)
+		k, previous := open(t, path), readFile(t, path)
 		require.NoError(t, os.WriteFile(path+".next", nil, 0o600))
 		if _, err := k.Rotate(); err == nil || !strings.Contains(err.Error(), path+".next") {
 			t.Fatalf("error = %v; want one that names the file to remove", err)
 		}
-		if readFile(t, path) != before || len(k.Keys()) != 1 {
+		if readFile(t, path) != previous || len(k.Keys()) != 1 {
 			t.Fatal("the keyring changed")
 		}
 	})
@@ -223,11 +223,11 @@ func TestRotate(t *testing.T) {
 		path, other := newKeyFile(t), newKeyFile(t)
 		k := open(t, path)
 		require.NoError(t, os.Rename(other, path))
-		before := readFile(t, path)
+		previous := readFile(t, path)
 		if _, err := k.Rotate(); !errors.Is(err, seal.ErrWrongKeyring) {
 			t.Fatalf("error = %v, want ErrWrongKeyring", err)
 		}
-		if readFile(t, path) != before {
+		if readFile(t, path) != previous {
 			t.Fatal("the file changed")
 		}
 		if _, err := os.Stat(path + ".next"); !errors.Is(err, fs.ErrNotExist) {
@@ -256,12 +256,12 @@ func TestRotate(t *testing.T) {
 						return
 					default:
 					}
-					sealed, err := k.Sealer(seal.Cursors).Seal([]byte("content"), nil)
+					content, err := k.Sealer(seal.Cursors).Seal([]byte("content"), nil)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					if got, err := k.Sealer(seal.Cursors).Open(sealed, nil); err != nil || string(got) != "content" {
+					if got, err := k.Sealer(seal.Cursors).Open(content, nil); err != nil || string(got) != "content" {
 						t.Errorf("Open = %q, %v", got, err)
 						return
 					}
@@ -281,36 +281,36 @@ func TestReload(t *testing.T) {
 	t.Run("what another process sealed after its rotation opens", func(t *testing.T) {
 		path := newKeyFile(t)
 		one, other := open(t, path), open(t, path)
-		rotated := func() (sealed []byte) {
+		rotate := func() (ciphertext []byte) {
 			if _, err := other.Rotate(); err != nil {
 				t.Fatal(err)
 			}
-			sealed, err := other.Sealer(seal.Cursors).Seal([]byte("text"), nil)
+			ciphertext, err := other.Sealer(seal.Cursors).Seal([]byte("text"), nil)
 			require.NoError(t, err)
-			return sealed
+			return ciphertext
 		}
-		opens := func(sealed []byte) {
+		opens := func(ciphertext []byte) {
 			t.Helper()
-			if text, err := one.Sealer(seal.Cursors).Open(sealed, nil); err != nil || string(text) != "text" {
+			if text, err := one.Sealer(seal.Cursors).Open(ciphertext, nil); err != nil || string(text) != "text" {
 				t.Fatalf("opened %q, %v", text, err)
 			}
 		}
-		opens(rotated()) // the file is read again by itself
-		again := rotated()
-		if _, err := one.Sealer(seal.Cursors).Open(again, nil); err == nil {
+		opens(rotate()) // the file is read again by itself
+		second := rotate()
+		if _, err := one.Sealer(seal.Cursors).Open(second, nil); err == nil {
 			t.Fatal("strangers can have the file read as often as they like")
 		}
 		require.NoError(t, one.Reload())
-		opens(again)
+		opens(second)
 	})
 
 	t.Run("a foreign file in its place is refused, and the keys stay", func(t *testing.T) {
 		path, other := newKeyFile(t), newKeyFile(t)
 		k := open(t, path)
-		before := k.Keys()[0].ID
+		previous := k.Keys()[0].ID
 		require.NoError(t, os.Rename(other, path))
 		require.ErrorIs(t, k.Reload(), seal.ErrWrongKeyring)
-		if k.Keys()[0].ID != before {
+		if k.Keys()[0].ID != previous {
 			t.Fatal("the keys changed")
 		}
 	})

@@ -51,9 +51,9 @@ func TestInlineKeyset(t *testing.T) {
 	t.Run("it opens what the file's keyring sealed", func(t *testing.T) {
 		k, err := seal.Open(seal.Config{Keyset: inline})
 		require.NoError(t, err)
-		sealed, err := open(t, path).Sealer(seal.Cursors).Seal([]byte("content"), nil)
+		ciphertext, err := open(t, path).Sealer(seal.Cursors).Seal([]byte("content"), nil)
 		require.NoError(t, err)
-		if got, err := k.Sealer(seal.Cursors).Open(sealed, nil); err != nil || string(got) != "content" {
+		if got, err := k.Sealer(seal.Cursors).Open(ciphertext, nil); err != nil || string(got) != "content" {
 			t.Fatalf("Open = %q, %v", got, err)
 		}
 	})
@@ -128,9 +128,9 @@ func TestCheck(t *testing.T) {
 	})
 
 	t.Run("neither nothing nor other sealed bytes pass for a check value", func(t *testing.T) {
-		sealed, err := k.Sealer(seal.Cursors).Seal([]byte("atrium"), nil)
+		ciphertext, err := k.Sealer(seal.Cursors).Seal([]byte("atrium"), nil)
 		require.NoError(t, err)
-		for _, value := range [][]byte{nil, {1}, sealed} {
+		for _, value := range [][]byte{nil, {1}, ciphertext} {
 			if err := k.Verify(value); !errors.Is(err, seal.ErrWrongKeyring) {
 				t.Errorf("Verify(%x) = %v, want ErrWrongKeyring", value, err)
 			}
@@ -155,19 +155,19 @@ func TestKeyMaterialIsNotShown(t *testing.T) {
 	for _, handler := range []slog.Handler{slog.NewJSONHandler(&log, nil), slog.NewTextHandler(&log, nil)} {
 		slog.New(handler).Info("opened", "keyring", k, "keys", k.Keys(), "config", config)
 	}
-	shown := log.String()
+	page := log.String()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		shown += fmt.Sprintf(verb, k) + fmt.Sprintf(verb, struct{ K *seal.Keyring }{k}) + fmt.Sprintf(verb, k.Keys()) +
+		page += fmt.Sprintf(verb, k) + fmt.Sprintf(verb, struct{ K *seal.Keyring }{k}) + fmt.Sprintf(verb, k.Keys()) +
 			fmt.Sprintf(verb, config)
 	}
 	if asJSON, err := json.Marshal([]any{k, k.Keys(), config}); err != nil {
 		t.Error(err)
 	} else {
-		shown += string(asJSON)
+		page += string(asJSON)
 	}
 	for _, form := range []string{material, material[8:32], fmt.Sprintf("%x", material)} {
-		if strings.Contains(shown, form) {
-			t.Fatalf("key material is shown: %s", shown)
+		if strings.Contains(page, form) {
+			t.Fatalf("key material is shown: %s", page)
 		}
 	}
 }

@@ -43,17 +43,17 @@ func BenchmarkPreviewOf50MB(b *testing.B) {
 	content := large(b, 50<<20)
 	target := put(b, folder, "large.xlsx", content)
 	h := newHost(b)
-	fetched := h.put("/large.xlsx", content)
+	fetchedTarget := h.put("/large.xlsx", content)
 	b.Logf("%d MB", len(content)>>20)
 
 	start := time.Now()
 	f, err := excelize.OpenFile(folder+"/large.xlsx", excelize.Options{TmpDir: folder})
 	require.NoError(b, err)
 	_ = f.Close()
-	alone := time.Since(start)
+	solo := time.Since(start)
 
 	sheets := confined(b, folder)
-	before := memory(b)
+	previous := memory(b)
 	b.Run("file", func(b *testing.B) {
 		for b.Loop() {
 			if s, err := sheets.Preview(b.Context(), "", target); err != nil || len(s.Preview.Headers) != 10 {
@@ -61,13 +61,13 @@ func BenchmarkPreviewOf50MB(b *testing.B) {
 			}
 		}
 		took := b.Elapsed() / time.Duration(b.N)
-		b.ReportMetric(took.Seconds()/alone.Seconds(), "of-the-library")
-		b.ReportMetric(float64(memory(b)-before)/(1<<20), "MiB-more")
+		b.ReportMetric(took.Seconds()/solo.Seconds(), "of-the-library")
+		b.ReportMetric(float64(memory(b)-previous)/(1<<20), "MiB-more")
 	})
 	b.Run("https", func(b *testing.B) {
 		sheets := confined(b, folder, h.pem())
 		for b.Loop() {
-			if s, err := sheets.Preview(b.Context(), "", fetched); err != nil || len(s.Preview.Headers) != 10 {
+			if s, err := sheets.Preview(b.Context(), "", fetchedTarget); err != nil || len(s.Preview.Headers) != 10 {
 				b.Fatal(s, err)
 			}
 		}

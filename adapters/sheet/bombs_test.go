@@ -19,8 +19,8 @@ import (
 func full(unit string) string { return strings.Repeat(unit, (60<<20)/len(unit)) }
 
 // bookOf is a workbook of a sheet of rows.
-func bookOf(t testing.TB, rows string, more ...[2]string) []byte {
-	return workbook(t, sheetBegin+"<sheetData>"+rows, more...)
+func bookOf(t testing.TB, rows string, extra ...[2]string) []byte {
+	return workbook(t, sheetBegin+"<sheetData>"+rows, extra...)
 }
 
 // attributes are so many of one element.
@@ -29,12 +29,12 @@ func attributes(n int) string { return strings.Repeat(` a=""`, n) }
 func TestBombsAreRefusedWithinASecond(t *testing.T) {
 	// The bombs of make test are those that an outside test found; make prove has all of them. They take minutes under
 	// the race detector, most of it to make the files.
-	few := []string{"zeros", "shared texts of a letter", "an attribute", "an OpenDocument, 3 million deep", "a sheet"}
+	small := []string{"zeros", "shared texts of a letter", "an attribute", "an OpenDocument, 3 million deep", "a sheet"}
 	folder := t.TempDir()
 	sheets := confined(t, folder)
 	const mimetype = "application/vnd.oasis.opendocument.spreadsheet"
-	cells := func(of string) string {
-		return sheetBegin + `<sheetData><row><c t="` + of +
+	cells := func(owner string) string {
+		return sheetBegin + `<sheetData><row><c t="` + owner +
 			`"><v>0</v></c></row><row><c><v>1</v></c></row></sheetData></worksheet>`
 	}
 	far := `<row><c t="s"><v>9000000</v></c></row></sheetData></worksheet>`
@@ -134,25 +134,25 @@ func TestBombsAreRefusedWithinASecond(t *testing.T) {
 	for want, files := range map[error]map[string]func() []byte{source.ErrFileTooLarge: large,
 		source.ErrUnsupportedFormat: deep, nil: harmless} {
 		for name, content := range files {
-			if !proof.Running() && !slices.Contains(few, name) {
+			if !proof.Running() && !slices.Contains(small, name) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
 				file := content()
 				target := put(t, folder, "bomb.bin", file)
-				before, start, used := memory(t), time.Now(), processor(t)
+				previous, start, usedTime := memory(t), time.Now(), processor(t)
 				_, err := sheets.Preview(t.Context(), "", target)
 				took := time.Since(start)
 				assert.ErrorIs(t, err, want)
-				spent := processor(t) - used
+				cost := processor(t) - usedTime
 				proof.Within(t, name, took, time.Second)
-				if spent > sheet.ChildCPU*time.Second { // what bounds it below is in zipfile
-					t.Errorf("it used %v of the processor", spent)
+				if cost > sheet.ChildCPU*time.Second { // what bounds it below is in zipfile
+					t.Errorf("it used %v of the processor", cost)
 				}
-				if grown := memory(t) - before; grown > 64<<20 {
+				if grown := memory(t) - previous; grown > 64<<20 {
 					t.Errorf("this process grew by %d MiB", grown>>20)
 				}
-				t.Logf("%s, %d bytes: %v, %v of the processor", name, len(file), took, spent)
+				t.Logf("%s, %d bytes: %v, %v of the processor", name, len(file), took, cost)
 			})
 		}
 	}
@@ -171,7 +171,7 @@ func styled(t testing.TB, styles string) []byte {
 // processor is the processor time of the children that have ended.
 func processor(t testing.TB) time.Duration {
 	t.Helper()
-	var used syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used))
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	var usedRusage syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &usedRusage))
+	return time.Duration(usedRusage.Utime.Nano() + usedRusage.Stime.Nano())
 }

@@ -17,16 +17,16 @@ import (
 )
 
 func TestAFileIsReadOnItsWorkspacesShareOfChildren(t *testing.T) {
-	var asked identity.WorkspaceID
+	var askedWorkspace identity.WorkspaceID
 	sheets := sheet.NewConfined(func(_ context.Context, tenant identity.WorkspaceID, _ string, _ time.Duration, _,
 		_ any) error {
-		asked = tenant
+		askedWorkspace = tenant
 		return ports.ErrJobTimeout
 	}, nil, time.Second)
 	_, err := sheets.Preview(t.Context(), "wsp_1",
 		ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
-	if asked != "wsp_1" || !errors.Is(err, source.ErrSheetTimeout) {
-		t.Errorf("the call is %q's: %v", asked, err)
+	if askedWorkspace != "wsp_1" || !errors.Is(err, source.ErrSheetTimeout) {
+		t.Errorf("the call is %q's: %v", askedWorkspace, err)
 	}
 }
 

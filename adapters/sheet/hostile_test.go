@@ -39,10 +39,10 @@ func workbookParts() [][2]string {
 }
 
 // workbook packs a workbook of one sheet, and more parts.
-func workbook(t testing.TB, sheetXML string, more ...[2]string) []byte {
+func workbook(t testing.TB, sheetXML string, extra ...[2]string) []byte {
 	t.Helper()
 	return fixture.Zipped(t, append(append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetXML}),
-		more...)...)
+		extra...)...)
 }
 
 // bomb packs parts, the last of which is begun and then goes on with 1 GiB of blanks.
@@ -54,27 +54,27 @@ func bombOf(t testing.TB, pieces int, parts ...[2]string) []byte {
 	t.Helper()
 	blank := bytes.Repeat([]byte(" "), 1<<20)
 	last := parts[len(parts)-1]
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	must := func(err error) {
+	var packedBuffer bytes.Buffer
+	w, err := flate.NewWriter(&packedBuffer, flate.BestSpeed)
+	check := func(err error) {
 		t.Helper()
 		require.NoError(t, err)
 	}
-	must(err)
+	check(err)
 	write := func(text []byte) (size int) {
-		before := packed.Len()
+		previous := packedBuffer.Len()
 		_, err := w.Write(text)
-		must(errors.Join(err, w.Flush()))
-		return packed.Len() - before
+		check(errors.Join(err, w.Flush()))
+		return packedBuffer.Len() - previous
 	}
 	write([]byte(last[1]))
 	write(blank)
 	size := write(blank)
-	again := bytes.Clone(packed.Bytes()[packed.Len()-size:])
+	second := bytes.Clone(packedBuffer.Bytes()[packedBuffer.Len()-size:])
 	for range pieces - 2 {
-		packed.Write(again)
+		packedBuffer.Write(second)
 	}
-	must(w.Close())
+	check(w.Close())
 	sum := crc32.ChecksumIEEE([]byte(last[1]))
 	for range pieces {
 		sum = crc32.Update(sum, crc32.IEEETable, blank)
@@ -87,17 +87,17 @@ func bombOf(t testing.TB, pieces int, parts ...[2]string) []byte {
 			header.Method = zip.Store
 		}
 		w, err := archive.CreateHeader(header)
-		must(err)
+		check(err)
 		_, err = io.WriteString(w, part[1])
-		must(err)
+		check(err)
 	}
 	raw, err := archive.CreateRaw(&zip.FileHeader{
-		Name: last[0], Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(packed.Len()),
+		Name: last[0], Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(packedBuffer.Len()),
 		UncompressedSize64: uint64(len(last[1]) + pieces<<20),
 	})
-	must(err)
-	_, err = raw.Write(packed.Bytes())
-	must(errors.Join(err, archive.Close()))
+	check(err)
+	_, err = raw.Write(packedBuffer.Bytes())
+	check(errors.Join(err, archive.Close()))
 	if out.Len() > 6<<20 {
 		t.Fatalf("the bomb is of %d bytes", out.Len())
 	}
@@ -117,9 +117,9 @@ func TestABombUnpacksToWhatItSays(t *testing.T) {
 
 // memory is what this process holds at most, ever, in bytes.
 func memory(t testing.TB) int64 {
-	var used syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-	return used.Maxrss << 10
+	var usedRusage syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usedRusage))
+	return usedRusage.Maxrss << 10
 }
 
 func TestLinesWithoutAnEndAreRefused(t *testing.T) {
@@ -191,9 +191,9 @@ func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
 }
 
 func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
-	asked := make(chan string, 8)
+	askedTexts := make(chan string, 8)
 	h := newHost(t)
-	h.mux.HandleFunc("/other.xlsx", func(http.ResponseWriter, *http.Request) { asked <- "the link" })
+	h.mux.HandleFunc("/other.xlsx", func(http.ResponseWriter, *http.Request) { askedTexts <- "the link" })
 	book := workbook(t, sheetBegin+
 		`<sheetData><row r="1"><c r="A1" t="str"><v>Sum</v></c><c r="B1" t="str"><v>Call</v></c></row>`+
 		`<row r="2"><c r="A2"><f>1+1</f><v>3</v></c><c r="B2" t="str"><f>WEBSERVICE("`+h.URL+
@@ -210,8 +210,8 @@ func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
 		t.Errorf("rows = %v", s.Preview.Rows)
 	}
 	select {
-	case what := <-asked:
-		t.Errorf("%s was followed", what)
+	case name := <-askedTexts:
+		t.Errorf("%s was followed", name)
 	default:
 	}
 }

@@ -25,10 +25,10 @@ import (
 )
 
 func TestFilesAreReadWhereTheyAreAndNowhereElse(t *testing.T) {
-	folder, outside := t.TempDir(), t.TempDir()
+	folder, foreignFolder := t.TempDir(), t.TempDir()
 	sheets := confined(t, folder)
-	put(t, outside, "secret.csv", []byte("Secret\nx\n"))
-	require.NoError(t, os.Symlink(outside+"/secret.csv", folder+"/link.csv"))
+	put(t, foreignFolder, "secret.csv", []byte("Secret\nx\n"))
+	require.NoError(t, os.Symlink(foreignFolder+"/secret.csv", folder+"/link.csv"))
 	require.NoError(t, os.Mkdir(folder+"/sub.csv", 0o700))
 	require.NoError(t, syscall.Mkfifo(folder+"/pipe.csv", 0o600))
 	for _, name := range []string{"link.csv", "sub.csv", "pipe.csv"} {
@@ -204,15 +204,15 @@ func TestAChildHoldsTheLargestFileThereMayBe(t *testing.T) {
 
 func TestAFetchEndsWithItsCaller(t *testing.T) {
 	h := newHost(t)
-	begun := make(chan struct{})
-	h.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { close(begun); <-r.Context().Done() })
+	start := make(chan struct{})
+	h.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { close(start); <-r.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
 		_, err := h.documents(limits()).Preview(ctx, "", h.at("/slow"))
 		done <- err
 	}()
-	<-begun
+	<-start
 	cancel()
 	assert.ErrorIs(t, <-done, context.Canceled)
 }

@@ -29,10 +29,10 @@ func inFormat(format string) string { return fmt.Sprintf(`s="%d"`, slices.Index(
 // workbookOf has a column of cells, whose elements are given without their place.
 func workbookOf(t *testing.T, cells []string) []byte {
 	t.Helper()
-	var formats, used, rows strings.Builder
+	var formats, usedText, rows strings.Builder
 	for i, code := range styles {
 		fmt.Fprintf(&formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, 200+i, strings.ReplaceAll(code, `"`, "&quot;"))
-		fmt.Fprintf(&used, `<xf numFmtId="%d"/>`, 200+i)
+		fmt.Fprintf(&usedText, `<xf numFmtId="%d"/>`, 200+i)
 	}
 	for i, cell := range cells {
 		fmt.Fprintf(&rows, `<row r="%d">%s</row>`, i+2, cell)
@@ -43,7 +43,7 @@ func workbookOf(t *testing.T, cells []string) []byte {
 		`Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/>` +
 		`</Relationships>`},
 		[2]string{"xl/styles.xml", `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts>` +
-			formats.String() + `</numFmts><cellXfs>` + used.String() + `</cellXfs></styleSheet>`},
+			formats.String() + `</numFmts><cellXfs>` + usedText.String() + `</cellXfs></styleSheet>`},
 		[2]string{"xl/worksheets/sheet1.xml", sheetBegin + `<sheetData><row r="1"><c t="inlineStr"><is><t>Head</t></is></c>` +
 			`<c t="inlineStr"><is><t>Other</t></is></c></row>` + rows.String() + `</sheetData></worksheet>`})
 	return fixture.Zipped(t, parts...)

@@ -31,10 +31,10 @@ func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 // FuzzLocation looks for locations that reach anything but a file of the folder, or an https URL without a
 // credential in it.
 func FuzzLocation(f *testing.F) {
-	outside := f.TempDir()
-	folder := filepath.Join(outside, "sheets")
+	foreignFolder := f.TempDir()
+	folder := filepath.Join(foreignFolder, "sheets")
 	require.NoError(f, os.Mkdir(folder, 0o700))
-	for _, path := range []string{filepath.Join(outside, "secret.csv"), filepath.Join(folder, ".secret.csv")} {
+	for _, path := range []string{filepath.Join(foreignFolder, "secret.csv"), filepath.Join(folder, ".secret.csv")} {
 		require.NoError(f, os.WriteFile(path, []byte("Secret\nx\n"), 0o600))
 	}
 	for _, location := range []string{

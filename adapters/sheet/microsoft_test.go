@@ -133,13 +133,13 @@ func TestWhatMicrosoftRefusesIsSaid(t *testing.T) {
 	csv := fixture.MicrosoftFile{Name: "a.csv", Content: []byte("Name\nAnn\n")}
 	good, notShared := m.Put(csv), source.ErrSheetNotShared
 	const graph = "https://graph.microsoft.com/v1.0/"
-	with := func(change func(*fixture.MicrosoftFile)) string {
+	text := func(change func(*fixture.MicrosoftFile)) string {
 		f := csv
 		change(&f)
 		return m.Put(f)
 	}
 	fails := func(status int, code, wait string) string {
-		return with(func(f *fixture.MicrosoftFile) { f.Status, f.Code, f.Wait = status, code, wait })
+		return text(func(f *fixture.MicrosoftFile) { f.Status, f.Code, f.Wait = status, code, wait })
 	}
 	for name, tt := range map[string]struct {
 		url     string
@@ -158,11 +158,11 @@ func TestWhatMicrosoftRefusesIsSaid(t *testing.T) {
 		"too many requests":    {fails(429, "activityLimitReached", "17"), nil, 0, source.ErrSheetRateLimited, ""},
 		"a service that rests": {fails(503, "serviceNotAvailable", "17"), nil, 0, source.ErrSheetRateLimited, ""},
 		"a service that fails": {fails(500, "generalException", ""), nil, 0, source.ErrSheetFailed, ""},
-		"a folder": {with(func(f *fixture.MicrosoftFile) { f.Folder = true }), nil, 0,
+		"a folder": {text(func(f *fixture.MicrosoftFile) { f.Folder = true }), nil, 0,
 			source.ErrUnsupportedFormat, "file"},
-		"a file that is too large": {with(func(f *fixture.MicrosoftFile) { f.Size = source.MaxSheetBytes + 1 }), nil, 0,
+		"a file that is too large": {text(func(f *fixture.MicrosoftFile) { f.Size = source.MaxSheetBytes + 1 }), nil, 0,
 			source.ErrFileTooLarge, ""},
-		"a picture": {with(func(f *fixture.MicrosoftFile) { f.Content = []byte("\x89PNG\r\n\x1a\n\x00\x00") }), nil, 0,
+		"a picture": {text(func(f *fixture.MicrosoftFile) { f.Content = []byte("\x89PNG\r\n\x1a\n\x00\x00") }), nil, 0,
 			source.ErrUnsupportedFormat, ""},
 		"a link of a personal account": {"https://1drv.ms/x/s!abc", nil, 0, source.ErrSheetNotFound, "link"},
 		"a path of the API":            {graph + "users", nil, 0, source.ErrURLNotAllowed, ""},

@@ -57,12 +57,12 @@ func TestSweep(t *testing.T) {
 		team := fixture.NewTeam(t, s, ids["one"])
 		for name, by := range map[string]identity.Actor{"lives": team.Member, "deleted": team.Member,
 			"deleted later": fixture.Later(team.Member, time.Second)} {
-			made := fixture.Template(t, s, by, prompt.Draft{Name: name})
-			fixture.Version(t, s, by, made.ID, "text", "live")
-			fixture.Activate(t, s, by, made.ID, prompt.Ref{Number: 1})
-			fixture.Share(t, s, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
+			template := fixture.Template(t, s, by, prompt.Draft{Name: name})
+			fixture.Version(t, s, by, template.ID, "text", "live")
+			fixture.Activate(t, s, by, template.ID, prompt.Ref{Number: 1})
+			fixture.Share(t, s, by, template.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 			if name != "lives" {
-				fixture.Delete(t, s, by, made.ID)
+				fixture.Delete(t, s, by, template.ID)
 			}
 			furnishChat(t, s, by, team.Peer, name != "lives")
 		}
@@ -75,7 +75,7 @@ func TestSweep(t *testing.T) {
 		}
 		require.NoError(t, s.Users.Add(ctx, &account.User{Log: old, ID: "usr_old", Org: team.Org, CreatedAt: fixture.At,
 			UpdatedAt: fixture.At}))
-		once := func(at time.Time, reveals string) {
+		runOnce := func(at time.Time, reveals string) {
 			t.Helper()
 			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(at.String() + reveals)), At: at}
 			if _, _, err := sqlstore.NewIdempotency(db).Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) {
@@ -84,10 +84,10 @@ func TestSweep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		once(fixture.At, "")
-		once(fixture.At.Add(time.Second), "")
-		once(fixture.At.Add(time.Second), "key_1")
-		once(fixture.At.Add(2*time.Second), "key_2")
+		runOnce(fixture.At, "")
+		runOnce(fixture.At.Add(time.Second), "")
+		runOnce(fixture.At.Add(time.Second), "key_1")
+		runOnce(fixture.At.Add(2*time.Second), "key_2")
 		bodies := func() (n int) {
 			t.Helper()
 			if err := rows.QueryRowContext(ctx, `SELECT COUNT(*) FROM idempotency_keys WHERE LENGTH(body) > 0`).Scan(
@@ -178,8 +178,8 @@ func TestSecretsAtRest(t *testing.T) {
 		})
 		t.Run("a revocation takes it away at once", func(t *testing.T) {
 			if _, err := a.Keys.Update(ctx, by, k.ID,
-				func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-					return w.RevokeKey(by, nil, k, made)
+				func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+					return w.RevokeKey(by, nil, k, keys)
 				}); err != nil {
 				t.Fatal(err)
 			}

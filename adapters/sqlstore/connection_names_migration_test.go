@@ -20,13 +20,13 @@ func TestTheMigrationTakesTheNamesOfErasedConnections(t *testing.T) {
 		a, rows := adapter(t, url), databases.Raw(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		want := map[string]string{}
-		for name, left := range map[string]string{
+		for name, rest := range map[string]string{
 			"active": `name = 'active'`, "revoked": `name = 'revoked', status = 'revoked'`,
 			"Erased": `name = 'a person''s', status = 'revoked', config = '{}'`,
 		} {
 			c := fixture.Connection(t, a.Stores, team.Member)
 			want[string(c.ID)] = name
-			if _, err := rows.ExecContext(ctx, `UPDATE connections SET `+left+` WHERE id = '`+string(c.ID)+`'`); err != nil {
+			if _, err := rows.ExecContext(ctx, `UPDATE connections SET `+rest+` WHERE id = '`+string(c.ID)+`'`); err != nil {
 				t.Fatal(err)
 			}
 		}

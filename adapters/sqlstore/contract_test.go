@@ -66,7 +66,7 @@ var suites = map[string]func(*testing.T, contract.Opener){
 // When durations are asserted, it runs one after the other. On PostgreSQL it also checks that each transaction declares
 // what it changes.
 func TestContract(t *testing.T) {
-	together := func(t *testing.T) {
+	jointCall := func(t *testing.T) {
 		if !proof.Running() {
 			t.Parallel()
 		}
@@ -74,15 +74,15 @@ func TestContract(t *testing.T) {
 	for engine, url := range databases.Engines {
 		opens := map[string]opener{"sqlite": open, "postgres": openDeclaring}[engine]
 		t.Run(engine, func(t *testing.T) {
-			together(t)
+			jointCall(t)
 			for name, suite := range suites {
 				t.Run(name, func(t *testing.T) {
-					together(t)
+					jointCall(t)
 					suite(t, func(t *testing.T) contract.Adapter { return adapterBy(t, url(t), opens) })
 				})
 			}
 			t.Run("SandboxObjects", func(t *testing.T) {
-				together(t)
+				jointCall(t)
 				sandboxObjects(t, url)
 			})
 		})
@@ -167,7 +167,7 @@ func goroutines() []runtime.StackRecord {
 // waitsForWriter reports whether a goroutine waits in a method of the type that gives transactions their turns.
 func waitsForWriter(r runtime.StackRecord) bool {
 	frames := runtime.CallersFrames(r.Stack())
-	for frame, more := frames.Next(); more; frame, more = frames.Next() {
+	for frame, hasMore := frames.Next(); hasMore; frame, hasMore = frames.Next() {
 		if !strings.HasPrefix(frame.Function, "runtime.") {
 			return strings.Contains(frame.Function, ".(*groupCommit).")
 		}

@@ -48,12 +48,12 @@ func TestCredentialsAreLookedUpWhileOnePoolIsBusy(t *testing.T) {
 
 func TestACredentialIsNotLookedUpForARequestThatHasEnded(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
-		db, sent := databases.Watched(t, url)
+		db, message := databases.Watched(t, url)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		sent.Take()
+		message.Take()
 		_, err := db.Stores().Keys.Principal(ctx, "org", account.Hash{1})
-		if statements := sent.Take(); !errors.Is(err, context.Canceled) || len(statements) > 0 {
+		if statements := message.Take(); !errors.Is(err, context.Canceled) || len(statements) > 0 {
 			t.Errorf("%v, %v", err, statements)
 		}
 	})
@@ -73,11 +73,11 @@ func TestTheLookUpOfACredentialEndsAtItsDeadline(t *testing.T) {
 	proxy.Swallow(true)
 	defer proxy.Swallow(false)
 	const limit = 500 * time.Millisecond
-	begun := time.Now()
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	if _, err := keys.Principal(ctx, "org", account.Hash{2}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it ended with %v", err)
 	}
-	proof.Within(t, "it", time.Since(begun), limit+3*engine.Grace)
+	proof.Within(t, "it", time.Since(start), limit+3*engine.Grace)
 }

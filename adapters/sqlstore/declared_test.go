@@ -22,7 +22,7 @@ func openDeclaring(t *testing.T, url string, sealer ports.Sealer) *sqlstore.Stor
 	var db *sqlstore.Store
 	check := func(conn driver.QueryerContext) {
 		for _, ws := range noted(conn) {
-			if _, settled := db.Generation(identity.WorkspaceID(ws)); settled {
+			if _, isSettled := db.Generation(identity.WorkspaceID(ws)); isSettled {
 				t.Errorf("a transaction changes the workspace %q and does not declare it", ws)
 			}
 		}

@@ -138,7 +138,7 @@ func filesWith(t *testing.T, path, text string) (in []string) {
 
 // storePersonalData stores everything that can name a person.
 func storePersonalData(t *testing.T, db *sqlstore.Store, system identity.Actor) (team *fixture.Team,
-	who identity.UserID) {
+	person identity.UserID) {
 	t.Helper()
 	ctx, s := t.Context(), db.Stores()
 	team = fixture.NewTeam(t, s, system.Org)
@@ -154,20 +154,20 @@ func storePersonalData(t *testing.T, db *sqlstore.Store, system identity.Actor) 
 		return in.Settle(system)
 	})
 	require.NoError(t, err)
-	own := p.Memberships[0].Workspace.ID
+	ownItem := p.Memberships[0].Workspace.ID
 	by := identity.Actor{
-		Org: org.ID, User: p.User.ID, Workspace: own, Role: identity.Owner, Ceiling: identity.Owner, At: fixture.At,
+		Org: org.ID, User: p.User.ID, Workspace: ownItem, Role: identity.Owner, Ceiling: identity.Owner, At: fixture.At,
 		Request: identity.Request{ID: "by Zebulon Quux", Address: "198.51.100.77"},
 	}
 	fixture.Key(t, s, by, account.KeyDraft{Name: "Laptop of Zebulon Quux"})
 	name := "Lab of Zebulon Quux"
-	if _, err := s.Workspaces.Update(ctx, by, own, nil, func(w *account.Workspace) error {
+	if _, err := s.Workspaces.Update(ctx, by, ownItem, nil, func(w *account.Workspace) error {
 		return w.Change(by, nil, nil, account.WorkspaceChanges{Name: &name})
 	}); err != nil {
 		t.Fatal(err)
 	}
 	name = "Lab"
-	if _, err := s.Workspaces.Update(ctx, by, own, nil, func(w *account.Workspace) error {
+	if _, err := s.Workspaces.Update(ctx, by, ownItem, nil, func(w *account.Workspace) error {
 		return w.Change(by, nil, nil, account.WorkspaceChanges{Name: &name})
 	}); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func storePersonalData(t *testing.T, db *sqlstore.Store, system identity.Actor) 
 			i, _, err := w.Invite(team.Owner, claims.Email, identity.Member, member, pending)
 			return i, err
 		}))
-	if _, err := s.Workspaces.Update(ctx, system, own, []identity.UserID{team.Owner.User},
+	if _, err := s.Workspaces.Update(ctx, system, ownItem, []identity.UserID{team.Owner.User},
 		func(w *account.Workspace) error { return w.Admit(system, team.Owner.User, identity.Owner) }); err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +187,9 @@ func storePersonalData(t *testing.T, db *sqlstore.Store, system identity.Actor) 
 func TestNothingNamesAnErasedPerson(t *testing.T) {
 	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
-			at := url(t)
-			db, system, direct := signing(t, at)
-			team, who := storePersonalData(t, db, system)
+			place := url(t)
+			db, system, direct := signing(t, place)
+			team, person := storePersonalData(t, db, system)
 			link(t, db)
 			if _, err := db.Stores().Workspaces.Update(t.Context(), system, team.Workspace.ID, nil,
 				func(w *account.Workspace) error {
@@ -207,18 +207,18 @@ func TestNothingNamesAnErasedPerson(t *testing.T) {
 				}
 			}
 			people := db.Stores().Erasures
-			if err := people.Erase(t.Context(), system, who, func(l *account.Leaver) (*account.Erasure, error) {
+			if err := people.Erase(t.Context(), system, person, func(l *account.Leaver) (*account.Erasure, error) {
 				return l.Erase(system)
 			}); err != nil {
 				t.Fatal(err)
 			}
-			require.NoError(t, people.CompleteErasure(t.Context(), system.Org, who, time.Now()))
+			require.NoError(t, people.CompleteErasure(t.Context(), system.Org, person, time.Now()))
 			for _, trace := range traces {
 				if in := found(t, direct, trace); len(in) > 0 {
 					t.Errorf("%s is in %s", trace, in)
 				}
 			}
-			if path, ok := strings.CutPrefix(at, "sqlite:"); ok {
+			if path, ok := strings.CutPrefix(place, "sqlite:"); ok {
 				backup := filepath.Join(t.TempDir(), "copy.db")
 				require.NoError(t, db.CopyTo(context.Background(), backup))
 				for _, trace := range traces {
@@ -228,18 +228,18 @@ func TestNothingNamesAnErasedPerson(t *testing.T) {
 				}
 			}
 			link(t, db)
-			redacted := 0
+			redactedCount := 0
 			for _, ws := range workspacesOf(t, direct) {
 				r := verified(t, db, ws)
-				redacted += r.Redacted
+				redactedCount += r.Redacted
 				if r.Broken > 0 {
 					t.Errorf("the chain of %s: %+v", ws, r)
 				}
 			}
-			e, err := people.Erasure(t.Context(), system.Org, who)
-			if err != nil || redacted == 0 || e.Report.Events != redacted || e.Report.Invitations != 1 ||
+			e, err := people.Erasure(t.Context(), system.Org, person)
+			if err != nil || redactedCount == 0 || e.Report.Events != redactedCount || e.Report.Invitations != 1 ||
 				e.Report.SignIns != 1 || e.Report.Memberships != 1 {
-				t.Errorf("%d redacted, %+v, %v", redacted, e, err)
+				t.Errorf("%d redacted, %+v, %v", redactedCount, e, err)
 			}
 			if u, _, err := db.Stores().Users.Get(t.Context(), team.Org, team.Member.User); err != nil || u.Name == "" {
 				t.Errorf("another person: %+v, %v", u, err)
@@ -257,17 +257,17 @@ func workspacesOf(t *testing.T, db *sqlx.DB) (ids []identity.WorkspaceID) {
 
 func TestARedactionHidesNoChangeOfAnother(t *testing.T) {
 	db, system, direct := signing(t, databases.Engines["sqlite"](t))
-	_, who := storePersonalData(t, db, system)
+	_, person := storePersonalData(t, db, system)
 	link(t, db)
-	change := `UPDATE events SET type = 'workspace.kept' WHERE actor_id = '` + string(who) + `'`
+	change := `UPDATE events SET type = 'workspace.kept' WHERE actor_id = '` + string(person) + `'`
 	if _, err := direct.ExecContext(t.Context(), change); err != nil {
 		t.Fatal(err)
 	}
 	people := db.Stores().Erasures
-	require.NoError(t, people.Erase(t.Context(), system, who, func(l *account.Leaver) (*account.Erasure, error) {
+	require.NoError(t, people.Erase(t.Context(), system, person, func(l *account.Leaver) (*account.Erasure, error) {
 		return l.Erase(system)
 	}))
-	require.NoError(t, people.CompleteErasure(t.Context(), system.Org, who, time.Now()))
+	require.NoError(t, people.CompleteErasure(t.Context(), system.Org, person, time.Now()))
 	broken := 0
 	for _, ws := range workspacesOf(t, direct) {
 		broken += verified(t, db, ws).Broken

@@ -79,8 +79,8 @@ func verified(t *testing.T, db *sqlstore.Store, ws identity.WorkspaceID) (out ev
 // verifiedInParts adds up what is found in parts of two links.
 func verifiedInParts(t *testing.T, db *sqlstore.Store, org identity.OrgID, ws identity.WorkspaceID) (sum event.Report) {
 	t.Helper()
-	for after := int64(0); ; {
-		part, err := db.Stores().Events.Verify(t.Context(), org, ws, after, 2)
+	for current := int64(0); ; {
+		part, err := db.Stores().Events.Verify(t.Context(), org, ws, current, 2)
 		require.NoError(t, err)
 		sum.Verified += part.Verified
 		sum.Waiting += part.Waiting
@@ -89,25 +89,25 @@ func verifiedInParts(t *testing.T, db *sqlstore.Store, org identity.OrgID, ws id
 		if part.Next == 0 {
 			return sum
 		}
-		if part.Next <= after || part.Verified > 2 {
-			t.Fatalf("after %d: %+v", after, part)
+		if part.Next <= current || part.Verified > 2 {
+			t.Fatalf("after %d: %+v", current, part)
 		}
-		after = part.Next
+		current = part.Next
 	}
 }
 
-func holds(t *testing.T, r event.Report, linked, waiting, unsigned int) {
+func holds(t *testing.T, r event.Report, linkedCount, waiting, unsignedCount int) {
 	t.Helper()
-	if r.Broken != 0 || r.Verified != linked || r.Waiting != waiting || r.Unsigned != unsigned {
-		t.Errorf("got %+v, want %d, %d, %d", r, linked, waiting, unsigned)
+	if r.Broken != 0 || r.Verified != linkedCount || r.Waiting != waiting || r.Unsigned != unsignedCount {
+		t.Errorf("got %+v, want %d, %d, %d", r, linkedCount, waiting, unsignedCount)
 	}
 }
 
 func TestEventChains(t *testing.T) {
 	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
-			at := url(t)
-			db, by, tamper := signing(t, at)
+			path := url(t)
+			db, by, tamper := signing(t, path)
 			t.Run("an event waits until it is linked", func(t *testing.T) {
 				ws := happen(t, db, by, "waits", 3)
 				if err := db.Events().Link(t.Context(), by.At); err != nil { // which begins the chains
@@ -123,12 +123,12 @@ func TestEventChains(t *testing.T) {
 				r := verified(t, db, ws)
 				holds(t, r, 4, 0, 0)
 				link(t, db)
-				if again := verified(t, db, ws); again.Hash != r.Hash || again.Seq != 4 {
-					t.Errorf("got %+v, want %+v", again, r)
+				if second := verified(t, db, ws); second.Hash != r.Hash || second.Seq != 4 {
+					t.Errorf("got %+v, want %+v", second, r)
 				}
 			})
 			t.Run("writers and nodes at once make one chain", func(t *testing.T) {
-				ws, other := happen(t, db, by, "busy", 1), open(t, at, databases.Keyring(t))
+				ws, other := happen(t, db, by, "busy", 1), open(t, path, databases.Keyring(t))
 				other.SignEvents(databases.Digester("key"))
 				const writers, each = 4, 40
 				var wg sync.WaitGroup
@@ -157,8 +157,8 @@ func TestEventChains(t *testing.T) {
 				ws := happen(t, db, old, "aged", 4)
 				late := by
 				late.At = by.At.Add(-time.Minute)
-				for _, who := range []identity.Actor{late, old, late} { // one that is old comes after one that is not
-					require.NoError(t, rename(t.Context(), db, who, ws, 1))
+				for _, user := range []identity.Actor{late, old, late} { // one that is old comes after one that is not
+					require.NoError(t, rename(t.Context(), db, user, ws, 1))
 				}
 				link(t, db)
 				require.NoError(t, db.Sweep(t.Context(), by.At, 24*time.Hour))
@@ -193,13 +193,13 @@ func TestEventChains(t *testing.T) {
 
 // insertAsBefore writes an event as a release without chains does.
 func insertAsBefore(t *testing.T, tamper *sqlx.DB, org identity.OrgID, ws identity.WorkspaceID, id string,
-	at time.Time) {
+	instant time.Time) {
 	t.Helper()
 	if _, err := tamper.Exec(tamper.Rebind(`
 		INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id,
 		address)
 		VALUES (?, ?, ?, 'workspace.updated', '', '', ?, '{}', ?, 'req',
-		'')`), id, org, ws, ws, at.UnixMicro()); err != nil {
+		'')`), id, org, ws, ws, instant.UnixMicro()); err != nil {
 		t.Fatal(err)
 	}
 }

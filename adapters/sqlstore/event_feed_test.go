@@ -18,8 +18,8 @@ import (
 func TestEventFeed(t *testing.T) {
 	for engine, url := range databases.Engines {
 		t.Run(engine, func(t *testing.T) {
-			at := url(t)
-			db, by, _ := signing(t, at)
+			path := url(t)
+			db, by, _ := signing(t, path)
 			read := func(t *testing.T, ws identity.WorkspaceID, q event.FeedQuery) event.Feed {
 				t.Helper()
 				part, err := db.Stores().Events.Feed(t.Context(), by.Org, ws, q)
@@ -54,14 +54,14 @@ func TestEventFeed(t *testing.T) {
 			})
 			t.Run("filters of time leave out both ends", func(t *testing.T) {
 				ws := happen(t, db, by, "timed", 1)
-				for i, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
-					later := by
-					later.At = by.At.Add(at)
-					require.NoError(t, rename(t.Context(), db, later, ws, i+1))
+				for i, offset := range []time.Duration{0, time.Minute, 2 * time.Minute} {
+					laterActor := by
+					laterActor.At = by.At.Add(offset)
+					require.NoError(t, rename(t.Context(), db, laterActor, ws, i+1))
 				}
 				link(t, db)
-				between := event.Filter{CreatedAfter: by.At, CreatedBefore: by.At.Add(2 * time.Minute)}
-				isPart(t, read(t, ws, event.FeedQuery{Limit: 5, Filter: between}), event.Feed{First: 1, Last: 4}, 3)
+				middle := event.Filter{CreatedAfter: by.At, CreatedBefore: by.At.Add(2 * time.Minute)}
+				isPart(t, read(t, ws, event.FeedQuery{Limit: 5, Filter: middle}), event.Feed{First: 1, Last: 4}, 3)
 				for before, want := range map[time.Duration]int{time.Hour: 4, time.Minute: 2, 0: 0, -2 * time.Hour: 0} {
 					found, err := db.Stores().Events.List(t.Context(), ws,
 						event.Filter{CreatedBefore: by.At.Add(before)}, page.Query{Limit: 5})
@@ -73,15 +73,15 @@ func TestEventFeed(t *testing.T) {
 			t.Run("a part examines a bounded number of events", func(t *testing.T) {
 				ws := happen(t, db, by, "bounded", 7)
 				link(t, db)
-				few := open(t, at, databases.Keyring(t))
-				sqlstore.BoundScans(few, 3)
-				never := event.FeedQuery{Limit: 5, Types: []string{"never"}}
+				small := open(t, path, databases.Keyring(t))
+				sqlstore.BoundScans(small, 3)
+				absent := event.FeedQuery{Limit: 5, Types: []string{"never"}}
 				for _, want := range []event.Feed{{First: 1, Last: 3, More: true}, {First: 1, Last: 6, More: true},
 					{First: 1, Last: 7}} {
-					part, err := few.Stores().Events.Feed(t.Context(), by.Org, ws, never)
+					part, err := small.Stores().Events.Feed(t.Context(), by.Org, ws, absent)
 					require.NoError(t, err)
 					isPart(t, part, want)
-					never.After = part.Last
+					absent.After = part.Last
 				}
 			})
 			t.Run("the first place shows what retention removed", func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestEventFeed(t *testing.T) {
 				isPart(t, part, event.Feed{First: 1})
 			})
 			t.Run("readers beside writers miss nothing and read nothing twice", func(t *testing.T) {
-				followsAll(t, db, open(t, at, databases.Keyring(t)), by)
+				followsAll(t, db, open(t, path, databases.Keyring(t)), by)
 			})
 		})
 	}
@@ -144,18 +144,18 @@ func followsAll(t *testing.T, db, other *sqlstore.Store, by identity.Actor) {
 			}
 		})
 	}
-	told := make([][]int64, readers)
+	reports := make([][]int64, readers)
 	for r := range readers {
 		all.Go(func() {
-			for after := int64(0); after < writers*each+1; {
+			for current := int64(0); current < writers*each+1; {
 				part, err := nodes[r%2].Stores().Events.Feed(t.Context(), by.Org, ws,
-					event.FeedQuery{After: after, Limit: r + 2})
+					event.FeedQuery{After: current, Limit: r + 2})
 				if err != nil || t.Failed() {
 					t.Error(err)
 					return
 				}
-				told[r] = append(told[r], seqsOf(part)...)
-				after = part.Last
+				reports[r] = append(reports[r], seqsOf(part)...)
+				current = part.Last
 			}
 		})
 	}
@@ -164,9 +164,9 @@ func followsAll(t *testing.T, db, other *sqlstore.Store, by identity.Actor) {
 	for i := range int64(writers*each + 1) {
 		want = append(want, i+1)
 	}
-	for r := range told {
-		if !slices.Equal(told[r], want) {
-			t.Errorf("reader %d read %s", r, fmt.Sprint(told[r]))
+	for r := range reports {
+		if !slices.Equal(reports[r], want) {
+			t.Errorf("reader %d read %s", r, fmt.Sprint(reports[r]))
 		}
 	}
 }

@@ -43,13 +43,13 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 				if want := []int64{0, 0, 3, 2, 1}; !slices.Equal(places, want) {
 					t.Errorf("places %v, want %v", places, want)
 				}
-				if some, _ := list(t, ws, event.Filter{Type: "workspace.updated"}); !slices.Equal(some, places[:4]) {
-					t.Errorf("of one type: %v", some)
+				if item, _ := list(t, ws, event.Filter{Type: "workspace.updated"}); !slices.Equal(item, places[:4]) {
+					t.Errorf("of one type: %v", item)
 				}
 				link(t, db)
-				moved, after := list(t, ws, event.Filter{})
-				if want := []int64{5, 4, 3, 2, 1}; !slices.Equal(moved, want) || !slices.Equal(after, ids) {
-					t.Errorf("places %v, want %v; ids %v, want %v", moved, want, after, ids)
+				moves, current := list(t, ws, event.Filter{})
+				if want := []int64{5, 4, 3, 2, 1}; !slices.Equal(moves, want) || !slices.Equal(current, ids) {
+					t.Errorf("places %v, want %v; ids %v, want %v", moves, want, current, ids)
 				}
 				isEmpty(t, direct)
 			})
@@ -68,10 +68,10 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 					holds(t, verified(t, db, ws), 0, 7, 0)
 					link(t, db)
 					holds(t, verified(t, db, ws), 7, 0, 0)
-					places, after := list(t, ws, event.Filter{})
-					slices.Reverse(after)
-					if want := []int64{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(places, want) || !slices.Equal(after, ids) {
-						t.Errorf("places %v, want %v; ids %v, want %v", places, want, after, ids)
+					places, next := list(t, ws, event.Filter{})
+					slices.Reverse(next)
+					if want := []int64{7, 6, 5, 4, 3, 2, 1}; !slices.Equal(places, want) || !slices.Equal(next, ids) {
+						t.Errorf("places %v, want %v; ids %v, want %v", places, want, next, ids)
 					}
 				})
 			t.Run("events of a chain that was changed are moved and get no places", func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestEventsAreMovedWhenTheyAreLinked(t *testing.T) {
 // isEmpty fails unless all events were moved.
 func isEmpty(t *testing.T, db *sqlx.DB) {
 	t.Helper()
-	var left int
-	if err := db.Get(&left, `SELECT COUNT(*) FROM new_events`); err != nil || left != 0 {
-		t.Errorf("%d events were not moved: %v", left, err)
+	var remainder int
+	if err := db.Get(&remainder, `SELECT COUNT(*) FROM new_events`); err != nil || remainder != 0 {
+		t.Errorf("%d events were not moved: %v", remainder, err)
 	}
 }

@@ -30,15 +30,15 @@ const postgresSchemaFile = "migrations/schema/postgres.sql"
 // TestTheSchemaOfAFreshPostgreSQLIsThatOfTheMigrations compares all that pg_dump writes of both databases, rows and
 // privileges included. It also writes the schema if ATRIUM_SCHEMA is set, like the test of SQLite.
 func TestTheSchemaOfAFreshPostgreSQLIsThatOfTheMigrations(t *testing.T) {
-	migrated, fresh := services.Postgres(t), services.Postgres(t)
-	db := databases.Raw(t, migrated)
+	migratedText, fresh := services.Postgres(t), services.Postgres(t)
+	db := databases.Raw(t, migratedText)
 	migrateStepwise(t, db)
 	if os.Getenv("ATRIUM_SCHEMA") != "" {
 		require.NoError(t, os.WriteFile(postgresSchemaFile, []byte(postgresSchemaOf(t, db)), 0o600))
 		t.Skip("the schema is written; run this test again to compare it")
 	}
 	open(t, fresh, databases.Keyring(t))
-	got, want := dumpOf(t, fresh), dumpOf(t, migrated)
+	got, want := dumpOf(t, fresh), dumpOf(t, migratedText)
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
 			t.Fatalf("line %d of the dump of the fresh database is\n%s\nthat of the migrated one\n%s", i+1, got[i],
@@ -63,18 +63,18 @@ func TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements(t *testing.
 	if _, err := other.ExecContext(t.Context(), `CREATE TABLE users (id TEXT)`); err != nil {
 		t.Fatal(err)
 	}
-	opened := make(chan error, 1)
+	errs := make(chan error, 1)
 	go func() {
 		_, closeDB, err := sqlstore.Open(t.Context(),
 			sqlstore.Config{URL: secret.New(url), MaxConns: 4, StatementTimeout: limit}, nil, sql.OpenDB)
 		if err == nil {
 			closeDB()
 		}
-		opened <- err
+		errs <- err
 	}()
 	for isLate := false; !isLate; {
 		select {
-		case err := <-opened:
+		case err := <-errs:
 			t.Fatalf("it did not wait: %v", err)
 		case <-time.After(20 * time.Millisecond):
 		}
@@ -84,7 +84,7 @@ func TestTheSchemaOfAFreshPostgreSQLMayTakeLongerThanOtherStatements(t *testing.
 			(limit+4*engine.Grace).Milliseconds()).Scan(&isLate))
 	}
 	require.NoError(t, other.Rollback())
-	assert.NoError(t, <-opened)
+	assert.NoError(t, <-errs)
 }
 
 // migrateStepwise applies the migrations one by one, as releases before ADR 114 did to every database.
@@ -175,8 +175,8 @@ CREATE EVENT TRIGGER crashes ON ddl_command_end WHEN TAG IN ('CREATE TRIGGER') E
 		t.Fatal("it was opened, although its connection has ended")
 	}
 	tables := `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`
-	if left := texts(t, db, tables); len(left) > 0 {
-		t.Errorf("it has left %d of %v", len(left), left[:1])
+	if rest := texts(t, db, tables); len(rest) > 0 {
+		t.Errorf("it has left %d of %v", len(rest), rest[:1])
 	}
 	if _, err := db.ExecContext(ctx, `DROP EVENT TRIGGER crashes; DROP FUNCTION crash()`); err != nil {
 		t.Fatal(err)

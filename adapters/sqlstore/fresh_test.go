@@ -50,10 +50,10 @@ func TestTheSchemaOfAFreshDatabaseHasEveryMigration(t *testing.T) {
 // TestTheSchemaOfAFreshDatabaseIsThatOfTheMigrations also writes the schema if ATRIUM_SCHEMA is set. Do so with each
 // migration.
 func TestTheSchemaOfAFreshDatabaseIsThatOfTheMigrations(t *testing.T) {
-	migrated, fresh := "sqlite:"+filepath.Join(t.TempDir(), "migrated"), "sqlite:"+filepath.Join(t.TempDir(), "fresh")
+	text, fresh := "sqlite:"+filepath.Join(t.TempDir(), "migrated"), "sqlite:"+filepath.Join(t.TempDir(), "fresh")
 	files, err := migrations.Files("sqlite")
 	require.NoError(t, err)
-	db := databases.Raw(t, migrated)
+	db := databases.Raw(t, text)
 	steps, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
 	require.NoError(t, err)
 	if _, err := steps.Up(t.Context()); err != nil {
@@ -65,17 +65,17 @@ func TestTheSchemaOfAFreshDatabaseIsThatOfTheMigrations(t *testing.T) {
 	}
 	open(t, fresh, databases.Keyring(t))
 	other := databases.Raw(t, fresh)
-	for what, list := range map[string]string{
+	for name, list := range map[string]string{
 		"objects": `SELECT type || ' ' || name || ': ' || COALESCE(sql, '') FROM sqlite_master ORDER BY type, name`,
 		"applied": `SELECT version_id || ' ' || is_applied FROM goose_db_version ORDER BY id`,
 		"vacuum":  `PRAGMA auto_vacuum`,
 	} {
 		want, got := texts(t, db, list), texts(t, other, list)
-		if what == "vacuum" {
+		if name == "vacuum" {
 			want = []string{"2"} // incremental
 		}
 		if len(want) == 0 || !slices.Equal(got, want) {
-			t.Errorf("%s: the fresh database has\n%s\nthe migrated one has\n%s", what, strings.Join(got, "\n"),
+			t.Errorf("%s: the fresh database has\n%s\nthe migrated one has\n%s", name, strings.Join(got, "\n"),
 				strings.Join(want, "\n"))
 		}
 	}

@@ -46,20 +46,20 @@ func TestRandomIncludesNeverCycleOrLeak(t *testing.T) {
 				return quota.Limits{Amounts: quota.Default()}, nil
 			})
 		for i := range 8 {
-			made := fixture.Template(t, s, g.members[i%2], prompt.Draft{Name: fmt.Sprintf("p%d", i),
+			template := fixture.Template(t, s, g.members[i%2], prompt.Draft{Name: fmt.Sprintf("p%d", i),
 				Visibility:  []access.Visibility{access.Private, access.Workspace}[i/2%2],
 				IncludeMode: []prompt.IncludeMode{prompt.Pinned, prompt.Floating}[i/4%2]})
-			g.ids, g.pinned[made.ID] = append(g.ids, made.ID), map[string]string{}
+			g.ids, g.pinned[template.ID] = append(g.ids, template.ID), map[string]string{}
 		}
-		released := 0
+		releasedCount := 0
 		for range proof.Sample(300, 5000) {
 			if g.step() {
-				released++
+				releasedCount++
 			}
 			g.check()
 		}
-		if released < 20 {
-			t.Errorf("only %d versions were released", released)
+		if releasedCount < 20 {
+			t.Errorf("only %d versions were released", releasedCount)
 		}
 	})
 }
@@ -95,10 +95,10 @@ func (g *graph) step() bool {
 			g.t.Fatalf("%s released %s, which they do not see: %v", by.User, i.Name, err)
 		}
 	}
-	_, whole, err := g.Resolved(ctx, by, id, prompt.Ref{ID: v.ID}, "")
+	_, full, err := g.Resolved(ctx, by, id, prompt.Ref{ID: v.ID}, "")
 	require.NoError(g.t, err)
 	if key := string(v.ID); n < 4 && g.pinned[id][key] == "" {
-		g.pinned[id][key] = whole.Content.Text
+		g.pinned[id][key] = full.Content.Text
 	}
 	return true
 }

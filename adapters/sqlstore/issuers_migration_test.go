@@ -30,8 +30,8 @@ func TestTheMigrationSaysWhoGaveWhat(t *testing.T) {
 			org.ClaimRules = append(org.ClaimRules, identity.ClaimRule{Issuer: issuer, Claim: "in", Value: "true",
 				Workspace: team.Workspace.Slug, Role: identity.Admin, Operator: true})
 		}
-		signIn := func(email string, at ...string) {
-			for i, issuer := range at {
+		signIn := func(email string, positions ...string) {
+			for i, issuer := range positions {
 				c := account.Claims{Issuer: issuer, Subject: email, Email: email, EmailVerified: true,
 					Raw: map[string]any{"in": true}}
 				by := identity.System(team.Org, "", "sign-in", fixture.At.Add(time.Duration(i+1)*time.Hour))

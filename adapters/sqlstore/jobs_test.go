@@ -59,9 +59,9 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 		ctx := t.Context()
 		a, queue := adapter(t, url), jobs.NewQueue(open(t, url, databases.Keyring(t)).DB)
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		look := func(after time.Duration) jobs.Backlog {
+		look := func(delay time.Duration) jobs.Backlog {
 			t.Helper()
-			b, err := queue.Backlog(ctx, fixture.At.Add(after))
+			b, err := queue.Backlog(ctx, fixture.At.Add(delay))
 			require.NoError(t, err)
 			return b
 		}
@@ -73,22 +73,22 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 			if i >= 4 {
 				continue
 			}
-			taken, err := queue.Take(ctx, fixture.At.Add(time.Duration(i)*time.Second),
+			batch, err := queue.Take(ctx, fixture.At.Add(time.Duration(i)*time.Second),
 				time.Hour, []job.Kind{"test.backlog"}, 1)
-			if err != nil || len(taken) != 1 {
-				t.Fatalf("%d taken, %v", len(taken), err)
+			if err != nil || len(batch) != 1 {
+				t.Fatalf("%d taken, %v", len(batch), err)
 			}
-			o := taken[0].Success(fixture.At)
+			o := batch[0].Success(fixture.At)
 			if i > 0 {
-				o = job.Policy{}.Failure(taken[0], subject, fixture.At.Add(time.Duration(i)*time.Minute), 0)
+				o = job.Policy{}.Failure(batch[0], subject, fixture.At.Add(time.Duration(i)*time.Minute), 0)
 			}
 			if i < 3 {
-				err = queue.Settle(ctx, taken[0], o)
+				err = queue.Settle(ctx, batch[0], o)
 			}
 			require.NoError(t, err)
-			running = taken[0]
+			running = batch[0]
 			if i == 2 {
-				last = taken[0]
+				last = batch[0]
 				last.Due, last.Failures = time.Time{}, 1
 			}
 		}

@@ -17,7 +17,7 @@ import (
 func TestCountsAreAddedWithoutAScanOfAllKeys(t *testing.T) {
 	const keys, counted = 3000, 256
 	databases.OnEach(t, func(t *testing.T, url string) {
-		db, sent := databases.Watched(t, url)
+		db, message := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		require.NoError(t, err)
 		team, inspect := fixture.NewTeam(t, db.Stores(), orgs["one"]), databases.Raw(t, url)
@@ -30,25 +30,25 @@ func TestCountsAreAddedWithoutAScanOfAllKeys(t *testing.T) {
 		for _, id := range ids {
 			requests[account.KeyDay{Key: id, Day: account.DayOf(fixture.At)}] = 1
 		}
-		sent.Take()
+		message.Take()
 		require.NoError(t, db.Stores().KeyRequests.AddRequests(t.Context(), team.Org, requests))
-		explained := 0
-		for _, s := range sent.Take() {
+		explainedCount := 0
+		for _, s := range message.Take() {
 			if len(s.Args) == 0 {
 				continue // the beginnings and ends of transactions
 			}
-			explained++
-			plan, wrong := "", ""
+			explainedCount++
+			plan, problem := "", ""
 			if db.Engine() == "postgres" {
-				plan, wrong = explainPostgres(t, inspect, s, counted)
+				plan, problem = explainPostgres(t, inspect, s, counted)
 			} else {
-				plan, wrong = explainSQLite(t, inspect, s)
+				plan, problem = explainSQLite(t, inspect, s)
 			}
-			if wrong != "" {
-				t.Errorf("%s:\n%s", wrong, plan)
+			if problem != "" {
+				t.Errorf("%s:\n%s", problem, plan)
 			}
 		}
-		if explained == 0 {
+		if explainedCount == 0 {
 			t.Error("nothing was sent")
 		}
 		got, err := db.Stores().KeyRequests.Requests(t.Context(), team.Workspace.ID, ids, fixture.At)

@@ -207,8 +207,8 @@ func TestADatabaseOfThisVersionUsesDerivedKeysAtOnce(t *testing.T) {
 		if _, err := db.KeyringCheck(t.Context(), []byte("check")); err != nil {
 			t.Fatal(err)
 		}
-		if since, err := db.DerivedSince(t.Context()); err != nil || !since.IsZero() {
-			t.Errorf("DerivedSince = %v, %v", since, err)
+		if start, err := db.DerivedSince(t.Context()); err != nil || !start.IsZero() {
+			t.Errorf("DerivedSince = %v, %v", start, err)
 		}
 	})
 }

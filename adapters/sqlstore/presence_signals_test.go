@@ -56,12 +56,12 @@ func TestPresenceSignals(t *testing.T) {
 			signals := presences.NewSignals(open(t, url, databases.Keyring(t)).DB,
 				sqlstore.Config{URL: secret.New(u.String())})
 			ctx, stop := context.WithCancel(t.Context())
-			heard, ended := make(chan identity.OrgID, 10), make(chan error, 1)
-			go func() { ended <- signals.Listen(ctx, func(org identity.OrgID) { heard <- org }) }()
+			heard, endedErrs := make(chan identity.OrgID, 10), make(chan error, 1)
+			go func() { endedErrs <- signals.Listen(ctx, func(org identity.OrgID) { heard <- org }) }()
 			silence(heard)
 			stop()
 			select {
-			case err := <-ended:
+			case err := <-endedErrs:
 				assert.NoError(t, err)
 			case <-time.After(proof.Patience):
 				t.Fatal("it does not end")

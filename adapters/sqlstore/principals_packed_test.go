@@ -61,8 +61,8 @@ func TestAKeyOfAFormerMemberIsFoundByOneStatement(t *testing.T) {
 			p.Membership.Workspace.ID != f.Workspace.ID || p.Membership.Grouped {
 			t.Errorf("principal = %+v, %v", p, err)
 		}
-		if sent := f.sent.Take(); len(sent) != 1 {
-			t.Errorf("%d statements: %v", len(sent), sent)
+		if messages := f.sent.Take(); len(messages) != 1 {
+			t.Errorf("%d statements: %v", len(messages), messages)
 		}
 	})
 }

@@ -17,25 +17,25 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 		a, ctx := adapter(t, url), t.Context()
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read again"})
-		one := fixture.Version(t, a.Stores, by, made.ID, "first")
-		two := fixture.Version(t, a.Stores, by, made.ID, "other", "live")
+		template := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read again"})
+		one := fixture.Version(t, a.Stores, by, template.ID, "first")
+		two := fixture.Version(t, a.Stores, by, template.ID, "other", "live")
 		rewrite := func(s ports.Stores, text string) {
 			t.Helper()
-			_, err := s.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{ID: one.ID},
-				func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+			_, err := s.Prompts.EditVersion(ctx, by, template.ID, prompt.Ref{ID: one.ID},
+				func(p *prompt.Template, v *prompt.Version, usedLabels prompt.Labels) error {
 					return p.ChangeVersion(by, nil, v,
 						prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content {
 							c.Text = text
 							return c
-						}}, used)
+						}}, usedLabels)
 				})
 			require.NoError(t, err)
 		}
 		want := func(id prompt.VersionID, text string, frozen bool, labels ...string) {
 			t.Helper()
 			for range 2 {
-				_, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{ID: id})
+				_, v, err := a.Prompts.GetVersion(ctx, by, template.ID, prompt.Ref{ID: id})
 				if err != nil || v.Content.Text != text || !slices.Equal(v.Labels, labels) || v.Frozen != frozen ||
 					v.FirstActivatedAt.IsZero() == (frozen && id == one.ID) {
 					t.Fatalf("GetVersion = %+v, %v; want text %q, labels %q, frozen %t", v, err, text, labels, frozen)
@@ -49,7 +49,7 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 		undone := errors.New("undone")
 		if err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			rewrite(tx, "never")
-			if _, v, err := tx.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{ID: one.ID}); err != nil ||
+			if _, v, err := tx.Prompts.GetVersion(ctx, by, template.ID, prompt.Ref{ID: one.ID}); err != nil ||
 				v.Content.Text != "never" {
 				t.Errorf("in the transaction: %+v, %v", v, err)
 			}
@@ -61,10 +61,10 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 		want(one.ID, "third", false)
 
 		want(two.ID, "other", true, "live")
-		fixture.VersionOf(t, a.Stores, by, made.ID,
+		fixture.VersionOf(t, a.Stores, by, template.ID,
 			prompt.VersionDraft{Content: prompt.Content{Text: "takes the label"}, Labels: []string{"live"}})
 		want(two.ID, "other", true)
-		fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{ID: one.ID})
+		fixture.Activate(t, a.Stores, by, template.ID, prompt.Ref{ID: one.ID})
 		want(one.ID, "third", true)
 	})
 }

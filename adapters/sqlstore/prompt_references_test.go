@@ -60,12 +60,12 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		note := func(after time.Duration) {
+		note := func(delay time.Duration) {
 			t.Helper()
-			system := identity.System("", "", "test", fixture.At.Add(after))
+			system := identity.System("", "", "test", fixture.At.Add(delay))
 			require.NoError(t, prompts.NewStore(db.DB).NoteReferences(ctx, system))
 		}
-		told := func(when string, times int) {
+		report := func(occasion string, times int) {
 			t.Helper()
 			for subject, want := range map[string][]string{
 				string(talk.ID):                       {"chat_template.degraded " + string(target.ID)},
@@ -86,28 +86,28 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 						continue
 					}
 					if e.Data["owner_id"] != string(peer.User) || e.Actor != "" || e.Org != team.Org {
-						t.Errorf("%s: the event is %+v", when, e)
+						t.Errorf("%s: the event is %+v", occasion, e)
 					}
 				}
 				all := slices.Repeat(want, times)
 				slices.Sort(all)
 				slices.Sort(got)
 				if !slices.Equal(got, all) {
-					t.Errorf("%s, %s has %q, want %q", when, subject, got, all)
+					t.Errorf("%s, %s has %q, want %q", occasion, subject, got, all)
 				}
 			}
 		}
 		note(0)
-		told("with the right", 0)
+		report("with the right", 0)
 		see(access.Private)
 		note(time.Second)
 		note(2 * time.Second)
-		told("without it", 1)
+		report("without it", 1)
 		system := identity.System(team.Org, team.Workspace.ID, "test", fixture.At.Add(2*time.Second))
 		lost := prompt.Reference{Holder: string(talk.ID), Template: target.ID, Ref: "live"}
 		require.NoError(t, sqlstore.NoteLost(ctx, db, system, lost, peer.User))
-		told("after another node that had read the same loss", 1)
-		used := func(refs ...string) (ids []string) {
+		report("after another node that had read the same loss", 1)
+		usageOf := func(refs ...string) (ids []string) {
 			t.Helper()
 			uses, err := s.ChatLists.Uses(ctx, team.Workspace.ID, target.ID, refs, 10)
 			require.NoError(t, err)
@@ -116,18 +116,18 @@ func TestALostReferenceIsNotedOnceForBothOwners(t *testing.T) {
 			}
 			return ids
 		}
-		if got := used(string(v.ID), "v1"); !slices.Equal(got, []string{string(talk.ID)}) {
+		if got := usageOf(string(v.ID), "v1"); !slices.Equal(got, []string{string(talk.ID)}) {
 			t.Errorf("the version at which a chat stays is used by %q", got)
 		}
 		see(access.Workspace)
 		note(3 * time.Second)
-		if got := used(string(v.ID), "v1"); got != nil {
+		if got := usageOf(string(v.ID), "v1"); got != nil {
 			t.Errorf("a version that no chat stays at is used by %q", got)
 		}
-		told("with the right again", 1)
+		report("with the right again", 1)
 		see(access.Private)
 		note(4 * time.Second)
-		told("without it again", 2)
+		report("without it again", 2)
 	})
 }
 
@@ -140,15 +140,15 @@ func TestTheMigrationKeepsWhatReferencesName(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
 		target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})
-		var released []prompt.VersionID
+		var releases []prompt.VersionID
 		for _, text := range []string{"one", "two", "three"} {
 			v := fixture.Version(t, a.Stores, by, target.ID, text, "live")
 			fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: v.ID})
-			released = append(released, v.ID)
+			releases = append(releases, v.ID)
 		}
 		// The latest frozen, the active and the previous version are three.
-		fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: released[0]})
-		fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: released[1]})
+		fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: releases[0]})
+		fixture.Activate(t, a.Stores, by, target.ID, prompt.Ref{ID: releases[1]})
 		draft := fixture.Version(t, a.Stores, by, target.ID, "a draft")
 		for _, ref := range []string{"active", "latest", "previous", "live", "v1", "v4", string(draft.ID), "nothing"} {
 			c := fixture.Chat(t, a.Stores, by, chat.Draft{Status: chat.StatusPublished,

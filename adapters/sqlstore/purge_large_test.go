@@ -27,11 +27,11 @@ import (
 const purgeDay = 24 * time.Hour
 
 // openWatched is open with a hook for each statement.
-func openWatched(t *testing.T, url string, timeout time.Duration, before statements.Hook) *sqlstore.Store {
+func openWatched(t *testing.T, url string, timeout time.Duration, previousOf statements.Hook) *sqlstore.Store {
 	t.Helper()
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: timeout}, databases.Keyring(t),
-		func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, before)) })
+		func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, previousOf)) })
 	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	return db
@@ -52,14 +52,14 @@ func deletedWorkspace(
 	require.NoError(t, err)
 	by := owner
 	by.Workspace = w.ID
-	made := fixture.Template(t, s, by, prompt.Draft{Name: "first"})
-	fixture.Version(t, s, by, made.ID, "text")
+	template := fixture.Template(t, s, by, prompt.Draft{Name: "first"})
+	fixture.Version(t, s, by, template.ID, "text")
 	if _, err := s.Workspaces.Update(t.Context(), by, w.ID, nil, func(w *account.Workspace) error {
 		return w.Delete(by, nil)
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return w.ID, made.ID
+	return w.ID, template.ID
 }
 
 // multiply copies a template until there are n of them with 10 versions each, and one read of each version.
@@ -128,8 +128,8 @@ func (w *purgeWatch) hook(query string, _ []driver.NamedValue) error {
 	case query == statements.Begin && proof.Running():
 		w.begun = time.Now()
 	case query == statements.Begin:
-		left := w.count()
-		w.most, w.before = max(w.most, w.before-left), left
+		remainder := w.count()
+		w.most, w.before = max(w.most, w.before-remainder), remainder
 	case query == statements.Commit && proof.Running():
 		w.longest = max(w.longest, time.Since(w.begun))
 	}
@@ -150,9 +150,9 @@ func TestALargeDeletedWorkspaceIsPurgedInSmallTransactions(t *testing.T) {
 		_, template := deletedWorkspace(t, db.Stores(), team.Owner, "large")
 		multiply(t, watch.rows, db.Engine() == "postgres", template, proof.Sample(100, 10_000))
 		watch.before, watch.begun = watch.count(), time.Now()
-		began := time.Now()
+		start := time.Now()
 		require.NoError(t, db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay))
-		t.Logf("it took %s", time.Since(began))
+		t.Logf("it took %s", time.Since(start))
 		assert.Equal(t, "rows are left", watch.count(), 0)
 		if watch.most > sqlstore.SweepBatch {
 			t.Errorf("one transaction removed %d rows, more than %d", watch.most, sqlstore.SweepBatch)
@@ -189,23 +189,23 @@ func TestAWorkspaceThatCannotBePurgedDoesNotKeepTheOthers(t *testing.T) {
 		team := fixture.NewTeam(t, s, ids["one"])
 		first, _ := deletedWorkspace(t, s, team.Owner, "first")
 		second, _ := deletedWorkspace(t, s, fixture.Later(team.Owner, time.Second), "second")
-		at := fixture.At.Add(40 * purgeDay)
+		instant := fixture.At.Add(40 * purgeDay)
 		overdue := func() sqlstore.Overdue {
 			t.Helper()
-			found, err := db.Overdue(t.Context(), at)
+			found, err := db.Overdue(t.Context(), instant)
 			require.NoError(t, err)
 			return found
 		}
 		assert.Equal(t, "overdue before", overdue(), (sqlstore.Overdue{Workspaces: 2}))
 		stuck = first
-		err = db.Sweep(t.Context(), at, 400*purgeDay)
+		err = db.Sweep(t.Context(), instant, 400*purgeDay)
 		if !errors.Is(err, broken) || !strings.Contains(err.Error(), string(first)) ||
 			!strings.Contains(err.Error(), "jobs") || strings.Contains(err.Error(), string(second)) {
 			t.Errorf("error = %v", err)
 		}
 		assert.Equal(t, "overdue", overdue(), (sqlstore.Overdue{Workspaces: 1}))
 		stuck = ""
-		require.NoError(t, db.Sweep(t.Context(), at, 400*purgeDay))
+		require.NoError(t, db.Sweep(t.Context(), instant, 400*purgeDay))
 		assert.Equal(t, "overdue at last", overdue(), (sqlstore.Overdue{}))
 	})
 }
@@ -223,9 +223,9 @@ func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
 		rows, err := databases.Raw(t, url).QueryContext(t.Context(), query)
 		require.NoError(t, err)
 		defer rows.Close()
-		removed, checked := sqlstore.RemovedFirst(), 0
+		removedTexts, checkedCount := sqlstore.RemovedFirst(), 0
 		all := map[string]bool{}
-		for _, tables := range removed {
+		for _, tables := range removedTexts {
 			for _, table := range tables {
 				all[table] = true
 			}
@@ -236,13 +236,13 @@ func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
 			if parent != "workspaces" && !all[parent] {
 				continue // the sweep does not remove rows of it that others refer to
 			}
-			checked++
+			checkedCount++
 			if !all[child] {
 				t.Errorf("the removal of rows of %s cascades to %s", parent, child)
 			}
 		}
-		if err := rows.Err(); err != nil || checked < 30 {
-			t.Errorf("%d foreign keys, %v", checked, err)
+		if err := rows.Err(); err != nil || checkedCount < 30 {
+			t.Errorf("%d foreign keys, %v", checkedCount, err)
 		}
 	})
 }
@@ -250,26 +250,26 @@ func TestNoDeletionOfTheSweepCascadesToRowsThatItHasNotRemoved(t *testing.T) {
 // TestTheSweepReadsIndexes asks SQLite how it runs the statements of a sweep.
 func TestTheSweepReadsIndexes(t *testing.T) {
 	url := databases.Engines["sqlite"](t)
-	var sent statements.Log
-	db := openWatched(t, url, proof.Patience, sent.Add)
+	var message statements.Log
+	db := openWatched(t, url, proof.Patience, message.Add)
 	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	require.NoError(t, err)
 	team := fixture.NewTeam(t, db.Stores(), ids["one"])
 	deletedWorkspace(t, db.Stores(), team.Owner, "first")
-	sent.Take()
+	message.Take()
 	require.NoError(t, db.Sweep(t.Context(), fixture.At.Add(40*purgeDay), 400*purgeDay))
-	rows, explained := databases.Raw(t, url), 0
-	for _, s := range sent.Take() {
+	rows, explainedCount := databases.Raw(t, url), 0
+	for _, s := range message.Take() {
 		if len(s.Args) == 0 || strings.Contains(s.Query, "FROM webhooks w") { // all webhooks, which are few
 			continue
 		}
-		explained++
-		if plan, wrong := explainSQLite(t, rows, s); wrong != "" {
-			t.Errorf("%s: %s\n%s", wrong, plan, s.Query)
+		explainedCount++
+		if plan, problem := explainSQLite(t, rows, s); problem != "" {
+			t.Errorf("%s: %s\n%s", problem, plan, s.Query)
 		}
 	}
-	if explained < 50 {
-		t.Errorf("only %d statements", explained)
+	if explainedCount < 50 {
+		t.Errorf("only %d statements", explainedCount)
 	}
 }
 
@@ -291,9 +291,9 @@ func TestNodesTakeTurnsToSweep(t *testing.T) {
 			{"an hour later another one may", second, time.Hour, true},
 			{"a clock that was ahead does not stop it", first, 30 * time.Minute, true},
 		} {
-			claimed, err := step.db.ClaimSweep(t.Context(), fixture.At.Add(step.at), time.Hour)
-			if claimed != step.want || err != nil {
-				t.Errorf("%s: %v, %v", step.name, claimed, err)
+			isClaimed, err := step.db.ClaimSweep(t.Context(), fixture.At.Add(step.at), time.Hour)
+			if isClaimed != step.want || err != nil {
+				t.Errorf("%s: %v, %v", step.name, isClaimed, err)
 			}
 		}
 	})

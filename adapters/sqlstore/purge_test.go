@@ -27,17 +27,17 @@ import (
 )
 
 // furnishChat makes a chat template of by's with a member and an embed token.
-func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted bool) {
+func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, isDeleted bool) {
 	t.Helper()
-	made := fixture.Chat(t, s, by, chat.Draft{})
-	fixture.ChatMember(t, s, by, made.ID, peer.User, access.Viewer)
-	require.NoError(t, s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*embed.Token, error) {
-		token, _, err := embed.NewToken(c, by, have,
+	item := fixture.Chat(t, s, by, chat.Draft{})
+	fixture.ChatMember(t, s, by, item.ID, peer.User, access.Viewer)
+	require.NoError(t, s.Embeds.Add(t.Context(), by, item.ID, func(c *chat.Template, actual int) (*embed.Token, error) {
+		token, _, err := embed.NewToken(c, by, actual,
 			embed.Changes{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
 		return token, err
 	}))
-	if deleted {
-		fixture.ChangeChat(t, s, by, made.ID, func(c *chat.Template) error { return c.Delete(by, nil) })
+	if isDeleted {
+		fixture.ChangeChat(t, s, by, item.ID, func(c *chat.Template) error { return c.Delete(by, nil) })
 	}
 }
 
@@ -55,21 +55,21 @@ func furnishGroup(t *testing.T, s ports.Stores, by, peer identity.Actor) {
 			func(w *account.Workspace, g *account.Group) error { return w.AddToGroup(by, g, peer.User) })
 	}
 	require.NoError(t, err)
-	made := fixture.Template(t, s, by, prompt.Draft{Name: "for a group"})
-	fixture.Share(t, s, by, made.ID, prompt.Grant{User: group, Role: access.Viewer})
+	template := fixture.Template(t, s, by, prompt.Draft{Name: "for a group"})
+	fixture.Share(t, s, by, template.ID, prompt.Grant{User: group, Role: access.Viewer})
 }
 
 // furnish makes things of every kind in by's workspace.
-func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer identity.Actor) {
+func furnish(t *testing.T, a ports.Stores, idempotency ports.Idempotency, by, peer identity.Actor) {
 	t.Helper()
 	ctx := t.Context()
 	for _, name := range []string{"lives", "deleted"} {
-		made := fixture.Template(t, a, by, prompt.Draft{Name: name})
-		fixture.Version(t, a, by, made.ID, "text", "live")
-		fixture.Activate(t, a, by, made.ID, prompt.Ref{Number: 1})
-		fixture.Share(t, a, by, made.ID, prompt.Grant{User: peer.User, Role: access.Viewer})
+		template := fixture.Template(t, a, by, prompt.Draft{Name: name})
+		fixture.Version(t, a, by, template.ID, "text", "live")
+		fixture.Activate(t, a, by, template.ID, prompt.Ref{Number: 1})
+		fixture.Share(t, a, by, template.ID, prompt.Grant{User: peer.User, Role: access.Viewer})
 		if name == "deleted" {
-			fixture.Delete(t, a, fixture.Later(by, 29*24*time.Hour), made.ID)
+			fixture.Delete(t, a, fixture.Later(by, 29*24*time.Hour), template.ID)
 		}
 	}
 	furnishGroup(t, a, by, peer)
@@ -97,10 +97,10 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 				t.Fatal(err)
 			}
 		}
-		as := by
-		as.User, as.Role = program.ID, k.Ceiling
+		actor := by
+		actor.User, actor.Role = program.ID, k.Ceiling
 		if !leaves {
-			fixture.Template(t, a, as, prompt.Draft{Name: "by a program"})
+			fixture.Template(t, a, actor, prompt.Draft{Name: "by a program"})
 		}
 	}
 	fixture.Connection(t, a, by)
@@ -119,7 +119,7 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	}
 	require.NoError(t, err)
 	require.NoError(t, a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)))
-	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)),
+	_, _, err = idempotency.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)),
 		At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
 		k, token := fixture.Key(t, s, by, account.KeyDraft{Name: "k"})
 		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, nil
@@ -143,15 +143,15 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Four workspaces with the same things in them: one lives, and the others were deleted one after another.
-		own := map[string]identity.Actor{}
-		both := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At,
+		ownActors := map[string]identity.Actor{}
+		pair := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At,
 			UpdatedAt: fixture.At}
-		require.NoError(t, a.Users.Add(ctx, both))
+		require.NoError(t, a.Users.Add(ctx, pair))
 		for i, name := range []string{"lives", "first", "second", "restored"} {
 			w, err := account.NewWorkspace(team.Owner, nil, name, "")
 			if err == nil {
 				if name == "lives" || name == "first" {
-					w.Members[both.ID] = account.Member{User: both.ID, Service: true, Role: identity.Member,
+					w.Members[pair.ID] = account.Member{User: pair.ID, Service: true, Role: identity.Member,
 						ByHand: identity.Member, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
 				}
 				err = a.Workspaces.Add(ctx, w)
@@ -166,7 +166,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 				t.Fatal(err)
 			}
 			furnish(t, a.Stores, a.Idempotency, by, peer)
-			own[name] = by
+			ownActors[name] = by
 			if name == "lives" {
 				continue
 			}
@@ -176,9 +176,9 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		back := fixture.Later(system, day)
-		if _, err := a.Workspaces.Update(ctx, back, own["restored"].Workspace, nil,
-			func(w *account.Workspace) error { return w.Restore(back) }); err != nil {
+		reply := fixture.Later(system, day)
+		if _, err := a.Workspaces.Update(ctx, reply, ownActors["restored"].Workspace, nil,
+			func(w *account.Workspace) error { return w.Restore(reply) }); err != nil {
 			t.Fatal(err)
 		}
 		things := map[string]int{
@@ -218,14 +218,14 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		for name, want := range map[string]error{"lives": nil, "restored": nil, "first": identity.ErrWorkspaceNotFound,
 			"second": identity.ErrWorkspaceNotFound} {
 			t.Run(name+" is or is not there", func(t *testing.T) {
-				if _, err := a.Workspaces.Get(ctx, own[name], own[name].Workspace); !errors.Is(err, want) {
+				if _, err := a.Workspaces.Get(ctx, ownActors[name], ownActors[name].Workspace); !errors.Is(err, want) {
 					t.Errorf("error = %v, want %v", err, want)
 				}
-				templates, err := a.PromptLists.Visible(ctx, own[name], prompt.Filter{}, page.Query{Limit: 9})
+				templates, err := a.PromptLists.Visible(ctx, ownActors[name], prompt.Filter{}, page.Query{Limit: 9})
 				if err != nil || (len(templates.Items) > 0) != (want == nil) {
 					t.Errorf("%d templates, %v", len(templates.Items), err)
 				}
-				keys, err := a.Keys.List(ctx, own[name].Workspace, "", fixture.At, page.Query{Limit: 9})
+				keys, err := a.Keys.List(ctx, ownActors[name].Workspace, "", fixture.At, page.Query{Limit: 9})
 				if err != nil || (len(keys.Items) > 0) != (want == nil) {
 					t.Errorf("%d keys, %v", len(keys.Items), err)
 				}
@@ -237,7 +237,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 				err = a.Workspaces.Add(ctx, w)
 			}
 			assert.NoError(t, err)
-			first := own["first"].Workspace
+			first := ownActors["first"].Workspace
 			events, err := a.Events.List(ctx, first, event.Filter{Subject: string(first)}, page.Query{Limit: 9})
 			if err != nil || len(events.Items) != 4 {
 				t.Errorf("%d events, %v", len(events.Items), err)

@@ -28,83 +28,83 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 		if _, err := check.KeyringCheck(ctx, []byte("check")); err != nil {
 			t.Fatal(err)
 		}
-		since := fixture.At.Add(24 * time.Hour)
-		storeSince := func(since time.Time) *idempotency.Store {
+		start := fixture.At.Add(24 * time.Hour)
+		storeSince := func(startAt time.Time) *idempotency.Store {
 			if _, err := databases.Raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+
-				itoa(since.UnixMicro())); err != nil {
+				itoa(startAt.UnixMicro())); err != nil {
 				t.Fatal(err)
 			}
 			db := open(t, url, databases.Keyring(t))
-			if got, err := db.DerivedSince(ctx); err != nil || !got.Equal(since) {
+			if got, err := db.DerivedSince(ctx); err != nil || !got.Equal(startAt) {
 				t.Fatalf("DerivedSince = %v, %v", got, err)
 			}
 			return sqlstore.NewIdempotency(db)
 		}
-		store := storeSince(since)
-		before, after := since.Add(-time.Hour), since.Add(time.Hour)
-		key := func(name, body string, at time.Time) ports.IdempotencyKey {
+		store := storeSince(start)
+		previous, end := start.Add(-time.Hour), start.Add(time.Hour)
+		key := func(name, body string, instant time.Time) ports.IdempotencyKey {
 			name = team.Workspace.Slug + name
 			d := fixture.Digester{}
 			return ports.IdempotencyKey{
-				Org: team.Org, At: at, Scope: d.Digest("scope", []byte(name)),
+				Org: team.Org, At: instant, Scope: d.Digest("scope", []byte(name)),
 				Request: d.Digest("request", []byte(body)),
 				Plain:   ports.PlainDigests{Scope: sha256.Sum256([]byte(name)), Request: sha256.Sum256([]byte(body))},
 			}
 		}
 		// of is how v0.1.0 stores key: it knows plain digests only.
-		of := func(k ports.IdempotencyKey) ports.IdempotencyKey {
+		keyOf := func(k ports.IdempotencyKey) ports.IdempotencyKey {
 			return ports.IdempotencyKey{Org: k.Org, At: k.At, Scope: k.Plain.Scope, Request: k.Plain.Request}
 		}
 		secret := func(k ports.IdempotencyKey) ports.IdempotencyKey { k.Secret = true; return k }
-		released := sqlstore.NewIdempotency(open(t, url, databases.Keyring(t))) // it was told of no day to wait for
-		once := func(t *testing.T, s *idempotency.Store, k ports.IdempotencyKey) (replayed bool, err error) {
+		release := sqlstore.NewIdempotency(open(t, url, databases.Keyring(t))) // it was told of no day to wait for
+		flagOf := func(t *testing.T, s *idempotency.Store, k ports.IdempotencyKey) (isReplay bool, err error) {
 			t.Helper()
-			_, replayed, err = s.Once(ctx, k, nil,
+			_, isReplay, err = s.Once(ctx, k, nil,
 				func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil },
 				func(error) (ports.Answer, bool) { return ports.Answer{}, false })
-			return replayed, err
+			return isReplay, err
 		}
 		for name, tt := range map[string]struct {
 			first, second func(k ports.IdempotencyKey) (bool, error)
 			want          error
 		}{
 			"v0.1.0, then this": {
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) },
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, release, keyOf(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, k) }, nil},
 			"v0.1.0, then this, a secret": {
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) },
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, release, keyOf(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, secret(k)) }, nil},
 			"this, then v0.1.0": {
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) },
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, nil},
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, k) },
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, release, keyOf(k)) }, nil},
 			"this, then v0.1.0, a secret": {
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) },
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, ports.ErrKeyReused},
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, secret(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, release, keyOf(k)) }, ports.ErrKeyReused},
 			"this twice": {
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) },
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, k) },
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, k) }, nil},
 			"this twice, a secret": {
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) },
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, secret(k)) },
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, secret(k)) }, nil},
 			"this, and after the day": {
-				func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) },
-				func(k ports.IdempotencyKey) (bool, error) { k.At = after; return once(t, store, k) }, nil},
+				func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, k) },
+				func(k ports.IdempotencyKey) (bool, error) { k.At = end; return flagOf(t, store, k) }, nil},
 			"after the day, then a clock that is behind": {func(k ports.IdempotencyKey) (bool, error) {
-				k.At = after
-				return once(t, store, k)
-			}, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+				k.At = end
+				return flagOf(t, store, k)
+			}, func(k ports.IdempotencyKey) (bool, error) { return flagOf(t, store, k) }, nil},
 		} {
 			t.Run(name, func(t *testing.T) {
-				k := key(name, "body", before)
-				if replayed, err := tt.first(k); err != nil || replayed {
-					t.Fatalf("first: replayed %v, %v", replayed, err)
+				k := key(name, "body", previous)
+				if isReplay, err := tt.first(k); err != nil || isReplay {
+					t.Fatalf("first: replayed %v, %v", isReplay, err)
 				}
-				if replayed, err := tt.second(k); !errors.Is(err, tt.want) || replayed != (tt.want == nil) {
-					t.Errorf("second: replayed %v, %v", replayed, err)
+				if isReplay, err := tt.second(k); !errors.Is(err, tt.want) || isReplay != (tt.want == nil) {
+					t.Errorf("second: replayed %v, %v", isReplay, err)
 				}
-				other := key(name, "another body", before)
-				if replayed, err := once(t, store, other); !errors.Is(err, ports.ErrKeyReused) {
-					t.Errorf("another request: replayed %v, %v", replayed, err)
+				other := key(name, "another body", previous)
+				if isReplay, err := flagOf(t, store, other); !errors.Is(err, ports.ErrKeyReused) {
+					t.Errorf("another request: replayed %v, %v", isReplay, err)
 				}
 			})
 		}
@@ -120,45 +120,45 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 			return n
 		}
 		t.Run("the plain digest of a secret is never stored, and after the day none is", func(t *testing.T) {
-			brought := secret(key("brought", "secret body", before))
-			later := key("later", "late body", after)
-			for _, k := range []ports.IdempotencyKey{brought, later} {
-				if _, err := once(t, store, k); err != nil {
+			brought := secret(key("brought", "secret body", previous))
+			laterKey := key("later", "late body", end)
+			for _, k := range []ports.IdempotencyKey{brought, laterKey} {
+				if _, err := flagOf(t, store, k); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for what, digest := range map[string][32]byte{"a secret": brought.Plain.Request,
-				"a body": later.Plain.Request, "a scope": later.Plain.Scope} {
+			for name, digest := range map[string][32]byte{"a secret": brought.Plain.Request,
+				"a body": laterKey.Plain.Request, "a scope": laterKey.Plain.Scope} {
 				if n := count(t, digest); n != 0 {
-					t.Errorf("the plain digest of %s is stored", what)
+					t.Errorf("the plain digest of %s is stored", name)
 				}
 			}
-			if count(t, brought.Request) != 1 || count(t, later.Request) != 1 || count(t, later.Scope) != 1 {
+			if count(t, brought.Request) != 1 || count(t, laterKey.Request) != 1 || count(t, laterKey.Scope) != 1 {
 				t.Error("the keyed digests are not stored")
 			}
 		})
 		t.Run("an answer that can be read again is kept whole for v0.1.0", func(t *testing.T) {
-			for at, want := range map[time.Time]string{before: "whole", after: ""} {
-				k := key("readable"+want, "body", at)
+			for instant, want := range map[time.Time]string{previous: "whole", end: ""} {
+				k := key("readable"+want, "body", instant)
 				_, _, err := store.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) {
 					return ports.Answer{Status: 201, Body: []byte("whole"), Shows: "/api/thing"}, nil
 				}, nil)
 				require.NoError(t, err)
-				got, replayed, err := store.Once(ctx, k, nil, nil, nil)
-				if err != nil || !replayed || string(got.Body) != want || (got.Shows == "") != (want != "") {
-					t.Errorf("%+v, %v, %v", got, replayed, err)
+				got, isReplay, err := store.Once(ctx, k, nil, nil, nil)
+				if err != nil || !isReplay || string(got.Body) != want || (got.Shows == "") != (want != "") {
+					t.Errorf("%+v, %v, %v", got, isReplay, err)
 				}
 			}
 		})
 		t.Run("an answer that shows a secret opens for both", func(t *testing.T) {
-			k := key("shows", "body", before)
+			k := key("shows", "body", previous)
 			_, _, err := store.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) {
 				return ports.Answer{Status: 201, Body: []byte("shown"), Reveals: "thing"}, nil
 			}, nil)
 			require.NoError(t, err)
-			got, replayed, err := store.Once(context.WithoutCancel(ctx), k, nil, nil, nil)
-			if err != nil || !replayed || string(got.Body) != "shown" {
-				t.Errorf("%+v, %v, %v", got, replayed, err)
+			got, isReplay, err := store.Once(context.WithoutCancel(ctx), k, nil, nil, nil)
+			if err != nil || !isReplay || string(got.Body) != "shown" {
+				t.Errorf("%+v, %v, %v", got, isReplay, err)
 			}
 		})
 	})

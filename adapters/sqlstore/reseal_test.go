@@ -31,26 +31,26 @@ func TestReseal(t *testing.T) {
 		if key, err := db.FingerprintKey(ctx, []byte("another")); err != nil || string(key) != "key" {
 			t.Fatalf("a key that is there was replaced: %q, %v", key, err)
 		}
-		var made []*connection.Connection // so many that it takes more than one step
+		var newConnections []*connection.Connection // so many that it takes more than one step
 		for range 3 {
 			by := fixture.NewTeam(t, s, ids["one"]).Member
 			for range 35 {
-				made = append(made, fixture.Connection(t, s, by))
+				newConnections = append(newConnections, fixture.Connection(t, s, by))
 			}
 		}
 		if n, err := connections.Credentials(ctx, db.DB); err != nil || n != 105 {
 			t.Fatalf("Credentials = %d, %v", n, err)
 		}
-		lost := []byte("sealed for " + string(made[7].ID))
+		lost := []byte("sealed for " + string(newConnections[7].ID))
 		var last sqldb.Resealed
-		rewrap := func(sealed []byte) ([]byte, error) {
+		rewrap := func(ciphertext []byte) ([]byte, error) {
 			switch {
-			case bytes.Equal(sealed, lost):
+			case bytes.Equal(ciphertext, lost):
 				return nil, errors.New("no key opens it")
-			case bytes.HasPrefix(sealed, []byte("fresh ")):
-				return sealed, nil
+			case bytes.HasPrefix(ciphertext, []byte("fresh ")):
+				return ciphertext, nil
 			}
-			return append([]byte("fresh "), sealed...), nil
+			return append([]byte("fresh "), ciphertext...), nil
 		}
 		steps := 0
 		for _, want := range []sqldb.Resealed{{Credentials: 105, Changed: 104, Unopened: 1},
@@ -62,7 +62,7 @@ func TestReseal(t *testing.T) {
 				t.Fatalf("%+v after %d steps, want %+v", last, steps, want)
 			}
 		}
-		for i, c := range made {
+		for i, c := range newConnections {
 			got, err := s.Connections.Sealed(ctx, c.Workspace, c.ID)
 			want := "fresh sealed for " + string(c.ID)
 			if i == 7 {
@@ -80,20 +80,20 @@ func TestReseal(t *testing.T) {
 
 func TestResealKeepsACredentialThatIsReplacedMeanwhile(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
-		db, by, made := withConnection(t, url)
-		err := db.Reseal(t.Context(), &sqldb.Resealing{Rewrap: func(sealed []byte) ([]byte, error) {
-			tr := fixture.Trial(t, made.ID, 1)
+		db, by, newConnection := withConnection(t, url)
+		err := db.Reseal(t.Context(), &sqldb.Resealing{Rewrap: func(ciphertext []byte) ([]byte, error) {
+			tr := fixture.Trial(t, newConnection.ID, 1)
 			tr.New.Sealed = []byte("replaced")
-			_, err := db.Stores().Connections.Update(t.Context(), by.Workspace, made.ID,
+			_, err := db.Stores().Connections.Update(t.Context(), by.Workspace, newConnection.ID,
 				func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
-			return append([]byte("fresh "), sealed...), err
+			return append([]byte("fresh "), ciphertext...), err
 		}, Bind: unbound, Progress: func(r sqldb.Resealed) {
 			if r.Changed != 0 {
 				t.Errorf("%+v", r)
 			}
 		}})
 		require.NoError(t, err)
-		if got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID); err != nil ||
+		if got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, newConnection.ID); err != nil ||
 			string(got.Sealed) != "replaced" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -115,13 +115,13 @@ func unbound(*sqldb.SealedCredential) ([]byte, error) { return nil, nil }
 
 func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
-		db, by, made := withConnection(t, url)
-		same := func(sealed []byte) ([]byte, error) { return sealed, nil }
+		db, by, item := withConnection(t, url)
+		same := func(ciphertext []byte) ([]byte, error) { return ciphertext, nil }
 		calls := 0
 		for _, want := range []int{1, 0} {
 			bind := func(c *sqldb.SealedCredential) ([]byte, error) {
 				calls++
-				if c.ID != made.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != made.Kind ||
+				if c.ID != item.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != item.Kind ||
 					c.Revision != 1 {
 					t.Errorf("%+v", c)
 				}
@@ -135,8 +135,8 @@ func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
 			err := db.Reseal(t.Context(), &sqldb.Resealing{Rewrap: same, Bind: bind, Progress: progress})
 			require.NoError(t, err)
 		}
-		got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, made.ID)
-		if err != nil || !got.Bound || got.Revision != 1 || string(got.Sealed) != "bound sealed for "+string(made.ID) ||
+		got, err := db.Stores().Connections.Sealed(t.Context(), by.Workspace, item.ID)
+		if err != nil || !got.Bound || got.Revision != 1 || string(got.Sealed) != "bound sealed for "+string(item.ID) ||
 			calls != 1 {
 			t.Errorf("%+v, %v, after %d calls", got, err, calls)
 		}

@@ -25,11 +25,11 @@ import (
 func TestListsReadIndexes(t *testing.T) {
 	const rows, bound, limit = 20_000, 100, 20
 	databases.OnEach(t, func(t *testing.T, url string) {
-		var sent statements.Log
+		var message statements.Log
 		db, closeDB, err := sqlstore.Open(t.Context(),
 			sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, databases.Keyring(t),
 			func(c driver.Connector) *sql.DB {
-				return sql.OpenDB(statements.Watch(c, sent.Add))
+				return sql.OpenDB(statements.Watch(c, message.Add))
 			})
 		require.NoError(t, err)
 		t.Cleanup(closeDB)
@@ -42,7 +42,7 @@ func TestListsReadIndexes(t *testing.T) {
 		sqlstore.BoundScans(db, bound)
 		explain := explainSQLite
 		if db.Engine() == "postgres" {
-			explain = func(t *testing.T, db *sql.DB, s statements.Statement) (plan, wrong string) {
+			explain = func(t *testing.T, db *sql.DB, s statements.Statement) (plan, problem string) {
 				if strings.Contains(s.Query, "FROM events") {
 					return explainPostgres(t, db, s, 4*bound)
 				}
@@ -50,7 +50,7 @@ func TestListsReadIndexes(t *testing.T) {
 			}
 		}
 		for _, l := range listings(team) {
-			sent.Take()
+			message.Take()
 			q := page.Query{Limit: limit}
 			_, next, err := l.page(t.Context(), db.Stores(), q)
 			if q.After = next; err == nil && next != "" {
@@ -58,18 +58,18 @@ func TestListsReadIndexes(t *testing.T) {
 			}
 			require.NoError(t, err)
 			var plans []string
-			for _, s := range sent.Take() {
+			for _, s := range message.Take() {
 				if len(s.Args) == 0 {
 					continue // the beginnings and ends of transactions
 				}
-				plan, wrong := explain(t, inspect, s)
-				if plans = append(plans, plan); wrong != "" {
-					t.Errorf("%s: %s\n%s\n%s %v", l.name, wrong, plan, s.Query, s.Args)
+				plan, problem := explain(t, inspect, s)
+				if plans = append(plans, plan); problem != "" {
+					t.Errorf("%s: %s\n%s\n%s %v", l.name, problem, plan, s.Query, s.Args)
 				}
 			}
-			if used := strings.Join(plans, "\n"); len(plans) == 0 || (db.Engine() == "sqlite" &&
-				!strings.Contains(used, l.uses)) {
-				t.Errorf("%s: the plans do not use %s:\n%s", l.name, l.uses, used)
+			if usedPath := strings.Join(plans, "\n"); len(plans) == 0 || (db.Engine() == "sqlite" &&
+				!strings.Contains(usedPath, l.uses)) {
+				t.Errorf("%s: the plans do not use %s:\n%s", l.name, l.uses, usedPath)
 			}
 		}
 	})
@@ -103,7 +103,7 @@ func values(s statements.Statement) []any {
 }
 
 // explainSQLite returns a plan, and whether it reads a table or an index from end to end, or makes one first.
-func explainSQLite(t *testing.T, db *sql.DB, s statements.Statement) (plan, wrong string) {
+func explainSQLite(t *testing.T, db *sql.DB, s statements.Statement) (plan, problem string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+s.Query, values(s)...)
 	if err != nil {
@@ -111,9 +111,9 @@ func explainSQLite(t *testing.T, db *sql.DB, s statements.Statement) (plan, wron
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id, parent, unused int
+		var id, parent, unusedCount int
 		var detail string
-		require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+		require.NoError(t, rows.Scan(&id, &parent, &unusedCount, &detail))
 		plan += detail + "\n"
 		// The results of subqueries, which have one letter or a number in parentheses, are scanned too, and so are the
 		// rows of VALUES and the events of the last second.
@@ -121,13 +121,13 @@ func explainSQLite(t *testing.T, db *sql.DB, s statements.Statement) (plan, wron
 		isTable := len(table) > 1 && !strings.HasPrefix(table, "(") && !strings.Contains(table, "CONSTANT ROW") &&
 			table != "new_events"
 		if (scan && isTable) || strings.Contains(detail, "AUTOMATIC") {
-			wrong = "a full scan"
+			problem = "a full scan"
 		}
 	}
 	if rows.Err() != nil {
 		t.Fatal(rows.Err())
 	}
-	return plan, wrong
+	return plan, problem
 }
 
 // planNode is a part of a plan as EXPLAIN (FORMAT JSON) has it.
@@ -140,20 +140,20 @@ type planNode struct {
 	Plans   []planNode `json:"Plans"`
 }
 
-func (n *planNode) most() (rows float64, at *planNode) {
+func (n *planNode) most() (rows float64, position *planNode) {
 	if n.Table != "" || strings.Contains(n.Type, "Index") {
-		rows, at = (n.Rows+n.Removed)*n.Loops, n
+		rows, position = (n.Rows+n.Removed)*n.Loops, n
 	}
 	for i := range n.Plans {
-		if more, where := n.Plans[i].most(); more > rows {
-			rows, at = more, where
+		if extra, place := n.Plans[i].most(); extra > rows {
+			rows, position = extra, place
 		}
 	}
-	return rows, at
+	return rows, position
 }
 
 // explainPostgres returns a plan, and whether one part of it examines more than most rows.
-func explainPostgres(t *testing.T, db *sql.DB, s statements.Statement, most float64) (plan, wrong string) {
+func explainPostgres(t *testing.T, db *sql.DB, s statements.Statement, limit float64) (plan, problem string) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+s.Query,
 		values(s)...).Scan(&plan); err != nil {
@@ -161,8 +161,8 @@ func explainPostgres(t *testing.T, db *sql.DB, s statements.Statement, most floa
 	}
 	var plans []struct{ Plan planNode }
 	require.NoError(t, json.Unmarshal([]byte(plan), &plans))
-	if rows, at := plans[0].Plan.most(); rows > most {
-		wrong = fmt.Sprintf("%s of %s examines %.0f rows, want %.0f at most", at.Type, at.Table, rows, most)
+	if rows, node := plans[0].Plan.most(); rows > limit {
+		problem = fmt.Sprintf("%s of %s examines %.0f rows, want %.0f at most", node.Type, node.Table, rows, limit)
 	}
-	return plan, wrong
+	return plan, problem
 }

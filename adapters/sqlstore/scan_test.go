@@ -157,7 +157,7 @@ func seed(t *testing.T, db *sql.DB, team *fixture.Team, other *fixture.Team, row
 		return `'` + prefix + `' || CAST(1000000000 + i AS TEXT)`
 	}
 	numbers := fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) `, rows)
-	mod := func(n int, of string) string { return fmt.Sprintf(`'%s' || CAST(i %% %d AS TEXT)`, of, n) }
+	mod := func(n int, parent string) string { return fmt.Sprintf(`'%s' || CAST(i %% %d AS TEXT)`, parent, n) }
 	ws := fmt.Sprintf(`CASE WHEN i %% 2 = 0 THEN '%s' ELSE '%s' END`, other.Workspace.ID, team.Workspace.ID)
 	owner := fmt.Sprintf(`CASE WHEN i %% 2 = 0 THEN '%s' WHEN i %% 3 = 0 THEN '%s' ELSE '%s' END`, other.Member.User,
 		team.Member.User, team.Peer.User)
@@ -165,9 +165,9 @@ func seed(t *testing.T, db *sql.DB, team *fixture.Team, other *fixture.Team, row
 	name := `CASE WHEN i % 17 = 1 THEN 'folder/' ELSE '' END || CAST(i AS TEXT)`
 	org, member := string(team.Org), string(team.Member.User)
 	// Each row of these would update one row of usage, and look through all versions of it that the statement has made.
-	counted := []string{"prompt_templates", "chat_templates"}
-	setTriggers(t, db, "DISABLE", counted...)
-	defer setTriggers(t, db, "ENABLE", counted...)
+	countedTexts := []string{"prompt_templates", "chat_templates"}
+	setTriggers(t, db, "DISABLE", countedTexts...)
+	defer setTriggers(t, db, "ENABLE", countedTexts...)
 	for _, insert := range []string{
 		`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id,
 			address) ` + numbers +
@@ -262,16 +262,16 @@ func walk(t *testing.T, s ports.Stores, l listing, limit int) (all []string, pag
 func TestBoundedScans(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		sealer := databases.Keyring(t)
-		db, bounded := open(t, url, sealer), open(t, url, sealer)
+		db, boundedStore := open(t, url, sealer), open(t, url, sealer)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		require.NoError(t, err)
 		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
 		seed(t, databases.Raw(t, url), team, other, 600)
-		sqlstore.BoundScans(bounded, 20)
+		sqlstore.BoundScans(boundedStore, 20)
 		short := 0
 		for _, l := range listings(team) {
 			want, _ := walk(t, db.Stores(), l, 100)
-			got, pages := walk(t, bounded.Stores(), l, 7)
+			got, pages := walk(t, boundedStore.Stores(), l, 7)
 			byName := strings.Contains(l.name, "ByName:true")
 			if diff := cmp.Diff(want, got); diff != "" ||
 				(!byName && !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(b, a) })) {

@@ -33,36 +33,36 @@ func TestASessionIsReadWithAllMemberships(t *testing.T) {
 				identity.Viewer))
 		}
 		key, _ := fixture.Key(t, s, team.Member, account.KeyDraft{Name: "k", Networks: "192.0.2.0/24 198.51.100.7/32"})
-		for name, of := range map[string]struct {
+		for name, owner := range map[string]struct {
 			key         *account.Key
 			memberships int
 		}{"of a person": {nil, 3}, "of a key": {key, 1}} {
 			t.Run(name, func(t *testing.T) {
 				by := identity.System(team.Org, "", "sign-in", fixture.At)
-				var opened *session.Session
+				var openedSession *session.Session
 				require.NoError(t, s.Sessions.Update(ctx, by, user, func(
 					p *account.Person, live []*session.Session,
 				) (_ *session.Session, err error) {
-					opened, _, err = session.Open(by, p, session.ByLink, of.key, "Firefox", live)
-					return opened, err
+					openedSession, _, err = session.Open(by, p, session.ByLink, owner.key, "Firefox", live)
+					return openedSession, err
 				}))
-				first, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)
+				first, err := s.Sessions.Person(ctx, team.Org, openedSession.Cookie)
 				require.NoError(t, err)
-				if len(first.Memberships) != of.memberships || first.User.ID != user ||
-					first.Key.ID != opened.Key || (of.key != nil && first.Key.Networks != key.Networks) {
+				if len(first.Memberships) != owner.memberships || first.User.ID != user ||
+					first.Key.ID != openedSession.Key || (owner.key != nil && first.Key.Networks != key.Networks) {
 					t.Fatalf("%+v", first)
 				}
 				const agent = "7:Fire\x1ffox "
 				require.NoError(t, sqlstore.Exec(ctx, db, `UPDATE sessions SET agent = ? WHERE id = ?`, agent,
-					opened.ID))
+					openedSession.ID))
 				db.Forget()
-				again, err := s.Sessions.Person(ctx, team.Org, opened.Cookie)
+				second, err := s.Sessions.Person(ctx, team.Org, openedSession.Cookie)
 				require.NoError(t, err)
-				if again.Session.Agent != agent {
-					t.Errorf("the agent is %q", again.Session.Agent)
+				if second.Session.Agent != agent {
+					t.Errorf("the agent is %q", second.Session.Agent)
 				}
-				again.Session.Agent = first.Session.Agent
-				if d := cmp.Diff(first, again, cmpopts.IgnoreTypes(event.Log{})); d != "" {
+				second.Session.Agent = first.Session.Agent
+				if d := cmp.Diff(first, second, cmpopts.IgnoreTypes(event.Log{})); d != "" {
 					t.Errorf("(-first +again)\n%s", d)
 				}
 			})

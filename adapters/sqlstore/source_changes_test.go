@@ -22,22 +22,22 @@ func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
 			require.NoError(t, err)
 			stores := db.Stores()
 			by := fixture.NewTeam(t, stores, orgs["one"]).Member
-			made := fixture.Source(t, stores, by, fixture.SheetReading())
+			newSource := fixture.Source(t, stores, by, fixture.SheetReading())
 			compare := func(keys ...byte) {
 				t.Helper()
 				rows := source.RowHashes{}
 				for _, key := range keys {
 					rows[source.KeyHash{key}] = source.RowHash{}
 				}
-				require.NoError(t, stores.SourceChanges.SaveChanges(ctx, by.Workspace, made.ID,
+				require.NoError(t, stores.SourceChanges.SaveChanges(ctx, by.Workspace, newSource.ID,
 					func(_ *source.Source, t *source.Tracked) (*source.Changes, error) {
 						return t.Compare(fixture.At, "mapping", rows), nil
 					}))
 			}
-			known := func(removed int, after uint32) {
+			know := func(removals int, current uint32) {
 				t.Helper()
-				got, err := stores.SourceChanges.Tracked(ctx, by.Workspace, made.ID)
-				if err != nil || len(got.Removed) != removed || got.RemovedAfter != after {
+				got, err := stores.SourceChanges.Tracked(ctx, by.Workspace, newSource.ID)
+				if err != nil || len(got.Removed) != removals || got.RemovedAfter != current {
 					t.Errorf("%d removed rows after %d, %v", len(got.Removed), got.RemovedAfter, err)
 				}
 			}
@@ -47,13 +47,13 @@ func TestRemovedRowsAreUnknownAfterAComparisonByAnOlderVersion(t *testing.T) {
 			}
 			compare(1, 2, 3)
 			compare(1, 2)
-			known(1, 1)
+			know(1, 1)
 			exec(`UPDATE source_tracked SET number = 3`) // as the older version does, which leaves the column as it is
-			known(0, 3)
+			know(0, 3)
 			compare(1)
-			known(1, 3)
+			know(1, 3)
 			exec(`UPDATE source_tracked SET removed = ''`) // as the migration does
-			known(0, 4)
+			know(0, 4)
 		})
 	}
 }

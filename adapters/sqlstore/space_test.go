@@ -35,12 +35,12 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	if _, err := rows.ExecContext(t.Context(), `DELETE FROM filler`); err != nil {
 		t.Fatal(err)
 	}
-	if kept := size(); kept < full {
-		t.Fatalf("%d bytes before anything was released, %d full", kept, full)
+	if keptCount := size(); keptCount < full {
+		t.Fatalf("%d bytes before anything was released, %d full", keptCount, full)
 	}
 	require.NoError(t, db.ReleaseSpace(t.Context()))
-	if left := size(); left > full-(18<<20) {
-		t.Errorf("%d bytes are left of %d", left, full)
+	if remainder := size(); remainder > full-(18<<20) {
+		t.Errorf("%d bytes are left of %d", remainder, full)
 	}
 }
 
@@ -48,8 +48,8 @@ func TestADiskThatTakesNoData(t *testing.T) {
 	folder := t.TempDir()
 	c := sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(folder, "atrium.db"))}
 	assert.NoError(t, c.CheckDisk())
-	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
-		t.Errorf("the check leaves %v, %v", left, err)
+	if rest, err := os.ReadDir(folder); err != nil || len(rest) > 0 {
+		t.Errorf("the check leaves %v, %v", rest, err)
 	}
 	c.URL = secret.New("sqlite:/proc/atrium.db") // where no one can create a file
 	if err := c.CheckDisk(); err != nil && !errors.Is(err, ports.ErrUnavailable) {

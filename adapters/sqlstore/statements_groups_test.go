@@ -22,14 +22,14 @@ import (
 func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 	const people = 2000
 	databases.OnEach(t, func(t *testing.T, url string) {
-		db, sent := databases.Watched(t, url)
+		db, message := databases.Watched(t, url)
 		orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 		require.NoError(t, err)
 		s := db.Stores()
 		team, other := fixture.NewTeam(t, s, orgs["one"]), fixture.NewTeam(t, s, orgs["one"])
-		made := fixture.Template(t, s, team.Member, prompt.Draft{})
-		fixture.Version(t, s, team.Member, made.ID, "one")
-		fixture.Activate(t, s, team.Member, made.ID, prompt.Ref{Number: 1})
+		template := fixture.Template(t, s, team.Member, prompt.Draft{})
+		fixture.Version(t, s, team.Member, template.ID, "one")
+		fixture.Activate(t, s, team.Member, template.ID, prompt.Ref{Number: 1})
 		_, token := fixture.Key(t, s, team.Peer, account.KeyDraft{Name: "k"})
 		group := func(in *fixture.Team, users ...identity.UserID) identity.UserID {
 			var id identity.UserID
@@ -62,12 +62,12 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 		}
 		read := func(t *testing.T, by identity.Actor, want access.Role) (queries []string) {
 			t.Helper()
-			sent.Take()
+			message.Take()
 			p, err := s.Keys.Principal(t.Context(), team.Org, token.Hash())
 			if err != nil || p.Membership.Grouped != by.Grouped {
 				t.Fatalf("the caller is grouped: %v, %v", p.Membership.Grouped, err)
 			}
-			got, v, err := s.Prompts.GetVersion(t.Context(), by, made.ID, prompt.Ref{Active: true})
+			got, v, err := s.Prompts.GetVersion(t.Context(), by, template.ID, prompt.Ref{Active: true})
 			if err != nil || (v != nil) != (want > access.None) || got.CanEdit(by) != (want >= access.Editor) {
 				t.Fatalf("%+v, %+v, %v", got, v, err)
 			}
@@ -79,23 +79,23 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 				page.Query{Limit: 20}); err != nil {
 				t.Fatal(err)
 			}
-			for _, one := range sent.Take() {
+			for _, one := range message.Take() {
 				queries = append(queries, one.Query)
-				var plan, wrong string
+				var plan, problem string
 				if db.Engine() == "postgres" {
-					plan, wrong = explainPostgres(t, inspect, one, people/10)
+					plan, problem = explainPostgres(t, inspect, one, people/10)
 				} else {
-					plan, wrong = explainSQLite(t, inspect, one)
+					plan, problem = explainSQLite(t, inspect, one)
 				}
-				if wrong != "" {
-					t.Errorf("%s\n%s\n%s", wrong, plan, one.Query)
+				if problem != "" {
+					t.Errorf("%s\n%s\n%s", problem, plan, one.Query)
 				}
 			}
 			return queries
 		}
 		by := team.Peer
-		without := read(t, by, access.None)
-		for _, query := range without {
+		rest := read(t, by, access.None)
+		for _, query := range rest {
 			// What the owner of a chat may read of its prompt (gp) depends on the groups of that owner.
 			if strings.Contains(query, "group_people p ") || strings.Contains(query, "user_groups") ||
 				(strings.Contains(query, "prompt_folder_shares") && !strings.Contains(query, "prompt_lost")) {
@@ -103,24 +103,24 @@ func TestReadsLookForGroupsOnlyOfThoseWhoAreInOne(t *testing.T) {
 			}
 		}
 		g := group(team, by.User)
-		fixture.Share(t, s, team.Member, made.ID, prompt.Grant{User: g, Role: access.Editor})
+		fixture.Share(t, s, team.Member, template.ID, prompt.Grant{User: g, Role: access.Editor})
 		by.Grouped = true
-		with := read(t, by, access.Editor)
+		extra := read(t, by, access.Editor)
 		// The version is read once it can be seen, each of the two lists has one more branch to bound, and that of
 		// prompts looks for folders.
-		if len(with) != len(without)+4 {
-			t.Errorf("%d statements, without groups %d:\n%s", len(with), len(without), strings.Join(with, "\n"))
+		if len(extra) != len(rest)+4 {
+			t.Errorf("%d statements, without groups %d:\n%s", len(extra), len(rest), strings.Join(extra, "\n"))
 		}
 		grant := prompt.Grant{User: g, Role: access.Manager}
 		err = s.PromptFolders.Update(t.Context(), team.Admin, "folder", g, func(f *prompt.SharedFolder,
-			to prompt.Recipient, had *prompt.FolderShare) error {
-			_, err := f.Share(team.Admin, to, had, grant)
+			target prompt.Recipient, previous *prompt.FolderShare) error {
+			_, err := f.Share(team.Admin, target, previous, grant)
 			return err
 		})
 		require.NoError(t, err)
 		// one more branch, and the version is known
-		if folders := read(t, by, access.Editor); len(folders) != len(with) {
-			t.Errorf("%d statements, without folders %d:\n%s", len(folders), len(with), strings.Join(folders, "\n"))
+		if folders := read(t, by, access.Editor); len(folders) != len(extra) {
+			t.Errorf("%d statements, without folders %d:\n%s", len(folders), len(extra), strings.Join(folders, "\n"))
 		}
 	})
 }

@@ -36,24 +36,24 @@ type watchedTeam struct {
 
 func newWatchedTeam(t *testing.T, url string) *watchedTeam {
 	t.Helper()
-	db, sent := databases.Watched(t, url)
+	db, message := databases.Watched(t, url)
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"one"})
 	require.NoError(t, err)
-	w := &watchedTeam{db: db, sent: sent, s: db.Stores()}
+	w := &watchedTeam{db: db, sent: message, s: db.Stores()}
 	w.Team = fixture.NewTeam(t, w.s, orgs["one"])
 	return w
 }
 
 // takes returns the statements of a call, and fails t if there are more than most, BEGIN and COMMIT included.
-func (w *watchedTeam) takes(t *testing.T, most int, call func() error) (all []string) {
+func (w *watchedTeam) takes(t *testing.T, limit int, call func() error) (all []string) {
 	t.Helper()
 	w.sent.Take()
 	require.NoError(t, call())
 	for _, s := range w.sent.Take() {
 		all = append(all, s.Query)
 	}
-	if len(all) == 0 || len(all) > most {
-		t.Errorf("%d statements, at most %d are allowed:\n%s", len(all), most, strings.Join(all, "\n"))
+	if len(all) == 0 || len(all) > limit {
+		t.Errorf("%d statements, at most %d are allowed:\n%s", len(all), limit, strings.Join(all, "\n"))
 	}
 	return all
 }

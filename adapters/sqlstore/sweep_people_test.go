@@ -44,17 +44,17 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 			}
 			require.NoError(t, s.Sessions.Update(ctx, system, team.Member.User,
 				func(p *account.Person, live []*session.Session) (*session.Session, error) {
-					opened, _, err := session.Open(system, p, session.ByLink, opener, "", live)
-					return opened, err
+					openedSession, _, err := session.Open(system, p, session.ByLink, opener, "", live)
+					return openedSession, err
 				}))
 		}
 
 		key(team.Member, "without an end", 0)
 		expires := key(team.Member, "expires", day)
-		revoked := key(team.Member, "revoked", 0)
-		if _, err := s.Keys.Update(ctx, fixture.Later(team.Member, 2*day), revoked,
-			func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-				return w.RevokeKey(fixture.Later(team.Member, 2*day), nil, k, made)
+		revokedKey := key(team.Member, "revoked", 0)
+		if _, err := s.Keys.Update(ctx, fixture.Later(team.Member, 2*day), revokedKey,
+			func(w *account.Workspace, k *account.Key, newKeys []*account.Key) error {
+				return w.RevokeKey(fixture.Later(team.Member, 2*day), nil, k, newKeys)
 			}); err != nil {
 			t.Fatal(err)
 		}
@@ -119,16 +119,16 @@ func TestSweepRemovesEndedCredentials(t *testing.T) {
 			{"a key without an end stays", keys, 10000 * day, nil},
 		} {
 			t.Run(step.name, func(t *testing.T) {
-				before := names(step.query)
-				sweep := func(at time.Duration) []string {
+				previous := names(step.query)
+				sweep := func(offset time.Duration) []string {
 					t.Helper()
-					require.NoError(t, db.Sweep(ctx, fixture.At.Add(at), 100000*day))
+					require.NoError(t, db.Sweep(ctx, fixture.At.Add(offset), 100000*day))
 					return names(step.query)
 				}
-				if got := sweep(step.at); !slices.Equal(got, before) {
-					t.Errorf("at its last moment %v are left of %v", got, before)
+				if got := sweep(step.at); !slices.Equal(got, previous) {
+					t.Errorf("at its last moment %v are left of %v", got, previous)
 				}
-				want := slices.DeleteFunc(before, func(name string) bool { return slices.Contains(step.gone, name) })
+				want := slices.DeleteFunc(previous, func(name string) bool { return slices.Contains(step.gone, name) })
 				assert.EqualSlice(t, "are left", sweep(step.at+moment), want)
 			})
 		}

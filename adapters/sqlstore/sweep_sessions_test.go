@@ -26,57 +26,57 @@ func TestSweepRecordsSessionsThatEndedByTime(t *testing.T) {
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, ids["one"])
 		system := identity.System(team.Org, "", "sign-in", fixture.At)
-		begin := func(by identity.Actor) (opened *session.Session) {
+		begin := func(by identity.Actor) (openedSession *session.Session) {
 			t.Helper()
 			require.NoError(t, s.Sessions.Update(ctx, system, by.User,
 				func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
-					opened, _, err = session.OpenFromProvider(system, p,
+					openedSession, _, err = session.OpenFromProvider(system, p,
 						session.ProviderSession{Issuer: "https://id.test", Subject: "s"}, "", live)
-					return opened, err
+					return openedSession, err
 				}))
-			return opened
+			return openedSession
 		}
-		idle, over, used, ended := begin(team.Member), begin(team.Peer), begin(team.Admin), begin(team.Member)
+		idle, excess, usedSession, end := begin(team.Member), begin(team.Peer), begin(team.Admin), begin(team.Member)
 		uses := map[identity.SessionID]time.Time{}
-		use := func(at time.Duration, sessions ...*session.Session) {
+		use := func(offset time.Duration, sessions ...*session.Session) {
 			t.Helper()
 			for _, one := range sessions {
-				uses[one.ID] = fixture.At.Add(at)
+				uses[one.ID] = fixture.At.Add(offset)
 			}
 			require.NoError(t, s.Sessions.Used(ctx, team.Org, uses))
 		}
 		by := fixture.Later(team.Member, time.Minute)
 		require.NoError(t, s.Sessions.Update(ctx, by, by.User,
 			func(p *account.Person, live []*session.Session) (*session.Session, error) {
-				return nil, session.End(by, p, live, ended.ID)
+				return nil, session.End(by, p, live, end.ID)
 			}))
-		reasons := func(of *session.Session) (all []any) {
+		reasons := func(owner *session.Session) (all []any) {
 			t.Helper()
 			found, err := s.Events.List(ctx, team.Workspace.ID,
-				event.Filter{Subject: string(of.ID), Type: "session.ended"}, page.Query{Limit: 10})
+				event.Filter{Subject: string(owner.ID), Type: "session.ended"}, page.Query{Limit: 10})
 			require.NoError(t, err)
 			for _, e := range fixture.Decoded(t, found.Items) {
 				all = append(all, e.Data["reason"])
 			}
 			return all
 		}
-		expect := func(at time.Duration, want map[*session.Session]string) {
+		expect := func(offset time.Duration, want map[*session.Session]string) {
 			t.Helper()
 			for range 2 { // the second time there is nothing left to do
-				require.NoError(t, db.Sweep(ctx, fixture.At.Add(at), 400*day))
+				require.NoError(t, db.Sweep(ctx, fixture.At.Add(offset), 400*day))
 			}
 			for one, reason := range want {
 				got := reasons(one)
 				if (reason == "" && len(got) > 0) || (reason != "" && (len(got) != 1 || got[0] != reason)) {
-					t.Errorf("after %v the events of %s are %v, want %q", at, one.ID, got, reason)
+					t.Errorf("after %v the events of %s are %v, want %q", offset, one.ID, got, reason)
 				}
 			}
 		}
-		use(11*time.Hour, over, used)
-		expect(12*time.Hour, map[*session.Session]string{idle: "", over: "", used: "", ended: "ended"})
-		expect(13*time.Hour, map[*session.Session]string{idle: "expired", over: "", used: "", ended: "ended"})
-		use(22*time.Hour, over, used)
-		expect(day-time.Minute, map[*session.Session]string{over: "", used: ""})
-		expect(day, map[*session.Session]string{over: "expired", used: "expired"})
+		use(11*time.Hour, excess, usedSession)
+		expect(12*time.Hour, map[*session.Session]string{idle: "", excess: "", usedSession: "", end: "ended"})
+		expect(13*time.Hour, map[*session.Session]string{idle: "expired", excess: "", usedSession: "", end: "ended"})
+		use(22*time.Hour, excess, usedSession)
+		expect(day-time.Minute, map[*session.Session]string{excess: "", usedSession: ""})
+		expect(day, map[*session.Session]string{excess: "expired", usedSession: "expired"})
 	})
 }

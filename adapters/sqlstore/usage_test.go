@@ -72,19 +72,19 @@ func undoLater(t testing.TB, url string) (statements []string) {
 		undo := func(format string, names ...any) {
 			statements = append([]string{fmt.Sprintf(format, names...)}, statements...) // the latest change first
 		}
-		for _, made := range table.FindAllStringSubmatch(string(text), -1) {
-			undo("DROP TABLE %s", made[1])
+		for _, newTexts := range table.FindAllStringSubmatch(string(text), -1) {
+			undo("DROP TABLE %s", newTexts[1])
 		}
-		for _, added := range column.FindAllStringSubmatch(string(text), -1) {
-			if added[1] != "workspace_usage" {
-				undo("ALTER TABLE %s DROP COLUMN %s", added[1], added[2])
+		for _, additions := range column.FindAllStringSubmatch(string(text), -1) {
+			if additions[1] != "workspace_usage" {
+				undo("ALTER TABLE %s DROP COLUMN %s", additions[1], additions[2])
 			}
 		}
-		for _, made := range index.FindAllStringSubmatch(string(text), -1) {
-			undo("DROP INDEX IF EXISTS %s", made[1])
+		for _, newTexts := range index.FindAllStringSubmatch(string(text), -1) {
+			undo("DROP INDEX IF EXISTS %s", newTexts[1])
 		}
-		for _, made := range view.FindAllStringSubmatch(string(text), -1) {
-			undo("DROP VIEW %s", made[1])
+		for _, newTexts := range view.FindAllStringSubmatch(string(text), -1) {
+			undo("DROP VIEW %s", newTexts[1])
 		}
 	}
 	return statements
@@ -99,46 +99,46 @@ func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
 		s := db.Stores()
 		team, empty := fixture.NewTeam(t, s, ids["one"]), fixture.NewTeam(t, s, ids["one"])
 		for _, name := range []string{"lives", "deleted"} {
-			made := fixture.Template(t, s, team.Member, prompt.Draft{Name: name, Description: "ünlike"})
-			fixture.Version(t, s, team.Member, made.ID, "text")
-			fixture.Version(t, s, team.Member, made.ID, strings.Repeat("long ", 20_000))
+			template := fixture.Template(t, s, team.Member, prompt.Draft{Name: name, Description: "ünlike"})
+			fixture.Version(t, s, team.Member, template.ID, "text")
+			fixture.Version(t, s, team.Member, template.ID, strings.Repeat("long ", 20_000))
 			c := fixture.Chat(t, s, team.Member, chat.Draft{})
 			if name == "deleted" {
-				fixture.Delete(t, s, team.Member, made.ID)
+				fixture.Delete(t, s, team.Member, template.ID)
 				fixture.ChangeChat(t, s, team.Member, c.ID,
 					func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 			}
 		}
 		usage := func(db *sqlstore.Store, ws identity.WorkspaceID) quota.Amounts {
 			t.Helper()
-			used, err := db.Stores().Usage.Amounts(t.Context(), ws, fixture.At)
+			usedAmounts, err := db.Stores().Usage.Amounts(t.Context(), ws, fixture.At)
 			require.NoError(t, err)
-			assert.Equal(t, "members are counted", used.Members, 5)
-			used.Members = 0
-			return used
+			assert.Equal(t, "members are counted", usedAmounts.Members, 5)
+			usedAmounts.Members = 0
+			return usedAmounts
 		}
-		used := usage(db, team.Workspace.ID)
-		if used.PromptTemplates != 1 || used.PromptVersions != 4 || used.ChatTemplates != 1 ||
-			used.StorageBytes < 200_000 {
-			t.Fatalf("used %+v", used)
+		uses := usage(db, team.Workspace.ID)
+		if uses.PromptTemplates != 1 || uses.PromptVersions != 4 || uses.ChatTemplates != 1 ||
+			uses.StorageBytes < 200_000 {
+			t.Fatalf("used %+v", uses)
 		}
 		dropUsage(t, url, rows)
-		again := open(t, url, sealer)
-		assert.Equal(t, "counted are", usage(again, team.Workspace.ID), used)
-		assert.Equal(t, "of an empty workspace are counted", usage(again, empty.Workspace.ID), (quota.Amounts{}))
+		second := open(t, url, sealer)
+		assert.Equal(t, "counted are", usage(second, team.Workspace.ID), uses)
+		assert.Equal(t, "of an empty workspace are counted", usage(second, empty.Workspace.ID), (quota.Amounts{}))
 
 		// What is purged leaves, with all of its versions.
-		require.NoError(t, again.Sweep(t.Context(), time.Now().Add(60*24*time.Hour), 400*24*time.Hour))
-		lives := usage(again, team.Workspace.ID)
+		require.NoError(t, second.Sweep(t.Context(), time.Now().Add(60*24*time.Hour), 400*24*time.Hour))
+		lives := usage(second, team.Workspace.ID)
 		if lives.PromptTemplates != 1 || lives.PromptVersions != 2 || lives.ChatTemplates != 1 ||
-			2*lives.StorageBytes > used.StorageBytes+10 || 2*lives.StorageBytes < used.StorageBytes-10 {
-			t.Errorf("after the purge are used %+v of %+v", lives, used)
+			2*lives.StorageBytes > uses.StorageBytes+10 || 2*lives.StorageBytes < uses.StorageBytes-10 {
+			t.Errorf("after the purge are used %+v of %+v", lives, uses)
 		}
 		for _, table := range []string{"prompt_templates", "chat_templates"} {
 			if _, err := rows.ExecContext(t.Context(), `DELETE FROM `+table); err != nil {
 				t.Fatal(err)
 			}
 		}
-		assert.Equal(t, "of nothing are counted", usage(again, team.Workspace.ID), (quota.Amounts{}))
+		assert.Equal(t, "of nothing are counted", usage(second, team.Workspace.ID), (quota.Amounts{}))
 	})
 }

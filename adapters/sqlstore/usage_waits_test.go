@@ -57,17 +57,17 @@ func TestWritersOfAWorkspaceDoNotWaitForEachOtherOnPostgres(t *testing.T) {
 	}
 
 	t.Run("near a limit they do", func(t *testing.T) {
-		used, err := s.Usage.Amounts(ctx, by.Workspace, by.At)
+		usedAmounts, err := s.Usage.Amounts(ctx, by.Workspace, by.At)
 		require.NoError(t, err)
-		near := quota.Limits{Amounts: quota.Default()}
-		near.StorageBytes = used.StorageBytes + 1000
+		limits := quota.Limits{Amounts: quota.Default()}
+		limits.StorageBytes = usedAmounts.StorageBytes + 1000
 		if err := s.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-			if err := longer(tx, first, near); err != nil {
+			if err := longer(tx, first, limits); err != nil {
 				return err
 			}
-			soon, cancel := context.WithTimeout(ctx, time.Second)
+			next, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
-			err := s.Atomic.Atomically(soon, func(other ports.Stores) error { return longer(other, second, near) })
+			err := s.Atomic.Atomically(next, func(other ports.Stores) error { return longer(other, second, limits) })
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			return nil
 		}); err != nil {

@@ -16,25 +16,25 @@ func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
 	databases.OnEach(t, func(t *testing.T, url string) {
 		a := adapter(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		used, _ := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "used"})
+		usage, _ := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "used"})
 		_, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "other"})
 		db := databases.Raw(t, url)
 		// For a moment the cache still returns the old value, although the row was changed behind the store's back.
 		// On a busy machine, the store may notice that change first. If it does each time, the use discarded the value.
 		for try := range 50 {
-			before, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())
+			previous, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())
 			if err == nil {
 				_, err = db.ExecContext(t.Context(),
 					fmt.Sprintf(`UPDATE api_keys SET name = 'renamed-%d' WHERE name <> 'used'`, try))
 			}
 			if err == nil {
 				err = a.Keys.Used(t.Context(), team.Org,
-					map[identity.KeyID]account.KeyUse{used.ID: {At: fixture.At.Add(time.Duration(try+1) * time.Hour)}})
+					map[identity.KeyID]account.KeyUse{usage.ID: {At: fixture.At.Add(time.Duration(try+1) * time.Hour)}})
 			}
 			require.NoError(t, err)
-			after, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())
+			current, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())
 			require.NoError(t, err)
-			if before.Key.Name == after.Key.Name {
+			if previous.Key.Name == current.Key.Name {
 				return
 			}
 		}

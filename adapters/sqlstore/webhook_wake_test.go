@@ -25,9 +25,9 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 				e, err = webhook.New(by, n, place, webhook.Draft{URL: "https://example.com", Events: []string{"*"}})
 				return e, err
 			}))
-			taken := func(at time.Time) bool {
+			takes := func(instant time.Time) bool {
 				t.Helper()
-				all, err := queue.Take(t.Context(), at, time.Minute, 5, nil)
+				all, err := queue.Take(t.Context(), instant, time.Minute, 5, nil)
 				require.NoError(t, err)
 				if len(all) == 1 {
 					e = &all[0]
@@ -54,25 +54,25 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 				link(t, db)
 			}
 			link(t, db) // its own creation
-			later := time.Now().Add(time.Minute)
-			if !taken(later) {
+			future := time.Now().Add(time.Minute)
+			if !takes(future) {
 				t.Error("an endpoint is not woken by a new event")
 			}
-			if release(time.Time{}); taken(later) {
+			if release(time.Time{}); takes(future) {
 				t.Error("an endpoint that has nothing to deliver stays due")
 			}
 			fails(webhook.SoloFailures)
-			if change(1); !taken(later) {
+			if change(1); !takes(future) {
 				t.Error("an endpoint that failed and has nothing pending is never woken again")
 			}
-			if change(2); taken(later) {
+			if change(2); takes(future) {
 				t.Error("it is taken twice")
 			}
-			release(later.Add(time.Hour))
-			if change(3); taken(later.Add(time.Minute)) {
+			release(future.Add(time.Hour))
+			if change(3); takes(future.Add(time.Minute)) {
 				t.Error("a failing endpoint is tried before its time")
 			}
-			if !taken(later.Add(2 * time.Hour)) {
+			if !takes(future.Add(2 * time.Hour)) {
 				t.Error("a failing endpoint is not tried at its time")
 			}
 			fails(0)
@@ -80,7 +80,7 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 				Subject: "s", Type: "workspace.created"}, by.At)}, e.Place+1); err != nil {
 				t.Fatal(err)
 			}
-			due, err := queue.Next(t.Context(), e.ID, later, 5)
+			due, err := queue.Next(t.Context(), e.ID, future, 5)
 			if err != nil || len(due) != 1 || !due[0].EventRemoved {
 				t.Fatalf("of an event that retention removed: %+v, %v", due, err)
 			}
@@ -89,7 +89,7 @@ func TestLinkingEventsWakesEndpoints(t *testing.T) {
 				func(*webhook.Endpoint) []job.Job { return nil }); err != nil {
 				t.Fatal(err)
 			}
-			if release(time.Time{}); taken(later.Add(1000 * time.Hour)) {
+			if release(time.Time{}); takes(future.Add(1000 * time.Hour)) {
 				t.Error("a delivery whose event was removed keeps the endpoint due for ever")
 			}
 		})
@@ -116,17 +116,17 @@ func TestTheSweepWakesDeliveriesThatWaitForNothing(t *testing.T) {
 			if _, err := tamper.Exec(`UPDATE webhook_deliveries SET state = 'delivered' WHERE seq = 1`); err != nil {
 				t.Fatal(err)
 			}
-			at := by.At.Add(time.Hour)
-			if due, err := queue.Next(t.Context(), e.ID, at, 5); err != nil || len(due) != 0 {
+			instant := by.At.Add(time.Hour)
+			if due, err := queue.Next(t.Context(), e.ID, instant, 5); err != nil || len(due) != 0 {
 				t.Fatalf("due are %+v, %v", due, err)
 			}
-			require.NoError(t, db.Sweep(t.Context(), at, 1000*time.Hour))
-			due, err := queue.Next(t.Context(), e.ID, at, 5)
+			require.NoError(t, db.Sweep(t.Context(), instant, 1000*time.Hour))
+			due, err := queue.Next(t.Context(), e.ID, instant, 5)
 			if err != nil || len(due) != 1 || due[0].Event.Seq != 2 {
 				t.Errorf("due are %+v, %v", due, err)
 			}
-			if taken, err := queue.Take(t.Context(), at, time.Minute, 5, nil); err != nil || len(taken) != 1 {
-				t.Errorf("taken are %+v, %v", taken, err)
+			if batch, err := queue.Take(t.Context(), instant, time.Minute, 5, nil); err != nil || len(batch) != 1 {
+				t.Errorf("taken are %+v, %v", batch, err)
 			}
 		})
 	}

@@ -34,7 +34,7 @@ type forgetful struct {
 
 // loseCalls makes the first change of this call unanswered, and nothing answered after it: else the adapter
 // finds out by itself what came of it.
-func (f *forgetful) loseCalls() (after func()) {
+func (f *forgetful) loseCalls() (finish func()) {
 	if f.lose == 0 {
 		return func() {}
 	}

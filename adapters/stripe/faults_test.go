@@ -66,10 +66,10 @@ func reply(w http.ResponseWriter, status int, body string) {
 }
 
 func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
-	typed := "4000 0000 0000 0002"
-	problem := func(kind, code, more string) string {
+	input := "4000 0000 0000 0002"
+	problem := func(kind, code, extra string) string {
 		return fmt.Sprintf(`{"error":{"type":%q,"code":%q,"message":"Your card %s and key %s.","param":"x"%s}}`, kind,
-			code, typed, canary, more)
+			code, input, canary, extra)
 	}
 	refusal := func(message, code string) string {
 		return fmt.Sprintf(`{"error":{"type":"invalid_request_error","code":%q,"message":%q}}`, code, message)
@@ -128,10 +128,10 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 		"a failure of Stripe's": {
 			answer: func(w http.ResponseWriter) { reply(w, 500, problem("api_error", "", "")) },
 			want:   payment.ErrGatewayUnavailable, unknown: true},
-		"a failure without words": {answer: func(w http.ResponseWriter) { reply(w, 503, "<html>"+typed+"</html>") },
+		"a failure without words": {answer: func(w http.ResponseWriter) { reply(w, 503, "<html>"+input+"</html>") },
 			unknown: true},
 		"success that cannot be read": {
-			answer: func(w http.ResponseWriter) { reply(w, 200, `{"id": "seti_1", "`+typed) }, want: payment.ErrGateway,
+			answer: func(w http.ResponseWriter) { reply(w, 200, `{"id": "seti_1", "`+input) }, want: payment.ErrGateway,
 			unknown: true},
 		"another page": {answer: func(w http.ResponseWriter) {
 			w.Header().Set("Location", "http://127.0.0.1:1/")
@@ -164,12 +164,12 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || payment.OutcomeUnknown(err) != tt.unknown {
 				t.Fatalf("error = %v, want %v; unknown: %v", err, tt.want, payment.OutcomeUnknown(err))
 			}
-			d, declined := errors.AsType[*payment.DeclinedError](err)
-			assert.That(t, !declined || d.DeclineCode == tt.decline, "declined: %+v", d)
+			d, isDeclined := errors.AsType[*payment.DeclinedError](err)
+			assert.That(t, !isDeclined || d.DeclineCode == tt.decline, "declined: %+v", d)
 			f, ok := errors.AsType[*fault.Error](err)
 			assert.That(t, !ok || f.RetryAfter == tt.after, "wait: %+v", f)
 			text := fmt.Sprintf("%v %+v", err, err)
-			assert.That(t, !strings.Contains(text, typed) && !strings.Contains(text, canary) &&
+			assert.That(t, !strings.Contains(text, input) && !strings.Contains(text, canary) &&
 				strings.Contains(text, tt.log), "the error tells too much or too little: %s", text)
 			if len(s.received()) != 1 || s.received()[0] != "POST /v1/setup_intents k" {
 				t.Errorf("calls: %v", s.received())
@@ -183,7 +183,7 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	const subscription = `{"id":"sub_1","object":"subscription","status":"active","customer":"cus_1","created":1,"metadata":{"atrium_key":"k","atrium_plan":"team","atrium_changed":"k2"},
 		"items":{"object":"list","data":[{"id":"si_1","quantity":2,"current_period_start":100,"current_period_end":200,"price":{"id":"price_1"}}]}}`
-	list := func(of string) string { return `{"object":"list","has_more":false,"data":[` + of + `]}` }
+	list := func(owner string) string { return `{"object":"list","has_more":false,"data":[` + owner + `]}` }
 	answers := map[string]string{
 		"GET /v1/customers": list(
 			`{"id":"cus_0","metadata":{}},{"id":"cus_1","metadata":{"atrium_key":"k"}}`),
@@ -195,16 +195,16 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 		"GET /v1/invoices":                                    list(""),
 		"GET /v1/customers/cus_1/payment_methods/pm_detached": "",
 	}
-	detached := false
+	isDetached := false
 	s := serve(t, func(call string, w http.ResponseWriter, r *http.Request) {
-		body, known := answers[call]
+		body, exists := answers[call]
 		switch {
-		case call == "GET /v1/customers/cus_1/payment_methods/pm_detached" && !detached:
-			detached = true // before the call it is there
+		case call == "GET /v1/customers/cus_1/payment_methods/pm_detached" && !isDetached:
+			isDetached = true // before the call it is there
 			reply(w, 200, `{"id":"pm_detached"}`)
-		case known && body == "":
+		case exists && body == "":
 			reply(w, 404, `{"error":{"type":"invalid_request_error","code":"resource_missing"}}`)
-		case known:
+		case exists:
 			reply(w, 200, body)
 		default:
 			reply(w, 500, `{"error":{"type":"api_error","message":"again"}}`)
@@ -246,22 +246,22 @@ func TestAChangeThatWasChargedIsMadeThoughItsScheduleIsRefused(t *testing.T) {
 			{"start_date":100,"end_date":200,"items":[{"price":"price_1","quantity":2}]},
 			{"start_date":200,"end_date":300,"items":[{"price":"price_1","quantity":2}]}]}}`, quantity, changedBy)
 	}
-	for name, before := range map[string]string{"at once": subscription(2, ""), "repeated": subscription(3, "k")} {
-		now, refused := before, false
+	for name, previous := range map[string]string{"at once": subscription(2, ""), "repeated": subscription(3, "k")} {
+		current, isRefused := previous, false
 		s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
 			switch {
 			case call == "POST /v1/subscriptions/sub_1":
-				now = subscription(3, "k")
-				reply(w, 200, now)
+				current = subscription(3, "k")
+				reply(w, 200, current)
 			case strings.HasPrefix(call, "POST /v1/subscription_schedules/"):
-				refused = true
+				isRefused = true
 				reply(w, 400, `{"error":{"type":"invalid_request_error","code":"resource_missing","param":"phases"}}`)
 			default:
-				reply(w, 200, now)
+				reply(w, 200, current)
 			}
 		})
 		h, err := s.gateway().Amend(t.Context(), "k", "cus_1", "sub_1", payment.Amendment{Quantity: 3, Resell: true})
-		if err != nil || len(h.Items) != 1 || h.Items[0].Quantity != 3 || (name == "at once" && !refused) {
+		if err != nil || len(h.Items) != 1 || h.Items[0].Quantity != 3 || (name == "at once" && !isRefused) {
 			t.Errorf("%s: %+v, %v, %v", name, h, err, s.received())
 		}
 	}
@@ -269,11 +269,11 @@ func TestAChangeThatWasChargedIsMadeThoughItsScheduleIsRefused(t *testing.T) {
 
 // TestWhatIsGoneIsNoRefusal simulates the retry of a call that took effect, when the result cannot be looked up.
 func TestWhatIsGoneIsNoRefusal(t *testing.T) {
-	asked := false
+	isAsked := false
 	s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
 		switch {
-		case strings.HasSuffix(call, "/pm_1") && !asked:
-			asked = true
+		case strings.HasSuffix(call, "/pm_1") && !isAsked:
+			isAsked = true
 			reply(w, 200, `{"id":"pm_1"}`)
 		case strings.HasPrefix(call, "GET "):
 			reply(w, 500, `{"error":{"type":"api_error"}}`)
@@ -299,8 +299,8 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	}
 	play := func(t *testing.T, answers map[string]string) (payment.GatewaySubscription, error, *server) {
 		s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
-			body, known := answers[call]
-			assert.That(t, known, "%s is called", call)
+			body, exists := answers[call]
+			assert.That(t, exists, "%s is called", call)
 			reply(w, 200, body)
 		})
 		h, err := s.gateway().Subscribe(t.Context(), "k", "cus_1", payment.Order{Plan: plan, Quantity: 1})
@@ -310,7 +310,7 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 		_, err, s := play(t, incomplete(
 			`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`,
 		))
-		if d, is := errors.AsType[*payment.DeclinedError](err); !is || d.DeclineCode != "lost_card" ||
+		if d, ok := errors.AsType[*payment.DeclinedError](err); !ok || d.DeclineCode != "lost_card" ||
 			(s.received()[len(s.received())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" &&
 				!strings.HasPrefix(s.received()[len(s.received())-1], "DELETE /v1/subscriptions/sub_1")) {
 			t.Errorf("error = %v, calls %v", err, s.received())

@@ -96,14 +96,14 @@ func TestAScheduledChangeOutlivesADeclineWhoseCallsGetNoResponse(t *testing.T) {
 					lost = true
 					return fault, 0
 				})
-				up := payment.Amendment{Plan: plans[1], Quantity: 6, Resell: true}
+				upper := payment.Amendment{Plan: plans[1], Quantity: 6, Resell: true}
 				for range 3 {
-					if _, err = g.Amend(ctx, "more", c, h.ID, up); errors.Is(err, payment.ErrCardDeclined) {
+					if _, err = g.Amend(ctx, "more", c, h.ID, upper); errors.Is(err, payment.ErrCardDeclined) {
 						break
 					}
 				}
-				asked := api.Asked()
-				assert.That(t, asked["POST "+schedules+"/{id}/release"] <= 0, "it was released: %v", asked)
+				askedCounts := api.Asked()
+				assert.That(t, askedCounts["POST "+schedules+"/{id}/release"] <= 0, "it was released: %v", askedCounts)
 				assert.That(t, lost && errors.Is(err, payment.ErrCardDeclined), "lost: %t; %v", lost, err)
 				all, err := g.Subscriptions(ctx, c)
 				require.NoError(t, err)

@@ -45,7 +45,7 @@ func fullValue(t reflect.Type, name string, names map[string]string) any {
 		names[name+"[k]"] = "v"
 		return map[string]any{"k": "v"}
 	case reflect.Struct:
-		if _, identified := t.FieldByName("ID"); !identified {
+		if _, isIdentified := t.FieldByName("ID"); !isIdentified {
 			return full(t, name, names)
 		}
 		value = "id_of_" + t.Name()
@@ -67,7 +67,7 @@ func fullValue(t reflect.Type, name string, names map[string]string) any {
 // period is from 100 to 200.
 func restatedPhases(t *testing.T, a payment.Amendment, phases ...map[string]any) url.Values {
 	t.Helper()
-	sent := url.Values{}
+	messages := url.Values{}
 	text, err := json.Marshal(phases)
 	require.NoError(t, err)
 	subscription := fmt.Sprintf(`{"id":"sub_1","object":"subscription","status":"active","customer":"cus_1","created":1,
@@ -79,13 +79,13 @@ func restatedPhases(t *testing.T, a payment.Amendment, phases ...map[string]any)
 	s := serve(t, func(call string, w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(call, "POST /v1/subscription_schedules/") {
 			assert.NoError(t, r.ParseForm())
-			sent = r.PostForm
+			messages = r.PostForm
 		}
 		reply(w, 200, subscription)
 	})
 	_, err = s.gateway().Amend(t.Context(), "k", "cus_1", "sub_1", a)
 	require.NoError(t, err)
-	return sent
+	return messages
 }
 
 var (
@@ -97,9 +97,9 @@ var (
 // TestAChangeRestatesAllTermsOfALaterPhase fails if the library has a term of phases that is not restated.
 func TestAChangeRestatesAllTermsOfALaterPhase(t *testing.T) {
 	names := map[string]string{}
-	later := full(reflect.TypeFor[stripego.SubscriptionSchedulePhase](), "phases[1]", names)
-	later["start_date"], later["end_date"], later["trial_end"] = 200, 300, 250
-	item := later["items"].([]any)[0].(map[string]any)
+	laterValues := full(reflect.TypeFor[stripego.SubscriptionSchedulePhase](), "phases[1]", names)
+	laterValues["start_date"], laterValues["end_date"], laterValues["trial_end"] = 200, 300, 250
+	item := laterValues["items"].([]any)[0].(map[string]any)
 	item["price"], item["quantity"] = "price_1", 2
 	for name, value := range map[string]string{
 		"[start_date]": "200", "[end_date]": "300", "[trial_end]": "250", "[items][0][price]": "price_1",
@@ -117,14 +117,14 @@ func TestAChangeRestatesAllTermsOfALaterPhase(t *testing.T) {
 		assert.That(t, exists, "Stripe has no %s any more", name)
 		delete(names, "phases[1]"+name)
 	}
-	sent := restatedPhases(t, more, map[string]any{"start_date": 100, "end_date": 200, "items": onlyPrice}, later)
+	sent := restatedPhases(t, more, map[string]any{"start_date": 100, "end_date": 200, "items": onlyPrice}, laterValues)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if got := sent.Get(name); got != names[name] {
 			t.Errorf("%s is %q, want %q", name, got, names[name])
 		}
 	}
 	for name := range sent {
-		if _, known := names[name]; strings.HasPrefix(name, "phases[1]") && !known {
+		if _, exists := names[name]; strings.HasPrefix(name, "phases[1]") && !exists {
 			t.Errorf("%s is sent, which the phase does not have", name)
 		}
 	}
@@ -170,15 +170,15 @@ func TestWhatHappensWhenAPhaseBeginsHappensOnce(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sent := restatedPhases(t, tt.change, tt.phases...)
+			messages := restatedPhases(t, tt.change, tt.phases...)
 			for n, want := range tt.want {
 				for _, term := range []string{charge, anchor, trialEnd, trial} {
-					if got := sent.Get(fmt.Sprintf("phases[%d]%s", n, term)); got != want[term] {
+					if got := messages.Get(fmt.Sprintf("phases[%d]%s", n, term)); got != want[term] {
 						t.Errorf("phase %d: %s is %q, want %q", n, term, got, want[term])
 					}
 				}
 			}
-			assert.Equal(t, "the method of the subscription", sent.Get("phases[0][default_payment_method]"),
+			assert.Equal(t, "the method of the subscription", messages.Get("phases[0][default_payment_method]"),
 				"pm_now")
 		})
 	}

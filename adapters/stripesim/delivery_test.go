@@ -20,12 +20,12 @@ import (
 func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var delivered []string
+		var deliveries []string
 		g, _ := newGateway(t, stripesim.Config{Deliver: func(_ context.Context, body []byte, _ string) error {
 			time.Sleep(time.Second)
 			mu.Lock()
 			defer mu.Unlock()
-			delivered = append(delivered, string(body))
+			deliveries = append(deliveries, string(body))
 			return nil
 		}})
 		c, err := g.CreateCustomer(t.Context(), "key", payment.Details{})
@@ -37,12 +37,12 @@ func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
 				assert.NoError(t, err)
 				mu.Lock()
 				defer mu.Unlock()
-				assert.That(t, slices.ContainsFunc(delivered, func(body string) bool {
+				assert.That(t, slices.ContainsFunc(deliveries, func(body string) bool {
 					return strings.Contains(body, string(i.ID))
 				}), "a call has returned before its event was delivered")
 			})
 		}
 		calls.Wait()
-		assert.Equal(t, "delivered events", len(delivered), 4)
+		assert.Equal(t, "delivered events", len(deliveries), 4)
 	})
 }

@@ -142,8 +142,8 @@ func TestCards(t *testing.T) {
 	require.NoError(t, err)
 	intent, err := g.CreateSetupIntent(ctx, "i", c, payment.OffSession)
 	require.NoError(t, err)
-	expired := card("4242")
-	expired.ExpYear = 2020
+	expiredCard := card("4242")
+	expiredCard.ExpYear = 2020
 	real := card("4242")
 	real.Number = secret.New("4111111111111111")
 	for name, tt := range map[string]struct {
@@ -155,7 +155,7 @@ func TestCards(t *testing.T) {
 		"even with a wrong secret": {secret.New("x"), real, payment.ErrTestCardsOnly},
 		"a declined one is":        {intent.ClientSecret, card("0002"), payment.ErrCardDeclined},
 		"one without funds is":     {intent.ClientSecret, card("9995"), payment.ErrCardDeclined},
-		"an expired one is":        {intent.ClientSecret, expired, payment.ErrMethodExpired},
+		"an expired one is":        {intent.ClientSecret, expiredCard, payment.ErrMethodExpired},
 		"a wrong secret finds nothing": {secret.New(string(intent.ID) + "_secret_x"), card("4242"),
 			payment.ErrIntentNotFound},
 		"nor does none": {secret.String{}, card("4242"), payment.ErrIntentNotFound},

@@ -56,10 +56,10 @@ func TestAUserOfCloudSQLSignsInWithAToken(t *testing.T) {
 func TestATokenThatGoogleRefusesFailsTheSignIn(t *testing.T) {
 	w, target := cloudSQL(t, fixture.NewGoogle(t)) // which expects another scope
 	trial := connection.Trial{Report: w.Probe(t.Context(), target)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
-	if !ok || failed.Failure.Code != connection.AuthFailed || !strings.Contains(failed.Failure.Hint, "clock") ||
-		!slices.Equal(failed.Failure.Fields, []string{"username", "cloud_sql_service_account_key"}) {
-		t.Errorf("failure %+v", failed)
+	failure, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
+	if !ok || failure.Failure.Code != connection.AuthFailed || !strings.Contains(failure.Failure.Hint, "clock") ||
+		!slices.Equal(failure.Failure.Fields, []string{"username", "cloud_sql_service_account_key"}) {
+		t.Errorf("failure %+v", failure)
 	}
 	for _, c := range trial.Report.Checks {
 		if c.Result == connection.Failed && c.Step != connection.Authenticate {

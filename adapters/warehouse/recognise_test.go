@@ -48,12 +48,12 @@ func probe(t *testing.T, kind connection.Kind, port uint16, mode string) connect
 		"username": "u", "password": "p", "tls": mode}, nil)
 	target.Limits.Connect, target.Limits.Total = 4*time.Second, 20*time.Second
 	trial := connection.Trial{Report: wires[kind].Probe(t.Context(), target), At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
+	failedFault, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 	if !ok {
 		t.Error("the probe passed")
 		return connection.Failure{}
 	}
-	return failed.Failure
+	return failedFault.Failure
 }
 
 // wantService checks that each kind of warehouse names the service at a port, with TLS and without.
@@ -154,10 +154,10 @@ func TestAProbeNamesTheServiceAtAWrongPort(t *testing.T) {
 	})
 	t.Run("SQL Server", func(t *testing.T) {
 		t.Parallel()
-		secured := fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1")
-		port := fixture.NewSQLServer(t, fixture.SQLServerMandatory, secured).Port
+		config := fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1")
+		port := fixture.NewSQLServer(t, fixture.SQLServerMandatory, config).Port
 		wantService(t, port, connection.ServiceSQLServer, pg, my, ch)
-		wantService(t, fixture.NewSQLServer(t, fixture.SQLServerStrict, secured).Port, connection.ServiceTLS, pg, my)
+		wantService(t, fixture.NewSQLServer(t, fixture.SQLServerStrict, config).Port, connection.ServiceTLS, pg, my)
 		plain := fixture.NewSQLServer(t, fixture.SQLServerPlain, nil).Port
 		if f := probe(t, ms, plain, "require"); f.Code != connection.TLSUnsupported ||
 			f.Answered != connection.ServiceSQLServer || !strings.Contains(f.Hint, "TLS mode") {

@@ -75,19 +75,19 @@ func TestAPreviewWithARowEstimateOpensOneSession(t *testing.T) {
 		"no estimate if the list fails":     {"people", connection.PermissionDenied, true, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opened := 0
+			count := 0
 			guard := func(ports.Target, time.Time) warehouse.Network { return nil }
 			w := warehouse.NewSessions(guard, func(context.Context, warehouse.Network, ports.Target,
 				*warehouse.Trace) (*session, error) {
-				opened++
+				count++
 				return &session{failure: tt.failure}, nil
 			})
 			target := ports.Target{Limits: ports.DefaultLimits()}
 			q := connection.PreviewQuery{Table: connection.TableRef{Schema: "public", Name: tt.table}, Rows: 1,
 				Estimate: tt.ask}
 			got, err := w.Preview(t.Context(), target, q)
-			if err != nil || opened != 1 || got.RowEstimate != tt.want || len(got.Columns) != 1 {
-				t.Errorf("%+v, %v after %d sessions", got, err, opened)
+			if err != nil || count != 1 || got.RowEstimate != tt.want || len(got.Columns) != 1 {
+				t.Errorf("%+v, %v after %d sessions", got, err, count)
 			}
 		})
 	}

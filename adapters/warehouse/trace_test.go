@@ -213,22 +213,22 @@ func TestConfined(t *testing.T) {
 		})
 	}
 	t.Run("a child that ends during a probe fails the step that it was at", func(t *testing.T) {
-		var watched []connection.Step
-		copied := target
-		copied.Watch = func(c connection.Check) { watched = append(watched, c.Step) }
+		var watchedSteps []connection.Step
+		copiedTarget := target
+		copiedTarget.Watch = func(c connection.Check) { watchedSteps = append(watchedSteps, c.Step) }
 		w := warehouse.NewConfined(nil, func(
 			_ context.Context, _ identity.WorkspaceID, _ string, _ time.Duration, _ any,
-			each func(json.RawMessage) error,
+			visit func(json.RawMessage) error,
 		) error {
-			if err := each(json.RawMessage(`{"Check":{"Step":"resolve","Result":"ok"}}`)); err != nil {
+			if err := visit(json.RawMessage(`{"Check":{"Step":"resolve","Result":"ok"}}`)); err != nil {
 				return err
 			}
 			return ports.ErrJobCrashed
 		})
-		r := w.Probe(t.Context(), copied)
+		r := w.Probe(t.Context(), copiedTarget)
 		if r.Checks[0].Result != connection.OK || r.Checks[1].Code != connection.Internal || len(r.Checks) != 8 ||
-			!slices.Equal(watched, []connection.Step{connection.Resolve}) {
-			t.Errorf("%+v, watched %v", r.Checks, watched)
+			!slices.Equal(watchedSteps, []connection.Step{connection.Resolve}) {
+			t.Errorf("%+v, watched %v", r.Checks, watchedSteps)
 		}
 	})
 	t.Run("a job of a kind that there is not is internal", func(t *testing.T) {

@@ -55,9 +55,9 @@ func TestCreated(t *testing.T) {
 		if err != nil || !bytes.Equal(credential, a.ID) || !json.Valid(clientData) {
 			t.Fatalf("it reads %x, %s, %v", credential, clientData, err)
 		}
-		made, err := webauthn.Verifier{}.Created(acme, "ann", challenge, response)
-		if err != nil || !bytes.Equal(made.Credential, a.ID) || len(made.PublicKey) == 0 || !made.Synced {
-			t.Errorf("it made %+v, %v", made, err)
+		newValue, err := webauthn.Verifier{}.Created(acme, "ann", challenge, response)
+		if err != nil || !bytes.Equal(newValue.Credential, a.ID) || len(newValue.PublicKey) == 0 || !newValue.Synced {
+			t.Errorf("it made %+v, %v", newValue, err)
 		}
 	})
 	for name, lie := range lies {
@@ -84,9 +84,9 @@ func TestSigned(t *testing.T) {
 	passkeyOf := func(t *testing.T) (*fixture.Authenticator, *account.Passkey) {
 		t.Helper()
 		a := fixture.NewAuthenticator(t, acme.Host, acme.Origin)
-		made, err := webauthn.Verifier{}.Created(acme, "ann", challenge, body(t, a.Create(t, options(challenge))))
+		item, err := webauthn.Verifier{}.Created(acme, "ann", challenge, body(t, a.Create(t, options(challenge))))
 		require.NoError(t, err)
-		return a, &account.Passkey{User: "ann", Host: acme.Host, Credential: made.Credential, PublicKey: made.PublicKey}
+		return a, &account.Passkey{User: "ann", Host: acme.Host, Credential: item.Credential, PublicKey: item.PublicKey}
 	}
 	t.Run("a signature of the passkey, with its counter", func(t *testing.T) {
 		a, k := passkeyOf(t)
@@ -118,13 +118,13 @@ func TestSigned(t *testing.T) {
 		a, k := passkeyOf(t)
 		other, _ := passkeyOf(t)
 		other.ID, other.Handle = a.ID, a.Handle
-		changed := a.Sign(t, options(challenge))
-		changed["response"].(map[string]any)["authenticatorData"] =
+		changedValues := a.Sign(t, options(challenge))
+		changedValues["response"].(map[string]any)["authenticatorData"] =
 			other.Sign(t, options(challenge))["response"].(map[string]any)["signature"]
 		stranger := *a
 		stranger.Handle = []byte("bob")
 		for name, response := range map[string]map[string]any{
-			"another key": other.Sign(t, options(challenge)), "changed": changed,
+			"another key": other.Sign(t, options(challenge)), "changed": changedValues,
 			"another user": stranger.Sign(t, options(challenge)), "nothing": {},
 		} {
 			_, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, response))

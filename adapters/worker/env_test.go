@@ -104,9 +104,9 @@ func (s *env) take(ctx context.Context, _ time.Time, _ time.Duration, _ []job.Ki
 		return nil, ctx.Err()
 	}
 	n = min(n, len(s.queued))
-	taken := s.queued[:n]
+	batch := s.queued[:n]
 	s.queued = s.queued[n:]
-	return taken, nil
+	return batch, nil
 }
 
 func (s *env) settle(ctx context.Context, j job.Job, o job.Outcome) error {
@@ -118,7 +118,7 @@ func (s *env) settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	if err := s.fail(); err != nil {
 		return err
 	}
-	if _, twice := s.settled[j.Subject]; twice {
+	if _, isRepeated := s.settled[j.Subject]; isRepeated {
 		s.t.Errorf("%s is settled twice", j.Subject)
 	}
 	s.settled[j.Subject], s.at[j.Subject] = o, time.Since(s.begun)
@@ -132,14 +132,14 @@ func (s *env) wait(d time.Duration) {
 }
 
 // want fails the test if a job's outcome is another, or was known at another time.
-func (s *env) want(subject string, state job.State, failure string, at time.Duration) job.Outcome {
+func (s *env) want(subject string, state job.State, failure string, offset time.Duration) job.Outcome {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o, ok := s.settled[subject]
-	if !ok || o.State != state || o.Failure != failure || s.at[subject] != at {
+	if !ok || o.State != state || o.Failure != failure || s.at[subject] != offset {
 		s.t.Errorf("%s: %+v, settled %v after %s; want %s (%q) after %s\nthe log says:\n%s", subject, o, ok,
-			s.at[subject], state, failure, at, s.log)
+			s.at[subject], state, failure, offset, s.log)
 	}
 	return o
 }

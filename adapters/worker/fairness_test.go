@@ -55,14 +55,14 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		for i := range 100 {
 			enqueue(ids["busy"], "wsp_busy", refresh, fmt.Sprint("hangs ", i))
 		}
-		var hanging, most atomic.Int64
+		var hanging, maximum atomic.Int64
 		done := make(chan string, 10)
 		work := func(ctx context.Context, by identity.Actor, subject string) error {
 			if by.Org == ids["victim"] {
 				done <- subject
 				return nil
 			}
-			raise(&most, hanging.Add(1))
+			raise(&maximum, hanging.Add(1))
 			defer hanging.Add(-1)
 			<-ctx.Done()
 			return ctx.Err()
@@ -70,19 +70,19 @@ func TestNoWorkspaceHoldsUpThePaymentsOfOthers(t *testing.T) {
 		p := job.Policy{Limit: soon, Attempts: 1}
 		table := worker.Table{refresh: {Policy: p, Do: work}, events: {Policy: p, Do: work}}
 		stop := run(t, jobs.NewQueue(db.DB), table)
-		proof.Eventually(t, "as many hang as may", func() bool { return most.Load() >= job.PerWorkspace })
+		proof.Eventually(t, "as many hang as may", func() bool { return maximum.Load() >= job.PerWorkspace })
 		enqueue(ids["victim"], "wsp_victim", events, "paid")
 		enqueue(ids["victim"], "wsp_victim", refresh, "refreshed")
 		await(t, "the jobs of others have run", func() { <-done; <-done })
-		assert.Equal(t, "jobs of one workspace hung at the same time", most.Load(), job.PerWorkspace)
+		assert.Equal(t, "jobs of one workspace hung at the same time", maximum.Load(), job.PerWorkspace)
 		// Many workspaces hang: reserved slots are left.
 		for i := range 20 {
 			enqueue(ids["busy"], identity.WorkspaceID(fmt.Sprint("wsp_", i)), refresh, "hangs")
 		}
-		proof.Eventually(t, "they hang", func() bool { return most.Load() >= 7 })
+		proof.Eventually(t, "they hang", func() bool { return maximum.Load() >= 7 })
 		enqueue(ids["victim"], "wsp_victim", events, "paid again")
 		await(t, "a payment's job has run", func() { <-done })
-		assert.Equal(t, "jobs hung at the same time: the slots of payments are not theirs", most.Load(), 7)
+		assert.Equal(t, "jobs hung at the same time: the slots of payments are not theirs", maximum.Load(), 7)
 		stop()
 	})
 }
@@ -93,21 +93,21 @@ func run(t *testing.T, queue ports.JobQueue, table worker.Table) (stop func()) {
 	config := worker.Config{Slots: 10, Reserved: 3, Poll: 20 * time.Millisecond, Lease: 3 * time.Second}
 	w := worker.New(config, queue, table, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
+	endedSignal := make(chan struct{})
 	go func() {
 		w.Run(ctx, 0)
-		close(ended)
+		close(endedSignal)
 	}()
 	stop = func() {
 		cancel()
-		<-ended
+		<-endedSignal
 	}
 	t.Cleanup(stop)
 	return stop
 }
 
 // raise sets most to n if that is more.
-func raise(most *atomic.Int64, n int64) {
-	for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+func raise(maximum *atomic.Int64, n int64) {
+	for previous := maximum.Load(); n > previous && !maximum.CompareAndSwap(previous, n); previous = maximum.Load() {
 	}
 }

@@ -82,22 +82,22 @@ func TestTwoNodesRunEachJobOnce(t *testing.T) {
 		one, two := node(), node()
 		enqueue(t, one, subjects...)
 		var runs sync.Map
-		var left sync.WaitGroup
-		left.Add(count)
+		var rest sync.WaitGroup
+		rest.Add(count)
 		var share [2]atomic.Int64
 		for i, db := range []*sqlstore.Store{one, two} {
 			work(t, jobs.NewQueue(db.DB), job.Policy{Limit: soon, Attempts: 1},
 				func(_ context.Context, _ identity.Actor, subject string) error {
-					if _, twice := runs.LoadOrStore(subject, i); twice {
+					if _, isRepeated := runs.LoadOrStore(subject, i); isRepeated {
 						t.Errorf("%s is run twice", subject)
 						return nil
 					}
 					share[i].Add(1)
-					left.Done()
+					rest.Done()
 					return nil
 				})
 		}
-		await(t, "all jobs have been run", left.Wait)
+		await(t, "all jobs have been run", rest.Wait)
 		t.Logf("the nodes ran %d and %d of them", share[0].Load(), share[1].Load())
 	})
 }
@@ -129,26 +129,26 @@ func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 		db := node()
 		enqueue(t, db, "a")
 		dies := &fallen{JobQueue: jobs.NewQueue(db.DB)}
-		taken := make(chan struct{})
+		batch := make(chan struct{})
 		stop := work(t, dies, p, func(ctx context.Context, _ identity.Actor, _ string) error {
 			dies.dead.Store(true)
-			close(taken)
+			close(batch)
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		await(t, "the job is taken", func() { <-taken })
+		await(t, "the job is taken", func() { <-batch })
 		stop()
-		begun, again := time.Now(), make(chan string, 2)
+		start, second := time.Now(), make(chan string, 2)
 		work(t, jobs.NewQueue(node().DB), p, func(_ context.Context, by identity.Actor, subject string) error {
-			again <- subject
+			second <- subject
 			return nil
 		})
-		await(t, "another takes it up", func() { <-again })
-		took := time.Since(begun)
+		await(t, "another takes it up", func() { <-second })
+		took := time.Since(start)
 		t.Logf("taken up after %s, at a limit of %s", took, p.Limit)
 		enqueue(t, db, "after it")
 		await(t, "the next job runs", func() {
-			assert.Equal(t, "is run once more", <-again, "after it")
+			assert.Equal(t, "is run once more", <-second, "after it")
 		})
 	})
 }
@@ -165,11 +165,11 @@ func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
 		write := func(ctx context.Context, subject string) error { // as a request does
 			return db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.later", subject, by.At.Add(time.Hour)))
 		}
-		var left sync.WaitGroup
-		left.Add(count)
+		var rest sync.WaitGroup
+		rest.Add(count)
 		work(t, jobs.NewQueue(db.DB), job.Policy{Limit: soon, Attempts: 1},
 			func(ctx context.Context, _ identity.Actor, subject string) error {
-				defer left.Done()
+				defer rest.Done()
 				return write(ctx, subject)
 			})
 		done := make(chan struct{})
@@ -185,16 +185,16 @@ func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
 						}
 					default:
 					}
-					begun := time.Now()
+					start := time.Now()
 					if err := write(t.Context(), fmt.Sprint(i, " ", n)); err != nil {
 						t.Error(err)
 						return
 					}
-					slowest.Store(max(slowest.Load(), int64(time.Since(begun))))
+					slowest.Store(max(slowest.Load(), int64(time.Since(start))))
 				}
 			})
 		}
-		await(t, "the jobs have run beside writers that never rest", left.Wait)
+		await(t, "the jobs have run beside writers that never rest", rest.Wait)
 		close(done)
 		await(t, "the writers have written", writers.Wait)
 		t.Logf("the slowest write took %s", time.Duration(slowest.Load()))
@@ -202,7 +202,7 @@ func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
 }
 
 // await fails the test if something takes too long.
-func await(t *testing.T, what string, f func()) {
+func await(t *testing.T, name string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -212,6 +212,6 @@ func await(t *testing.T, what string, f func()) {
 	select {
 	case <-done:
 	case <-time.After(soon):
-		t.Fatalf("it takes too long until %s", what)
+		t.Fatalf("it takes too long until %s", name)
 	}
 }

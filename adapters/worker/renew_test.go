@@ -13,9 +13,9 @@ import (
 
 func TestALeaseIsExtendedWhileItsJobRuns(t *testing.T) {
 	withEnv(t, func(s *env) {
-		renewed := 0
+		renewals := 0
 		s.renew = func() error {
-			if renewed++; renewed == 3 {
+			if renewals++; renewals == 3 {
 				return errors.New("the queue does not answer") // once
 			}
 			return nil
@@ -27,8 +27,8 @@ func TestALeaseIsExtendedWhileItsJobRuns(t *testing.T) {
 		s.start("a")
 		s.wait(time.Minute)
 		s.want("a", job.Succeeded, "", 7500*time.Millisecond)
-		if renewed != 7 {
-			t.Errorf("the lease was extended %d times", renewed)
+		if renewals != 7 {
+			t.Errorf("the lease was extended %d times", renewals)
 		}
 	})
 }
@@ -58,16 +58,16 @@ func TestAnAttemptEndsWhenItsLeaseIsLost(t *testing.T) {
 
 func TestTheLeaseOfAJobThatIgnoresItsLimitEnds(t *testing.T) {
 	withEnv(t, func(s *env) {
-		var renewed time.Duration
-		s.renew = func() error { renewed = time.Since(s.begun); return nil }
+		var renewedTime time.Duration
+		s.renew = func() error { renewedTime = time.Since(s.begun); return nil }
 		s.do = func(context.Context, identity.Actor, string) error {
 			time.Sleep(time.Minute)
 			return nil
 		}
 		s.start("a")
 		s.wait(2 * time.Minute)
-		if renewed > limit || renewed < limit-time.Second {
-			t.Errorf("the lease was extended last after %s, at a limit of %s", renewed, limit)
+		if renewedTime > limit || renewedTime < limit-time.Second {
+			t.Errorf("the lease was extended last after %s, at a limit of %s", renewedTime, limit)
 		}
 	})
 }

@@ -39,18 +39,18 @@ func TestAJobIsDoneByTheSystemInItsWorkspaceWithinItsLimit(t *testing.T) {
 }
 
 func TestAFailedAttemptIsNamedByACode(t *testing.T) {
-	gone := &fault.Error{Kind: fault.Conflict, Code: "thing_gone", Detail: "The thing is gone."}
+	goneFault := &fault.Error{Kind: fault.Conflict, Code: "thing_gone", Detail: "The thing is gone."}
 	for name, tt := range map[string]struct {
 		do   func(ctx context.Context) error
 		code string
 		at   time.Duration
 	}{
 		"a failure that was foreseen": {
-			func(context.Context) error { return fmt.Errorf("%w: %w", gone, errBoom) }, "thing_gone", 0},
+			func(context.Context) error { return fmt.Errorf("%w: %w", goneFault, errBoom) }, "thing_gone", 0},
 		"any other": {func(context.Context) error { return errBoom }, job.Internal, 0},
 		"a limit that is reached": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 			job.Overran, limit},
-		"one that is reached behind a reason": {func(ctx context.Context) error { <-ctx.Done(); return gone },
+		"one that is reached behind a reason": {func(ctx context.Context) error { <-ctx.Done(); return goneFault },
 			job.Overran, limit},
 		"a panic": {func(context.Context) error { panic(errBoom) }, job.Panicked, 0},
 	} {
@@ -90,9 +90,9 @@ func TestTheLastFailureIsForGood(t *testing.T) {
 }
 
 func TestAnAttemptThatWantsNoOtherIsTheLast(t *testing.T) {
-	gone := &fault.Error{Kind: fault.Conflict, Code: "thing_gone", Detail: "The thing is gone."}
+	goneFault := &fault.Error{Kind: fault.Conflict, Code: "thing_gone", Detail: "The thing is gone."}
 	withEnv(t, func(s *env) {
-		s.do = func(context.Context, identity.Actor, string) error { return job.Final(gone) }
+		s.do = func(context.Context, identity.Actor, string) error { return job.Final(goneFault) }
 		s.start("a")
 		s.wait(0)
 		if o := s.want("a", job.Failed, "thing_gone", 0); o.Failures != 1 {
@@ -144,19 +144,19 @@ func TestAPanicTellsTheLogWhereAndNothingSecret(t *testing.T) {
 
 func TestNoMoreJobsRunThanThereAreSlotsAndAFreeOneIsUsedAtOnce(t *testing.T) {
 	withEnv(t, func(s *env) {
-		var running, most atomic.Int64
+		var running, maximum atomic.Int64
 		s.do = func(context.Context, identity.Actor, string) error {
-			raise(&most, running.Add(1))
+			raise(&maximum, running.Add(1))
 			defer running.Add(-1)
 			time.Sleep(poll / 10)
 			return nil
 		}
 		s.start("a", "b", "c", "d", "e")
 		s.wait(poll)
-		for subject, at := range map[string]time.Duration{"a": 1, "b": 1, "c": 2, "d": 2, "e": 3} {
-			s.want(subject, job.Succeeded, "", at*poll/10)
+		for subject, offset := range map[string]time.Duration{"a": 1, "b": 1, "c": 2, "d": 2, "e": 3} {
+			s.want(subject, job.Succeeded, "", offset*poll/10)
 		}
-		assert.Equal(t, "ran at the same time", most.Load(), 2)
+		assert.Equal(t, "ran at the same time", maximum.Load(), 2)
 	})
 }
 
@@ -173,7 +173,7 @@ func TestTheQueueIsAskedOncePerPollWhileNothingIsDue(t *testing.T) {
 func TestAQueueThatDoesNotAnswerIsMentionedOnceAndAskedAgain(t *testing.T) {
 	withEnv(t, func(s *env) {
 		s.away = func() error {
-			if away := time.Since(s.begun) / poll; away < 3 || away == 5 {
+			if awayTime := time.Since(s.begun) / poll; awayTime < 3 || awayTime == 5 {
 				return errBoom
 			}
 			return nil

@@ -153,16 +153,16 @@ func (s *env) expectAtomically(t *testing.T, times int) (tx *env) {
 }
 
 // expectUpdateKey runs a change twice, on fresh keys, as stores do after a conflict.
-func (s *env) expectUpdateKey(by identity.Actor, after, made **account.Key) {
+func (s *env) expectUpdateKey(by identity.Actor, current, newKey **account.Key) {
 	s.keys.EXPECT().Update(s.ctx, by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, by identity.Actor, _ identity.KeyID,
 			change func(*account.Workspace, *account.Key, []*account.Key) error) (k *account.Key, err error) {
 			for range 2 {
 				k = key(by.Workspace)
-				*after, *made = k, key(by.Workspace)
+				*current, *newKey = k, key(by.Workspace)
 				w := acme()
 				w.ID = by.Workspace
-				if err := change(w, k, []*account.Key{*made}); err != nil {
+				if err := change(w, k, []*account.Key{*newKey}); err != nil {
 					return nil, err
 				}
 			}
@@ -172,7 +172,7 @@ func (s *env) expectUpdateKey(by identity.Actor, after, made **account.Key) {
 
 // expectAddKey runs the function that creates a key for user twice, and records what would be stored.
 func (s *env) expectAddKey(by identity.Actor, user identity.UserID, bearer **account.User,
-	stored **account.Key) *gomock.Call {
+	storedKey **account.Key) *gomock.Call {
 	return s.keys.EXPECT().Add(s.ctx, by, user, gomock.Any()).DoAndReturn(
 		func(_ context.Context, by identity.Actor, user identity.UserID,
 			change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
@@ -182,7 +182,7 @@ func (s *env) expectAddKey(by identity.Actor, user identity.UserID, bearer **acc
 				if by.User == "" {
 					w.Members[user] = account.Member{User: user, Role: identity.Admin}
 				}
-				if *bearer, *stored, err = change(w); err != nil {
+				if *bearer, *storedKey, err = change(w); err != nil {
 					return err
 				}
 			}
@@ -319,20 +319,20 @@ func TestKey(t *testing.T) {
 func TestCreateKey(t *testing.T) {
 	t.Run("what is answered is what was stored, with its token", func(t *testing.T) {
 		s := newEnv(t)
-		var stored *account.Key
+		var storedKey *account.Key
 		var bearer *account.User
-		s.expectAddKey(member, "ann", &bearer, &stored)
+		s.expectAddKey(member, "ann", &bearer, &storedKey)
 		k, token, err := s.CreateKey(s.ctx, member, open, account.KeyDraft{Name: "k"})
-		if err != nil || bearer != nil || k != stored || k.Hash != token.Hash() || k.User != "ann" ||
+		if err != nil || bearer != nil || k != storedKey || k.Hash != token.Hash() || k.User != "ann" ||
 			k.Workspace != "acme" {
 			t.Fatalf("CreateKey = %+v, %v", k, err)
 		}
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
 		s := newEnv(t)
-		var stored *account.Key
+		var storedKey *account.Key
 		var bearer *account.User
-		s.expectAddKey(member, "ann", &bearer, &stored)
+		s.expectAddKey(member, "ann", &bearer, &storedKey)
 		k, token, err := s.CreateKey(s.ctx, member, open, account.KeyDraft{Name: "k", Ceiling: identity.Owner})
 		require.ErrorIs(t, err, identity.ErrRoleCeiling)
 		if k != nil || !token.IsZero() {
@@ -353,11 +353,11 @@ func TestRevokeKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var after, key *account.Key
-			s.expectUpdateKey(tt.by, &after, &key)
+			var current, key *account.Key
+			s.expectUpdateKey(tt.by, &current, &key)
 			require.ErrorIs(t, s.RevokeKey(s.ctx, tt.by, "k", tt.at), tt.want)
-			if after.RevokedAt.IsZero() == (tt.want == nil) || key.RevokedAt != after.RevokedAt {
-				t.Errorf("key = %+v, and made by it %+v", after, key)
+			if current.RevokedAt.IsZero() == (tt.want == nil) || key.RevokedAt != current.RevokedAt {
+				t.Errorf("key = %+v, and made by it %+v", current, key)
 			}
 		})
 	}
@@ -365,14 +365,14 @@ func TestRevokeKey(t *testing.T) {
 
 func TestRevokeKeyOf(t *testing.T) {
 	s := newEnv(t)
-	var after, key *account.Key
+	var current, key *account.Key
 	s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "other-slug").Return(&there, nil)
 	by := system
 	by.Workspace = "other"
-	s.expectUpdateKey(by, &after, &key)
+	s.expectUpdateKey(by, &current, &key)
 	require.NoError(t, s.RevokeKeyOf(s.ctx, system, "other-slug", "k"))
-	if after.RevokedAt != now {
-		t.Errorf("key = %+v", after)
+	if current.RevokedAt != now {
+		t.Errorf("key = %+v", current)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestSignInCaptures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			s.used.Members = tt.members
-			first, after := &account.Person{User: account.User{ID: "ann", Org: "org"}}, &account.Person{}
+			first, current := &account.Person{User: account.User{ID: "ann", Org: "org"}}, &account.Person{}
 			w := acme()
 			delete(w.Members, "ann")
 			if tt.member {
@@ -61,8 +61,8 @@ func TestSignInCaptures(t *testing.T) {
 			}
 			want := first
 			if tt.joined {
-				want = after
-				s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), issuer, "sub").Return(after, nil)
+				want = current
+				s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), issuer, "sub").Return(current, nil)
 			}
 			p, _, err := s.SignIn(s.ctx, system, org, claims)
 			require.NoError(t, err)

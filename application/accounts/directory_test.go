@@ -51,17 +51,17 @@ func newDirecting(t *testing.T) *directing {
 		})
 	people.EXPECT().ChangeAccess(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, id identity.UserID, change func(*account.Access) error) error {
-			for _, disabled := range []bool{false, true} {
+			for _, isDisabled := range []bool{false, true} {
 				a := account.Access{User: &account.User{ID: id, Org: "org"}}
-				if disabled {
+				if isDisabled {
 					a.User.DisabledAt = now
 				}
 				if err := change(&a); err != nil {
 					return err
 				}
-				if disabled && a.User.Enabled() {
+				if isDisabled && a.User.Enabled() {
 					s.did = append(s.did, "enable "+string(id))
-				} else if !disabled && !a.User.Enabled() {
+				} else if !isDisabled && !a.User.Enabled() {
 					s.did = append(s.did, "disable "+string(id))
 				}
 			}
@@ -91,11 +91,11 @@ func annListed(active bool) *account.DirectoryUser {
 }
 
 func TestAnAccountFollowsWhatTheDirectorySays(t *testing.T) {
-	change := func(to bool) func(*directing) error {
+	change := func(isTarget bool) func(*directing) error {
 		return func(s *directing) error {
 			_, err := s.ChangeUser(t.Context(), s.by, s.org, "ann",
 				func(p account.DirectoryPerson) (account.DirectoryPerson, error) {
-					p.Active = to
+					p.Active = isTarget
 					return p, nil
 				})
 			return err
@@ -164,18 +164,18 @@ func TestADirectoryAddsUsers(t *testing.T) {
 func TestOnePersonWhoCannotBeSettledHoldsUpNoOther(t *testing.T) {
 	s := newDirecting(t)
 	users := map[identity.UserID]*account.DirectoryUser{}
-	var unsettled []account.DirectoryUser
+	var unsettledUsers []account.DirectoryUser
 	for _, id := range []identity.UserID{"ann", "bob", "cid", "dee"} {
 		u := annListed(true)
 		u.ID, u.Subject = id, string(id)
-		unsettled = append(unsettled, *u)
+		unsettledUsers = append(unsettledUsers, *u)
 		users[id] = u
 	}
 	delete(users, "dee") // whose account has been erased since
 	broken := errors.New("broken")
 	s.roles["ann"], s.roles["bob"] = broken, identity.ErrUnauthenticated // an operator has disabled bob
 	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 100).Return(
-		unsettled, nil)
+		unsettledUsers, nil)
 	s.store.EXPECT().User(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, id identity.UserID) (*account.DirectoryUser, error) {
 			if u := users[id]; u != nil {
@@ -183,14 +183,14 @@ func TestOnePersonWhoCannotBeSettledHoldsUpNoOther(t *testing.T) {
 			}
 			return nil, account.ErrDirectoryUserNotFound
 		})
-	var settled []string
+	var settlements []string
 	s.store.EXPECT().Settle(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, u *account.DirectoryUser, _ string) error {
-			settled = append(settled, u.Subject)
+			settlements = append(settlements, u.Subject)
 			return nil
 		})
 	err := s.Settle(t.Context(), s.by, s.org)
-	if !errors.Is(err, broken) || !slices.Equal(settled, []string{"bob", "cid"}) {
-		t.Errorf("settled %q, %v", settled, err)
+	if !errors.Is(err, broken) || !slices.Equal(settlements, []string{"bob", "cid"}) {
+		t.Errorf("settled %q, %v", settlements, err)
 	}
 }

@@ -87,10 +87,10 @@ func TestErasePerson(t *testing.T) {
 					_, err := change(l)
 					return err
 				})
-			var queued []job.Job
+			var jobs []job.Job
 			s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 				j job.Job) error {
-				queued = append(queued, j)
+				jobs = append(jobs, j)
 				return nil
 			})
 			record := presence.New("org", "ann", "prs")
@@ -116,10 +116,10 @@ func TestErasePerson(t *testing.T) {
 			if tt.failing != nil {
 				return
 			}
-			last := queued[len(queued)-1]
+			last := jobs[len(jobs)-1]
 			if e.User != "ann" || !l.User.Erased() || last.Kind != account.EraseJob || last.Subject != "ann" ||
 				last.Workspace != "" {
-				t.Errorf("erased %+v, queued %+v", e, queued)
+				t.Errorf("erased %+v, queued %+v", e, jobs)
 			}
 			if tt.present != (record.Default.Text == "") {
 				t.Errorf("the presence says %q", record.Default.Text)

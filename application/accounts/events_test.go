@@ -38,20 +38,20 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("a member reads what they may, and not how others made their requests", func(t *testing.T) {
 		s := newEnv(t)
-		how := identity.Request{ID: "req", Address: "192.0.2.1"}
-		stored := func() []event.Event {
-			return []event.Event{{ID: "mine", Actor: member.User, Key: "k", Session: "s", Request: how},
-				{ID: "other", Actor: "usr_other", Key: "k", Session: "s", Request: how}}
+		mode := identity.Request{ID: "req", Address: "192.0.2.1"}
+		read := func() []event.Event {
+			return []event.Event{{ID: "mine", Actor: member.User, Key: "k", Session: "s", Request: mode},
+				{ID: "other", Actor: "usr_other", Key: "k", Session: "s", Request: mode}}
 		}
-		want := []event.Event{stored()[0], {ID: "other", Actor: "usr_other"}}
+		want := []event.Event{read()[0], {ID: "other", Actor: "usr_other"}}
 		theirs := f
 		theirs.Reader = &member
-		s.events.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), theirs, q).Return(event.Page{Items: stored()}, nil)
+		s.events.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), theirs, q).Return(event.Page{Items: read()}, nil)
 		if got, err := s.Events(s.ctx, member, f, q); err != nil || !reflect.DeepEqual(got.Items, want) {
 			t.Errorf("Events = %+v, %v", got, err)
 		}
 		s.events.EXPECT().Feed(s.ctx, member.Org, identity.WorkspaceID("acme"),
-			event.FeedQuery{Limit: 5, Filter: event.Filter{Reader: &member}}).Return(event.Feed{Items: stored()}, nil)
+			event.FeedQuery{Limit: 5, Filter: event.Filter{Reader: &member}}).Return(event.Feed{Items: read()}, nil)
 		got, err := s.EventFeed(s.ctx, member, event.FeedQuery{Limit: 5})
 		if err != nil || !reflect.DeepEqual(got.Items, want) {
 			t.Errorf("EventFeed = %+v, %v", got, err)
@@ -71,13 +71,13 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("an admin follows the workspace", func(t *testing.T) {
 		s := newEnv(t)
-		news, stopped := make(chan struct{}), false
-		s.events.EXPECT().Follow(identity.WorkspaceID("acme")).Return(news, func() { stopped = true })
+		news, isStopped := make(chan struct{}), false
+		s.events.EXPECT().Follow(identity.WorkspaceID("acme")).Return(news, func() { isStopped = true })
 		got, stop, err := s.FollowEvents(admin)
 		if err != nil || got != (<-chan struct{})(news) {
 			t.Fatalf("FollowEvents = %v, %v", got, err)
 		}
-		if stop(); !stopped {
+		if stop(); !isStopped {
 			t.Error("it still follows")
 		}
 	})

@@ -36,8 +36,8 @@ func groupWorkspace() *account.Workspace {
 }
 
 // expectUpdate runs changes of the group twice, as stores do after a conflict.
-func (s *grouping) expectUpdate(by identity.Actor, also []identity.UserID) {
-	s.store.EXPECT().Update(gomock.Any(), by, identity.UserID("grp"), also, gomock.Any()).DoAndReturn(func(
+func (s *grouping) expectUpdate(by identity.Actor, extra []identity.UserID) {
+	s.store.EXPECT().Update(gomock.Any(), by, identity.UserID("grp"), extra, gomock.Any()).DoAndReturn(func(
 		_ context.Context, _ identity.Actor, _ identity.UserID, _ []identity.UserID,
 		change func(*account.Workspace, *account.Group) error,
 	) (*account.Group, error) {
@@ -53,22 +53,22 @@ func (s *grouping) expectUpdate(by identity.Actor, also []identity.UserID) {
 }
 
 func TestGroups(t *testing.T) {
-	none := []identity.UserID(nil)
+	empty := []identity.UserID(nil)
 	t.Run("an admin creates one, a member cannot", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&admin: nil, &member: identity.ErrForbidden} {
 			s := newGrouping(t)
-			var stored *account.Group
+			var group *account.Group
 			s.store.EXPECT().Add(gomock.Any(), *by, gomock.Any()).DoAndReturn(func(
 				_ context.Context, by identity.Actor, change func(*account.Workspace, int) (*account.Group, error),
 			) (err error) {
 				w := groupWorkspace()
 				w.Members[by.User] = account.Member{User: by.User, Role: by.Role}
-				stored, err = change(w, 0)
+				group, err = change(w, 0)
 				return err
 			})
 			g, err := s.Create(t.Context(), *by, account.GroupDraft{Name: "Support"})
 			require.ErrorIs(t, err, want)
-			if g != stored || (g == nil) != (want != nil) {
+			if g != group || (g == nil) != (want != nil) {
 				t.Errorf("it is %+v", g)
 			}
 		}
@@ -91,13 +91,13 @@ func TestGroups(t *testing.T) {
 	})
 	t.Run("it is changed and deleted", func(t *testing.T) {
 		s := newGrouping(t)
-		s.expectUpdate(admin, none)
+		s.expectUpdate(admin, empty)
 		g, err := s.Change(t.Context(), admin, "grp", nil, account.GroupChanges{Name: new("Help")})
 		require.NoError(t, err)
 		if g.Name != "Help" {
 			t.Errorf("it is %+v", g)
 		}
-		s.expectUpdate(admin, none)
+		s.expectUpdate(admin, empty)
 		require.NoError(t, s.Delete(t.Context(), admin, "grp", nil))
 		if !s.g.Deleted {
 			t.Error("it is not deleted")

@@ -92,7 +92,7 @@ func TestInvite(t *testing.T) {
 			if s.used.Members = 1; tt.over {
 				s.used.Members = 2
 			}
-			var stored *account.Invitation
+			var row *account.Invitation
 			var in *account.Workspace
 			tx := s.expectAtomically(t, 1)
 			tx.invitations.EXPECT().Invite(s.ctx, tt.by, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
@@ -105,7 +105,7 @@ func TestInvite(t *testing.T) {
 							pending = invitation()
 						}
 						in = acme()
-						if stored, err = change(in, tt.member, pending); err != nil {
+						if row, err = change(in, tt.member, pending); err != nil {
 							return err
 						}
 					}
@@ -117,17 +117,17 @@ func TestInvite(t *testing.T) {
 			got, err := s.Invite(s.ctx, tt.by, organisation(), "acme", email, tt.role)
 			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil { // and an effect would have failed the test
-				if (!tt.over && stored != nil) || got != nil {
+				if (!tt.over && row != nil) || got != nil {
 					t.Errorf("Invite = %+v", got)
 				}
 				return
 			}
-			if got.Invitation != stored || got.Workspace != in || got.Renewed != tt.pending ||
-				got.Token.Hash() != stored.Hash || stored.Role != tt.role || stored.Email != email {
+			if got.Invitation != row || got.Workspace != in || got.Renewed != tt.pending ||
+				got.Token.Hash() != row.Hash || row.Role != tt.role || row.Email != email {
 				t.Errorf("Invite = %+v: not what was stored last", got)
 			}
-			if (tt.pending && stored.Revision != 3) || (!tt.pending && stored.Revision != 1) {
-				t.Errorf("invitation %+v", stored)
+			if (tt.pending && row.Revision != 3) || (!tt.pending && row.Revision != 1) {
+				t.Errorf("invitation %+v", row)
 			}
 		})
 	}
@@ -164,15 +164,15 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 					return err
 				})
 			commit := s.expectEffect()
-			made, err := s.Invite(s.ctx, admin, organisation(), "acme", email, identity.Viewer)
+			newInvited, err := s.Invite(s.ctx, admin, organisation(), "acme", email, identity.Viewer)
 			require.NoError(t, err)
-			if made.Mailed || made.AcceptURL != "https://acme.example.com/join/"+made.Token.Reveal() {
-				t.Fatalf("before the commit: %+v", made)
+			if newInvited.Mailed || newInvited.AcceptURL != "https://acme.example.com/join/"+newInvited.Token.Reveal() {
+				t.Fatalf("before the commit: %+v", newInvited)
 			}
 			// The mailer may be called from here on: before, the mock would have failed the test.
 			if tt.sent {
 				s.mailer.EXPECT().Send(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, m ports.Mail) error {
-					if m.To != email || strings.Count(m.Text, made.AcceptURL) != 1 {
+					if m.To != email || strings.Count(m.Text, newInvited.AcceptURL) != 1 {
 						t.Errorf("mail %+v", m)
 					}
 					return tt.err
@@ -180,10 +180,10 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 			}
 			s.mailer.EXPECT().Delivers().Return(tt.delivers).AnyTimes()
 			commit()
-			assert.Equal(t, "mailed", made.Mailed, tt.mailed)
-			if failed := *s.failed; (len(failed) == 1) != (tt.err != nil) || (len(failed) == 1 &&
-				!errors.Is(failed[0], tt.err)) {
-				t.Errorf("reported failures: %v", failed)
+			assert.Equal(t, "mailed", newInvited.Mailed, tt.mailed)
+			if failures := *s.failed; (len(failures) == 1) != (tt.err != nil) || (len(failures) == 1 &&
+				!errors.Is(failures[0], tt.err)) {
+				t.Errorf("reported failures: %v", failures)
 			}
 		})
 	}
@@ -218,7 +218,7 @@ func TestWithdraw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var after *account.Invitation
+			var current *account.Invitation
 			tx := s.expectAtomically(t, 1)
 			var chats *chat.Template
 			if tt.want == nil {
@@ -229,18 +229,18 @@ func TestWithdraw(t *testing.T) {
 				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID,
 					change func(*account.Workspace, *account.Invitation) error) error {
 					for range 2 {
-						if after = nil; tt.is {
-							after = invitation()
+						if current = nil; tt.is {
+							current = invitation()
 						}
-						if err := change(acme(), after); err != nil {
+						if err := change(acme(), current); err != nil {
 							return err
 						}
 					}
 					return nil
 				})
 			require.ErrorIs(t, s.Withdraw(s.ctx, tt.by, "acme", "inv", tt.at), tt.want)
-			if tt.is && after.Withdrawn != (tt.want == nil) {
-				t.Errorf("invitation %+v", after)
+			if tt.is && current.Withdrawn != (tt.want == nil) {
+				t.Errorf("invitation %+v", current)
 			}
 			if tt.want == nil && !slices.Equal(chats.ChangedMembers, []chat.Member{{User: "usr"}}) {
 				t.Errorf("the chat it was for saves %+v", chats.ChangedMembers)
@@ -295,11 +295,11 @@ func TestAcceptInvitation(t *testing.T) {
 					}
 					return nil
 				})
-			joined, err := s.AcceptInvitation(s.ctx, guest, token.Reveal())
+			union, err := s.AcceptInvitation(s.ctx, guest, token.Reveal())
 			require.ErrorIs(t, err, tt.want)
-			if (tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member)) || (tt.want != nil &&
+			if (tt.want == nil && (union != w || w.Members["eve"].Role != identity.Member)) || (tt.want != nil &&
 				tt.used < 2 && len(w.Members) != 3) {
-				t.Errorf("AcceptInvitation = %+v", joined)
+				t.Errorf("AcceptInvitation = %+v", union)
 			}
 			joins := []chat.Member{{User: "usr"}, {User: "eve", Role: access.Editor, Revision: 1, CreatedAt: guest.At,
 				UpdatedAt: guest.At}}

@@ -23,9 +23,9 @@ func TestRequestsWithKeysAreCounted(t *testing.T) {
 	}
 	// stores returns what a call got: it may be changed later.
 	type storing = func(context.Context, identity.OrgID, account.KeyRequests) error
-	stores := func(into *[]account.KeyRequests) storing {
+	stores := func(target *[]account.KeyRequests) storing {
 		return func(_ context.Context, _ identity.OrgID, r account.KeyRequests) error {
-			*into = append(*into, maps.Clone(r))
+			*target = append(*target, maps.Clone(r))
 			return nil
 		}
 	}

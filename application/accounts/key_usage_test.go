@@ -80,21 +80,21 @@ func TestKeyUsage(t *testing.T) {
 			u := accounts.NewKeyUsage(keys, uncounted(t))
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
-			stored := 0
+			rows := 0
 			keys.EXPECT().Used(gomock.Any(), gomock.Any(), gomock.Any()).Times(2).DoAndReturn(func(context.Context,
 				identity.OrgID, uses) error {
-				if stored++; stored == 1 {
+				if rows++; rows == 1 {
 					return errOutage
 				}
 				return nil
 			})
-			var reported []error
-			go u.Run(ctx, func(err error) { reported = append(reported, err) })
+			var reports []error
+			go u.Run(ctx, func(err error) { reports = append(reports, err) })
 			u.Record(key("a", time.Time{}), now, "192.0.2.1")
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
-			if stored != 2 || len(reported) != 1 {
-				t.Errorf("stored %d times, reported %v", stored, reported)
+			if rows != 2 || len(reports) != 1 {
+				t.Errorf("stored %d times, reported %v", rows, reports)
 			}
 			end()
 			synctest.Wait()

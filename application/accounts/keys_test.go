@@ -17,20 +17,20 @@ func TestCreateServiceKey(t *testing.T) {
 	t.Run("its user is stored with it", func(t *testing.T) {
 		s := newEnv(t)
 		var u *account.User
-		var stored *account.Key
-		s.expectAddKey(admin, "", &u, &stored)
+		var row *account.Key
+		s.expectAddKey(admin, "", &u, &row)
 		k, token, err := s.CreateServiceKey(s.ctx, admin, open,
 			account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
 		require.NoError(t, err)
-		if k != stored || k.Hash != token.Hash() || k.User != u.ID || !k.Service || !u.Service || k.CreatedBy != "ada" {
+		if k != row || k.Hash != token.Hash() || k.User != u.ID || !k.Service || !u.Service || k.CreatedBy != "ada" {
 			t.Errorf("CreateServiceKey = %+v of %+v", k, u)
 		}
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
 		s := newEnv(t)
 		var u *account.User
-		var stored *account.Key
-		s.expectAddKey(member, "", &u, &stored)
+		var storedKey *account.Key
+		s.expectAddKey(member, "", &u, &storedKey)
 		k, token, err := s.CreateServiceKey(s.ctx, member, open,
 			account.KeyDraft{Name: "deploys", Ceiling: identity.Viewer})
 		require.ErrorIs(t, err, identity.ErrForbidden)
@@ -53,13 +53,13 @@ func TestRotateKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var old, stored *account.Key
+			var old, row *account.Key
 			s.keys.EXPECT().Rotate(s.ctx, tt.by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
 				func(_ context.Context, by identity.Actor, _ identity.KeyID,
 					change func(*account.Workspace, *account.Key) (*account.Key, error)) (err error) {
 					for range 2 { // the second run must not depend on the first
 						old = key(by.Workspace)
-						if stored, err = change(acme(), old); err != nil {
+						if row, err = change(acme(), old); err != nil {
 							return err
 						}
 					}
@@ -73,7 +73,7 @@ func TestRotateKey(t *testing.T) {
 				}
 				return
 			}
-			if next != stored || next.Hash != token.Hash() || next.ID == "k" || old.ExpiresAt != now.Add(time.Minute) {
+			if next != row || next.Hash != token.Hash() || next.ID == "k" || old.ExpiresAt != now.Add(time.Minute) {
 				t.Errorf("RotateKey = %+v: not what was stored last", next)
 			}
 		})

@@ -17,11 +17,11 @@ func TestEndLeaked(t *testing.T) {
 	reporter := identity.System("elsewhere", "", "sign-in", now)
 	token := account.NewToken()
 	leaks := []account.Leak{{Token: "garbage"}, {Token: token.Reveal()}}
-	owned := func(w identity.WorkspaceID) *account.Key {
+	ownedKey := func(w identity.WorkspaceID) *account.Key {
 		return &account.Key{ID: "k", Org: "org", Workspace: w, User: "ann", Name: "CI http://evil.example.com",
 			Hint: "k3Qz"}
 	}
-	verified := account.User{
+	verifiedUser := account.User{
 		ID: "ann", Email: "ann@example.com", EmailVerified: true, EmailVerifiedBy: account.VerifiedByOperator,
 	}
 	for name, tt := range map[string]struct {
@@ -30,11 +30,11 @@ func TestEndLeaked(t *testing.T) {
 		person account.User
 		mailed bool
 	}{
-		"it ends, and its person gets a mail": {nil, false, verified, true},
+		"it ends, and its person gets a mail": {nil, false, verifiedUser, true},
 		"a person without a verified address is not": {nil, false, account.User{ID: "ann", Email: "ann@example.com"},
 			false},
-		"one that ended before causes no mail": {nil, true, verified, false},
-		"a token that no key has does nothing": {account.ErrKeyNotFound, false, verified, false},
+		"one that ended before causes no mail": {nil, true, verifiedUser, false},
+		"a token that no key has does nothing": {account.ErrKeyNotFound, false, verifiedUser, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
@@ -48,7 +48,7 @@ func TestEndLeaked(t *testing.T) {
 				change func(*account.Workspace, *account.Key, []*account.Key) error,
 			) (*account.Key, error) {
 				for range 2 { // the second run must not depend on the first
-					k = owned("acme")
+					k = ownedKey("acme")
 					if tt.ended {
 						k.RevokedAt = now
 					}

@@ -29,25 +29,25 @@ func TestProvision(t *testing.T) {
 			tx := s.expectAtomically(t, 2) // the second run must not depend on the first
 			var u *account.User
 			var k *account.Key
-			made := found
+			workspace := found
 			if found == nil {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(nil,
 					identity.ErrWorkspaceNotFound).Times(2)
 				tx.workspaces.EXPECT().Add(s.ctx,
-					gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { made = w }).Times(2)
+					gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { workspace = w }).Times(2)
 			} else {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(found, nil).Times(2)
 			}
 			nobody(s, tx, 2)
 			tx.users.EXPECT().Add(s.ctx, gomock.Any()).
 				Do(func(_ context.Context, user *account.User) { u = user }).Times(2)
-			var joined *account.Workspace
-			tx.expectAdmits(&joined, 2)
+			var joinedWorkspace *account.Workspace
+			tx.expectAdmits(&joinedWorkspace, 2)
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 				func(_ context.Context, by identity.Actor, user identity.UserID,
 					change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
 					w := acme()
-					w.ID, w.Members = by.Workspace, joined.Members
+					w.ID, w.Members = by.Workspace, joinedWorkspace.Members
 					_, k, err = change(w)
 					return err
 				}).Times(2)
@@ -56,16 +56,16 @@ func TestProvision(t *testing.T) {
 			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator {
 				t.Errorf("user %+v", u)
 			}
-			added := joined.Recorded()
-			if m := joined.Members[u.ID]; joined.ID != made.ID || m.Role != identity.Owner ||
-				m.ByHand != identity.Owner || len(added) != 1 || added[0].Type != "member.added" ||
-				added[0].Data["user_id"] != u.ID {
-				t.Errorf("member %+v of %s, recorded %+v", m, joined.ID, added)
+			additions := joinedWorkspace.Recorded()
+			if m := joinedWorkspace.Members[u.ID]; joinedWorkspace.ID != workspace.ID || m.Role != identity.Owner ||
+				m.ByHand != identity.Owner || len(additions) != 1 || additions[0].Type != "member.added" ||
+				additions[0].Data["user_id"] != u.ID {
+				t.Errorf("member %+v of %s, recorded %+v", m, joinedWorkspace.ID, additions)
 			}
-			if found == nil && (made.Slug != "acme-slug" || len(made.Recorded()) != 1) {
-				t.Errorf("workspace %+v", made)
+			if found == nil && (workspace.Slug != "acme-slug" || len(workspace.Recorded()) != 1) {
+				t.Errorf("workspace %+v", workspace)
 			}
-			if k.User != u.ID || k.Workspace != made.ID || k.Ceiling != identity.Owner || k.Name != "first" {
+			if k.User != u.ID || k.Workspace != workspace.ID || k.Ceiling != identity.Owner || k.Name != "first" {
 				t.Errorf("key %+v", k)
 			}
 			if got.User != u.ID || got.Workspace != k.Workspace || got.Token.Hash() != k.Hash {
@@ -115,9 +115,9 @@ func TestProvision(t *testing.T) {
 	})
 	t.Run("no one can join a deleted workspace", func(t *testing.T) {
 		s := newEnv(t)
-		gone := here
-		gone.DeletedAt = now
-		s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&gone, nil)
+		goneWorkspace := here
+		goneWorkspace.DeletedAt = now
+		s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&goneWorkspace, nil)
 		_, err := s.Provision(s.ctx, system, open, ask)
 		require.ErrorIs(t, err, identity.ErrWorkspaceNotFound)
 	})
@@ -158,12 +158,12 @@ func TestProvision(t *testing.T) {
 }
 
 // expectAdmits runs changes of workspaces without members, up to some times, and records the last one.
-func (s *env) expectAdmits(changed **account.Workspace, maximum int) {
+func (s *env) expectAdmits(changedWorkspace **account.Workspace, maximum int) {
 	s.workspaces.EXPECT().Update(s.ctx, gomock.Any(), gomock.Any(), gomock.Len(1), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, ws identity.WorkspaceID, _ []identity.UserID,
 			change func(*account.Workspace) error) (*account.Workspace, error) {
-			*changed = &account.Workspace{ID: ws, Org: "org", Members: map[identity.UserID]account.Member{}}
-			return *changed, change(*changed)
+			*changedWorkspace = &account.Workspace{ID: ws, Org: "org", Members: map[identity.UserID]account.Member{}}
+			return *changedWorkspace, change(*changedWorkspace)
 		}).MaxTimes(maximum)
 }
 
@@ -187,16 +187,16 @@ func TestKeyFor(t *testing.T) {
 			s := newEnv(t)
 			s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"),
 				"ann@example.com").Return(&account.User{ID: "ann"}, memberships, nil)
-			var stored *account.Key
+			var row *account.Key
 			var bearer *account.User
 			if tt.want == nil {
 				by := system
 				by.Workspace = "other"
-				s.expectAddKey(by, "ann", &bearer, &stored)
+				s.expectAddKey(by, "ann", &bearer, &row)
 			}
 			k, token, err := s.KeyFor(s.ctx, system, open, "ann@example.com", tt.workspace, tt.d)
 			require.ErrorIs(t, err, tt.want)
-			if tt.want == nil && (k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" ||
+			if tt.want == nil && (k != row || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" ||
 				k.Ceiling != tt.ceiling) {
 				t.Errorf("KeyFor = %+v", k)
 			}

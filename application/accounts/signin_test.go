@@ -24,7 +24,7 @@ func TestSignIn(t *testing.T) {
 		ClaimRules: []identity.ClaimRule{{Issuer: issuer, Claim: "groups", Value: "dev", Workspace: "acme-slug",
 			Role: identity.Member}},
 	}
-	known := func() *account.Person {
+	know := func() *account.Person {
 		return &account.Person{
 			User: account.User{ID: "ann", Org: "org", Email: email, EmailVerified: true, EmailVerifiedBy: issuer,
 				Name: "Ann", Revision: 1},
@@ -36,9 +36,9 @@ func TestSignIn(t *testing.T) {
 		s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), "https://issuer.example", "sub").Return(p, err)
 	}
 	t.Run("who is settled costs no transaction", func(t *testing.T) {
-		s, p := newEnv(t), known()
+		s, p := newEnv(t), know()
 		signedIn(s, p, nil)
-		if got, apart, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p || apart != nil {
+		if got, distant, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p || distant != nil {
 			t.Fatalf("SignIn = %+v, %v", got, err)
 		}
 		if n := *s.noted; len(n) != 1 || n[0].Type != "user.signed_in" || n[0].By.User != "ann" ||
@@ -47,7 +47,7 @@ func TestSignIn(t *testing.T) {
 		}
 	})
 	t.Run("who is refused has not signed in", func(t *testing.T) {
-		s, p := newEnv(t), known()
+		s, p := newEnv(t), know()
 		p.User.DisabledAt = now
 		signedIn(s, p, nil)
 		_, _, err := s.SignIn(s.ctx, system, org, claims)
@@ -71,14 +71,14 @@ func TestSignIn(t *testing.T) {
 				s.Workspaces["acme-slug"].Members[s.User.ID].Role == identity.Member
 		}},
 		"who has another name now is brought in line": {func() *account.Person {
-			p := known()
+			p := know()
 			p.User.Name = "Old"
 			return p
 		}, true, nil, func(s *account.SignIn) bool {
 			return !s.IsNew && !s.Link && s.User.ID == "ann" && s.User.Name == "Ann" && s.PersonalWorkspace == nil
 		}},
 		"so is whose role the rules would change": {func() *account.Person {
-			p := known()
+			p := know()
 			p.Memberships = nil
 			return p
 		}, true, nil, func(s *account.SignIn) bool {
@@ -94,15 +94,15 @@ func TestSignIn(t *testing.T) {
 			}
 			want := account.SignIn{Claims: claims, Org: org}
 			var in account.SignIn
-			made := &account.Person{}
+			person := &account.Person{}
 			s.users.EXPECT().SignIn(s.ctx, identity.OrgID("org"), gomock.Any(), gomock.Any()).DoAndReturn(
-				func(_ context.Context, _ identity.OrgID, asked account.SignIn,
+				func(_ context.Context, _ identity.OrgID, askedIn account.SignIn,
 					settle func(*account.SignIn) error) (*account.Person, error) {
-					if !reflect.DeepEqual(asked, want) {
-						t.Errorf("asked %+v", asked)
+					if !reflect.DeepEqual(askedIn, want) {
+						t.Errorf("asked %+v", askedIn)
 					}
 					for range 2 { // the second run must not depend on the first
-						in = asked
+						in = askedIn
 						if tt.linked {
 							u := tt.known().User
 							in.Linked = &u
@@ -117,11 +117,11 @@ func TestSignIn(t *testing.T) {
 							return nil, err
 						}
 					}
-					return made, nil
+					return person, nil
 				})
-			got, apart, err := s.SignIn(s.ctx, system, org, claims)
+			got, distant, err := s.SignIn(s.ctx, system, org, claims)
 			require.NoError(t, err)
-			if got != made || apart != in.NotJoined || (apart != nil) != (tt.byEmail != nil) || !tt.check(&in) {
+			if got != person || distant != in.NotJoined || (distant != nil) != (tt.byEmail != nil) || !tt.check(&in) {
 				t.Errorf("SignIn settled on %+v", in)
 			}
 		})

@@ -22,15 +22,15 @@ func TestTransferWorkspace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
-			var after *account.Workspace
-			tx.expectUpdateWorkspace(owner, []identity.UserID{tt.to.ID, owner.User}, acme, &after)
+			var current *account.Workspace
+			tx.expectUpdateWorkspace(owner, []identity.UserID{tt.to.ID, owner.User}, acme, &current)
 			tx.users.EXPECT().Get(s.ctx, owner.Org, tt.to.ID).Return(&tt.to, nil, nil).AnyTimes()
 			tx.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil).AnyTimes()
 			m, _, err := s.TransferWorkspace(s.ctx, owner, "acme", nil, tt.to.ID, false)
 			require.ErrorIs(t, err, tt.want)
-			if err == nil && (m.User != "ann" || m.Role != identity.Owner || after.Owners != 1 ||
-				after.Members["bob"].Role != identity.Admin) {
-				t.Errorf("%+v, %+v", m, after.Members)
+			if err == nil && (m.User != "ann" || m.Role != identity.Owner || current.Owners != 1 ||
+				current.Members["bob"].Role != identity.Admin) {
+				t.Errorf("%+v, %+v", m, current.Members)
 			}
 		})
 	}

@@ -36,14 +36,14 @@ func acme() *account.Workspace {
 }
 
 // expectUpdateWorkspace runs a change twice, on fresh workspaces, as stores do after a conflict.
-func (s *env) expectUpdateWorkspace(by identity.Actor, also []identity.UserID, load func() *account.Workspace,
-	after **account.Workspace) {
-	s.workspaces.EXPECT().Update(s.ctx, by, identity.WorkspaceID("acme"), also, gomock.Any()).DoAndReturn(
+func (s *env) expectUpdateWorkspace(by identity.Actor, extra []identity.UserID, load func() *account.Workspace,
+	current **account.Workspace) {
+	s.workspaces.EXPECT().Update(s.ctx, by, identity.WorkspaceID("acme"), extra, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID,
 			change func(*account.Workspace) error) (w *account.Workspace, err error) {
 			for range 2 {
 				w = load()
-				*after = w
+				*current = w
 				if err := change(w); err != nil {
 					return nil, err
 				}
@@ -62,27 +62,27 @@ func (s *env) expectGetWorkspace(by identity.Actor) {
 func TestCreateWorkspace(t *testing.T) {
 	t.Run("what is answered is what was stored, owned by the caller", func(t *testing.T) {
 		s := newEnv(t)
-		var stored *account.Workspace
-		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { stored = w })
+		var row *account.Workspace
+		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { row = w })
 		w, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "fresh", "New")
-		if err != nil || w != stored || w.Slug != "fresh" || w.Name != "New" ||
+		if err != nil || w != row || w.Slug != "fresh" || w.Name != "New" ||
 			w.Members["ann"].Role != identity.Owner {
 			t.Fatalf("CreateWorkspace = %+v, %v", w, err)
 		}
 	})
 	t.Run("a slug that is made of the name gives way to those that are there", func(t *testing.T) {
 		s := newEnv(t)
-		var tried []string
+		var attempts []string
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, w *account.Workspace) error {
-			if tried = append(tried, w.Slug); len(tried) < 5 {
+			if attempts = append(attempts, w.Slug); len(attempts) < 5 {
 				return account.ErrSlugTaken
 			}
 			return nil
 		}).Times(5)
 		w, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "", "Our Team")
-		if err != nil || w.Slug != tried[4] || w.Name != "Our Team" ||
-			!slices.Equal(tried[:4], []string{"our-team", "our-team-2", "our-team-3", "our-team-4"}) {
-			t.Errorf("tried %q: %+v, %v", tried, w, err)
+		if err != nil || w.Slug != attempts[4] || w.Name != "Our Team" ||
+			!slices.Equal(attempts[:4], []string{"our-team", "our-team-2", "our-team-3", "our-team-4"}) {
+			t.Errorf("tried %q: %+v, %v", attempts, w, err)
 		}
 	})
 	t.Run("but not for ever, and one that is given not at all", func(t *testing.T) {
@@ -100,9 +100,9 @@ func TestCreateWorkspace(t *testing.T) {
 			ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "fresh", Role: identity.Viewer}}}
 		_, err := s.CreateWorkspace(s.ctx, member, org, "fresh", "New")
 		require.ErrorIs(t, err, account.ErrSlugTaken)
-		var after *account.Workspace
+		var current *account.Workspace
 		tx := s.expectAtomically(t, 1)
-		tx.expectUpdateWorkspace(admin, nil, acme, &after)
+		tx.expectUpdateWorkspace(admin, nil, acme, &current)
 		_, err = s.ChangeWorkspace(s.ctx, admin, org, "acme", nil,
 			account.WorkspaceChanges{Slug: new("fresh"), Name: new("New")})
 		require.ErrorIs(t, err, account.ErrSlugTaken)
@@ -129,16 +129,16 @@ func TestChangeWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var after *account.Workspace
+			var result *account.Workspace
 			tx := s.expectAtomically(t, 1)
-			tx.expectUpdateWorkspace(tt.by, nil, acme, &after)
+			tx.expectUpdateWorkspace(tt.by, nil, acme, &result)
 			if tt.want == nil {
 				tx.expectFollowed("acme")
 			}
 			w, err := s.ChangeWorkspace(s.ctx, tt.by, &identity.Org{}, "acme", tt.at,
 				account.WorkspaceChanges{Name: new("New")})
 			require.ErrorIs(t, err, tt.want)
-			if (tt.want == nil && (w != after || w.Name != "New" || w.Revision != 4)) || (tt.want != nil && w != nil) {
+			if (tt.want == nil && (w != result || w.Name != "New" || w.Revision != 4)) || (tt.want != nil && w != nil) {
 				t.Errorf("ChangeWorkspace = %+v", w)
 			}
 		})
@@ -159,15 +159,15 @@ func TestDeleteWorkspace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
-			var after *account.Workspace
-			tx.expectUpdateWorkspace(tt.by, nil, acme, &after)
+			var current *account.Workspace
+			tx.expectUpdateWorkspace(tt.by, nil, acme, &current)
 			if tt.want == nil {
 				tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
 				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").Return(0, nil)
 			}
 			require.ErrorIs(t, s.DeleteWorkspace(s.ctx, tt.by, "acme", tt.at), tt.want)
-			if after.DeletedAt.IsZero() == (tt.want == nil) {
-				t.Errorf("workspace %+v", after)
+			if current.DeletedAt.IsZero() == (tt.want == nil) {
+				t.Errorf("workspace %+v", current)
 			}
 		})
 	}
@@ -185,8 +185,8 @@ func TestAWorkspaceWithASubscriptionIsNotDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
-			var after *account.Workspace
-			tx.expectUpdateWorkspace(owner, nil, acme, &after)
+			var current *account.Workspace
+			tx.expectUpdateWorkspace(owner, nil, acme, &current)
 			tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
 			tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").Return(tt.live, tt.err)
 			require.ErrorIs(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
@@ -218,10 +218,10 @@ func TestCheckoutPagesEndBeforeAWorkspaceIsDeleted(t *testing.T) {
 			if tt.ended {
 				tries = 2
 			}
-			var after *account.Workspace
+			var current *account.Workspace
 			for range tries {
 				tx := s.expectAtomically(t, 1)
-				tx.expectUpdateWorkspace(owner, nil, acme, &after)
+				tx.expectUpdateWorkspace(owner, nil, acme, &current)
 				tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
 				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").DoAndReturn(
 					func(context.Context, identity.WorkspaceID, string) (int, error) { return live, nil })
@@ -243,8 +243,8 @@ func TestAWorkspaceWithLiveConnectionsIsNotDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
 			tx := s.expectAtomically(t, 1)
-			var after *account.Workspace
-			tx.expectUpdateWorkspace(owner, nil, acme, &after)
+			var current *account.Workspace
+			tx.expectUpdateWorkspace(owner, nil, acme, &current)
 			tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(tt.live, tt.err)
 			require.ErrorIs(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
 		})
@@ -263,17 +263,17 @@ func TestRestoreWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			deleted := func() *account.Workspace {
+			remove := func() *account.Workspace {
 				w := acme()
 				w.DeletedAt = now.Add(-tt.ago)
 				return w
 			}
-			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(deleted(), nil)
-			var after *account.Workspace
-			s.expectUpdateWorkspace(tt.by, nil, deleted, &after)
+			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(remove(), nil)
+			var current *account.Workspace
+			s.expectUpdateWorkspace(tt.by, nil, remove, &current)
 			w, err := s.RestoreWorkspace(s.ctx, tt.by, "acme-slug")
 			require.ErrorIs(t, err, tt.want)
-			if after.DeletedAt.IsZero() != (tt.want == nil) || (tt.want == nil && w != after) {
+			if current.DeletedAt.IsZero() != (tt.want == nil) || (tt.want == nil && w != current) {
 				t.Errorf("RestoreWorkspace = %+v", w)
 			}
 		})
@@ -317,19 +317,19 @@ func TestChangeMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var after *account.Workspace
+			var next *account.Workspace
 			tx := s.expectAtomically(t, 1)
-			tx.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			tx.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &next)
 			if tt.want == nil {
 				tx.expectFollowed("acme")
 			}
 			m, _, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to, false)
 			require.ErrorIs(t, err, tt.want)
-			if tt.want == nil && (!reflect.DeepEqual(m, after.Members[tt.user]) || m.Role != tt.to || m.Revision != 6) {
+			if tt.want == nil && (!reflect.DeepEqual(m, next.Members[tt.user]) || m.Role != tt.to || m.Revision != 6) {
 				t.Errorf("ChangeMember = %+v", m)
 			}
-			if tt.want != nil && !reflect.DeepEqual(after.Members[tt.user], acme().Members[tt.user]) {
-				t.Errorf("member %+v", after.Members[tt.user])
+			if tt.want != nil && !reflect.DeepEqual(next.Members[tt.user], acme().Members[tt.user]) {
+				t.Errorf("member %+v", next.Members[tt.user])
 			}
 		})
 	}
@@ -351,16 +351,16 @@ func TestRemoveMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			var after *account.Workspace
+			var current *account.Workspace
 			tx := s.expectAtomically(t, 1)
-			tx.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			tx.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &current)
 			if tt.want == nil {
 				tx.expectFollowed("acme")
 			}
 			_, err := s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at, false)
 			require.ErrorIs(t, err, tt.want)
-			if (after.Members[tt.user].Role == identity.NoRole) != (tt.want == nil) {
-				t.Errorf("member %+v", after.Members[tt.user])
+			if (current.Members[tt.user].Role == identity.NoRole) != (tt.want == nil) {
+				t.Errorf("member %+v", current.Members[tt.user])
 			}
 		})
 	}

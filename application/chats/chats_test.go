@@ -55,15 +55,15 @@ func TestCreate(t *testing.T) {
 	t.Run("what is made is stored", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectTransaction(t)
-		var stored *chat.Template
+		var storedTemplate *chat.Template
 		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, c *chat.Template) error {
-			stored = c
+			storedTemplate = c
 			return nil
 		})
 		got, err := s.Create(s.ctx, owner,
 			chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "assistant"}}}})
 		require.NoError(t, err)
-		if got != stored || got.Owner != "ann" {
+		if got != storedTemplate || got.Owner != "ann" {
 			t.Errorf("Create = %+v", got)
 		}
 	})
@@ -91,7 +91,7 @@ func TestPrompts(t *testing.T) {
 		"a version that is not there":   {owner, nil, chat.ErrPromptUnavailable},
 		"one that is not there":         {owner, &prompt.VersionInfo{ID: "none"}, chat.ErrPromptUnavailable},
 	} {
-		wanted := chat.Prompt{Template: "ptpl", Ref: "v2"}
+		wantPrompt := chat.Prompt{Template: "ptpl", Ref: "v2"}
 		t.Run(label+", in a new chat", func(t *testing.T) {
 			s := newMocked(t)
 			tx := s.expectAtomically(t)
@@ -99,16 +99,16 @@ func TestPrompts(t *testing.T) {
 			if tt.want == nil {
 				tx.chats.EXPECT().Add(s.ctx, anything).Return(nil).Times(2)
 			}
-			_, err := s.Create(s.ctx, tt.by, chat.Draft{Content: chat.Content{Name: "Support", Prompt: wanted}})
+			_, err := s.Create(s.ctx, tt.by, chat.Draft{Content: chat.Content{Name: "Support", Prompt: wantPrompt}})
 			require.ErrorIs(t, err, tt.want)
 		})
 		t.Run(label+", in one that changes", func(t *testing.T) {
 			s := newMocked(t)
 			tx := s.expectAtomically(t)
 			tx.expectPrompt(tt.by, ref, tt.v)
-			var after *chat.Template
-			tx.expectUpdate(tt.by, &after).MinTimes(1)
-			_, err := s.Change(s.ctx, tt.by, "ctpl", nil, chat.Changes{Prompt: &wanted})
+			var current *chat.Template
+			tx.expectUpdate(tt.by, &current).MinTimes(1)
+			_, err := s.Change(s.ctx, tt.by, "ctpl", nil, chat.Changes{Prompt: &wantPrompt})
 			require.ErrorIs(t, err, tt.want)
 		})
 	}
@@ -125,20 +125,20 @@ func TestPrompts(t *testing.T) {
 func TestChange(t *testing.T) {
 	t.Run("an owner renames it", func(t *testing.T) {
 		s := newMocked(t)
-		var after *chat.Template
+		var current *chat.Template
 		s.expectTransaction(t)
-		s.expectUpdate(owner, &after)
+		s.expectUpdate(owner, &current)
 		got, err := s.Change(s.ctx, owner, "ctpl", revision.Match{1}, chat.Changes{Name: new("Help")})
 		require.NoError(t, err)
-		if got != after || got.Name != "Help" {
+		if got != current || got.Name != "Help" {
 			t.Errorf("Change = %+v", got)
 		}
 	})
 	t.Run("another revision was meant", func(t *testing.T) {
 		s := newMocked(t)
-		var after *chat.Template
+		var current *chat.Template
 		s.expectTransaction(t)
-		s.expectUpdate(owner, &after)
+		s.expectUpdate(owner, &current)
 		_, err := s.Change(s.ctx, owner, "ctpl", revision.Match{9}, chat.Changes{Name: new("Help")})
 		require.ErrorIs(t, err, revision.ErrMismatch)
 	})
@@ -149,13 +149,13 @@ func TestChange(t *testing.T) {
 		"and to no one else": {"usr", chat.ErrUserNotInWorkspace}} {
 		t.Run(label, func(t *testing.T) {
 			s := newMocked(t)
-			var after *chat.Template
+			var current *chat.Template
 			s.expectTransaction(t)
-			s.expectUpdateFor(owner, []identity.UserID{tt.to}, &after)
+			s.expectUpdateFor(owner, []identity.UserID{tt.to}, &current)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: &tt.to})
 			require.ErrorIs(t, err, tt.want)
-			if tt.want == nil && after.Owner != "sam" {
-				t.Errorf("owner = %s", after.Owner)
+			if tt.want == nil && current.Owner != "sam" {
+				t.Errorf("owner = %s", current.Owner)
 			}
 		})
 	}
@@ -173,9 +173,9 @@ func TestDeleteAndRestore(t *testing.T) {
 			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).MinTimes(1)
 			tx.chats.EXPECT().Waiting(s.ctx, identity.WorkspaceID("acme"), chat.ID("ctpl")).
 				Return([]identity.UserID{"usr_1"}, nil).MinTimes(1)
-			var after *chat.Template
-			tx.expectUpdateFor(tt.by, []identity.UserID{"usr_1"}, &after).MinTimes(1)
-			ended := 0
+			var current *chat.Template
+			tx.expectUpdateFor(tt.by, []identity.UserID{"usr_1"}, &current).MinTimes(1)
+			ends := 0
 			if tt.want == nil {
 				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr_1")).MinTimes(1)
 				tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"),
@@ -185,28 +185,28 @@ func TestDeleteAndRestore(t *testing.T) {
 					i := &account.Invitation{ID: "inv_1", Guest: true}
 					err := change(nil, i)
 					if i.Withdrawn {
-						ended++
+						ends++
 					}
 					return err
 				}).MinTimes(1)
 			}
 			require.ErrorIs(t, s.Delete(s.ctx, tt.by, "ctpl", nil), tt.want)
-			if after.DeletedAt.IsZero() == (tt.want == nil) || (ended > 0) != (tt.want == nil) ||
-				(len(after.ChangedMembers) == 1) != (tt.want == nil) {
-				t.Errorf("deleted at %v, %d invitations ended, members %+v", after.DeletedAt, ended,
-					after.ChangedMembers)
+			if current.DeletedAt.IsZero() == (tt.want == nil) || (ends > 0) != (tt.want == nil) ||
+				(len(current.ChangedMembers) == 1) != (tt.want == nil) {
+				t.Errorf("deleted at %v, %d invitations ended, members %+v", current.DeletedAt, ends,
+					current.ChangedMembers)
 			}
 		})
 	}
 	t.Run("the owner brings it back", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectTransaction(t)
-		deleted := template()
-		deleted.DeletedAt = now
+		deletedTemplate := template()
+		deletedTemplate.DeletedAt = now
 		s.chats.EXPECT().Update(s.ctx, owner, chat.ID("ctpl"), anything).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template,
 				error) {
-				return deleted, change(deleted)
+				return deletedTemplate, change(deletedTemplate)
 			})
 		if got, err := s.Restore(s.ctx, owner, "ctpl"); err != nil || !got.DeletedAt.IsZero() {
 			t.Fatalf("Restore = %+v, %v", got, err)
@@ -237,14 +237,14 @@ func TestQuotas(t *testing.T) {
 			return err
 		}, quota.ErrExceeded},
 		"beyond them nothing grows": {quota.Amounts{StorageBytes: 2}, func(s *mockedService) error {
-			var after *chat.Template
-			s.expectUpdate(owner, &after)
+			var current *chat.Template
+			s.expectUpdate(owner, &current)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("Longer than it was")})
 			return err
 		}, quota.ErrExceeded},
 		"what does not grow can be changed": {quota.Amounts{ChatTemplates: 2, StorageBytes: 2}, func(s *mockedService) error {
-			var after *chat.Template
-			s.expectUpdate(owner, &after)
+			var current *chat.Template
+			s.expectUpdate(owner, &current)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("x")})
 			return err
 		}, nil},
@@ -260,19 +260,19 @@ func TestQuotas(t *testing.T) {
 
 func TestWorkflows(t *testing.T) {
 	s := newMocked(t)
-	var after *chat.Template
-	s.expectUpdate(owner, &after)
-	got, w, attached, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest")
+	var current *chat.Template
+	s.expectUpdate(owner, &current)
+	got, w, isAttached, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest")
 	require.NoError(t, err)
-	if got != after || !attached || w.ID != "digest" || len(got.Workflows) != 1 {
-		t.Errorf("AttachWorkflow = %+v, %+v, %v", got, w, attached)
+	if got != current || !isAttached || w.ID != "digest" || len(got.Workflows) != 1 {
+		t.Errorf("AttachWorkflow = %+v, %+v, %v", got, w, isAttached)
 	}
-	s.expectUpdate(owner, &after)
+	s.expectUpdate(owner, &current)
 	_, _, _, err = s.AttachWorkflow(s.ctx, owner, "ctpl", "none")
 	require.ErrorIs(t, err, chat.ErrUnknownWorkflow)
-	s.expectUpdate(owner, &after)
+	s.expectUpdate(owner, &current)
 	require.ErrorIs(t, s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest"), chat.ErrWorkflowNotAttached)
-	s.expectUpdate(viewer, &after)
+	s.expectUpdate(viewer, &current)
 	require.ErrorIs(t, s.DetachWorkflow(s.ctx, viewer, "ctpl", nil, "digest"), chat.ErrForbidden)
 }
 
@@ -293,23 +293,23 @@ func TestImport(t *testing.T) {
 					PaymentStores: ports.PaymentStores{Usage: usage},
 				})
 			}).MinTimes(1)
-		var added *chat.Template
+		var addedTemplate *chat.Template
 		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, t *chat.Template) error {
-			added = t
+			addedTemplate = t
 			return nil
 		}).MaxTimes(1)
 		s.chats.EXPECT().Update(s.ctx, owner, anything, anything).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template,
 				error) {
-				return added, change(added)
+				return addedTemplate, change(addedTemplate)
 			}).AnyTimes()
 		template, err := s.Import(s.ctx, owner, in)
-		return template, added, err
+		return template, addedTemplate, err
 	}
 	t.Run("an imported chat has its content and its workflows", func(t *testing.T) {
-		template, added, err := imports(t, in)
+		template, addedTemplate, err := imports(t, in)
 		require.NoError(t, err)
-		if template != added || template.Name != "Imported" || template.Owner != owner.User ||
+		if template != addedTemplate || template.Name != "Imported" || template.Owner != owner.User ||
 			len(template.Workflows) != 1 || template.Workflows[0].ID != "hand-over" {
 			t.Errorf("Import = %+v", template)
 		}
@@ -323,9 +323,9 @@ func TestImport(t *testing.T) {
 	t.Run("a draft that breaks a rule adds nothing", func(t *testing.T) {
 		nameless := in
 		nameless.Content.Name = ""
-		_, added, err := imports(t, nameless)
-		if err == nil || added != nil {
-			t.Errorf("added %+v, %v", added, err)
+		_, addedTemplate, err := imports(t, nameless)
+		if err == nil || addedTemplate != nil {
+			t.Errorf("added %+v, %v", addedTemplate, err)
 		}
 	})
 }

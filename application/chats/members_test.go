@@ -41,23 +41,23 @@ func TestAddMember(t *testing.T) {
 			if g.Email != "" {
 				s.expectMember("", g.Email, "sam")
 			}
-			var after *chat.Template
-			s.expectUpdateFor(manager, []identity.UserID{"sam"}, &after)
+			var current *chat.Template
+			s.expectUpdateFor(manager, []identity.UserID{"sam"}, &current)
 			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("sam")).Return(&account.User{ID: "sam",
 				Email: "sam@example.com", Name: "Sam"}, nil, nil)
 			got, err := s.AddMember(s.ctx, manager, organisation, "ctpl", g)
 			require.NoError(t, err)
 			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited ||
-				got.Invitation != nil || len(after.ChangedMembers) != 1 ||
-				after.ChangedMembers[0].Role != access.Editor {
+				got.Invitation != nil || len(current.ChangedMembers) != 1 ||
+				current.ChangedMembers[0].Role != access.Editor {
 				t.Errorf("AddMember = %+v", got)
 			}
 		})
 	}
 	t.Run("a user who is no member of it is refused", func(t *testing.T) {
 		s := newMocked(t)
-		var after *chat.Template
-		s.expectUpdateFor(manager, []identity.UserID{"usr"}, &after)
+		var current *chat.Template
+		s.expectUpdateFor(manager, []identity.UserID{"usr"}, &current)
 		_, err := s.AddMember(s.ctx, manager, organisation, "ctpl", chat.Grant{User: "usr", Role: access.Editor})
 		require.ErrorIs(t, err, chat.ErrUserNotInWorkspace)
 	})
@@ -65,7 +65,7 @@ func TestAddMember(t *testing.T) {
 
 // expectInvite expects that the workspace creates an invitation for an address, in place of pending if
 // there is one.
-func (s *mockedService) expectInvite(member identity.UserID, pending *account.Invitation, stored **account.Invitation) {
+func (s *mockedService) expectInvite(member identity.UserID, pending *account.Invitation, row **account.Invitation) {
 	s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), "guest@example.com",
 		anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string,
@@ -75,7 +75,7 @@ func (s *mockedService) expectInvite(member identity.UserID, pending *account.In
 			if pending != nil {
 				old = new(*pending)
 			}
-			*stored, err = change(acme(), member, old)
+			*row, err = change(acme(), member, old)
 			return err
 		}).MinTimes(1)
 }
@@ -87,17 +87,17 @@ func TestInviteFromOutside(t *testing.T) {
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
 		tx := s.expectAtomically(t)
-		var stored *account.Invitation
-		var after *chat.Template
-		tx.expectInvite("", nil, &stored)
+		var invitation *account.Invitation
+		var current *chat.Template
+		tx.expectInvite("", nil, &invitation)
 		tx.chats.EXPECT().UpdateFor(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, also []identity.UserID,
+			func(_ context.Context, _ identity.Actor, _ chat.ID, extra []identity.UserID,
 				change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
-				if len(also) != 1 || also[0] != stored.ID.Reserved() {
-					t.Errorf("also %q", also)
+				if len(extra) != 1 || extra[0] != invitation.ID.Reserved() {
+					t.Errorf("also %q", extra)
 				}
-				after = template()
-				return after, change(after, []chat.Party{party(stored.ID.Reserved())})
+				current = template()
+				return current, change(current, []chat.Party{party(invitation.ID.Reserved())})
 			}).Times(2)
 		commit := s.expectEffect()
 		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
@@ -111,12 +111,12 @@ func TestInviteFromOutside(t *testing.T) {
 			t.Errorf("after the commit: %+v, mailed %q", got, *s.mailed)
 		}
 		m := got.Member
-		if got.Invitation != stored || stored.Role != identity.Viewer || !stored.Guest ||
-			got.Token.Hash() != stored.Hash || got.Workspace.ID != "acme" || got.Again {
-			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
+		if got.Invitation != invitation || invitation.Role != identity.Viewer || !invitation.Guest ||
+			got.Token.Hash() != invitation.Hash || got.Workspace.ID != "acme" || got.Again {
+			t.Errorf("AddMember = %+v, invitation %+v", got, invitation)
 		}
-		if m.User != stored.ID.Reserved() || !m.Invited || m.Role != access.Editor || m.Email != g.Email ||
-			!slices.Contains(after.ChangedMembers, m) {
+		if m.User != invitation.ID.Reserved() || !m.Invited || m.Role != access.Editor || m.Email != g.Email ||
+			!slices.Contains(current.ChangedMembers, m) {
 			t.Errorf("member %+v", m)
 		}
 	})
@@ -127,16 +127,16 @@ func TestInviteFromOutside(t *testing.T) {
 		tx := s.expectAtomically(t)
 		pending := &account.Invitation{ID: "inv_1", Org: "org", Workspace: "acme", Email: g.Email,
 			Role: identity.Member, Guest: false, ExpiresAt: now.Add(time.Hour), Revision: 2}
-		var stored *account.Invitation
-		var after *chat.Template
-		tx.expectInvite("", pending, &stored)
-		tx.expectUpdateFor(admin, []identity.UserID{"usr_1"}, &after).Times(2)
+		var invitation *account.Invitation
+		var current *chat.Template
+		tx.expectInvite("", pending, &invitation)
+		tx.expectUpdateFor(admin, []identity.UserID{"usr_1"}, &current).Times(2)
 		s.expectEffect()
 		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		require.NoError(t, err)
 		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != access.Editor ||
-			stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
-			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
+			invitation.Hash == pending.Hash || invitation.Role != identity.Member || invitation.Guest {
+			t.Errorf("AddMember = %+v, invitation %+v", got, invitation)
 		}
 	})
 	t.Run("a guest beyond the limit of members is not invited", func(t *testing.T) {
@@ -145,8 +145,8 @@ func TestInviteFromOutside(t *testing.T) {
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
 		tx := s.expectAtomically(t)
-		var stored *account.Invitation
-		tx.expectInvite("", nil, &stored)
+		var invitation *account.Invitation
+		tx.expectInvite("", nil, &invitation)
 		tx.chats.EXPECT().UpdateFor(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ chat.ID, users []identity.UserID,
 				change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
@@ -161,8 +161,8 @@ func TestInviteFromOutside(t *testing.T) {
 		s.expectMember("", g.Email, "")
 		s.expectGet(admin)
 		tx := s.expectAtomically(t)
-		var stored *account.Invitation
-		tx.expectInvite("sam", nil, &stored)
+		var invitation *account.Invitation
+		tx.expectInvite("sam", nil, &invitation)
 		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		require.ErrorIs(t, err, chat.ErrAlreadyMember)
 	})
@@ -183,14 +183,14 @@ func TestInviteFromOutside(t *testing.T) {
 
 func TestChangeMember(t *testing.T) {
 	s := newMocked(t)
-	var after *chat.Template
-	s.expectUpdateFor(manager, []identity.UserID{"vic"}, &after)
+	var current *chat.Template
+	s.expectUpdateFor(manager, []identity.UserID{"vic"}, &current)
 	got, err := s.ChangeMember(s.ctx, manager, "ctpl", "vic", revision.Match{1}, access.Editor)
 	require.NoError(t, err)
-	if got.Role != access.Editor || !slices.Contains(after.ChangedMembers, got) {
+	if got.Role != access.Editor || !slices.Contains(current.ChangedMembers, got) {
 		t.Errorf("ChangeMember = %+v", got)
 	}
-	s.expectUpdateFor(viewer, []identity.UserID{"vic"}, &after)
+	s.expectUpdateFor(viewer, []identity.UserID{"vic"}, &current)
 	_, err = s.ChangeMember(s.ctx, viewer, "ctpl", "vic", nil, access.Manager)
 	require.ErrorIs(t, err, chat.ErrForbidden)
 }
@@ -199,10 +199,10 @@ func TestRemoveMember(t *testing.T) {
 	t.Run("who is active loses the membership, and nothing else is touched", func(t *testing.T) {
 		s := newMocked(t)
 		s.expectMember("vic", "", "vic")
-		var after *chat.Template
-		s.expectUpdateFor(viewer, []identity.UserID{"vic"}, &after)
+		var current *chat.Template
+		s.expectUpdateFor(viewer, []identity.UserID{"vic"}, &current)
 		require.NoError(t, s.RemoveMember(s.ctx, viewer, "ctpl", "vic", nil))
-		assert.EqualSlice(t, "members to save", after.ChangedMembers, []chat.Member{{User: "vic"}})
+		assert.EqualSlice(t, "members to save", current.ChangedMembers, []chat.Member{{User: "vic"}})
 	})
 	for label, tt := range map[string]struct {
 		by     identity.Actor
@@ -234,8 +234,8 @@ func TestRemoveMember(t *testing.T) {
 					withdrawn = i.Withdrawn
 					return err
 				}).AnyTimes()
-			var after *chat.Template
-			tx.expectUpdateFor(tt.by, []identity.UserID{tt.user}, &after).MinTimes(1)
+			var current *chat.Template
+			tx.expectUpdateFor(tt.by, []identity.UserID{tt.user}, &current).MinTimes(1)
 			if tt.want == nil {
 				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), tt.user).Return(tt.others,
 					nil).MinTimes(1)
@@ -255,8 +255,8 @@ func TestRemoveMember(t *testing.T) {
 				change func(*account.Workspace, *account.Invitation) error) error {
 				return change(acme(), nil)
 			}).MinTimes(1)
-		var after *chat.Template
-		tx.expectUpdateFor(manager, []identity.UserID{"usr_1"}, &after).MinTimes(1)
+		var current *chat.Template
+		tx.expectUpdateFor(manager, []identity.UserID{"usr_1"}, &current).MinTimes(1)
 		tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, nil).MinTimes(1)
 		require.NoError(t, s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil))
 	})
@@ -269,8 +269,8 @@ func TestChangeMembers(t *testing.T) {
 		s.expectMember("", "sam@example.com", "sam")
 		tx := s.expectAtomically(t)
 		tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).Times(2)
-		var after *chat.Template
-		tx.expectUpdateFor(manager, []identity.UserID{"sam", "vic", "usr_1"}, &after).Times(2)
+		var current *chat.Template
+		tx.expectUpdateFor(manager, []identity.UserID{"sam", "vic", "usr_1"}, &current).Times(2)
 		tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr_1")).Times(2)
 		var pending *account.Invitation
 		tx.invitations.EXPECT().Update(s.ctx, manager, identity.WorkspaceID("acme"), account.InvitationFor("usr_1"),
@@ -283,8 +283,8 @@ func TestChangeMembers(t *testing.T) {
 			{Email: "sam@example.com", Role: access.Editor}, {User: "vic", Role: access.Manager}, {User: "usr_1"}})
 		require.NoError(t, err)
 		if got[0].Action != chat.MemberAdded || got[1].Action != chat.MemberUpdated ||
-			got[2].Action != chat.MemberRemoved || len(after.ChangedMembers) != 3 || !pending.Withdrawn {
-			t.Errorf("%+v, saved %+v, %+v", got, after.ChangedMembers, pending)
+			got[2].Action != chat.MemberRemoved || len(current.ChangedMembers) != 3 || !pending.Withdrawn {
+			t.Errorf("%+v, saved %+v, %+v", got, current.ChangedMembers, pending)
 		}
 	})
 	t.Run("an address from outside is refused, with its place", func(t *testing.T) {

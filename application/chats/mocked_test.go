@@ -183,37 +183,37 @@ func party(user identity.UserID) chat.Party {
 }
 
 // expectUpdate runs a change twice, on fresh templates. after is the template of the last run.
-func (s *mockedService) expectUpdate(by identity.Actor, after **chat.Template) *gomock.Call {
+func (s *mockedService) expectUpdate(by identity.Actor, current **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template,
 			error) {
 			for range 2 {
-				*after = template()
-				if err := change(*after); err != nil {
+				*current = template()
+				if err := change(*current); err != nil {
 					return nil, err
 				}
 			}
-			return *after, nil
+			return *current, nil
 		})
 }
 
 // expectUpdateFor is expectUpdate for a change that names users.
 func (s *mockedService) expectUpdateFor(by identity.Actor, users []identity.UserID,
-	after **chat.Template) *gomock.Call {
+	current **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().UpdateFor(s.ctx, by, chat.ID("ctpl"), users, anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID,
 			change func(*chat.Template, []chat.Party) error) (*chat.Template, error) {
 			for range 2 {
-				*after = template()
+				*current = template()
 				var parties []chat.Party
 				for _, user := range users {
 					parties = append(parties, party(user))
 				}
-				if err := change(*after, parties); err != nil {
+				if err := change(*current, parties); err != nil {
 					return nil, err
 				}
 			}
-			return *after, nil
+			return *current, nil
 		})
 }
 
@@ -222,8 +222,8 @@ func (s *mockedService) expectGet(by identity.Actor) {
 }
 
 // expectMember returns the id of the requested member of the workspace.
-func (s *mockedService) expectMember(user identity.UserID, email string, is identity.UserID) {
-	s.users.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), user, email).Return(is, nil)
+func (s *mockedService) expectMember(user identity.UserID, email string, actualUser identity.UserID) {
+	s.users.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), user, email).Return(actualUser, nil)
 }
 
 // expectPrompt lets by lock ptpl, which is ann's, with the version that ref names.

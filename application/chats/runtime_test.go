@@ -52,9 +52,9 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 	if got != "Pens in Rome" {
 		t.Errorf("%q", got)
 	}
-	own := inPrompt()
-	own.Prompt, own.Instructions = chat.Prompt{}, "Be brief."
-	got, err = run(newMocked(t), "ann", own, nil, nil)
+	ownTemplate := inPrompt()
+	ownTemplate.Prompt, ownTemplate.Instructions = chat.Prompt{}, "Be brief."
+	got, err = run(newMocked(t), "ann", ownTemplate, nil, nil)
 	require.NoError(t, err)
 	if got != "Be brief." {
 		t.Errorf("%q", got)
@@ -69,11 +69,11 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 	incomplete.expand = func(*prompt.Version) (*prompt.Version, error) { return nil, prompt.ErrIncludeNotFound }
 	_, err = run(incomplete, "ann", inPrompt(), &prompt.Version{}, nil) // an include of a draft is gone
 	require.ErrorIs(t, err, chat.ErrPromptGone)
-	deleted := newMocked(t)
-	deleted.chats.EXPECT().Get(gomock.Any(), owner, chat.ID("ctpl")).Return(inPrompt(), nil)
-	deleted.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).
+	deletedService := newMocked(t)
+	deletedService.chats.EXPECT().Get(gomock.Any(), owner, chat.ID("ctpl")).Return(inPrompt(), nil)
+	deletedService.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).
 		Return(&prompt.Reading{DeletedAt: now}, &prompt.Version{}, false, nil)
-	_, err = deleted.Runtime(ctx, owner, "ctpl", nil)
+	_, err = deletedService.Runtime(ctx, owner, "ctpl", nil)
 	require.ErrorIs(t, err, chat.ErrPromptGone)
 	_, err = run(newMocked(t), "joe", inPrompt(), nil, nil)
 	require.ErrorIs(t, err, chat.ErrForbidden)

@@ -22,13 +22,13 @@ func TestPublishTheDraft(t *testing.T) {
 	s := newMocked(t)
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
-	var after *chat.Template
-	tx.expectUpdate(manager, &after).MinTimes(1)
-	none := chat.VersionID("")
+	var current *chat.Template
+	tx.expectUpdate(manager, &current).MinTimes(1)
+	empty := chat.VersionID("")
 	got, err := s.Publish(s.ctx, manager, "ctpl", nil, chat.VersionRef{Draft: true},
-		chat.Release{Expected: &none, Reason: "r"})
+		chat.Release{Expected: &empty, Reason: "r"})
 	require.NoError(t, err)
-	if got != after || got.Status != chat.StatusPublished || got.NewVersion == nil || got.Publication.Reason != "r" {
+	if got != current || got.Status != chat.StatusPublished || got.NewVersion == nil || got.Publication.Reason != "r" {
 		t.Errorf("published %+v", got)
 	}
 }
@@ -38,8 +38,8 @@ func TestPublishingCountsAgainstTheStorage(t *testing.T) {
 	s.used = quota.Amounts{StorageBytes: 2}
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
-	var after *chat.Template
-	tx.expectUpdate(manager, &after).MinTimes(1)
+	var current *chat.Template
+	tx.expectUpdate(manager, &current).MinTimes(1)
 	_, err := s.Publish(s.ctx, manager, "ctpl", nil, chat.VersionRef{Draft: true}, chat.Release{})
 	require.ErrorIs(t, err, quota.ErrExceeded)
 }
@@ -59,12 +59,12 @@ func TestPublishAnEarlierVersion(t *testing.T) {
 				Return(earlier(), nil)
 			tx := s.expectAtomically(t)
 			tx.expectPrompt(manager, prompt.Ref{Number: 1}, tt.prompt)
-			var after *chat.Template
-			tx.expectUpdate(manager, &after).MinTimes(1)
+			var current *chat.Template
+			tx.expectUpdate(manager, &current).MinTimes(1)
 			_, err := s.Publish(s.ctx, manager, "ctpl", nil, chat.VersionRef{Number: 1}, chat.Release{})
 			require.ErrorIs(t, err, tt.want)
-			if tt.want == nil && (after.Published.ID != "cver_1" || after.NewVersion != nil) {
-				t.Errorf("published %+v", after.Published)
+			if tt.want == nil && (current.Published.ID != "cver_1" || current.NewVersion != nil) {
+				t.Errorf("published %+v", current.Published)
 			}
 		})
 	}
@@ -74,13 +74,13 @@ func TestWhoPublishesAndReadsVersions(t *testing.T) {
 	s := newMocked(t)
 	s.chats.EXPECT().Get(s.ctx, gomock.Any(), chat.ID("ctpl")).Return(template(), nil).AnyTimes()
 	for by, want := range map[*identity.Actor]error{&viewer: chat.ErrForbidden, &stranger: chat.ErrNotFound} {
-		_, published := s.Publish(s.ctx, *by, "ctpl", nil, chat.VersionRef{Draft: true}, chat.Release{})
-		_, listed := s.Versions(s.ctx, *by, "ctpl", page.Query{})
+		_, publication := s.Publish(s.ctx, *by, "ctpl", nil, chat.VersionRef{Draft: true}, chat.Release{})
+		_, list := s.Versions(s.ctx, *by, "ctpl", page.Query{})
 		_, ledger := s.Publications(s.ctx, *by, "ctpl", page.Query{})
 		_, _, got := s.Version(s.ctx, *by, "ctpl", chat.VersionRef{Draft: true})
-		_, compared := s.Compare(s.ctx, *by, "ctpl", chat.VersionRef{Published: true}, chat.VersionRef{Draft: true})
-		_, copied := s.Copy(s.ctx, *by, "ctpl", chat.Copying{})
-		for _, err := range []error{published, listed, ledger, got, compared, copied} {
+		_, failure := s.Compare(s.ctx, *by, "ctpl", chat.VersionRef{Published: true}, chat.VersionRef{Draft: true})
+		_, duplicate := s.Copy(s.ctx, *by, "ctpl", chat.Copying{})
+		for _, err := range []error{publication, list, ledger, got, failure, duplicate} {
 			require.ErrorIs(t, err, want)
 		}
 	}
@@ -102,13 +102,13 @@ func TestCopyStoresADraft(t *testing.T) {
 	s := newMocked(t)
 	s.expectGet(manager)
 	tx := s.expectAtomically(t)
-	var stored *chat.Template
+	var storedTemplate *chat.Template
 	tx.chats.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ any, template *chat.Template) {
-		stored = template
+		storedTemplate = template
 	}).MinTimes(1)
 	template, err := s.Copy(s.ctx, manager, "ctpl", chat.Copying{Name: "Another"})
 	require.NoError(t, err)
-	if template != stored || template.Name != "Another" || template.Owner != "max" ||
+	if template != storedTemplate || template.Name != "Another" || template.Owner != "max" ||
 		template.Status != chat.StatusDraft {
 		t.Errorf("the copy: %+v", template)
 	}

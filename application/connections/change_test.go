@@ -33,14 +33,14 @@ func TestRename(t *testing.T) {
 }
 
 func TestErase(t *testing.T) {
-	revoked := func() *connection.Connection {
+	revoke := func() *connection.Connection {
 		c := stored(t)
 		require.NoError(t, c.Revoke(maker, nil))
 		return c
 	}
 	t.Run("nothing is left of the server of a revoked connection", func(t *testing.T) {
 		s := newEnv(t)
-		s.expectUpdate(revoked, 0)
+		s.expectUpdate(revoke, 0)
 		got, err := s.Erase(s.ctx, maker, "con")
 		require.NoError(t, err)
 		if string(got.Config) != "{}" || got.Name != "Erased" {

@@ -72,9 +72,9 @@ func TestProbe(t *testing.T) {
 		s.expectProbe(t, passed())
 		var bound []byte
 		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, context []byte) ([]byte, error) {
-			again, err := connection.ParseCredential(connection.Postgres, plain)
-			if err != nil || again.Secret("password").Reveal() != canary || again.Port() != 5432 {
-				t.Errorf("sealed %v, %v", again, err)
+			second, err := connection.ParseCredential(connection.Postgres, plain)
+			if err != nil || second.Secret("password").Reveal() != canary || second.Port() != 5432 {
+				t.Errorf("sealed %v, %v", second, err)
 			}
 			bound = context
 			return []byte("sealed"), nil

@@ -131,8 +131,8 @@ func TestConsentsAreTried(t *testing.T) {
 				return passed()
 			})
 		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, _ []byte) ([]byte, error) {
-			stored, err := connection.ParseStored(connection.GoogleSheets, plain)
-			if err != nil || stored.Secret(connection.FieldRefreshToken).Reveal() != canary || !stored.IsConsent() {
+			row, err := connection.ParseStored(connection.GoogleSheets, plain)
+			if err != nil || row.Secret(connection.FieldRefreshToken).Reveal() != canary || !row.IsConsent() {
 				t.Errorf("sealed %s: %v", plain, err)
 			}
 			return []byte("sealed"), nil
@@ -144,19 +144,19 @@ func TestConsentsAreTried(t *testing.T) {
 			t.Errorf("config %s", got.New.Credential.Config())
 		}
 	})
-	mine := inSession(maker)
-	later, elsewhere, another := mine, mine, mine
-	later.At = now.Add(connection.ConsentWithin)
+	ownActor := inSession(maker)
+	laterActor, elsewhere, another := ownActor, ownActor, ownActor
+	laterActor.At = now.Add(connection.ConsentWithin)
 	elsewhere.Workspace = "other"
 	another.Session = "ses_2"
 	for name, by := range map[string]identity.Actor{
-		"too late": later, "in another workspace": elsewhere, "in another session": another,
+		"too late": laterActor, "in another workspace": elsewhere, "in another session": another,
 		"by someone else": inSession(peer),
 	} {
 		t.Run("a consent is refused "+name+", before Google gets its code", func(t *testing.T) {
 			s, _ := consenting(t)
 			open(s)
-			state, _ := requested(t, s, mine)
+			state, _ := requested(t, s, ownActor)
 			_, err := s.Probe(s.ctx, by, draft(state), nil)
 			require.ErrorIs(t, err, connection.ErrConsentInvalid)
 		})
@@ -171,9 +171,9 @@ func TestConsentsAreTried(t *testing.T) {
 		t.Run("a state that is "+name+" is refused", func(t *testing.T) {
 			s, _ := consenting(t)
 			open(s)
-			state, _ := requested(t, s, mine)
-			if changed := change(state); changed != state {
-				_, err := s.Probe(s.ctx, mine, draft(changed), nil)
+			state, _ := requested(t, s, ownActor)
+			if changedText := change(state); changedText != state {
+				_, err := s.Probe(s.ctx, ownActor, draft(changedText), nil)
 				require.ErrorIs(t, err, connection.ErrConsentInvalid)
 			}
 		})
@@ -181,22 +181,22 @@ func TestConsentsAreTried(t *testing.T) {
 	t.Run("a state that was used is refused", func(t *testing.T) {
 		s, _ := consenting(t)
 		open(s)
-		state, _ := requested(t, s, mine)
+		state, _ := requested(t, s, ownActor)
 		s.states.EXPECT().Use(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(
 			connection.ErrConsentInvalid)
-		_, err := s.Probe(s.ctx, mine, draft(state), nil)
+		_, err := s.Probe(s.ctx, ownActor, draft(state), nil)
 		require.ErrorIs(t, err, connection.ErrConsentInvalid)
 	})
 	t.Run("if Google does not respond, the step authenticate has failed, and no field is wrong", func(t *testing.T) {
 		s, google := consenting(t)
 		open(s)
-		state, _ := requested(t, s, mine)
+		state, _ := requested(t, s, ownActor)
 		s.states.EXPECT().Use(s.ctx, gomock.Any(), gomock.Any(), gomock.Any())
 		google.MockConsents.EXPECT().Exchange(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(
 			connection.Credential{}, connection.AuthFailed)
-		_, err := s.Probe(s.ctx, mine, draft(state), nil)
-		failed, ok := errors.AsType[*connection.ProbeError](err)
-		if !ok || failed.Failure.Code != connection.AuthFailed || failed.Failure.Fields != nil {
+		_, err := s.Probe(s.ctx, ownActor, draft(state), nil)
+		failedFault, ok := errors.AsType[*connection.ProbeError](err)
+		if !ok || failedFault.Failure.Code != connection.AuthFailed || failedFault.Failure.Fields != nil {
 			t.Errorf("error %+v", err)
 		}
 	})
@@ -208,7 +208,7 @@ func TestConsentsAreTried(t *testing.T) {
 	} {
 		t.Run("a caller cannot enter "+name, func(t *testing.T) {
 			s, _ := consenting(t)
-			_, err := s.Probe(s.ctx, mine, connection.Draft{Kind: connection.GoogleSheets, Entry: e}, nil)
+			_, err := s.Probe(s.ctx, ownActor, connection.Draft{Kind: connection.GoogleSheets, Entry: e}, nil)
 			require.ErrorIs(t, err, fault.ErrInvalid)
 			if strings.Contains(err.Error(), canary) {
 				t.Errorf("error %v", err)
@@ -218,7 +218,7 @@ func TestConsentsAreTried(t *testing.T) {
 }
 
 func TestRevocationsOfConsents(t *testing.T) {
-	given := func(t *testing.T) *connection.Connection {
+	grants := func(t *testing.T) *connection.Connection {
 		t.Helper()
 		c, err := connection.New(maker, connection.Trial{ID: "con", Report: passed(), At: now,
 			New: &connection.NewCredential{Credential: consented(), Sealed: []byte("sealed"), Bound: true}}, 0)
@@ -240,7 +240,7 @@ func TestRevocationsOfConsents(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, google := consenting(t)
 				s.expectAtomic()
-				s.expectUpdate(func() *connection.Connection { return given(t) }, 0)
+				s.expectUpdate(func() *connection.Connection { return grants(t) }, 0)
 				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), connection.ID("con")).AnyTimes().Return(
 					connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 				s.sealer.EXPECT().Open([]byte("sealed"), gomock.Any()).AnyTimes().Return(plain, tt.opened)
@@ -266,7 +266,7 @@ func TestRevocationsOfConsents(t *testing.T) {
 	t.Run("a caller who may not revoke withdraws nothing", func(t *testing.T) {
 		s, _ := consenting(t)
 		s.expectAtomic()
-		s.expectUpdate(func() *connection.Connection { return given(t) }, 0)
+		s.expectUpdate(func() *connection.Connection { return grants(t) }, 0)
 		_, err := s.Revoke(s.ctx, peer, "con", nil)
 		require.ErrorIs(t, err, connection.ErrForbidden)
 	})

@@ -147,12 +147,12 @@ func (s *env) expectAtomic() {
 }
 
 // expectUpdate runs a change twice, on fresh aggregates, as stores do after a conflict.
-func (s *env) expectUpdate(of func() *connection.Connection, others int) {
+func (s *env) expectUpdate(connectionOf func() *connection.Connection, others int) {
 	s.connections.EXPECT().Update(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID,
 			change func(*connection.Connection, int) error) (c *connection.Connection, err error) {
 			for range 2 {
-				c = of()
+				c = connectionOf()
 				if err := change(c, others); err != nil {
 					return nil, err
 				}
@@ -167,9 +167,9 @@ func (s *env) expectLock(c *connection.Connection) {
 }
 
 // expectAttempt expects a probe of a new credential by a workspace that has made this many within the last minute.
-func (s *env) expectAttempt(t *testing.T, by identity.Actor, before int) {
+func (s *env) expectAttempt(t *testing.T, by identity.Actor, previous int) {
 	t.Helper()
-	s.expectEffort(t, by, connection.Probing, before)
+	s.expectEffort(t, by, connection.Probing, previous)
 }
 
 // expectTest expects a test of a stored credential, which uses up no probes of new ones.
@@ -178,7 +178,7 @@ func (s *env) expectTest(t *testing.T, by identity.Actor) {
 	s.expectEffort(t, by, connection.Testing, 0)
 }
 
-func (s *env) expectEffort(t *testing.T, by identity.Actor, effort connection.Effort, before int) {
+func (s *env) expectEffort(t *testing.T, by identity.Actor, effort connection.Effort, previous int) {
 	t.Helper()
 	target := credential(t).Target("org")
 	target = fixture.Digester{}.Digest("probe target", target[:])
@@ -186,7 +186,7 @@ func (s *env) expectEffort(t *testing.T, by identity.Actor, effort connection.Ef
 		func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
 			admit func(*connection.Counts) error) error {
 			var counts connection.Counts
-			for range before {
+			for range previous {
 				counts.Workspace = append(counts.Workspace, now.Add(-time.Second))
 			}
 			return admit(&counts)

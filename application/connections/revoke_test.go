@@ -20,9 +20,9 @@ import (
 )
 
 // reader returns a source that reads through the connection.
-func reader(id source.ID, paused source.PauseReason) *source.Source {
+func reader(id source.ID, reason source.PauseReason) *source.Source {
 	return &source.Source{ID: id, Org: "org", Workspace: "acme", Name: string(id),
-		Location: source.Location{Connection: "con"}, Mapping: []source.Pair{{Field: "f", Column: "c"}}, Paused: paused,
+		Location: source.Location{Connection: "con"}, Mapping: []source.Pair{{Field: "f", Column: "c"}}, Paused: reason,
 		Revision: 1}
 }
 
@@ -122,8 +122,8 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
-		paused, drifted := reader("src_1", source.ConnectionRevoked), reader("src_2", source.BreakingDrift)
-		s.expectThrough(paused, drifted, reader("src_3", ""))
+		pausedSource, driftedSource := reader("src_1", source.ConnectionRevoked), reader("src_2", source.BreakingDrift)
+		s.expectThrough(pausedSource, driftedSource, reader("src_3", ""))
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
 			if j.Kind != source.RefreshJob || j.Subject != "src_1" || j.Due.After(now) || j.Workspace != "acme" {
 				t.Errorf("queued %+v", j)
@@ -133,20 +133,20 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		s.expectCheckLater(t, maker, 6*time.Hour)
 		_, err := s.Verify(s.ctx, maker, fresh(t, "db.example.com"))
 		require.NoError(t, err)
-		if paused.Paused != "" || drifted.Paused != source.BreakingDrift {
-			t.Errorf("paused: %q, %q", paused.Paused, drifted.Paused)
+		if pausedSource.Paused != "" || driftedSource.Paused != source.BreakingDrift {
+			t.Errorf("paused: %q, %q", pausedSource.Paused, driftedSource.Paused)
 		}
 	})
 	t.Run("where it leads elsewhere they wait for their owners", func(t *testing.T) {
 		s := newEnv(t)
 		s.expectAtomic()
 		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
-		paused := reader("src_1", source.ConnectionRevoked)
-		s.expectThrough(paused)
+		pausedSource := reader("src_1", source.ConnectionRevoked)
+		s.expectThrough(pausedSource)
 		s.expectCheckLater(t, maker, 6*time.Hour)
 		_, err := s.Verify(s.ctx, maker, fresh(t, "elsewhere.example.com"))
 		require.NoError(t, err)
-		assert.Equal(t, "paused", paused.Paused, source.ConnectionChanged)
+		assert.Equal(t, "paused", pausedSource.Paused, source.ConnectionChanged)
 	})
 	t.Run("beyond the quota a revoked connection stays revoked", func(t *testing.T) {
 		s := newEnv(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
-func (s *env) expectGet(of *connection.Connection) {
-	s.connections.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(of, nil)
+func (s *env) expectGet(owner *connection.Connection) {
+	s.connections.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(owner, nil)
 }
 
 // revoked returns the stored connection after its revocation, without a credential.
@@ -105,8 +105,8 @@ func TestReprobe(t *testing.T) {
 					DoAndReturn(
 						func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target,
 							admit func(*connection.Counts) error) error {
-							tried := connection.Attempts{now.Add(-time.Minute)}
-							return admit(&connection.Counts{Target: tried, Failed: slices.Repeat(tried, tt.failed)})
+							item := connection.Attempts{now.Add(-time.Minute)}
+							return admit(&connection.Counts{Target: item, Failed: slices.Repeat(item, tt.failed)})
 						})
 				if tt.want == nil {
 					s.expectOpen()
@@ -340,6 +340,6 @@ func TestCheck(t *testing.T) {
 
 // isFault reports whether err has a code that a caller sees.
 func isFault(err error) bool {
-	_, told := errors.AsType[*fault.Error](err)
-	return told
+	_, isReported := errors.AsType[*fault.Error](err)
+	return isReported
 }

@@ -129,16 +129,16 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 	t.Run("they change, rotate and delete it", func(t *testing.T) {
 		s := newEmbedService(t)
 		s.expectUpdate(ann)
-		off := false
-		token, err := s.Change(ctx, ann, "ctpl", s.token.ID, nil, embed.Changes{Enabled: &off})
+		isOff := false
+		token, err := s.Change(ctx, ann, "ctpl", s.token.ID, nil, embed.Changes{Enabled: &isOff})
 		require.NoError(t, err)
 		if token.Enabled || token.Revision != 2 {
 			t.Errorf("%+v", token)
 		}
 		s.expectUpdate(ann)
-		token, made, err := s.Rotate(ctx, ann, "ctpl", s.token.ID, nil, time.Minute)
+		token, newToken, err := s.Rotate(ctx, ann, "ctpl", s.token.ID, nil, time.Minute)
 		require.NoError(t, err)
-		if token.Hash != made.Hash() || token.Previous != s.token.Hash {
+		if token.Hash != newToken.Hash() || token.Previous != s.token.Hash {
 			t.Error("the secret is not that of the token that was stored")
 		}
 		s.expectUpdate(ann)

@@ -27,9 +27,9 @@ func preview(t *testing.T, s *replyStage) (*chat.Template, string) {
 	draft.Reply = chat.Reply{Kind: chat.CompatibleReply, Connection: "con"}
 	draft.Published = &chat.Version{Content: chat.Content{Instructions: "published"}}
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).Return(draft, nil).AnyTimes()
-	made, err := s.Preview(t.Context(), embedder("ann"), annsKey, "ctpl")
+	newSession, err := s.Preview(t.Context(), embedder("ann"), annsKey, "ctpl")
 	require.NoError(t, err)
-	return draft, made.Text.Reveal()
+	return draft, newSession.Text.Reveal()
 }
 
 // annsKey is what opens a preview.
@@ -117,11 +117,11 @@ func TestVisitorsContinueWhileTheirTokenAdmitsThem(t *testing.T) {
 			Enabled: true, Origins: []embed.OriginPattern{"https://shop.example"}}},
 		Template: embed.Template{Status: chat.StatusPublished},
 	}
-	off, draft := live, live
-	off.Token.Enabled, draft.Template.Status = false, chat.StatusDraft
+	switchedOff, draft := live, live
+	switchedOff.Token.Enabled, draft.Template.Status = false, chat.StatusDraft
 	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"),
 		[]embed.TokenID{"deleted", "draft", "live", "off"}).Return(
-		map[embed.TokenID]*embed.Embedding{"live": &live, "off": &off, "draft": &draft}, nil)
+		map[embed.TokenID]*embed.Embedding{"live": &live, "off": &switchedOff, "draft": &draft}, nil)
 	pass := func(token embed.TokenID, by secret.Hash, origin embed.Origin) embed.Pass {
 		return embed.Pass{Token: token, OpenedBy: by, Origin: origin}
 	}

@@ -78,9 +78,9 @@ func (s *replyStage) askAs(ctx context.Context, visit embeds.Visit, content chat
 	return s.Ask(ctx, visit, s.session, embed.Question{Text: "Where?"}, unlimited)
 }
 
-func (s *replyStage) expectCount(counted bool) {
+func (s *replyStage) expectCount(isCounted bool) {
 	n := 0
-	if counted {
+	if isCounted {
 		n = 1
 	}
 	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite),

@@ -16,68 +16,68 @@ import (
 
 func TestABusyTokenIsCountedSomeAnswersAtATime(t *testing.T) {
 	s := newReplyStage(t, compatible)
-	var asked []int
-	stored := 0
+	var requests []int
+	rows := 0
 	s.counts.EXPECT().Count(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite),
 		embed.DayOf(embedAt), gomock.Any(), 1000).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, maximum int) (int,
 			error) {
-			n = min(n, 60-stored) // the last of the day
-			asked, stored = append(asked, n), stored+n
+			n = min(n, 60-rows) // the last of the day
+			requests, rows = append(requests, n), rows+n
 			return n, nil
 		})
-	answered := 0
+	answers := 0
 	for range 40 {
 		_, err := s.ask(t.Context(), chat.Content{})
 		require.NoError(t, err)
-		answered++
+		answers++
 	}
-	if len(asked) != 6 || stored < answered {
-		t.Errorf("%d answers were counted by %v", answered, asked)
+	if len(requests) != 6 || rows < answers {
+		t.Errorf("%d answers were counted by %v", answers, requests)
 	}
-	unused := stored - answered
+	unusedCount := rows - answers
 	s.counts.EXPECT().Return(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite),
-		embed.DayOf(embedAt), unused).DoAndReturn(
+		embed.DayOf(embedAt), unusedCount).DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n int) error {
-			stored -= n
+			rows -= n
 			return nil
 		})
 	require.NoError(t, s.Flush(t.Context()))
 	require.ErrorIs(t, s.Flush(t.Context()), nil) // nothing is left
 	var refusal error
-	for refusal == nil && answered < 100 {
+	for refusal == nil && answers < 100 {
 		if _, refusal = s.ask(t.Context(), chat.Content{}); refusal == nil {
-			answered++
+			answers++
 		}
 	}
 	require.ErrorIs(t, refusal, embed.ErrDailyReplies)
-	assert.Equal(t, "were answered, 60 were allowed", answered, 60)
+	assert.Equal(t, "were answered, 60 were allowed", answers, 60)
 }
 
 func TestAStrangerDoesNotUseUpTheRepliesOfOthers(t *testing.T) {
 	s := newReplyStage(t, compatible)
 	s.token.RepliesPerDay = 100
-	stored := 0
+	rows := 0
 	s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, _ embed.TokenID, _ embed.Origin, _ embed.Day, n, maximum int) (int,
 			error) {
-			n = max(0, min(n, maximum-stored))
-			stored += n
+			n = max(0, min(n, maximum-rows))
+			rows += n
 			return n, nil
 		})
-	replies := func(address string, asked int) (answered int) {
+	replies := func(address string, requests int) (answers int) {
 		t.Helper()
-		for range asked {
+		for range requests {
 			visit := shopVisit()
 			visit.Address = address
 			if _, err := s.askAs(t.Context(), visit, chat.Content{}); err == nil {
-				answered++
+				answers++
 			} else {
 				require.ErrorIs(t, err, embed.ErrDailyReplies)
 			}
 		}
-		return answered
+		return answers
 	}
 	if n := replies("stranger", 200); n < 40 || n > 60 {
 		t.Errorf("a stranger got %d of 100 replies, want about half", n)

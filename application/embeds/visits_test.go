@@ -46,11 +46,11 @@ func (s *embedService) ticket(t *testing.T) string {
 
 func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
 	s := newEmbedService(t)
-	opened := s.session(t, shopVisit(), "")
+	openedSession := s.session(t, shopVisit(), "")
 	s.expectByID()
-	resumed, err := s.Resume(t.Context(), shopVisit(), opened.Text.Reveal(), unlimited)
+	resumedSession, err := s.Resume(t.Context(), shopVisit(), openedSession.Text.Reveal(), unlimited)
 	require.NoError(t, err)
-	for _, session := range []*embeds.Session{opened, resumed} {
+	for _, session := range []*embeds.Session{openedSession, resumedSession} {
 		if len(session.Tools) != 1 || session.Tools[0].Name != "Search" || session.Pass.Visitor != "42" ||
 			session.Embedding.Template.Name != "Support" || !session.Pass.ExpiresAt.Equal(embedAt.Add(10*time.Minute)) {
 			t.Errorf("%+v", session)
@@ -209,24 +209,24 @@ func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
 
 func TestASessionIsRenewed(t *testing.T) {
 	s := newEmbedService(t)
-	opened := s.session(t, shopVisit(), "")
-	later := shopVisit()
-	later.At = later.At.Add(9 * time.Minute)
+	session := s.session(t, shopVisit(), "")
+	laterVisit := shopVisit()
+	laterVisit.At = laterVisit.At.Add(9 * time.Minute)
 	s.expectByID()
-	renewed, err := s.RenewSession(t.Context(), later, opened.Text.Reveal(), unlimited)
+	renewedSession, err := s.RenewSession(t.Context(), laterVisit, session.Text.Reveal(), unlimited)
 	require.NoError(t, err)
-	if renewed.Pass.Visitor != "42" || !renewed.Pass.ExpiresAt.Equal(embedAt.Add(19*time.Minute)) {
-		t.Errorf("%+v", renewed.Pass)
+	if renewedSession.Pass.Visitor != "42" || !renewedSession.Pass.ExpiresAt.Equal(embedAt.Add(19*time.Minute)) {
+		t.Errorf("%+v", renewedSession.Pass)
 	}
-	later.At = later.At.Add(9 * time.Minute)
-	_, err = s.RenewSession(t.Context(), later, opened.Text.Reveal(), unlimited)
+	laterVisit.At = laterVisit.At.Add(9 * time.Minute)
+	_, err = s.RenewSession(t.Context(), laterVisit, session.Text.Reveal(), unlimited)
 	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 	s.expectByID()
-	_, err = s.Resume(t.Context(), later, renewed.Text.Reveal(), unlimited)
+	_, err = s.Resume(t.Context(), laterVisit, renewedSession.Text.Reveal(), unlimited)
 	require.NoError(t, err)
 	s.token.Generation++
 	s.expectByID()
-	_, err = s.RenewSession(t.Context(), later, renewed.Text.Reveal(), unlimited)
+	_, err = s.RenewSession(t.Context(), laterVisit, renewedSession.Text.Reveal(), unlimited)
 	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 }
 
@@ -295,7 +295,7 @@ func TestPreflightsAskTheStore(t *testing.T) {
 
 func TestASignedVisitorIsMarked(t *testing.T) {
 	s, errLimit := newEmbedService(t), errors.New("too many")
-	signed := embed.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
+	signedText := embed.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
 	ask := func(visitor, signature string, limit embeds.Limit) (*embeds.Session, error) {
 		s.expectBySecret()
 		return s.OpenSession(t.Context(), shopVisit(), embeds.SessionRequest{Secret: s.secret.Reveal(),
@@ -309,50 +309,50 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 			return nil
 		}
 	}
-	opened, err := ask("42", signed, expects("42"))
+	session, err := ask("42", signedText, expects("42"))
 	require.NoError(t, err)
-	if !opened.Pass.Signed {
+	if !session.Pass.Signed {
 		t.Error("the session is not marked")
 	}
 	s.expectByID()
-	renewed, err := s.RenewSession(t.Context(), shopVisit(), opened.Text.Reveal(), expects("42"))
+	renewedSession, err := s.RenewSession(t.Context(), shopVisit(), session.Text.Reveal(), expects("42"))
 	require.NoError(t, err)
-	if !renewed.Pass.Signed || renewed.Pass.Visitor != "42" {
-		t.Errorf("%+v", renewed.Pass)
+	if !renewedSession.Pass.Signed || renewedSession.Pass.Visitor != "42" {
+		t.Errorf("%+v", renewedSession.Pass)
 	}
-	unsigned, err := ask("42", "", expects(""))
+	unsignedSession, err := ask("42", "", expects(""))
 	require.NoError(t, err)
-	if unsigned.Pass.Signed {
+	if unsignedSession.Pass.Signed {
 		t.Error("a visitor without a signature is marked")
 	}
 	for range 2 { // a renewed session is the same one
 		s.expectByID()
-		unsigned, err = s.RenewSession(t.Context(), shopVisit(), unsigned.Text.Reveal(),
+		unsignedSession, err = s.RenewSession(t.Context(), shopVisit(), unsignedSession.Text.Reveal(),
 			func(_ *embed.Token, count embed.Counted) error {
-				if count.Session == "" || count != (embed.Counted{Session: unsigned.Pass.ID}) {
-					t.Errorf("the call of %+v counts, want that of session %s", count, unsigned.Pass.ID)
+				if count.Session == "" || count != (embed.Counted{Session: unsignedSession.Pass.ID}) {
+					t.Errorf("the call of %+v counts, want that of session %s", count, unsignedSession.Pass.ID)
 				}
 				return nil
 			})
 		require.NoError(t, err)
 	}
-	_, err = ask("43", signed, expects(""))
+	_, err = ask("43", signedText, expects(""))
 	require.ErrorIs(t, err, embed.ErrVisitorSignature)
-	_, err = ask("43", signed, func(*embed.Token, embed.Counted) error { return errLimit }) // guesses are limited
+	_, err = ask("43", signedText, func(*embed.Token, embed.Counted) error { return errLimit }) // guesses are limited
 	require.ErrorIs(t, err, errLimit)
 
 	s.token.Previous, s.token.PreviousUntil = s.token.Hash, embedAt.Add(time.Minute)
 	s.token.Hash = secret.NewToken(embed.SecretPrefix).Hash()
-	rotated, err := ask("42", signed, expects("42"))
+	rotatedSession, err := ask("42", signedText, expects("42"))
 	require.NoError(t, err)
-	if !rotated.Pass.Signed {
+	if !rotatedSession.Pass.Signed {
 		t.Error("what the earlier secret signed does not count while that secret works")
 	}
 	s.token.PreviousUntil, s.token.Hash = embedAt, s.secret.Hash()
 	s.token.Previous = secret.NewToken(embed.SecretPrefix).Hash()
 	earlier := s.token
 	earlier.Hash = s.token.Previous
-	ended := embed.SignVisitor(s.VisitorSecret(&earlier), "42", embedAt.Add(time.Hour))
-	_, err = ask("42", ended, expects(""))
+	endedText := embed.SignVisitor(s.VisitorSecret(&earlier), "42", embedAt.Add(time.Hour))
+	_, err = ask("42", endedText, expects(""))
 	require.ErrorIs(t, err, embed.ErrVisitorSignature)
 }

@@ -19,10 +19,10 @@ func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 	}
 	ends := func(t *testing.T, s *mockedService, want bool) {
 		t.Helper()
-		ended, err := s.EndCheckouts(s.ctx, system)
+		hasEnded, err := s.EndCheckouts(s.ctx, system)
 		require.NoError(t, err)
 		open := s.kept.CheckoutUntil
-		assert.That(t, ended == want && open.IsZero() == want, "ended %t, open until %s", ended, open)
+		assert.That(t, hasEnded == want && open.IsZero() == want, "ended %t, open until %s", hasEnded, open)
 	}
 	t.Run("one that is open", func(t *testing.T) {
 		s := begin(t, now.Add(time.Hour))
@@ -44,11 +44,11 @@ func TestPagesEndForTheDeletionOfTheirWorkspace(t *testing.T) {
 	})
 	t.Run("without a page no call is made", func(t *testing.T) {
 		s := begin(t, time.Time{})
-		ended, err := s.EndCheckouts(s.ctx, system)
-		assert.That(t, !ended && err == nil, "ended %t, %v", ended, err)
+		hasEnded, err := s.EndCheckouts(s.ctx, system)
+		assert.That(t, !hasEnded && err == nil, "ended %t, %v", hasEnded, err)
 		s.kept = nil
-		ended, err = s.EndCheckouts(s.ctx, system)
-		assert.That(t, !ended && err == nil, "ended %t, %v", ended, err)
+		hasEnded, err = s.EndCheckouts(s.ctx, system)
+		assert.That(t, !hasEnded && err == nil, "ended %t, %v", hasEnded, err)
 	})
 }
 

@@ -42,8 +42,8 @@ func (s *mockedService) expectUpdate(t *testing.T, want payment.Details, err err
 		func(_ context.Context, _ string, _ payment.CustomerID, d payment.Details) error {
 			assert.That(t, d.Matches(&want) && d.Taxed == want.Taxed && d.Workspace == "acme",
 				"given %+v, want %+v", d, want)
-			_, queued := s.queued[payment.DetailsJob]
-			assert.That(t, queued, "no job would give them again")
+			_, isQueued := s.queued[payment.DetailsJob]
+			assert.That(t, isQueued, "no job would give them again")
 			return err
 		})
 }
@@ -52,7 +52,7 @@ func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
 	s := owned(t, "New Name", "zoe@example.com")
 	s.expectUpdate(t, payment.Details{Name: "New Name", Email: "zoe@example.com"}, nil)
 	require.NoError(t, s.FollowDetails(s.ctx, system))
-	if _, queued := s.queued[payment.DetailsJob]; queued {
+	if _, isQueued := s.queued[payment.DetailsJob]; isQueued {
 		t.Error("the job is still queued")
 	}
 	require.NoError(t, s.FollowDetails(s.ctx, system)) // the gateway has them, and is not called
@@ -97,17 +97,17 @@ func TestTheGatewayFollowsTheNameAndTheOwner(t *testing.T) {
 				return nil
 			})
 		require.NoError(t, s.FollowDetails(s.ctx, system))
-		j, queued := s.queued[payment.DetailsJob]
-		assert.That(t, queued && j.Due.Equal(now) && s.kept.Given == nil, "%+v, %+v", j, s.kept.Given)
+		j, isQueued := s.queued[payment.DetailsJob]
+		assert.That(t, isQueued && j.Due.Equal(now) && s.kept.Given == nil, "%+v, %+v", j, s.kept.Given)
 	})
 }
 
 func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
-	given := company
-	given.Email = "zoe@example.com"
+	input := company
+	input.Email = "zoe@example.com"
 	t.Run("accepted", func(t *testing.T) {
 		s := owned(t, "Acme", "zoe@example.com")
-		s.expectUpdate(t, given, nil)
+		s.expectUpdate(t, input, nil)
 		d, err := s.ChangeDetails(s.ctx, owner, company)
 		require.NoError(t, err)
 		assert.That(t, d.Matches(&company) && s.kept.Entered.Matches(&company) && d.Gateway == payment.Sandbox,
@@ -127,20 +127,20 @@ func TestBillingDetailsAreStoredOnceTheGatewayHasThem(t *testing.T) {
 				calls = 3
 			}
 			for range calls {
-				s.expectUpdate(t, given, refusal)
+				s.expectUpdate(t, input, refusal)
 			}
 			_, err := s.ChangeDetails(s.ctx, owner, company)
 			require.ErrorIs(t, err, refusal)
-			_, queued := s.queued[payment.DetailsJob]
-			assert.That(t, queued && s.kept.Entered.Name == "" && s.kept.Given == nil, "%+v", s.kept)
+			_, isQueued := s.queued[payment.DetailsJob]
+			assert.That(t, isQueued && s.kept.Entered.Name == "" && s.kept.Given == nil, "%+v", s.kept)
 		})
 	}
 	t.Run("with automatic tax the address must be taxable", func(t *testing.T) {
 		s := owned(t, "Acme", "zoe@example.com")
 		s.terms.AutomaticTax = true
-		taxed := given
-		taxed.Taxed = true
-		s.expectUpdate(t, taxed, nil)
+		taxedDetails := input
+		taxedDetails.Taxed = true
+		s.expectUpdate(t, taxedDetails, nil)
 		_, err := s.ChangeDetails(s.ctx, owner, company)
 		require.NoError(t, err)
 	})

@@ -119,25 +119,25 @@ func TestPagesOfTheSandboxNeedASandbox(t *testing.T) {
 
 // opens lets the gateway create checkout pages as Stripe does: a repeated key returns the page of the first call, even
 // if that page has ended.
-func (s *mockedService) opens(created error) (open func(url string) bool) {
-	pages, ended := map[string]string{}, map[string]bool{}
+func (s *mockedService) opens(err error) (open func(url string) bool) {
+	pages, endedTexts := map[string]string{}, map[string]bool{}
 	s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
 	s.pages.Checkout(any, any, any, any).AnyTimes().DoAndReturn(
 		func(_ context.Context, key string, _ payment.CustomerID, _ payment.CheckoutOrder) (string, error) {
 			if pages[key] == "" {
 				pages[key] = "https://checkout.example.com/" + key
 			}
-			return pages[key], created
+			return pages[key], err
 		})
 	s.pages.EndCheckouts(any, any).AnyTimes().DoAndReturn(
 		func(context.Context, payment.CustomerID) error {
 			for _, url := range pages {
-				ended[url] = true
+				endedTexts[url] = true
 			}
-			created = nil
+			err = nil
 			return nil
 		})
-	return func(url string) bool { return url != "" && !ended[url] }
+	return func(url string) bool { return url != "" && !endedTexts[url] }
 }
 
 func TestACheckoutThatIsRepeatedAfterATimeoutReturnsAnOpenPage(t *testing.T) {

@@ -45,10 +45,10 @@ func (s *mockedService) hasThen(err error, subscriptions ...payment.GatewaySubsc
 }
 
 func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
-	refused := &payment.Rejection{Reason: "unauthorized"}
+	refusedRejection := &payment.Rejection{Reason: "unauthorized"}
 	begin := func(t *testing.T, subscriptions ...payment.GatewaySubscription) *mockedService {
 		s := mockedWith(t, customer("pm_1"))
-		s.answers(payment.ErrGatewayTimeout, refused)
+		s.answers(payment.ErrGatewayTimeout, refusedRejection)
 		s.hasThen(nil, subscriptions...)
 		return s
 	}
@@ -65,23 +65,23 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 		require.That(t, s.kept.Pending != nil && payment.OutcomeUnknown(err), "given up: %v", err)
 		_, err = s.Subscribe(s.ctx, owner, "another", wanted)
 		require.ErrorIs(t, err, payment.ErrPending)
-		s.answers(refused)
+		s.answers(refusedRejection)
 		by := system
 		by.At = now.Add(30 * time.Second)
 		err = s.Reconcile(s.ctx, by)
 		assert.That(t, payment.OutcomeUnknown(err) && s.kept.Pending != nil, "given up by the job: %v", err)
-		s.answers(refused)
+		s.answers(refusedRejection)
 		by.At = now.Add(3 * time.Minute) // no call can still be running
 		require.NoError(t, s.Reconcile(s.ctx, by))
 		assert.That(t, s.kept.Pending == nil, "still pending")
 	})
 	runInBubble(t, "nor is it while the gateway cannot be read", func(t *testing.T) {
 		s := mockedWith(t, customer("pm_1"))
-		s.answers(payment.ErrGatewayTimeout, refused)
-		s.hasThen(refused)
+		s.answers(payment.ErrGatewayTimeout, refusedRejection)
+		s.hasThen(refusedRejection)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 		assert.That(t, payment.OutcomeUnknown(err) && s.kept.Pending != nil, "given up: %v", err)
-		s.answers(refused)
+		s.answers(refusedRejection)
 		by := system
 		by.At = now.Add(10 * time.Minute)
 		err = s.Reconcile(s.ctx, by)
@@ -138,17 +138,17 @@ func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
 }
 
 func TestTheDefaultThatIsShownIsTheGateways(t *testing.T) {
-	later := owner
-	later.At = now.Add(payment.Fresh)
+	laterActor := owner
+	laterActor.At = now.Add(payment.Fresh)
 	s := mockedWith(t, customer())
 	s.customers.Wallet(any, any).Times(2).Return(payment.Wallet{Methods: []payment.Method{method("pm_1")}}, nil)
 	s.customers.SetDefault(any, any, any, payment.MethodID("pm_1")).Return(&payment.Rejection{Reason: "x"})
-	w, err := s.Methods(s.ctx, later)
+	w, err := s.Methods(s.ctx, laterActor)
 	require.NoError(t, err)
 	assert.That(t, w.Default == "" && len(w.Methods) == 1, "the gateway has no default: %+v", w)
-	later.At = later.At.Add(payment.Fresh)
+	laterActor.At = laterActor.At.Add(payment.Fresh)
 	s.customers.SetDefault(any, any, any, payment.MethodID("pm_1")).Return(nil)
-	w, err = s.Methods(s.ctx, later)
+	w, err = s.Methods(s.ctx, laterActor)
 	require.NoError(t, err)
 	assert.That(t, w.Default == "pm_1" && s.kept.Default == "pm_1", "it was not made the default: %+v", w)
 }
@@ -277,8 +277,8 @@ func TestAnAuditTakesUpAnOperationWhoseJobHasGivenUp(t *testing.T) {
 	s.kept.Pending = &payment.Operation{Kind: payment.Change, Key: "k", At: now.Add(-48 * time.Hour), Plan: "pro"}
 	s.customers.Wallet(any, any).AnyTimes().Return(payment.Wallet{}, payment.ErrGatewayTimeout)
 	assert.ErrorIs(t, s.Audit(s.ctx, system), payment.ErrGatewayTimeout)
-	_, queued := s.queued[payment.ReconcileJob]
-	assert.That(t, queued, "nothing will end it")
+	_, isQueued := s.queued[payment.ReconcileJob]
+	assert.That(t, isQueued, "nothing will end it")
 }
 
 // TestAnAnswerAtTheEndOfTheTimeIsStored has the gateway answer when nearly no time is left, and the customer change
@@ -307,8 +307,8 @@ func TestAnAnswerAtTheEndOfTheTimeIsStored(t *testing.T) {
 			s.kept.Revision++
 			return held(payment.Active), nil
 		})
-		more := 2
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &more})
+		extra := 2
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &extra})
 		require.NoError(t, err)
 		assert.That(t, s.kept.Pending == nil, "it is still pending: %+v", s.kept.Pending)
 	})

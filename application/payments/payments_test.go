@@ -39,8 +39,8 @@ func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 	s.customers.CreateCustomer(any, "somebody else's",
 		payment.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
 		func(context.Context, string, payment.Details) (payment.CustomerID, error) {
-			_, watched := s.queued[payment.ReconcileJob]
-			assert.That(t, watched, "no job would find out the outcome")
+			_, isWatched := s.queued[payment.ReconcileJob]
+			assert.That(t, isWatched, "no job would find out the outcome")
 			return "cus_1", nil
 		})
 	s.customers.CreateSetupIntent(any, "k", payment.CustomerID("cus_1"),
@@ -109,17 +109,17 @@ func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
 }
 
 func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
-	later := owner
-	later.At = now.Add(payment.Fresh)
+	laterActor := owner
+	laterActor.At = now.Add(payment.Fresh)
 	t.Run("read again", func(t *testing.T) {
 		s := mockedWith(t, customer("pm_1"))
 		s.customers.Wallet(any,
 			payment.CustomerID("cus_1")).Return(payment.Wallet{Methods: []payment.Method{method("pm_2")}}, nil)
 		s.customers.SetDefault(any, any, payment.CustomerID("cus_1"), payment.MethodID("pm_2")).Return(nil)
-		w, err := s.Methods(s.ctx, later)
+		w, err := s.Methods(s.ctx, laterActor)
 		require.NoError(t, err)
 		assert.That(t, len(w.Methods) == 1 && w.Methods[0].ID == "pm_2" && w.Default == "pm_2" && !w.Stale &&
-			s.kept.WalletAt == later.At, "%+v", w)
+			s.kept.WalletAt == laterActor.At, "%+v", w)
 		for _, e := range s.kept.Recorded() {
 			assert.That(t, e.Actor == "", "who read is said to have done %s", e.Type)
 		}
@@ -127,7 +127,7 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	runInBubble(t, "stale", func(t *testing.T) {
 		s := mockedWith(t, customer("pm_1"))
 		s.customers.Wallet(any, any).Times(3).Return(payment.Wallet{}, payment.ErrGatewayUnavailable)
-		w, err := s.Methods(s.ctx, later)
+		w, err := s.Methods(s.ctx, laterActor)
 		require.NoError(t, err)
 		assert.That(t, len(w.Methods) == 1 && w.Stale && s.kept.WalletAt == now, "%+v", w)
 	})
@@ -138,7 +138,7 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 			s.kept.Revision++
 			return payment.Wallet{}, nil
 		})
-		w, err := s.Methods(s.ctx, later)
+		w, err := s.Methods(s.ctx, laterActor)
 		require.NoError(t, err)
 		assert.That(t, len(w.Methods) == 1, "%+v", w)
 	})
@@ -235,13 +235,13 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 // If the gateway refuses another default, it still has the one that leaves: the mirror must not say otherwise.
 func TestAMethodThatStaysTheDefaultIsReplacedByTheNextRemoval(t *testing.T) {
 	s := mockedWith(t, subscribed("pm_1", "pm_2"))
-	refused := s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).Return(&payment.Rejection{Reason: "x"})
+	refusal := s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).Return(&payment.Rejection{Reason: "x"})
 	require.ErrorIs(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), payment.ErrGateway)
 
 	s.customers.Wallet(any, payment.CustomerID("cus_1")).
 		Return(payment.Wallet{Methods: []payment.Method{method("pm_1"), method("pm_2")}, Default: "pm_1"}, nil)
-	replaced := s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).After(refused).Return(nil)
-	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).After(replaced).Return(nil)
+	replacedCall := s.customers.SetDefault(any, any, any, payment.MethodID("pm_2")).After(refusal).Return(nil)
+	s.customers.Detach(any, any, any, payment.MethodID("pm_1")).After(replacedCall).Return(nil)
 	require.NoError(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""))
 	assert.That(t, len(s.kept.Methods) == 1 && s.kept.Default == "pm_2", "%+v", s.kept)
 }
@@ -277,10 +277,10 @@ var errOutage = errors.New("the store is away")
 
 func TestARetiredPlanIsShownToWhoHasIt(t *testing.T) {
 	s := newMocked(t)
-	retired := plans[0]
-	retired.Retired = true
-	s.terms.Plans = plans.Replace(retired)
-	for current, want := range map[payment.PlanID]int{retired.ID: len(plans), plans[1].ID: len(plans) - 1} {
+	retiredPlan := plans[0]
+	retiredPlan.Retired = true
+	s.terms.Plans = plans.Replace(retiredPlan)
+	for current, want := range map[payment.PlanID]int{retiredPlan.ID: len(plans), plans[1].ID: len(plans) - 1} {
 		c := customer()
 		c.Subscription = &payment.Subscription{ID: "sub_1", Plan: current, Status: payment.Active}
 		s.kept = c

@@ -37,9 +37,9 @@ func (s *mockedService) changeAsPreviewed(
 func TestAChangeAsPreviewed(t *testing.T) {
 	dear := payment.PlanID("pro")
 	change := payment.Changes{Plan: &dear}
-	later := owner
-	later.At = now.Add(5 * time.Minute)
-	previewed := func(t *testing.T) (*mockedService, string) {
+	laterActor := owner
+	laterActor.At = now.Add(5 * time.Minute)
+	previewedService := func(t *testing.T) (*mockedService, string) {
 		t.Helper()
 		s := mockedWith(t, subscribed("pm_1"))
 		s.expectPreviews(t, 1, 2000, nil)
@@ -52,7 +52,7 @@ func TestAChangeAsPreviewed(t *testing.T) {
 	}
 
 	t.Run("is made for the time of the preview", func(t *testing.T) {
-		s, signature := previewed(t)
+		s, signature := previewedService(t)
 		s.expectPreviews(t, 1, 2000, nil)
 		h := held(payment.Active)
 		h.Plan = "pro"
@@ -62,55 +62,55 @@ func TestAChangeAsPreviewed(t *testing.T) {
 				assert.That(t, a.ProrateAt.Equal(now), "%+v", a)
 				return h, nil
 			})
-		v, err := s.changeAsPreviewed(later, "k", nil, change, signature)
+		v, err := s.changeAsPreviewed(laterActor, "k", nil, change, signature)
 		require.NoError(t, err)
 		assert.That(t, v.Plan == "pro", "%+v", v)
 	})
 	t.Run("is resumed under its key when the gateway did not answer", func(t *testing.T) {
-		s, signature := previewed(t)
+		s, signature := previewedService(t)
 		s.expectPreviews(t, 1, 2000, nil)
 		h := held(payment.Active)
 		h.Plan = "pro"
 		amend := s.subscriptions.Amend
 		lost := amend(any, "k", any, any, any).Times(3).Return(payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
 		amend(any, "k", any, any, any).After(lost).Return(h, nil)
-		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(laterActor, "k", nil, change, signature)
 		require.ErrorIs(t, err, payment.ErrGatewayTimeout)
-		_, err = s.changeAsPreviewed(later, "another", nil, change, signature)
+		_, err = s.changeAsPreviewed(laterActor, "another", nil, change, signature)
 		require.ErrorIs(t, err, payment.ErrPending)
 		s.has(h)
-		v, err := s.changeAsPreviewed(later, "k", nil, change, signature)
+		v, err := s.changeAsPreviewed(laterActor, "k", nil, change, signature)
 		require.NoError(t, err)
 		assert.That(t, v.Plan == "pro", "%+v", v)
 	})
 	t.Run("is refused at another price", func(t *testing.T) {
-		s, signature := previewed(t)
+		s, signature := previewedService(t)
 		s.expectPreviews(t, 1, 2001, nil)
-		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(laterActor, "k", nil, change, signature)
 		require.ErrorIs(t, err, payment.ErrPreviewOutdated)
 		assert.That(t, s.kept.Pending == nil, "%+v", s.kept.Pending)
 	})
 	t.Run("is refused while the gateway does not say the price", func(t *testing.T) {
-		s, signature := previewed(t)
+		s, signature := previewedService(t)
 		s.expectPreviews(t, 1, 0, &payment.Rejection{Reason: "down"})
-		_, err := s.changeAsPreviewed(later, "k", nil, change, signature)
+		_, err := s.changeAsPreviewed(laterActor, "k", nil, change, signature)
 		require.ErrorIs(t, err, payment.ErrGateway)
 	})
 	t.Run("is refused when the preview has expired", func(t *testing.T) {
-		s, signature := previewed(t)
+		s, signature := previewedService(t)
 		late := owner
 		late.At = now.Add(15 * time.Minute)
 		_, err := s.changeAsPreviewed(late, "k", nil, change, signature)
 		require.ErrorIs(t, err, payment.ErrPreviewOutdated)
 	})
 	t.Run("is not found with another signature, org or workspace", func(t *testing.T) {
-		s, signature := previewed(t)
+		s, signature := previewedService(t)
 		text, sum, _ := strings.Cut(signature, ".")
-		for _, forged := range []string{".", text, text + ".", text + "." + sum[1:], "e30." + sum, "e30" + signature} {
-			_, err := s.changeAsPreviewed(later, "k", nil, change, forged)
+		for _, value := range []string{".", text, text + ".", text + "." + sum[1:], "e30." + sum, "e30" + signature} {
+			_, err := s.changeAsPreviewed(laterActor, "k", nil, change, value)
 			require.ErrorIs(t, err, payment.ErrPreviewNotFound)
 		}
-		elsewhere := later
+		elsewhere := laterActor
 		elsewhere.Workspace = "other"
 		_, err := s.changeAsPreviewed(elsewhere, "k", nil, change, signature)
 		require.ErrorIs(t, err, payment.ErrPreviewNotFound)

@@ -24,15 +24,15 @@ func hanging(s *mockedService) (answers func(bool), calls func() int) {
 		func(ctx context.Context, _ payment.CustomerID) ([]payment.GatewaySubscription, error) {
 			mu.Lock()
 			n++
-			now := ok
+			isCurrent := ok
 			mu.Unlock()
-			if !now {
+			if !isCurrent {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			return []payment.GatewaySubscription{held(payment.Active)}, nil
 		})
-	return func(now bool) { mu.Lock(); ok = now; mu.Unlock() }, func() int { mu.Lock(); defer mu.Unlock(); return n }
+	return func(live bool) { mu.Lock(); ok = live; mu.Unlock() }, func() int { mu.Lock(); defer mu.Unlock(); return n }
 }
 
 func TestReadsDoNotWaitForASlowGateway(t *testing.T) {

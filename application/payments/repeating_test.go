@@ -16,34 +16,34 @@ import (
 // TestASettledChangeAnswersItsRepetition makes a change whose responses are lost. The job finds out that it was made.
 func TestASettledChangeAnswersItsRepetition(t *testing.T) {
 	dear := payment.PlanID("pro")
-	upgraded := held(payment.Active)
-	upgraded.Plan = "pro"
-	settled := func(t *testing.T, s *mockedService, change payment.Changes) {
+	upgradedSubscription := held(payment.Active)
+	upgradedSubscription.Plan = "pro"
+	settle := func(t *testing.T, s *mockedService, change payment.Changes) {
 		t.Helper()
 		amend := s.subscriptions.Amend
 		lost := amend(any, "k", any, any, any).Times(3).Return(payment.GatewaySubscription{}, payment.ErrGatewayTimeout)
-		amend(any, "k", any, any, any).After(lost).Return(upgraded, nil)
+		amend(any, "k", any, any, any).After(lost).Return(upgradedSubscription, nil)
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, change)
 		require.ErrorIs(t, err, payment.ErrGatewayTimeout)
 		_, err = s.ChangeSubscription(s.ctx, owner, "another", nil, change)
 		require.ErrorIs(t, err, payment.ErrPending)
-		s.has(upgraded)
+		s.has(upgradedSubscription)
 		require.NoError(t, s.Reconcile(s.ctx, system))
 	}
-	later := owner
-	later.At = now.Add(20 * time.Minute) // when a preview has expired
+	laterActor := owner
+	laterActor.At = now.Add(20 * time.Minute) // when a preview has expired
 	repeat := func(t *testing.T, s *mockedService, key string, change payment.Changes) {
 		t.Helper()
-		v, err := s.ChangeSubscription(s.ctx, later, key, []int64{5}, change) // the revision was that of before
+		v, err := s.ChangeSubscription(s.ctx, laterActor, key, []int64{5}, change) // the revision was that of before
 		require.NoError(t, err)
 		assert.That(t, v.Plan == "pro" && s.kept.Pending == nil, "%+v, %+v", v, s.kept.Pending)
 	}
 	runInBubble(t, "under its key", func(t *testing.T) {
 		s, change := newMocked(t), payment.Changes{Plan: &dear}
 		s.kept = subscribed("pm_1")
-		settled(t, s, change)
+		settle(t, s, change)
 		repeat(t, s, "k", change)
-		_, err := s.ChangeSubscription(s.ctx, later, "another", []int64{5}, change)
+		_, err := s.ChangeSubscription(s.ctx, laterActor, "another", []int64{5}, change)
 		assert.That(t, err != nil, "another call with the revision of before succeeded")
 	})
 	runInBubble(t, "with its preview, which has expired meanwhile", func(t *testing.T) {
@@ -53,20 +53,20 @@ func TestASettledChangeAnswersItsRepetition(t *testing.T) {
 		p, err := s.PreviewChange(s.ctx, owner, change)
 		require.NoError(t, err)
 		change.Preview = p.Signature
-		settled(t, s, change)
+		settle(t, s, change)
 		repeat(t, s, "another", change)
-		more := 7
-		change.Quantity = &more
-		_, err = s.ChangeSubscription(s.ctx, later, "another", nil, change)
+		extra := 7
+		change.Quantity = &extra
+		_, err = s.ChangeSubscription(s.ctx, laterActor, "another", nil, change)
 		require.ErrorIs(t, err, payment.ErrPreviewOutdated)
 	})
 	runInBubble(t, "with what the payer has to do", func(t *testing.T) {
 		s, change := newMocked(t), payment.Changes{Plan: &dear}
 		s.kept = subscribed("pm_1")
-		upgraded.Confirming = true
-		upgraded.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New("s")}
-		settled(t, s, change)
-		v, err := s.ChangeSubscription(s.ctx, later, "k", nil, change)
+		upgradedSubscription.Confirming = true
+		upgradedSubscription.Action = &payment.Action{Type: payment.ConfirmPayment, ClientSecret: secret.New("s")}
+		settle(t, s, change)
+		v, err := s.ChangeSubscription(s.ctx, laterActor, "k", nil, change)
 		require.NoError(t, err)
 		assert.That(t, v.Action != nil, "%+v", v)
 	})
@@ -110,7 +110,7 @@ func TestAPurchaseIsNotMadeUncheckedWhenAnotherOperationHasJustEnded(t *testing.
 // TestAnOutcomeIsStoredThoughTheClientHasGoneAway has a client that hangs up during the call of the gateway. Nothing
 // stays pending when the gateway has answered, so that the next call need not wait.
 func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
-	declined := &payment.DeclinedError{DeclineCode: "generic_decline"}
+	declinedFault := &payment.DeclinedError{DeclineCode: "generic_decline"}
 	for name, tt := range map[string]struct {
 		kept    *payment.Customer
 		gateway func(s *mockedService, hangUp func())
@@ -124,7 +124,7 @@ func TestAnOutcomeIsStoredThoughTheClientHasGoneAway(t *testing.T) {
 				func(ctx context.Context, _ string,
 					_ payment.CustomerID, _ payment.Order) (payment.GatewaySubscription, error) {
 					hangUp()
-					return payment.GatewaySubscription{}, errors.Join(declined, ctx.Err())
+					return payment.GatewaySubscription{}, errors.Join(declinedFault, ctx.Err())
 				})
 		}, func(s *mockedService, ctx context.Context) error {
 			_, err := s.Subscribe(ctx, owner, "k", wanted)

@@ -50,10 +50,10 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 	t.Run("and answered again, with what there is to do", func(t *testing.T) {
 		h.Quantity = 2
 		s.subscriptions.Subscriptions(any, any).Times(2).Return([]payment.GatewaySubscription{h}, nil)
-		for key, made := range map[string]bool{"k": true, "another": false} {
+		for key, isNew := range map[string]bool{"k": true, "another": false} {
 			v, err := s.Subscribe(s.ctx, owner, key, wanted)
 			require.NoError(t, err)
-			assert.That(t, v.Made == made && v.Action != nil, "%s: %+v", key, v)
+			assert.That(t, v.Made == isNew && v.Action != nil, "%s: %+v", key, v)
 		}
 	})
 }
@@ -204,11 +204,11 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 		s := mockedWith(t, subscribed("pm_1"))
 		s.customers.Wallet(any, any).Return(payment.Wallet{}, nil)
 		s.subscriptions.Subscriptions(any, any).Return([]payment.GatewaySubscription{held(payment.PastDue)}, nil)
-		before := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
+		previous := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
 		found, err := s.Differences(s.ctx, system)
 		require.NoError(t, err)
-		after := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
-		assert.That(t, len(found) == 2 && after == before, "%+v\n%s\n%s", found, before, after)
+		next := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
+		assert.That(t, len(found) == 2 && next == previous, "%+v\n%s\n%s", found, previous, next)
 		s.payments.EXPECT().Customers(any, system.Org, "sandbox",
 			page.Query{Limit: 7}).Return(page.Of[identity.WorkspaceID]{Items: []identity.WorkspaceID{"acme"}}, nil)
 		all, err := s.Customers(s.ctx, system, page.Query{Limit: 7})
@@ -221,7 +221,7 @@ func TestAChangeOfASubscriptionThatSomeoneElseChanged(t *testing.T) {
 	old := payment.Rate{Ref: "price_old", Price: payment.Money{Amount: 500, Currency: "usd"}, Interval: payment.Month,
 		IntervalCount: 1}
 	item := payment.Item{ID: "si_plan", Rate: old, Quantity: 2, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0)}
-	more, fewer, dear := 3, 1, payment.PlanID("pro")
+	extra, fewer, dear := 3, 1, payment.PlanID("pro")
 	begin := func(t *testing.T, change func(*payment.GatewaySubscription)) *mockedService {
 		t.Helper()
 		s := mockedWith(t, subscribed("pm_1"))
@@ -232,7 +232,7 @@ func TestAChangeOfASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		s.subscriptions.Subscriptions(any, any).Return([]payment.GatewaySubscription{h}, nil)
 		return s
 	}
-	sent := func(s *mockedService, want func(payment.Amendment) bool) {
+	sentMessages := func(s *mockedService, want func(payment.Amendment) bool) {
 		s.subscriptions.Amend(any, any, any, any, any).DoAndReturn(
 			func(_ context.Context, _ string, _ payment.CustomerID, _ payment.SubscriptionID,
 				a payment.Amendment) (payment.GatewaySubscription, error) {
@@ -242,7 +242,7 @@ func TestAChangeOfASubscriptionThatSomeoneElseChanged(t *testing.T) {
 				return h, nil
 			})
 	}
-	none := func(*payment.GatewaySubscription) {}
+	emptyCall := func(*payment.GatewaySubscription) {}
 	t.Run("an end by the portal is not revoked", func(t *testing.T) {
 		s := begin(t, func(h *payment.GatewaySubscription) { h.CancelAt = item.PeriodEnd })
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &fewer})
@@ -251,30 +251,30 @@ func TestAChangeOfASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		assert.That(t, v.CancelAtPeriodEnd && v.EndsAt.Equal(item.PeriodEnd), "%+v", v)
 	})
 	t.Run("seats keep the price that is paid, which is shown", func(t *testing.T) {
-		s := begin(t, none)
+		s := begin(t, emptyCall)
 		s.priced = payment.ErrGatewayUnavailable // nothing asks what the plan costs now
-		sent(s, func(a payment.Amendment) bool {
+		sentMessages(s, func(a payment.Amendment) bool {
 			return a.Item == "si_plan" && a.Plan.ID == "" && a.Quantity == 3 && !a.AtRenewal
 		})
-		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &more})
+		v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &extra})
 		require.NoError(t, err)
 		assert.That(t, v.Sold != nil && v.Sold.Price == old.Price && v.Sold.ID == "basic", "%+v", v.Sold)
 	})
 	t.Run("another plan keeps the seats that there are", func(t *testing.T) {
-		s := begin(t, none)
-		sent(s, func(a payment.Amendment) bool { return a.Plan.PriceRef == "price_pro" && a.Quantity == 0 })
+		s := begin(t, emptyCall)
+		sentMessages(s, func(a payment.Amendment) bool { return a.Plan.PriceRef == "price_pro" && a.Quantity == 0 })
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Plan: &dear})
 		require.NoError(t, err)
 	})
 	t.Run("another plan is verified", func(t *testing.T) {
-		s := begin(t, none)
+		s := begin(t, emptyCall)
 		s.priced = payment.ErrGatewayUnavailable
 		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Plan: &dear})
 		require.ErrorIs(t, err, payment.ErrGatewayUnavailable)
 	})
 	t.Run("one without an item of a plan is left alone", func(t *testing.T) {
 		s := begin(t, func(h *payment.GatewaySubscription) { h.Plan = "" })
-		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &more})
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, payment.Changes{Quantity: &extra})
 		require.ErrorIs(t, err, payment.ErrSubscriptionUnrecognized)
 	})
 }

@@ -33,7 +33,7 @@ func onTrial(t *testing.T, rules payment.TrialRules, methods ...payment.MethodID
 }
 
 // expectClaim expects that a trial is claimed, by the digests of an address and a card, some of which are taken.
-func (s *mockedService) expectClaim(t *testing.T, kinds string, taken ...payment.TrialMarkKind) {
+func (s *mockedService) expectClaim(t *testing.T, kinds string, batch ...payment.TrialMarkKind) {
 	t.Helper()
 	s.trials.EXPECT().Claim(any, owner, "sandbox", any).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ string, marks []payment.TrialMark) (out []payment.TrialMark,
@@ -42,7 +42,7 @@ func (s *mockedService) expectClaim(t *testing.T, kinds string, taken ...payment
 			for _, m := range marks {
 				got += string(m.Kind) + " "
 				assert.That(t, len(m.Digest) == 64, "digest %q", m.Digest)
-				for _, k := range taken {
+				for _, k := range batch {
 					if k == m.Kind {
 						out = append(out, m)
 					}
@@ -64,14 +64,14 @@ func (s *mockedService) sells(t *testing.T, days int, err error) {
 }
 
 func TestTrialRules(t *testing.T) {
-	both := payment.TrialRules{OncePerEmail: true, OncePerCard: true}
+	pair := payment.TrialRules{OncePerEmail: true, OncePerCard: true}
 	request := payment.SubscribeRequest{Plan: "try", Quantity: 1}
 	for name, tt := range map[string]struct {
 		rules payment.TrialRules
 		taken []payment.TrialMarkKind
 		want  error
 	}{
-		"a trial that no one else has had begins": {rules: both},
+		"a trial that no one else has had begins": {rules: pair},
 		"without rules what is taken does not matter": {taken: []payment.TrialMarkKind{payment.EmailMark,
 			payment.CardMark}},
 		"an address has one trial": {payment.TrialRules{OncePerEmail: true},
@@ -100,7 +100,7 @@ func TestTrialRules(t *testing.T) {
 		require.ErrorIs(t, err, payment.ErrMethodRequired)
 	})
 	t.Run("without a card only the address is claimed", func(t *testing.T) {
-		s := onTrial(t, both)
+		s := onTrial(t, pair)
 		s.expectClaim(t, "email ")
 		s.sells(t, 14, nil)
 		_, err := s.Subscribe(s.ctx, owner, "k", request)
@@ -113,7 +113,7 @@ func TestTrialRules(t *testing.T) {
 			"because the plan has none":   func(_ *mockedService, w *payment.SubscribeRequest) { w.Plan = "basic" },
 		} {
 			t.Run(name, func(t *testing.T) {
-				s, w := onTrial(t, both, "pm_1"), request
+				s, w := onTrial(t, pair, "pm_1"), request
 				begin(s, &w)
 				s.sells(t, 0, nil)
 				_, err := s.Subscribe(s.ctx, owner, "k", w)
@@ -122,7 +122,7 @@ func TestTrialRules(t *testing.T) {
 		}
 	})
 	t.Run("a trial that the gateway refused is released", func(t *testing.T) {
-		s := onTrial(t, both, "pm_1")
+		s := onTrial(t, pair, "pm_1")
 		s.expectClaim(t, "email card ")
 		s.sells(t, 14, payment.ErrAddressInvalid)
 		s.trials.EXPECT().Release(any, owner, "sandbox").Return(nil)
@@ -130,7 +130,7 @@ func TestTrialRules(t *testing.T) {
 		require.ErrorIs(t, err, payment.ErrAddressInvalid)
 	})
 	t.Run("a trial that began in the meantime keeps what it claimed", func(t *testing.T) {
-		s := onTrial(t, both, "pm_1")
+		s := onTrial(t, pair, "pm_1")
 		s.expectClaim(t, "email card ")
 		s.subscriptions.Subscribe(any, "k", any, any).DoAndReturn(
 			func(context.Context, string, payment.CustomerID, payment.Order) (payment.GatewaySubscription, error) {

@@ -41,31 +41,31 @@ func TestSendUsage(t *testing.T) {
 	event := func(id string) payment.UsageEvent {
 		return payment.UsageEvent{ID: id, Account: "sandbox", Customer: "cus_1", Quantity: 3, At: now}
 	}
-	tried := event("tried")
-	tried.TriedAt = now.Add(-time.Hour)
+	triedEvent := event("tried")
+	triedEvent.TriedAt = now.Add(-time.Hour)
 	waits := func(s *mockedService, all ...payment.UsageEvent) {
 		s.meters.EXPECT().QueuedUsage(any, any, "sandbox", any).Return(all, nil)
 	}
 	t.Run("an event is tried, sent and deleted", func(t *testing.T) {
 		s := byUsage(t)
-		waits(s, event("a"), tried, event("taken"))
+		waits(s, event("a"), triedEvent, event("taken"))
 		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(5), true, nil)
 		s.meters.EXPECT().TryUsage(any, any, "taken", now).Return(int64(0), false, nil)
-		sent := map[string]int64{}
+		messages := map[string]int64{}
 		s.usageMeters.ReportUsage(any, any).Times(2).DoAndReturn(
-			func(_ context.Context, e payment.UsageEvent) error { sent[e.ID] = e.Quantity; return nil })
+			func(_ context.Context, e payment.UsageEvent) error { messages[e.ID] = e.Quantity; return nil })
 		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "tried").Return(nil)
 		waits(s)
 		require.NoError(t, s.SendUsage(s.ctx, system))
-		assert.That(t, len(sent) == 2 && sent["a"] == 5 && sent["tried"] == 3, "%v", sent)
+		assert.That(t, len(messages) == 2 && messages["a"] == 5 && messages["tried"] == 3, "%v", messages)
 	})
 	t.Run("one that is refused holds up no other", func(t *testing.T) {
 		s := byUsage(t)
 		waits(s, event("a"), event("b"))
 		s.meters.EXPECT().TryUsage(any, any, any, now).Times(2).Return(int64(3), true, nil)
-		refused := &payment.Rejection{Reason: "no meter"}
-		s.usageMeters.ReportUsage(any, any).Return(refused)
+		refusedRejection := &payment.Rejection{Reason: "no meter"}
+		s.usageMeters.ReportUsage(any, any).Return(refusedRejection)
 		s.usageMeters.ReportUsage(any, any).Return(nil)
 		s.meters.EXPECT().RestoreUsage(any, any, "a").Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "b").Return(nil)
@@ -80,7 +80,7 @@ func TestSendUsage(t *testing.T) {
 	})
 	t.Run("one that the gateway would count twice is recorded instead", func(t *testing.T) {
 		s := byUsage(t)
-		old := tried
+		old := triedEvent
 		old.TriedAt = now.Add(-24 * time.Hour)
 		waits(s, old)
 		s.meters.EXPECT().SentUsage(any, any, "tried").Return(nil)
@@ -93,10 +93,10 @@ func TestSendUsage(t *testing.T) {
 		s := byUsage(t)
 		waits(s, event("a"))
 		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(3), true, nil)
-		sent := s.usageMeters.ReportUsage(any, any).Return(nil)
+		message := s.usageMeters.ReportUsage(any, any).Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
 		waits(s)
-		s.subscriptions.Cancel(any, any, any, any, any).After(sent).Return(nil)
+		s.subscriptions.Cancel(any, any, any, any, any).After(message).Return(nil)
 		require.NoError(t, s.CancelSubscription(s.ctx, owner, "k", nil, payment.Cancellation{}))
 	})
 }

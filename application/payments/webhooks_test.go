@@ -59,8 +59,8 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 			require.ErrorIs(t, s.Receive(s.ctx, "org", tt.kind, []byte(tt.body), payment.Sign(key, []byte(tt.body),
 				tt.at),
 				now), tt.want)
-			j, queued := s.queued[payment.EventsJob]
-			assert.That(t, queued == tt.queued && (!queued || (j.Subject == "cus_1" && j.Workspace == "acme")),
+			j, isQueued := s.queued[payment.EventsJob]
+			assert.That(t, isQueued == tt.queued && (!isQueued || (j.Subject == "cus_1" && j.Workspace == "acme")),
 				"queued %+v", s.queued)
 		})
 	}
@@ -75,11 +75,11 @@ func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
 		nil)
 	s.inbox.EXPECT().Waiting(any, any, any, any).Return(nil, nil).After(first)
 	s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).DoAndReturn(func(_ context.Context, _ identity.OrgID,
-		saved ...payment.Event) error {
-		for _, e := range saved {
+		savedEvents ...payment.Event) error {
+		for _, e := range savedEvents {
 			assert.That(t, e.State == payment.Done && e.EndedAt == now, "%+v", e)
 		}
-		assert.That(t, len(saved) == 2, "saved %+v", saved)
+		assert.That(t, len(savedEvents) == 2, "saved %+v", savedEvents)
 		return nil
 	})
 	require.NoError(t, s.ProcessEvents(s.ctx, system, "cus_1"))
@@ -94,9 +94,9 @@ func TestAnEventThatFailsForGoodIsADeadLetter(t *testing.T) {
 			any).Return([]payment.Event{{ID: "evt_1", State: payment.Received, Attempts: payment.MaxEventAttempts - 1},
 			{ID: "evt_2", State: payment.Received}}, nil)
 		s.inbox.EXPECT().Save(any, any, any).DoAndReturn(func(_ context.Context, _ identity.OrgID,
-			saved ...payment.Event) error {
-			assert.That(t, saved[0].State == payment.Dead && saved[1].State == payment.Received &&
-				saved[1].Attempts == 1 && saved[1].Failure == "gateway_unavailable", "%+v", saved)
+			savedEvents ...payment.Event) error {
+			assert.That(t, savedEvents[0].State == payment.Dead && savedEvents[1].State == payment.Received &&
+				savedEvents[1].Attempts == 1 && savedEvents[1].Failure == "gateway_unavailable", "%+v", savedEvents)
 			return nil
 		})
 		require.ErrorIs(t, s.ProcessEvents(s.ctx, system, "cus_1"), payment.ErrGatewayUnavailable)

@@ -62,13 +62,13 @@ func BenchmarkHeartbeat(b *testing.B) {
 // BenchmarkMemory reports how many bytes an online user takes, out of a million.
 func BenchmarkMemory(b *testing.B) {
 	const online = 1_000_000
-	var before, after runtime.MemStats
+	var previous, current runtime.MemStats
 	runtime.GC()
-	runtime.ReadMemStats(&before)
+	runtime.ReadMemStats(&previous)
 	s, _ := register(b, online)
 	runtime.GC()
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/online, "B/user")
+	runtime.ReadMemStats(&current)
+	b.ReportMetric(float64(current.HeapAlloc-previous.HeapAlloc)/online, "B/user")
 	b.ReportMetric(0, "ns/op")
 	runtime.KeepAlive(s)
 }

@@ -59,16 +59,16 @@ func TestHeartbeatsCountAfterACorrection(t *testing.T) {
 
 // TestNodesAgreeOnceAClockIsCorrected lets one of two nodes begin with a wrong clock.
 func TestNodesAgreeOnceAClockIsCorrected(t *testing.T) {
-	for name, wrong := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+	for name, invalidTime := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newEnv(t)
 				good, bad := s.start(true), s.start(true)
-				bad.Correct(wrong)
+				bad.Correct(invalidTime)
 				send(t, bad, ann, beat("web"))
 				send(t, good, bob, beat("web"))
 				time.Sleep(10 * time.Second)
-				bad.Correct(-wrong)
+				bad.Correct(-invalidTime)
 				time.Sleep(3 * time.Second)
 				for _, n := range []*node{good, bad} {
 					if got := n.statuses(t); got["ann"] != presence.Online || got["bob"] != presence.Online {

@@ -11,14 +11,14 @@ import (
 )
 
 // asks returns how often the store is asked for members of workspaces, in a time.
-func (s *env) asks(during time.Duration) int {
+func (s *env) asks(runningTime time.Duration) int {
 	s.mu.Lock()
-	before := s.asked
+	previous := s.asked
 	s.mu.Unlock()
-	time.Sleep(during)
+	time.Sleep(runningTime)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked - before
+	return s.asked - previous
 }
 
 // signalled reports whether w must be rechecked.
@@ -42,13 +42,13 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 		}
 		begin("ann", "bob")
 		time.Sleep(2500 * time.Millisecond) // so that counting neither starts nor ends during a query
-		few := s.asks(10 * time.Second)
+		small := s.asks(10 * time.Second)
 		for i := range 500 {
 			begin(fmt.Sprint("u", i), fmt.Sprint("u", i+1))
 		}
 		time.Sleep(2 * time.Second)
-		if count := s.asks(10 * time.Second); few == 0 || count > few {
-			t.Errorf("the store is asked %d times for one, %d times for 501", few, count)
+		if count := s.asks(10 * time.Second); small == 0 || count > small {
+			t.Errorf("the store is asked %d times for one, %d times for 501", small, count)
 		}
 		for i, w := range open {
 			if !signalled(w) {
@@ -66,39 +66,39 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 
 func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 	staged(t, func(t *testing.T, s *env, n *node) {
-		mine, _, err := n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
+		ownWatch, _, err := n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
 		require.NoError(t, err)
-		defer mine.Close()
-		alone, _, err := n.Watch(t.Context(), bob, nil, 0)
+		defer ownWatch.Close()
+		solo, _, err := n.Watch(t.Context(), bob, nil, 0)
 		require.NoError(t, err)
-		defer alone.Close()
+		defer solo.Close()
 		all, _, err := n.Watch(t.Context(), operator, []identity.UserID{"bob"}, 0)
 		require.NoError(t, err)
 		defer all.Close()
 		time.Sleep(2 * time.Second)
-		signalled(mine)
-		move := func(apart bool) {
+		signalled(ownWatch)
+		move := func(isApart bool) {
 			s.mu.Lock()
-			s.apart = apart
+			s.apart = isApart
 			s.mu.Unlock()
 			time.Sleep(2 * time.Second)
 		}
-		if move(true); !signalled(mine) || signalled(alone) || signalled(all) {
+		if move(true); !signalled(ownWatch) || signalled(solo) || signalled(all) {
 			t.Error("the wrong watches were signalled")
 		}
 		s.fail(errOutage)
-		_, err = mine.Recheck(t.Context())
+		_, err = ownWatch.Recheck(t.Context())
 		require.ErrorIs(t, err, errOutage)
 		time.Sleep(2 * time.Second)
 		s.fail(nil)
-		if time.Sleep(2 * time.Second); !signalled(mine) {
+		if time.Sleep(2 * time.Second); !signalled(ownWatch) {
 			t.Error("what could not be found out is not tried again")
 		}
-		isChanged, err := mine.Recheck(t.Context())
+		isChanged, err := ownWatch.Recheck(t.Context())
 		if require.NoError(t, err); !isChanged {
 			t.Error("nothing has changed")
 		}
-		if move(false); !signalled(mine) {
+		if move(false); !signalled(ownWatch) {
 			t.Error("it is not signalled that they share a workspace again")
 		}
 	})

@@ -74,12 +74,12 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 		time.Sleep(time.Duration(random.IntN(40_000)) * time.Millisecond / time.Duration(1+random.IntN(10)))
 		time.Sleep(2 * time.Second)
 		for i, n := range nodes {
-			shown := n.statuses(t)
-			if _, differ := shown["counts differ"]; differ {
+			views := n.statuses(t)
+			if _, differ := views["counts differ"]; differ {
 				continue // something ended at this moment
 			}
 			for _, u := range users {
-				got := cmp.Or(shown[u], presence.Offline)
+				got := cmp.Or(views[u], presence.Offline)
 				if possible := histories[u].Possible(now(), now(), 2*time.Second); !possible[got] {
 					t.Fatalf("step %d: node %d shows %s as %s, want %v\nstored: %+v", step, i, u, got, possible,
 						s.record(u))
@@ -92,22 +92,22 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 func TestNodesHearOfOneAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newEnv(t)
-		here, there := s.start(true), s.start(true)
-		send(t, here, ann, beat("a"))
-		send(t, there, ann, beat("b"))
+		local, other := s.start(true), s.start(true)
+		send(t, local, ann, beat("a"))
+		send(t, other, ann, beat("b"))
 		time.Sleep(100 * time.Millisecond)
-		if v := send(t, here, ann, beat("a")); len(v.Devices) != 2 {
+		if v := send(t, local, ann, beat("a")); len(v.Devices) != 2 {
 			t.Errorf("here: %+v", v)
 		}
-		send(t, there, ann, claim(presence.ManualDND))
+		send(t, other, ann, claim(presence.ManualDND))
 		time.Sleep(100 * time.Millisecond)
-		if v := send(t, here, ann, beat("a")); v.Status != presence.DND {
+		if v := send(t, local, ann, beat("a")); v.Status != presence.DND {
 			t.Errorf("here: %+v", v)
 		}
-		require.NoError(t, there.DeleteMine(t.Context(), ann))
+		require.NoError(t, other.DeleteMine(t.Context(), ann))
 		time.Sleep(100 * time.Millisecond)
-		if _, created, err := here.Beat(t.Context(), ann, beat("a")); err != nil || !created {
-			t.Errorf("what was deleted there is here still: created %v, %v", created, err)
+		if _, isNew, err := local.Beat(t.Context(), ann, beat("a")); err != nil || !isNew {
+			t.Errorf("what was deleted there is here still: created %v, %v", isNew, err)
 		}
 	})
 }
@@ -115,13 +115,13 @@ func TestNodesHearOfOneAnother(t *testing.T) {
 func TestASignalThatIsLostCostsASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newEnv(t)
-		here, there := s.start(true), s.start(true)
-		send(t, here, ann, beat("a"))
+		local, other := s.start(true), s.start(true)
+		send(t, local, ann, beat("a"))
 		time.Sleep(100 * time.Millisecond)
 		s.lose(true)
-		send(t, there, ann, claim(presence.ManualDND))
+		send(t, other, ann, claim(presence.ManualDND))
 		time.Sleep(1100 * time.Millisecond)
-		if v := send(t, here, ann, beat("a")); v.Status != presence.DND {
+		if v := send(t, local, ann, beat("a")); v.Status != presence.DND {
 			t.Errorf("here: %+v", v)
 		}
 	})
@@ -130,13 +130,13 @@ func TestASignalThatIsLostCostsASecond(t *testing.T) {
 func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newEnv(t)
-		here, there := s.start(true), s.start(true)
+		local, other := s.start(true), s.start(true)
 		for range 20 { // ten minutes, in which each node hears from only one of them
-			send(t, here, ann, beat("a"))
-			send(t, there, ann, beat("b"))
+			send(t, local, ann, beat("a"))
+			send(t, other, ann, beat("b"))
 			time.Sleep(30 * time.Second)
 		}
-		for i, n := range []*node{here, there} {
+		for i, n := range []*node{local, other} {
 			if v, err := n.Mine(t.Context(), ann); err != nil || len(v.Devices) != 2 {
 				t.Errorf("node %d: %+v, %v", i, v, err)
 			}
@@ -151,25 +151,25 @@ func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 func TestAHeartbeatAfterADeletionThatItsNodeHasNotHeardOfCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newEnv(t)
-		here, there := s.start(true), s.start(true)
-		send(t, there, ann, claim(presence.ManualDND))
-		send(t, there, ann, beat("a"))
-		send(t, here, ann, beat("b"))
+		local, other := s.start(true), s.start(true)
+		send(t, other, ann, claim(presence.ManualDND))
+		send(t, other, ann, beat("a"))
+		send(t, local, ann, beat("b"))
 		time.Sleep(time.Second)
 		s.lose(true)
-		require.NoError(t, here.DeleteMine(t.Context(), ann))
+		require.NoError(t, local.DeleteMine(t.Context(), ann))
 		time.Sleep(time.Millisecond)
-		send(t, there, ann, beat("a"))
+		send(t, other, ann, beat("a"))
 		time.Sleep(2 * time.Second)
-		for i, n := range []*node{here, there} {
+		for i, n := range []*node{local, other} {
 			v, err := n.Mine(t.Context(), ann)
 			if err != nil || v.Status != presence.Online || len(v.Devices) != 1 || v.Devices[0].ID != "a" {
 				t.Errorf("node %d: %+v, %v", i, v, err)
 			}
 		}
-		require.NoError(t, here.DeleteMine(t.Context(), ann))
+		require.NoError(t, local.DeleteMine(t.Context(), ann))
 		time.Sleep(2 * time.Second)
-		if v, err := there.Mine(t.Context(), ann); err == nil {
+		if v, err := other.Mine(t.Context(), ann); err == nil {
 			t.Errorf("what was heard before counts again: %+v", v)
 		}
 	})

@@ -11,24 +11,24 @@ import (
 // TestADeletionWhileTheFirstHeartbeatIsStoredIsNotMissed deletes a presence between the moments at which the store and
 // the memory of its node have the first heartbeat.
 func TestADeletionWhileTheFirstHeartbeatIsStoredIsNotMissed(t *testing.T) {
-	for name, shared := range map[string]bool{"on another node": true, "on the same node": false} {
+	for name, isShared := range map[string]bool{"on another node": true, "on the same node": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newEnv(t)
-				here := s.start(shared)
-				there := here
-				if shared {
-					there = s.start(true)
+				local := s.start(isShared)
+				other := local
+				if isShared {
+					other = s.start(true)
 				}
 				time.Sleep(2 * time.Second)
 				s.once(func() {
-					require.NoError(t, there.DeleteMine(t.Context(), ann))
+					require.NoError(t, other.DeleteMine(t.Context(), ann))
 					time.Sleep(100 * time.Millisecond) // in which here hears of it
 				})
-				send(t, here, ann, beat("web"))
+				send(t, local, ann, beat("web"))
 				time.Sleep(time.Second)
-				if _, created, err := here.Beat(t.Context(), ann, beat("web")); err != nil || !created {
-					t.Errorf("a heartbeat counts for the presence that was deleted: created %v, %v", created, err)
+				if _, isNew, err := local.Beat(t.Context(), ann, beat("web")); err != nil || !isNew {
+					t.Errorf("a heartbeat counts for the presence that was deleted: created %v, %v", isNew, err)
 				}
 			})
 		})

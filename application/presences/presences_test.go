@@ -40,15 +40,15 @@ func send(t *testing.T, n *node, by identity.Actor, h presence.Heartbeat) presen
 func TestAHeartbeatBeginsAPresenceOnce(t *testing.T) {
 	staged(t, func(t *testing.T, s *env, n *node) {
 		for i, want := range []bool{true, false, false} {
-			v, created, err := n.Beat(t.Context(), ann, beat("web"))
+			v, isNew, err := n.Beat(t.Context(), ann, beat("web"))
 			require.NoError(t, err)
-			if created != want || v.Status != presence.Online || v.ID != "prs_ann" {
-				t.Errorf("heartbeat %d: created %v, %+v", i, created, v)
+			if isNew != want || v.Status != presence.Online || v.ID != "prs_ann" {
+				t.Errorf("heartbeat %d: created %v, %+v", i, isNew, v)
 			}
 		}
 		require.NoError(t, n.DeleteMine(t.Context(), ann))
-		if _, created, err := n.Beat(t.Context(), ann, beat("web")); err != nil || !created {
-			t.Errorf("after it was deleted: created %v, %v", created, err)
+		if _, isNew, err := n.Beat(t.Context(), ann, beat("web")); err != nil || !isNew {
+			t.Errorf("after it was deleted: created %v, %v", isNew, err)
 		}
 	})
 }
@@ -121,9 +121,9 @@ func TestAClaimEndsByItself(t *testing.T) {
 		h := claim(presence.ManualAway)
 		h.Until = new(now().Add(10 * time.Second))
 		send(t, n, ann, h)
-		before := s.record("ann").Seq
+		previous := s.record("ann").Seq
 		time.Sleep(11500 * time.Millisecond)
-		if r := s.record("ann"); r.Shown != presence.Online || r.Seq <= before {
+		if r := s.record("ann"); r.Shown != presence.Online || r.Seq <= previous {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -141,17 +141,17 @@ func TestAClaimEndsByItself(t *testing.T) {
 }
 
 func TestANodeSettlesWhatItFindsAtItsStart(t *testing.T) {
-	for name, shared := range map[string]bool{"alone": false, "with others": true} {
+	for name, isShared := range map[string]bool{"alone": false, "with others": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newEnv(t)
-				before := s.start(shared)
+				previous := s.start(isShared)
 				for i := range 500 { // more than are read at once
-					send(t, before, person(identity.UserID(fmt.Sprintf("u%03d", i))), beat("web"))
+					send(t, previous, person(identity.UserID(fmt.Sprintf("u%03d", i))), beat("web"))
 				}
-				before.kill()
+				previous.kill()
 				time.Sleep(45 * time.Second)
-				n := s.start(shared)
+				n := s.start(isShared)
 				send(t, n, ann, beat("web"))
 				time.Sleep(47500 * time.Millisecond)
 				counts, _, err := s.Counts(t.Context(), "org")
@@ -174,9 +174,9 @@ func TestFlushStoresWhatWasHeard(t *testing.T) {
 		if !s.record("ann").SeenAt.Equal(now()) {
 			t.Errorf("%+v", s.record("ann"))
 		}
-		saved := s.writes()
+		savedCount := s.writes()
 		require.NoError(t, n.Flush(t.Context()))
-		if s.writes() != saved {
+		if s.writes() != savedCount {
 			t.Error("what is stored was stored again")
 		}
 		s.fail(errOutage)
@@ -246,7 +246,7 @@ func TestLists(t *testing.T) {
 	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		send(t, n, bob, claim(presence.ManualInvisible))
-		list := func(by identity.Actor, f presence.Filter) (users []identity.UserID, counted bool) {
+		list := func(by identity.Actor, f presence.Filter) (users []identity.UserID, isCounted bool) {
 			found, err := n.List(t.Context(), by, f, page.Query{Limit: 10})
 			require.NoError(t, err)
 			for _, v := range found.Items {
@@ -268,8 +268,8 @@ func TestLists(t *testing.T) {
 			"operators by what they see":     {operator, presence.Filter{Status: presence.Offline}, "[bob]", true},
 		} {
 			part(t, name, func(t *testing.T) {
-				if users, counted := list(tt.by, tt.f); fmt.Sprint(users) != tt.want || counted != tt.counted {
-					t.Errorf("%v, counted %v", users, counted)
+				if users, isCounted := list(tt.by, tt.f); fmt.Sprint(users) != tt.want || isCounted != tt.counted {
+					t.Errorf("%v, counted %v", users, isCounted)
 				}
 			})
 		}

@@ -27,11 +27,11 @@ func TestSeats(t *testing.T) {
 				Limited: map[quota.Kind]bool{quota.Streams: true}}, nil
 		}), store
 	}
-	take := func(store *mocks.MockStreamSeats, used int64) *gomock.Call {
+	take := func(store *mocks.MockStreamSeats, uses int64) *gomock.Call {
 		return store.EXPECT().Take(gomock.Any(), by.Workspace, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 			func(_ context.Context, _ identity.WorkspaceID, _ string, _ time.Time,
 				check func(quota.Amounts) error) error {
-				return check(quota.Amounts{Streams: used})
+				return check(quota.Amounts{Streams: uses})
 			})
 	}
 	t.Run("a stream is counted until it ends, and the node says that it is alive", func(t *testing.T) {
@@ -59,12 +59,12 @@ func TestSeats(t *testing.T) {
 	})
 	t.Run("without a limit or a workspace nothing is stored", func(t *testing.T) {
 		s, _ := seats(t, quota.Unlimited)
-		limited, _ := seats(t, 1)
-		outside := by
-		outside.Workspace = ""
+		limitedSeats, _ := seats(t, 1)
+		foreign := by
+		foreign.Workspace = ""
 		for _, take := range []func() (func() error, error){
 			func() (func() error, error) { return s.Take(t.Context(), by) },
-			func() (func() error, error) { return limited.Take(t.Context(), outside) },
+			func() (func() error, error) { return limitedSeats.Take(t.Context(), foreign) },
 		} {
 			free, err := take()
 			if err != nil || free() != nil {

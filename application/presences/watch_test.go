@@ -28,8 +28,8 @@ type reader struct {
 	told  int // events
 }
 
-func newReader(by identity.Actor, asked ...identity.UserID) *reader {
-	return &reader{by: by, asked: asked, seen: map[presence.ID]presence.Status{}, texts: map[presence.ID]string{}}
+func newReader(by identity.Actor, requests ...identity.UserID) *reader {
+	return &reader{by: by, asked: requests, seen: map[presence.ID]presence.Status{}, texts: map[presence.ID]string{}}
 }
 
 // open resumes from the last Seq.
@@ -85,22 +85,22 @@ func saying(text string) presence.Heartbeat {
 }
 
 func TestAWatchTellsWhatThereIsAndThenWhatChanges(t *testing.T) {
-	for name, shared := range map[string]bool{"alone": false, "with others": true} {
+	for name, isShared := range map[string]bool{"alone": false, "with others": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newEnv(t)
-				here, there := s.start(shared), (*node)(nil)
-				if there = here; shared {
-					there = s.start(shared)
+				local, other := s.start(isShared), (*node)(nil)
+				if other = local; isShared {
+					other = s.start(isShared)
 				}
-				send(t, there, bob, saying("before"))
-				send(t, there, eve, beat("web"))
-				mine, all := newReader(ann, "bob", "eve"), newReader(operator)
-				mine.open(t, here)
-				all.open(t, here)
-				defer mine.watch.Close()
+				send(t, other, bob, saying("before"))
+				send(t, other, eve, beat("web"))
+				ownReader, all := newReader(ann, "bob", "eve"), newReader(operator)
+				ownReader.open(t, local)
+				all.open(t, local)
+				defer ownReader.watch.Close()
 				defer all.watch.Close()
-				mine.read(t, 10)
+				ownReader.read(t, 10)
 				all.read(t, 10)
 				want := func(r *reader, seen map[presence.ID]presence.Status) {
 					t.Helper()
@@ -111,13 +111,13 @@ func TestAWatchTellsWhatThereIsAndThenWhatChanges(t *testing.T) {
 						t.Errorf("%s sees %v, want %v", r.by.User, r.seen, seen)
 					}
 				}
-				want(mine, map[presence.ID]presence.Status{"prs_bob": presence.Online})
+				want(ownReader, map[presence.ID]presence.Status{"prs_bob": presence.Online})
 				want(all, map[presence.ID]presence.Status{"prs_bob": presence.Online, "prs_eve": presence.Online})
-				send(t, there, bob, claim(presence.ManualDND))
-				send(t, there, ann, beat("web"))
-				want(mine, map[presence.ID]presence.Status{"prs_bob": presence.DND, "prs_ann": presence.Online})
-				require.NoError(t, there.DeleteMine(t.Context(), bob))
-				want(mine, map[presence.ID]presence.Status{"prs_ann": presence.Online})
+				send(t, other, bob, claim(presence.ManualDND))
+				send(t, other, ann, beat("web"))
+				want(ownReader, map[presence.ID]presence.Status{"prs_bob": presence.DND, "prs_ann": presence.Online})
+				require.NoError(t, other.DeleteMine(t.Context(), bob))
+				want(ownReader, map[presence.ID]presence.Status{"prs_ann": presence.Online})
 				want(all, map[presence.ID]presence.Status{"prs_eve": presence.Online, "prs_ann": presence.Online})
 				time.Sleep(93 * time.Second)
 				want(all, map[presence.ID]presence.Status{"prs_eve": presence.Offline, "prs_ann": presence.Offline})
@@ -188,8 +188,8 @@ func TestAReaderThatIsCutMissesNothing(t *testing.T) {
 					users[i] = identity.UserID(fmt.Sprintf("u%02d", i))
 				}
 				steady, cut := newReader(operator), newReader(operator)
-				some, cutSome := newReader(ann, users[:9]...), newReader(ann, users[:9]...)
-				all := []*reader{steady, cut, some, cutSome}
+				subset, cutSome := newReader(ann, users[:9]...), newReader(ann, users[:9]...)
+				all := []*reader{steady, cut, subset, cutSome}
 				for _, r := range all {
 					r.open(t, nodes[0])
 				}
@@ -206,7 +206,7 @@ func TestAReaderThatIsCutMissesNothing(t *testing.T) {
 						time.Sleep(time.Duration(random.IntN(50)) * time.Millisecond)
 					}
 					steady.read(t, 10)
-					some.read(t, 10)
+					subset.read(t, 10)
 					for _, r := range []*reader{cut, cutSome} {
 						r.read(t, random.IntN(3))
 						if random.IntN(8) == 0 {
@@ -222,10 +222,10 @@ func TestAReaderThatIsCutMissesNothing(t *testing.T) {
 					r.read(t, 100)
 					r.watch.Close()
 				}
-				if !maps.Equal(steady.texts, cut.texts) || !maps.Equal(some.texts, cutSome.texts) ||
-					len(steady.texts) == 0 || len(some.texts) == 0 {
+				if !maps.Equal(steady.texts, cut.texts) || !maps.Equal(subset.texts, cutSome.texts) ||
+					len(steady.texts) == 0 || len(subset.texts) == 0 {
 					t.Errorf("never cut: %v\ncut: %v\nsome, never cut: %v\ncut: %v", steady.texts, cut.texts,
-						some.texts, cutSome.texts)
+						subset.texts, cutSome.texts)
 				}
 			})
 		})
@@ -312,9 +312,9 @@ func TestNobodyWatchesWithoutBound(t *testing.T) {
 		for _, w := range slices.Backward(open) {
 			w.Close()
 		}
-		again, _, err := n.Watch(t.Context(), ann, nil, 0)
+		second, _, err := n.Watch(t.Context(), ann, nil, 0)
 		require.NoError(t, err)
-		again.Close()
+		second.Close()
 		s.fail(errOutage)
 		_, _, err = n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
 		require.ErrorIs(t, err, errOutage)

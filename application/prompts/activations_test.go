@@ -51,20 +51,20 @@ func TestActivationsKeepTheContract(t *testing.T) {
 		})
 		t.Run(name+", also at once with a new version", func(t *testing.T) {
 			s := newMocked(t)
-			made := *tt.to
+			newVersion := *tt.to
 			s.prompts.EXPECT().AddVersion(s.ctx, owner, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ prompt.ID,
 					change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 					v, err := change(checked(), nil)
 					if err == nil {
-						made.VersionInfo = v.VersionInfo
+						newVersion.VersionInfo = v.VersionInfo
 					}
 					return err
 				})
 			if !tt.acknowledged {
 				s.expectGetVersion(owner, prompt.Ref{ID: "ver1"}, version(1))
 				s.prompts.EXPECT().GetVersion(s.ctx, owner, prompt.ID("tpl"), gomock.Any()).Return(
-					checked().Reading(), &made, nil)
+					checked().Reading(), &newVersion, nil)
 			}
 			_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: tt.to.Content,
 				VariablesDeclared: true, Activate: true, Acknowledged: tt.acknowledged})
@@ -74,9 +74,9 @@ func TestActivationsKeepTheContract(t *testing.T) {
 }
 
 // expectRead expects that both versions are read, unless the caller acknowledged a break.
-func (s *mockedService) expectRead(to *prompt.Version, acknowledged bool) {
-	if !acknowledged {
+func (s *mockedService) expectRead(target *prompt.Version, isAcknowledged bool) {
+	if !isAcknowledged {
 		s.expectGetVersion(owner, prompt.Ref{ID: "ver1"}, version(1))
-		s.expectGetVersion(owner, prompt.Ref{ID: "ver2"}, to)
+		s.expectGetVersion(owner, prompt.Ref{ID: "ver2"}, target)
 	}
 }

@@ -116,7 +116,7 @@ func TestChangeAndEndFolderShares(t *testing.T) {
 
 func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *testing.T) {
 	editor := actor("eve")
-	shared := func() *prompt.Template {
+	share := func() *prompt.Template {
 		tpl := template()
 		tpl.Grants.Set(access.Grant{User: "eve", Role: access.Editor})
 		return tpl
@@ -142,20 +142,20 @@ func TestAMoveBetweenFoldersThatAreSharedDifferentlyRequiresTheManagerRole(t *te
 				s.prompts.EXPECT().Update(s.ctx, tt.by, prompt.ID("tpl"),
 					gomock.Any()).DoAndReturn(func(_ context.Context,
 					_ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template, error) {
-					tpl := shared()
+					tpl := share()
 					if isComplete {
 						tpl.Name = "a/Greeting"
 					}
 					return tpl, change(tpl)
 				})
-				before := "Greeting"
+				previous := "Greeting"
 				if isComplete {
-					before = "a/Greeting"
-					s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return([]prompt.Entry{{ID: "tpl", Name: before}},
+					previous = "a/Greeting"
+					s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return([]prompt.Entry{{ID: "tpl", Name: previous}},
 						nil)
 				}
 				if tt.asked {
-					s.folders.EXPECT().Reshares(s.ctx, tt.by, before, tt.to).Return(tt.reshares, nil)
+					s.folders.EXPECT().Reshares(s.ctx, tt.by, previous, tt.to).Return(tt.reshares, nil)
 				}
 				var err error
 				if isComplete {

@@ -11,9 +11,9 @@ import (
 )
 
 func TestFoldersAndTags(t *testing.T) {
-	few := []prompt.Entry{{Name: "a/b/x", Tags: []string{"t"}}}
+	small := []prompt.Entry{{Name: "a/b/x", Tags: []string{"t"}}}
 	s := newMocked(t)
-	s.lists.EXPECT().Outline(s.ctx, viewer, "a", prompts.MaxOutlined+1).Return(few, nil)
+	s.lists.EXPECT().Outline(s.ctx, viewer, "a", prompts.MaxOutlined+1).Return(small, nil)
 	folders, complete, err := s.Folders(s.ctx, viewer, "a")
 	if err != nil || !complete || len(folders) != 1 || folders[0].Path != "a/b" {
 		t.Errorf("Folders = %+v, %v, %v", folders, complete, err)
@@ -51,10 +51,10 @@ func TestMoveFolder(t *testing.T) {
 				s.expectUpdate(tt.by)
 				s.folders.EXPECT().Reshares(s.ctx, tt.by, "Greeting", "b/Greeting").AnyTimes()
 			}
-			moved, err := s.MoveFolder(s.ctx, tt.by, "a/", "b")
+			moves, err := s.MoveFolder(s.ctx, tt.by, "a/", "b")
 			require.ErrorIs(t, err, tt.want)
-			if err == nil && moved != tt.found {
-				t.Errorf("moved %d, want %d", moved, tt.found)
+			if err == nil && moves != tt.found {
+				t.Errorf("moved %d, want %d", moves, tt.found)
 			}
 		})
 	}

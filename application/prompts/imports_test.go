@@ -85,20 +85,20 @@ func TestExport(t *testing.T) {
 		Items: []prompt.Template{*template()}, Next: "more"}, nil)
 	s.lists.EXPECT().Visible(s.ctx, viewer, filter, page.Query{Limit: 100, After: "more"}).Return(prompt.Page{
 		Items: []prompt.Template{*template(), *template()}}, nil)
-	asked := 0
+	requests := 0
 	s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), prompt.Ref{Latest: true}).Times(3).DoAndReturn(
 		func(context.Context, identity.Actor, prompt.ID, prompt.Ref) (*prompt.Reading, *prompt.Version, error) {
-			if asked++; asked == 2 {
+			if requests++; requests == 2 {
 				return template().Reading(), nil, nil // it has no version
 			}
 			return template().Reading(), version(1), nil
 		})
-	emitted := 0
+	emittedCount := 0
 	if err := s.Export(s.ctx, viewer, "support", prompt.Ref{Latest: true},
 		func(*prompt.Template, *prompt.Reading, *prompt.Version) error {
-			emitted++
+			emittedCount++
 			return nil
-		}); err != nil || emitted != 2 {
-		t.Errorf("%d were emitted, %v", emitted, err)
+		}); err != nil || emittedCount != 2 {
+		t.Errorf("%d were emitted, %v", emittedCount, err)
 	}
 }

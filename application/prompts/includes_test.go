@@ -138,7 +138,7 @@ func TestIncludesArePinnedOnActivation(t *testing.T) {
 }
 
 func TestWhatReadersGetOfIncludes(t *testing.T) {
-	pinned := func(floating bool) (*prompt.Reading, *prompt.Version) {
+	pinnedReading := func(floating bool) (*prompt.Reading, *prompt.Version) {
 		reading, v := template().Reading(), including()
 		reading.Floating, v.Frozen = floating, true
 		v.Pinned = &prompt.Expansion{Content: prompt.Content{Text: "Hello.\nAs it was."}}
@@ -168,24 +168,24 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		return got
 	}
 	t.Run("a pinned template gives the stored text, and reads nothing else", func(t *testing.T) {
-		reading, v := pinned(false)
+		reading, v := pinnedReading(false)
 		resolve(t, newMocked(t), reading, v, "Hello.\nAs it was.")
 	})
 	t.Run("a floating template gives what is included now, whatever its reader may see", func(t *testing.T) {
 		s := newMocked(t)
-		now, r := rules("As it is.")
-		now.Owner, now.Grants = "sam", nil
-		expectReferenced(t, s, "tpl", now, r, false, nil)
-		reading, v := pinned(true)
+		current, r := rules("As it is.")
+		current.Owner, current.Grants = "sam", nil
+		expectReferenced(t, s, "tpl", current, r, false, nil)
+		reading, v := pinnedReading(true)
 		if got := resolve(t, s, reading, v, "Hello.\nAs it is."); got.Pinned.Includes[0].Lost {
 			t.Error("the include is said to stay at its version")
 		}
 	})
 	t.Run("an include that the owner may not read stays at its version, and says so", func(t *testing.T) {
 		s := newMocked(t)
-		now, r := rules("As it was kept.")
-		expectReferenced(t, s, "tpl", now, r, true, nil)
-		reading, v := pinned(true)
+		current, r := rules("As it was kept.")
+		expectReferenced(t, s, "tpl", current, r, true, nil)
+		reading, v := pinnedReading(true)
 		if got := resolve(t, s, reading, v, "Hello.\nAs it was kept."); !got.Pinned.Includes[0].Lost {
 			t.Error("it does not say so")
 		}
@@ -199,18 +199,18 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		inner.ID, i.Template = "inner", "inner"
 		expectReferenced(t, s, "tpl", middle, m, false, nil)
 		expectReferenced(t, s, "rules", inner, i, true, nil)
-		reading, v := pinned(true)
+		reading, v := pinnedReading(true)
 		if got := resolve(t, s, reading, v, "Hello.\nThe inner."); got.Pinned.Includes[0].Lost {
 			t.Error("the direct include is said to stay at its version")
 		}
 	})
 	t.Run("a draft is read with the access of its reader", func(t *testing.T) {
 		s := newMocked(t)
-		now, r := rules("As it is.")
-		now.Owner, now.Grants = "sam", nil
+		current, r := rules("As it is.")
+		current.Owner, current.Grants = "sam", nil
 		draft := including()
 		s.expectGetVersion(owner, active, draft)
-		s.expectIncluded(gomock.Eq(owner), now, r, nil)
+		s.expectIncluded(gomock.Eq(owner), current, r, nil)
 		_, _, err := s.Resolved(s.ctx, owner, "tpl", active, "")
 		require.ErrorIs(t, err, prompt.ErrIncludeNotFound)
 	})
@@ -218,7 +218,7 @@ func TestWhatReadersGetOfIncludes(t *testing.T) {
 		s := newMocked(t)
 		_, r := rules("")
 		expectReferenced(t, s, "tpl", nil, r, true, prompt.ErrNotFound)
-		reading, v := pinned(true)
+		reading, v := pinnedReading(true)
 		resolve(t, s, reading, v, "Hello.\nAs it was.")
 	})
 }
@@ -232,9 +232,9 @@ func TestLargeGraphsOfIncludesAreRefusedEarly(t *testing.T) {
 			if strings.Count(name, "x") == 4 {
 				break
 			}
-			below := fmt.Sprint(name, "x", i)
-			v.Content.Text += "{{> " + below + "}} "
-			v.Includes = append(v.Includes, prompt.Include{Name: below, Ref: "active", Template: prompt.ID(below)})
+			rest := fmt.Sprint(name, "x", i)
+			v.Content.Text += "{{> " + rest + "}} "
+			v.Includes = append(v.Includes, prompt.Include{Name: rest, Ref: "active", Template: prompt.ID(rest)})
 		}
 		return reading, v
 	}

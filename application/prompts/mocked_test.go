@@ -121,8 +121,8 @@ func version(number int) *prompt.Version {
 }
 
 // uses is what a store returns of a template that chat templates use.
-func uses(used bool) []prompt.Use {
-	if !used {
+func uses(isUsed bool) []prompt.Use {
+	if !isUsed {
 		return nil
 	}
 	return []prompt.Use{
@@ -166,13 +166,13 @@ func (s *mockedService) expectUpdateFor(by identity.Actor, user identity.UserID)
 		})
 }
 
-func (s *mockedService) expectUpdateVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.VersionInfo) {
+func (s *mockedService) expectUpdateVersion(by identity.Actor, ref prompt.Ref, infoOf func() *prompt.VersionInfo) {
 	s.prompts.EXPECT().UpdateVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 			change func(*prompt.Template, *prompt.VersionInfo) error) (t *prompt.Template, err error) {
 			for range 2 {
 				t = template()
-				if err := change(t, of()); err != nil {
+				if err := change(t, infoOf()); err != nil {
 					return nil, err
 				}
 			}
@@ -180,13 +180,13 @@ func (s *mockedService) expectUpdateVersion(by identity.Actor, ref prompt.Ref, o
 		})
 }
 
-func (s *mockedService) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.Version) {
+func (s *mockedService) expectEditVersion(by identity.Actor, ref prompt.Ref, versionOf func() *prompt.Version) {
 	s.prompts.EXPECT().EditVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref,
 			change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (t *prompt.Template, err error) {
 			for range 2 {
 				t = template()
-				if err := change(t, of(), nil); err != nil {
+				if err := change(t, versionOf(), nil); err != nil {
 					return nil, err
 				}
 			}

@@ -191,14 +191,14 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 
 func TestRestore(t *testing.T) {
 	s := newMocked(t)
-	deleted := template()
-	deleted.DeletedAt = now
+	deletedTemplate := template()
+	deletedTemplate.DeletedAt = now
 	s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error) (*prompt.Template,
 			error) {
-			return deleted, change(deleted)
+			return deletedTemplate, change(deletedTemplate)
 		})
-	if got, err := s.Restore(s.ctx, owner, "tpl"); err != nil || got != deleted || !got.DeletedAt.IsZero() {
+	if got, err := s.Restore(s.ctx, owner, "tpl"); err != nil || got != deletedTemplate || !got.DeletedAt.IsZero() {
 		t.Fatalf("Restore = %+v, %v", got, err)
 	}
 }
@@ -232,10 +232,10 @@ func TestDiff(t *testing.T) {
 	one, two := prompt.Ref{Number: 1}, prompt.Ref{Number: 2}
 	t.Run("it goes from what is compared against to what was asked for", func(t *testing.T) {
 		s := newMocked(t)
-		changed := version(2)
-		changed.Content.Text = "Bye"
+		changedVersion := version(2)
+		changedVersion.Content.Text = "Bye"
 		s.expectGetVersion(owner, one, version(1))
-		s.expectGetVersion(owner, two, changed)
+		s.expectGetVersion(owner, two, changedVersion)
 		from, to, d, err := s.Diff(s.ctx, owner, "tpl", one, two)
 		if err != nil || from.Number != 1 || to.Number != 2 || len(d.Changed) == 0 {
 			t.Fatalf("Diff = %+v, %+v, %+v, %v", from, to, d, err)
@@ -293,7 +293,7 @@ func TestResolve(t *testing.T) {
 		}
 	})
 	t.Run("what does not fit is told so, and nothing after it is read", func(t *testing.T) {
-		for name, wanted := range map[string][]prompts.Wanted{
+		for name, want := range map[string][]prompts.Wanted{
 			"each of its own": {{ID: "tpl", Ref: prompt.Ref{Number: 1}}, {ID: "tpl", Ref: prompt.Ref{Number: 2}},
 				{ID: "tpl", Ref: prompt.Ref{Number: 3}}},
 			"the same over and over": {{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}},
@@ -304,7 +304,7 @@ func TestResolve(t *testing.T) {
 				half.Content.Text = strings.Repeat("x", prompts.MaxResolvedBytes/2-1000)
 				s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"),
 					gomock.Any()).Return(template().Reading(), half, nil).MaxTimes(3)
-				got, err := s.Resolve(s.ctx, viewer, append(wanted, prompts.Wanted{Name: "never read", Ref: latest}))
+				got, err := s.Resolve(s.ctx, viewer, append(want, prompts.Wanted{Name: "never read", Ref: latest}))
 				if err != nil || got[0].Version == nil || got[1].Version == nil {
 					t.Fatalf("Resolve = %v", err)
 				}

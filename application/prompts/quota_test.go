@@ -19,7 +19,7 @@ func TestQuotas(t *testing.T) {
 		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "x", Type: prompt.Text}, nil)
 		return err
 	}
-	rename := func(to string) func(*mockedService) error {
+	rename := func(target string) func(*mockedService) error {
 		return func(s *mockedService) error {
 			s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), anything).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ prompt.ID,
@@ -27,7 +27,7 @@ func TestQuotas(t *testing.T) {
 					current := template()
 					return current, change(current)
 				})
-			_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Name: &to})
+			_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Name: &target})
 			return err
 		}
 	}

@@ -42,26 +42,26 @@ func TestAnActivationThatHasToWaitBecomesARequest(t *testing.T) {
 	s.lists.EXPECT().Checks(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), v.ID)
 	s.lists.EXPECT().OpenRequests(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"))
 	s.prompts.EXPECT().Update(s.ctx, editor, prompt.ID("tpl"), gomock.Any()).DoAndReturn(s.updated(guarded))
-	var queued job.Job
-	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Do(func(_ context.Context, j job.Job) { queued = j })
-	got, asked, err := s.ActivateVersion(s.ctx, editor, "tpl", ref, nil, prompt.Activating{Reason: "why"})
+	var queuedJob job.Job
+	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Do(func(_ context.Context, j job.Job) { queuedJob = j })
+	got, request, err := s.ActivateVersion(s.ctx, editor, "tpl", ref, nil, prompt.Activating{Reason: "why"})
 	require.NoError(t, err)
-	if asked == nil || asked.State != prompt.Waiting || got.Active.Version != "ver1" || v.Frozen {
-		t.Fatalf("asked for %+v, active %s", asked, got.Active.Version)
+	if request == nil || request.State != prompt.Waiting || got.Active.Version != "ver1" || v.Frozen {
+		t.Fatalf("asked for %+v, active %s", request, got.Active.Version)
 	}
-	if queued.Kind != prompt.RequestJob || queued.Subject != string(asked.ID) || !queued.Due.After(now) {
-		t.Errorf("queued %+v", queued)
+	if queuedJob.Kind != prompt.RequestJob || queuedJob.Subject != string(request.ID) || !queuedJob.Due.After(now) {
+		t.Errorf("queued %+v", queuedJob)
 	}
 }
 
 // updated returns a Prompts.Update that changes what of returns.
-func (s *mockedService) updated(of func() *prompt.Template) func(context.Context, identity.Actor, prompt.ID,
+func (s *mockedService) updated(templateOf func() *prompt.Template) func(context.Context, identity.Actor, prompt.ID,
 	func(*prompt.Template) error) (*prompt.Template, error) {
 	return func(
 		_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) error,
 	) (t *prompt.Template, err error) {
 		for range 2 {
-			t = of()
+			t = templateOf()
 			if err := change(t); err != nil {
 				return nil, err
 			}
@@ -72,7 +72,7 @@ func (s *mockedService) updated(of func() *prompt.Template) func(context.Context
 
 func TestWhatARequestActsWith(t *testing.T) {
 	member := []account.Membership{{Workspace: account.Workspace{ID: "acme"}, Role: identity.Member}}
-	disabled := &account.User{DisabledAt: now}
+	disabledUser := &account.User{DisabledAt: now}
 	for name, tt := range map[string]struct {
 		user      *account.User
 		found     error
@@ -85,7 +85,7 @@ func TestWhatARequestActsWith(t *testing.T) {
 		"no key that was revoked":            {&account.User{}, nil, member, &account.Key{RevokedAt: now}, false},
 		"no key that has expired":            {&account.User{}, nil, member, &account.Key{ExpiresAt: now}, false},
 		"no membership that has ended":       {&account.User{}, nil, nil, nil, false},
-		"no account that is disabled":        {disabled, nil, member, nil, false},
+		"no account that is disabled":        {disabledUser, nil, member, nil, false},
 		"no account that does not exist now": {nil, account.ErrUserNotFound, nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,10 +105,10 @@ func TestWhatARequestActsWith(t *testing.T) {
 			s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl"), r.ID).AnyTimes().
 				Return(&r, nil)
 			s.prompts.EXPECT().Update(s.ctx, manager, prompt.ID("tpl"), gomock.Any()).DoAndReturn(s.updated(waiting))
-			approved := r
-			approved.Decisions = []prompt.Decision{{By: "max", Approves: true, At: now}}
+			approvedRequest := r
+			approvedRequest.Decisions = []prompt.Decision{{By: "max", Approves: true, At: now}}
 			s.lists.EXPECT().OpenRequests(s.ctx, identity.WorkspaceID("acme"), prompt.ID("tpl")).Return(
-				[]prompt.ActivationRequest{approved}, nil)
+				[]prompt.ActivationRequest{approvedRequest}, nil)
 			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("eve")).
 				Return(tt.user, tt.member, tt.found)
 			s.prompts.EXPECT().Lock(s.ctx, by("eve"), prompt.ID("tpl"), prompt.Ref{ID: v.ID}).Return(waiting(),
@@ -154,9 +154,9 @@ func (b by) Matches(x any) bool {
 func (b by) String() string { return "is " + string(b) }
 
 func TestTheNextLookAtASchedule(t *testing.T) {
-	for until, want := range map[time.Duration]time.Duration{time.Hour: 5 * time.Minute, time.Minute: time.Minute} {
+	for patience, want := range map[time.Duration]time.Duration{time.Hour: 5 * time.Minute, time.Minute: time.Minute} {
 		s, r := newMocked(t), open()
-		r.NotBefore = now.Add(until)
+		r.NotBefore = now.Add(patience)
 		system := identity.System("org", "acme", "job", now)
 		s.lists.EXPECT().Request(s.ctx, identity.WorkspaceID("acme"), prompt.ID(""), r.ID).Times(2).Return(&r, nil)
 		s.prompts.EXPECT().Lock(s.ctx, system, prompt.ID("tpl"), prompt.Ref{}).Return(guarded(), nil, nil)
@@ -164,7 +164,7 @@ func TestTheNextLookAtASchedule(t *testing.T) {
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Do(func(_ context.Context, j job.Job) { due = j.Due })
 		require.NoError(t, s.LookAt(s.ctx, system, r.ID))
 		if got := due.Sub(now); got != want {
-			t.Errorf("%s before its time, the next look is after %s", until, got)
+			t.Errorf("%s before its time, the next look is after %s", patience, got)
 		}
 	}
 	t.Run("a request that is gone is left alone", func(t *testing.T) {

@@ -26,10 +26,10 @@ func TestRollOut(t *testing.T) {
 		{Ref: prompt.Ref{Number: 1}, Weight: 60}, {Ref: prompt.Ref{Number: 2}, Weight: 40}}}
 	t.Run("the first version gets the label, and a draft is frozen", func(t *testing.T) {
 		s := newMocked(t)
-		var joined *prompt.VersionInfo
+		var joinedInfo *prompt.VersionInfo
 		s.expectUpdateVersion(owner, prompt.Ref{Number: 2}, func() *prompt.VersionInfo {
-			joined = &version(2).VersionInfo
-			return joined
+			joinedInfo = &version(2).VersionInfo
+			return joinedInfo
 		})
 		first := version(1)
 		s.expectEditVersion(owner, prompt.Ref{Number: 1}, func() *prompt.Version {
@@ -39,8 +39,8 @@ func TestRollOut(t *testing.T) {
 		s.prompts.EXPECT().Rollouts(s.ctx, owner, prompt.ID("tpl")).Return([]prompt.Rollout{halves()}, nil)
 		r, _, err := s.RollOut(s.ctx, owner, "tpl", draft)
 		require.NoError(t, err)
-		if r.Label != "live" || !joined.Frozen || len(first.Labels) != 1 || first.Labels[0] != "live" {
-			t.Errorf("rollout %+v of %+v and %+v", r, first, joined)
+		if r.Label != "live" || !joinedInfo.Frozen || len(first.Labels) != 1 || first.Labels[0] != "live" {
+			t.Errorf("rollout %+v of %+v and %+v", r, first, joinedInfo)
 		}
 	})
 	t.Run("a viewer may not", func(t *testing.T) {

@@ -45,16 +45,16 @@ func TestForcedDelete(t *testing.T) {
 
 func TestInUseNamesOwnersToThoseWhoSeeMembers(t *testing.T) {
 	all := []fault.Use{{ID: "ann", Name: "Ann"}, {ID: "sam"}}
-	guest, limited := owner, owner
+	guest, limitedActor := owner, owner
 	guest.Role = identity.NoRole
-	limited.Scopes = "prompts:write"
+	limitedActor.Scopes = "prompts:write"
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want []fault.Use
 	}{
 		"a member sees each owner once":                     {owner, all},
 		"someone who is in no workspace sees none":          {guest, nil},
-		"a key without the scope for members sees none too": {limited, nil},
+		"a key without the scope for members sees none too": {limitedActor, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)

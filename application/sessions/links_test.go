@@ -42,13 +42,13 @@ func TestMailLink(t *testing.T) {
 			by.Request.Address = "192.0.2.1"
 			u := account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true}
 			tt.person(&u)
-			var stored *session.Link
+			var link *session.Link
 			s.sessions.EXPECT().MailLink(gomock.Any(), by, "Ann@example.com", gomock.Any()).DoAndReturn(
 				func(
 					_ context.Context, _ identity.Actor, _ string,
 					change func(*account.User, session.LinkMails) (*session.Link, error),
 				) (err error) {
-					stored, err = change(&u, session.LinkMails{Sent: tt.mailed, Usable: true})
+					link, err = change(&u, session.LinkMails{Sent: tt.mailed, Usable: true})
 					return err
 				})
 			if tt.sent {
@@ -61,8 +61,8 @@ func TestMailLink(t *testing.T) {
 				})
 			}
 			require.ErrorIs(t, s.MailLink(t.Context(), by, org, "Ann@example.com"), tt.want)
-			if (stored != nil) != tt.sent || (stored != nil && !stored.Mailed) {
-				t.Errorf("%+v was stored", stored)
+			if (link != nil) != tt.sent || (link != nil && !link.Mailed) {
+				t.Errorf("%+v was stored", link)
 			}
 		})
 	}

@@ -30,10 +30,10 @@ func TestSessionsOfAPerson(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		s.expectUpdate(nil)
-		ended, err := s.EndOf(t.Context(), operator, "ann", "ses_2")
+		ends, err := s.EndOf(t.Context(), operator, "ann", "ses_2")
 		require.NoError(t, err)
-		if ended != 1 || s.live[1].EndedAt.IsZero() || !s.live[0].EndedAt.IsZero() {
-			t.Errorf("%d ended: %+v", ended, s.live)
+		if ends != 1 || s.live[1].EndedAt.IsZero() || !s.live[0].EndedAt.IsZero() {
+			t.Errorf("%d ended: %+v", ends, s.live)
 		}
 	})
 	t.Run("others do not", func(t *testing.T) {

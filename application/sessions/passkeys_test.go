@@ -198,10 +198,10 @@ func TestStepUp(t *testing.T) {
 		s.responds(options(t, s, inSession()))
 		s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(2), nil)
 		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
-		confirmed, err := s.StepUp(t.Context(), inSession(), rp, response)
+		confirmedSession, err := s.StepUp(t.Context(), inSession(), rp, response)
 		require.NoError(t, err)
-		if confirmed != s.live[0] || !confirmed.ConfirmedAt.Equal(now) {
-			t.Errorf("%+v", confirmed)
+		if confirmedSession != s.live[0] || !confirmedSession.ConfirmedAt.Equal(now) {
+			t.Errorf("%+v", confirmedSession)
 		}
 	})
 	t.Run("not by a challenge for another session", func(t *testing.T) {
@@ -230,13 +230,13 @@ func TestStepUp(t *testing.T) {
 }
 
 func TestAddPasskey(t *testing.T) {
-	made := account.PasskeyCredential{Credential: []byte("new"), PublicKey: []byte("key")}
+	newItem := account.PasskeyCredential{Credential: []byte("new"), PublicKey: []byte("key")}
 	t.Run("the credential that the authenticator created", func(t *testing.T) {
 		s := newWithPasskeys(t)
 		o, err := s.OptionsToAdd(t.Context(), inSession(), rp)
 		require.NoError(t, err)
 		s.responds(o.Challenge)
-		s.auth.EXPECT().Created(rp, identity.UserID("ann"), o.Challenge, response).Return(made, nil)
+		s.auth.EXPECT().Created(rp, identity.UserID("ann"), o.Challenge, response).Return(newItem, nil)
 		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 		k, err := s.Add(t.Context(), inSession(), rp, "Laptop", response)
 		require.NoError(t, err)
@@ -251,11 +251,11 @@ func TestAddPasskey(t *testing.T) {
 		"another challenge": func(s *withPasskeys, _ []byte) { s.responds([]byte("made up")) },
 		"what does not verify": func(s *withPasskeys, challenge []byte) {
 			s.responds(challenge)
-			s.auth.EXPECT().Created(rp, gomock.Any(), gomock.Any(), response).Return(made, account.ErrPasskeyInvalid)
+			s.auth.EXPECT().Created(rp, gomock.Any(), gomock.Any(), response).Return(newItem, account.ErrPasskeyInvalid)
 		},
 		"a challenge that was used": func(s *withPasskeys, challenge []byte) {
 			s.responds(challenge)
-			s.auth.EXPECT().Created(rp, gomock.Any(), gomock.Any(), response).Return(made, nil)
+			s.auth.EXPECT().Created(rp, gomock.Any(), gomock.Any(), response).Return(newItem, nil)
 			s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).
 				Return(account.ErrPasskeyInvalid)
 		},
@@ -295,8 +295,8 @@ func TestPasskeysOfTheCaller(t *testing.T) {
 	}
 	s.mailer.EXPECT().Delivers().Return(false)
 	require.ErrorIs(t, s.Remove(t.Context(), inSession(), "psk_1", nil), account.ErrLastPasskey)
-	keyed := inSession()
-	keyed.Key = "key"
-	_, err = s.List(t.Context(), keyed, page.Query{Limit: 1})
+	keyedActor := inSession()
+	keyedActor.Key = "key"
+	_, err = s.List(t.Context(), keyedActor, page.Query{Limit: 1})
 	require.ErrorIs(t, err, account.ErrSessionRequired)
 }

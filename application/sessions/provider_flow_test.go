@@ -36,10 +36,10 @@ func newAtProvider(t *testing.T, refusal error) (sessions.AtProvider, *mocks.Moc
 
 func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 	p, client, _ := newAtProvider(t, nil)
-	var sent ports.AuthorizationRequest
+	var message ports.AuthorizationRequest
 	client.EXPECT().Begin(gomock.Any(), provider, gomock.Any()).Times(2).DoAndReturn(
 		func(_ context.Context, _ identity.Issuer, r ports.AuthorizationRequest) (string, error) {
-			sent = r
+			message = r
 			return "https://issuer.example/authorize", nil
 		})
 	address, first, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "/console", now)
@@ -47,10 +47,10 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 	want := ports.AuthorizationRequest{
 		RedirectURI: redirectURI, State: first.State, Nonce: first.Nonce, Verifier: first.Verifier,
 	}
-	if address != "https://issuer.example/authorize" || sent != want || len(first.Verifier) < 43 || // RFC 7636, 4.1
+	if address != "https://issuer.example/authorize" || message != want || len(first.Verifier) < 43 || // RFC 7636, 4.1
 		first.Issuer != provider.URL || first.ReturnTo != "/console" ||
 		!first.Until.Equal(now.Add(session.SignInWithin)) {
-		t.Errorf("%s, %+v after %+v", address, first, sent)
+		t.Errorf("%s, %+v after %+v", address, first, message)
 	}
 	_, second, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "", now)
 	require.NoError(t, err)
@@ -110,10 +110,10 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 					Code: "code", Issuer: provider.URL, Nonce: "nonce", Verifier: "verifier"}, now).
 					Return(&account.Claims{Issuer: provider.URL, Subject: "sub"}, tt.failure)
 			}
-			var stored *session.Link
+			var storedLink *session.Link
 			if tt.want == nil {
 				s.sessions.EXPECT().AddLink(gomock.Any(), gomock.Any()).DoAndReturn(
-					func(_ context.Context, link *session.Link) error { stored = link; return nil })
+					func(_ context.Context, link *session.Link) error { storedLink = link; return nil })
 			}
 			code, bound, err := p.Finish(t.Context(), system, providerOrg, flow, redirectURI, r)
 			require.ErrorIs(t, err, tt.want)
@@ -121,12 +121,12 @@ func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {
 				return
 			}
 			browser, _ := session.ParseBrowserSecret(original.Browser)
-			if stored.User != "ann" || stored.Bound != browser.Hash() || stored.Hash != code.Hash() {
-				t.Errorf("stored %+v", stored)
+			if storedLink.User != "ann" || storedLink.Bound != browser.Hash() || storedLink.Hash != code.Hash() {
+				t.Errorf("stored %+v", storedLink)
 			}
-			kept := sessions.ProviderFlow{Browser: original.Browser, ReturnTo: "/console",
+			keptFlow := sessions.ProviderFlow{Browser: original.Browser, ReturnTo: "/console",
 				Until: now.Add(session.CodeLife)}
-			assert.Equal(t, "the browser keeps", bound, kept)
+			assert.Equal(t, "the browser keeps", bound, keptFlow)
 		})
 	}
 }

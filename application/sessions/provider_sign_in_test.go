@@ -59,13 +59,13 @@ func TestOpenByCode(t *testing.T) {
 
 func TestCodeFor(t *testing.T) {
 	s, bound := newSigningIn(t), session.NewBrowserSecret().Hash()
-	var stored *session.Link
+	var link *session.Link
 	s.sessions.EXPECT().AddLink(gomock.Any(),
-		gomock.Any()).Do(func(_ context.Context, l *session.Link) { stored = l })
+		gomock.Any()).Do(func(_ context.Context, l *session.Link) { link = l })
 	token, err := s.CodeFor(t.Context(), system, &s.person.User, atProvider, bound)
 	require.NoError(t, err)
-	if stored.Hash != token.Hash() || stored.Bound != bound || stored.From != atProvider {
-		t.Errorf("stored %+v", stored)
+	if link.Hash != token.Hash() || link.Bound != bound || link.From != atProvider {
+		t.Errorf("stored %+v", link)
 	}
 	s.person.User.DisabledAt = now
 	_, err = s.CodeFor(t.Context(), system, &s.person.User, atProvider, bound)

@@ -55,14 +55,14 @@ func (s *signingIn) expectUpdate(err error) {
 		func(
 			_ context.Context, _ identity.Actor, _ identity.UserID,
 			change func(*account.Person, []*session.Session) (*session.Session, error),
-		) (failed error) {
+		) (failure error) {
 			if err != nil {
 				return err
 			}
 			for range 2 {
 				person := s.person
-				if s.opened, failed = change(&person, s.live); failed != nil {
-					return failed
+				if s.opened, failure = change(&person, s.live); failure != nil {
+					return failure
 				}
 			}
 			return nil
@@ -151,7 +151,7 @@ func linkToken(t *testing.T) account.Token {
 func TestAuthenticateSession(t *testing.T) {
 	org := &identity.Org{ID: "org"}
 	ann := &account.Person{User: account.User{ID: "ann", Org: "org"}}
-	opened, secrets, err := session.Open(system, ann, session.ByLink, nil, "", nil)
+	openedValue, secrets, err := session.Open(system, ann, session.ByLink, nil, "", nil)
 	require.NoError(t, err)
 	_, others, err := session.Open(system, ann, session.ByLink, nil, "", nil)
 	require.NoError(t, err)
@@ -175,8 +175,8 @@ func TestAuthenticateSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSigningIn(t)
 			if tt.looked {
-				p := &session.Person{Person: *ann, Session: *opened}
-				s.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org"), opened.Cookie).Return(p, tt.found)
+				p := &session.Person{Person: *ann, Session: *openedValue}
+				s.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org"), openedValue.Cookie).Return(p, tt.found)
 			}
 			p, err := s.Authenticate(t.Context(), org, tt.cookie, tt.proof, now.Add(tt.after))
 			require.ErrorIs(t, err, tt.want)
@@ -261,15 +261,15 @@ func TestLinkFor(t *testing.T) {
 			}
 			s.users.EXPECT().FindByEmail(gomock.Any(), identity.OrgID("org"), "ann@example.com").
 				Return(&s.person.User, nil, tt.found)
-			var stored *session.Link
+			var storedLink *session.Link
 			if tt.want == nil {
 				s.sessions.EXPECT().AddLink(gomock.Any(), gomock.Any()).
-					Do(func(_ context.Context, l *session.Link) { stored = l })
+					Do(func(_ context.Context, l *session.Link) { storedLink = l })
 			}
 			token, link, err := s.LinkFor(t.Context(), system, "ann@example.com")
 			require.ErrorIs(t, err, tt.want)
-			if tt.want == nil && (stored != link || link.Hash != token.Hash()) {
-				t.Errorf("%+v was stored, and %+v returned", stored, link)
+			if tt.want == nil && (storedLink != link || link.Hash != token.Hash()) {
+				t.Errorf("%+v was stored, and %+v returned", storedLink, link)
 			}
 		})
 	}

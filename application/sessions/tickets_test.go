@@ -89,12 +89,12 @@ func TestTickets(t *testing.T) {
 			return &session.Principal{Principal: account.Principal{User: account.User{ID: user},
 				Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}}
 		}
-		revoked := live("bob")
-		revoked.Key.RevokedAt = now
+		revokedPrincipal := live("bob")
+		revokedPrincipal.Key.RevokedAt = now
 		proofs := []session.Proof{byKey, byKey, bySignIn, byKey}
 		tickets.EXPECT().Proven(gomock.Any(), identity.OrgID("org"),
 			proofs).Return([]*session.Principal{
-			live("ann"), revoked, {Principal: account.Principal{User: account.User{ID: "carl"}}}, nil,
+			live("ann"), revokedPrincipal, {Principal: account.Principal{User: account.User{ID: "carl"}}}, nil,
 		}, nil)
 		got, err := s.ResolveProofs(t.Context(), org, proofs, now)
 		if err != nil || len(got) != 4 || got[0].User.ID != "ann" || got[1] != nil || got[2].User.ID != "carl" ||

@@ -19,16 +19,16 @@ import (
 )
 
 // expectTracked expects comparisons that keep hashes in kept, and returns what they found.
-func (s *env) expectTracked(src *source.Source, kept *source.Tracked) *[]*source.Changes {
+func (s *env) expectTracked(src *source.Source, keptTracked *source.Tracked) *[]*source.Changes {
 	var found []*source.Changes
 	s.changes.EXPECT().SaveChanges(gomock.Any(), acme, source.ID("src"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ source.ID,
 			change func(*source.Source, *source.Tracked) (*source.Changes, error)) error {
-			c, err := change(src, kept)
+			c, err := change(src, keptTracked)
 			found = append(found, c)
 			return err
 		})
-	s.changes.EXPECT().Tracked(gomock.Any(), acme, source.ID("src")).AnyTimes().Return(kept, nil)
+	s.changes.EXPECT().Tracked(gomock.Any(), acme, source.ID("src")).AnyTimes().Return(keptTracked, nil)
 	return &found
 }
 
@@ -38,8 +38,8 @@ func TestRowsAreComparedByTheirHashes(t *testing.T) {
 	src := guestSource(t)
 	src.ChangeKey = "id"
 	s.expectGet(src)
-	kept := new(source.Tracked)
-	found := s.expectTracked(src, kept)
+	keptTracked := new(source.Tracked)
+	found := s.expectTracked(src, keptTracked)
 	compare := func(rows ...[]*string) *source.Changes {
 		t.Helper()
 		s.expectLiveWorkspace()
@@ -47,11 +47,11 @@ func TestRowsAreComparedByTheirHashes(t *testing.T) {
 		require.NoError(t, s.Compare(s.ctx, system, "src"))
 		return (*found)[len(*found)-1]
 	}
-	read := func(since string, rows ...[]*string) []string {
+	read := func(start string, rows ...[]*string) []string {
 		t.Helper()
 		s.tried = connection.Attempts{}
 		s.expectRows(rows, nil)
-		return s.readAll(sources.RowsQuery{Since: since, Fields: []string{"name"}})
+		return s.readAll(sources.RowsQuery{Since: start, Fields: []string{"name"}})
 	}
 	ada, bob, eve := texts("1", "Ada", "36"), texts("2", "Bob", "x"), texts("3", "Eve", "7")
 	if c := compare(ada, bob, texts("", "nobody", ""), texts("1", "again", "")); !c.First || c.Rows != 2 {
@@ -89,7 +89,7 @@ func TestRowsInAnotherLocaleAreNotCompared(t *testing.T) {
 	src := guestSource(t)
 	src.ChangeKey = "id"
 	s.expectGet(src)
-	saved := s.expectTracked(src, new(source.Tracked))
+	savedChanges := s.expectTracked(src, new(source.Tracked))
 	s.expectLiveWorkspace()
 	s.expectRows([][]*string{texts("1", "Ada", "36")}, nil)
 	require.NoError(t, s.Compare(s.ctx, system, "src"))
@@ -113,7 +113,7 @@ func TestRowsInAnotherLocaleAreNotCompared(t *testing.T) {
 	s.expectLiveWorkspace()
 	s.expectRows([][]*string{texts("1", "Ada", "37")}, nil)
 	require.NoError(t, s.Compare(s.ctx, system, "src"))
-	if last := (*saved)[len(*saved)-1]; !last.First {
+	if last := (*savedChanges)[len(*savedChanges)-1]; !last.First {
 		t.Errorf("%+v", last)
 	}
 }
@@ -124,8 +124,8 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 	src := guestSource(t)
 	src.ChangeKey = "id"
 	s.expectGet(src)
-	kept := new(source.Tracked)
-	s.expectTracked(src, kept)
+	keptTracked := new(source.Tracked)
+	s.expectTracked(src, keptTracked)
 	ada, bob, eve := texts("1", "Ada", "36"), texts("2", "Bob", "x"), texts("3", "Eve", "7")
 	compare := func(rows ...[]*string) {
 		t.Helper()
@@ -133,13 +133,13 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 		s.expectRows(rows, nil)
 		require.NoError(t, s.Compare(s.ctx, system, "src"))
 	}
-	read := func(q sources.RowsQuery, rows ...[]*string) (ids map[string]string, removed []string) {
+	read := func(q sources.RowsQuery, rows ...[]*string) (ids map[string]string, removedTexts []string) {
 		t.Helper()
 		s.tried = connection.Attempts{}
 		s.expectRows(rows, nil)
 		ids = map[string]string{}
 		_, err := s.ReadRows(s.ctx, owner, "src", q, func(_ context.Context, start sources.RowsStart) error {
-			removed = start.Removed
+			removedTexts = start.Removed
 			if last := start.Fields[len(start.Fields)-1]; len(start.Fields) != 2 || last.Key != sources.IDField {
 				t.Errorf("%+v", start.Fields)
 			}
@@ -149,7 +149,7 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
-		return ids, removed
+		return ids, removedTexts
 	}
 	byName := sources.RowsQuery{Fields: []string{"name"}, IDs: true}
 	compare(ada, bob, eve)
@@ -159,7 +159,7 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 	}
 	compare(ada, bob)
 	compare(bob)
-	since := func(cursor string) sources.RowsQuery {
+	startQuery := func(cursor string) sources.RowsQuery {
 		return sources.RowsQuery{Fields: byName.Fields, IDs: true, Since: cursor, Removed: true}
 	}
 	wantRemoved := func(got []string, want ...string) {
@@ -168,24 +168,24 @@ func TestRowsHaveIDsByWhichRemovedOnesAreTold(t *testing.T) {
 		slices.Sort(got)
 		assert.EqualSlice(t, "removed are", got, want)
 	}
-	_, removed := read(since("1"), bob)
-	wantRemoved(removed, ids["Ada"], ids["Eve"])
-	_, removed = read(since("2"), bob)
-	wantRemoved(removed, ids["Ada"])
-	back, removed := read(since("2"), ada, bob)
-	if wantRemoved(removed, ids["Ada"]); back["Ada"] != ids["Ada"] {
-		t.Errorf("a row that is back since the comparison: %q", back)
+	_, removedValue := read(startQuery("1"), bob)
+	wantRemoved(removedValue, ids["Ada"], ids["Eve"])
+	_, removedValue = read(startQuery("2"), bob)
+	wantRemoved(removedValue, ids["Ada"])
+	replies, removedValue := read(startQuery("2"), ada, bob)
+	if wantRemoved(removedValue, ids["Ada"]); replies["Ada"] != ids["Ada"] {
+		t.Errorf("a row that is back since the comparison: %q", replies)
 	}
 	compare(ada, bob)
-	_, removed = read(since("1"), ada, bob)
-	wantRemoved(removed, ids["Eve"])
+	_, removedValue = read(startQuery("1"), ada, bob)
+	wantRemoved(removedValue, ids["Eve"])
 
 	ask := func(q sources.RowsQuery) error {
 		_, err := s.ReadRows(s.ctx, owner, "src", q, nil, nil)
 		return err
 	}
-	kept.RemovedAfter = 2
-	require.ErrorIs(t, ask(since("1")), source.ErrRemovedUnknown)
+	keptTracked.RemovedAfter = 2
+	require.ErrorIs(t, ask(startQuery("1")), source.ErrRemovedUnknown)
 	require.ErrorIs(t, ask(sources.RowsQuery{Removed: true}), source.ErrUnknownField)
 	require.ErrorIs(t, ask(sources.RowsQuery{IDs: true, Raw: true}), source.ErrUnknownField)
 	src.ChangeKey = ""
@@ -204,14 +204,14 @@ func TestRowsAreNotCompared(t *testing.T) {
 	t.Run("if the source was mapped again meanwhile", func(t *testing.T) {
 		s := newEnv(t)
 		s.types = []source.Type{guests}
-		read, mapped := guestSource(t), guestSource(t)
+		read, mappedSource := guestSource(t), guestSource(t)
 		read.ChangeKey = "id"
-		mapped.ChangeKey, mapped.Revision = "id", read.Revision+1
+		mappedSource.ChangeKey, mappedSource.Revision = "id", read.Revision+1
 		s.expectGet(read)
 		s.expectLiveWorkspace()
 		s.expectRows(guestRows, nil)
-		kept := new(source.Tracked)
-		found := s.expectTracked(mapped, kept)
+		keptTracked := new(source.Tracked)
+		found := s.expectTracked(mappedSource, keptTracked)
 		require.NoError(t, s.Compare(s.ctx, system, "src"))
 		if len(*found) != 1 || (*found)[0] != nil {
 			t.Errorf("%+v", *found)

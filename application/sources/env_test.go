@@ -178,11 +178,11 @@ func stored(t *testing.T, location source.Location) *source.Source {
 	if location.Backend() == source.SheetBackend {
 		location.Sheet.Tab, location.Sheet.HeaderRow = "0", 1
 	}
-	asked := location
+	askedLocation := location
 	if location.Backend() == source.SheetBackend {
-		asked.Connection = "" // the reading finds it; the request does not name it
+		askedLocation.Connection = "" // the reading finds it; the request does not name it
 	}
-	src, err := source.New(owner, people, source.Draft{Type: "people", Location: asked, Mapping: email},
+	src, err := source.New(owner, people, source.Draft{Type: "people", Location: askedLocation, Mapping: email},
 		source.Reading{Location: location, Columns: columns, RowEstimate: -1}, 0)
 	require.NoError(t, err)
 	src.ID, src.Log, src.Learnt = "src", event.Log{}, nil

@@ -101,11 +101,11 @@ func TestRefresh(t *testing.T) {
 	})
 	t.Run("a header below a new title is found, and read from there on", func(t *testing.T) {
 		src := stored(t, sheetAt)
-		titled, found := aSheet(), aSheet()
-		titled.Preview.Headers = []column.Header{{Name: "Contacts 2026", Type: column.String}}
+		titledSheet, found := aSheet(), aSheet()
+		titledSheet.Preview.Headers = []column.Header{{Name: "Contacts 2026", Type: column.String}}
 		found.Preview.HeaderRow = 2
 		s := begin(t, src)
-		s.expectSheet(titled, nil)
+		s.expectSheet(titledSheet, nil)
 		s.expectSheet(found, nil)
 		s.expectAtomic()
 		s.expectUpdate(src)
@@ -145,11 +145,11 @@ func TestRefresh(t *testing.T) {
 		s.expectAtomic()
 		s.sources.EXPECT().Lock(gomock.Any(), acme, source.ID("src")).Return(nil, source.ErrNotFound)
 		require.NoError(t, s.Refresh(s.ctx, system, "src"))
-		paused := stored(t, table)
-		paused.Paused = source.ConnectionRevoked
+		pausedSource := stored(t, table)
+		pausedSource.Paused = source.ConnectionRevoked
 		s = newEnv(t)
 		s.expectAtomic()
-		s.expectLock(paused)
+		s.expectLock(pausedSource)
 		require.NoError(t, s.Refresh(s.ctx, system, "src"))
 	})
 	t.Run("nor is one of a deleted workspace; it is asked again tomorrow", func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestRefresh(t *testing.T) {
 		})
 	}
 	t.Run("one that was overtaken is cut off within a second, and stores nothing", func(t *testing.T) {
-		for name, now := range map[string]func(*source.Source) (*source.Source, error){
+		for name, current := range map[string]func(*source.Source) (*source.Source, error){
 			"by its end": func(*source.Source) (*source.Source, error) { return nil, source.ErrNotFound },
 			"by a new mapping": func(src *source.Source) (*source.Source, error) {
 				c := *src
@@ -188,7 +188,7 @@ func TestRefresh(t *testing.T) {
 					s.sources.EXPECT().Get(gomock.Any(), acme,
 						source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID,
 						source.ID) (*source.Source, error) {
-						return now(src)
+						return current(src)
 					})
 					s.expectLiveWorkspace()
 					start := time.Now()
@@ -210,12 +210,12 @@ func TestRefresh(t *testing.T) {
 		src := stored(t, table)
 		s := begin(t, src)
 		s.expectRefreshed(counted, nil)
-		changed := *src
-		changed.Revision++
+		changedSource := *src
+		changedSource.Revision++
 		s.expectAtomic()
-		s.expectUpdate(&changed)
+		s.expectUpdate(&changedSource)
 		require.NoError(t, s.Refresh(s.ctx, system, "src"))
-		if !changed.LastRefreshedAt.IsZero() {
+		if !changedSource.LastRefreshedAt.IsZero() {
 			t.Error("it was stored")
 		}
 	})

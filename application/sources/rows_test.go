@@ -19,7 +19,7 @@ import (
 
 // readPage reads a page of two rows of a table whose unique field is id, when the warehouse sends cells for the
 // query that it gets: the id and the place of each row.
-func (s *env) readPage(after string, cells [][]*string) (asked connection.RowsQuery, end sources.RowsEnd, err error) {
+func (s *env) readPage(next string, cells [][]*string) (request connection.RowsQuery, end sources.RowsEnd, err error) {
 	s.types = []source.Type{{Key: "people", Fields: []column.Field{{Key: "id", Type: column.String, Unique: true}},
 		Accepts: []source.Backend{source.WarehouseBackend}}}
 	src := stored(s.t, table)
@@ -27,29 +27,29 @@ func (s *env) readPage(after string, cells [][]*string) (asked connection.RowsQu
 	s.expectGet(src)
 	s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).MaxTimes(1).DoAndReturn(
 		func(_ context.Context, _ ports.Target, q connection.RowsQuery, handle func(column.Batch) error) error {
-			asked = q
+			request = q
 			if cells == nil {
 				return connection.KeyUnsupported
 			}
 			return handle(column.Batch{Rows: column.RowsOf(cells)})
 		})
-	end, err = s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Pages: true, Limit: 2, After: after},
+	end, err = s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Pages: true, Limit: 2, After: next},
 		func(context.Context, sources.RowsStart) error { return nil }, func(sources.Row) error { return nil })
-	return asked, end, err
+	return request, end, err
 }
 
 func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
 	row := func(id, place *string) []*string { return []*string{id, place} }
 	first := [][]*string{row(new("0x01"), new("01")), row(new("0x02"), new("02")), row(new("0x03"), new("03"))}
-	asked, end, err := newEnv(t).readPage("", first)
+	askedQuery, end, err := newEnv(t).readPage("", first)
 	require.NoError(t, err)
-	if asked.Key != "Id" || asked.After != nil || !end.More || end.Next == "" {
-		t.Fatalf("asked for %+v; %+v", asked, end)
+	if askedQuery.Key != "Id" || askedQuery.After != nil || !end.More || end.Next == "" {
+		t.Fatalf("asked for %+v; %+v", askedQuery, end)
 	}
-	asked, last, err := newEnv(t).readPage(end.Next, first[2:])
+	askedQuery, last, err := newEnv(t).readPage(end.Next, first[2:])
 	require.NoError(t, err)
-	if asked.After == nil || *asked.After != "02" || last.More || last.Next != "" {
-		t.Errorf("asked for rows after %v; %+v", asked.After, last)
+	if askedQuery.After == nil || *askedQuery.After != "02" || last.More || last.Next != "" {
+		t.Errorf("asked for rows after %v; %+v", askedQuery.After, last)
 	}
 	for name, cells := range map[string][][]*string{
 		"rows at the same place":    {first[0], first[1], first[1]},

@@ -43,13 +43,13 @@ func TestReadsAskWhoMay(t *testing.T) {
 		require.ErrorIs(t, err, source.ErrNotFound)
 		s.sources.EXPECT().List(s.ctx, acme,
 			page.Query{Limit: 1}).Return(page.Of[source.Source]{Items: []source.Source{*stored(t, table)}}, nil)
-		listed, err := s.List(s.ctx, outsider, page.Query{Limit: 1})
+		listedOf, err := s.List(s.ctx, outsider, page.Query{Limit: 1})
 		require.NoError(t, err)
 		s.sources.EXPECT().ListThrough(s.ctx, acme, connection.ID("c")).Return([]source.Summary{{Workspace: acme}}, nil)
-		through, err := s.ListThrough(s.ctx, outsider, "c")
+		proxies, err := s.ListThrough(s.ctx, outsider, "c")
 		require.NoError(t, err)
-		if len(listed.Items)+len(through) > 0 {
-			t.Errorf("listed %v, through the connection %v", listed, through)
+		if len(listedOf.Items)+len(proxies) > 0 {
+			t.Errorf("listed %v, through the connection %v", listedOf, proxies)
 		}
 	})
 	t.Run("a member reads the jobs of a source", func(t *testing.T) {
@@ -94,10 +94,10 @@ func TestRead(t *testing.T) {
 		s.expectSheet(unsure, nil)
 		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
 		require.ErrorIs(t, err, source.ErrHeaderUncertain)
-		failed, ok := errors.AsType[*fault.Error](err)
-		if !ok || len(failed.Fields) != 3 || failed.Fields[0].Pointer != "/location/header_row" ||
-			failed.Fields[2].Detail != "Give 0 if there is no header." {
-			t.Errorf("%+v", failed)
+		failedFault, ok := errors.AsType[*fault.Error](err)
+		if !ok || len(failedFault.Fields) != 3 || failedFault.Fields[0].Pointer != "/location/header_row" ||
+			failedFault.Fields[2].Detail != "Give 0 if there is no header." {
+			t.Errorf("%+v", failedFault)
 		}
 	})
 	t.Run("Google is shown the workspace's credential, which is lent", func(t *testing.T) {
@@ -235,14 +235,14 @@ func TestMap(t *testing.T) {
 		require.ErrorIs(t, err, source.ErrNoHeaderRow)
 	})
 	t.Run("a peer, a revoked connection and another revision are told before anything is read", func(t *testing.T) {
-		paused := stored(t, table)
-		paused.Paused = source.ConnectionRevoked
+		pausedSource := stored(t, table)
+		pausedSource.Paused = source.ConnectionRevoked
 		for _, tt := range []struct {
 			by   identity.Actor
 			src  *source.Source
 			at   revision.Match
 			want error
-		}{{peer, stored(t, table), nil, source.ErrForbidden}, {owner, paused, nil, source.ErrPaused},
+		}{{peer, stored(t, table), nil, source.ErrForbidden}, {owner, pausedSource, nil, source.ErrPaused},
 			{owner, stored(t, table), revision.Match{9}, revision.ErrMismatch}} {
 			s := newEnv(t)
 			s.expectGet(tt.src)
@@ -256,11 +256,11 @@ func TestMap(t *testing.T) {
 		s.expectHeld("con", connection.Active)
 		s.expectUpdate(stored(t, table))
 		s.expectQueued(0)
-		got, shown, err := s.Map(s.ctx, owner, "src", nil, email,
+		got, views, err := s.Map(s.ctx, owner, "src", nil, email,
 			source.Reading{Location: table, Columns: columns, Rows: rows, RowEstimate: -1})
 		require.NoError(t, err)
-		if got.Revision != 2 || len(shown) != 1 || *shown[0]["email"] != "ann@example.com" {
-			t.Errorf("%+v, %v", got, shown)
+		if got.Revision != 2 || len(views) != 1 || *views[0]["email"] != "ann@example.com" {
+			t.Errorf("%+v, %v", got, views)
 		}
 	})
 	t.Run("a connection that was revoked since the sheet was read takes none", func(t *testing.T) {
@@ -323,13 +323,13 @@ func TestPreviews(t *testing.T) {
 	t.Run("of a sheet, with as many rows as were asked for", func(t *testing.T) {
 		sheet := aSheet()
 		sheet.Preview.Rows = [][]*string{{new("1")}, {new("2")}, {new("3")}}
-		for asked, want := range map[int]int{2: 2, 3: 3, 20: 3} {
+		for requests, want := range map[int]int{2: 2, 3: 3, 20: 3} {
 			s := newEnv(t)
 			s.expectSheet(sheet, nil)
-			got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, asked, "")
+			got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, requests, "")
 			require.NoError(t, err)
 			if len(got.Preview.Rows) != want {
-				t.Errorf("%d rows of %d", len(got.Preview.Rows), asked)
+				t.Errorf("%d rows of %d", len(got.Preview.Rows), requests)
 			}
 		}
 	})
@@ -358,9 +358,9 @@ func TestPreviews(t *testing.T) {
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
 		s := newEnv(t)
-		asked := connection.PreviewQuery{Table: table.Table, Rows: 3, Match: "a"}
-		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), asked).Return(preview, nil)
-		got, err := s.PreviewTable(s.ctx, peer, "con", asked, "")
+		askedQuery := connection.PreviewQuery{Table: table.Table, Rows: 3, Match: "a"}
+		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), askedQuery).Return(preview, nil)
+		got, err := s.PreviewTable(s.ctx, peer, "con", askedQuery, "")
 		require.NoError(t, err)
 		s.wantNoted("connection.previewed", "con", peer)
 		if got.Suggestions != nil || got.Headers[0].Type != column.Email {

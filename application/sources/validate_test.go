@@ -143,10 +143,10 @@ func TestAValidationCountsWhatFails(t *testing.T) {
 
 func TestARequiredValueWithoutATextIsEmptyAndMissing(t *testing.T) {
 	s := newEnv(t)
-	required := guests
-	required.Fields = slices.Clone(guests.Fields)
-	required.Fields[1].Required = true
-	s.types = []source.Type{required}
+	requiredKind := guests
+	requiredKind.Fields = slices.Clone(guests.Fields)
+	requiredKind.Fields[1].Required = true
+	s.types = []source.Type{requiredKind}
 	src := guestSource(t)
 	v := requested(t, src)
 	s.expectGet(src)
@@ -164,19 +164,19 @@ func TestAValidationThatWasRequestedAgainReadsNothing(t *testing.T) {
 	s := newEnv(t)
 	s.types = []source.Type{guests}
 	src := guestSource(t)
-	old, again := requested(t, src), requested(t, src)
-	again.RequestedAt = again.RequestedAt.Add(time.Second)
+	old, second := requested(t, src), requested(t, src)
+	second.RequestedAt = second.RequestedAt.Add(time.Second)
 	s.expectGet(src)
 	s.expectLiveWorkspace()
 	s.validations.EXPECT().Validation(gomock.Any(), acme, source.ID("src")).Return(old, nil)
 	s.validations.EXPECT().UpdateValidation(gomock.Any(), acme, source.ID("src"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Validation) error) (
 			*source.Validation, error) {
-			return again, change(again)
+			return second, change(second)
 		})
 	require.NoError(t, s.RunValidation(s.ctx, system, "src"))
-	if again.State != source.ValidationQueued {
-		t.Errorf("%+v", again)
+	if second.State != source.ValidationQueued {
+		t.Errorf("%+v", second)
 	}
 }
 
@@ -188,11 +188,11 @@ func TestAValidationShowsAtMostTwentyRows(t *testing.T) {
 	s.expectGet(src)
 	s.expectValidation(v)
 	s.expectLiveWorkspace()
-	var many [][]*string
+	var multiple [][]*string
 	for range 150 { // more than the org allows
-		many = append(many, texts("", "", "x"))
+		multiple = append(multiple, texts("", "", "x"))
 	}
-	s.expectRows(many, nil)
+	s.expectRows(multiple, nil)
 	require.NoError(t, s.RunValidation(s.ctx, system, "src"))
 	if v.Rows != 100 || v.Complete || len(v.Fields[2].First) != source.ShownFailures ||
 		v.Fields[2].Counts[column.WrongType] != 100 {

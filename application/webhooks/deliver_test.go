@@ -48,21 +48,21 @@ func (s *mockedService) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce i
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
-	leased, left := 0, len(waiting)
+	leasedCount, remainder := 0, len(waiting)
 	s.queue.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(
 		_ context.Context, _ time.Time, _ time.Duration, n int,
-		without []identity.OrgID) (taken []webhook.Endpoint, _ error) {
+		other []identity.OrgID) (batch []webhook.Endpoint, _ error) {
 		mu.Lock()
 		defer mu.Unlock()
 		waiting = slices.DeleteFunc(waiting, func(e *webhook.Endpoint) bool {
-			if len(taken) == n || leased == atOnce || slices.Contains(without, e.Org) {
+			if len(batch) == n || leasedCount == atOnce || slices.Contains(other, e.Org) {
 				return false
 			}
-			taken = append(taken, *e)
-			leased++
+			batch = append(batch, *e)
+			leasedCount++
 			return true
 		})
-		return taken, nil
+		return batch, nil
 	}).AnyTimes()
 	s.queue.EXPECT().Pending(gomock.Any(), gomock.Any()).Return(1000, nil).AnyTimes()
 	s.queue.EXPECT().Next(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context,
@@ -74,8 +74,8 @@ func (s *mockedService) runs(t *testing.T, waiting []*webhook.Endpoint, atOnce i
 		*webhook.Endpoint, time.Time) error {
 		mu.Lock()
 		defer mu.Unlock()
-		leased--
-		if left--; left == 0 {
+		leasedCount--
+		if remainder--; remainder == 0 {
 			stop()
 		}
 		return nil
@@ -97,11 +97,11 @@ func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.
 		s := newMocked(t)
 		var mu sync.Mutex
 		busy, maximum, start := 0, 0, time.Now()
-		var served time.Duration
+		var servedTime time.Duration
 		all := append(endpointsOf("org_busy", 80), endpointsOf("org_calm", 1)...)
 		s.runs(t, all, len(all), func(id webhook.ID) {
 			if id == "org_calm0" {
-				served = time.Since(start)
+				servedTime = time.Since(start)
 				return
 			}
 			mu.Lock()
@@ -113,8 +113,8 @@ func TestAnOrgHasNoMoreThanItsShareOfANodeAndAnotherIsServedBesideIt(t *testing.
 			busy--
 			mu.Unlock()
 		})
-		if maximum > 50 || maximum < 40 || served > time.Second {
-			t.Errorf("%d endpoints of one org at once; the other org was served after %s", maximum, served)
+		if maximum > 50 || maximum < 40 || servedTime > time.Second {
+			t.Errorf("%d endpoints of one org at once; the other org was served after %s", maximum, servedTime)
 		}
 	})
 }
@@ -133,23 +133,23 @@ func TestWorkThatEndsWakesTheNodeForMore(t *testing.T) {
 func TestANodeWithoutWorkAsksOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMocked(t)
-		asked := 0
+		requests := 0
 		s.queue.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any(), 10, gomock.Any()).DoAndReturn(func(
 			context.Context, time.Time, time.Duration, int, []identity.OrgID) ([]webhook.Endpoint, error) {
-			asked++
+			requests++
 			return nil, nil
 		}).AnyTimes()
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
 		defer stop()
 		s.deliver.Run(ctx, func(err error) { t.Error(err) })
-		if asked != 11 {
-			t.Errorf("asked %d times in ten seconds", asked)
+		if requests != 11 {
+			t.Errorf("asked %d times in ten seconds", requests)
 		}
 	})
 }
 
 // sendsFor lets a delivery take some time, and settling end with an error. It returns when the lease was renewed.
-func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settled error) (renewed []time.Duration) {
+func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settlement error) (renewals []time.Duration) {
 	t.Helper()
 	e, start := endpoint(), time.Now()
 	s.queue.EXPECT().Pending(gomock.Any(), e.ID).Return(1000, nil).AnyTimes()
@@ -162,23 +162,23 @@ func (s *mockedService) sendsFor(t *testing.T, took time.Duration, settled error
 	})
 	s.queue.EXPECT().Renew(gomock.Any(), e, 10*time.Second).DoAndReturn(func(_ context.Context, e *webhook.Endpoint,
 		lease time.Duration) (time.Time, error) {
-		renewed = append(renewed, time.Since(start))
-		if len(renewed) == 2 {
+		renewals = append(renewals, time.Since(start))
+		if len(renewals) == 2 {
 			return time.Time{}, errors.New("the database is busy")
 		}
 		return time.Now().Add(lease), nil
 	}).AnyTimes()
 	s.queue.EXPECT().Settle(gomock.Any(), gomock.Any(), e, gomock.Any(), gomock.Any()).DoAndReturn(func(
-		_ context.Context, _ identity.Actor, held *webhook.Endpoint, _ []webhook.Delivery,
+		_ context.Context, _ identity.Actor, holding *webhook.Endpoint, _ []webhook.Delivery,
 		_ func(*webhook.Endpoint) []job.Job) (*webhook.Endpoint, error) {
-		if !held.LeasedUntil.Equal(start.Add(renewed[len(renewed)-1] + 10*time.Second)) {
-			t.Errorf("it settles with the lease until %s", held.LeasedUntil)
+		if !holding.LeasedUntil.Equal(start.Add(renewals[len(renewals)-1] + 10*time.Second)) {
+			t.Errorf("it settles with the lease until %s", holding.LeasedUntil)
 		}
-		return held, settled
+		return holding, settlement
 	})
 	s.queue.EXPECT().Release(gomock.Any(), e, gomock.Any()).Return(nil)
 	assert.NoError(t, s.deliver.Work(t.Context(), e))
-	return renewed
+	return renewals
 }
 
 func TestALeaseIsRenewedWhileADeliveryTakesLong(t *testing.T) {

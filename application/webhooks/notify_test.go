@@ -30,18 +30,18 @@ func TestAnEndpointThatIsDisabledQueuesANotice(t *testing.T) {
 
 func TestTheAdminWhoMadeAnEndpointIsMailedWhatIsTrueOfItThen(t *testing.T) {
 	system := identity.System("org_a", "wsp_a", "test", now)
-	mailed := account.Member{Role: identity.Admin, Email: "ann@example.com"}
+	mail := account.Member{Role: identity.Admin, Email: "ann@example.com"}
 	for name, tt := range map[string]struct {
 		change func(*webhook.Endpoint)
 		member account.Member
 		err    error
 		says   string // empty: no mail
 	}{
-		"gone":     {func(e *webhook.Endpoint) { e.Enabled, e.Reason = false, webhook.Gone }, mailed, nil, "410"},
-		"disabled": {func(e *webhook.Endpoint) { e.Enabled, e.Reason = false, webhook.Expired }, mailed, nil, "five days"},
-		"failing":  {func(e *webhook.Endpoint) { e.Failures, e.FailureNotified = 9, true }, mailed, nil, "an hour"},
-		"recovered, and failing again for a moment": {func(e *webhook.Endpoint) { e.Failures = 1 }, mailed, nil, ""},
-		"disabled by a user":                        {func(e *webhook.Endpoint) { e.Enabled = false }, mailed, nil, ""},
+		"gone":     {func(e *webhook.Endpoint) { e.Enabled, e.Reason = false, webhook.Gone }, mail, nil, "410"},
+		"disabled": {func(e *webhook.Endpoint) { e.Enabled, e.Reason = false, webhook.Expired }, mail, nil, "five days"},
+		"failing":  {func(e *webhook.Endpoint) { e.Failures, e.FailureNotified = 9, true }, mail, nil, "an hour"},
+		"recovered, and failing again for a moment": {func(e *webhook.Endpoint) { e.Failures = 1 }, mail, nil, ""},
+		"disabled by a user":                        {func(e *webhook.Endpoint) { e.Enabled = false }, mail, nil, ""},
 		"no admin any more": {func(e *webhook.Endpoint) { e.Failures, e.FailureNotified = 9, true },
 			account.Member{Role: identity.Member, Email: "ann@example.com"}, nil, ""},
 		"not in the workspace any more": {func(e *webhook.Endpoint) { e.Failures, e.FailureNotified = 9, true },
@@ -74,14 +74,14 @@ func TestTheAdminWhoMadeAnEndpointIsMailedWhatIsTrueOfItThen(t *testing.T) {
 func TestANoticeThatTheMailServerRefusesIsAnErrorSoThatItsJobTriesAgain(t *testing.T) {
 	s, e := newMocked(t), endpoint()
 	e.Enabled, e.Reason = false, webhook.Gone
-	refused := errors.New("refused")
+	refusal := errors.New("refused")
 	s.store.EXPECT().Get(gomock.Any(), e.Workspace, e.ID).Return(e, nil)
 	s.people.EXPECT().Member(gomock.Any(), e.Org, e.Workspace, e.Owner).
 		Return(account.Member{Role: identity.Admin, Email: "ann@example.com"}, nil)
 	s.people.EXPECT().Find(gomock.Any(), e.Org, string(e.Workspace)).Return(&account.Workspace{Slug: "shop"}, nil)
-	s.mailer.EXPECT().Send(gomock.Any(), gomock.Any()).Return(refused)
+	s.mailer.EXPECT().Send(gomock.Any(), gomock.Any()).Return(refusal)
 	system := identity.System("org_a", "wsp_a", "test", now)
-	if err := s.service.MailNotice(t.Context(), system, e.ID); !errors.Is(err, refused) {
+	if err := s.service.MailNotice(t.Context(), system, e.ID); !errors.Is(err, refusal) {
 		t.Error(err)
 	}
 	s.store.EXPECT().Get(gomock.Any(), e.Workspace, e.ID).Return(nil, webhook.ErrNotFound)

@@ -106,14 +106,14 @@ func TestEndpointsAreListedChangedRotatedAndDeletedByAdmins(t *testing.T) {
 	if all, err := s.service.List(t.Context(), admin); err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
 	}
-	changed, err := s.service.Change(t.Context(), admin, e.ID, nil, webhook.Changes{Enabled: new(false)},
+	changedEndpoint, err := s.service.Change(t.Context(), admin, e.ID, nil, webhook.Changes{Enabled: new(false)},
 		map[string]string{})
-	if err != nil || changed.Enabled || changed.Sealed != nil {
-		t.Errorf("%+v, %v", changed, err)
+	if err != nil || changedEndpoint.Enabled || changedEndpoint.Sealed != nil {
+		t.Errorf("%+v, %v", changedEndpoint, err)
 	}
-	if enabled, err := s.service.Change(t.Context(), admin, e.ID, nil, webhook.Changes{Enabled: new(true)},
-		nil); err != nil || enabled.Place != 8 {
-		t.Errorf("%+v, %v", enabled, err)
+	if enabledEndpoint, err := s.service.Change(t.Context(), admin, e.ID, nil, webhook.Changes{Enabled: new(true)},
+		nil); err != nil || enabledEndpoint.Place != 8 {
+		t.Errorf("%+v, %v", enabledEndpoint, err)
 	}
 	if _, key, err := s.service.Rotate(t.Context(), admin, e.ID, nil, time.Hour); err != nil ||
 		!bytes.HasPrefix(key, []byte("whk_12")) {
@@ -124,13 +124,13 @@ func TestEndpointsAreListedChangedRotatedAndDeletedByAdmins(t *testing.T) {
 	}
 	member := admin
 	member.Role = identity.Member
-	_, listed := s.service.List(t.Context(), member)
+	_, list := s.service.List(t.Context(), member)
 	_, got := s.service.Get(t.Context(), member, e.ID)
-	_, tested := s.service.Test(t.Context(), member, e.ID, "member.added", "x", nil)
+	_, failure := s.service.Test(t.Context(), member, e.ID, "member.added", "x", nil)
 	_, found := s.service.Deliveries(t.Context(), member, e.ID, webhook.DeliveryFilter{}, page.Query{})
-	_, retried := s.service.Retry(t.Context(), member, e.ID, "whd_1")
-	_, _, replayed := s.service.Replay(t.Context(), member, e.ID, 1, 0, false)
-	for i, err := range []error{listed, got, tested, found, retried, replayed} {
+	_, retriedErr := s.service.Retry(t.Context(), member, e.ID, "whd_1")
+	_, _, replay := s.service.Replay(t.Context(), member, e.ID, 1, 0, false)
+	for i, err := range []error{list, got, failure, found, retriedErr, replay} {
 		if !errors.Is(err, identity.ErrForbidden) {
 			t.Errorf("call %d of a member: %v", i, err)
 		}
@@ -163,12 +163,12 @@ func TestAReplaySendsWhatTheEndpointGetsFromAPartOfTheFeed(t *testing.T) {
 		{ID: "evt_6", Type: "member.removed", Seq: 6}, {ID: "evt_7", Type: "member.added", Seq: 7}}
 	s.events.EXPECT().Feed(gomock.Any(), admin.Org, admin.Workspace, event.FeedQuery{After: 3, Limit: 1000}).
 		Return(event.Feed{Items: items, Last: 7, More: true}, nil).Times(2)
-	for to, want := range map[int64]struct{ n, next int64 }{6: {2, 0}, 0: {3, 8}} {
+	for end, want := range map[int64]struct{ n, next int64 }{6: {2, 0}, 0: {3, 8}} {
 		s.store.EXPECT().Replay(gomock.Any(), admin.Workspace, e.ID, gomock.Len(int(want.n)), true, now).
 			Return(int(want.n), nil)
-		queued, next, err := s.service.Replay(t.Context(), admin, e.ID, 4, to, true)
-		if err != nil || queued != int(want.n) || next != want.next {
-			t.Errorf("to %d: %d, %d, %v", to, queued, next, err)
+		jobs, next, err := s.service.Replay(t.Context(), admin, e.ID, 4, end, true)
+		if err != nil || jobs != int(want.n) || next != want.next {
+			t.Errorf("to %d: %d, %d, %v", end, jobs, next, err)
 		}
 	}
 	e.Enabled = false

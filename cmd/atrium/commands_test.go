@@ -26,12 +26,12 @@ func declared(t *testing.T) *kong.Node {
 
 // TestEveryCommandPrintsJSON names the commands that have no result to print, or whose output is a file of its own.
 func TestEveryCommandPrintsJSON(t *testing.T) {
-	without := []string{"serve", "work", "openapi", "completion", "man", "api", "user export", "events export",
+	other := []string{"serve", "work", "openapi", "completion", "man", "api", "user export", "events export",
 		"listen"}
 	for _, c := range (&kong.Application{Node: declared(t)}).Leaves(false) {
-		has := slices.ContainsFunc(c.Flags, func(f *kong.Flag) bool { return f.Name == "json" })
-		if path := strings.TrimPrefix(c.FullPath(), "atrium "); has == slices.Contains(without, path) {
-			t.Errorf("%s has --json: %v", path, has)
+		exists := slices.ContainsFunc(c.Flags, func(f *kong.Flag) bool { return f.Name == "json" })
+		if path := strings.TrimPrefix(c.FullPath(), "atrium "); exists == slices.Contains(other, path) {
+			t.Errorf("%s has --json: %v", path, exists)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func TestBashCompletes(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, reference.Complete(&out, declared(t), reference.Bash))
 	require.NoError(t, os.WriteFile(script, out.Bytes(), 0o600))
-	for typed, want := range map[string]string{
+	for input, want := range map[string]string{
 		"us":                                "user",
 		"user li":                           "link list",
 		"user create --ro":                  "--role",
@@ -57,13 +57,13 @@ func TestBashCompletes(t *testing.T) {
 		"probe":                             "",
 		"whoami --":                         "--profile --workspace --json --help",
 	} {
-		words := strings.Fields(typed)
+		words := strings.Fields(input)
 		// Words reach bash as arguments.
 		c := exec.Command("bash", append([]string{"-c", `script=$1; shift; source "$script"
 COMP_WORDS=(atrium "$@"); COMP_CWORD=$#; _atrium; echo "${COMPREPLY[@]}"`, "bash", script}, words...)...)
 		got, err := c.CombinedOutput()
 		if err != nil || strings.TrimSpace(string(got)) != want {
-			t.Errorf("atrium %s completes to %q, want %q: %v", typed, got, want, err)
+			t.Errorf("atrium %s completes to %q, want %q: %v", input, got, want, err)
 		}
 	}
 }
@@ -84,8 +84,8 @@ func TestFishAndZshScripts(t *testing.T) {
 	var fish bytes.Buffer
 	require.NoError(t, reference.Complete(&fish, declared(t), reference.Fish))
 	for line := range strings.Lines(fish.String()) { // only commands that use data of this machine know --data
-		excepted := strings.Contains(line, `\' whoami\'`) && !strings.Contains(line, `\' serve\'`)
-		if strings.Contains(line, " -l data ") && !excepted {
+		isExcepted := strings.Contains(line, `\' whoami\'`) && !strings.Contains(line, `\' serve\'`)
+		if strings.Contains(line, " -l data ") && !isExcepted {
 			t.Errorf("--data is offered by %s", line)
 		}
 	}

@@ -24,9 +24,9 @@ func TestErrorsOfFilesSayWhatToDo(t *testing.T) {
 	}
 	ok("migrate")
 	ok("backup", path("whole.tar.gz"))
-	whole, err := os.ReadFile(path("whole.tar.gz"))
+	full, err := os.ReadFile(path("whole.tar.gz"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path("cut.tar.gz"), whole[:len(whole)/2], 0o600))
+	require.NoError(t, os.WriteFile(path("cut.tar.gz"), full[:len(full)/2], 0o600))
 	for _, tt := range []struct{ line, want string }{
 		{"keys create --data " + data,
 			"keyring.json exists already: it is never overwritten; atrium keys rotate adds a key"},

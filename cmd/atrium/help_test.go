@@ -67,8 +67,8 @@ func TestCommandLinesInDocumentsAreValid(t *testing.T) {
 	for _, path := range documents {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		joined := strings.ReplaceAll(string(text), "\\\n", " ")
-		for _, found := range call.FindAllStringSubmatch(joined, -1) {
+		joinedText := strings.ReplaceAll(string(text), "\\\n", " ")
+		for _, found := range call.FindAllStringSubmatch(joinedText, -1) {
 			var args []string
 			for rest := found[1]; ; {
 				next := word.FindStringSubmatch(rest)
@@ -95,9 +95,9 @@ func validLine(t *testing.T, args []string) error {
 	parser, err := kong.New(&commandLine{}, kong.Name("atrium"), kong.Vars{"version": "v1"},
 		kong.Exit(func(int) { t.Fatalf("%q ended", args) }))
 	require.NoError(t, err)
-	parsed, err := parser.Parse(slices.DeleteFunc(args, func(a string) bool { return a == "--help" }))
+	context, err := parser.Parse(slices.DeleteFunc(args, func(a string) bool { return a == "--help" }))
 	if err == nil {
-		return refuseFlags(parsed)
+		return refuseFlags(context)
 	}
 	for _, incomplete := range []string{"missing flags", "expected ", "no such file"} {
 		if strings.Contains(err.Error(), incomplete) {

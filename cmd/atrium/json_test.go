@@ -57,21 +57,21 @@ func TestJSONIsOneDocument(t *testing.T) {
 		"user link", "whoami"}
 	for _, c := range (&kong.Application{Node: declared(t)}).Leaves(false) {
 		path := strings.TrimPrefix(c.FullPath(), "atrium ")
-		has := slices.ContainsFunc(c.Flags, func(f *kong.Flag) bool { return f.Name == "json" })
-		known := slices.Contains(elsewhere, path)
+		exists := slices.ContainsFunc(c.Flags, func(f *kong.Flag) bool { return f.Name == "json" })
+		isKnown := slices.Contains(elsewhere, path)
 		for _, step := range steps {
-			known = known || strings.HasPrefix(step.args+" ", path+" ")
+			isKnown = isKnown || strings.HasPrefix(step.args+" ", path+" ")
 		}
-		if has != known {
-			t.Errorf("%s has --json: %v; this test knows it: %v", path, has, known)
+		if exists != isKnown {
+			t.Errorf("%s has --json: %v; this test knows it: %v", path, exists, isKnown)
 		}
 	}
 	for _, step := range steps {
-		var out, failed bytes.Buffer
-		code := run(append(strings.Fields(step.args), "--json"), append(environ, "HOME="+folder), &out, &failed)
+		var out, failedBuffer bytes.Buffer
+		code := run(append(strings.Fields(step.args), "--json"), append(environ, "HOME="+folder), &out, &failedBuffer)
 		if code != 0 || !json.Valid(out.Bytes()) || !strings.HasPrefix(out.String(), step.want) {
 			t.Errorf("atrium %s ended with %d and printed %swant one document that begins with %s%s", step.args, code,
-				out.String(), step.want, failed.String())
+				out.String(), step.want, failedBuffer.String())
 		}
 	}
 }

@@ -14,17 +14,17 @@ func mappedFiles(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	require.NoError(t, err)
-	_, after, _ := strings.Cut(string(status), "RssFile:")
-	size, err := strconv.Atoi(strings.Fields(after)[0])
+	_, next, _ := strings.Cut(string(status), "RssFile:")
+	size, err := strconv.Atoi(strings.Fields(next)[0])
 	require.NoError(t, err)
 	return size
 }
 
 func TestPagesOfTheBinaryThatOnlyTheStartNeededAreReleased(t *testing.T) {
-	before := mappedFiles(t)
+	previous := mappedFiles(t)
 	releaseMemory()
-	after := mappedFiles(t)
-	if after >= before {
-		t.Errorf("%d KB of files are mapped, and %d KB before", after, before)
+	current := mappedFiles(t)
+	if current >= previous {
+		t.Errorf("%d KB of files are mapped, and %d KB before", current, previous)
 	}
 }

@@ -46,32 +46,32 @@ func TestListsAreTablesOnATerminal(t *testing.T) {
 		}
 	}
 	slices.Sort(commands)
-	if known := slices.Sorted(maps.Keys(flags)); !slices.Equal(commands, known) {
-		t.Fatalf("the commands are %v; this test knows %v", commands, known)
+	if existing := slices.Sorted(maps.Keys(flags)); !slices.Equal(commands, existing) {
+		t.Fatalf("the commands are %v; this test knows %v", commands, existing)
 	}
-	for command, more := range flags {
+	for command, extra := range flags {
 		t.Run(command, func(t *testing.T) {
-			args := strings.Fields(command + " " + more)
-			shown := func(args ...string) string {
+			args := strings.Fields(command + " " + extra)
+			visibleText := func(args ...string) string {
 				terminal := fixture.NewTerminal(t)
-				var failed bytes.Buffer
-				if code := run(args, environ, terminal.TTY, &failed); code != 0 {
-					t.Errorf("%v ended with %d: %s", args, code, failed.String())
+				var failedBuffer bytes.Buffer
+				if code := run(args, environ, terminal.TTY, &failedBuffer); code != 0 {
+					t.Errorf("%v ended with %d: %s", args, code, failedBuffer.String())
 				}
 				return strings.ReplaceAll(terminal.Close(), "\r", "")
 			}
-			text := shown(args...)
+			text := visibleText(args...)
 			isHeading := func(line string) bool { return headings.MatchString(strings.TrimSpace(line)) }
 			if !slices.ContainsFunc(strings.Split(text, "\n"), isHeading) || strings.Contains(text, "\t") {
 				t.Errorf("it is no table with names of columns:\n%s", text)
 			}
-			if text := shown(append(args, "--json")...); !json.Valid([]byte(text)) {
+			if text := visibleText(append(args, "--json")...); !json.Valid([]byte(text)) {
 				t.Errorf("it is not JSON: %s", text)
 			}
-			var piped, failed bytes.Buffer
-			if code := run(args, environ, &piped, &failed); code != 0 ||
-				slices.ContainsFunc(strings.Split(piped.String(), "\n"), isHeading) {
-				t.Errorf("other programs get names of columns:\n%s%s", piped.String(), failed.String())
+			var pipedBuffer, failure bytes.Buffer
+			if code := run(args, environ, &pipedBuffer, &failure); code != 0 ||
+				slices.ContainsFunc(strings.Split(pipedBuffer.String(), "\n"), isHeading) {
+				t.Errorf("other programs get names of columns:\n%s%s", pipedBuffer.String(), failure.String())
 			}
 		})
 	}

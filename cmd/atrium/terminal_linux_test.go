@@ -33,10 +33,10 @@ func TestTextsOfOthersDoNotControlATerminal(t *testing.T) {
 		t.Errorf("the terminal gets %q\ninstead of        %q", got, want)
 	}
 
-	var piped bytes.Buffer
-	p = &process{stdout: onTerminal(&piped)}
-	if err := p.content(&text, nil); err != nil || piped.String() != hostile+"\n" {
-		t.Errorf("another program gets %q, %v", piped.String(), err)
+	var pipedBuffer bytes.Buffer
+	p = &process{stdout: onTerminal(&pipedBuffer)}
+	if err := p.content(&text, nil); err != nil || pipedBuffer.String() != hostile+"\n" {
+		t.Errorf("another program gets %q, %v", pipedBuffer.String(), err)
 	}
 }
 

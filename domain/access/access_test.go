@@ -17,8 +17,8 @@ func TestAccess(t *testing.T) {
 	elsewhere := actor("ann", identity.Owner, identity.Owner)
 	elsewhere.Workspace = "other"
 	private := access.Resource{Subject: access.Subject{Workspace: "acme", Owner: "ann", Visibility: access.Private}}
-	shown, left := private, private
-	shown.Visibility, left.OwnerLeft = access.Workspace, true
+	view, rest := private, private
+	view.Visibility, rest.OwnerLeft = access.Workspace, true
 
 	for name, tt := range map[string]struct {
 		of      access.Resource
@@ -30,20 +30,20 @@ func TestAccess(t *testing.T) {
 		"whatever else was granted to them":                   {private, ann, access.Viewer, access.Owner},
 		"others have what was granted":                        {private, bob, access.Editor, access.Editor},
 		"and nothing without":                                 {private, bob, access.None, access.None},
-		"but may view what the workspace may":                 {shown, bob, access.None, access.Viewer},
-		"which takes nothing from what was granted":           {shown, bob, access.Manager, access.Manager},
+		"but may view what the workspace may":                 {view, bob, access.None, access.Viewer},
+		"which takes nothing from what was granted":           {view, bob, access.Manager, access.Manager},
 		"an admin of the workspace manages":                   {private, admin, access.Viewer, access.Manager},
 		"so does its owner":                                   {private, boss, access.None, access.Manager},
-		"who stands in where the owner has left":              {left, boss, access.None, access.Owner},
-		"an admin does not":                                   {left, admin, access.None, access.Manager},
+		"who stands in where the owner has left":              {rest, boss, access.None, access.Owner},
+		"an admin does not":                                   {rest, admin, access.None, access.Manager},
 		"a credential for viewing makes a viewer of an owner": {private, actor("ann", identity.Owner, identity.Viewer), access.None, access.Viewer},
 		"and no stranger": {private, actor("bob", identity.Member, identity.Viewer),
 			access.None, access.None},
-		"a credential without a ceiling gives nothing": {shown, actor("ann", identity.Owner, identity.NoRole),
+		"a credential without a ceiling gives nothing": {view, actor("ann", identity.Owner, identity.NoRole),
 			access.Manager, access.None},
-		"who has no role in the workspace has none here": {shown, actor("ann", identity.NoRole, identity.Owner),
+		"who has no role in the workspace has none here": {view, actor("ann", identity.NoRole, identity.Owner),
 			access.Manager, access.None},
-		"another workspace's owner has none": {shown, elsewhere, access.Manager, access.None},
+		"another workspace's owner has none": {view, elsewhere, access.Manager, access.None},
 		"nor has an anonymous caller":        {access.Resource{}, identity.Actor{}, access.Manager, access.None},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestRestore(t *testing.T) {
-	at := func(ago time.Duration) *access.Resource {
+	resourceAt := func(ago time.Duration) *access.Resource {
 		r := made()
 		r.DeletedAt = now.Add(-ago)
 		return r
@@ -127,7 +127,7 @@ func TestRestore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := made()
 			if tt.ago > 0 {
-				r = at(tt.ago)
+				r = resourceAt(tt.ago)
 			}
 			require.ErrorIs(t, r.Restore(tt.by, thing), tt.want)
 			if tt.want == nil && !r.DeletedAt.IsZero() {
@@ -144,15 +144,15 @@ func TestRestore(t *testing.T) {
 
 func TestTransfer(t *testing.T) {
 	r := made()
-	if before := r.Transfer(owner, thing, "sam"); before != "ann" || r.Owner != "sam" ||
+	if previous := r.Transfer(owner, thing, "sam"); previous != "ann" || r.Owner != "sam" ||
 		r.Access(owner) != access.Manager || r.Access(stranger) != access.Owner {
-		t.Errorf("before %q, owner %q, the old one is %s", before, r.Owner, r.Access(owner))
+		t.Errorf("before %q, owner %q, the old one is %s", previous, r.Owner, r.Access(owner))
 	}
 	recorded(t, r, "thing.transferred")
-	left := made()
-	left.OwnerLeft = true
-	if before := left.Transfer(owner, thing, "sam"); before != "" || left.OwnerLeft ||
-		left.Access(owner) != access.None {
-		t.Errorf("before %q, the old one is %s", before, left.Access(owner))
+	rest := made()
+	rest.OwnerLeft = true
+	if previous := rest.Transfer(owner, thing, "sam"); previous != "" || rest.OwnerLeft ||
+		rest.Access(owner) != access.None {
+		t.Errorf("before %q, the old one is %s", previous, rest.Access(owner))
 	}
 }

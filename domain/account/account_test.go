@@ -56,8 +56,8 @@ func TestChangeUser(t *testing.T) {
 		{Workspace: account.Workspace{ID: "beta"}, Role: identity.Owner}}
 	ann := actor("ann", identity.Viewer)
 	ann.Ceiling, ann.Key = identity.Owner, ""
-	capped, later := ann, ann
-	capped.Ceiling, later.At = identity.Viewer, now.Add(time.Minute)
+	cappedActor, laterActor := ann, ann
+	cappedActor.Ceiling, laterActor.At = identity.Viewer, now.Add(time.Minute)
 	user := func() *account.User {
 		return &account.User{ID: "ann", Org: "org", Name: "Ann", DefaultWorkspace: "old", Revision: 3, UpdatedAt: now}
 	}
@@ -71,7 +71,7 @@ func TestChangeUser(t *testing.T) {
 	}{
 		{"no one changes another user, not even an owner", actor("bob", identity.Owner), nil,
 			account.UserChanges{Name: new("x")}, account.ErrUserNotFound},
-		{"a viewing credential changes nothing", capped, nil, account.UserChanges{Name: new("x")},
+		{"a viewing credential changes nothing", cappedActor, nil, account.UserChanges{Name: new("x")},
 			identity.ErrForbidden},
 		{"another revision was meant", ann, revision.Match{2}, account.UserChanges{Name: new("x")},
 			revision.ErrMismatch},
@@ -88,12 +88,12 @@ func TestChangeUser(t *testing.T) {
 	t.Run("name and default workspace change, as one revision, and each workspace hears of it without the values",
 		func(t *testing.T) {
 			u := user()
-			require.ErrorIs(t, u.Change(later, revision.Match{3}, memberships,
+			require.ErrorIs(t, u.Change(laterActor, revision.Match{3}, memberships,
 				account.UserChanges{Name: new("Anna"), DefaultWorkspace: new(identity.WorkspaceID("acme"))}), nil)
-			if u.Name != "Anna" || u.DefaultWorkspace != "acme" || u.Revision != 4 || u.UpdatedAt != later.At {
+			if u.Name != "Anna" || u.DefaultWorkspace != "acme" || u.Revision != 4 || u.UpdatedAt != laterActor.At {
 				t.Fatalf("got %+v", u)
 			}
-			recorded(t, u.Log, later, "ann", "user.updated", "user.updated")
+			recorded(t, u.Log, laterActor, "ann", "user.updated", "user.updated")
 			for i, in := range []identity.WorkspaceID{"acme", "beta"} {
 				if e := u.Recorded()[i]; e.Workspace != in ||
 					!maps.Equal(e.Data, map[string]any{"name": true, "default_workspace_id": true}) {
@@ -103,8 +103,8 @@ func TestChangeUser(t *testing.T) {
 		})
 	t.Run("of who is nowhere, one event is kept", func(t *testing.T) {
 		u := user()
-		require.NoError(t, u.Change(later, nil, nil, account.UserChanges{Name: new("Anna")}))
-		recorded(t, u.Log, later, "ann", "user.updated")
+		require.NoError(t, u.Change(laterActor, nil, nil, account.UserChanges{Name: new("Anna")}))
+		recorded(t, u.Log, laterActor, "ann", "user.updated")
 		if e := u.Recorded()[0]; e.Workspace != "" {
 			t.Errorf("event %+v", e)
 		}
@@ -144,7 +144,7 @@ func TestChangeUser(t *testing.T) {
 	})
 	t.Run("what is sent as it is changes nothing, though one has left that workspace", func(t *testing.T) {
 		u := user()
-		require.ErrorIs(t, u.Change(later, nil, memberships,
+		require.ErrorIs(t, u.Change(laterActor, nil, memberships,
 			account.UserChanges{Name: new("Ann"), DefaultWorkspace: new(identity.WorkspaceID("old"))}), nil)
 		if u.Revision != 3 || len(u.Recorded()) != 0 || u.UpdatedAt != now {
 			t.Fatalf("got %+v", u)

@@ -23,7 +23,7 @@ func TestAdmit(t *testing.T) {
 		}
 		assert.ErrorIs(t, w.Admit(system, "ann", identity.Owner), account.ErrAlreadyMember)
 	})
-	for name, refused := range map[string]func(*account.Workspace) error{
+	for name, refuses := range map[string]func(*account.Workspace) error{
 		"a caller": func(w *account.Workspace) error {
 			by := system
 			by.User = "ann"
@@ -39,7 +39,7 @@ func TestAdmit(t *testing.T) {
 		"no role": func(w *account.Workspace) error { return w.Admit(system, "bob", identity.NoRole) },
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			if w := member(); refused(w) == nil || len(w.Members) != 0 {
+			if w := member(); refuses(w) == nil || len(w.Members) != 0 {
 				t.Errorf("members %v", w.Members)
 			}
 		})

@@ -90,17 +90,17 @@ func TestAGroupOfADirectoryHasEachPersonOnce(t *testing.T) {
 			t.Errorf("the name %q", name)
 		}
 	}
-	many := make([]identity.UserID, account.MaxDirectoryPeople+1)
-	for i := range many {
-		many[i] = identity.UserID(strings.Repeat("a", i%100) + strings.Repeat("b", i/100))
+	multiple := make([]identity.UserID, account.MaxDirectoryPeople+1)
+	for i := range multiple {
+		multiple[i] = identity.UserID(strings.Repeat("a", i%100) + strings.Repeat("b", i/100))
 	}
-	if err := g.Change(by, "Everyone", "", many); err == nil {
+	if err := g.Change(by, "Everyone", "", multiple); err == nil {
 		t.Error("too many people")
 	}
 }
 
 func TestTheRulesOfADirectoryHaveADigest(t *testing.T) {
-	with := func(rules ...identity.ClaimRule) string {
+	newText := func(rules ...identity.ClaimRule) string {
 		return account.DirectoryRules(&identity.Org{ClaimRules: rules})
 	}
 	rule := identity.ClaimRule{
@@ -110,7 +110,7 @@ func TestTheRulesOfADirectoryHaveADigest(t *testing.T) {
 	other.Role = identity.Viewer
 	elsewhere := rule
 	elsewhere.Issuer = "https://login.example"
-	if with(rule) == with(other) || with(rule) == with() || with(rule) != with(rule, elsewhere) {
+	if newText(rule) == newText(other) || newText(rule) == newText() || newText(rule) != newText(rule, elsewhere) {
 		t.Error("the digest does not follow the rules of the directory alone")
 	}
 }

@@ -37,7 +37,7 @@ func TestEmailKey(t *testing.T) {
 		})
 	}
 	t.Run("no character outside ASCII becomes one of it, whatever Unicode folds it to", func(t *testing.T) {
-		folded := 0
+		foldedCount := 0
 		for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
 			if !utf8.ValidRune(r) {
 				continue
@@ -48,14 +48,14 @@ func TestEmailKey(t *testing.T) {
 			}
 			for _, other := range foldings(r) {
 				if other < utf8.RuneSelf {
-					folded++
+					foldedCount++
 					if account.EmailKey(string(other)) == key {
 						t.Errorf("%U is taken for %q", r, other)
 					}
 				}
 			}
 		}
-		if folded == 0 {
+		if foldedCount == 0 {
 			t.Error("Unicode folds nothing to ASCII: the test shows nothing")
 		}
 	})
@@ -141,16 +141,16 @@ func TestAnAddressDoesNotDeceive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want []string
-			proved := tt.email
+			provedEmail := tt.email
 			if tt.deceptive {
-				want, proved = []string{"/email invalid_format"}, ""
+				want, provedEmail = []string{"/email invalid_format"}, ""
 			}
 			_, err := account.NewUser(system, tt.email, "", false)
 			assert.EqualSlice(t, "a new account: wrong", wrongFields(t, err), want)
 			_, _, err = acme().Invite(person("admin"), tt.email, identity.Viewer, "", nil)
 			assert.EqualSlice(t, "an invitation: wrong", wrongFields(t, err), want)
 			claims := account.Claims{Issuer: "https://issuer", Email: tt.email, EmailVerified: true}
-			assert.Equal(t, "a token proves", claims.EmailFor(org), proved)
+			assert.Equal(t, "a token proves", claims.EmailFor(org), provedEmail)
 		})
 	}
 }

@@ -18,12 +18,12 @@ func TestWhoMaySignUp(t *testing.T) {
 		{Issuer: issuer, Claim: "groups", Value: "ops", Operator: true},
 		{Issuer: partner, Claim: "groups", Value: "guests", Workspace: "acme-slug", Role: identity.Viewer},
 	}
-	invited := func(role, inviter identity.Role, lasts time.Duration) []account.Pending {
+	invite := func(role, inviter identity.Role, lasts time.Duration) []account.Pending {
 		i := account.Invitation{Email: "ann@example.com", Role: role, ExpiresAt: signingIn.At.Add(lasts)}
 		return []account.Pending{{Invitation: account.Invitation{ExpiresAt: now}, Inviter: identity.Owner},
 			{Invitation: i, Inviter: inviter}}
 	}
-	open := invited(identity.Member, identity.Admin, time.Minute)
+	open := invite(identity.Member, identity.Admin, time.Minute)
 	for name, tt := range map[string]struct {
 		signUp      identity.SignUp
 		groups      []string
@@ -37,13 +37,13 @@ func TestWhoMaySignUp(t *testing.T) {
 			account.ErrSignUpClosed},
 		"an invited person": {identity.SignUpInvited, nil, open, nil},
 		"not after the invitation expired": {identity.SignUpInvited, nil,
-			invited(identity.Member, identity.Admin, 0), account.ErrSignUpClosed},
+			invite(identity.Member, identity.Admin, 0), account.ErrSignUpClosed},
 		"nor after who invited has left": {identity.SignUpInvited, nil,
-			invited(identity.Viewer, identity.NoRole, time.Minute), account.ErrSignUpClosed},
+			invite(identity.Viewer, identity.NoRole, time.Minute), account.ErrSignUpClosed},
 		"or may no longer invite": {identity.SignUpInvited, nil,
-			invited(identity.Viewer, identity.Member, time.Minute), account.ErrSignUpClosed},
+			invite(identity.Viewer, identity.Member, time.Minute), account.ErrSignUpClosed},
 		"or not to that role": {identity.SignUpInvited, nil,
-			invited(identity.Owner, identity.Admin, time.Minute), account.ErrSignUpClosed},
+			invite(identity.Owner, identity.Admin, time.Minute), account.ErrSignUpClosed},
 		"who gets a role by a rule": {identity.SignUpClaims, []string{"dev"}, nil, nil},
 		"or becomes an operator":    {identity.SignUpClaims, []string{"ops"}, nil, nil},
 		"no one by the rule of another issuer": {identity.SignUpClaims, []string{"guests"}, nil,

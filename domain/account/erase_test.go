@@ -15,13 +15,13 @@ import (
 
 // leaver returns the member of acme, and of a workspace that was deleted and that no one else owns.
 func leaver(operators ...identity.UserID) *account.Leaver {
-	w, deleted := acme(), acme()
+	w, deletedWorkspace := acme(), acme()
 	w.Powers = map[identity.UserID]account.Powers{"member": {Keys: offboardedKeys()}}
 	w.Name, w.Slug, w.CreatedBy = "Ann Lee", "ann-lee-2", "member"
-	deleted.ID, deleted.DeletedAt = "deleted", now
-	m := deleted.Members["member"]
+	deletedWorkspace.ID, deletedWorkspace.DeletedAt = "deleted", now
+	m := deletedWorkspace.Members["member"]
 	m.Role = identity.Owner
-	deleted.Members = map[identity.UserID]account.Member{"member": m}
+	deletedWorkspace.Members = map[identity.UserID]account.Member{"member": m}
 	return &account.Leaver{
 		Access: &account.Access{
 			User: &account.User{
@@ -30,7 +30,7 @@ func leaver(operators ...identity.UserID) *account.Leaver {
 			},
 			Operators: operators, MemberOf: []identity.WorkspaceID{"acme", "deleted"},
 		},
-		Workspaces: []*account.Workspace{w, deleted},
+		Workspaces: []*account.Workspace{w, deletedWorkspace},
 		KnownAs:    []string{"subject-1", "Ann Lee", ""},
 	}
 }
@@ -79,8 +79,8 @@ func TestErase(t *testing.T) {
 	})
 	stale := operator(person("boss"))
 	stale.Session, stale.SignedInAt = "ses", now.Add(-identity.StepUpWithin)
-	erased := leaver("boss")
-	erased.User.ErasedAt = now
+	erasedLeaver := leaver("boss")
+	erasedLeaver.User.ErasedAt = now
 	service := leaver("boss")
 	service.User.Service = true
 	for name, tt := range map[string]struct {
@@ -93,7 +93,7 @@ func TestErase(t *testing.T) {
 		"an operator of before cannot":           {leaver("other"), operator(person("boss")), identity.ErrForbidden},
 		"an old session cannot":                  {leaver("boss"), stale, identity.ErrStepUpRequired},
 		"the last operator cannot, themselves":   {leaver("member"), operator(person("member")), account.ErrLastOperator},
-		"an erased person is not found":          {erased, operator(person("boss")), account.ErrUserNotFound},
+		"an erased person is not found":          {erasedLeaver, operator(person("boss")), account.ErrUserNotFound},
 		"the user of a service key is no person": {service, operator(person("boss")), account.ErrUserNotFound},
 		"a person of another org is not found": {leaver("boss"), identity.System("other", "", "cli", later),
 			account.ErrUserNotFound},
@@ -104,9 +104,9 @@ func TestErase(t *testing.T) {
 		})
 	}
 	t.Run("an erased person can neither be enabled nor made an operator", func(t *testing.T) {
-		require.ErrorIs(t, erased.Enable(operator(person("boss")), ""), account.ErrUserNotFound)
-		require.ErrorIs(t, erased.Disable(operator(person("boss")), "", false), account.ErrUserNotFound)
-		require.ErrorIs(t, erased.SetOperator(operator(person("boss")), true), account.ErrUserNotFound)
+		require.ErrorIs(t, erasedLeaver.Enable(operator(person("boss")), ""), account.ErrUserNotFound)
+		require.ErrorIs(t, erasedLeaver.Disable(operator(person("boss")), "", false), account.ErrUserNotFound)
+		require.ErrorIs(t, erasedLeaver.SetOperator(operator(person("boss")), true), account.ErrUserNotFound)
 	})
 }
 

@@ -217,8 +217,8 @@ func TestARoleByAGroupStays(t *testing.T) {
 	})
 	t.Run("when a token grants something, and no longer", func(t *testing.T) {
 		w, _ := team(identity.Admin)
-		for _, granted := range []identity.Role{identity.Member, identity.NoRole} {
-			w.SettleGranted(system, "bob", "https://a", granted, rules)
+		for _, grantedRole := range []identity.Role{identity.Member, identity.NoRole} {
+			w.SettleGranted(system, "bob", "https://a", grantedRole, rules)
 			if m := w.Members["bob"]; m.Role != identity.Admin || m.Granted["grp_1"] != identity.Admin {
 				t.Errorf("bob is %+v", m)
 			}

@@ -83,9 +83,9 @@ func TestInvite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			var before *account.Invitation
+			var previous *account.Invitation
 			if tt.pending != nil {
-				before = invitation(tt.pending.Role)
+				previous = invitation(tt.pending.Role)
 			}
 			i, token, err := w.Invite(tt.by, email, tt.role, tt.member, tt.pending)
 			require.ErrorIs(t, err, tt.want)
@@ -95,15 +95,15 @@ func TestInvite(t *testing.T) {
 					t.Fatal("there is an invitation all the same")
 				}
 				if tt.pending != nil {
-					sameInvitation(t, tt.pending, before)
+					sameInvitation(t, tt.pending, previous)
 				}
 				return
 			}
 			want := &account.Invitation{ID: i.ID, Org: "org", Workspace: "acme", Email: email, CreatedAt: tt.by.At,
 				Revision: 1}
 			kind := "invitation.created"
-			if before != nil {
-				want, kind = before, "invitation.renewed"
+			if previous != nil {
+				want, kind = previous, "invitation.renewed"
 				want.Revision++
 				if i != tt.pending {
 					t.Error("the renewed one is another")
@@ -112,13 +112,13 @@ func TestInvite(t *testing.T) {
 			want.Role, want.InvitedBy, want.Hash, want.ExpiresAt, want.UpdatedAt = tt.role, tt.by.User, token.Hash(),
 				tt.by.At.Add(week), tt.by.At
 			assert.NoDiff(t, "invitation", cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})))
-			if before == nil && !id.Valid(account.InvitationPrefix, string(i.ID)) {
+			if previous == nil && !id.Valid(account.InvitationPrefix, string(i.ID)) {
 				t.Errorf("id = %s", i.ID)
 			}
 			notedOf(t, i, tt.by, kind, map[string]any{"role": tt.role.String()})
 			if s := token.Reveal(); !strings.HasPrefix(s, "ati_") {
 				t.Error("its token is not an invitation's")
-			} else if again, ok := account.ParseInvitationToken(s); !ok || again.Hash() != token.Hash() {
+			} else if repeat, ok := account.ParseInvitationToken(s); !ok || repeat.Hash() != token.Hash() {
 				t.Error("its token is not accepted")
 			} else if _, ok := account.ParseToken(s); ok {
 				t.Error("it could be taken for an API key")
@@ -173,7 +173,7 @@ func laterBy(by identity.Actor, d time.Duration) identity.Actor {
 }
 
 func TestWithdraw(t *testing.T) {
-	with := func(change func(*account.Invitation)) *account.Invitation {
+	invitationWith := func(change func(*account.Invitation)) *account.Invitation {
 		i := invitation(identity.Admin)
 		change(i)
 		return i
@@ -196,11 +196,11 @@ func TestWithdraw(t *testing.T) {
 			revision.ErrMismatch},
 		"one that is not there": {person("admin"), nil, nil, account.ErrInvitationNotFound},
 		"another workspace's": {person("owner"), nil,
-			with(func(i *account.Invitation) { i.Workspace = "other" }), account.ErrInvitationNotFound},
+			invitationWith(func(i *account.Invitation) { i.Workspace = "other" }), account.ErrInvitationNotFound},
 		"one that was accepted": {person("owner"), nil,
-			with(func(i *account.Invitation) { i.Accepted = true }), account.ErrInvitationNotFound},
+			invitationWith(func(i *account.Invitation) { i.Accepted = true }), account.ErrInvitationNotFound},
 		"one that was withdrawn already": {person("owner"), nil,
-			with(func(i *account.Invitation) { i.Withdrawn = true }), account.ErrInvitationNotFound},
+			invitationWith(func(i *account.Invitation) { i.Withdrawn = true }), account.ErrInvitationNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
@@ -220,9 +220,9 @@ func TestWithdraw(t *testing.T) {
 
 func TestAcceptInvitation(t *testing.T) {
 	ann := account.User{ID: "ann", Org: "org", Email: "new@EXAMPLE.com", EmailVerified: true}
-	as := func(change func(*account.User)) account.User { u := ann; change(&u); return u }
+	run := func(change func(*account.User)) account.User { u := ann; change(&u); return u }
 	end := now.Add(week)
-	at := func(when time.Time) identity.Actor { return laterBy(person("ann"), when.Sub(later)) }
+	at := func(instant time.Time) identity.Actor { return laterBy(person("ann"), instant.Sub(later)) }
 	by := func(inviter identity.UserID, role identity.Role) *account.Invitation {
 		i := invitation(role)
 		i.InvitedBy = inviter
@@ -244,14 +244,14 @@ func TestAcceptInvitation(t *testing.T) {
 		"no one accepts with an API key": {keyed(person("ann"), "other", identity.Owner), ann,
 			invitation(identity.Member), account.ErrInvitationEmail},
 		"nor with another address": {person("ann"),
-			as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member),
+			run(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member),
 			account.ErrInvitationEmail},
-		"nor without one": {person("ann"), as(func(u *account.User) { u.Email = "" }),
+		"nor without one": {person("ann"), run(func(u *account.User) { u.Email = "" }),
 			invitation(identity.Member), account.ErrInvitationEmail},
 		"nor with one that no one vouches for": {person("ann"),
-			as(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member),
+			run(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member),
 			account.ErrInvitationEmail},
-		"a thief is not told that it has expired": {at(end), as(func(u *account.User) { u.Email = "eve@example.com" }),
+		"a thief is not told that it has expired": {at(end), run(func(u *account.User) { u.Email = "eve@example.com" }),
 			invitation(identity.Member), account.ErrInvitationEmail},
 		"it works once": {person("ann"), ann,
 			&account.Invitation{Workspace: "acme", Email: ann.Email, Accepted: true, ExpiresAt: end},
@@ -267,33 +267,33 @@ func TestAcceptInvitation(t *testing.T) {
 		"nor one above its maker's role": {person("ann"), ann, by("admin", identity.Owner),
 			account.ErrInvitationNotFound},
 		"up to that it does": {person("ann"), ann, by("admin", identity.Admin), nil},
-		"a member stays what they are": {person("viewer"), as(func(u *account.User) { u.ID = "viewer" }),
+		"a member stays what they are": {person("viewer"), run(func(u *account.User) { u.ID = "viewer" }),
 			invitation(identity.Owner), account.ErrAlreadyMember},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			var before account.Invitation
+			var previous account.Invitation
 			if tt.i != nil {
-				before = *tt.i
+				previous = *tt.i
 			}
 			require.ErrorIs(t, w.Accept(tt.by, &tt.u, tt.i), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, acme())
 				if tt.i != nil {
-					sameInvitation(t, tt.i, &before)
+					sameInvitation(t, tt.i, &previous)
 				}
 				return
 			}
-			want := account.Member{User: "ann", Role: before.Role, ByHand: before.Role, Revision: 1,
+			want := account.Member{User: "ann", Role: previous.Role, ByHand: previous.Role, Revision: 1,
 				CreatedAt: tt.by.At, UpdatedAt: tt.by.At}
 			if !cmp.Equal(w.Members["ann"], want) || len(w.Members) != 5 {
 				t.Errorf("members = %+v", w.Members)
 			}
-			sameMembers(t, w, acmeWith(map[identity.UserID]identity.Role{"ann": before.Role}))
+			sameMembers(t, w, acmeWith(map[identity.UserID]identity.Role{"ann": previous.Role}))
 			if !tt.i.Accepted || tt.i.Withdrawn || tt.i.Revision != 3 || tt.i.UpdatedAt != tt.by.At {
 				t.Errorf("invitation %+v", tt.i)
 			}
-			data := map[string]any{"user_id": identity.UserID("ann"), "role": before.Role.String()}
+			data := map[string]any{"user_id": identity.UserID("ann"), "role": previous.Role.String()}
 			notedOf(t, tt.i, tt.by, "invitation.accepted", data)
 			noted(t, w, tt.by, "member.added", data)
 		})
@@ -318,9 +318,9 @@ func TestAcceptInvitation(t *testing.T) {
 		}
 	})
 	t.Run("one of a service key works no more once its keys do not work", func(t *testing.T) {
-		for retired, want := range map[bool]error{false: nil, true: account.ErrInvitationNotFound} {
+		for isRetired, want := range map[bool]error{false: nil, true: account.ErrInvitationNotFound} {
 			w, u := served(acme(), identity.Admin), ann
-			w.Retired = map[identity.UserID]bool{"bot": retired}
+			w.Retired = map[identity.UserID]bool{"bot": isRetired}
 			require.ErrorIs(t, w.Accept(person("ann"), &u, by("bot", identity.Member)), want)
 		}
 	})

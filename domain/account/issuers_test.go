@@ -29,9 +29,9 @@ func withOwnSpaces() *identity.Org {
 }
 
 // shared returns an org with two issuers: its own, and a partner's with those settings.
-func shared(with identity.Issuer, rules ...identity.ClaimRule) *identity.Org {
-	with.URL = partner
-	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, with}, ClaimRules: rules,
+func shared(extra identity.Issuer, rules ...identity.ClaimRule) *identity.Org {
+	extra.URL = partner
+	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, extra}, ClaimRules: rules,
 		SignUp: identity.SignUpOpen}
 }
 
@@ -39,10 +39,10 @@ func shared(with identity.Issuer, rules ...identity.ClaimRule) *identity.Org {
 func signedBy(url string) func(*account.Claims) { return func(c *account.Claims) { c.Issuer = url } }
 
 func TestSettleJoinsOnlyWhereTheIssuerVouches(t *testing.T) {
-	trusted := func(domains ...string) identity.Issuer {
+	issuerOf := func(domains ...string) identity.Issuer {
 		return identity.Issuer{TrustEmail: true, EmailDomains: domains}
 	}
-	made := func(by string) *account.User {
+	call := func(by string) *account.User {
 		u := user("ann", "ann@example.com", by != "")
 		u.EmailVerifiedBy = by
 		return u
@@ -56,30 +56,30 @@ func TestSettleJoinsOnlyWhereTheIssuerVouches(t *testing.T) {
 		by      string // who verified it
 		apart   bool
 	}{
-		"the org's own issuer joins": {issuer, trusted(), made(account.VerifiedByOperator), true,
+		"the org's own issuer joins": {issuer, issuerOf(), call(account.VerifiedByOperator), true,
 			"ann@example.com", account.VerifiedByOperator, false},
-		"a partner that is not trusted does not": {partner, identity.Issuer{}, made(issuer), false, "", "", false},
-		"nor one that is for other domains": {partner, trusted("partner.test"), made(issuer), false,
+		"a partner that is not trusted does not": {partner, identity.Issuer{}, call(issuer), false, "", "", false},
+		"nor one that is for other domains": {partner, issuerOf("partner.test"), call(issuer), false,
 			"", "", false},
-		"nor though the account is its own person's": {partner, identity.Issuer{}, made(partner), false, "", "", false},
-		"one does that is trusted with this domain": {partner, trusted("partner.test", "example.com"), made(issuer),
+		"nor though the account is its own person's": {partner, identity.Issuer{}, call(partner), false, "", "", false},
+		"one does that is trusted with this domain": {partner, issuerOf("partner.test", "example.com"), call(issuer),
 			true, "ann@example.com", issuer, false},
-		"or with all": {partner, trusted(), made(issuer), true, "ann@example.com", issuer, false},
-		"an account with an address that a partner claimed is not joined": {issuer, identity.Issuer{}, made(partner),
+		"or with all": {partner, issuerOf(), call(issuer), true, "ann@example.com", issuer, false},
+		"an account with an address that a partner claimed is not joined": {issuer, identity.Issuer{}, call(partner),
 			false, "", "", true},
-		"nor one with an address that it may no longer claim": {issuer, trusted("partner.test"), made(partner), false,
+		"nor one with an address that it may no longer claim": {issuer, issuerOf("partner.test"), call(partner), false,
 			"", "", true},
-		"one with an address that it may claim is": {issuer, trusted("example.com"), made(partner), true,
+		"one with an address that it may claim is": {issuer, issuerOf("example.com"), call(partner), true,
 			"ann@example.com", partner, false},
-		"what an issuer verified that is gone still counts": {issuer, identity.Issuer{}, made("https://gone.example"),
+		"what an issuer verified that is gone still counts": {issuer, identity.Issuer{}, call("https://gone.example"),
 			true, "ann@example.com", "https://gone.example", false},
 		"an address with no known verifier does not": {issuer, identity.Issuer{},
-			func() *account.User { u := made(issuer); u.EmailVerifiedBy = ""; return u }(), false, "", "", true},
-		"an issuer that is not the org's joins nothing": {"https://elsewhere.example", trusted(), made(issuer), false,
+			func() *account.User { u := call(issuer); u.EmailVerifiedBy = ""; return u }(), false, "", "", true},
+		"an issuer that is not the org's joins nothing": {"https://elsewhere.example", issuerOf(), call(issuer), false,
 			"", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := *tt.account
+			previous := *tt.account
 			s := account.SignIn{Claims: claims(signedBy(tt.signs)), Org: shared(tt.partner), ByEmail: tt.account}
 			if s.Email() == "" {
 				s.ByEmail = nil // as a store does
@@ -91,7 +91,7 @@ func TestSettleJoinsOnlyWhereTheIssuerVouches(t *testing.T) {
 			if s.User.Email != tt.email || s.User.EmailVerified != (tt.email != "") || s.User.EmailVerifiedBy != tt.by {
 				t.Errorf("address %q, verified %v by %q", s.User.Email, s.User.EmailVerified, s.User.EmailVerifiedBy)
 			}
-			if !tt.joins && !reflect.DeepEqual(before, *tt.account) {
+			if !tt.joins && !reflect.DeepEqual(previous, *tt.account) {
 				t.Errorf("the other account became %+v", tt.account)
 			}
 		})
@@ -99,12 +99,12 @@ func TestSettleJoinsOnlyWhereTheIssuerVouches(t *testing.T) {
 }
 
 func TestSettleKeepsWhoVerifiedAnAddress(t *testing.T) {
-	verified := func(by string) *account.User {
+	verify := func(by string) *account.User {
 		u := user("ann", "ann@example.com", by != "")
 		u.EmailVerifiedBy = by
 		return u
 	}
-	unknown := verified("")
+	unknown := verify("")
 	unknown.EmailVerified = true
 	for name, tt := range map[string]struct {
 		signs  string
@@ -113,26 +113,26 @@ func TestSettleKeepsWhoVerifiedAnAddress(t *testing.T) {
 		want   account.User
 		told   bool
 	}{
-		"a confirmation changes nothing": {issuer, verified(issuer), "ann@example.com",
+		"a confirmation changes nothing": {issuer, verify(issuer), "ann@example.com",
 			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, false},
-		"nor of what an operator vouches for": {issuer, verified(account.VerifiedByOperator),
+		"nor of what an operator vouches for": {issuer, verify(account.VerifiedByOperator),
 			"ann@example.com", account.User{Email: "ann@example.com", EmailVerifiedBy: account.VerifiedByOperator},
 			false},
 		"it is noted where no one was known": {issuer, unknown, "ann@example.com",
 			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, true},
-		"or where that one may not vouch": {issuer, verified(partner), "ann@example.com",
+		"or where that one may not vouch": {issuer, verify(partner), "ann@example.com",
 			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, true},
-		"another address is noted with its issuer": {issuer, verified(account.VerifiedByOperator),
+		"another address is noted with its issuer": {issuer, verify(account.VerifiedByOperator),
 			"anna@example.com", account.User{Email: "anna@example.com", EmailVerifiedBy: issuer}, true},
-		"a partner's claim is not": {partner, verified(issuer), "anna@example.com",
+		"a partner's claim is not": {partner, verify(issuer), "anna@example.com",
 			account.User{Email: "ann@example.com", EmailVerifiedBy: issuer}, false},
-		"an address goes for which it may not vouch": {partner, verified(partner), "ann@example.com",
+		"an address goes for which it may not vouch": {partner, verify(partner), "ann@example.com",
 			account.User{}, true},
-		"also where the token names another one": {partner, verified(partner), "anna@example.com",
+		"also where the token names another one": {partner, verify(partner), "anna@example.com",
 			account.User{}, true},
-		"an address of its own domain is a partner's": {partner, verified(issuer), "ann@partner.test",
+		"an address of its own domain is a partner's": {partner, verify(issuer), "ann@partner.test",
 			account.User{Email: "ann@partner.test", EmailVerifiedBy: partner}, true},
-		"and takes the place of what it verified wrong": {partner, verified(partner), "ann@partner.test",
+		"and takes the place of what it verified wrong": {partner, verify(partner), "ann@partner.test",
 			account.User{Email: "ann@partner.test", EmailVerifiedBy: partner}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestSettleKeepsWhoVerifiedAnAddress(t *testing.T) {
 				u.EmailVerified != (u.Email != "") {
 				t.Errorf("address %q, verified %v by %q", u.Email, u.EmailVerified, u.EmailVerifiedBy)
 			}
-			if told := len(u.Recorded()) > 0; told != tt.told {
-				t.Errorf("told %v: %+v", told, u.Recorded())
+			if isReported := len(u.Recorded()) > 0; isReported != tt.told {
+				t.Errorf("told %v: %+v", isReported, u.Recorded())
 			}
 			p := account.Person{User: *tt.linked, IssuedAt: c.IssuedAt}
 			if p.Settled(c, org) != !tt.told || !reflect.DeepEqual(p.User, *tt.linked) {
@@ -172,10 +172,10 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 		Operator bool
 		By       []string
 	}
-	both := membership{identity.Admin, account.Granted{issuer: identity.Admin, partner: identity.Viewer}, true,
+	pair := membership{identity.Admin, account.Granted{issuer: identity.Admin, partner: identity.Viewer}, true,
 		[]string{issuer, partner}}
 	own := membership{identity.Admin, account.Granted{issuer: identity.Admin}, true, []string{issuer}}
-	none := membership{}
+	item := membership{}
 	for name, tt := range map[string]struct {
 		is     membership
 		byHand identity.Role
@@ -184,22 +184,22 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 		rules  []identity.ClaimRule
 		want   membership
 	}{
-		"a partner's token gets nothing by the rules of another issuer": {none, identity.NoRole, partner,
-			[]string{"dev", "ops"}, rules, none},
+		"a partner's token gets nothing by the rules of another issuer": {item, identity.NoRole, partner,
+			[]string{"dev", "ops"}, rules, item},
 		"but what its own rules give": {
-			none, identity.NoRole, partner, []string{"guests", "helpers", "dev"}, rules,
+			item, identity.NoRole, partner, []string{"guests", "helpers", "dev"}, rules,
 			membership{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}},
 		},
 		"it takes nothing away that rules of another issuer gave": {own, identity.NoRole, partner, nil, rules, own},
 		"nor that people gave":                                               {membership{Role: identity.Owner}, identity.Owner, partner, nil, rules, membership{Role: identity.Owner}},
-		"both may give":                                                      {own, identity.NoRole, partner, []string{"guests", "helpers"}, rules, both},
-		"and each takes its own away: the partner":                           {both, identity.NoRole, partner, nil, rules, own},
-		"and the other one":                                                  {both, identity.NoRole, issuer, nil, rules, membership{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}}},
-		"the last to take leaves nothing":                                    {own, identity.NoRole, issuer, nil, rules, none},
+		"both may give":                                                      {own, identity.NoRole, partner, []string{"guests", "helpers"}, rules, pair},
+		"and each takes its own away: the partner":                           {pair, identity.NoRole, partner, nil, rules, own},
+		"and the other one":                                                  {pair, identity.NoRole, issuer, nil, rules, membership{identity.Viewer, account.Granted{partner: identity.Viewer}, true, []string{partner}}},
+		"the last to take leaves nothing":                                    {own, identity.NoRole, issuer, nil, rules, item},
 		"but what people gave":                                               {own, identity.Viewer, issuer, nil, rules, membership{Role: identity.Viewer}},
-		"what rules gave that are gone goes with any token":                  {own, identity.NoRole, partner, nil, rules[1:2], none},
+		"what rules gave that are gone goes with any token":                  {own, identity.NoRole, partner, nil, rules[1:2], item},
 		"or shrinks to what they can still give":                             {own, identity.NoRole, partner, nil, []identity.ClaimRule{rule(issuer, "dev", "acme-slug", identity.Member)}, membership{Role: identity.Member, Granted: account.Granted{issuer: identity.Member}}},
-		"a role with no known giver goes too":                                {membership{Role: identity.Admin, Operator: true}, identity.NoRole, partner, nil, rules, none},
+		"a role with no known giver goes too":                                {membership{Role: identity.Admin, Operator: true}, identity.NoRole, partner, nil, rules, item},
 		"a token does not raise anyone to what another issuer gave long ago": {membership{identity.Viewer, account.Granted{issuer: identity.Admin}, false, []string{issuer}}, identity.Viewer, partner, nil, rules, membership{Role: identity.Viewer}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,8 +230,8 @@ func TestRulesAreForTheirIssuer(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if told := slices.Concat(u.Recorded(), w.Recorded()); isSettled != (len(told) == 0) {
-				t.Errorf("settled %v, and told %+v", isSettled, told)
+			if reports := slices.Concat(u.Recorded(), w.Recorded()); isSettled != (len(reports) == 0) {
+				t.Errorf("settled %v, and told %+v", isSettled, reports)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 
 func TestNewKeyHasTheLimitsOfItsMaker(t *testing.T) {
 	const reads, office = identity.Scopes("prompts:read"), identity.Networks("10.0.0.0/8")
-	limited := actor("ann", identity.Owner)
-	limited.Scopes, limited.Networks = "keys:write prompts:read", office
+	limitedActor := actor("ann", identity.Owner)
+	limitedActor.Scopes, limitedActor.Networks = "keys:write prompts:read", office
 	free := actor("ann", identity.Owner)
 	for name, tt := range map[string]struct {
 		by       identity.Actor
@@ -25,17 +25,17 @@ func TestNewKeyHasTheLimitsOfItsMaker(t *testing.T) {
 		"none without limits": {free, "", "", nil, account.KeyDraft{}},
 		"those that are given": {free, reads, office, nil,
 			account.KeyDraft{Scopes: reads, Networks: office}},
-		"those of the maker if none are": {limited, "", "", nil,
-			account.KeyDraft{Scopes: limited.Scopes, Networks: office}},
-		"some of the maker's scopes": {limited, reads, "", nil,
+		"those of the maker if none are": {limitedActor, "", "", nil,
+			account.KeyDraft{Scopes: limitedActor.Scopes, Networks: office}},
+		"some of the maker's scopes": {limitedActor, reads, "", nil,
 			account.KeyDraft{Scopes: reads, Networks: office}},
-		"scopes that the maker's include": {limited, "prompts:render", "", nil,
+		"scopes that the maker's include": {limitedActor, "prompts:render", "", nil,
 			account.KeyDraft{Scopes: "prompts:render", Networks: office}},
-		"not a scope that the maker lacks": {limited, "prompts:write", "", identity.ErrScopeRequired,
+		"not a scope that the maker lacks": {limitedActor, "prompts:write", "", identity.ErrScopeRequired,
 			account.KeyDraft{}},
-		"a smaller network": {limited, reads, "10.1.0.0/16", nil,
+		"a smaller network": {limitedActor, reads, "10.1.0.0/16", nil,
 			account.KeyDraft{Scopes: reads, Networks: "10.1.0.0/16"}},
-		"not another network": {limited, reads, "192.0.2.1/32", identity.ErrRoleCeiling, account.KeyDraft{}},
+		"not another network": {limitedActor, reads, "192.0.2.1/32", identity.ErrRoleCeiling, account.KeyDraft{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := account.KeyDraft{Name: "k", Ceiling: identity.Member, Scopes: tt.scopes, Networks: tt.networks}
@@ -138,13 +138,13 @@ func TestEndLeaked(t *testing.T) {
 	}
 	w := of(actor("ann", identity.Owner))
 	t.Run("the key ends, and those that were created with it", func(t *testing.T) {
-		k, made := key(), key()
-		made.ID = "made"
-		if !w.EndLeaked(system, account.Leak{URL: found, Source: "commit"}, k, []*account.Key{made}) {
+		k, newKey := key(), key()
+		newKey.ID = "made"
+		if !w.EndLeaked(system, account.Leak{URL: found, Source: "commit"}, k, []*account.Key{newKey}) {
 			t.Fatal("it did not end")
 		}
 		recorded(t, k.Log, system, "k", "api_key.leaked", "api_key.revoked")
-		recorded(t, made.Log, system, "made", "api_key.revoked")
+		recorded(t, newKey.Log, system, "made", "api_key.revoked")
 		data := k.Recorded()[0].Data
 		if data["url"] != "https://github.com/a/b/blob/main/.env" || data["source"] != "commit" ||
 			data["name"] != "CI" {

@@ -106,10 +106,10 @@ func TestNewKey(t *testing.T) {
 				t.Fatalf("got %+v, %v", k, err)
 			}
 		}
-		deleted := of(actor("bob", identity.Owner))
-		deleted.DeletedAt = now
+		deletedWorkspace := of(actor("bob", identity.Owner))
+		deletedWorkspace.DeletedAt = now
 		for name, w := range map[string]*account.Workspace{"who is no member": of(actor("ann", identity.Owner)),
-			"a deleted workspace": deleted} {
+			"a deleted workspace": deletedWorkspace} {
 			if k, _, err := w.NewKey(system, identity.KeyPolicy{}, "bob", account.KeyDraft{Name: "first"}); k != nil ||
 				!errors.Is(err, identity.ErrWorkspaceNotFound) {
 				t.Errorf("%s: %+v, %v", name, k, err)
@@ -181,10 +181,10 @@ func TestNewKey(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin,
 				identity.Owner})
-			when := rapid.SampledFrom([]time.Time{{}, now.Add(time.Minute), now.Add(time.Hour)})
-			by := ends(actor("ann", role.Draw(t, "role")), when.Draw(t, "until"))
+			occasion := rapid.SampledFrom([]time.Time{{}, now.Add(time.Minute), now.Add(time.Hour)})
+			by := ends(actor("ann", role.Draw(t, "role")), occasion.Draw(t, "until"))
 			k, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User,
-				account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
+				account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: occasion.Draw(t, "expires")})
 			if err != nil {
 				return
 			}
@@ -201,7 +201,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 	owner := in("ann", identity.Owner) // according to the credential
 	by := owner
 	by.Key = "parent"
-	held := func(role identity.Role, live account.LiveKeys) *account.Workspace {
+	hold := func(role identity.Role, live account.LiveKeys) *account.Workspace {
 		w := of(in("ann", role))
 		w.Live = live
 		return w
@@ -214,18 +214,18 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 		svc  error
 		rot  error
 	}{
-		"who has left makes none": {owner, held(identity.NoRole, account.LiveKeys{}),
+		"who has left makes none": {owner, hold(identity.NoRole, account.LiveKeys{}),
 			identity.ErrWorkspaceNotFound, identity.ErrWorkspaceNotFound, account.ErrKeyNotFound},
-		"who was lowered makes less": {owner, held(identity.Viewer, account.LiveKeys{}), nil,
+		"who was lowered makes less": {owner, hold(identity.Viewer, account.LiveKeys{}), nil,
 			identity.ErrForbidden, nil},
-		"a key that was revoked makes none": {by, held(identity.Owner, account.LiveKeys{}), identity.ErrUnauthenticated,
+		"a key that was revoked makes none": {by, hold(identity.Owner, account.LiveKeys{}), identity.ErrUnauthenticated,
 			identity.ErrUnauthenticated, identity.ErrUnauthenticated},
-		"one that lives does": {by, held(identity.Owner, account.LiveKeys{Maker: true}), nil, nil, nil},
-		"up to a hundred keys live": {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 99}),
+		"one that lives does": {by, hold(identity.Owner, account.LiveKeys{Maker: true}), nil, nil, nil},
+		"up to a hundred keys live": {owner, hold(identity.Owner, account.LiveKeys{User: 99, Programs: 99}),
 			nil, nil, nil},
-		"and no more of one's own": {owner, held(identity.Owner, account.LiveKeys{User: 100, Programs: 99}),
+		"and no more of one's own": {owner, hold(identity.Owner, account.LiveKeys{User: 100, Programs: 99}),
 			account.ErrTooManyKeys, nil, account.ErrTooManyKeys},
-		"or of programs": {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 100}), nil,
+		"or of programs": {owner, hold(identity.Owner, account.LiveKeys{User: 99, Programs: 100}), nil,
 			account.ErrTooManyKeys, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,11 +234,11 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			if err == nil && k.MadeBy != tt.by.Key {
 				t.Errorf("made by %q", k.MadeBy)
 			}
-			before := len(tt.w.Members)
+			previous := len(tt.w.Members)
 			u, svc, _, err := tt.w.NewServiceKey(tt.by, identity.KeyPolicy{}, draft)
 			require.ErrorIs(t, err, tt.svc)
 			if (err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member ||
-				!tt.w.Members[u.ID].Service)) || (err != nil && len(tt.w.Members) != before) {
+				!tt.w.Members[u.ID].Service)) || (err != nil && len(tt.w.Members) != previous) {
 				t.Errorf("made by %q, members %+v", svc.MadeBy, tt.w.Members)
 			}
 			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
@@ -253,7 +253,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 	t.Run("a rotation without grace is one for one", func(t *testing.T) {
 		old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop",
 			Ceiling: identity.Member, Revision: 3}
-		_, _, err := held(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, identity.KeyPolicy{},
+		_, _, err := hold(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, identity.KeyPolicy{},
 			nil, old, 0)
 		require.NoError(t, err)
 	})
@@ -282,7 +282,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 
 func TestWhatAKeyMadeEndsWithIt(t *testing.T) {
 	by := actor("ann", identity.Member)
-	made := func() []*account.Key {
+	newKeys := func() []*account.Key {
 		return []*account.Key{
 			{ID: "child", Org: "org", Workspace: "acme", User: "ann", Name: "child", Revision: 2},
 			{ID: "expired", Org: "org", Workspace: "acme", User: "ann", Name: "expired", ExpiresAt: now, Revision: 2},
@@ -302,7 +302,7 @@ func TestWhatAKeyMadeEndsWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, all := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Revision: 3, RevokedAt: tt.was},
-				made()
+				newKeys()
 			require.ErrorIs(t, of(tt.by).RevokeKey(tt.by, nil, k, all), tt.want)
 			for _, k := range all {
 				ended := tt.ends && k.ID != "expired"
@@ -322,7 +322,7 @@ func TestRevoke(t *testing.T) {
 		return &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Revision: 3,
 			CreatedAt: now.Add(-time.Hour)}
 	}
-	capped := func(by identity.Actor, key identity.KeyID) identity.Actor {
+	cappedActor := func(by identity.Actor, key identity.KeyID) identity.Actor {
 		by.Ceiling, by.Key = identity.Viewer, key
 		return by
 	}
@@ -340,9 +340,9 @@ func TestRevoke(t *testing.T) {
 		{"another member does not see it", actor("bob", identity.Member), nil, account.ErrKeyNotFound},
 		{"nor does who has left", actor("ann", identity.NoRole), nil, account.ErrKeyNotFound},
 		{"nor another workspace", elsewhere, nil, account.ErrKeyNotFound},
-		{"a viewing credential may not end another", capped(actor("ann", identity.Viewer), "another"), nil,
+		{"a viewing credential may not end another", cappedActor(actor("ann", identity.Viewer), "another"), nil,
 			identity.ErrForbidden},
-		{"but itself", capped(actor("ann", identity.Viewer), "k"), nil, nil},
+		{"but itself", cappedActor(actor("ann", identity.Viewer), "k"), nil, nil},
 		{"at the revision that is meant", actor("ann", identity.Member), revision.Match{3}, nil},
 		{"not at another", actor("ann", identity.Member), revision.Match{2}, revision.ErrMismatch},
 	} {

@@ -20,9 +20,9 @@ func TestClaimsThatWereJustSettledAreNotSettledAgain(t *testing.T) {
 	if !p.Settled(claims, org) {
 		t.Error("the same claims are settled again")
 	}
-	later := claims
-	later.ExpiresAt = now.Add(time.Second)
-	if p.Settled(later, org) {
+	laterClaims := claims
+	laterClaims.ExpiresAt = now.Add(time.Second)
+	if p.Settled(laterClaims, org) {
 		t.Error("the claims of another token are not looked at")
 	}
 }

@@ -43,7 +43,7 @@ func TestTakeSignIn(t *testing.T) {
 		}
 		return p
 	}
-	told := func(p *account.Person) (out []string) {
+	report := func(p *account.Person) (out []string) {
 		for _, e := range p.User.Recorded() {
 			out = append(out, e.Type+" "+string(e.Workspace)+" "+e.Subject)
 			if len(e.Data) != 1 || e.Data["issuer"] != issuer {
@@ -56,12 +56,12 @@ func TestTakeSignIn(t *testing.T) {
 	t.Run("an unlinked sign-in is recorded where the person is", func(t *testing.T) {
 		person := ann()
 		require.NoError(t, person.TakeSignIn(signingIn, issuer, nil))
-		assert.EqualSlice(t, "told", told(person), []string{"user.linked acme ann", "user.linked beta ann"})
+		assert.EqualSlice(t, "told", report(person), []string{"user.linked acme ann", "user.linked beta ann"})
 	})
 	t.Run("what was another's, where that one is too", func(t *testing.T) {
 		person, from := ann(), in(user("bob", "", false), "gamma")
 		require.NoError(t, person.TakeSignIn(signingIn, issuer, from))
-		if got := append(told(person), told(from)...); !slices.Equal(got,
+		if got := append(report(person), report(from)...); !slices.Equal(got,
 			[]string{"user.linked acme ann", "user.linked beta ann", "user.unlinked gamma bob"}) {
 			t.Errorf("told %q", got)
 		}
@@ -69,8 +69,8 @@ func TestTakeSignIn(t *testing.T) {
 	t.Run("their own is no news", func(t *testing.T) {
 		person := ann()
 		require.NoError(t, person.TakeSignIn(signingIn, issuer, ann()))
-		if len(told(person)) != 0 {
-			t.Errorf("told %q", told(person))
+		if len(report(person)) != 0 {
+			t.Errorf("told %q", report(person))
 		}
 	})
 	t.Run("only the system may link, and not a user of another org", func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTakeSignIn(t *testing.T) {
 		for _, by := range []identity.Actor{person("ann"), person("owner"), elsewhere} {
 			person, from := ann(), in(user("bob", "", false))
 			require.ErrorIs(t, person.TakeSignIn(by, issuer, from), account.ErrUserNotFound)
-			if len(told(person))+len(told(from)) != 0 {
+			if len(report(person))+len(report(from)) != 0 {
 				t.Error("it was told all the same")
 			}
 		}

@@ -19,11 +19,11 @@ func madeByAdmin() account.Powers {
 		return &account.Key{ID: id, Org: "org", Workspace: "acme", User: user, Service: user != "admin", Name: "k",
 			Ceiling: ceiling, CreatedBy: "admin", Revision: 2}
 	}
-	expired := key("expired", "old bot", identity.Admin)
-	expired.ExpiresAt = later
+	expiredKey := key("expired", "old bot", identity.Admin)
+	expiredKey.ExpiresAt = later
 	return account.Powers{Keys: []*account.Key{key("personal", "admin", identity.Admin),
 		key("viewers", "reader", identity.Viewer), key("members", "writer", identity.Member),
-		key("admins", "bot", identity.Admin), key("child", "bot", identity.Admin), expired},
+		key("admins", "bot", identity.Admin), key("child", "bot", identity.Admin), expiredKey},
 		Endpoints: []*account.Endpoint{{Kind: account.Webhook, ID: "own", Owner: "admin"},
 			{
 				Kind:  account.Webhook,
@@ -122,12 +122,12 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 			w := madeBy("owner", p)
 			_, err := w.Transfer(person("owner"), nil, "member", keep)
 			require.NoError(t, err)
-			ended, kept := keyIDs(w.Lost.Ended), keyIDs(w.Lost.Kept)
+			ends, keptKeys := keyIDs(w.Lost.Ended), keyIDs(w.Lost.Kept)
 			if keep {
-				ended, kept = kept, ended
+				ends, keptKeys = keptKeys, ends
 			}
-			if !slices.Equal(ended, []identity.KeyID{"admins"}) || kept != nil || w.Lost.Ownerless != nil {
-				t.Errorf("ended %q, kept %q with keep %v", ended, kept, keep)
+			if !slices.Equal(ends, []identity.KeyID{"admins"}) || keptKeys != nil || w.Lost.Ownerless != nil {
+				t.Errorf("ended %q, kept %q with keep %v", ends, keptKeys, keep)
 			}
 		}
 	})
@@ -135,7 +135,7 @@ func TestALossOfRoleTakesAlongWhatIsAboveIt(t *testing.T) {
 
 func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 	roots := map[identity.KeyID]identity.UserID{"admins": "owner", "child": ""}
-	kept := func() *account.Workspace {
+	keep := func() *account.Workspace {
 		p := madeByAdmin()
 		p.Keys[4].MadeBy = "admins" // it follows that key, as before
 		return madeBy("admin", p)
@@ -149,7 +149,7 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 		}
 	}
 	t.Run("an owner who lowers an admin answers for the admin's keys", func(t *testing.T) {
-		w := kept()
+		w := keep()
 		_, err := w.ChangeRole(person("owner"), nil, "admin", identity.Member, true)
 		require.NoError(t, err)
 		check(t, w, roots)
@@ -159,7 +159,7 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 		}
 	})
 	t.Run("an owner who removes an admin answers for all of them", func(t *testing.T) {
-		w := kept()
+		w := keep()
 		require.NoError(t, w.Remove(person("owner"), nil, "admin", true))
 		check(t, w, map[identity.KeyID]identity.UserID{"viewers": "owner", "members": "owner", "admins": "owner"})
 	})
@@ -171,7 +171,7 @@ func TestKeptKeysBelongToWhoKeepsThem(t *testing.T) {
 				return err
 			},
 		} {
-			w := kept()
+			w := keep()
 			admins, child := w.Powers["admin"].Keys[3], w.Powers["admin"].Keys[4]
 			admins.SuspendedAt, child.SuspendedAt = now, now
 			require.NoError(t, do(w))
@@ -277,13 +277,13 @@ func TestAProgramCannotRaiseItsCreator(t *testing.T) {
 }
 
 func TestSuspensions(t *testing.T) {
-	suspended := func() *account.Access {
+	suspendedAccess := func() *account.Access {
 		return &account.Access{User: &account.User{ID: "admin", Org: "org", Revision: 4},
 			MemberOf: []identity.WorkspaceID{"acme"},
 			Powers:   map[identity.WorkspaceID]account.Powers{"acme": madeByAdmin()}}
 	}
 	directory := identity.System("org", "", "scim", later)
-	a := suspended()
+	a := suspendedAccess()
 	require.NoError(t, a.Suspend(directory, "left"))
 	all := []identity.KeyID{"viewers", "members", "admins", "child"}
 	if got := keyIDs(a.Lost.Suspended); !slices.Equal(got, all) || a.User.Enabled() {
@@ -306,7 +306,7 @@ func TestSuspensions(t *testing.T) {
 		t.Errorf("recorded %+v", last)
 	}
 	t.Run("an operator who disables a suspended account can keep its keys", func(t *testing.T) {
-		a := suspended()
+		a := suspendedAccess()
 		require.NoError(t, a.Suspend(directory, "left"))
 		require.NoError(t, a.Disable(directory, "stays away", true))
 		for _, k := range a.Powers["acme"].Keys {

@@ -12,11 +12,11 @@ import (
 
 func TestMail(t *testing.T) {
 	limits := account.MailLimits{WorkspacePerDay: 3, UserPerHour: 2, AddressPerDay: 1}
-	ago := func(all ...time.Duration) (at []time.Time) {
+	ago := func(all ...time.Duration) (positions []time.Time) {
 		for _, d := range all {
-			at = append(at, later.Add(-d))
+			positions = append(positions, later.Add(-d))
 		}
-		return at
+		return positions
 	}
 	const day = 24 * time.Hour
 	for name, tt := range map[string]struct {
@@ -53,10 +53,10 @@ func TestMail(t *testing.T) {
 				if i.Mailed() != tt.want || i.MailedAt != last || i.Hash != token.Hash() {
 					t.Errorf("mailed %v, last at %v", i.Mailed(), i.MailedAt)
 				}
-				for scope, counted := range map[string][]time.Time{"workspace": w.Sent.Workspace, "user": w.Sent.User,
+				for scope, counts := range map[string][]time.Time{"workspace": w.Sent.Workspace, "user": w.Sent.User,
 					"address": w.Sent.Address} {
-					if slices.Contains(counted, later) != tt.want {
-						t.Errorf("counted for the %s: %v", scope, counted)
+					if slices.Contains(counts, later) != tt.want {
+						t.Errorf("counted for the %s: %v", scope, counts)
 					}
 				}
 			})

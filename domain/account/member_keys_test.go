@@ -64,8 +64,8 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := keys(acme())
 			require.NoError(t, tt.do(w, tt.by))
-			for user, made := range w.Powers {
-				for _, k := range made.Keys {
+			for user, powers := range w.Powers {
+				for _, k := range powers.Keys {
 					// another user's key, or one that had ended
 					if user != "member" || !tt.ends || k.ExpiresAt.Equal(later) {
 						if !k.RevokedAt.IsZero() || k.Revision != 2 || len(k.Recorded()) != 0 {
@@ -88,7 +88,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	system := identity.System("org", "", "sign-in", later)
-	ruled := func(w *account.Workspace, user identity.UserID) *account.Workspace {
+	workspace := func(w *account.Workspace, user identity.UserID) *account.Workspace {
 		return byRules(w, user, identity.NoRole)
 	}
 	for name, tt := range map[string]struct {
@@ -104,13 +104,13 @@ func TestKeep(t *testing.T) {
 		"even an owner": {acme(), "new", identity.Owner, identity.Owner, identity.NoRole,
 			"member.added"},
 		"but not without a role": {acme(), "new", identity.NoRole, identity.NoRole, identity.NoRole, ""},
-		"a role by rules is kept": {ruled(acme(), "member"), "member", identity.Member, identity.Member,
+		"a role by rules is kept": {workspace(acme(), "member"), "member", identity.Member, identity.Member,
 			identity.NoRole, ""},
-		"raised": {ruled(acme(), "member"), "member", identity.Admin, identity.Admin,
+		"raised": {workspace(acme(), "member"), "member", identity.Admin, identity.Admin,
 			identity.NoRole, "member.updated"},
-		"lowered": {ruled(acme(), "admin"), "admin", identity.Viewer, identity.Viewer, identity.NoRole,
+		"lowered": {workspace(acme(), "admin"), "admin", identity.Viewer, identity.Viewer, identity.NoRole,
 			"member.updated"},
-		"and taken away": {ruled(acme(), "admin"), "admin", identity.NoRole, identity.NoRole,
+		"and taken away": {workspace(acme(), "admin"), "admin", identity.NoRole, identity.NoRole,
 			identity.NoRole, "member.removed"},
 		"a role given by hand is not lowered": {acme(), "admin", identity.Viewer, identity.Admin, identity.Admin, ""},
 		"nor taken away": {acme(), "viewer", identity.NoRole, identity.Viewer,
@@ -123,18 +123,18 @@ func TestKeep(t *testing.T) {
 			identity.NoRole, identity.Viewer, identity.Viewer, "member.updated"},
 		"or to what the rules grant still": {byRules(acme(), "admin", identity.Viewer), "admin",
 			identity.Member, identity.Member, identity.Viewer, "member.updated"},
-		"the last owner stays, though the rules say other": {ruled(acme(), "owner"), "owner", identity.Viewer,
+		"the last owner stays, though the rules say other": {workspace(acme(), "owner"), "owner", identity.Viewer,
 			identity.Owner, identity.NoRole, ""},
-		"and though they say nothing": {ruled(acme(), "owner"), "owner", identity.NoRole, identity.Owner,
+		"and though they say nothing": {workspace(acme(), "owner"), "owner", identity.NoRole, identity.Owner,
 			identity.NoRole, ""},
-		"even where a program is one too": {served(ruled(acme(), "owner"), identity.Owner), "owner",
+		"even where a program is one too": {served(workspace(acme(), "owner"), identity.Owner), "owner",
 			identity.NoRole, identity.Owner, identity.NoRole, ""},
-		"an owner of two is lowered": {ruled(second(acme(), "bob"), "bob"), "bob", identity.Viewer, identity.Viewer,
+		"an owner of two is lowered": {workspace(second(acme(), "bob"), "bob"), "bob", identity.Viewer, identity.Viewer,
 			identity.NoRole, "member.updated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := tt.w.Members[tt.user].Role
-			before := tt.w.Members[tt.user]
+			previous := tt.w.Members[tt.user]
 			tt.w.SettleGranted(system, tt.user, issuer, tt.granted, nil)
 			roles := acmeWith(map[identity.UserID]identity.Role{tt.user: tt.want})
 			for _, another := range []identity.UserID{"bob", "bot"} {
@@ -151,7 +151,7 @@ func TestKeep(t *testing.T) {
 			}
 			switch tt.event {
 			case "":
-				if !cmp.Equal(m, before) || len(tt.w.Recorded()) != 0 {
+				if !cmp.Equal(m, previous) || len(tt.w.Recorded()) != 0 {
 					t.Errorf("it changed: %+v, %v", m, tt.w.Recorded())
 				}
 			case "member.added":

@@ -38,10 +38,10 @@ func sameMembers(t rapid.TB, w *account.Workspace, want map[identity.UserID]iden
 }
 
 // acmeWith returns the roles of acme's members, with some changed.
-func acmeWith(changed map[identity.UserID]identity.Role) map[identity.UserID]identity.Role {
+func acmeWith(changedRoles map[identity.UserID]identity.Role) map[identity.UserID]identity.Role {
 	roles := map[identity.UserID]identity.Role{"viewer": identity.Viewer, "member": identity.Member,
 		"admin": identity.Admin, "owner": identity.Owner}
-	for user, role := range changed {
+	for user, role := range changedRoles {
 		roles[user] = role
 	}
 	return roles
@@ -229,7 +229,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			if ceiling := everyRole.Draw(t, "ceiling"); ceiling != identity.NoRole {
 				by = keyed(by, "acme", ceiling)
 			}
-			was, have, byHand := w.Members[target].Role, w.RoleOf(by), w.Members[target].ByHand
+			previous, existing, byHand := w.Members[target].Role, w.RoleOf(by), w.Members[target].ByHand
 			op := rapid.SampledFrom([]string{"change", "remove", "join", "keep"}).Draw(t, "op")
 			if target == "bot" && (op == "join" || op == "keep") { // a program neither accepts nor signs in
 				continue
@@ -250,11 +250,11 @@ func TestMembersKeepTheirRules(t *testing.T) {
 				w.SettleGranted(identity.System("org", "", "sign-in", later), target, issuer, role, nil)
 			}
 			is := w.Members[target].Role
-			if err != nil && is != was {
-				t.Fatalf("%s was refused (%v), and made %s of %s", op, err, is, was)
+			if err != nil && is != previous {
+				t.Fatalf("%s was refused (%v), and made %s of %s", op, err, is, previous)
 			}
-			if op != "keep" && is != was && max(is, was) > have {
-				t.Fatalf("%s of %s, who has %s, made %s of %s", op, by.User, have, is, was)
+			if op != "keep" && is != previous && max(is, previous) > existing {
+				t.Fatalf("%s of %s, who has %s, made %s of %s", op, by.User, existing, is, previous)
 			}
 			if (op == "keep" && (w.Members[target].ByHand != byHand || is < byHand)) || w.Members[target].ByHand > is {
 				t.Fatalf("%s made %+v, and %s was given by hand", op, w.Members[target], byHand)

@@ -18,7 +18,7 @@ func TestNewNamesDoNotDeceive(t *testing.T) {
 	system, by := identity.System("org", "acme", "cli", now), actor("ann", identity.Owner)
 	for name, tt := range map[string]struct {
 		code string
-		call func(name string) (stored string, err error)
+		call func(name string) (storedText string, err error)
 	}{
 		"a new user": {"invalid_format", func(name string) (string, error) {
 			u, err := account.NewUser(system, "ann@example.com", name, false)
@@ -66,8 +66,8 @@ func TestNewNamesDoNotDeceive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := tt.call(deceiving)
 			assert.EqualSlice(t, "wrongFields", wrongFields(t, err), []string{"/name " + tt.code})
-			if stored, err := tt.call("A\u0308rger"); err != nil || stored != "Ärger" {
-				t.Errorf("stored %q, %v", stored, err)
+			if storedText, err := tt.call("A\u0308rger"); err != nil || storedText != "Ärger" {
+				t.Errorf("stored %q, %v", storedText, err)
 			}
 		})
 	}

@@ -28,19 +28,19 @@ func offboardedKeys() []*account.Key {
 			Revision:  2,
 		}
 	}
-	expired := key("expired", "bot", true)
-	expired.ExpiresAt = later
+	expiredKey := key("expired", "bot", true)
+	expiredKey.ExpiresAt = later
 	return []*account.Key{key("personal", "member", false), key("program", "bot", true), key("child", "bot", false),
-		expired}
+		expiredKey}
 }
 
-func endedKeys(keys []*account.Key) (ended []identity.KeyID) {
+func endedKeys(keys []*account.Key) (ends []identity.KeyID) {
 	for _, k := range keys {
 		if !k.RevokedAt.IsZero() {
-			ended = append(ended, k.ID)
+			ends = append(ends, k.ID)
 		}
 	}
-	return ended
+	return ends
 }
 
 func TestServiceKeysEndWithTheirCreator(t *testing.T) {
@@ -114,7 +114,7 @@ func TestDisable(t *testing.T) {
 		}
 	})
 	ops := &account.User{ID: "ops", Org: "org", Revision: 4, Operator: true}
-	disabled := &account.User{ID: "member", Org: "org", Revision: 4, DisabledAt: now}
+	item := &account.User{ID: "member", Org: "org", Revision: 4, DisabledAt: now}
 	for name, tt := range map[string]struct {
 		a      func() *account.Access
 		by     identity.Actor
@@ -150,15 +150,15 @@ func TestDisable(t *testing.T) {
 			operator(person("ops")), "", false, account.ErrUserNotFound, nil},
 		"a reason without control letters": {account1(member, "ops"), operator(person("ops")), "a\nb",
 			false, nil, nil},
-		"disabling again changes nothing": {account1(disabled, "ops"), operator(person("ops")), "", false, nil, nil},
+		"disabling again changes nothing": {account1(item, "ops"), operator(person("ops")), "", false, nil, nil},
 		"a reason of 200 characters at most": {account1(member, "ops"), operator(person("ops")),
 			string(make([]rune, 201)), false, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := tt.a()
-			was := *a.User
+			previous := *a.User
 			err := a.Disable(tt.by, tt.reason, tt.keep)
-			if wrong := wrongReason(tt.reason); wrong {
+			if isInvalid := wrongReason(tt.reason); isInvalid {
 				if got := wrongFields(t, err); !slices.Equal(got, []string{"/reason invalid_format"}) {
 					t.Fatalf("wrong: %q", got)
 				}
@@ -166,8 +166,8 @@ func TestDisable(t *testing.T) {
 				require.ErrorIs(t, err, tt.want)
 			}
 			assert.EqualSlice(t, "ended", endedKeys(a.Powers["acme"].Keys), tt.ended)
-			if err != nil || !was.DisabledAt.IsZero() {
-				if a.User.DisabledAt != was.DisabledAt || a.User.Revision != was.Revision ||
+			if err != nil || !previous.DisabledAt.IsZero() {
+				if a.User.DisabledAt != previous.DisabledAt || a.User.Revision != previous.Revision ||
 					len(a.User.Recorded()) != 0 {
 					t.Errorf("it changed: %+v", a.User)
 				}
@@ -178,7 +178,7 @@ func TestDisable(t *testing.T) {
 			}
 			events := a.User.Recorded()
 			if len(events) != 2 || events[0].Workspace != "acme" || events[1].Workspace != "beta" ||
-				events[0].Type != "user.disabled" || events[0].Subject != string(was.ID) {
+				events[0].Type != "user.disabled" || events[0].Subject != string(previous.ID) {
 				t.Errorf("recorded %+v", events)
 			}
 			if tt.reason != "" && events[1].Data["reason"] != tt.reason {
@@ -200,9 +200,9 @@ func TestEnable(t *testing.T) {
 			MemberOf: []identity.WorkspaceID{"acme"},
 			Powers:   map[identity.WorkspaceID]account.Powers{"acme": {Keys: offboardedKeys()}}}
 		require.NoError(t, a.Disable(by, "", false))
-		ended := endedKeys(a.Powers["acme"].Keys)
+		ends := endedKeys(a.Powers["acme"].Keys)
 		require.NoError(t, a.Enable(by, "back"))
-		if !a.User.Enabled() || !slices.Equal(endedKeys(a.Powers["acme"].Keys), ended) {
+		if !a.User.Enabled() || !slices.Equal(endedKeys(a.Powers["acme"].Keys), ends) {
 			t.Errorf("got %+v", a.User)
 		}
 		recorded(t, a.User.Log, by, "ann", "user.disabled", "user.enabled")
@@ -232,13 +232,13 @@ func TestADisabledAccountOpensNothing(t *testing.T) {
 	}}
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer", TrustEmail: true}}}
 	token := session.Proof{Issuer: "https://issuer", Subject: "ann", Until: now.Add(time.Hour)}
-	for _, enabled := range []bool{true, false} {
-		if !enabled {
+	for _, isEnabled := range []bool{true, false} {
+		if !isEnabled {
 			p.User.DisabledAt = now
 		}
-		assert.Equal(t, "Live", p.Live(identity.KeyPolicy{}, now), enabled)
+		assert.Equal(t, "Live", p.Live(identity.KeyPolicy{}, now), isEnabled)
 		for _, proof := range []session.Proof{{}, token} {
-			assert.Equal(t, "Stands", proof.Valid(org, p, now), enabled)
+			assert.Equal(t, "Stands", proof.Valid(org, p, now), isEnabled)
 		}
 	}
 	t.Run("nor does it sign in, though the issuer knows it", func(t *testing.T) {
@@ -341,7 +341,7 @@ func TestKeyPolicy(t *testing.T) {
 }
 
 func TestRevokeAbove(t *testing.T) {
-	capped := func(by identity.Actor, key identity.KeyID, ceiling identity.Role) identity.Actor {
+	actorOf := func(by identity.Actor, key identity.KeyID, ceiling identity.Role) identity.Actor {
 		by.Key, by.Ceiling = key, ceiling
 		return by
 	}
@@ -352,7 +352,7 @@ func TestRevokeAbove(t *testing.T) {
 		of      identity.Role // of the key's user
 		want    error
 	}{
-		"a small key of the same user": {capped(actor("ann", identity.Owner), "small", identity.Member), "k",
+		"a small key of the same user": {actorOf(actor("ann", identity.Owner), "small", identity.Member), "k",
 			identity.Owner, identity.Owner, identity.ErrRoleCeiling},
 		"an admin, a key of an owner": {actor("bob", identity.Admin), "k", identity.Owner, identity.Owner,
 			identity.ErrRoleCeiling},
@@ -362,17 +362,17 @@ func TestRevokeAbove(t *testing.T) {
 			identity.Member, nil},
 		"an owner, every key": {actor("bob", identity.Owner), "k", identity.Owner,
 			identity.Owner, nil},
-		"a key, itself": {capped(actor("ann", identity.Owner), "k", identity.Member), "k",
+		"a key, itself": {actorOf(actor("ann", identity.Owner), "k", identity.Member), "k",
 			identity.Owner, identity.Owner, nil},
-		"a person, their own": {capped(actor("ann", identity.Member), "", identity.Owner), "k",
+		"a person, their own": {actorOf(actor("ann", identity.Member), "", identity.Owner), "k",
 			identity.Owner, identity.Member, nil},
 		"an admin, that of who is no member": {actor("bob", identity.Admin), "k", identity.Owner,
 			identity.NoRole, nil},
 		"the system, every key": {identity.System("org", "acme", "cli", now), "k", identity.Owner,
 			identity.Owner, nil},
-		"a small key, one as small": {capped(actor("ann", identity.Owner), "small", identity.Member), "k",
+		"a small key, one as small": {actorOf(actor("ann", identity.Owner), "small", identity.Member), "k",
 			identity.Member, identity.Owner, nil},
-		"an admin's key for members, an admin": {capped(actor("bob", identity.Admin), "small", identity.Admin), "k",
+		"an admin's key for members, an admin": {actorOf(actor("bob", identity.Admin), "small", identity.Admin), "k",
 			identity.Admin, identity.Admin, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

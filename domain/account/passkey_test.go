@@ -118,15 +118,15 @@ func TestRenamePasskey(t *testing.T) {
 	if k, err := rename(anns(), nil, "psk_1", "Laptop"); err != nil || k.Revision != 1 || len(k.Recorded()) > 0 {
 		t.Errorf("the same name: %+v, %v", k, err)
 	}
-	bob, keyed := anns(), anns()
-	bob.User, keyed.Key = "bob", "key"
+	bob, keyedActor := anns(), anns()
+	bob.User, keyedActor.Key = "bob", "key"
 	for want, call := range map[error]func() (*account.Passkey, error){
 		account.ErrPasskeyNotFound: func() (*account.Passkey, error) { return rename(anns(), nil, "psk_9", "x") },
 		revision.ErrMismatch: func() (*account.Passkey,
 			error) {
 			return rename(anns(), revision.Match{7}, "psk_1", "x")
 		},
-		account.ErrSessionRequired: func() (*account.Passkey, error) { return rename(keyed, nil, "psk_1", "x") },
+		account.ErrSessionRequired: func() (*account.Passkey, error) { return rename(keyedActor, nil, "psk_1", "x") },
 	} {
 		if _, err := call(); !errors.Is(err, want) {
 			t.Errorf("error %v, want %v", err, want)
@@ -138,11 +138,11 @@ func TestRenamePasskey(t *testing.T) {
 }
 
 func TestRemovePasskey(t *testing.T) {
-	old, keyed := anns(), anns()
-	old.SignedInAt, keyed.Key = old.At.Add(-time.Hour), "key"
-	mailed := account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true}
-	invited := mailed
-	invited.EmailVerifiedBy = account.VerifiedByInvitation
+	old, keyedActor := anns(), anns()
+	old.SignedInAt, keyedActor.Key = old.At.Add(-time.Hour), "key"
+	mailedUser := account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true}
+	invitedUser := mailedUser
+	invitedUser.EmailVerifiedBy = account.VerifiedByInvitation
 	for name, tt := range map[string]struct {
 		by    identity.Actor
 		user  account.User
@@ -150,25 +150,25 @@ func TestRemovePasskey(t *testing.T) {
 		mails bool
 		want  error
 	}{
-		"one of two":                       {anns(), invited, passkeysOf("psk_1", "psk_2"), false, nil},
-		"the only one if links are mailed": {anns(), mailed, passkeysOf("psk_1"), true, nil},
+		"one of two":                       {anns(), invitedUser, passkeysOf("psk_1", "psk_2"), false, nil},
+		"the only one if links are mailed": {anns(), mailedUser, passkeysOf("psk_1"), true, nil},
 		"not the only one without a mail server": {
-			anns(), mailed, passkeysOf("psk_1"), false, account.ErrLastPasskey,
+			anns(), mailedUser, passkeysOf("psk_1"), false, account.ErrLastPasskey,
 		},
 		"not the only one of an address that was only invited": {
-			anns(), invited, passkeysOf("psk_1"), true, account.ErrLastPasskey,
+			anns(), invitedUser, passkeysOf("psk_1"), true, account.ErrLastPasskey,
 		},
-		"not one that does not exist": {anns(), mailed, passkeysOf("psk_2"), true, account.ErrPasskeyNotFound},
-		"not by an old session":       {old, mailed, passkeysOf("psk_1"), true, identity.ErrStepUpRequired},
-		"not by a session of a key":   {keyed, mailed, passkeysOf("psk_1"), true, account.ErrSessionRequired},
+		"not one that does not exist": {anns(), mailedUser, passkeysOf("psk_2"), true, account.ErrPasskeyNotFound},
+		"not by an old session":       {old, mailedUser, passkeysOf("psk_1"), true, identity.ErrStepUpRequired},
+		"not by a session of a key":   {keyedActor, mailedUser, passkeysOf("psk_1"), true, account.ErrSessionRequired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := inWorkspaces("w1")
 			p.User = tt.user
 			err := p.RemovePasskey(tt.by, nil, tt.have, "psk_1", tt.mails)
 			require.ErrorIs(t, err, tt.want)
-			removed := !tt.have[0].RemovedAt.IsZero()
-			if removed != (err == nil) || (removed && tt.have[0].Recorded()[0].Type != "passkey.removed") {
+			isRemoved := !tt.have[0].RemovedAt.IsZero()
+			if isRemoved != (err == nil) || (isRemoved && tt.have[0].Recorded()[0].Type != "passkey.removed") {
 				t.Errorf("the passkey is %+v", tt.have[0])
 			}
 		})
@@ -196,8 +196,8 @@ func TestUsePasskey(t *testing.T) {
 				t.Fatalf("%+v, %v", k, err)
 			}
 			events := k.Recorded()
-			if suspected := len(events) == 1 && events[0].Type == "passkey.clone_suspected" &&
-				events[0].Actor == "ann"; suspected != tt.suspected {
+			if isSuspected := len(events) == 1 && events[0].Type == "passkey.clone_suspected" &&
+				events[0].Actor == "ann"; isSuspected != tt.suspected {
 				t.Errorf("events %+v", events)
 			}
 		})

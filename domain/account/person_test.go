@@ -20,12 +20,12 @@ func TestSettled(t *testing.T) {
 	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member},
 		{Claim: "group", Value: "ops", Operator: true}}
 	in := func(role, byHand identity.Role) []account.Membership {
-		var granted account.Granted
+		var grantedGranted account.Granted
 		if role > byHand {
-			granted = account.Granted{issuer: role}
+			grantedGranted = account.Granted{issuer: role}
 		}
 		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner,
-			ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand, Granted: granted}}
+			ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand, Granted: grantedGranted}}
 	}
 	group := func(name string) func(*account.Claims) {
 		return func(c *account.Claims) { c.Raw = map[string]any{"group": name} }
@@ -115,7 +115,7 @@ func TestSettledIsSettled(t *testing.T) {
 		for i := range org.ClaimRules {
 			org.ClaimRules[i].Issuer = rapid.SampledFrom([]string{issuer, issuer, partner}).Draw(t, "rule of")
 		}
-		given := func(role, byHand identity.Role) account.Granted {
+		give := func(role, byHand identity.Role) account.Granted {
 			by := rapid.SampledFrom([]string{"", issuer, partner, "https://gone.example"}).Draw(t, "given by")
 			if role <= byHand || by == "" {
 				return nil
@@ -137,51 +137,51 @@ func TestSettledIsSettled(t *testing.T) {
 		u.OperatorBy = rapid.SampledFrom([][]string{nil, {issuer}, {partner}, {issuer, partner}}).Draw(t, "operator by")
 		u.EmailVerifiedBy = rapid.SampledFrom([]string{u.EmailVerifiedBy, partner, account.VerifiedByOperator}).Draw(t,
 			"has verified by")
-		loaded := map[string]*account.Workspace{}
+		workspaces := map[string]*account.Workspace{}
 		for _, slug := range slugs {
 			w := acme()
 			w.ID, w.Slug = identity.WorkspaceID(slug), slug
 			if role := everyRole.Draw(t, "is"); role != identity.NoRole {
 				byHand := min(role, everyRole.Draw(t, "by hand"))
-				w.Members["ann"] = account.Member{User: "ann", Role: role, ByHand: byHand, Granted: given(role, byHand),
+				w.Members["ann"] = account.Member{User: "ann", Role: role, ByHand: byHand, Granted: give(role, byHand),
 					Revision: 1}
 				if role == identity.Owner {
 					w.Owners++
 				}
 			}
-			loaded[slug] = w
+			workspaces[slug] = w
 		}
 		person := func(newest time.Time) *account.Person {
 			p := &account.Person{User: *u, IssuedAt: newest}
 			for _, slug := range slugs {
-				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
-					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role,
+				if m := workspaces[slug].Members["ann"]; m.Role != identity.NoRole {
+					p.Memberships = append(p.Memberships, account.Membership{Workspace: *workspaces[slug], Role: m.Role,
 						ByHand: m.ByHand, Granted: m.Granted})
 				}
 			}
 			return p
 		}
-		named := map[string]*account.Workspace{} // as a store loads them
+		namedWorkspaces := map[string]*account.Workspace{} // as a store loads them
 		for _, r := range org.ClaimRules {
-			if w := loaded[r.Workspace]; w != nil {
-				named[r.Workspace] = w
+			if w := workspaces[r.Workspace]; w != nil {
+				namedWorkspaces[r.Workspace] = w
 			}
 		}
-		for slug, w := range loaded {
+		for slug, w := range workspaces {
 			if m := w.Members["ann"]; m.Role > m.ByHand {
-				named[slug] = w
+				namedWorkspaces[slug] = w
 			}
 		}
 		newest := rapid.SampledFrom([]time.Time{{}, now.Add(-1), now, now.Add(1)}).Draw(t, "newest")
 		isSettled := person(newest).Settled(c, org)
-		s := account.SignIn{Claims: c, Org: org, Linked: u, IssuedAt: newest, Workspaces: named}
+		s := account.SignIn{Claims: c, Org: org, Linked: u, IssuedAt: newest, Workspaces: namedWorkspaces}
 		require.NoError(t, s.Settle(signingIn))
-		did := types(u.Log)
-		for _, w := range loaded {
-			did = append(did, types(w.Log)...)
+		actions := types(u.Log)
+		for _, w := range workspaces {
+			actions = append(actions, types(w.Log)...)
 		}
-		if (isSettled || c.IssuedAt.Before(newest)) && (len(did) != 0 || s.IssuedAt != newest) {
-			t.Fatalf("it was settled, and Settle recorded %q", did)
+		if (isSettled || c.IssuedAt.Before(newest)) && (len(actions) != 0 || s.IssuedAt != newest) {
+			t.Fatalf("it was settled, and Settle recorded %q", actions)
 		}
 		_, lost := c.Grants(org.ClaimRules).Roles["never-was"] // granted in a workspace that does not exist
 		if !lost && !person(s.IssuedAt).Settled(c, org) {
@@ -191,10 +191,10 @@ func TestSettledIsSettled(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	here := account.Membership{Workspace: account.Workspace{ID: "wsp_here", Slug: "here"}, Role: identity.Viewer}
-	there := account.Membership{Workspace: account.Workspace{ID: "wsp_there", Slug: "there"}, Role: identity.Owner}
-	none := account.Membership{}
-	both, one := []account.Membership{here, there}, []account.Membership{here}
+	local := account.Membership{Workspace: account.Workspace{ID: "wsp_here", Slug: "here"}, Role: identity.Viewer}
+	other := account.Membership{Workspace: account.Workspace{ID: "wsp_there", Slug: "there"}, Role: identity.Owner}
+	empty := account.Membership{}
+	pairs, one := []account.Membership{local, other}, []account.Membership{local}
 	for name, tt := range map[string]struct {
 		in      []account.Membership
 		dflt    identity.WorkspaceID
@@ -204,28 +204,28 @@ func TestSelect(t *testing.T) {
 		unsafe  account.Membership
 		errElse error // where it is not
 	}{
-		"by id":                             {both, "", "wsp_there", there, nil, there, nil},
-		"by slug":                           {both, "", "there", there, nil, there, nil},
-		"the name comes before the default": {both, "wsp_here", "there", there, nil, there, nil},
-		"one that the caller is not in": {both, "wsp_here", "elsewhere", none, identity.ErrWorkspaceNotFound,
-			none, identity.ErrWorkspaceNotFound},
-		"though there be only one": {one, "wsp_here", "there", none, identity.ErrWorkspaceNotFound, none,
+		"by id":                             {pairs, "", "wsp_there", other, nil, other, nil},
+		"by slug":                           {pairs, "", "there", other, nil, other, nil},
+		"the name comes before the default": {pairs, "wsp_here", "there", other, nil, other, nil},
+		"one that the caller is not in": {pairs, "wsp_here", "elsewhere", empty, identity.ErrWorkspaceNotFound,
+			empty, identity.ErrWorkspaceNotFound},
+		"though there be only one": {one, "wsp_here", "there", empty, identity.ErrWorkspaceNotFound, empty,
 			identity.ErrWorkspaceNotFound},
-		"a part of a slug names nothing": {both, "", "the", none, identity.ErrWorkspaceNotFound, none,
+		"a part of a slug names nothing": {pairs, "", "the", empty, identity.ErrWorkspaceNotFound, empty,
 			identity.ErrWorkspaceNotFound},
-		"a slug is told by its case": {both, "", "There", none, identity.ErrWorkspaceNotFound, none,
+		"a slug is told by its case": {pairs, "", "There", empty, identity.ErrWorkspaceNotFound, empty,
 			identity.ErrWorkspaceNotFound},
-		"the only one needs no name": {one, "", "", here, nil, here, nil},
-		"whatever the default is":    {one, "wsp_there", "", here, nil, here, nil},
-		"the default serves for reading alone": {both, "wsp_there", "", there, nil, none,
+		"the only one needs no name": {one, "", "", local, nil, local, nil},
+		"whatever the default is":    {one, "wsp_there", "", local, nil, local, nil},
+		"the default serves for reading alone": {pairs, "wsp_there", "", other, nil, empty,
 			identity.ErrWorkspaceRequired},
-		"one that the caller has left does not": {both, "wsp_left", "", none, identity.ErrWorkspaceRequired, none,
+		"one that the caller has left does not": {pairs, "wsp_left", "", empty, identity.ErrWorkspaceRequired, empty,
 			identity.ErrWorkspaceRequired},
-		"without a default nothing tells": {both, "", "", none, identity.ErrWorkspaceRequired, none,
+		"without a default nothing tells": {pairs, "", "", empty, identity.ErrWorkspaceRequired, empty,
 			identity.ErrWorkspaceRequired},
-		"who is nowhere": {nil, "wsp_here", "", none, identity.ErrWorkspaceRequired, none,
+		"who is nowhere": {nil, "wsp_here", "", empty, identity.ErrWorkspaceRequired, empty,
 			identity.ErrWorkspaceRequired},
-		"who is nowhere, naming one": {nil, "", "here", none, identity.ErrWorkspaceNotFound, none,
+		"who is nowhere, naming one": {nil, "", "here", empty, identity.ErrWorkspaceNotFound, empty,
 			identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,23 +244,23 @@ func TestSelect(t *testing.T) {
 		})
 	}
 	t.Run("an API key has its own workspace, and no other", func(t *testing.T) {
-		p := account.Principal{Membership: here}
-		for named, want := range map[string]error{"": nil, "here": nil, "wsp_here": nil,
+		p := account.Principal{Membership: local}
+		for name, want := range map[string]error{"": nil, "here": nil, "wsp_here": nil,
 			"there": identity.ErrWorkspaceMismatch, "never-was": identity.ErrWorkspaceMismatch,
 			"Here": identity.ErrWorkspaceMismatch} {
-			got, err := p.Select(named)
+			got, err := p.Select(name)
 			require.ErrorIs(t, err, want)
-			if (got.Role == here.Role) != (want == nil) {
-				t.Errorf("Select(%q) = %+v", named, got)
+			if (got.Role == local.Role) != (want == nil) {
+				t.Errorf("Select(%q) = %+v", name, got)
 			}
 		}
 	})
 	t.Run("an API key shows of the memberships its own alone", func(t *testing.T) {
-		if got := account.VisibleMemberships(keyed(person("ann"), "wsp_there", identity.Owner), both); len(got) != 1 ||
+		if got := account.VisibleMemberships(keyed(person("ann"), "wsp_there", identity.Owner), pairs); len(got) != 1 ||
 			got[0].Workspace.ID != "wsp_there" {
 			t.Errorf("Seen = %+v", got)
 		}
-		if got := account.VisibleMemberships(person("ann"), both); len(got) != 2 || len(both) != 2 {
+		if got := account.VisibleMemberships(person("ann"), pairs); len(got) != 2 || len(pairs) != 2 {
 			t.Errorf("Seen = %+v", got)
 		}
 	})

@@ -59,7 +59,7 @@ func TestNewServiceKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			u, k, token, err := of(tt.by).NewServiceKey(tt.by, identity.KeyPolicy{}, tt.d)
 			require.ErrorIs(t, err, tt.want)
-			if made := tt.want == nil; (u != nil) != made || (k != nil) != made || token.IsZero() == made {
+			if isNew := tt.want == nil; (u != nil) != isNew || (k != nil) != isNew || token.IsZero() == isNew {
 				t.Errorf("made %+v, %+v", u, k)
 			}
 		})
@@ -92,7 +92,7 @@ func TestRotate(t *testing.T) {
 		return k
 	}
 	service := func(k *account.Key) { k.Service, k.User = true, "svc" }
-	until := func(now time.Time) func(*account.Key) { return func(k *account.Key) { k.ExpiresAt = now } }
+	wait := func(now time.Time) func(*account.Key) { return func(k *account.Key) { k.ExpiresAt = now } }
 	itself := func(role identity.Role, key identity.KeyID, end time.Time) identity.Actor {
 		by := in("ann", role)
 		by.Ceiling, by.Key, by.KeyUntil = role, key, end
@@ -112,18 +112,18 @@ func TestRotate(t *testing.T) {
 		"whose it is may": {in("ann", identity.Member), revision.Match{3}, nil, hour, nil,
 			later.Add(hour), time.Time{}},
 		"without grace it ends at once": {in("ann", identity.Member), nil, nil, 0, nil, later, time.Time{}},
-		"the new one ends when the old one did": {in("ann", identity.Owner), nil, until(later.Add(9 * hour)), hour,
+		"the new one ends when the old one did": {in("ann", identity.Owner), nil, wait(later.Add(9 * hour)), hour,
 			nil, later.Add(hour), later.Add(9 * hour)},
-		"grace lengthens nothing": {in("ann", identity.Member), nil, until(later.Add(hour)), 9 * hour,
+		"grace lengthens nothing": {in("ann", identity.Member), nil, wait(later.Add(hour)), 9 * hour,
 			nil, later.Add(hour), later.Add(hour)},
 		"it may rotate itself": {itself(identity.Member, "k", later.Add(hour)), nil,
-			until(later.Add(hour)), 0, nil, later, later.Add(hour)},
+			wait(later.Add(hour)), 0, nil, later, later.Add(hour)},
 		"not if it can but view": {itself(identity.Viewer, "k", time.Time{}), nil,
 			func(k *account.Key) { k.Ceiling = identity.Viewer }, 0, identity.ErrForbidden, time.Time{}, time.Time{}},
 		"and then no other": {itself(identity.Viewer, "other", time.Time{}), nil,
 			func(k *account.Key) { k.Ceiling = identity.Viewer }, 0, identity.ErrForbidden, time.Time{}, time.Time{}},
 		"a key that lives shorter makes none": {itself(identity.Member, "other", later.Add(hour)), nil,
-			until(later.Add(2 * hour)), 0, identity.ErrRoleCeiling, time.Time{}, time.Time{}},
+			wait(later.Add(2 * hour)), 0, identity.ErrRoleCeiling, time.Time{}, time.Time{}},
 		"or one that ends with it": {itself(identity.Member, "other", later.Add(hour)), nil, nil, 0, nil,
 			later, later.Add(hour)},
 		"a key that allows less makes none": {itself(identity.Member, "other", time.Time{}), nil,
@@ -148,22 +148,22 @@ func TestRotate(t *testing.T) {
 			time.Time{}, time.Time{}},
 		"a revoked one has no successor": {in("ann", identity.Member), nil, func(k *account.Key) { k.RevokedAt = now },
 			hour, account.ErrKeyInactive, time.Time{}, time.Time{}},
-		"nor one that has expired": {in("ann", identity.Member), nil, until(later), hour, account.ErrKeyInactive,
+		"nor one that has expired": {in("ann", identity.Member), nil, wait(later), hour, account.ErrKeyInactive,
 			time.Time{}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, before := key(tt.k), key(tt.k)
+			k, previous := key(tt.k), key(tt.k)
 			next, token, err := of(tt.by).RotateKey(tt.by, identity.KeyPolicy{}, tt.at, k, tt.grace)
 			require.ErrorIs(t, err, tt.want)
 			if tt.want != nil {
-				if next != nil || !token.IsZero() || k.Revision != 3 || k.ExpiresAt != before.ExpiresAt ||
+				if next != nil || !token.IsZero() || k.Revision != 3 || k.ExpiresAt != previous.ExpiresAt ||
 					len(k.Recorded()) != 0 {
 					t.Fatalf("got %+v, and a successor %+v", k, next)
 				}
 				return
 			}
 			if k.ExpiresAt != tt.ends || !k.RevokedAt.IsZero() || k.Revision != 4 || k.UpdatedAt != later ||
-				k.Hash != before.Hash || k.Live(tt.ends) || (tt.grace > 0 && !k.Live(later)) {
+				k.Hash != previous.Hash || k.Live(tt.ends) || (tt.grace > 0 && !k.Live(later)) {
 				t.Errorf("the old one %+v", k)
 			}
 			if next.ID == k.ID || next.Hash != token.Hash() || next.Hash == k.Hash || next.User != k.User ||
@@ -182,10 +182,10 @@ func TestRotate(t *testing.T) {
 	}
 	t.Run("a successor allows no more, and lives no longer, than the key and who rotated it", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
-			when := rapid.SampledFrom([]time.Time{{}, later.Add(time.Minute), later.Add(hour)})
+			occasion := rapid.SampledFrom([]time.Time{{}, later.Add(time.Minute), later.Add(hour)})
 			by := itself(everyRole.Draw(t, "role"),
-				identity.KeyID(rapid.SampledFrom([]string{"k", "other"}).Draw(t, "by key")), when.Draw(t, "until"))
-			k := key(until(when.Draw(t, "ends")))
+				identity.KeyID(rapid.SampledFrom([]string{"k", "other"}).Draw(t, "by key")), occasion.Draw(t, "until"))
+			k := key(wait(occasion.Draw(t, "ends")))
 			k.Ceiling = rapid.SampledFrom([]identity.Role{identity.Viewer, identity.Member, identity.Admin,
 				identity.Owner}).Draw(t, "ceiling")
 			ended := k.ExpiresAt

@@ -14,11 +14,11 @@ func TestASignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	by := identity.System("org", "", "sign-in", now)
 	by.Request = identity.Request{ID: "req", Address: "192.0.2.1"}
-	in := func(n int, deleted ...int) *account.Person {
+	in := func(n int, deletedCounts ...int) *account.Person {
 		p := &account.Person{User: account.User{ID: "ann", Org: "org"}}
 		for i := range n {
 			w := account.Workspace{ID: identity.WorkspaceID(fmt.Sprint("w", i)), Org: "org"}
-			if slices.Contains(deleted, i) {
+			if slices.Contains(deletedCounts, i) {
 				w.DeletedAt = now
 			}
 			p.Memberships = append(p.Memberships, account.Membership{Workspace: w, Role: identity.Member})

@@ -22,15 +22,15 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = tt.claimed }), Org: withOwnSpaces()}
 			require.NoError(t, s.Settle(signingIn))
-			own := s.PersonalWorkspace
-			if own == nil || own.Name != tt.want || own.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) ||
-				own.Org != "org" || own.Owners != 1 ||
-				own.Members[s.User.ID].Role != identity.Owner || own.Members[s.User.ID].ByHand != identity.Owner {
-				t.Fatalf("own = %+v", own)
+			item := s.PersonalWorkspace
+			if item == nil || item.Name != tt.want || item.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) ||
+				item.Org != "org" || item.Owners != 1 ||
+				item.Members[s.User.ID].Role != identity.Owner || item.Members[s.User.ID].ByHand != identity.Owner {
+				t.Fatalf("own = %+v", item)
 			}
-			if got := types(own.Log); !slices.Equal(got, []string{"workspace.created"}) ||
-				own.Recorded()[0].Actor != s.User.ID {
-				t.Errorf("recorded %+v", own.Recorded())
+			if got := types(item.Log); !slices.Equal(got, []string{"workspace.created"}) ||
+				item.Recorded()[0].Actor != s.User.ID {
+				t.Errorf("recorded %+v", item.Recorded())
 			}
 		})
 	}

@@ -30,17 +30,17 @@ func claims(change func(*account.Claims)) account.Claims {
 }
 
 // issued makes claims newer by later.
-func issued(later time.Duration) func(*account.Claims) {
-	return func(c *account.Claims) { c.IssuedAt = c.IssuedAt.Add(later) }
+func issued(delay time.Duration) func(*account.Claims) {
+	return func(c *account.Claims) { c.IssuedAt = c.IssuedAt.Add(delay) }
 }
 
 // user returns a user who was created a minute ago.
-func user(id identity.UserID, email string, verified bool) *account.User {
+func user(id identity.UserID, email string, isVerified bool) *account.User {
 	by := ""
-	if verified {
+	if isVerified {
 		by = issuer
 	}
-	return &account.User{EmailVerifiedBy: by, ID: id, Org: "org", Email: email, EmailVerified: verified, Name: "Ann",
+	return &account.User{EmailVerifiedBy: by, ID: id, Org: "org", Email: email, EmailVerified: isVerified, Name: "Ann",
 		Revision: 3, CreatedAt: now, UpdatedAt: now}
 }
 
@@ -53,8 +53,8 @@ func types(log event.Log) (out []string) {
 }
 
 func TestSettleFindsTheAccount(t *testing.T) {
-	verified := func(verified bool, email string) func(*account.Claims) {
-		return func(c *account.Claims) { c.Email, c.EmailVerified = email, verified }
+	verify := func(isVerified bool, email string) func(*account.Claims) {
+		return func(c *account.Claims) { c.Email, c.EmailVerified = email, isVerified }
 	}
 	for name, tt := range map[string]struct {
 		claims          func(*account.Claims)
@@ -66,10 +66,10 @@ func TestSettleFindsTheAccount(t *testing.T) {
 	}{
 		"who is linked is that account": {nil, user("ann", "ann@example.com", true),
 			user("ann", "ann@example.com", true), "ann", false, "ann@example.com", nil},
-		"whatever their address has become": {verified(true, "anna@example.com"), user("ann", "ann@example.com", true),
+		"whatever their address has become": {verify(true, "anna@example.com"), user("ann", "ann@example.com", true),
 			nil, "ann", false, "anna@example.com",
 			[]string{"user.updated"}},
-		"an address that is vouched for no longer stays": {verified(false, "anna@example.com"),
+		"an address that is vouched for no longer stays": {verify(false, "anna@example.com"),
 			user("ann", "ann@example.com", true), nil, "ann", false, "ann@example.com", nil},
 		"an address of another account stays that one's": {nil, user("ann", "old@example.com", true),
 			user("bob", "ann@example.com", true), "ann", false, "old@example.com", nil},
@@ -84,16 +84,16 @@ func TestSettleFindsTheAccount(t *testing.T) {
 
 		"an account is joined by an address that both sides vouch for": {nil, nil, user("ann", "ann@example.com", true), "ann", true, "ann@example.com", []string{"user.linked"}},
 		"whatever the case of it":                                      {nil, nil, user("ann", "ANN@example.com", true), "ann", true, "ann@example.com", []string{"user.linked", "user.updated"}},
-		"not if the issuer does not vouch for it":                      {verified(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created"}},
+		"not if the issuer does not vouch for it":                      {verify(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created"}},
 		"nor if no one did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created"}},
-		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created"}},
-		"nor by one that has a NUL":                                    {verified(true, "ann@example.com\x00"), nil, user("ann", "ann@example.com\x00", true), "", true, "", []string{"user.created"}},
-		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created"}},
+		"nor by no address at all":                                     {verify(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created"}},
+		"nor by one that has a NUL":                                    {verify(true, "ann@example.com\x00"), nil, user("ann", "ann@example.com\x00", true), "", true, "", []string{"user.created"}},
+		"nor by what is no address":                                    {verify(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created"}},
 		"a newcomer gets an account": {nil, nil, nil, "", true, "ann@example.com",
 			[]string{"user.created"}},
-		"without an address that is not vouched for": {verified(false, "ann@example.com"), nil, nil,
+		"without an address that is not vouched for": {verify(false, "ann@example.com"), nil, nil,
 			"", true, "", []string{"user.created"}},
-		"nor what is no address": {verified(true, "ann@"), nil, nil, "", true, "",
+		"nor what is no address": {verify(true, "ann@"), nil, nil, "", true, "",
 			[]string{"user.created"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			}
 			assert.Equal(t, "name", u.Name, "Ann")
 			recorded(t, u.Log, signingIn, string(u.ID), tt.events...)
-			if updated := slices.Contains(tt.events, "user.updated"); !s.IsNew &&
-				updated != (u.Revision == 4 && u.UpdatedAt == later) {
+			if isUpdated := slices.Contains(tt.events, "user.updated"); !s.IsNew &&
+				isUpdated != (u.Revision == 4 && u.UpdatedAt == later) {
 				t.Errorf("revision %d, updated %v", u.Revision, u.UpdatedAt)
 			}
 			if tt.byEmail != nil && tt.byEmail != u && (len(tt.byEmail.Recorded()) != 0 || tt.byEmail.Revision != 3) {
@@ -127,16 +127,16 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		})
 	}
 	t.Run("another subject of an issuer is another person, though it has the address", func(t *testing.T) {
-		for _, linked := range []*account.User{nil, user("eve", "", false)} {
+		for _, linkedUser := range []*account.User{nil, user("eve", "", false)} {
 			ann := user("ann", "ann@example.com", true)
-			s := account.SignIn{Claims: claims(nil), Org: open(), Linked: linked, ByEmail: ann, HasSubject: true}
+			s := account.SignIn{Claims: claims(nil), Org: open(), Linked: linkedUser, ByEmail: ann, HasSubject: true}
 			require.NoError(t, s.Settle(signingIn))
 			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" ||
 				ann.Revision != 3 || len(ann.Recorded()) != 0 {
 				t.Errorf("user %+v", s.User)
 			}
-			if (linked == nil && (!s.IsNew || !s.Link || s.NotJoined != ann)) || (linked != nil &&
-				(s.IsNew || s.Link || s.User != linked || s.NotJoined != nil)) {
+			if (linkedUser == nil && (!s.IsNew || !s.Link || s.NotJoined != ann)) || (linkedUser != nil &&
+				(s.IsNew || s.Link || s.User != linkedUser || s.NotJoined != nil)) {
 				t.Errorf("fresh %v, link %v, apart %+v", s.IsNew, s.Link, s.NotJoined)
 			}
 		}
@@ -224,11 +224,11 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 		"nor one that tells no age":     {time.Time{}, false},
 		"though that is by far the one": {now.Add(-time.Hour), false},
 	} {
-		for _, is := range []identity.Role{identity.NoRole, identity.Member} { // what the token would raise, or give
+		for _, role := range []identity.Role{identity.NoRole, identity.Member} { // what the token would raise, or give
 			t.Run(name, func(t *testing.T) {
 				w, ann := acme(), user("ann", "ann@example.com", true)
-				if is != identity.NoRole {
-					w.Members["ann"] = account.Member{User: "ann", Role: is, Revision: 1}
+				if role != identity.NoRole {
+					w.Members["ann"] = account.Member{User: "ann", Role: role, Revision: 1}
 				}
 				s := account.SignIn{
 					Claims: claims(func(c *account.Claims) {
@@ -245,7 +245,7 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 				count := len(ann.Recorded()) + len(w.Recorded())
 				if (tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator ||
 					ann.Name != "Anna" || ann.Email != "anna@example.com")) ||
-					(!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator ||
+					(!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != role || ann.Operator ||
 						ann.Name != "Ann" || ann.Email != "ann@example.com" || count != 0)) {
 					t.Errorf("user %+v, member %+v, newest %v, told %d", ann, w.Members["ann"], s.IssuedAt, count)
 				}

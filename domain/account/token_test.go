@@ -17,7 +17,7 @@ const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 func TestNewToken(t *testing.T) {
 	form := regexp.MustCompile(`^atk_[0-9A-Za-z]{49}$`)
-	seen, used := map[string]bool{}, map[rune]int{}
+	seen, usedCounts := map[string]bool{}, map[rune]int{}
 	const n = 2000
 	for range n {
 		token := account.NewToken()
@@ -27,16 +27,16 @@ func TestNewToken(t *testing.T) {
 		}
 		seen[s] = true
 		for _, r := range s[4:47] {
-			used[r]++
+			usedCounts[r]++
 		}
-		if again, ok := account.ParseToken(s); !ok || again.Hash() != token.Hash() || again.Reveal() != s {
+		if repeat, ok := account.ParseToken(s); !ok || repeat.Hash() != token.Hash() || repeat.Reveal() != s {
 			t.Fatal("it is not accepted")
 		}
 	}
 	t.Run("no digit is favoured", func(t *testing.T) {
 		want := n * 43 / len(digits) // 1387 each; a digit too many by modulo would have 1.25 times as many
 		for _, r := range digits {
-			if got := used[r]; got < want*85/100 || got > want*115/100 { // 5.5 standard deviations
+			if got := usedCounts[r]; got < want*85/100 || got > want*115/100 { // 5.5 standard deviations
 				t.Errorf("%c occurs %d times, want about %d", r, got, want)
 			}
 		}
@@ -96,7 +96,7 @@ func TestTokenShowsNothing(t *testing.T) {
 		t.Error("the hash is not the SHA-256 of the whole token")
 	}
 	assert.Equal(t, "hint", token.Hint(), s[len(s)-4:])
-	if shown := fmt.Sprintf("%v %+v %#v %s", token, token, token, token); strings.Contains(shown, s[4:20]) {
+	if page := fmt.Sprintf("%v %+v %#v %s", token, token, token, token); strings.Contains(page, s[4:20]) {
 		t.Error("printing shows it")
 	}
 }

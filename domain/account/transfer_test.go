@@ -53,8 +53,8 @@ func TestTransfer(t *testing.T) {
 	})
 	old := ann
 	old.Session, old.SignedInAt = "ses_1", sessionAt.Add(-time.Hour)
-	capped, admin, stranger := ann, ann, ann
-	capped.Ceiling, admin.User, stranger.User = identity.Admin, "eve", "tom"
+	cappedActor, admin, stranger := ann, ann, ann
+	cappedActor.Ceiling, admin.User, stranger.User = identity.Admin, "eve", "tom"
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		at   revision.Match
@@ -65,7 +65,7 @@ func TestTransfer(t *testing.T) {
 		"to a program":          {ann, nil, "program", account.ErrTransferRefused},
 		"to oneself":            {ann, nil, "ann", account.ErrTransferRefused},
 		"by an old session":     {old, nil, "bob", identity.ErrStepUpRequired},
-		"by a lower credential": {capped, nil, "bob", identity.ErrForbidden},
+		"by a lower credential": {cappedActor, nil, "bob", identity.ErrForbidden},
 		"by an admin":           {admin, nil, "bob", identity.ErrForbidden},
 		"by a stranger":         {stranger, nil, "bob", identity.ErrWorkspaceNotFound},
 		"of another revision":   {ann, revision.Match{3}, "bob", revision.ErrMismatch},

@@ -42,18 +42,18 @@ func TestNewWorkspace(t *testing.T) {
 		}
 		noted(t, w, system, "workspace.created", map[string]any{"slug": "acme-2"})
 	})
-	as := func(by identity.Actor, role identity.Role) identity.Actor { by.Role = role; return by }
+	actorAs := func(by identity.Actor, role identity.Role) identity.Actor { by.Role = role; return by }
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want error
 	}{
-		"an owner's key makes another": {as(keyed(person("ann"), "acme", identity.Owner),
+		"an owner's key makes another": {actorAs(keyed(person("ann"), "acme", identity.Owner),
 			identity.Owner), nil},
-		"an owner's key that is capped does not": {as(keyed(person("ann"), "acme", identity.Admin),
+		"an owner's key that is capped does not": {actorAs(keyed(person("ann"), "acme", identity.Admin),
 			identity.Admin), identity.ErrForbidden},
-		"nor does a program's, which no one would own": {as(program(keyed(person("bot"), "acme", identity.Owner)),
+		"nor does a program's, which no one would own": {actorAs(program(keyed(person("bot"), "acme", identity.Owner)),
 			identity.Owner), identity.ErrForbidden},
-		"nor does the uncapped key of an admin": {as(keyed(person("ann"), "acme", identity.Owner),
+		"nor does the uncapped key of an admin": {actorAs(keyed(person("ann"), "acme", identity.Owner),
 			identity.Admin), identity.ErrForbidden},
 		"nor any credential that is capped":            {actor("ann", identity.Viewer), identity.ErrForbidden},
 		"who is nowhere yet, and has signed in, makes": {person("ann"), nil},
@@ -155,7 +155,7 @@ func TestRoleOf(t *testing.T) {
 }
 
 func TestChangeWorkspace(t *testing.T) {
-	both := account.WorkspaceChanges{Slug: new("new-slug"), Name: new("New")}
+	pair := account.WorkspaceChanges{Slug: new("new-slug"), Name: new("New")}
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		at   revision.Match
@@ -171,7 +171,7 @@ func TestChangeWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			require.ErrorIs(t, w.Change(tt.by, tt.at, nil, both), tt.want)
+			require.ErrorIs(t, w.Change(tt.by, tt.at, nil, pair), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, acme())
 				return
@@ -240,7 +240,7 @@ func TestDeleteWorkspace(t *testing.T) {
 		})
 	}
 	t.Run("no one changes anything in a deleted workspace", func(t *testing.T) {
-		gone := func() *account.Workspace {
+		isGone := func() *account.Workspace {
 			w := second(acme(), "bob")
 			w.DeletedAt = now
 			return w
@@ -265,20 +265,20 @@ func TestDeleteWorkspace(t *testing.T) {
 				return w.Withdraw(by, nil, &account.Invitation{Workspace: "acme"})
 			},
 		} {
-			w := gone()
+			w := isGone()
 			if err := call(w); err != identity.ErrWorkspaceNotFound {
 				t.Errorf("%s: %v", label, err)
 			}
-			unchanged(t, w, gone())
+			unchanged(t, w, isGone())
 		}
-		w := gone()
+		w := isGone()
 		w.SettleGranted(identity.System("org", "", "sign-in", later), "viewer", issuer, identity.Owner, nil)
-		unchanged(t, w, gone())
+		unchanged(t, w, isGone())
 	})
 }
 
 func TestRestoreWorkspace(t *testing.T) {
-	deleted := func() *account.Workspace {
+	remove := func() *account.Workspace {
 		w := acme()
 		w.DeletedAt = now
 		return w
@@ -295,10 +295,10 @@ func TestRestoreWorkspace(t *testing.T) {
 		"nor the system of another": {identity.System("another", "", "cli", later), identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := deleted()
+			w := remove()
 			require.ErrorIs(t, w.Restore(tt.by), tt.want)
 			if tt.want != nil {
-				unchanged(t, w, deleted())
+				unchanged(t, w, remove())
 				return
 			}
 			if !w.DeletedAt.IsZero() || w.Revision != 4 || w.UpdatedAt != tt.by.At ||

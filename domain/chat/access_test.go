@@ -113,23 +113,23 @@ func TestWhoMayDoWhat(t *testing.T) {
 				uncapped, nobody, outsider} {
 				c := sharedTemplate()
 				var want error
-				switch have := c.Access(by); {
-				case have == access.None:
+				switch existing := c.Access(by); {
+				case existing == access.None:
 					want = chat.ErrNotFound
-				case have < tt.needs:
+				case existing < tt.needs:
 					want = chat.ErrForbidden
 				}
 				if got := tt.do(t, c, by); !errors.Is(got, want) {
 					t.Errorf("%s, a %q: %v, want %v", by.User, c.Access(by), got, want)
 				}
 				if want != nil {
-					before := sharedTemplate()
-					before.Workflows = c.Workflows
-					unchanged(t, c, before)
+					previous := sharedTemplate()
+					previous.Workflows = c.Workflows
+					unchanged(t, c, previous)
 				}
-				deleted := sharedTemplate()
-				deleted.DeletedAt = now
-				if got := tt.do(t, deleted, by); got != chat.ErrNotFound {
+				deletedTemplate := sharedTemplate()
+				deletedTemplate.DeletedAt = now
+				if got := tt.do(t, deletedTemplate, by); got != chat.ErrNotFound {
 					t.Errorf("%s, of a deleted one: %v", by.User, got)
 				}
 			}
@@ -160,7 +160,7 @@ func TestRevisions(t *testing.T) {
 }
 
 func TestRestore(t *testing.T) {
-	deleted := func() *chat.Template {
+	remove := func() *chat.Template {
 		c := sharedTemplate()
 		c.DeletedAt = now.Add(-access.RestoreWithin)
 		return c
@@ -176,7 +176,7 @@ func TestRestore(t *testing.T) {
 		"nor the owner by a key for viewing":      {capped, chat.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := deleted()
+			c := remove()
 			require.ErrorIs(t, c.Restore(tt.by), tt.want)
 			if c.DeletedAt.IsZero() != (tt.want == nil) {
 				t.Errorf("deleted at %v", c.DeletedAt)
@@ -193,7 +193,7 @@ func TestRestore(t *testing.T) {
 		require.ErrorIs(t, c.Restore(manager), chat.ErrForbidden)
 	})
 	t.Run("after 30 days it is gone", func(t *testing.T) {
-		c := deleted()
+		c := remove()
 		c.DeletedAt = c.DeletedAt.Add(-time.Microsecond)
 		require.ErrorIs(t, c.Restore(owner), chat.ErrNotFound)
 	})

@@ -46,10 +46,10 @@ func TestInstructionsComeFromThePrompt(t *testing.T) {
 
 // declared is a text with two required variables.
 func declared(text string) prompt.Content {
-	required := func(name string) prompt.Variable {
+	requiredVariable := func(name string) prompt.Variable {
 		return prompt.Variable{Name: name, Type: "string", Required: true}
 	}
-	return prompt.Content{Text: text, Variables: []prompt.Variable{required("shop"), required("city")}}
+	return prompt.Content{Text: text, Variables: []prompt.Variable{requiredVariable("shop"), requiredVariable("city")}}
 }
 
 func TestTheChatsSettingsReplaceThoseOfItsPromptOneByOne(t *testing.T) {

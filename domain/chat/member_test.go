@@ -218,15 +218,15 @@ func TestRemove(t *testing.T) {
 
 func TestWorkflows(t *testing.T) {
 	c := sharedTemplate()
-	w, attached, err := c.Attach(editor, "workflow", registry(t))
+	w, isAttached, err := c.Attach(editor, "workflow", registry(t))
 	require.NoError(t, err)
-	if !attached || w != (chat.Workflow{ID: "workflow", AttachedBy: "eve", AttachedAt: now}) || c.Revision != 8 {
-		t.Errorf("attached %+v, %v, revision %d", w, attached, c.Revision)
+	if !isAttached || w != (chat.Workflow{ID: "workflow", AttachedBy: "eve", AttachedAt: now}) || c.Revision != 8 {
+		t.Errorf("attached %+v, %v, revision %d", w, isAttached, c.Revision)
 	}
-	again, attached, err := c.Attach(owner, "workflow", &chat.Registry{})
+	second, isAttached, err := c.Attach(owner, "workflow", &chat.Registry{})
 	require.NoError(t, err)
-	if attached || again != w || len(c.Workflows) != 1 || c.Revision != 8 {
-		t.Errorf("attached again: %+v, %v", again, attached)
+	if isAttached || second != w || len(c.Workflows) != 1 || c.Revision != 8 {
+		t.Errorf("attached again: %+v, %v", second, isAttached)
 	}
 	recorded(t, c, editor, "chat_workflow.attached")
 

@@ -131,7 +131,7 @@ func TestFields(t *testing.T) {
 func TestChange(t *testing.T) {
 	c := sharedTemplate()
 	by := with(manager, func(a *identity.Actor) { a.At = now.Add(1) })
-	published, metadata := chat.StatusPublished, json.RawMessage(`{"a":1}`)
+	publication, metadata := chat.StatusPublished, json.RawMessage(`{"a":1}`)
 	require.ErrorIs(t, c.Change(by, nil, chat.Changes{
 		Name: new("Help"), Description: new("d"), AvatarURL: new("https://example.com/"), Instructions: new(""),
 		Prompt:       &chat.Prompt{Template: "ptpl", Ref: "live"},
@@ -140,7 +140,7 @@ func TestChange(t *testing.T) {
 		Capabilities: &[]string{"capability"},
 		Model:        func(*prompt.ModelConfig) *prompt.ModelConfig { return &prompt.ModelConfig{Provider: "p"} },
 		Greeting:     new("g"), Starters: &[]string{"s"},
-		Metadata: func(json.RawMessage) json.RawMessage { return metadata }, Status: &published,
+		Metadata: func(json.RawMessage) json.RawMessage { return metadata }, Status: &publication,
 	}, facts(t)), nil)
 	want := chat.Content{
 		Name: "Help", Description: "d", AvatarURL: "https://example.com/",
@@ -149,14 +149,14 @@ func TestChange(t *testing.T) {
 		Capabilities: []string{"capability"}, Model: &prompt.ModelConfig{Provider: "p"}, Greeting: "g",
 		Starters: []string{"s"}, Metadata: metadata,
 	}
-	if !reflect.DeepEqual(c.Content, want) || c.Status != published || c.Revision != 8 || c.UpdatedAt != by.At {
+	if !reflect.DeepEqual(c.Content, want) || c.Status != publication || c.Revision != 8 || c.UpdatedAt != by.At {
 		t.Errorf("template %+v", c)
 	}
 	recorded(t, c, by, "chat_template.updated", "chat_template.published")
 	t.Run("the event tells what changed, and nothing of what it says", func(t *testing.T) {
 		data := c.Recorded()[0].Data
 		if data["name"] != (event.Change{From: "Support", To: "Help"}) ||
-			data["status"] != (event.Change{From: chat.StatusDraft, To: published}) || data["instructions"] != true ||
+			data["status"] != (event.Change{From: chat.StatusDraft, To: publication}) || data["instructions"] != true ||
 			len(data) != 13 {
 			t.Errorf("data = %v", data)
 		}
@@ -166,16 +166,16 @@ func TestChange(t *testing.T) {
 		}
 	})
 	t.Run("the same again changes nothing", func(t *testing.T) {
-		again := *c
-		again.Log = event.Log{}
-		require.ErrorIs(t, again.Change(by, nil, chat.Changes{
+		second := *c
+		second.Log = event.Log{}
+		require.ErrorIs(t, second.Change(by, nil, chat.Changes{
 			Name: new("Help"), Prompt: &chat.Prompt{Template: "ptpl", Ref: "live"},
 			Agents: &[]chat.Selected{{ID: "agent"}}, Capabilities: &[]string{"capability"},
 			Model:  func(m *prompt.ModelConfig) *prompt.ModelConfig { return &prompt.ModelConfig{Provider: "p"} },
-			Status: &published,
+			Status: &publication,
 		}, facts(t)), nil)
-		if len(again.Recorded()) > 0 || again.Revision != 8 {
-			t.Errorf("recorded %d, revision %d", len(again.Recorded()), again.Revision)
+		if len(second.Recorded()) > 0 || second.Revision != 8 {
+			t.Errorf("recorded %d, revision %d", len(second.Recorded()), second.Revision)
 		}
 	})
 	t.Run("a prompt can be taken away", func(t *testing.T) {
@@ -192,20 +192,20 @@ func TestChangeLeavesAloneWhatTheRegistryLost(t *testing.T) {
 		c.Instructions, c.Prompt, c.PromptGone = "", chat.Prompt{Template: "ptpl", Ref: "v9"}, true
 		return c
 	}
-	none := chat.Facts{Registry: registry(t)}
+	item := chat.Facts{Registry: registry(t)}
 	require.ErrorIs(t, stale().Change(editor, nil,
-		chat.Changes{Greeting: new("x"), Prompt: &chat.Prompt{Template: "ptpl", Ref: "v9"}}, none), nil)
+		chat.Changes{Greeting: new("x"), Prompt: &chat.Prompt{Template: "ptpl", Ref: "v9"}}, item), nil)
 	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "agent"}, {ID: "gone"}},
-		Tools: &[]chat.Selected{{ID: "off-tool"}}, Capabilities: &[]string{"gone"}}, none), nil)
+		Tools: &[]chat.Selected{{ID: "off-tool"}}, Capabilities: &[]string{"gone"}}, item), nil)
 	require.ErrorIs(t,
-		stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "gone"}, {ID: "other"}}}, none),
+		stale().Change(editor, nil, chat.Changes{Agents: &[]chat.Selected{{ID: "gone"}, {ID: "other"}}}, item),
 		chat.ErrUnknownItem)
-	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Capabilities: &[]string{"other"}}, none),
+	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Capabilities: &[]string{"other"}}, item),
 		chat.ErrUnknownItem)
 	require.ErrorIs(t, stale().Change(editor, nil,
-		chat.Changes{Agents: &[]chat.Selected{{ID: "gone", Config: json.RawMessage(`{}`)}}}, none), chat.ErrUnknownItem)
+		chat.Changes{Agents: &[]chat.Selected{{ID: "gone", Config: json.RawMessage(`{}`)}}}, item), chat.ErrUnknownItem)
 	require.ErrorIs(t, stale().Change(editor, nil, chat.Changes{Prompt: &chat.Prompt{Template: "ptpl", Ref: "v8"}},
-		none),
+		item),
 		chat.ErrPromptUnavailable)
 }
 

@@ -28,17 +28,17 @@ func published(t *testing.T) *chat.Template {
 
 func TestPublishingTheDraftMakesAVersion(t *testing.T) {
 	c := published(t)
-	before := c.Published
+	version := c.Published
 	if c.Served().Greeting != "" || !c.HasChanges() {
 		t.Fatal("the draft is served before it is published")
 	}
-	require.NoError(t, c.Publish(manager, revision.Match{7}, chat.Release{Expected: &before.ID, Reason: "Friendlier"}))
+	require.NoError(t, c.Publish(manager, revision.Match{7}, chat.Release{Expected: &version.ID, Reason: "Friendlier"}))
 	v, p := c.NewVersion, c.Publication
 	if v == nil || v.Number != 2 || v.Greeting != "Hi" || v.CreatedBy != "max" || c.Versions != 2 || c.HasChanges() ||
 		c.Served().Greeting != "Hi" {
 		t.Fatalf("version %+v", v)
 	}
-	want := chat.Publication{FromID: before.ID, FromNumber: 1, ToID: v.ID, ToNumber: 2, Reason: "Friendlier",
+	want := chat.Publication{FromID: version.ID, FromNumber: 1, ToID: v.ID, ToNumber: 2, Reason: "Friendlier",
 		By: "max", At: now}
 	if p == nil || *p != want {
 		t.Errorf("publication %+v", p)
@@ -70,14 +70,14 @@ func TestRollingBackKeepsTheDraft(t *testing.T) {
 
 func TestPublicationsAreRefused(t *testing.T) {
 	other := chat.VersionID("cver_other")
-	none := chat.VersionID("")
+	empty := chat.VersionID("")
 	for name, tt := range map[string]struct {
 		change  func(*chat.Template)
 		release chat.Release
 		want    error
 	}{
 		"when another version was expected": {nil, chat.Release{Expected: &other}, chat.ErrPublishedChanged},
-		"when none was expected":            {nil, chat.Release{Expected: &none}, chat.ErrPublishedChanged},
+		"when none was expected":            {nil, chat.Release{Expected: &empty}, chat.ErrPublishedChanged},
 		"when the prompt of the draft is gone": {
 			func(c *chat.Template) { c.PromptGone = true }, chat.Release{}, chat.ErrPromptGone},
 		"when the prompt of a version is gone": {

@@ -9,32 +9,32 @@ import (
 
 // total returns the worth of an assignment. It fails if a column is used twice.
 func total(t interface{ Fatalf(string, ...any) }, worth [][]float64, pairs []int) (sum float64) {
-	used := map[int]bool{}
+	usedCounts := map[int]bool{}
 	for r, c := range pairs {
 		if c < 0 {
 			continue
 		}
-		if used[c] {
+		if usedCounts[c] {
 			t.Fatalf("column %d is used twice: %v", c, pairs)
 		}
-		used[c] = true
+		usedCounts[c] = true
 		sum += worth[r][c]
 	}
 	return sum
 }
 
 // best tries all assignments.
-func best(worth [][]float64, row int, used int) float64 {
+func best(worth [][]float64, row int, uses int) float64 {
 	if row == len(worth) {
 		return 0
 	}
-	most := best(worth, row+1, used)
+	limit := best(worth, row+1, uses)
 	for c, w := range worth[row] {
-		if used&(1<<c) == 0 {
-			most = max(most, w+best(worth, row+1, used|1<<c))
+		if uses&(1<<c) == 0 {
+			limit = max(limit, w+best(worth, row+1, uses|1<<c))
 		}
 	}
-	return most
+	return limit
 }
 
 func TestNoAssignmentIsWorthMore(t *testing.T) {

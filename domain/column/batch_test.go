@@ -22,15 +22,15 @@ func TestABatchIsTheSameWhenUnpacked(t *testing.T) {
 		"rows and a sample": {Rows: column.RowsOf([][]*string{{nil}}), Sample: [][]*string{{new("x")}, {nil}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			packed, err := b.Pack()
+			pack, err := b.Pack()
 			require.NoError(t, err)
-			got, err := column.Unpack(packed)
+			got, err := column.Unpack(pack)
 			require.NoError(t, err)
 			if d := cmp.Diff(b, got, cmp.AllowUnexported(column.Rows{}), cmpopts.EquateEmpty()); d != "" {
 				t.Error(d)
 			}
-			for end := range min(len(packed), 100) {
-				if cut, err := column.Unpack(packed[:end]); err == nil && cut.Rows.Len() > 0 {
+			for end := range min(len(pack), 100) {
+				if cut, err := column.Unpack(pack[:end]); err == nil && cut.Rows.Len() > 0 {
 					t.Errorf("the first %d bytes are %+v", end, cut)
 				}
 			}
@@ -44,14 +44,14 @@ func TestABatchThatIsNoneIsRefused(t *testing.T) {
 		{`{"Count":1,"Width":2}`, "\x00"}, {`{"Count":1,"Width":1}`, "\xff"}, {`{"Count":1,"Width":1}`, "\x08a"},
 		{`{"Count":4611686018427387905,"Width":4}`, "\x00\x00\x00\x00"}, {`{`, ""},
 	} {
-		packed := binary.AppendUvarint([]byte{column.Packed}, uint64(len(tt.head)))
-		if b, err := column.Unpack(append(packed, tt.head+tt.rows...)); err == nil {
+		pack := binary.AppendUvarint([]byte{column.Packed}, uint64(len(tt.head)))
+		if b, err := column.Unpack(append(pack, tt.head+tt.rows...)); err == nil {
 			t.Errorf("%s, %q is %+v", tt.head, tt.rows, b)
 		}
 	}
-	for _, packed := range []string{"", "{}", "\x00", "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01{}"} {
-		if b, err := column.Unpack([]byte(packed)); err == nil {
-			t.Errorf("%q is %+v", packed, b)
+	for _, pack := range []string{"", "{}", "\x00", "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01{}"} {
+		if b, err := column.Unpack([]byte(pack)); err == nil {
+			t.Errorf("%q is %+v", pack, b)
 		}
 	}
 }

@@ -39,11 +39,11 @@ func TestAConfidentHeaderIsRight(t *testing.T) {
 	if len(tables) < 60 {
 		t.Fatalf("only %d tables", len(tables))
 	}
-	sure, found, with := 0, 0, 0
+	sure, found, extraCount := 0, 0, 0
 	for _, tt := range tables {
 		p := column.Examine(tt.rows, 0)
 		if tt.want > 0 {
-			with++
+			extraCount++
 			if p.HeaderRow == tt.want {
 				found++
 			} else {
@@ -58,8 +58,8 @@ func TestAConfidentHeaderIsRight(t *testing.T) {
 			t.Errorf("%s: row %d with confidence %v", tt.name, p.HeaderRow, p.Confidence)
 		}
 	}
-	t.Logf("%d tables, %d with a header: %d found, %d of all with confidence", len(tables), with, found, sure)
-	if found*100 < with*95 || sure*100 < with*80 {
-		t.Errorf("of %d headers %d were found, %d with confidence", with, found, sure)
+	t.Logf("%d tables, %d with a header: %d found, %d of all with confidence", len(tables), extraCount, found, sure)
+	if found*100 < extraCount*95 || sure*100 < extraCount*80 {
+		t.Errorf("of %d headers %d were found, %d with confidence", extraCount, found, sure)
 	}
 }

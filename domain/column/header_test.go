@@ -184,12 +184,12 @@ func TestTheRowsAboveAHeaderAreShownAsTheyAre(t *testing.T) {
 
 func TestRowsWithMoreThanTheirCharactersAreNotShown(t *testing.T) {
 	long := strings.Repeat(strings.Repeat("é", column.MaxCell)+"|", column.MaxColumns-1)
-	above, below := []string{long, long}, []string{long, long, long, long}
-	p := column.Examine(table(append(append(above, "Name|Age"), below...)...), 3)
+	upper, children := []string{long, long}, []string{long, long, long, long}
+	p := column.Examine(table(append(append(upper, "Name|Age"), children...)...), 3)
 	if len(p.Leading) != 2 || len(p.Rows) != column.ShownRows {
 		t.Errorf("%d rows above, %d below", len(p.Leading), len(p.Rows))
 	}
-	p = column.Examine(table(append([]string{"Name|Age"}, below...)...), 1)
+	p = column.Examine(table(append([]string{"Name|Age"}, children...)...), 1)
 	assert.Equal(t, "rows below", len(p.Rows), column.ShownRows+2)
 	p = column.Examine(table(long, long, long, "a|b", "1|2", "3|4", "5|6"), 4)
 	if len(p.Leading) != 2 || len(p.Rows) != column.ShownRows {

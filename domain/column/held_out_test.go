@@ -55,11 +55,11 @@ func measure(t *testing.T, file string, differs func(line int, field, got, want 
 }
 
 func TestSuggestionsAreRightForHeadersThatWereNotTuned(t *testing.T) {
-	tuned := measure(t, "testdata/tuning.txt", func(line int, field, got, want string) {
+	tunedMeasured := measure(t, "testdata/tuning.txt", func(line int, field, got, want string) {
 		t.Logf("tuning.txt, line %d: %s is %q, want %q", line, field, got, want)
 	})
 	heldOut := measure(t, "testdata/heldout.txt", func(int, string, string, string) {}) // not to be tuned for
-	for name, m := range map[string]measured{"tuning": tuned, "held out": heldOut} {
+	for name, m := range map[string]measured{"tuning": tunedMeasured, "held out": heldOut} {
 		t.Logf("%s: %d sets, precision %.3f, recall %.3f of %d fields", name, m.sets, m.precision(), m.recall(),
 			m.wanted)
 		if m.sets < 30 || m.precision() < 0.98 || m.recall() < 0.90 {

@@ -220,7 +220,7 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 func TestUsualHeadersInEightLanguagesAreKnown(t *testing.T) {
 	file, err := os.ReadFile("testdata/languages.txt")
 	require.NoError(t, err)
-	var suggested, right, wanted int
+	var suggestedCount, right, want int
 	for line := range strings.SplitSeq(string(file), "\n") {
 		parts := strings.Split(line, " | ")
 		if strings.HasPrefix(line, "#") || len(parts) != 3 {
@@ -228,18 +228,18 @@ func TestUsualHeadersInEightLanguagesAreKnown(t *testing.T) {
 		}
 		index := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
 		got := chosen(column.Suggest(source.CommonTypes()[index].Schema(), headersOf(parts[1]), nil))
-		suggested += len(got)
+		suggestedCount += len(got)
 		for pair := range strings.SplitSeq(parts[2], "; ") {
 			field, header, _ := strings.Cut(pair, "=")
-			if wanted++; got[field] == header {
+			if want++; got[field] == header {
 				right++
 			} else {
 				t.Logf("%s: %s is %q, want %q", parts[0], field, got[field], header)
 			}
 		}
 	}
-	t.Logf("%d suggested, %d right, of %d wanted", suggested, right, wanted)
-	if wanted < 100 || right*100 < suggested*98 || right*100 < wanted*90 {
+	t.Logf("%d suggested, %d right, of %d wanted", suggestedCount, right, want)
+	if want < 100 || right*100 < suggestedCount*98 || right*100 < want*90 {
 		t.Error("want a precision of 0.98 and a recall of 0.90")
 	}
 }

@@ -64,7 +64,7 @@ func TestATransformChangesATextInOneOrder(t *testing.T) {
 }
 
 func TestATransformSaysHowDatesAndNumbersAreWritten(t *testing.T) {
-	shown := column.Style{Dates: column.DayFirst, Decimal: "."}
+	view := column.Style{Dates: column.DayFirst, Decimal: "."}
 	for name, c := range map[string]struct {
 		of   column.Type
 		t    column.Transform
@@ -89,5 +89,5 @@ func TestATransformSaysHowDatesAndNumbersAreWritten(t *testing.T) {
 			}
 		})
 	}
-	assert.Equal(t, "without one", (column.Transform{}).Style(shown), shown)
+	assert.Equal(t, "without one", (column.Transform{}).Style(view), view)
 }

@@ -92,12 +92,12 @@ func TestValuesAreReadAsTheirFieldOrNotAtAll(t *testing.T) {
 	} {
 		f := column.Field{Type: tt.field, Enum: []string{"open", "closed"}}
 		got, reason := f.Value(&tt.text, tt.style)
-		shown := any(got.Text)
+		view := any(got.Text)
 		if got.IsNull() {
-			shown = nil
+			view = nil
 		}
-		if reason != tt.reason || fmt.Sprint(shown) != fmt.Sprint(tt.want) {
-			t.Errorf("%s %q in %+v = %v, %q; want %v, %q", tt.field, tt.text, tt.style, shown, reason, tt.want,
+		if reason != tt.reason || fmt.Sprint(view) != fmt.Sprint(tt.want) {
+			t.Errorf("%s %q in %+v = %v, %q; want %v, %q", tt.field, tt.text, tt.style, view, reason, tt.want,
 				tt.reason)
 		}
 		if got, reason := f.Value(nil, tt.style); !got.IsNull() || reason != "" {

@@ -41,9 +41,9 @@ func credential(t *testing.T, fields string) connection.Credential {
 }
 
 // trial returns a trial that passed, or failed with code.
-func trial(t *testing.T, of int64, fresh bool, code connection.Code) connection.Trial {
+func trial(t *testing.T, total int64, fresh bool, code connection.Code) connection.Trial {
 	t.Helper()
-	tr := connection.Trial{ID: "con_1", Of: of, At: start.Add(time.Minute)}
+	tr := connection.Trial{ID: "con_1", Of: total, At: start.Add(time.Minute)}
 	if fresh {
 		tr.New = &connection.NewCredential{Credential: credential(t, `, "password": "pw"`), Sealed: []byte("sealed"),
 			Fingerprint: "f1"}
@@ -172,7 +172,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	revoked := func(t *testing.T) *connection.Connection {
+	revoke := func(t *testing.T) *connection.Connection {
 		c := made(t)
 		require.NoError(t, c.Revoke(maker, nil))
 		c.Log = event.Log{}
@@ -215,30 +215,30 @@ func TestVerify(t *testing.T) {
 			"credential_replaced recovered"},
 		"a new one that fails changes nothing": {failing, admin, true, 1, connection.DNSFailed, 0,
 			connection.ErrProbeFailed, connection.Failing, ""},
-		"a revoked one needs a new credential": {revoked, maker, false, 2, "", 0, connection.ErrRevoked,
+		"a revoked one needs a new credential": {revoke, maker, false, 2, "", 0, connection.ErrRevoked,
 			connection.Revoked, ""},
-		"and comes back by it": {revoked, maker, true, 2, "", 0, nil, connection.Active,
+		"and comes back by it": {revoke, maker, true, 2, "", 0, nil, connection.Active,
 			"credential_replaced"},
-		"unless there are enough already": {revoked, maker, true, 2, "", connection.MaxLive,
+		"unless there are enough already": {revoke, maker, true, 2, "", connection.MaxLive,
 			connection.ErrLimitReached, connection.Revoked, ""},
 		"fifty others are no matter to a live one": {made, maker, true, 1, "", connection.MaxLive, nil,
 			connection.Active, "credential_replaced"},
 		"a trial of a credential that is gone": {failing, peer, false, 0, "", 0, connection.ErrCredentialChanged,
 			connection.Failing, ""},
-		"one that began before the revocation is one": {revoked, maker, true, 1, "", 0, connection.ErrCredentialChanged,
+		"one that began before the revocation is one": {revoke, maker, true, 1, "", 0, connection.ErrCredentialChanged,
 			connection.Revoked, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := tt.of(t)
-			before := c.CredentialRevision
+			previous := c.CredentialRevision
 			err := c.Verify(tt.by, trial(t, tt.rev, tt.fresh, tt.code), tt.others)
 			require.ErrorIs(t, err, tt.want)
 			if c.Status != tt.status || recorded(c) != tt.events {
 				t.Errorf("%s, recorded %q; want %s, %q", c.Status, recorded(c), tt.status, tt.events)
 			}
-			if stored := c.Sealed != nil; stored != (tt.fresh && tt.want == nil) ||
-				stored != (c.CredentialRevision > before) {
-				t.Errorf("a credential to store: %v, revision %d after %d", stored, c.CredentialRevision, before)
+			if isStored := c.Sealed != nil; isStored != (tt.fresh && tt.want == nil) ||
+				isStored != (c.CredentialRevision > previous) {
+				t.Errorf("a credential to store: %v, revision %d after %d", isStored, c.CredentialRevision, previous)
 			}
 			if tt.want != nil {
 				return
@@ -325,7 +325,7 @@ func TestRevoke(t *testing.T) {
 			c := made(t)
 			err := c.Revoke(tt.by, tt.at)
 			require.ErrorIs(t, err, tt.want)
-			if ended := c.Status == connection.Revoked; ended != (tt.want == nil) {
+			if hasEnded := c.Status == connection.Revoked; hasEnded != (tt.want == nil) {
 				t.Fatalf("status %s", c.Status)
 			}
 			if tt.want == nil && (recorded(c) != "revoked" || c.Secrets != nil || c.Fingerprint != "" ||

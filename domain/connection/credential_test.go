@@ -102,13 +102,13 @@ func TestParseCredential(t *testing.T) {
 		"2001:db8::1":                      "2001:db8::1 5432",
 	} {
 		t.Run("a pasted host is corrected: "+text, func(t *testing.T) {
-			quoted, err := json.Marshal(text)
+			quote, err := json.Marshal(text)
 			require.NoError(t, err)
-			c := parse(t, with(`"host":`+string(quoted)))
+			c := parse(t, with(`"host":`+string(quote)))
 			assert.Equal(t, "Sprint", fmt.Sprint(c.Text("host"), " ", c.Port()), want)
 			plain, err := c.Reveal()
 			require.NoError(t, err)
-			if again := parse(t, string(plain)); again.Text("host") != c.Text("host") || again.Port() != c.Port() {
+			if second := parse(t, string(plain)); second.Text("host") != c.Text("host") || second.Port() != c.Port() {
 				t.Error("it changes when it is read again")
 			}
 		})
@@ -156,11 +156,11 @@ func TestReveal(t *testing.T) {
 	c := parse(t, complete)
 	text, err := c.Reveal()
 	require.NoError(t, err)
-	restored, err := connection.RestoreCredential(c.Kind(), text)
+	restoredCredential, err := connection.RestoreCredential(c.Kind(), text)
 	require.NoError(t, err)
-	for _, again := range []connection.Credential{parse(t, string(text)), restored} {
-		if again.Secret("password").Reveal() != canary || again.Port() != 6432 || again.Kind() != c.Kind() ||
-			string(again.Config()) != string(c.Config()) {
+	for _, second := range []connection.Credential{parse(t, string(text)), restoredCredential} {
+		if second.Secret("password").Reveal() != canary || second.Port() != 6432 || second.Kind() != c.Kind() ||
+			string(second.Config()) != string(c.Config()) {
 			t.Errorf("%s is not what was revealed", text)
 		}
 	}

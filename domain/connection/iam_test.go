@@ -79,15 +79,15 @@ func TestARefusedTokenIsAboutTheKey(t *testing.T) {
 	c, err := keyed(connection.Postgres, nil)
 	require.NoError(t, err)
 	assert.EqualSlice(t, "secrets", c.SecretsSet(), []string{"aws_secret_access_key"})
-	refused := connection.Trial{Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed),
+	refusal := connection.Trial{Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed),
 		At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](refused.Failure(c))
-	if !ok || !strings.Contains(failed.Failure.Hint, "clock") ||
-		!slices.Equal(failed.Failure.Fields, []string{"username", "aws_access_key_id", "aws_secret_access_key",
+	failedFault, ok := errors.AsType[*connection.ProbeError](refusal.Failure(c))
+	if !ok || !strings.Contains(failedFault.Failure.Hint, "clock") ||
+		!slices.Equal(failedFault.Failure.Fields, []string{"username", "aws_access_key_id", "aws_secret_access_key",
 			"aws_region"}) {
-		t.Errorf("failure %+v", failed)
+		t.Errorf("failure %+v", failedFault)
 	}
-	if plain := connection.Postgres.Failure(connection.AuthFailed, refused.At); strings.Contains(plain.Hint, "AWS") {
+	if plain := connection.Postgres.Failure(connection.AuthFailed, refusal.At); strings.Contains(plain.Hint, "AWS") {
 		t.Errorf("the hint of a password: %s", plain.Hint)
 	}
 }

@@ -95,10 +95,10 @@ func TestPrivateKeys(t *testing.T) {
 				"service_account_key": text})
 			require.NoError(t, err)
 			_, err = connection.ParseCredential("bigquery", credential)
-			wrong, ok := errors.AsType[*fault.Error](err)
-			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Code != "invalid_format" ||
-				wrong.Fields[0].Pointer != "/credential/service_account_key" ||
-				strings.Contains(wrong.Fields[0].Detail, "secret") {
+			invalid, ok := errors.AsType[*fault.Error](err)
+			if !ok || len(invalid.Fields) != 1 || invalid.Fields[0].Code != "invalid_format" ||
+				invalid.Fields[0].Pointer != "/credential/service_account_key" ||
+				strings.Contains(invalid.Fields[0].Detail, "secret") {
 				t.Errorf("those %s: %+v", name, err)
 			}
 		}

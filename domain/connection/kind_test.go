@@ -66,9 +66,9 @@ func TestEveryKindIsDescribedInFull(t *testing.T) {
 					t.Errorf("%s is a secret, of type %q, default %v", name, p.Type, p.Default)
 				}
 			}
-			var wrong *fault.Error
-			if _, err := connection.ParseCredential(d.Kind, []byte(`{}`)); !errors.As(err, &wrong) ||
-				len(wrong.Fields) != len(s.Required) {
+			var invalid *fault.Error
+			if _, err := connection.ParseCredential(d.Kind, []byte(`{}`)); !errors.As(err, &invalid) ||
+				len(invalid.Fields) != len(s.Required) {
 				t.Errorf("an empty credential: %v", err)
 			}
 			for _, name := range s.Required {
@@ -107,8 +107,8 @@ func TestPortsBelow1024AreTheUsualOnesAlone(t *testing.T) {
 			t.Errorf("AllowsPort(%d) = %v", port, got)
 		}
 	}
-	none, _ := connection.Describe(connection.SQLite)
-	if none.AllowsPort(5432) {
+	empty, _ := connection.Describe(connection.SQLite)
+	if empty.AllowsPort(5432) {
 		t.Error("a file has a port")
 	}
 }

@@ -21,7 +21,7 @@ func TestAdmit(t *testing.T) {
 		}
 		return a
 	}
-	every := func(n int, d time.Duration) connection.Attempts { // the last one d ago, and the others before it
+	call := func(n int, d time.Duration) connection.Attempts { // the last one d ago, and the others before it
 		var all []time.Duration
 		for i := range n {
 			all = append(all, time.Duration(n-i)*d)
@@ -35,27 +35,27 @@ func TestAdmit(t *testing.T) {
 		left   [2]int        // attempts that are remembered
 	}{
 		"the first":                     {connection.Counts{}, 0, [2]int{1, 1}},
-		"the last that may":             {connection.Counts{Workspace: ago(59*s, 1*s), Target: every(11, m)}, 0, [2]int{3, 12}},
+		"the last that may":             {connection.Counts{Workspace: ago(59*s, 1*s), Target: call(11, m)}, 0, [2]int{3, 12}},
 		"a workspace that was too busy": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s)}, 10 * s, [2]int{3, 0}},
-		"a workspace at its target":     {connection.Counts{Target: every(12, m)}, 48 * m, [2]int{0, 12}},
-		"the longer wait is told": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s), Target: every(12, m)}, 48 * m,
+		"a workspace at its target":     {connection.Counts{Target: call(12, m)}, 48 * m, [2]int{0, 12}},
+		"the longer wait is told": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s), Target: call(12, m)}, 48 * m,
 			[2]int{3, 12}},
 		"what is over is forgotten": {connection.Counts{Workspace: ago(90*s, 60*s, 59*s, 1*s),
 			Target: ago(2*time.Hour, time.Hour, time.Minute)}, 0, [2]int{3, 2}},
 		"a limit that was lowered": {connection.Counts{Workspace: ago(50*s, 40*s, 30*s, 20*s, 10*s)}, 30 * s, [2]int{5, 0}},
-		"a workspace whose target others attack": {connection.Counts{Failed: every(12, s)}, 0,
+		"a workspace whose target others attack": {connection.Counts{Failed: call(12, s)}, 0,
 			[2]int{1, 1}},
-		"the second new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9 * m)}, 0,
+		"the second new credential there": {connection.Counts{Failed: call(12, s), Target: ago(9 * m)}, 0,
 			[2]int{1, 2}},
-		"the third new credential there": {connection.Counts{Failed: every(12, s), Target: ago(9*m, 8*m)}, 51 * m,
+		"the third new credential there": {connection.Counts{Failed: call(12, s), Target: ago(9*m, 8*m)}, 51 * m,
 			[2]int{0, 2}},
-		"the third until the failures are over": {connection.Counts{Failed: append(ago(59*m), every(11, s)...),
+		"the third until the failures are over": {connection.Counts{Failed: append(ago(59*m), call(11, s)...),
 			Target: ago(9*m, 8*m)}, 1 * m, [2]int{0, 2}},
-		"a test, which has no failed sign-ins": {connection.Counts{Target: every(11, m)}, 0, [2]int{1, 12}},
-		"the second new credential after twice as many failures": {connection.Counts{Failed: every(24, s),
+		"a test, which has no failed sign-ins": {connection.Counts{Target: call(11, m)}, 0, [2]int{1, 12}},
+		"the second new credential after twice as many failures": {connection.Counts{Failed: call(24, s),
 			Target: ago(9 * m)}, 51 * m, [2]int{0, 1}},
-		"the first after many more":     {connection.Counts{Failed: every(36, s)}, 0, [2]int{1, 1}},
-		"a new one with fewer failures": {connection.Counts{Failed: every(11, s), Target: every(11, m)}, 0, [2]int{1, 12}},
+		"the first after many more":     {connection.Counts{Failed: call(36, s)}, 0, [2]int{1, 1}},
+		"a new one with fewer failures": {connection.Counts{Failed: call(11, s), Target: call(11, m)}, 0, [2]int{1, 12}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := limits.Admit(&tt.counts, start)
@@ -71,7 +71,7 @@ func TestAdmit(t *testing.T) {
 		})
 	}
 	t.Run("as many failures are kept as limit others", func(t *testing.T) {
-		counts := connection.Counts{Failed: append(ago(time.Hour), every(36, s)...)}
+		counts := connection.Counts{Failed: append(ago(time.Hour), call(36, s)...)}
 		limits.Refuse(&counts, start)
 		if n := len(counts.Failed); n != 36 || !counts.Failed[35].Equal(start) ||
 			counts.Failed[0].Equal(ago(36 * s)[0]) {
@@ -143,7 +143,7 @@ func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 			t.Fatalf("preview %d: %v", i, err)
 		}
 	}
-	refused := func(delay, wait time.Duration) {
+	refuses := func(delay, wait time.Duration) {
 		t.Helper()
 		var f *fault.Error
 		if err := admit(delay); !errors.Is(err, connection.ErrPreviewRateLimited) || !errors.As(err, &f) ||
@@ -151,16 +151,16 @@ func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 			t.Errorf("after %s: %#v, want one that waits %s", delay, err, wait)
 		}
 	}
-	refused(0, time.Second)
-	refused(500*time.Millisecond, 500*time.Millisecond) // a refused call does not count
+	refuses(0, time.Second)
+	refuses(500*time.Millisecond, 500*time.Millisecond) // a refused call does not count
 	assert.NoError(t, admit(time.Second))
-	refused(time.Second, time.Second)
+	refuses(time.Second, time.Second)
 	for i := range 42 {
 		if err := admit(2 * time.Minute); err != nil {
 			t.Fatalf("preview %d after two minutes: %v", i, err)
 		}
 	}
-	refused(2*time.Minute, 24*time.Second) // because of the target
+	refuses(2*time.Minute, 24*time.Second) // because of the target
 	if len(counts.Workspace) != 1 || len(counts.Target) != 1 {
 		t.Errorf("%d and %d times are remembered", len(counts.Workspace), len(counts.Target))
 	}

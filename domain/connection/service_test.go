@@ -31,12 +31,12 @@ func TestARecognisedServiceSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.kind.Recognised(tt.code, tt.service)
-			var answered connection.Service
-			if recognised, ok := errors.AsType[*connection.ServiceError](err); ok {
-				answered = recognised.Service
+			var answeredService connection.Service
+			if recognisedFault, ok := errors.AsType[*connection.ServiceError](err); ok {
+				answeredService = recognisedFault.Service
 			}
-			if !errors.Is(err, tt.want) || answered != tt.answered {
-				t.Errorf("error %v, answered %q, want %s and %q", err, answered, tt.want, tt.answered)
+			if !errors.Is(err, tt.want) || answeredService != tt.answered {
+				t.Errorf("error %v, answered %q, want %s and %q", err, answeredService, tt.want, tt.answered)
 			}
 		})
 	}
@@ -46,13 +46,13 @@ func TestARecognisedServiceSaysWhatIsWrong(t *testing.T) {
 func TestAFailureNamesTheServiceAlsoLater(t *testing.T) {
 	c, err := connection.New(maker, trial(t, 0, true, ""), 0)
 	require.NoError(t, err)
-	failed := trial(t, c.CredentialRevision, false, connection.NotThisDatabase)
-	for i := range failed.Report.Checks {
-		if failed.Report.Checks[i].Result == connection.Failed {
-			failed.Report.Checks[i].Answered = connection.ServiceSSH
+	failedTrial := trial(t, c.CredentialRevision, false, connection.NotThisDatabase)
+	for i := range failedTrial.Report.Checks {
+		if failedTrial.Report.Checks[i].Result == connection.Failed {
+			failedTrial.Report.Checks[i].Answered = connection.ServiceSSH
 		}
 	}
-	c.Check(system, failed)
+	c.Check(system, failedTrial)
 	if f := c.Failure(); f == nil || f.Answered != connection.ServiceSSH ||
 		!strings.HasPrefix(f.Hint, "An SSH server responds at this address, and not PostgreSQL.") {
 		t.Errorf("failure %+v", f)

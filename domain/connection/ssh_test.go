@@ -64,21 +64,21 @@ func TestFieldsOfATunnel(t *testing.T) {
 }
 
 func TestATunnelIsPartOfTheTarget(t *testing.T) {
-	here, err := tunnelled(nil)
+	local, err := tunnelled(nil)
 	require.NoError(t, err)
 	for name, changes := range map[string]map[string]any{"another server": {"ssh_host": "other.example.com"},
 		"another port": {"ssh_port": 2222}} {
-		there, err := tunnelled(changes)
+		other, err := tunnelled(changes)
 		require.NoError(t, err)
-		if here.SameTarget(there) || here.Target("org") == there.Target("org") {
+		if local.SameTarget(other) || local.Target("org") == other.Target("org") {
 			t.Errorf("%s is the same target", name)
 		}
 	}
 	same, err := tunnelled(map[string]any{"ssh_port": 22, "ssh_password": "r", "ssh_host": "BASTION.example.com"})
-	if err != nil || !here.SameTarget(same) {
+	if err != nil || !local.SameTarget(same) {
 		t.Errorf("the default port is another target: %v", err)
 	}
-	if here.AllowsPort(5432) == false || here.AllowsPort(25) || !here.AllowsPort(22) || here.SSHPort() != 22 {
+	if local.AllowsPort(5432) == false || local.AllowsPort(25) || !local.AllowsPort(22) || local.SSHPort() != 22 {
 		t.Error("the port of an SSH server is 22, or one from 1024 on")
 	}
 }
@@ -94,9 +94,9 @@ func TestAFailureToReachATunnelIsAboutItsServer(t *testing.T) {
 		connection.AuthFailed:           {"username", "password"},
 	} {
 		trial := connection.Trial{Report: connection.FailedAt(connection.Connect, code), At: time.Unix(1, 0)}
-		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(c))
-		if !ok || !slices.Equal(failed.Failure.Fields, want) {
-			t.Errorf("%s: fields %q, want %q", code, failed.Failure.Fields, want)
+		failedFault, ok := errors.AsType[*connection.ProbeError](trial.Failure(c))
+		if !ok || !slices.Equal(failedFault.Failure.Fields, want) {
+			t.Errorf("%s: fields %q, want %q", code, failedFault.Failure.Fields, want)
 		}
 	}
 }

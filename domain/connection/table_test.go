@@ -38,11 +38,11 @@ func TestReport(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	warned := connection.Report{
+	report := connection.Report{
 		Checks: []connection.Check{{Step: connection.Privileges, Result: connection.Warning,
 			Code: connection.CredentialCanWrite}}}
-	if warned.Failure() != "" || !slices.Equal(warned.Warnings(), []connection.Code{connection.CredentialCanWrite}) {
-		t.Errorf("%+v", warned)
+	if report.Failure() != "" || !slices.Equal(report.Warnings(), []connection.Code{connection.CredentialCanWrite}) {
+		t.Errorf("%+v", report)
 	}
 }
 

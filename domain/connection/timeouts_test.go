@@ -8,7 +8,7 @@ import (
 )
 
 func TestATableWhoseRowsCannotBeReadInTimeIsPreviewedByItsColumns(t *testing.T) {
-	known := connection.Preview{Columns: []connection.Column{{Name: "id"}}, Total: 1}
+	existing := connection.Preview{Columns: []connection.Column{{Name: "id"}}, Total: 1}
 	other := errors.New("other")
 	for name, tt := range map[string]struct {
 		p        connection.Preview
@@ -16,13 +16,13 @@ func TestATableWhoseRowsCannotBeReadInTimeIsPreviewedByItsColumns(t *testing.T) 
 		want     error
 		unsample connection.Code
 	}{
-		"no error":                         {known, nil, nil, ""},
-		"rows that take too long":          {known, connection.QueryTimeout, nil, connection.QueryTimeout},
-		"rows that are too large":          {known, connection.ResponseTooLarge, nil, connection.ResponseTooLarge},
+		"no error":                         {existing, nil, nil, ""},
+		"rows that take too long":          {existing, connection.QueryTimeout, nil, connection.QueryTimeout},
+		"rows that are too large":          {existing, connection.ResponseTooLarge, nil, connection.ResponseTooLarge},
 		"a catalogue that takes too long":  {connection.Preview{}, connection.QueryTimeout, connection.QueryTimeout, ""},
-		"a table with an error of its own": {known, connection.TableUnreadable, connection.TableUnreadable, ""},
-		"a server that hangs up":           {known, connection.HostUnreachable, connection.HostUnreachable, ""},
-		"an error that is no code of ours": {known, other, other, ""},
+		"a table with an error of its own": {existing, connection.TableUnreadable, connection.TableUnreadable, ""},
+		"a server that hangs up":           {existing, connection.HostUnreachable, connection.HostUnreachable, ""},
+		"an error that is no code of ours": {existing, other, other, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tt.p.Sampled(tt.err)

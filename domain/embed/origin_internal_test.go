@@ -13,7 +13,7 @@ import (
 )
 
 func TestOriginPatternsHaveOneForm(t *testing.T) {
-	for given, want := range map[string]OriginPattern{
+	for input, want := range map[string]OriginPattern{
 		"https://example.com":              "https://example.com",
 		"HTTPS://Example.COM":              "https://example.com",
 		"https://example.com.":             "https://example.com",
@@ -50,13 +50,13 @@ func TestOriginPatternsHaveOneForm(t *testing.T) {
 		"https://9.example.com":            "https://9.example.com",
 		"https://*.internal.example.local": "https://*.internal.example.local",
 	} {
-		got, wrong := parseOriginPattern(given)
-		if wrong != nil || got != want {
-			t.Errorf("%s: %q, %v, want %s", given, got, wrong, want)
+		got, invalid := parseOriginPattern(input)
+		if invalid != nil || got != want {
+			t.Errorf("%s: %q, %v, want %s", input, got, invalid, want)
 			continue
 		}
-		if again, wrong := parseOriginPattern(string(got)); wrong != nil || again != got {
-			t.Errorf("%s: its own normal form %s reads as %q, %v", given, got, again, wrong)
+		if second, mistake := parseOriginPattern(string(got)); mistake != nil || second != got {
+			t.Errorf("%s: its own normal form %s reads as %q, %v", input, got, second, mistake)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestOriginPatternsHaveOneForm(t *testing.T) {
 var long63 = strings.Repeat("a", 63)
 
 func TestOriginPatternsAreRefusedWithAReason(t *testing.T) {
-	for given, want := range map[string]*originFault{
+	for input, want := range map[string]*originFault{
 		"":                                            badOrigin,
 		"null":                                        badOrigin,
 		"example.com":                                 badOrigin,
@@ -144,8 +144,8 @@ func TestOriginPatternsAreRefusedWithAReason(t *testing.T) {
 		"https://*.公司.cn":     publicWildcard,
 		"https://*.local":     publicWildcard,
 	} {
-		if got, wrong := parseOriginPattern(given); wrong != want {
-			t.Errorf("%q: %q, %v, want %v", given, got, wrong, want)
+		if got, invalid := parseOriginPattern(input); invalid != want {
+			t.Errorf("%q: %q, %v, want %v", input, got, invalid, want)
 		}
 	}
 }
@@ -260,13 +260,13 @@ func isAdmitted(list []string, origin string) bool {
 			(len(p) == 5 && p > "65535") || p == "none") {
 			continue
 		}
-		want, have := labels(target.Hostname()), labels(from.Hostname())
-		same := len(want) == len(have)
+		want, existing := labels(target.Hostname()), labels(from.Hostname())
+		same := len(want) == len(existing)
 		for i := 0; same && i < len(want); i++ {
 			if want[i] == "*" && i == 0 {
-				same = plainLabel(have[i])
+				same = plainLabel(existing[i])
 			} else {
-				same = want[i] == have[i]
+				same = want[i] == existing[i]
 			}
 		}
 		if same {
@@ -292,9 +292,9 @@ func parsedList(t testing.TB, entries []string) []OriginPattern {
 	t.Helper()
 	list := make([]OriginPattern, len(entries))
 	for i, s := range entries {
-		p, wrong := parseOriginPattern(s)
-		if wrong != nil {
-			t.Fatalf("%s: %v", s, wrong)
+		p, invalid := parseOriginPattern(s)
+		if invalid != nil {
+			t.Fatalf("%s: %v", s, invalid)
 		}
 		list[i] = p
 	}
@@ -305,26 +305,26 @@ func TestRandomOriginsAreLetInOnlyIfListed(t *testing.T) {
 	n := proof.Sample(50_000, 1_000_000)
 	rnd := rand.New(rand.NewPCG(proof.Seed(t), 0))
 	list := parsedList(t, oracleList)
-	accepted := 0
+	acceptances := 0
 	for range n {
 		s := randomOrigin(rnd)
 		o, ok := ParseOrigin(s)
 		got := ok && o.IsIn(list)
 		if got {
-			accepted++
+			acceptances++
 		}
 		if want := isAdmitted(oracleList, s); got != want {
 			t.Fatalf("%q is let in: %v; the oracle says %v", s, got, want)
 		}
 	}
-	if accepted < n/100 || accepted > n/2 {
-		t.Errorf("%d of %d were let in: the test says little", accepted, n)
+	if acceptances < n/100 || acceptances > n/2 {
+		t.Errorf("%d of %d were let in: the test says little", acceptances, n)
 	}
 }
 
 // randomOrigin returns parts of listed origins, mostly in order, sometimes damaged.
 func randomOrigin(rnd *rand.Rand) string {
-	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
+	pick := func(owners ...string) string { return owners[rnd.IntN(len(owners))] }
 	s := pick("https://", "https://", "https://", "https://", "http://", "http://", "HTTPS://",
 		pick("https:/", "//", "ftp://", ""))
 	for range rnd.IntN(3) {
@@ -361,8 +361,8 @@ func FuzzOrigin(f *testing.F) {
 	list := parsedList(f, oracleList)
 	f.Fuzz(func(t *testing.T, s string) {
 		if o, ok := ParseOrigin(s); ok {
-			if again, ok := ParseOrigin(string(o)); !ok || again != o {
-				t.Errorf("%q reads as %q, which reads as %q, %v", s, o, again, ok)
+			if second, ok := ParseOrigin(string(o)); !ok || second != o {
+				t.Errorf("%q reads as %q, which reads as %q, %v", s, o, second, ok)
 			}
 			if strings.ContainsAny(string(o), " ;,'\"<>*\r\n\x00") {
 				t.Errorf("%q reads as %q, which cannot stand in a header", s, o)
@@ -371,12 +371,12 @@ func FuzzOrigin(f *testing.F) {
 				t.Errorf("%q is let in", s)
 			}
 		}
-		p, wrong := parseOriginPattern(s)
-		if wrong != nil {
+		p, invalid := parseOriginPattern(s)
+		if invalid != nil {
 			return
 		}
-		if again, wrong := parseOriginPattern(string(p)); wrong != nil || again != p {
-			t.Errorf("the entry %q reads as %q, which reads as %q, %v", s, p, again, wrong)
+		if second, mistake := parseOriginPattern(string(p)); mistake != nil || second != p {
+			t.Errorf("the entry %q reads as %q, which reads as %q, %v", s, p, second, mistake)
 		}
 		if strings.Contains(string(p), "*") != strings.Contains(s, "*") {
 			t.Errorf("the entry %q reads as %q", s, p)

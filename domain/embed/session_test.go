@@ -13,17 +13,17 @@ import (
 
 func embedding(t *testing.T, c embed.Changes) (*embed.Embedding, secret.Hash) {
 	t.Helper()
-	token, made := newEmbedToken(t, c)
+	token, newToken := newEmbedToken(t, c)
 	return &embed.Embedding{Token: *token, Template: embed.Template{ID: "ctpl", Workspace: "acme",
-		Status: chat.StatusPublished}}, made.Hash()
+		Status: chat.StatusPublished}}, newToken.Hash()
 }
 
 func TestATokenIsUsableWhileItIsEnabledAndLasts(t *testing.T) {
 	ends := settings("n", "https://a.example")
 	ends.ExpiresAt = ptr(visitAt.Add(time.Hour))
 	e, by := embedding(t, ends)
-	disabled := *e
-	disabled.Token.Enabled = false
+	disabledEmbedding := *e
+	disabledEmbedding.Token.Enabled = false
 	for name, tt := range map[string]struct {
 		e      *embed.Embedding
 		by     secret.Hash
@@ -34,8 +34,8 @@ func TestATokenIsUsableWhileItIsEnabledAndLasts(t *testing.T) {
 		"at once":             {e, by, visitAt, nil, embed.Active},
 		"just before its end": {e, by, visitAt.Add(time.Hour - 1), nil, embed.Active},
 		"at its end":          {e, by, visitAt.Add(time.Hour), embed.ErrTokenInvalid, embed.Expired},
-		"disabled":            {&disabled, by, visitAt, embed.ErrTokenInvalid, embed.Disabled},
-		"disabled and at its end": {&disabled, by, visitAt.Add(time.Hour), embed.ErrTokenInvalid,
+		"disabled":            {&disabledEmbedding, by, visitAt, embed.ErrTokenInvalid, embed.Disabled},
+		"disabled and at its end": {&disabledEmbedding, by, visitAt.Add(time.Hour), embed.ErrTokenInvalid,
 			embed.Expired},
 		"by another secret": {e, secret.NewToken("ate_").Hash(), visitAt, embed.ErrTokenInvalid, embed.Active},
 		"by no secret":      {e, secret.Hash{}, visitAt, embed.ErrTokenInvalid, embed.Active},
@@ -87,7 +87,7 @@ func TestDisablingATokenEndsItsPasses(t *testing.T) {
 	change(embed.Changes{Enabled: ptr(true), Name: ptr("other")}, false)
 	change(embed.Changes{Enabled: ptr(false)}, true)
 	change(embed.Changes{Enabled: ptr(true)}, true)
-	if again, _ := e.Session(by, "https://a.example", false, "v", visitAt); e.Outlived(again) {
+	if second, _ := e.Session(by, "https://a.example", false, "v", visitAt); e.Outlived(second) {
 		t.Error("a new session has ended too")
 	}
 }
@@ -109,31 +109,31 @@ func TestARenewedSessionLastsAsLongAsANewOne(t *testing.T) {
 }
 
 func TestOnlyPagesOfListedSitesAreAdmitted(t *testing.T) {
-	listed, _ := embedding(t, settings("n", "https://a.example", "https://*.b.example"))
+	listedEmbedding, _ := embedding(t, settings("n", "https://a.example", "https://*.b.example"))
 	open := settings("n", "https://a.example")
 	open.AllowNoOrigin = ptr(true)
 	anywhere, _ := embedding(t, open)
-	draft := *listed
+	draft := *listedEmbedding
 	draft.Template.Status = chat.StatusDraft
-	off := *listed
-	off.Template.Status = chat.StatusDisabled
+	switchedOff := *listedEmbedding
+	switchedOff.Template.Status = chat.StatusDisabled
 	for name, tt := range map[string]struct {
 		e    *embed.Embedding
 		from embed.Origin
 		want error
 	}{
-		"a listed site":                         {listed, "https://a.example", nil},
-		"a host below one":                      {listed, "https://x.b.example", nil},
-		"another site":                          {listed, "https://evil.example", embed.ErrOriginNotAllowed},
-		"what cannot be read":                   {listed, embed.ForeignOrigin, embed.ErrOriginNotAllowed},
-		"no origin":                             {listed, embed.NoOrigin, embed.ErrOriginNotAllowed},
-		"an opaque one":                         {listed, embed.OpaqueOrigin, embed.ErrOriginNotAllowed},
+		"a listed site":                         {listedEmbedding, "https://a.example", nil},
+		"a host below one":                      {listedEmbedding, "https://x.b.example", nil},
+		"another site":                          {listedEmbedding, "https://evil.example", embed.ErrOriginNotAllowed},
+		"what cannot be read":                   {listedEmbedding, embed.ForeignOrigin, embed.ErrOriginNotAllowed},
+		"no origin":                             {listedEmbedding, embed.NoOrigin, embed.ErrOriginNotAllowed},
+		"an opaque one":                         {listedEmbedding, embed.OpaqueOrigin, embed.ErrOriginNotAllowed},
 		"no origin where that is allowed":       {anywhere, embed.NoOrigin, nil},
 		"an opaque one where that is allowed":   {anywhere, embed.OpaqueOrigin, nil},
 		"another site where none is allowed":    {anywhere, "https://evil.example", embed.ErrOriginNotAllowed},
 		"unreadable where none is allowed":      {anywhere, embed.ForeignOrigin, embed.ErrOriginNotAllowed},
 		"a listed site, of a draft":             {&draft, "https://a.example", embed.ErrNotPublished},
-		"a listed site, of what was taken down": {&off, "https://a.example", embed.ErrNotPublished},
+		"a listed site, of what was taken down": {&switchedOff, "https://a.example", embed.ErrNotPublished},
 		"another site hears nothing of a draft": {&draft, "https://evil.example", embed.ErrOriginNotAllowed},
 	} {
 		err := tt.e.Admit(tt.from)
@@ -163,16 +163,16 @@ func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
 	if err != nil || !ticket.ExpiresAt.Equal(visitAt.Add(time.Minute)) {
 		t.Errorf("%+v, %v", ticket, err)
 	}
-	plain, framed := embed.Pass{Origin: "https://a.example"},
+	plain, framedPass := embed.Pass{Origin: "https://a.example"},
 		embed.Pass{Origin: "https://a.example", Framed: true}
 	for name, got := range map[string]bool{
 		"its own site":                         plain.IsFrom("https://a.example", false),
 		"not another site":                     !plain.IsFrom("https://b.example", false),
 		"not without an origin":                !plain.IsFrom(embed.NoOrigin, false),
 		"not our own page":                     !plain.IsFrom("https://atrium.example", true),
-		"in a frame, our own page":             framed.IsFrom("https://atrium.example", true),
-		"in a frame, a read without an origin": framed.IsFrom(embed.NoOrigin, false),
-		"in a frame, not the site around it":   !framed.IsFrom("https://a.example", false),
+		"in a frame, our own page":             framedPass.IsFrom("https://atrium.example", true),
+		"in a frame, a read without an origin": framedPass.IsFrom(embed.NoOrigin, false),
+		"in a frame, not the site around it":   !framedPass.IsFrom("https://a.example", false),
 	} {
 		if !got {
 			t.Error(name)

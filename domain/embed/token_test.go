@@ -54,7 +54,7 @@ func newEmbedToken(t *testing.T, c embed.Changes) (*embed.Token, secret.Token) {
 func ptr[T any](v T) *T { return &v }
 
 func TestAnEmbedTokenIsMadeWithDefaults(t *testing.T) {
-	token, made := newEmbedToken(t, settings("Shop", "HTTPS://Shop.Example:443", "https://*.Shop.example"))
+	token, newToken := newEmbedToken(t, settings("Shop", "HTTPS://Shop.Example:443", "https://*.Shop.example"))
 	want := embed.Settings{
 		Name: "Shop", Origins: []embed.OriginPattern{"https://shop.example", "https://*.shop.example"},
 		Enabled: true, SessionTTL: 10 * time.Minute, PerMinute: 10, RepliesPerDay: 1000,
@@ -66,12 +66,12 @@ func TestAnEmbedTokenIsMadeWithDefaults(t *testing.T) {
 		token.Template != "ctpl" || token.CreatedBy != "max" || token.Revision != 1 {
 		t.Errorf("%+v", token)
 	}
-	text := made.Reveal()
-	if !strings.HasPrefix(text, "ate_") || token.Hash != made.Hash() || token.Hint != text[len(text)-4:] ||
+	text := newToken.Reveal()
+	if !strings.HasPrefix(text, "ate_") || token.Hash != newToken.Hash() || token.Hint != text[len(text)-4:] ||
 		token.Previous != (secret.Hash{}) {
 		t.Errorf("the secret and what is kept of it differ: %+v", token)
 	}
-	if parsed, ok := secret.ParseToken(embed.SecretPrefix, text); !ok || parsed.Hash() != made.Hash() {
+	if parsedToken, ok := secret.ParseToken(embed.SecretPrefix, text); !ok || parsedToken.Hash() != newToken.Hash() {
 		t.Error("the secret is not accepted")
 	}
 	if _, ok := secret.ParseToken("atk_", text); ok {
@@ -80,9 +80,9 @@ func TestAnEmbedTokenIsMadeWithDefaults(t *testing.T) {
 }
 
 func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
-	many := make([]string, 51)
-	for i := range many {
-		many[i] = "https://h" + strings.Repeat("x", i) + ".example"
+	multiple := make([]string, 51)
+	for i := range multiple {
+		multiple[i] = "https://h" + strings.Repeat("x", i) + ".example"
 	}
 	for name, tt := range map[string]struct {
 		change embed.Changes
@@ -90,7 +90,7 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 	}{
 		"nothing at all":     {embed.Changes{}, []string{"/name too_short", "/allowed_origins required"}},
 		"no origins":         {settings("n"), []string{"/allowed_origins too_few_items"}},
-		"51 origins":         {settings("n", many...), []string{"/allowed_origins too_many_items"}},
+		"51 origins":         {settings("n", multiple...), []string{"/allowed_origins too_many_items"}},
 		"a name of 81":       {settings(strings.Repeat("é", 81), "https://a.example"), []string{"/name too_long"}},
 		"a hidden character": {settings("a\u200bb", "https://a.example"), []string{"/name invalid_characters"}},
 		"a NUL in the name":  {settings("a\x00", "https://a.example"), []string{"/name invalid_characters"}},
@@ -115,7 +115,7 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 			_, _, err := embed.NewToken(embeddable(), embedder(), 0, tt.change)
 			assert.EqualSlice(t, "made", wrongFields(t, err), tt.want)
 			token, _ := newEmbedToken(t, settings("before", "https://before.example"))
-			before := token.Settings
+			previous := token.Settings
 			err = embed.Change(embeddable(), embedder(), nil, token, tt.change)
 			if name == "nothing at all" {
 				if err != nil {
@@ -124,7 +124,7 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 			} else if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("changed: %v, want %v", got, tt.want)
 			}
-			if d := cmp.Diff(before, token.Settings); d != "" || len(token.Recorded()) != 1 {
+			if d := cmp.Diff(previous, token.Settings); d != "" || len(token.Recorded()) != 1 {
 				t.Errorf("a refused change left a trace: %s", d)
 			}
 		})
@@ -148,28 +148,28 @@ func wrongFields(t *testing.T, err error) []string {
 }
 
 func TestOnlyManagersSeeToEmbedTokens(t *testing.T) {
-	stranger, viewing, deleted := embedder(), embedder(), embeddable()
-	stranger.Workspace, viewing.Ceiling, deleted.DeletedAt = "other", identity.Viewer, visitAt
-	as := func(user identity.UserID) identity.Actor { by := embedder(); by.User = user; return by }
+	stranger, viewing, deletedTemplate := embedder(), embedder(), embeddable()
+	stranger.Workspace, viewing.Ceiling, deletedTemplate.DeletedAt = "other", identity.Viewer, visitAt
+	actorAs := func(user identity.UserID) identity.Actor { by := embedder(); by.User = user; return by }
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		of   *chat.Template
 		want error
 	}{
 		"a manager":                      {embedder(), embeddable(), nil},
-		"the owner":                      {as("ann"), embeddable(), nil},
-		"an editor":                      {as("eve"), embeddable(), chat.ErrForbidden},
-		"a viewer":                       {as("joe"), embeddable(), chat.ErrForbidden},
+		"the owner":                      {actorAs("ann"), embeddable(), nil},
+		"an editor":                      {actorAs("eve"), embeddable(), chat.ErrForbidden},
+		"a viewer":                       {actorAs("joe"), embeddable(), chat.ErrForbidden},
 		"a manager by a key for viewing": {viewing, embeddable(), chat.ErrForbidden},
 		"a stranger":                     {stranger, embeddable(), chat.ErrNotFound},
-		"of a deleted template":          {embedder(), deleted, chat.ErrNotFound},
+		"of a deleted template":          {embedder(), deletedTemplate, chat.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			token, _ := newEmbedToken(t, settings("n", "https://a.example"))
-			_, _, created := embed.NewToken(tt.of, tt.by, 0, settings("n", "https://a.example"))
-			_, rotated := embed.Rotate(tt.of, tt.by, nil, token, 0)
+			_, _, failure := embed.NewToken(tt.of, tt.by, 0, settings("n", "https://a.example"))
+			_, rotation := embed.Rotate(tt.of, tt.by, nil, token, 0)
 			for label, err := range map[string]error{
-				"see": embed.MayManage(tt.of, tt.by, token), "create": created, "rotate": rotated,
+				"see": embed.MayManage(tt.of, tt.by, token), "create": failure, "rotate": rotation,
 				"change": embed.Change(tt.of, tt.by, nil, token, embed.Changes{Enabled: ptr(false)}),
 				"delete": embed.Delete(tt.of, tt.by, nil, token),
 			} {
@@ -187,7 +187,7 @@ func TestOnlyManagersSeeToEmbedTokens(t *testing.T) {
 			embed.ErrTokenNotFound) {
 			t.Error(err)
 		}
-		if err := embed.Delete(embeddable(), as("eve"), nil, nil); !errors.Is(err, chat.ErrForbidden) {
+		if err := embed.Delete(embeddable(), actorAs("eve"), nil, nil); !errors.Is(err, chat.ErrForbidden) {
 			t.Error(err)
 		}
 	})

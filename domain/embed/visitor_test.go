@@ -14,25 +14,25 @@ func TestOnlyTheSecretVouchesForAVisitorUntilItsEnd(t *testing.T) {
 	key, now := secret.New("atv_key"), time.Unix(1_800_000_000, 0)
 	// openssl dgst -sha256 -hmac atv_key, of 1800000060.customer-42
 	const known = "1800000060.97f2b26372ad5d5c2952491d4cf39699119fd2591d978ce07a44cb2bc502dc1d"
-	signed := embed.SignVisitor(key, "customer-42", now.Add(time.Minute))
-	assert.Equal(t, "the signature", signed, known)
-	digits := strings.TrimPrefix(signed, "1800000060.")
+	signature := embed.SignVisitor(key, "customer-42", now.Add(time.Minute))
+	assert.Equal(t, "the signature", signature, known)
+	digits := strings.TrimPrefix(signature, "1800000060.")
 	for name, tt := range map[string]struct {
 		key                string
 		visitor, signature string
 		after              time.Duration
 		want               bool
 	}{
-		"as it was signed":        {"atv_key", "customer-42", signed, 0, true},
-		"to the last second":      {"atv_key", "customer-42", signed, 59 * time.Second, true},
-		"after its end":           {"atv_key", "customer-42", signed, time.Minute, false},
-		"another visitor":         {"atv_key", "customer-43", signed, 0, false},
-		"another secret":          {"atv_other", "customer-42", signed, 0, false},
+		"as it was signed":        {"atv_key", "customer-42", signature, 0, true},
+		"to the last second":      {"atv_key", "customer-42", signature, 59 * time.Second, true},
+		"after its end":           {"atv_key", "customer-42", signature, time.Minute, false},
+		"another visitor":         {"atv_key", "customer-43", signature, 0, false},
+		"another secret":          {"atv_other", "customer-42", signature, 0, false},
 		"a later end":             {"atv_key", "customer-42", "1800000061." + digits, 0, false},
 		"the end in other digits": {"atv_key", "customer-42", "+1800000060." + digits, 0, false},
 		"moved dot":               {"atv_key", "0.customer-42", "180000006." + digits, 0, false},
-		"upper case":              {"atv_key", "customer-42", strings.ToUpper(signed), 0, false},
-		"cut off":                 {"atv_key", "customer-42", signed[:len(signed)-1], 0, false},
+		"upper case":              {"atv_key", "customer-42", strings.ToUpper(signature), 0, false},
+		"cut off":                 {"atv_key", "customer-42", signature[:len(signature)-1], 0, false},
 		"no signature":            {"atv_key", "customer-42", "", 0, false},
 		"no digits":               {"atv_key", "customer-42", "x." + digits, 0, false},
 		"nobody":                  {"atv_key", "", embed.SignVisitor(key, "", now.Add(time.Minute)), 0, false},

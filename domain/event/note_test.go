@@ -75,30 +75,30 @@ func TestRefusedNamesTheCodesThatMatter(t *testing.T) {
 }
 
 func TestEqualNotesHaveOneKey(t *testing.T) {
-	of := func(change func(*identity.Actor), operation string, err error) [32]byte {
+	hash := func(change func(*identity.Actor), operation string, err error) [32]byte {
 		by := ann
 		change(&by)
 		n := event.Refused(by, operation, true, err)
 		return n.Key()
 	}
-	first := of(func(*identity.Actor) {}, "one", identity.ErrRoleCeiling)
+	first := hash(func(*identity.Actor) {}, "one", identity.ErrRoleCeiling)
 	for name, tt := range map[string]struct {
 		key   [32]byte
 		equal bool
 	}{
-		"another operation": {of(func(*identity.Actor) {}, "two", identity.ErrRoleCeiling), true},
-		"another key": {of(func(by *identity.Actor) { by.Key = "other" }, "one", identity.ErrRoleCeiling),
+		"another operation": {hash(func(*identity.Actor) {}, "two", identity.ErrRoleCeiling), true},
+		"another key": {hash(func(by *identity.Actor) { by.Key = "other" }, "one", identity.ErrRoleCeiling),
 			true},
-		"a later moment": {of(func(by *identity.Actor) { by.At = began.Add(time.Hour) }, "one",
+		"a later moment": {hash(func(by *identity.Actor) { by.At = began.Add(time.Hour) }, "one",
 			identity.ErrRoleCeiling), true},
-		"another code": {of(func(*identity.Actor) {}, "one", identity.ErrForbidden), false},
-		"another person": {of(func(by *identity.Actor) { by.User = "bob" }, "one", identity.ErrRoleCeiling),
+		"another code": {hash(func(*identity.Actor) {}, "one", identity.ErrForbidden), false},
+		"another person": {hash(func(by *identity.Actor) { by.User = "bob" }, "one", identity.ErrRoleCeiling),
 			false},
-		"another workspace": {of(func(by *identity.Actor) { by.Workspace = "other" }, "one", identity.ErrRoleCeiling),
+		"another workspace": {hash(func(by *identity.Actor) { by.Workspace = "other" }, "one", identity.ErrRoleCeiling),
 			false},
-		"another org": {of(func(by *identity.Actor) { by.Org = "other" }, "one", identity.ErrRoleCeiling),
+		"another org": {hash(func(by *identity.Actor) { by.Org = "other" }, "one", identity.ErrRoleCeiling),
 			false},
-		"parts cut elsewhere": {of(func(by *identity.Actor) { by.User, by.Org = "", "organn" }, "one",
+		"parts cut elsewhere": {hash(func(by *identity.Actor) { by.User, by.Org = "", "organn" }, "one",
 			identity.ErrRoleCeiling), false},
 	} {
 		if (tt.key == first) != tt.equal {

@@ -14,7 +14,7 @@ func TestJoin(t *testing.T) {
 	name := fault.ErrInvalid.WithFields(fault.Field{Pointer: "/name", Code: "too_long"})
 	text := (&fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax"}).WithFields(fault.Field{Pointer: "/text",
 		Code: "unsupported_syntax"})
-	alone := &fault.Error{Kind: fault.Conflict, Code: "taken"}
+	solo := &fault.Error{Kind: fault.Conflict, Code: "taken"}
 	for label, tt := range map[string]struct {
 		checks []error
 		want   error
@@ -24,7 +24,7 @@ func TestJoin(t *testing.T) {
 		"two become one of both": {
 			[]error{name, nil, text}, fault.ErrInvalid.WithFields(name.Fields[0], text.Fields[0]),
 		},
-		"what is not about fields": {[]error{name, alone}, alone},
+		"what is not about fields": {[]error{name, solo}, solo},
 		"an unexpected error, too": {[]error{name, errors.ErrUnsupported}, errors.ErrUnsupported},
 	} {
 		t.Run(label, func(t *testing.T) {
@@ -36,28 +36,28 @@ func TestJoin(t *testing.T) {
 }
 
 func TestError(t *testing.T) {
-	gone := &fault.Error{Kind: fault.NotFound, Code: "gone", Detail: "It is gone."}
+	item := &fault.Error{Kind: fault.NotFound, Code: "gone", Detail: "It is gone."}
 	field := fault.Field{Pointer: "/name", Code: "too_long", Detail: "Too long."}
 	t.Run("an error with particulars still is its sentinel", func(t *testing.T) {
-		if with := fmt.Errorf("while at it: %w", gone.WithFields(field)); !errors.Is(with, gone) {
+		if extra := fmt.Errorf("while at it: %w", item.WithFields(field)); !errors.Is(extra, item) {
 			t.Error("it is not")
 		}
 	})
 	t.Run("another code is another error, whatever else agrees", func(t *testing.T) {
-		if errors.Is(&fault.Error{Kind: fault.NotFound, Code: "lost", Detail: "It is gone."}, gone) ||
-			errors.Is(errors.New("It is gone."), gone) {
+		if errors.Is(&fault.Error{Kind: fault.NotFound, Code: "lost", Detail: "It is gone."}, item) ||
+			errors.Is(errors.New("It is gone."), item) {
 			t.Error("it is the same")
 		}
 	})
 	t.Run("With leaves the sentinel as it is", func(t *testing.T) {
-		with := gone.WithFields(field)
-		if len(gone.Fields) != 0 || len(with.Fields) != 1 || with.Fields[0] != field || with.Kind != gone.Kind ||
-			with.Detail != gone.Detail {
-			t.Errorf("sentinel %+v, copy %+v", gone, with)
+		extra := item.WithFields(field)
+		if len(item.Fields) != 0 || len(extra.Fields) != 1 || extra.Fields[0] != field || extra.Kind != item.Kind ||
+			extra.Detail != item.Detail {
+			t.Errorf("sentinel %+v, copy %+v", item, extra)
 		}
 	})
 	t.Run("its text is its detail", func(t *testing.T) {
-		assert.Equal(t, "Error", gone.Error(), "It is gone.")
+		assert.Equal(t, "Error", item.Error(), "It is gone.")
 	})
 	t.Run("the zero kind is no foreseen failure", func(t *testing.T) {
 		if fault.Malformed == 0 {

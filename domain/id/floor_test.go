@@ -8,13 +8,13 @@ import (
 )
 
 func TestFloor(t *testing.T) {
-	before := time.Now().Truncate(time.Millisecond)
-	made := id.New("evt")
-	if floor := id.Floor("evt", before); made < floor {
-		t.Errorf("%s was made at %v or later, and is below %s", made, before, floor)
+	start := time.Now().Truncate(time.Millisecond)
+	newText := id.New("evt")
+	if floor := id.Floor("evt", start); newText < floor {
+		t.Errorf("%s was made at %v or later, and is below %s", newText, start, floor)
 	}
-	if floor := id.Floor("evt", time.Now().Add(time.Minute)); made >= floor {
-		t.Errorf("%s was made a minute before, and is not below %s", made, floor)
+	if floor := id.Floor("evt", time.Now().Add(time.Minute)); newText >= floor {
+		t.Errorf("%s was made a minute before, and is not below %s", newText, floor)
 	}
 	if got, want := id.Floor("evt", time.Unix(-5, 0)), id.Floor("evt", time.Unix(0, 0)); got != want {
 		t.Errorf("before 1970: %s, want %s", got, want)

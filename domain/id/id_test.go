@@ -41,18 +41,18 @@ func madeAt(t testing.TB, s string) time.Time {
 
 func TestNew(t *testing.T) {
 	t.Run("an identifier holds the time when it was made", func(t *testing.T) {
-		before := time.Now().Truncate(time.Millisecond)
+		start := time.Now().Truncate(time.Millisecond)
 		got := madeAt(t, id.New("ptpl"))
-		if after := time.Now(); got.Before(before) || got.After(after.Add(time.Millisecond)) {
-			t.Fatalf("made at %v, between %v and %v", got, before, after)
+		if end := time.Now(); got.Before(start) || got.After(end.Add(time.Millisecond)) {
+			t.Fatalf("made at %v, between %v and %v", got, start, end)
 		}
 	})
 	t.Run("identifiers sort by the order in which they were made", func(t *testing.T) {
-		made := make([]string, 10_000)
-		for i := range made {
-			made[i] = id.New("evt")
+		texts := make([]string, 10_000)
+		for i := range texts {
+			texts[i] = id.New("evt")
 		}
-		if !slices.IsSorted(made) || len(slices.Compact(made)) != 10_000 {
+		if !slices.IsSorted(texts) || len(slices.Compact(texts)) != 10_000 {
 			t.Fatal("they do not, or some are the same")
 		}
 	})
@@ -62,13 +62,13 @@ func TestNew(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				mine := make([]string, 500)
-				for i := range mine {
-					mine[i] = id.New("evt")
+				ownTexts := make([]string, 500)
+				for i := range ownTexts {
+					ownTexts[i] = id.New("evt")
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				all = append(all, mine...)
+				all = append(all, ownTexts...)
 			})
 		}
 		wg.Wait()

@@ -11,34 +11,34 @@ func TestByHost(t *testing.T) {
 	one := identity.Org{ID: "1", Slug: "one", Hosts: []string{"one.example", "127.0.0.1", "::1"}}
 	two := identity.Org{ID: "2", Slug: "two", Hosts: []string{"two.example", "one.base.example"}}
 	three := identity.Org{ID: "3", Slug: "three"}
-	many := identity.NewDirectory([]identity.Org{one, two, three}, "base.example")
+	multiple := identity.NewDirectory([]identity.Org{one, two, three}, "base.example")
 	for name, tt := range map[string]struct {
 		d    *identity.Directory
 		host string
 		want identity.OrgID // empty: none
 	}{
-		"its host":                                  {many, "one.example", "1"},
-		"whatever its case":                         {many, "ONE.Example", "1"},
-		"with a port":                               {many, "one.example:8443", "1"},
-		"with a trailing dot":                       {many, "one.example.", "1"},
-		"with both":                                 {many, "one.example.:8443", "1"},
-		"an address":                                {many, "127.0.0.1:80", "1"},
-		"an IPv6 address":                           {many, "[::1]", "1"},
-		"an IPv6 address with a port":               {many, "[::1]:80", "1"},
-		"an IPv6 address, written otherwise":        {many, "[0:0:0:0:0:0:0:1]", "1"},
-		"and with a port":                           {many, "[0:0:0:0:0:0:0:1]:80", "1"},
-		"the slug under the base domain":            {many, "three.base.example", "3"},
-		"whatever the case of that":                 {many, "Three.BASE.example:80", "3"},
-		"a host that is listed comes before a slug": {many, "one.base.example", "2"},
-		"an unknown host":                           {many, "four.example", ""},
-		"an unknown slug":                           {many, "four.base.example", ""},
-		"the base domain itself":                    {many, "base.example", ""},
-		"a slug with more before it":                {many, "x.three.base.example", ""},
-		"a domain that only ends alike":             {many, "three.evilbase.example", ""},
-		"a host that goes on":                       {many, "one.example.evil", ""},
-		"no host":                                   {many, "", ""},
-		"a dot":                                     {many, ".", ""},
-		"an empty label":                            {many, ".base.example", ""},
+		"its host":                                  {multiple, "one.example", "1"},
+		"whatever its case":                         {multiple, "ONE.Example", "1"},
+		"with a port":                               {multiple, "one.example:8443", "1"},
+		"with a trailing dot":                       {multiple, "one.example.", "1"},
+		"with both":                                 {multiple, "one.example.:8443", "1"},
+		"an address":                                {multiple, "127.0.0.1:80", "1"},
+		"an IPv6 address":                           {multiple, "[::1]", "1"},
+		"an IPv6 address with a port":               {multiple, "[::1]:80", "1"},
+		"an IPv6 address, written otherwise":        {multiple, "[0:0:0:0:0:0:0:1]", "1"},
+		"and with a port":                           {multiple, "[0:0:0:0:0:0:0:1]:80", "1"},
+		"the slug under the base domain":            {multiple, "three.base.example", "3"},
+		"whatever the case of that":                 {multiple, "Three.BASE.example:80", "3"},
+		"a host that is listed comes before a slug": {multiple, "one.base.example", "2"},
+		"an unknown host":                           {multiple, "four.example", ""},
+		"an unknown slug":                           {multiple, "four.base.example", ""},
+		"the base domain itself":                    {multiple, "base.example", ""},
+		"a slug with more before it":                {multiple, "x.three.base.example", ""},
+		"a domain that only ends alike":             {multiple, "three.evilbase.example", ""},
+		"a host that goes on":                       {multiple, "one.example.evil", ""},
+		"no host":                                   {multiple, "", ""},
+		"a dot":                                     {multiple, ".", ""},
+		"an empty label":                            {multiple, ".base.example", ""},
 
 		"without a base domain slugs name nothing": {identity.NewDirectory([]identity.Org{one, three}, ""),
 			"three.", ""},

@@ -105,17 +105,17 @@ func TestAPartialIsCheckedAndKeepsHowItIsWritten(t *testing.T) {
 		{Body: "d", In: mustache.Usual},
 	}
 	assert.EqualSlice(t, "partials", partials, want)
-	var wrong *mustache.SyntaxError
-	if _, err := mustache.Parse("\n{{> x}}", noPartials); !errors.As(err, &wrong) || wrong.Line != 2 {
+	var invalid *mustache.SyntaxError
+	if _, err := mustache.Parse("\n{{> x}}", noPartials); !errors.As(err, &invalid) || invalid.Line != 2 {
 		t.Errorf("a refused partial: %v", err)
 	}
 }
 
 func TestTagsTellWhichBlanksLeaveNoTrace(t *testing.T) {
-	tags, after := mustache.Tags("  {{! note }}  \n{{a}}{{=<% %>=}}")
-	if len(tags) != 3 || !tags[0].Trims() || tags[1].Trims() || after != (mustache.Delimiters{Opening: "<%",
+	tags, current := mustache.Tags("  {{! note }}  \n{{a}}{{=<% %>=}}")
+	if len(tags) != 3 || !tags[0].Trims() || tags[1].Trims() || current != (mustache.Delimiters{Opening: "<%",
 		Closing: "%>"}) {
-		t.Errorf("tags %+v, then %+v", tags, after)
+		t.Errorf("tags %+v, then %+v", tags, current)
 	}
 }
 

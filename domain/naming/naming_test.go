@@ -8,7 +8,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	for s, stripped := range map[string]string{
+	for s, strippedText := range map[string]string{
 		"Ann":                        "",
 		"Zoë Ärger":                  "",
 		"用户 例子":                      "",
@@ -33,14 +33,14 @@ func TestNames(t *testing.T) {
 		"\u200d\U0001f469":           "\U0001f469",
 		"\u061cAnn":                  "Ann",
 	} {
-		deceptive := stripped != ""
+		deceptive := strippedText != ""
 		if got := naming.Deceptive(s); got != deceptive {
 			t.Errorf("Deceptive(%q) = %v", s, got)
 		}
 		if !deceptive {
-			stripped = s
+			strippedText = s
 		}
-		if got := naming.Strip(s); got != stripped {
+		if got := naming.Strip(s); got != strippedText {
 			t.Errorf("Strip(%q) = %q", s, got)
 		}
 	}

@@ -16,9 +16,9 @@ func TestCut(t *testing.T) {
 		total, limit := rapid.IntRange(0, 50).Draw(t, "total"), rapid.IntRange(1, 20).Draw(t, "limit")
 		var all []int
 		for q := (page.Query{Limit: limit}); ; {
-			after, _ := strconv.Atoi(q.After)
+			current, _ := strconv.Atoi(q.After)
 			var read []int
-			for i := after + 1; i <= total && len(read) < q.Limit+1; i++ {
+			for i := current + 1; i <= total && len(read) < q.Limit+1; i++ {
 				read = append(read, i)
 			}
 			cut := page.Cut(read, q.Limit, strconv.Itoa)

@@ -69,38 +69,38 @@ func TestManyDeclinesPauseThePayments(t *testing.T) {
 	c.Declined(after(owner, time.Hour), limits)
 	c.Declined(after(owner, 24*time.Hour), limits) // the first does not count any more
 	require.That(t, c.PausedAt.IsZero(), "paused after two within 24 hours")
-	at := after(owner, 24*time.Hour+time.Minute)
-	c.Declined(at, limits)
-	require.That(t, c.PausedAt == at.At && recorded(&c.Log) == "payments.paused ",
+	position := after(owner, 24*time.Hour+time.Minute)
+	c.Declined(position, limits)
+	require.That(t, c.PausedAt == position.At && recorded(&c.Log) == "payments.paused ",
 		"%+v, recorded %s", c.PausedAt, recorded(&c.Log))
-	c.Declined(at, limits) // which records nothing more
+	c.Declined(position, limits) // which records nothing more
 
-	require.ErrorIs(t, c.BeginIntent(at, "k", limits), payment.ErrPaused)
-	_, err := c.Subscribe(at, now, "k", one("pro"), plans)
+	require.ErrorIs(t, c.BeginIntent(position, "k", limits), payment.ErrPaused)
+	_, err := c.Subscribe(position, now, "k", one("pro"), plans)
 	require.ErrorIs(t, err, payment.ErrPaused)
 	c.Subscription = active("basic").Subscription
 	change := func(ch payment.Changes) error {
-		_, err := c.ChangeSubscription(at, "k", nil, ch, plans)
+		_, err := c.ChangeSubscription(position, "k", nil, ch, plans)
 		return err
 	}
-	plan, more, yes := payment.PlanID("pro"), 2, true
+	plan, extra, yes := payment.PlanID("pro"), 2, true
 	require.ErrorIs(t, change(payment.Changes{Plan: &plan}), payment.ErrPaused)
-	require.ErrorIs(t, change(payment.Changes{Quantity: &more}), payment.ErrPaused)
+	require.ErrorIs(t, change(payment.Changes{Quantity: &extra}), payment.ErrPaused)
 	t.Run("what charges nothing is still allowed", func(t *testing.T) {
 		require.NoError(t, change(payment.Changes{CancelAtPeriodEnd: &yes}))
 		c.Pending = nil
-		require.NoError(t, c.CancelSubscription(at, "k", nil, payment.Cancellation{}))
+		require.NoError(t, c.CancelSubscription(position, "k", nil, payment.Cancellation{}))
 	})
 	t.Run("until the operator resumes them", func(t *testing.T) {
 		_, err := c.Resume(member)
 		require.ErrorIs(t, err, payment.ErrRoleRequired)
-		isResumed, err := c.Resume(identity.System("org", "acme", "test", at.At))
+		isResumed, err := c.Resume(identity.System("org", "acme", "test", position.At))
 		require.NoError(t, err)
 		assert.That(t, isResumed, "nothing was resumed")
-		isResumed, _ = c.Resume(identity.System("org", "acme", "test", at.At))
+		isResumed, _ = c.Resume(identity.System("org", "acme", "test", position.At))
 		assert.That(t, !isResumed, "resumed twice")
-		require.NoError(t, c.BeginIntent(at, "k", limits))
-		c.Declined(at, limits)
+		require.NoError(t, c.BeginIntent(position, "k", limits))
+		c.Declined(position, limits)
 		assert.That(t, c.PausedAt.IsZero(), "declines from before the pause count")
 	})
 	t.Run("a limit of zero is off", func(t *testing.T) {

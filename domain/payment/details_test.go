@@ -59,7 +59,7 @@ func TestCheckDetails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := payment.CheckDetails(admin, tt.in)
 			problem := ""
-			if f, is := errors.AsType[*fault.Error](err); is {
+			if f, ok := errors.AsType[*fault.Error](err); ok {
 				for _, field := range f.Fields {
 					problem += field.Pointer + " "
 				}

@@ -15,12 +15,12 @@ var afterAYear = ends.AddDate(0, 11, 0)
 
 // ramp returns a schedule of someone else: another price after half a year, then the end.
 func ramp() *payment.Schedule {
-	up := item("price_later", 3900, 1)
-	up.ID = ""
+	upper := item("price_later", 3900, 1)
+	upper.ID = ""
 	middle := ends.AddDate(0, 5, 0)
 	return &payment.Schedule{Ends: true, Phases: []payment.Phase{
 		{Start: begins, End: middle, Items: []payment.Item{addOn, item("price_pro", 2900, 1)}},
-		{Start: middle, End: afterAYear, Items: []payment.Item{up, addOn}},
+		{Start: middle, End: afterAYear, Items: []payment.Item{upper, addOn}},
 	}}
 }
 
@@ -52,13 +52,13 @@ func terms(phases []payment.Phase) (all []map[string]int) {
 func days(now time.Time) int { return int(now.Sub(begins).Hours() / 24) }
 
 func TestOnlyTheDifferenceIsSent(t *testing.T) {
-	yes, no := true, false
+	yes, negative := true, false
 	toPro := payment.Amendment{Resell: true, Plan: pro}
 	toBasic := payment.Amendment{Resell: true, Plan: basic, AtRenewal: true}
 	seats := payment.Amendment{Resell: true, Quantity: 2}
-	metered := pro
-	metered.ID, metered.PriceRef = "metered", "price_metered"
-	metered.Metered = &payment.MeteredPrice{Feature: "messages", PriceRef: "price_messages"}
+	meteredPlan := pro
+	meteredPlan.ID, meteredPlan.PriceRef = "metered", "price_metered"
+	meteredPlan.Metered = &payment.MeteredPrice{Feature: "messages", PriceRef: "price_messages"}
 	withItem := func(a payment.Amendment) payment.Amendment { a.Item = "si_plan"; return a }
 	half := days(ends.AddDate(0, 5, 0))
 	for name, tt := range map[string]struct {
@@ -83,7 +83,7 @@ func TestOnlyTheDifferenceIsSent(t *testing.T) {
 			ask:  payment.Amendment{Resell: true, Plan: pro, Quantity: 2},
 		},
 		"a metered price comes with its plan": {
-			held: []payment.Item{item("price_basic", 900, 1)}, ask: payment.Amendment{Resell: true, Plan: metered},
+			held: []payment.Item{item("price_basic", 900, 1)}, ask: payment.Amendment{Resell: true, Plan: meteredPlan},
 			want: payment.Difference{Items: []payment.ItemChange{{ID: "si_plan", Ref: "price_metered"},
 				{Ref: "price_messages"}}},
 		},
@@ -97,7 +97,7 @@ func TestOnlyTheDifferenceIsSent(t *testing.T) {
 		"another metered price takes the place of the old one": {
 			held: []payment.Item{item("price_old", 1900, 1), {ID: "si_old", Rate: monthly("price_used", 1),
 				Metered: true}},
-			ask: payment.Amendment{Resell: true, Plan: metered, Meter: "price_used"},
+			ask: payment.Amendment{Resell: true, Plan: meteredPlan, Meter: "price_used"},
 			want: payment.Difference{Items: []payment.ItemChange{{ID: "si_plan", Ref: "price_metered"},
 				{ID: "si_old", Ref: "price_messages"}}},
 		},
@@ -191,13 +191,13 @@ func TestOnlyTheDifferenceIsSent(t *testing.T) {
 		"which can be undone": {
 			held:   []payment.Item{addOn, item("price_pro", 2900, 1)},
 			change: func(h *payment.GatewaySubscription) { h.Schedule = term(ends, h.Items...) },
-			ask:    withItem(payment.Amendment{CancelAtPeriodEnd: &no}),
+			ask:    withItem(payment.Amendment{CancelAtPeriodEnd: &negative}),
 			phases: []map[string]int{{"of": 0, "days": 30, "price_addon": 5, "price_pro": 1}},
 		},
 		"an end at a later time is not undone with that of the period": {
 			held:   []payment.Item{addOn, item("price_pro", 2900, 1)},
 			change: func(h *payment.GatewaySubscription) { h.Schedule = ramp() },
-			ask:    withItem(payment.Amendment{CancelAtPeriodEnd: &no}),
+			ask:    withItem(payment.Amendment{CancelAtPeriodEnd: &negative}),
 		},
 		"an end ends Atrium's own schedule": {
 			held:   []payment.Item{addOn, item("price_pro", 2900, 1)},
@@ -213,8 +213,8 @@ func TestOnlyTheDifferenceIsSent(t *testing.T) {
 		"and is undone": {
 			held:   []payment.Item{item("price_pro", 2900, 1)},
 			change: func(h *payment.GatewaySubscription) { h.CancelAt = ends },
-			ask:    payment.Amendment{CancelAtPeriodEnd: &no},
-			want:   payment.Difference{End: &no},
+			ask:    payment.Amendment{CancelAtPeriodEnd: &negative},
+			want:   payment.Difference{End: &negative},
 		},
 		"no renewal, no change at renewal": {
 			held:   []payment.Item{item("price_pro", 2900, 1)},
@@ -232,11 +232,11 @@ func TestOnlyTheDifferenceIsSent(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&h)
 			}
-			before := cmp.Diff(payment.GatewaySubscription{}, h)
+			previous := cmp.Diff(payment.GatewaySubscription{}, h)
 			got, err := h.Difference(tt.ask)
 			require.ErrorIs(t, err, tt.err)
-			after := cmp.Diff(payment.GatewaySubscription{}, h)
-			assert.That(t, after == before, "it changed what it compares")
+			next := cmp.Diff(payment.GatewaySubscription{}, h)
+			assert.That(t, next == previous, "it changed what it compares")
 			if err != nil {
 				return
 			}

@@ -11,11 +11,11 @@ import (
 )
 
 func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
-	more := 3
-	change := payment.Changes{Quantity: &more}
+	extra := 3
+	change := payment.Changes{Quantity: &extra}
 	h := held(payment.Active)
-	h.Quantity = more
-	changed := func(t *testing.T, ch payment.Changes) *payment.Customer {
+	h.Quantity = extra
+	isChanged := func(t *testing.T, ch payment.Changes) *payment.Customer {
 		t.Helper()
 		c := active("basic", card("a", 1))
 		if ch.Preview != "" {
@@ -36,7 +36,7 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 		assert.That(t, done && c.Pending == nil && c.Revision == revision, "done = %v, %+v", done, c.Pending)
 	}
 	t.Run("under its key", func(t *testing.T) {
-		c := changed(t, change)
+		c := isChanged(t, change)
 		repeat(t, c, "k", change)
 		t.Run("within a day", func(t *testing.T) {
 			for age, want := range map[time.Duration]bool{24*time.Hour - 1: true, 24 * time.Hour: false} {
@@ -65,19 +65,19 @@ func TestAChangeThatWasMadeIsNotMadeAgain(t *testing.T) {
 		}
 	})
 	t.Run("with its preview under another key", func(t *testing.T) {
-		previewed := payment.Changes{Quantity: &more, Preview: "signed"}
-		repeat(t, changed(t, previewed), "another", previewed)
+		previewedChanges := payment.Changes{Quantity: &extra, Preview: "signed"}
+		repeat(t, isChanged(t, previewedChanges), "another", previewedChanges)
 	})
 	t.Run("but with another preview, or as another change, it is", func(t *testing.T) {
-		c, other := changed(t, payment.Changes{Quantity: &more, Preview: "signed"}), 4
+		c, other := isChanged(t, payment.Changes{Quantity: &extra, Preview: "signed"}), 4
 		for _, ch := range []payment.Changes{
-			{Quantity: &more, Preview: "signed again"}, {Quantity: &other, Preview: "signed"}, {Quantity: &more}, {},
+			{Quantity: &extra, Preview: "signed again"}, {Quantity: &other, Preview: "signed"}, {Quantity: &extra}, {},
 		} {
 			assert.That(t, !c.HasDone(now, "another", ch), "%+v", ch)
 		}
 	})
 	t.Run("if its subscription has ended, it returns that there is none", func(t *testing.T) {
-		c := changed(t, change)
+		c := isChanged(t, change)
 		seeSubscriptions(c, owner, nil, plans)
 		_, err := c.ChangeSubscription(owner, "k", nil, change, plans)
 		require.ErrorIs(t, err, payment.ErrNoSubscription)

@@ -58,17 +58,17 @@ func TestCheckouts(t *testing.T) {
 	last := now.Add(24 * time.Hour)
 	assert.That(t, c.MayCheckOut(last.Add(-1)) && !c.MayCheckOut(last) && !customer().MayCheckOut(now),
 		"%v", c.CheckoutUntil)
-	had := hadTrial(customer())
-	if o, err := had.StartCheckout(owner, now, start("trial", 1), plans); err != nil || o.TrialDays != 0 {
+	previous := hadTrial(customer())
+	if o, err := previous.StartCheckout(owner, now, start("trial", 1), plans); err != nil || o.TrialDays != 0 {
 		t.Errorf("a second trial: %+v, %v", o, err)
 	}
-	none := start("trial", 1)
-	none.NoTrial = true
-	if o, err := customer().StartCheckout(owner, now, none, plans); err != nil || o.TrialDays != 0 {
+	empty := start("trial", 1)
+	empty.NoTrial = true
+	if o, err := customer().StartCheckout(owner, now, empty, plans); err != nil || o.TrialDays != 0 {
 		t.Errorf("without a trial: %+v, %v", o, err)
 	}
-	paused := customer()
-	paused.PausedAt = now
+	pausedCustomer := customer()
+	pausedCustomer.PausedAt = now
 	for name, tt := range map[string]struct {
 		c    *payment.Customer
 		plan payment.PlanID
@@ -77,7 +77,7 @@ func TestCheckouts(t *testing.T) {
 		"a live subscription":        {active("basic"), "basic", payment.ErrSubscriptionExists},
 		"one that waits for payment": {subscribed("basic", payment.Incomplete), "basic", payment.ErrSubscriptionExists},
 		"an operation":               {pending(customer(), "other"), "basic", payment.ErrPending},
-		"paused payments":            {paused, "basic", payment.ErrPaused},
+		"paused payments":            {pausedCustomer, "basic", payment.ErrPaused},
 		"an unknown plan":            {customer(), "other", payment.ErrPlanNotFound},
 		"an unavailable plan":        {customer(), "gone", payment.ErrPlanUnavailable},
 	} {
@@ -113,10 +113,10 @@ func TestOneCheckoutIsCreatedAtATime(t *testing.T) {
 	require.ErrorIs(t, err, payment.ErrPending) // its page may be open
 	_, err = c.StartCheckout(owner, now, w, plans)
 	require.NoError(t, err)
-	later := owner
-	later.At = now.Add(15 * time.Second) // the call did not end
+	laterActor := owner
+	laterActor.At = now.Add(15 * time.Second) // the call did not end
 	w.Ended = c.CheckoutUntil
-	_, err = c.StartCheckout(later, now, w, plans)
+	_, err = c.StartCheckout(laterActor, now, w, plans)
 	require.NoError(t, err)
 }
 

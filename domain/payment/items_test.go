@@ -95,8 +95,8 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 			seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
 			return c.Subscription
 		}
-		moved := sold("basic", "price_once", item("price_pro", 2900, 2)) // by someone else, to pro
-		see(moved, plans)
+		movedSubscription := sold("basic", "price_once", item("price_pro", 2900, 2)) // by someone else, to pro
+		see(movedSubscription, plans)
 		s := see(sold("basic", "price_once", item("price_deal", 700, 2)), plans)
 		assert.That(t, s.Plan == "" && plans.Entitling(s, now, 0) == nil && s.Item.Prices == "price_deal", "%+v", s)
 		for _, ch := range []payment.Changes{
@@ -109,8 +109,8 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{CancelAtPeriodEnd: new(bool)}, plans)
 		require.NoError(t, err)
 		c.Pending = nil
-		repriced := slices.DeleteFunc(slices.Clone(plans), func(p payment.Plan) bool { return p.ID == "pro" })
-		s = see(moved, repriced)
+		repricedPlans := slices.DeleteFunc(slices.Clone(plans), func(p payment.Plan) bool { return p.ID == "pro" })
+		s = see(movedSubscription, repricedPlans)
 		assert.That(t, s.Plan == "pro" && !s.Item.Unrecognized && s.Quantity == 2, "the last known price: %+v", s)
 	})
 	t.Run("the mirror remembers the price and the plan", func(t *testing.T) {

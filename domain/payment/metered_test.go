@@ -105,21 +105,21 @@ func withoutRefs(plans payment.Plans) payment.Plans {
 // TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured has a plan whose configuration got another
 // metered price after the purchase, or that is no longer configured. Two metered items would bill each report twice.
 func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *testing.T) {
-	repriced := messages
-	repriced.Metered = &payment.MeteredPrice{Feature: "messages", Amount: 20, PriceRef: "price_dearer"}
-	for name, configured := range map[string]payment.Plans{
-		"another price": append(payment.Plans{repriced}, plans...), "no such plan": plans,
+	repricedPlan := messages
+	repricedPlan.Metered = &payment.MeteredPrice{Feature: "messages", Amount: 20, PriceRef: "price_dearer"}
+	for name, configuredPlans := range map[string]payment.Plans{
+		"another price": append(payment.Plans{repricedPlan}, plans...), "no such plan": plans,
 	} {
-		for when, before := range map[string]payment.Plans{"seen before": byUsage, "seen only now": configured} {
+		for moment, value := range map[string]payment.Plans{"seen before": byUsage, "seen only now": configuredPlans} {
 			c := active("metered")
 			seen := []payment.GatewaySubscription{holding("metered", item("price_metered", 900, 1), meter)}
-			seeSubscriptions(c, owner, seen, before)
-			seeSubscriptions(c, owner, seen, configured)
+			seeSubscriptions(c, owner, seen, value)
+			seeSubscriptions(c, owner, seen, configuredPlans)
 			pro := payment.PlanID("pro")
-			_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{Plan: &pro}, configured)
+			_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{Plan: &pro}, configuredPlans)
 			require.NoError(t, err)
 			assert.That(t, c.Pending.Meter == "price_messages" && c.Pending.AtRenewal,
-				"%s, %s: %+v", name, when, c.Pending)
+				"%s, %s: %+v", name, moment, c.Pending)
 		}
 	}
 	c := active("basic")
@@ -132,8 +132,8 @@ func TestTheMeteredPriceThatIsBilledIsReplacedThoughItIsNoLongerConfigured(t *te
 func TestWhenUsageIsSent(t *testing.T) {
 	c := customer()
 	e := payment.UsageEvent{Customer: c.ID, At: now}
-	tried := e
-	tried.TriedAt = now
+	triedEvent := e
+	triedEvent.TriedAt = now
 	for name, tt := range map[string]struct {
 		e     payment.UsageEvent
 		after time.Duration
@@ -142,8 +142,8 @@ func TestWhenUsageIsSent(t *testing.T) {
 		"at once":                         {e, 0, true},
 		"after 33 days":                   {e, 33 * 24 * time.Hour, true},
 		"after 34 days":                   {e, 34 * 24 * time.Hour, false},
-		"again within a day":              {tried, 22 * time.Hour, true},
-		"again after a day":               {tried, 23 * time.Hour, false},
+		"again within a day":              {triedEvent, 22 * time.Hour, true},
+		"again after a day":               {triedEvent, 23 * time.Hour, false},
 		"for a customer that was deleted": {payment.UsageEvent{Customer: "cus_old", At: now}, 0, false},
 	} {
 		moment := now.Add(tt.after)

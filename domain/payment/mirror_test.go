@@ -10,7 +10,7 @@ import (
 )
 
 func TestWhatMayBeOlderThanTheMirrorIsNotMirrored(t *testing.T) {
-	later := after(owner, time.Second)
+	value := after(owner, time.Second)
 	parts := map[string]payment.Seen{
 		"payment methods": {Wallet: new(payment.Wallet)},
 		"subscriptions":   {Subscriptions: new([]payment.GatewaySubscription)},
@@ -22,15 +22,15 @@ func TestWhatMayBeOlderThanTheMirrorIsNotMirrored(t *testing.T) {
 	for name, seen := range parts {
 		t.Run(name+" are mirrored if nothing was stored since they were read", func(t *testing.T) {
 			c := active("basic", card("a", 1))
-			before := readAt(c)
-			assert.That(t, c.Mirror(later, c.Look(), seen, plans) && readAt(c) != before, "%+v", c)
+			previous := readAt(c)
+			assert.That(t, c.Mirror(value, c.Look(), seen, plans) && readAt(c) != previous, "%+v", c)
 		})
 		t.Run(name+" are not if the customer has changed", func(t *testing.T) {
 			c := active("basic", card("a", 1), card("b", 2))
 			from := c.Look()
 			require.NoError(t, c.SetDefault(owner, now, from, "b"))
-			before := readAt(c)
-			assert.That(t, !c.Mirror(later, from, seen, plans) && readAt(c) == before && len(c.Methods) == 2 &&
+			previous := readAt(c)
+			assert.That(t, !c.Mirror(value, from, seen, plans) && readAt(c) == previous && len(c.Methods) == 2 &&
 				c.Subscription != nil, "%+v", c)
 		})
 		t.Run(name+" are not if a later look has found the mirror correct", func(t *testing.T) {
@@ -40,14 +40,14 @@ func TestWhatMayBeOlderThanTheMirrorIsNotMirrored(t *testing.T) {
 				Wallet:        &payment.Wallet{Methods: c.Methods, Default: "a"},
 				Subscriptions: &[]payment.GatewaySubscription{held(payment.Active)}, Invoices: new([]payment.Invoice),
 			}
-			assert.That(t, c.Mirror(owner, c.Look(), correct, plans) && !c.Mirror(later, from, seen, plans) &&
+			assert.That(t, c.Mirror(owner, c.Look(), correct, plans) && !c.Mirror(value, from, seen, plans) &&
 				len(c.Methods) == 1 && c.Subscription != nil && c.InvoicesAt == now, "%+v", c)
 		})
 		t.Run(name+" are if another part was read meanwhile", func(t *testing.T) {
 			for other, alsoSeen := range parts {
 				c := customer()
 				from := c.Look()
-				assert.That(t, other == name || (c.Mirror(owner, from, alsoSeen, plans) && c.Mirror(later, from, seen,
+				assert.That(t, other == name || (c.Mirror(owner, from, alsoSeen, plans) && c.Mirror(value, from, seen,
 					plans)), "%s: %+v", other, c)
 			}
 		})
@@ -120,10 +120,10 @@ func TestWhatWasSeenAgreesWithTheMirror(t *testing.T) {
 		"but not if invoices were read as well": {payment.Seen{Invoices: new([]payment.Invoice)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := *c
+			previous := *c
 			assert.Equal(t, "agrees", c.Agrees(after(owner, time.Second), tt.seen, plans), tt.want)
-			assert.That(t, c.Revision == before.Revision && c.Subscription != nil && c.Default == "a" &&
-				c.SubscriptionAt == before.SubscriptionAt && len(c.Recorded()) == len(before.Recorded()),
+			assert.That(t, c.Revision == previous.Revision && c.Subscription != nil && c.Default == "a" &&
+				c.SubscriptionAt == previous.SubscriptionAt && len(c.Recorded()) == len(previous.Recorded()),
 				"it changed: %+v", c)
 		})
 	}

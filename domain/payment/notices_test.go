@@ -21,8 +21,8 @@ func TestNotices(t *testing.T) {
 		return c
 	}
 	card := payment.Method{ID: "pm", Brand: "visa", Last4: "4242", ExpMonth: 3, ExpYear: 2026}
-	later := card
-	later.ExpYear = 2034
+	method := card
+	method.ExpYear = 2034
 	for name, tt := range map[string]struct {
 		c    *payment.Customer
 		at   time.Time
@@ -34,7 +34,7 @@ func TestNotices(t *testing.T) {
 		"a renewal that is not tried again": {
 			customer(&payment.Subscription{ID: "sub", Status: payment.Unpaid, PastDueSince: now}), now.Add(30 * day),
 			payment.PaymentFailed},
-		"a paid subscription": {customer(&payment.Subscription{ID: "sub", Status: payment.Active}, later), now, ""},
+		"a paid subscription": {customer(&payment.Subscription{ID: "sub", Status: payment.Active}, method), now, ""},
 		"a trial that ends in four days": {
 			customer(&payment.Subscription{ID: "sub", Status: payment.Trialing, TrialEnd: now.Add(4 * day)}), now, ""},
 		"a trial that ends in three days": {
@@ -47,11 +47,11 @@ func TestNotices(t *testing.T) {
 			card), now, payment.CardExpiring},
 		"a card without a subscription": {customer(nil, card), now, ""},
 		"a card that expires in eight years": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			later), now, ""},
+			method), now, ""},
 		"a method that never expires": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
 			payment.Method{ID: "pm"}), now, ""},
 		"an expiring card that is not charged": {customer(&payment.Subscription{ID: "sub", Status: payment.Active},
-			later, card), now, ""},
+			method, card), now, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := tt.c.Notify(by, tt.at, grace)
@@ -64,8 +64,8 @@ func TestNotices(t *testing.T) {
 			last := tt.c.Recorded()[len(tt.c.Recorded())-1]
 			assert.That(t, last.Type == string(tt.want) && last.Subject == "cus" && len(last.Data) != 0,
 				"recorded %+v", last)
-			again := tt.c.Notify(by, tt.at.Add(time.Hour), grace)
-			assert.That(t, len(again) == 0 && len(tt.c.Recorded()) == 1, "it was given again: %+v", again)
+			second := tt.c.Notify(by, tt.at.Add(time.Hour), grace)
+			assert.That(t, len(second) == 0 && len(tt.c.Recorded()) == 1, "it was given again: %+v", second)
 			n, user := tt.c.ParseNoticeSubject(got[0].Subject("usr"))
 			assert.That(t, n != nil && n.Key == got[0].Key && user == "usr", "the subject leads to %+v, %q", n, user)
 			for _, name := range []string{"", "payment.failed", "payment.failed other usr", "a b c d"} {

@@ -60,10 +60,10 @@ func TestSubscribing(t *testing.T) {
 			want: one("basic"), err: payment.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans)
+			isRepeat, err := tt.of.Subscribe(owner, now, "key", tt.want, plans)
 			require.ErrorIs(t, err, tt.err)
-			assert.Equal(t, "again", again, tt.again)
-			if err != nil || again {
+			assert.Equal(t, "again", isRepeat, tt.again)
+			if err != nil || isRepeat {
 				return
 			}
 			tt.op.Kind, tt.op.Key, tt.op.At = payment.Subscribe, "key", now
@@ -73,17 +73,17 @@ func TestSubscribing(t *testing.T) {
 			}
 			assert.NoDiff(t, "difference", cmp.Diff(&tt.op, tt.of.Pending))
 			revision := tt.of.Revision
-			again, err = tt.of.Subscribe(owner, now, "key", tt.want, plans)
-			assert.That(t, !again && err == nil && tt.of.Revision == revision,
-				"under the same key it resumes: %v, %v", again, err)
+			isRepeat, err = tt.of.Subscribe(owner, now, "key", tt.want, plans)
+			assert.That(t, !isRepeat && err == nil && tt.of.Revision == revision,
+				"under the same key it resumes: %v, %v", isRepeat, err)
 			assert.That(t, tt.of.Pending.Repeated, "the operation does not say that it is repeated")
 			_, err = tt.of.Subscribe(owner, now, "another", tt.want, plans)
 			require.ErrorIs(t, err, payment.ErrPending)
 		})
 	}
 	t.Run("what the same key has made is answered again", func(t *testing.T) {
-		again, err := active("basic", card("a", 1)).Subscribe(owner, now, "made", one("basic"), plans)
-		assert.That(t, again && err == nil, "%v, %v", again, err)
+		isRepeat, err := active("basic", card("a", 1)).Subscribe(owner, now, "made", one("basic"), plans)
+		assert.That(t, isRepeat && err == nil, "%v, %v", isRepeat, err)
 	})
 }
 
@@ -104,8 +104,8 @@ func pending(c *payment.Customer, key string) *payment.Customer {
 
 func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 	plan := func(id payment.PlanID) *payment.PlanID { return &id }
-	some := func(n int) *int { return &n }
-	yes, no := true, false
+	pointerTo := func(n int) *int { return &n }
+	yes, negative := true, false
 	for name, tt := range map[string]struct {
 		of      *payment.Customer
 		changes payment.Changes
@@ -121,19 +121,19 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		"a shorter period waits": {of: active("year"), changes: to("pro"), resell: true,
 			renewal: true},
 		"a shorter period waits, for more, too": {of: active("year"),
-			changes: payment.Changes{Plan: plan("pro"), Quantity: some(50)}, resell: true, renewal: true},
+			changes: payment.Changes{Plan: plan("pro"), Quantity: pointerTo(50)}, resell: true, renewal: true},
 		"a longer period for less waits": {of: fifty(active("pro")),
-			changes: payment.Changes{Plan: plan("year"), Quantity: some(1)}, resell: true, renewal: true},
+			changes: payment.Changes{Plan: plan("year"), Quantity: pointerTo(1)}, resell: true, renewal: true},
 		"what waits for the payer can be withdrawn": {of: confirming(active("basic")),
 			changes: to("basic"), resell: true},
 		"the quantity counts": {of: active("pro"),
-			changes: payment.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
+			changes: payment.Changes{Plan: plan("basic"), Quantity: pointerTo(4)}, resell: true},
 		"fewer of them": {of: quantity(active("basic"), 5),
-			changes: payment.Changes{Quantity: some(2)}, resell: true, renewal: true},
+			changes: payment.Changes{Quantity: pointerTo(2)}, resell: true, renewal: true},
 		"in a trial all is done at once": {of: subscribed("pro", payment.Trialing, card("a", 1)),
 			changes: to("basic"), resell: true},
 		"what there is already is nothing to do": {of: active("basic"),
-			changes: payment.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},
+			changes: payment.Changes{Plan: plan("basic"), Quantity: pointerTo(1)}, done: true},
 		"unless something else is to come": {of: coming(active("basic")), changes: to("basic"), resell: true},
 		"nothing asked is nothing to do":   {of: coming(active("basic")), done: true},
 		"ending at renewal sells nothing":  {of: active("basic"), changes: payment.Changes{CancelAtPeriodEnd: &yes}},
@@ -142,7 +142,7 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		"a renewal that is not paid is not deducted from another plan": {of: subscribed("basic", payment.PastDue),
 			changes: to("pro"), err: payment.ErrSubscriptionNotActive},
 		"nor from more of the same one": {of: subscribed("basic", payment.PastDue),
-			changes: payment.Changes{Quantity: some(2)}, err: payment.ErrSubscriptionNotActive},
+			changes: payment.Changes{Quantity: pointerTo(2)}, err: payment.ErrSubscriptionNotActive},
 		"less can follow it": {of: subscribed("pro", payment.PastDue),
 			changes: to("basic"), resell: true, renewal: true},
 		"and what follows can be withdrawn": {of: coming(subscribed("basic", payment.PastDue)),
@@ -154,14 +154,14 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		"that the gateway knows": {of: active("basic"), changes: to("gone"), err: payment.ErrPlanUnavailable},
 		"in the same currency":   {of: active("basic"), changes: to("euro"), err: payment.ErrPlanUnavailable},
 		"more of a plan that is unavailable": {of: active("gone"),
-			changes: payment.Changes{Quantity: some(2)}, resell: true},
+			changes: payment.Changes{Quantity: pointerTo(2)}, resell: true},
 		"from a plan that is not sold any more": {of: active("old"), changes: to("basic"), resell: true},
 		"less never comes after the end": {of: ending(active("pro")),
 			changes: to("basic"), err: payment.ErrSubscriptionEnds},
 		"nor if both are asked for at once": {of: active("pro"),
 			changes: payment.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &yes}, err: payment.ErrSubscriptionEnds},
 		"unless the end is taken back with it": {of: ending(active("pro")),
-			changes: payment.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &no}, resell: true, renewal: true},
+			changes: payment.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &negative}, resell: true, renewal: true},
 		"more is bought until the end": {of: ending(active("basic")), changes: to("pro"), resell: true},
 		"a change that is under way comes before": {of: pending(active("basic"), "other"),
 			changes: to("pro"), err: payment.ErrPending},
@@ -247,8 +247,8 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 	invoice := func(s payment.InvoiceStatus, due int64) *payment.Invoice {
 		return &payment.Invoice{ID: "in_1", Status: s, AmountDue: due}
 	}
-	paused := subscribed("basic", payment.PastDue, card("a", 1))
-	paused.PausedAt = now
+	pausedCustomer := subscribed("basic", payment.PastDue, card("a", 1))
+	pausedCustomer.PausedAt = now
 	busy := subscribed("basic", payment.PastDue, card("a", 1))
 	busy.Pending = &payment.Operation{Kind: payment.Change, Key: "other"}
 	for name, tt := range map[string]struct {
@@ -272,7 +272,7 @@ func TestInvoicesThatCanBePaid(t *testing.T) {
 		"a payment needs one that has not expired": {of: customer(expired("a")), invoice: invoice(payment.Open, 900),
 			err: payment.ErrMethodRequired},
 		"nothing due needs no payment method": {of: customer(), invoice: invoice(payment.Open, 0)},
-		"a pause prevents payments": {of: paused, invoice: invoice(payment.Open, 900),
+		"a pause prevents payments": {of: pausedCustomer, invoice: invoice(payment.Open, 900),
 			err: payment.ErrPaused},
 		"another operation goes first": {of: busy, invoice: invoice(payment.Open, 900), err: payment.ErrPending},
 		"a member cannot pay": {of: customer(card("a", 1)), by: member, invoice: invoice(payment.Open, 900),

@@ -11,19 +11,19 @@ import (
 )
 
 func TestPauses(t *testing.T) {
-	yes, no, pro, feedback := true, false, payment.PlanID("pro"), payment.Feedback("unused")
+	yes, negative, pro, feedback := true, false, payment.PlanID("pro"), payment.Feedback("unused")
 	ends := func() *payment.Customer {
 		c := active("basic")
 		c.Subscription.CancelAtPeriodEnd = true
 		return c
 	}
-	paused := func() *payment.Customer {
+	pause := func() *payment.Customer {
 		c := active("basic")
 		c.Subscription.Paused, c.Subscription.PaidUntil = true, c.Subscription.PeriodEnd
 		return c
 	}
-	declined := paused()
-	declined.PausedAt = now
+	declinedCustomer := pause()
+	declinedCustomer.PausedAt = now
 	for name, tt := range map[string]struct {
 		c    *payment.Customer
 		ch   payment.Changes
@@ -40,16 +40,16 @@ func TestPauses(t *testing.T) {
 			fault.ErrInvalid, false},
 		"with a reason": {active("basic"), payment.Changes{Pause: &yes, Feedback: &feedback},
 			fault.ErrInvalid, false},
-		"twice":                       {paused(), payment.Changes{Pause: &yes}, nil, true},
-		"resumed":                     {c: paused(), ch: payment.Changes{Pause: &no}},
-		"resumed, not paused":         {active("basic"), payment.Changes{Pause: &no}, nil, true},
-		"resumed after many declines": {declined, payment.Changes{Pause: &no}, payment.ErrPaused, false},
-		"another plan while it rests": {paused(), payment.Changes{Plan: &pro}, payment.ErrSubscriptionPaused, false},
-		"a code while it rests": {paused(), payment.Changes{Code: "HALF"}, payment.ErrSubscriptionPaused,
+		"twice":                       {pause(), payment.Changes{Pause: &yes}, nil, true},
+		"resumed":                     {c: pause(), ch: payment.Changes{Pause: &negative}},
+		"resumed, not paused":         {active("basic"), payment.Changes{Pause: &negative}, nil, true},
+		"resumed after many declines": {declinedCustomer, payment.Changes{Pause: &negative}, payment.ErrPaused, false},
+		"another plan while it rests": {pause(), payment.Changes{Plan: &pro}, payment.ErrSubscriptionPaused, false},
+		"a code while it rests": {pause(), payment.Changes{Code: "HALF"}, payment.ErrSubscriptionPaused,
 			false},
-		"its end while it rests":       {c: paused(), ch: payment.Changes{CancelAtPeriodEnd: &yes}},
-		"a reason without a reason to": {paused(), payment.Changes{Feedback: &feedback}, fault.ErrInvalid, false},
-		"the end together with why": {c: paused(), ch: payment.Changes{CancelAtPeriodEnd: &yes,
+		"its end while it rests":       {c: pause(), ch: payment.Changes{CancelAtPeriodEnd: &yes}},
+		"a reason without a reason to": {pause(), payment.Changes{Feedback: &feedback}, fault.ErrInvalid, false},
+		"the end together with why": {c: pause(), ch: payment.Changes{CancelAtPeriodEnd: &yes,
 			Feedback: &feedback}},
 		"the reason of one that ends":   {c: ends(), ch: payment.Changes{Feedback: &feedback}},
 		"the same reason as it has now": {explained(), payment.Changes{Feedback: &feedback}, nil, true},
@@ -75,8 +75,8 @@ func explained() *payment.Customer {
 }
 
 func TestAReasonGoesWithTheCancellation(t *testing.T) {
-	c, no := explained(), false
-	_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{CancelAtPeriodEnd: &no}, plans)
+	c, negative := explained(), false
+	_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{CancelAtPeriodEnd: &negative}, plans)
 	require.NoError(t, err)
 	reason := c.Pending.Cancellation
 	assert.That(t, reason != nil && *reason == (payment.Cancellation{}), "%+v", c.Pending)

@@ -13,11 +13,11 @@ func TestUsageIsSummedByMonthsOfTheWorkspace(t *testing.T) {
 	at := func(year int, month time.Month, day, hour int) time.Time {
 		return time.Date(year, month, day, hour, 0, 0, 0, time.UTC)
 	}
-	billed := &payment.Subscription{Plan: "metered", Status: payment.Active, PeriodStart: at(2026, 1, 31, 12),
+	subscription := &payment.Subscription{Plan: "metered", Status: payment.Active, PeriodStart: at(2026, 1, 31, 12),
 		PeriodEnd: at(2026, 2, 28, 12)}
 	yearly := &payment.Subscription{Plan: "year", Status: payment.Active, PeriodStart: at(2026, 1, 31, 12),
 		PeriodEnd: at(2027, 1, 31, 12)}
-	since := func(start time.Time, s *payment.Subscription) *payment.Customer {
+	call := func(start time.Time, s *payment.Subscription) *payment.Customer {
 		return &payment.Customer{UsageSince: start, Subscription: s}
 	}
 	for name, tt := range map[string]struct {
@@ -27,35 +27,35 @@ func TestUsageIsSummedByMonthsOfTheWorkspace(t *testing.T) {
 		"without a customer, by calendar months in UTC": {nil, time.Date(2026, 3, 1, 0, 30, 0, 0,
 			time.FixedZone("east", 3600)), at(2026, 2, 1, 0), at(2026, 3, 1, 0)},
 		"before the first subscription, too": {customer(), at(2026, 12, 31, 23), at(2026, 12, 1, 0), at(2027, 1, 1, 0)},
-		"in the first month": {since(at(2026, 1, 15, 12), nil), at(2026, 1, 15, 12),
+		"in the first month": {call(at(2026, 1, 15, 12), nil), at(2026, 1, 15, 12),
 			at(2026, 1, 15, 12), at(2026, 2, 15, 12)},
-		"a moment before the second": {since(at(2026, 1, 15, 12), nil), at(2026, 2, 15, 12).Add(-1),
+		"a moment before the second": {call(at(2026, 1, 15, 12), nil), at(2026, 2, 15, 12).Add(-1),
 			at(2026, 1, 15, 12), at(2026, 2, 15, 12)},
-		"the second": {since(at(2026, 1, 15, 12), nil), at(2026, 2, 15, 12), at(2026, 2, 15, 12), at(2026, 3, 15, 12)},
-		"since a 31st, to the end of February": {since(at(2026, 1, 31, 12), nil),
+		"the second": {call(at(2026, 1, 15, 12), nil), at(2026, 2, 15, 12), at(2026, 2, 15, 12), at(2026, 3, 15, 12)},
+		"since a 31st, to the end of February": {call(at(2026, 1, 31, 12), nil),
 			at(2026, 2, 20, 0), at(2026, 1, 31, 12),
 			at(2026, 2, 28, 12)},
-		"from the end of February to the 31st": {since(at(2026, 1, 31, 12), nil),
+		"from the end of February to the 31st": {call(at(2026, 1, 31, 12), nil),
 			at(2026, 3, 31, 11), at(2026, 2, 28, 12),
 			at(2026, 3, 31, 12)},
-		"in a leap year": {since(at(2027, 12, 31, 12), nil), at(2028, 2, 29, 12),
+		"in a leap year": {call(at(2027, 12, 31, 12), nil), at(2028, 2, 29, 12),
 			at(2028, 2, 29, 12), at(2028, 3, 31, 12)},
-		"since a 29th of February": {since(at(2028, 2, 29, 12), nil), at(2029, 2, 28, 12),
+		"since a 29th of February": {call(at(2028, 2, 29, 12), nil), at(2029, 2, 28, 12),
 			at(2029, 2, 28, 12), at(2029, 3, 29, 12)},
-		"across the end of a year": {since(at(2026, 11, 30, 12), nil), at(2027, 1, 1, 0),
+		"across the end of a year": {call(at(2026, 11, 30, 12), nil), at(2027, 1, 1, 0),
 			at(2026, 12, 30, 12), at(2027, 1, 30, 12)},
-		"years later": {since(at(2026, 1, 31, 12), nil), at(2031, 5, 1, 0), at(2031, 4, 30, 12), at(2031, 5, 31, 12)},
-		"of a clock that is behind": {since(at(2026, 1, 31, 12), nil), at(2025, 12, 1, 0),
+		"years later": {call(at(2026, 1, 31, 12), nil), at(2031, 5, 1, 0), at(2031, 4, 30, 12), at(2031, 5, 31, 12)},
+		"of a clock that is behind": {call(at(2026, 1, 31, 12), nil), at(2025, 12, 1, 0),
 			at(2026, 1, 31, 12), at(2026, 2, 28, 12)},
-		"of a plan for a year": {since(at(2026, 1, 31, 12), yearly), at(2026, 7, 4, 0),
+		"of a plan for a year": {call(at(2026, 1, 31, 12), yearly), at(2026, 7, 4, 0),
 			at(2026, 6, 30, 12), at(2026, 7, 31, 12)},
-		"stored by an earlier version": {since(time.Time{}, yearly), at(2026, 7, 4, 0),
+		"stored by an earlier version": {call(time.Time{}, yearly), at(2026, 7, 4, 0),
 			at(2026, 6, 30, 12), at(2026, 7, 31, 12)},
-		"billed by the gateway": {since(at(2025, 1, 1, 0), billed), at(2026, 2, 1, 0),
+		"billed by the gateway": {call(at(2025, 1, 1, 0), subscription), at(2026, 2, 1, 0),
 			at(2026, 1, 31, 12), at(2026, 2, 28, 12)},
-		"billed, at the end": {since(at(2025, 1, 1, 0), billed), at(2026, 2, 28, 12),
+		"billed, at the end": {call(at(2025, 1, 1, 0), subscription), at(2026, 2, 28, 12),
 			at(2026, 2, 28, 12), at(2026, 3, 31, 12)},
-		"billed, two unseen renewals on": {since(at(2025, 1, 1, 0), billed), at(2026, 4, 1, 0),
+		"billed, two unseen renewals on": {call(at(2025, 1, 1, 0), subscription), at(2026, 4, 1, 0),
 			at(2026, 3, 31, 12), at(2026, 4, 30, 12)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestOnlyTheFeatureThatIsBilledHasThePeriodOfTheSubscription(t *testing.T) {
 
 func TestOnlyAPaidInvoiceBeginsAnotherPeriodOfUsage(t *testing.T) {
 	first := now.AddDate(0, 0, -10)
-	again := func() *payment.Customer {
+	repeat := func() *payment.Customer {
 		c := customer(card("a", 1))
 		old := held(payment.Active)
 		old.CreatedAt, old.PeriodStart, old.PeriodEnd = first, first, first.AddDate(0, 1, 0)
@@ -105,14 +105,14 @@ func TestOnlyAPaidInvoiceBeginsAnotherPeriodOfUsage(t *testing.T) {
 			now.AddDate(0, 0, 8)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := again()
+			c := repeat()
 			c.Mirror(owner, c.Look(), payment.Seen{Invoices: &tt.invoices}, plans)
 			assert.That(t, c.UsageSince == tt.want && c.BeganAgain() != (tt.want != first),
 				"usage since %s, want %s", c.UsageSince, tt.want)
 		})
 	}
 	t.Run("renewals begin none", func(t *testing.T) {
-		c := again()
+		c := repeat()
 		c.Mirror(owner, c.Look(), payment.Seen{Invoices: &[]payment.Invoice{invoice(payment.Paid, 900, now)}}, plans)
 		renewal := []payment.Invoice{invoice(payment.Paid, 900, now.AddDate(0, 0, 20))}
 		c.Mirror(owner, c.Look(), payment.Seen{Invoices: &renewal}, plans)

@@ -11,16 +11,16 @@ import (
 )
 
 func TestARetiredPlanIsKeptAndNotBought(t *testing.T) {
-	retired := pro
-	retired.Retired, retired.Limits = true, map[string]int64{"members": 3}
-	sold, seats := payment.Plans{basic, retired}, 3
+	retiredPlan := pro
+	retiredPlan.Retired, retiredPlan.Limits = true, map[string]int64{"members": 3}
+	sold, seats := payment.Plans{basic, retiredPlan}, 3
 	t.Run("nobody subscribes to it", func(t *testing.T) {
 		_, err := customer(card("pm_1", 1)).Subscribe(owner, now, "k", one("pro"), sold)
 		require.ErrorIs(t, err, payment.ErrPlanUnavailable)
 	})
 	t.Run("nobody changes to it", func(t *testing.T) {
 		_, err := active("basic", card("pm_1", 1)).ChangeSubscription(owner, "k", nil,
-			payment.Changes{Plan: &retired.ID}, sold)
+			payment.Changes{Plan: &retiredPlan.ID}, sold)
 		require.ErrorIs(t, err, payment.ErrPlanUnavailable)
 	})
 	t.Run("who has it buys more seats of it", func(t *testing.T) {
@@ -29,8 +29,8 @@ func TestARetiredPlanIsKeptAndNotBought(t *testing.T) {
 		require.NoError(t, err)
 	})
 	t.Run("who has it keeps its limits", func(t *testing.T) {
-		held := sold.Entitling(active("pro").Subscription, now, time.Hour)
-		limits := sold.Limits(quota.Amounts{}, held)
+		heldPlan := sold.Entitling(active("pro").Subscription, now, time.Hour)
+		limits := sold.Limits(quota.Amounts{}, heldPlan)
 		assert.That(t, limits.Get("members") == 3, "%+v", limits)
 	})
 	t.Run("no limit advises to buy it", func(t *testing.T) {

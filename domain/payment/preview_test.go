@@ -10,9 +10,9 @@ import (
 )
 
 func TestPreviewsOfChanges(t *testing.T) {
-	dear, cheap, more := payment.PlanID("pro"), payment.PlanID("basic"), 2
+	dear, cheap, extra := payment.PlanID("pro"), payment.PlanID("basic"), 2
 	yes := true
-	offered := func(c *payment.Customer) (*payment.Offer, *payment.Operation) {
+	offeredOffer := func(c *payment.Customer) (*payment.Offer, *payment.Operation) {
 		t.Helper()
 		op, err := c.PreviewChange(owner, payment.Changes{Plan: &dear}, plans)
 		require.NoError(t, err)
@@ -50,15 +50,15 @@ func TestPreviewsOfChanges(t *testing.T) {
 	})
 	t.Run("a change is made as it was offered", func(t *testing.T) {
 		c := active("basic", card("a", 1))
-		o, _ := offered(c)
+		o, _ := offeredOffer(c)
 		_, err := c.ChangeSubscription(owner, "key", nil, payment.Changes{Plan: &dear, Offer: o}, plans)
 		require.NoError(t, err)
 		assert.That(t, c.Pending.ProrateAt.Equal(now) && c.Pending.Amendment(pro).ProrateAt.Equal(now),
 			"%+v", c.Pending)
 	})
 	for name, change := range map[string]func(c *payment.Customer, ch *payment.Changes){
-		"another plan":         func(_ *payment.Customer, ch *payment.Changes) { ch.Plan = nil; ch.Quantity = &more },
-		"another quantity":     func(_ *payment.Customer, ch *payment.Changes) { ch.Quantity = &more },
+		"another plan":         func(_ *payment.Customer, ch *payment.Changes) { ch.Plan = nil; ch.Quantity = &extra },
+		"another quantity":     func(_ *payment.Customer, ch *payment.Changes) { ch.Quantity = &extra },
 		"an end besides":       func(_ *payment.Customer, ch *payment.Changes) { ch.CancelAtPeriodEnd = &yes },
 		"another subscription": func(c *payment.Customer, _ *payment.Changes) { c.Subscription.ID = "sub_2" },
 		"another quantity now": func(c *payment.Customer, _ *payment.Changes) { c.Subscription.Quantity = 3 },
@@ -75,7 +75,7 @@ func TestPreviewsOfChanges(t *testing.T) {
 	} {
 		t.Run("an offer is refused after "+name, func(t *testing.T) {
 			c := active("basic", card("a", 1))
-			o, _ := offered(c)
+			o, _ := offeredOffer(c)
 			ch := payment.Changes{Plan: &dear, Offer: o}
 			change(c, &ch)
 			_, err := c.ChangeSubscription(owner, "key", nil, ch, plans)
@@ -84,7 +84,7 @@ func TestPreviewsOfChanges(t *testing.T) {
 		})
 	}
 	t.Run("an offer is read in its workspace until it expires", func(t *testing.T) {
-		o, op := offered(active("basic", card("a", 1)))
+		o, op := offeredOffer(active("basic", card("a", 1)))
 		text, err := o.Bytes()
 		require.NoError(t, err)
 		elsewhere := owner

@@ -40,8 +40,8 @@ func TestDiscountsEnd(t *testing.T) {
 	d := payment.Discount{Percent: 5000, Duration: payment.DiscountRepeating, Months: 3}.Begin("di", start)
 	want := time.Date(2026, 4, 30, 12, 0, 0, 0, time.UTC)
 	assert.That(t, d.End.Equal(want) && !d.Ended(want.Add(-1)) && d.Ended(want), "%+v, want an end at %s", d, want)
-	once := (payment.Discount{Percent: 5000, Duration: payment.DiscountOnce}).Begin("di", start)
-	assert.That(t, !once.Ended(start.AddDate(9, 0, 0)), "%+v has ended", once)
+	first := (payment.Discount{Percent: 5000, Duration: payment.DiscountOnce}).Begin("di", start)
+	assert.That(t, !first.Ended(start.AddDate(9, 0, 0)), "%+v has ended", first)
 }
 
 func TestPromotionCodesAreLimited(t *testing.T) {
@@ -56,8 +56,8 @@ func TestPromotionCodesAreLimited(t *testing.T) {
 		require.NoError(t, try(delay))
 	}
 	err := try(2 * time.Minute)
-	said, is := errors.AsType[*fault.Error](err)
-	assert.That(t, errors.Is(err, payment.ErrPromotionLimit) && is && said.RetryAfter == 58*time.Minute,
+	said, ok := errors.AsType[*fault.Error](err)
+	assert.That(t, errors.Is(err, payment.ErrPromotionLimit) && ok && said.RetryAfter == 58*time.Minute,
 		"error = %v, want to wait 58 minutes", err)
 	valid := owner
 	valid.At = valid.At.Add(time.Minute)
@@ -110,11 +110,11 @@ func TestSubscribeWithACode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			uses := tt.customer.UsesCode("key", tt.request)
 			assert.Equal(t, "UsesCode", uses, tt.uses)
-			again, err := tt.customer.Subscribe(owner, owner.At, "key", tt.request, plans)
-			require.That(t, again == tt.again && errors.Is(err, tt.err),
-				"Subscribe = %v, %v; want %v, %v", again, err, tt.again, tt.err)
+			isRepeat, err := tt.customer.Subscribe(owner, owner.At, "key", tt.request, plans)
+			require.That(t, isRepeat == tt.again && errors.Is(err, tt.err),
+				"Subscribe = %v, %v; want %v, %v", isRepeat, err, tt.again, tt.err)
 			op := tt.customer.Pending
-			assert.That(t, err != nil || again || op.Order(plan).Promotion == tt.request.Promotion, "%+v", op)
+			assert.That(t, err != nil || isRepeat || op.Order(plan).Promotion == tt.request.Promotion, "%+v", op)
 		})
 	}
 }

@@ -10,12 +10,12 @@ import (
 )
 
 func TestAnUndoneCancellationKeepsTheChangeAtTheRenewal(t *testing.T) {
-	yes, no := true, false
+	yes, negative := true, false
 	dearer := basic
 	dearer.PriceRef, dearer.Price.Amount = "price_basic_2", 9900
-	retired := basic
-	retired.Retired = true
-	replaced := func(p payment.Plan) payment.Plans { return slices.Clone(plans).Replace(p) }
+	retiredPlan := basic
+	retiredPlan.Retired = true
+	replacedPlans := func(p payment.Plan) payment.Plans { return slices.Clone(plans).Replace(p) }
 	pro2 := func(ends bool) payment.GatewaySubscription {
 		h := holding("pro", item("price_pro", 2900, 2))
 		h.CancelAtPeriodEnd = ends
@@ -35,8 +35,8 @@ func TestAnUndoneCancellationKeepsTheChangeAtTheRenewal(t *testing.T) {
 			seen: []payment.GatewaySubscription{pro2(true)}, plans: plans, plan: "basic", quantity: 1, waits: true},
 		"not if it was undone before": {
 			seen: []payment.GatewaySubscription{pro2(false), pro2(true)}, plans: plans, plan: "pro", quantity: 2},
-		"not if it would be charged today":     {plans: replaced(dearer), plan: "pro", quantity: 2},
-		"not if the plan is no longer sold":    {plans: replaced(retired), plan: "pro", quantity: 2},
+		"not if it would be charged today":     {plans: replacedPlans(dearer), plan: "pro", quantity: 2},
+		"not if the plan is no longer sold":    {plans: replacedPlans(retiredPlan), plan: "pro", quantity: 2},
 		"not if someone else has scheduled it": {elsewhere: true, plans: plans, plan: "pro", quantity: 2},
 		"not if the call names other terms": {
 			plans: plans, changes: payment.Changes{Plan: &year.ID}, plan: "year", quantity: 2},
@@ -55,7 +55,7 @@ func TestAnUndoneCancellationKeepsTheChangeAtTheRenewal(t *testing.T) {
 				seeSubscriptions(c, owner, []payment.GatewaySubscription{h}, plans)
 			}
 			ch := tt.changes
-			ch.CancelAtPeriodEnd = &no
+			ch.CancelAtPeriodEnd = &negative
 			_, err = c.ChangeSubscription(owner, "undo", nil, ch, tt.plans)
 			require.NoError(t, err)
 			op := c.Pending

@@ -28,12 +28,12 @@ func TestEntitled(t *testing.T) {
 func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	older := held(payment.Active)
 	older.ID, older.CreatedAt = "sub_0", now.AddDate(0, -1, 0)
-	ended := older
-	ended.Status = payment.Canceled
-	changed := held(payment.PastDue)
+	endedSubscription := older
+	endedSubscription.Status = payment.Canceled
+	change := held(payment.PastDue)
 	newer := held(payment.Active)
 	newer.ID, newer.CreatedAt = "sub_2", now
-	with := func(s payment.GatewaySubscription, status payment.Status) payment.GatewaySubscription {
+	subscriptionWith := func(s payment.GatewaySubscription, status payment.Status) payment.GatewaySubscription {
 		s.Status = status
 		return s
 	}
@@ -47,10 +47,10 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	}{
 		"one that began": {customer(), []payment.GatewaySubscription{held(payment.Active)}, "sub_1",
 			"subscription.started "},
-		"one that has ended is not": {customer(), []payment.GatewaySubscription{ended}, "", ""},
+		"one that has ended is not": {customer(), []payment.GatewaySubscription{endedSubscription}, "", ""},
 		"one as it is known": {active("basic"),
-			[]payment.GatewaySubscription{held(payment.Active), ended}, "sub_1", ""},
-		"one that changed": {active("basic"), []payment.GatewaySubscription{changed}, "sub_1", "subscription.changed "},
+			[]payment.GatewaySubscription{held(payment.Active), endedSubscription}, "sub_1", ""},
+		"one that changed": {active("basic"), []payment.GatewaySubscription{change}, "sub_1", "subscription.changed "},
 		"one that is gone": {active("basic"), nil, "", "subscription.ended "},
 		"another in its place": {active("basic"), []payment.GatewaySubscription{older},
 			"sub_0", "subscription.ended subscription.started "},
@@ -60,13 +60,13 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 			[]payment.GatewaySubscription{held(payment.Active), {ID: "sub_0", Status: payment.Incomplete}}, "sub_1",
 			"subscription.duplicated subscription.started "},
 		"one that entitles before an older one that is unpaid": {customer(),
-			[]payment.GatewaySubscription{with(older, payment.Unpaid), held(payment.Active)}, "sub_1",
+			[]payment.GatewaySubscription{subscriptionWith(older, payment.Unpaid), held(payment.Active)}, "sub_1",
 			"subscription.duplicated subscription.started "},
 		"a trial before an older one that is paused at the gateway": {customer(),
-			[]payment.GatewaySubscription{with(older, payment.Paused), held(payment.Trialing)}, "sub_1",
+			[]payment.GatewaySubscription{subscriptionWith(older, payment.Paused), held(payment.Trialing)}, "sub_1",
 			"subscription.duplicated subscription.started "},
 		"one that may be paid yet before an older one that is not": {customer(),
-			[]payment.GatewaySubscription{with(older, payment.Unpaid), held(payment.PastDue)}, "sub_1",
+			[]payment.GatewaySubscription{subscriptionWith(older, payment.Unpaid), held(payment.PastDue)}, "sub_1",
 			"subscription.duplicated subscription.started "},
 		"one that entitles instead of the known one, which has not ended": {subscribed("basic", payment.Unpaid),
 			[]payment.GatewaySubscription{held(payment.Unpaid), newer}, "sub_2",
@@ -126,10 +126,10 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	})
 	t.Run("several that live end together", func(t *testing.T) {
 		c := active("basic")
-		both := []payment.GatewaySubscription{held(payment.Active), older}
+		pairs := []payment.GatewaySubscription{held(payment.Active), older}
 		c.Subscription.CreatedAt = older.CreatedAt
 		for range 2 {
-			seeSubscriptions(c, owner, both, plans)
+			seeSubscriptions(c, owner, pairs, plans)
 		}
 		require.That(t, len(c.Surplus) == 1 && c.Surplus[0] == "sub_1" && strings.Count(recorded(&c.Log),
 			"subscription.duplicated") == 1, "surplus %v, recorded %s", c.Surplus, recorded(&c.Log))

@@ -24,8 +24,8 @@ func TestACardExpiresWhenItsMonthHasEndedEverywhere(t *testing.T) {
 		got := m.Expired(tt.at)
 		assert.That(t, got == tt.want, "at %s: %v", tt.at, got)
 	}
-	none := (payment.Method{})
-	assert.That(t, !none.Expired(now), "what has no date never expires")
+	empty := (payment.Method{})
+	assert.That(t, !empty.Expired(now), "what has no date never expires")
 	december := (payment.Method{ExpMonth: 12, ExpYear: 2026})
 	assert.That(t, !december.Expired(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) && december.Expired(time.Date(2027,
 		1, 2, 0, 0, 0, 0, time.UTC)), "December ends with the year")
@@ -71,21 +71,21 @@ func TestRemovingAMethod(t *testing.T) {
 			Methods: []payment.Method{card("a", 1), card("b", 2)}}, id: "a", next: "b", def: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := tt.of.Revision
+			previous := tt.of.Revision
 			next, err := tt.of.Remove(admin, now, tt.id, tt.replacement)
 			require.ErrorIs(t, err, tt.err)
 			if err != nil {
-				assert.That(t, tt.of.Revision == before && len(tt.of.Recorded()) == 0, "a refusal changed something")
+				assert.That(t, tt.of.Revision == previous && len(tt.of.Recorded()) == 0, "a refusal changed something")
 				return
 			}
-			assert.That(t, next == tt.next && tt.of.Default == tt.def && tt.of.Revision != before &&
+			assert.That(t, next == tt.next && tt.of.Default == tt.def && tt.of.Revision != previous &&
 				recorded(&tt.of.Log) == "payment_method.removed ",
 				"next %q, default %q, recorded %s", next, tt.of.Default, recorded(&tt.of.Log))
 			for _, m := range tt.of.Shown() {
 				assert.That(t, m.ID != tt.id, "it is shown still")
 			}
-			again, err := tt.of.Remove(admin, now, tt.id, "")
-			assert.That(t, err == nil && again == tt.def, "again: %q, %v", again, err)
+			second, err := tt.of.Remove(admin, now, tt.id, "")
+			assert.That(t, err == nil && second == tt.def, "again: %q, %v", second, err)
 			tt.of.Removed(admin, tt.id)
 			_, err = tt.of.Remove(admin, now, tt.id, "")
 			assert.That(t, err != nil, "it is there still")
@@ -108,8 +108,8 @@ func TestRemovingAMethod(t *testing.T) {
 }
 
 func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
-	capped := actor(identity.Owner)
-	capped.Ceiling = identity.Viewer
+	cappedActor := actor(identity.Owner)
+	cappedActor.Ceiling = identity.Viewer
 	stranger := actor(identity.Owner)
 	stranger.Workspace = "other"
 	for name, tt := range map[string]struct {
@@ -118,7 +118,7 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 	}{
 		"an owner may": {owner, nil}, "an admin may": {admin, nil},
 		"a member may not":              {member, payment.ErrRoleRequired},
-		"nor a key for viewing":         {capped, payment.ErrRoleRequired},
+		"nor a key for viewing":         {cappedActor, payment.ErrRoleRequired},
 		"nor another workspace's owner": {stranger, identity.ErrWorkspaceNotFound},
 		"nor an anonymous caller":       {identity.Actor{}, identity.ErrWorkspaceNotFound},
 	} {
@@ -186,7 +186,7 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 	t.Run("as soon as it is seen", func(t *testing.T) {
 		c := paidBy(card("b", 1))
 		expectDefault(t, c, "b")
-		if before := subscribed("basic", payment.Active); c.Revision == before.Revision {
+		if previous := subscribed("basic", payment.Active); c.Revision == previous.Revision {
 			t.Error("the revision is that of before")
 		}
 	})
@@ -224,9 +224,9 @@ func TestTheMethodOfTheSubscriptionIsShownBeforeTheDefaultOfTheCustomer(t *testi
 		if got := recorded(&c.Log); got != "payment_method.default_changed " || c.Recorded()[0].Subject != "a" {
 			t.Errorf("recorded %s", got)
 		}
-		before := c.Revision
+		previous := c.Revision
 		require.NoError(t, c.SetDefault(owner, now, c.Look(), "a"))
-		if c.Revision != before {
+		if c.Revision != previous {
 			t.Error("the same again is a change")
 		}
 	})

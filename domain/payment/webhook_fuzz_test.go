@@ -38,12 +38,12 @@ func FuzzCheckSignature(f *testing.F) {
 		}
 		// An accepted header contains, in hexadecimal, the sum over one of its times.
 		for part := range strings.SplitSeq(header, ",") {
-			at, ok := strings.CutPrefix(strings.TrimSpace(part), "t=")
+			path, ok := strings.CutPrefix(strings.TrimSpace(part), "t=")
 			if !ok {
 				continue
 			}
 			mac := hmac.New(sha256.New, []byte(key.Reveal()))
-			mac.Write([]byte(at + "."))
+			mac.Write([]byte(path + "."))
 			mac.Write(body)
 			if strings.Contains(strings.ToLower(header), hex.EncodeToString(mac.Sum(nil))) {
 				return

@@ -38,11 +38,11 @@ func TestShiftMovesOnlyWhatTheWrongClockRecorded(t *testing.T) {
 
 func TestRectifyReplacesOnlyImpossibleTimes(t *testing.T) {
 	now := start
-	with := func(seen time.Time) *presence.Record {
+	recordWith := func(seen time.Time) *presence.Record {
 		web := presence.Device{ID: "web", SeenAt: seen, TTL: presence.DefaultTTL}
 		return &presence.Record{Devices: []presence.Device{web}, SeenAt: seen, ActiveAt: seen}
 	}
-	other := with(after(-10))
+	other := recordWith(after(-10))
 	other.Generation = 2
 	for name, tt := range map[string]struct {
 		seen  time.Time
@@ -52,12 +52,12 @@ func TestRectifyReplacesOnlyImpossibleTimes(t *testing.T) {
 		"a past one stays":                            {now.Add(-time.Minute), nil, now.Add(-time.Minute)},
 		"one within the skew of clocks stays":         {now.Add(presence.MaxSkew), nil, now.Add(presence.MaxSkew)},
 		"a future one becomes now":                    {now.Add(time.Hour), nil, now},
-		"a future one becomes the one that is known":  {now.Add(time.Hour), with(after(-10)), after(-10)},
-		"one that is known and wrong too becomes now": {now.Add(time.Hour), with(after(7200)), now},
+		"a future one becomes the one that is known":  {now.Add(time.Hour), recordWith(after(-10)), after(-10)},
+		"one that is known and wrong too becomes now": {now.Add(time.Hour), recordWith(after(7200)), now},
 		"one of another generation says nothing":      {now.Add(time.Hour), other, now},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := with(tt.seen)
+			r := recordWith(tt.seen)
 			r.Rectify(tt.known, now)
 			for _, got := range []time.Time{r.Devices[0].SeenAt, r.SeenAt, r.ActiveAt} {
 				if !got.Equal(tt.want) {

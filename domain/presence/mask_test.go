@@ -52,18 +52,18 @@ func TestWhatIsDoneWhileInvisibleIsNotSeen(t *testing.T) {
 			numbered(t, r, &seq, saying(beat("phone", false), "secret"), after(40))
 			settled(r, &seq, after(100)) // the first device is gone
 			for _, a := range []presence.Access{presence.Public, presence.Whole} {
-				now := r.View(a, after(110))
-				now.Access = seen.Access
-				if !reflect.DeepEqual(now, seen) {
-					t.Errorf("others see\n%+v, before\n%+v", now, seen)
+				current := r.View(a, after(110))
+				current.Access = seen.Access
+				if !reflect.DeepEqual(current, seen) {
+					t.Errorf("others see\n%+v, before\n%+v", current, seen)
 				}
 			}
 			if r.Seq <= hidden || r.IsNewFor(bob, hidden, after(110)) || r.IsNewFor(operator, hidden, after(110)) {
 				t.Errorf("others are told of seq %d after %d", r.Seq, hidden)
 			}
-			if own := r.View(presence.Own, after(110)); own.Seq != r.Seq || own.Claim.Text != "secret" ||
+			if ownView := r.View(presence.Own, after(110)); ownView.Seq != r.Seq || ownView.Claim.Text != "secret" ||
 				!r.IsNewFor(ann, hidden, after(110)) {
-				t.Errorf("the owner sees %+v", own)
+				t.Errorf("the owner sees %+v", ownView)
 			}
 			numbered(t, r, &seq, saying(claiming(presence.ManualOnline), "back"), after(120))
 			if v := r.View(presence.Public, after(121)); v.Status != presence.Online || v.Claim.Text != "back" ||
@@ -82,7 +82,7 @@ func TestOthersAreToldOfEveryVisibleChange(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 20).Draw(t, "seconds")) * time.Second)
 			settled(r, &seq, now) // as nodes do when something ends
-			was, before := r.SeqFor(presence.Public, now), r.View(presence.Public, now)
+			previous, original := r.SeqFor(presence.Public, now), r.View(presence.Public, now)
 			h := beat(rapid.SampledFrom([]string{"web", "phone"}).Draw(t, "device"), rapid.Bool().Draw(t, "idle"))
 			if rapid.Bool().Draw(t, "claims") {
 				h.Status = new(rapid.SampledFrom(claims).Draw(t, "claim"))
@@ -92,10 +92,10 @@ func TestOthersAreToldOfEveryVisibleChange(t *testing.T) {
 				h.Until = new(now.Add(5 * time.Second))
 			}
 			numbered(t, r, &seq, h, now)
-			after := r.View(presence.Public, now)
-			shown := before.Status != after.Status || before.Claim != after.Claim
-			if shown && r.SeqFor(presence.Public, now) <= was && before.Seq != 0 {
-				t.Fatalf("others see %+v after %+v, and are not told", after, before)
+			current := r.View(presence.Public, now)
+			isVisible := original.Status != current.Status || original.Claim != current.Claim
+			if isVisible && r.SeqFor(presence.Public, now) <= previous && original.Seq != 0 {
+				t.Fatalf("others see %+v after %+v, and are not told", current, original)
 			}
 		}
 	})

@@ -98,16 +98,16 @@ func TestWhatDevicesAndClaimsAddUpTo(t *testing.T) {
 				require.NoError(t, r.Beat(ann, s.Heartbeat, after(s.at)))
 			}
 			now := after(tt.at)
-			own, manual := r.Actual(now)
-			if own != tt.own || manual != tt.manual || r.Public(now) != tt.public || r.Claim(now).Text != tt.text {
-				t.Errorf("%s (%v), to others %s, %q; want %+v", own, manual, r.Public(now), r.Claim(now).Text, tt)
+			status, manual := r.Actual(now)
+			if status != tt.own || manual != tt.manual || r.Public(now) != tt.public || r.Claim(now).Text != tt.text {
+				t.Errorf("%s (%v), to others %s, %q; want %+v", status, manual, r.Public(now), r.Claim(now).Text, tt)
 			}
 			// Removing what has ended makes no visible difference.
-			settled := r.Copy()
-			settled.Settle(now)
-			if again, m := settled.Actual(now); again != own || m != manual || settled.Shown != tt.public ||
-				settled.Claim(now) != r.Claim(now) {
-				t.Errorf("settled it is %s, shown as %s", again, settled.Shown)
+			settlement := r.Copy()
+			settlement.Settle(now)
+			if second, m := settlement.Actual(now); second != status || m != manual || settlement.Shown != tt.public ||
+				settlement.Claim(now) != r.Claim(now) {
+				t.Errorf("settled it is %s, shown as %s", second, settlement.Shown)
 			}
 		})
 	}
@@ -153,35 +153,35 @@ func TestHeartbeatsAreRefused(t *testing.T) {
 }
 
 func TestFreshness(t *testing.T) {
-	here, there := annsOwn(), annsOwn()
-	require.NoError(t, here.Beat(ann, beat("a", false), start))
-	require.NoError(t, there.Beat(ann, beat("a", true), after(10)))
-	require.NoError(t, there.Beat(ann, beat("b", true), after(5)))
-	here.MergeDevices(there)
-	if len(here.Devices) != 2 || !here.Devices[0].Idle || !here.SeenAt.Equal(after(10)) || !here.ActiveAt.Equal(start) {
-		t.Errorf("%+v", here)
+	item, other := annsOwn(), annsOwn()
+	require.NoError(t, item.Beat(ann, beat("a", false), start))
+	require.NoError(t, other.Beat(ann, beat("a", true), after(10)))
+	require.NoError(t, other.Beat(ann, beat("b", true), after(5)))
+	item.MergeDevices(other)
+	if len(item.Devices) != 2 || !item.Devices[0].Idle || !item.SeenAt.Equal(after(10)) || !item.ActiveAt.Equal(start) {
+		t.Errorf("%+v", item)
 	}
 	t.Run("what is older is not taken over", func(t *testing.T) {
-		previous := here.Copy()
+		previous := item.Copy()
 		old := annsOwn()
 		require.NoError(t, old.Beat(ann, beat("a", false), after(9)))
 		old.ActiveAt = start
-		here.MergeDevices(old)
-		if !here.Equal(previous) {
-			t.Errorf("%+v", here)
+		item.MergeDevices(old)
+		if !item.Equal(previous) {
+			t.Errorf("%+v", item)
 		}
 	})
 	t.Run("nor what is of another generation", func(t *testing.T) {
-		next := here.Copy()
+		next := item.Copy()
 		require.NoError(t, next.Delete(ann, after(20)))
-		deleted := next.Copy()
-		next.MergeDevices(here)
-		if !next.Equal(deleted) {
+		deletedRecord := next.Copy()
+		next.MergeDevices(item)
+		if !next.Equal(deletedRecord) {
 			t.Error("a deleted record was freshened")
 		}
 		require.NoError(t, next.Beat(ann, beat("c", false), after(30)))
-		next.MergeDevices(here)
-		if len(next.Devices) != 1 || next.Generation != here.Generation+1 || next.ID != here.ID {
+		next.MergeDevices(item)
+		if len(next.Devices) != 1 || next.Generation != item.Generation+1 || next.ID != item.ID {
 			t.Errorf("%+v", next)
 		}
 	})
@@ -288,15 +288,15 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			if action != 0 {
 				quick := r.Copy()
 				previous := r.Copy()
-				refreshed := quick.Refresh(ann, &h, now)
+				isRefreshed := quick.Refresh(ann, &h, now)
 				require.NoError(t, r.Beat(ann, h, now))
 				// The short path gives the same result as the long path, and no visible change.
-				if want := r.EqualVisible(previous); (refreshed && !(want && quick.Equal(r))) ||
-					(!refreshed && !quick.Equal(previous)) {
-					t.Fatalf("refreshed %v: %+v, want %+v", refreshed, quick, r)
+				if want := r.EqualVisible(previous); (isRefreshed && !(want && quick.Equal(r))) ||
+					(!isRefreshed && !quick.Equal(previous)) {
+					t.Fatalf("refreshed %v: %+v, want %+v", isRefreshed, quick, r)
 				}
-				if settled := previous.Copy(); !refreshed && !h.Claims() && r.EqualVisible(previous) {
-					if settled.Settle(now); settled.EqualVisible(previous) {
+				if settledRecord := previous.Copy(); !isRefreshed && !h.Claims() && r.EqualVisible(previous) {
+					if settledRecord.Settle(now); settledRecord.EqualVisible(previous) {
 						t.Fatalf("%+v took the long way for nothing", h)
 					}
 				}
@@ -330,11 +330,11 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 				t.Fatalf("others see %s, want %s", public, status)
 			}
 			// Nothing visible changes before it is due.
-			settled := r.Copy()
-			settled.Settle(now)
-			if (!settled.Due.IsZero() && settled.Public(settled.Due.Add(-time.Microsecond)) != settled.Shown) ||
-				(settled.Due.IsZero() && len(settled.Devices) > 0) {
-				t.Fatalf("shown as %s until %v, but %+v", settled.Shown, settled.Due, settled)
+			record := r.Copy()
+			record.Settle(now)
+			if (!record.Due.IsZero() && record.Public(record.Due.Add(-time.Microsecond)) != record.Shown) ||
+				(record.Due.IsZero() && len(record.Devices) > 0) {
+				t.Fatalf("shown as %s until %v, but %+v", record.Shown, record.Due, record)
 			}
 		}
 	})

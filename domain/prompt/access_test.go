@@ -38,8 +38,8 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 	}
 	tmpl.Protected = true
 	labels := []string{"live"}
-	_, added := tmpl.AddVersion(editor, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels}, nil)
-	for _, err := range []error{added, tmpl.Activate(editor, nil, info(versions[2]), nil, ""),
+	_, addition := tmpl.AddVersion(editor, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels}, nil)
+	for _, err := range []error{addition, tmpl.Activate(editor, nil, info(versions[2]), nil, ""),
 		tmpl.ChangeVersion(editor, nil, versions[2], prompt.VersionChanges{Labels: &labels}, nil)} {
 		if !errors.Is(err, prompt.ErrForbidden) || !strings.Contains(detail(err), "is protected") {
 			t.Errorf("error = %v, want one about protection", err)
@@ -56,8 +56,8 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 }
 
 func TestAccess(t *testing.T) {
-	left := func(t *prompt.Template) { t.OwnerLeft = true }
-	shown := func(t *prompt.Template) { t.Visibility = access.Workspace }
+	leave := func(t *prompt.Template) { t.OwnerLeft = true }
+	show := func(t *prompt.Template) { t.Visibility = access.Workspace }
 	for _, tt := range []struct {
 		name   string
 		by     identity.Actor
@@ -74,26 +74,26 @@ func TestAccess(t *testing.T) {
 		{"a share ends at its very moment", with(editor, func(a *identity.Actor) { a.At = now.Add(1) }), nil,
 			access.None},
 		{"a member without a share has nothing", stranger, nil, access.None},
-		{"unless the workspace may see it", stranger, shown, access.Viewer},
-		{"a viewer of the workspace too", actor("sam", identity.Viewer), shown, access.Viewer},
-		{"a share counts beside that", editor, shown, access.Editor},
-		{"an expired one leaves that", expired, shown, access.Viewer},
+		{"unless the workspace may see it", stranger, show, access.Viewer},
+		{"a viewer of the workspace too", actor("sam", identity.Viewer), show, access.Viewer},
+		{"a share counts beside that", editor, show, access.Editor},
+		{"an expired one leaves that", expired, show, access.Viewer},
 		{"an admin of the workspace manages", admin, nil, access.Manager},
 		{"so does its owner", boss, nil, access.Manager},
-		{"who acts as owner if the owner has left", boss, left, access.Owner},
-		{"but an admin does not", admin, left, access.Manager},
-		{"nor does a member", stranger, left, access.None},
-		{"the owner still does", owner, left, access.Owner},
+		{"who acts as owner if the owner has left", boss, leave, access.Owner},
+		{"but an admin does not", admin, leave, access.Manager},
+		{"nor does a member", stranger, leave, access.None},
+		{"the owner still does", owner, leave, access.Owner},
 		{"a viewing credential caps an owner", capped, nil, access.Viewer},
 		{"and an admin", with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, access.Viewer},
 		{"and gives nothing by itself", with(stranger, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil,
 			access.None},
 		{"a member's credential caps nothing of an owner",
 			with(owner, func(a *identity.Actor) { a.Ceiling = identity.Member }), nil, access.Owner},
-		{"a credential without a ceiling gives nothing", uncapped, shown, access.None},
-		{"no role, no access", nobody, shown, access.None},
-		{"another workspace's owner has none", outsider, shown, access.None},
-		{"nor has the zero actor", identity.Actor{}, shown, access.None},
+		{"a credential without a ceiling gives nothing", uncapped, show, access.None},
+		{"no role, no access", nobody, show, access.None},
+		{"another workspace's owner has none", outsider, show, access.None},
+		{"nor has the zero actor", identity.Actor{}, show, access.None},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
@@ -134,8 +134,8 @@ func TestAccessProperties(t *testing.T) {
 			t.Fatalf("a viewing credential has %q", got)
 		}
 		tmpl.Grants = nil
-		if without := tmpl.Access(by); without > got {
-			t.Fatalf("%q without the share, %q with it", without, got)
+		if other := tmpl.Access(by); other > got {
+			t.Fatalf("%q without the share, %q with it", other, got)
 		}
 		if err := tmpl.Allow(by, access.Viewer); (err == nil) != (tmpl.Access(by) >= access.Viewer) {
 			t.Fatalf("Allow = %v", err)

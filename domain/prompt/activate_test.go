@@ -99,15 +99,15 @@ func TestActivate(t *testing.T) {
 			for _, n := range rapid.SliceOf(rapid.IntRange(1, 3)).Draw(t, "versions") {
 				require.NoError(t, tmpl.Activate(owner, nil, info(versions[n]), nil, ""))
 			}
-			at := prompt.VersionID("ver1")
+			position := prompt.VersionID("ver1")
 			for _, line := range tmpl.Activated {
-				if line.From != at || line.To == at {
-					t.Fatalf("a line from %s to %s, at %s", line.From, line.To, at)
+				if line.From != position || line.To == position {
+					t.Fatalf("a line from %s to %s, at %s", line.From, line.To, position)
 				}
-				at = line.To
+				position = line.To
 			}
-			if tmpl.Active.Version != at || len(tmpl.Recorded()) != len(tmpl.Activated) {
-				t.Fatalf("active %s, the ledger ends at %s", tmpl.Active.Version, at)
+			if tmpl.Active.Version != position || len(tmpl.Recorded()) != len(tmpl.Activated) {
+				t.Fatalf("active %s, the ledger ends at %s", tmpl.Active.Version, position)
 			}
 		})
 	})

@@ -25,32 +25,32 @@ func broken(from, to prompt.Content) (out []string) {
 func TestBreaksOfVariables(t *testing.T) {
 	type list = []prompt.Variable
 	optional := prompt.Variable{Name: "a", Type: "string"}
-	required := prompt.Variable{Name: "a", Type: "string", Required: true}
-	filled := prompt.Variable{Name: "a", Type: "string", Required: true, Default: json.RawMessage(`"x"`)}
+	requiredVariable := prompt.Variable{Name: "a", Type: "string", Required: true}
+	filledVariable := prompt.Variable{Name: "a", Type: "string", Required: true, Default: json.RawMessage(`"x"`)}
 	number := prompt.Variable{Name: "a", Type: "number"}
 	free := prompt.Variable{Name: "a", Type: "any"}
-	few := prompt.Variable{Name: "a", Type: "string", Enum: []any{"x"}}
-	many := prompt.Variable{Name: "a", Type: "string", Enum: []any{"x", "y"}}
+	small := prompt.Variable{Name: "a", Type: "string", Enum: []any{"x"}}
+	multiple := prompt.Variable{Name: "a", Type: "string", Enum: []any{"x", "y"}}
 	const needed, typed, narrowed = "variables a: variable_required", "variables a: variable_type_changed",
 		"variables a: variable_enum_narrowed"
 	for name, tt := range map[string]struct {
 		from, to list
 		want     []string
 	}{
-		"a new required variable":                  {nil, list{required}, []string{needed}},
-		"a new one with a default is no break":     {nil, list{filled}, nil},
+		"a new required variable":                  {nil, list{requiredVariable}, []string{needed}},
+		"a new one with a default is no break":     {nil, list{filledVariable}, nil},
 		"a new optional one is no break":           {nil, list{optional}, nil},
-		"one that is gone is no break":             {list{required}, nil, nil},
-		"one that becomes required":                {list{optional}, list{required}, []string{needed}},
-		"one that loses its default":               {list{filled}, list{required}, []string{needed}},
-		"one that becomes optional is no break":    {list{required}, list{optional}, nil},
+		"one that is gone is no break":             {list{requiredVariable}, nil, nil},
+		"one that becomes required":                {list{optional}, list{requiredVariable}, []string{needed}},
+		"one that loses its default":               {list{filledVariable}, list{requiredVariable}, []string{needed}},
+		"one that becomes optional is no break":    {list{requiredVariable}, list{optional}, nil},
 		"another type":                             {list{optional}, list{number}, []string{typed}},
 		"every type is no break":                   {list{number}, list{free}, nil},
 		"a type where there was none":              {list{free}, list{number}, []string{typed}},
-		"fewer values":                             {list{many}, list{few}, []string{narrowed}},
-		"values where all were allowed":            {list{optional}, list{few}, []string{narrowed}},
-		"more values are no break":                 {list{few}, list{many}, nil},
-		"all values where some were, are no break": {list{few}, list{optional}, nil},
+		"fewer values":                             {list{multiple}, list{small}, []string{narrowed}},
+		"values where all were allowed":            {list{optional}, list{small}, []string{narrowed}},
+		"more values are no break":                 {list{small}, list{multiple}, nil},
+		"all values where some were, are no break": {list{small}, list{optional}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := broken(prompt.Content{Variables: tt.from}, prompt.Content{Variables: tt.to}); !slices.Equal(got,
@@ -60,8 +60,8 @@ func TestBreaksOfVariables(t *testing.T) {
 		})
 	}
 	t.Run("a placeholder that must be filled", func(t *testing.T) {
-		chat := func(required bool) prompt.Content {
-			return prompt.Content{Messages: []prompt.Message{{Placeholder: "history", Required: required}}}
+		chat := func(isRequired bool) prompt.Content {
+			return prompt.Content{Messages: []prompt.Message{{Placeholder: "history", Required: isRequired}}}
 		}
 		if got := broken(chat(false), chat(true)); !slices.Equal(got, []string{
 			"variables history: variable_required"}) {

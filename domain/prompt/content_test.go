@@ -182,17 +182,17 @@ func TestCheckedKeeps(t *testing.T) {
 		}
 	})
 	t.Run("what is given, with defaults for what is not", func(t *testing.T) {
-		given := Content{Text: "{{a}} {{b.c}}",
+		input := Content{Text: "{{a}} {{b.c}}",
 			Variables: []Variable{{Name: "a", Required: true},
 				{Name: "b", Type: "object", Default: json.RawMessage(" null ")}}}
-		got, err := given.checked(Text, true)
+		got, err := input.checked(Text, true)
 		require.NoError(t, err)
-		want := Content{Text: given.Text, Format: Mustache,
+		want := Content{Text: input.Text, Format: Mustache,
 			Variables: []Variable{{Name: "a", Type: "string", Required: true}, {Name: "b", Type: "object"}}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if given.Variables[0].Type != "" {
+		if input.Variables[0].Type != "" {
 			t.Error("the caller's own variables were changed")
 		}
 	})
@@ -270,19 +270,19 @@ func FuzzChecked(f *testing.F) {
 		f.Add(text, `"x"`, true)
 		f.Add(text, `[1,1e999]`, false)
 	}
-	f.Fuzz(func(t *testing.T, text, value string, declared bool) {
+	f.Fuzz(func(t *testing.T, text, value string, isDeclared bool) {
 		c := Content{Text: text, Variables: []Variable{{Name: "a", Default: json.RawMessage(value)}},
 			Tools: json.RawMessage(value)}
 		for _, kind := range []Type{Text, Chat} {
-			got, err := c.checked(kind, declared)
+			got, err := c.checked(kind, isDeclared)
 			if complaint(t, err) != nil {
 				continue
 			}
-			again, err := got.checked(kind, true)
+			second, err := got.checked(kind, true)
 			if err != nil {
 				t.Fatalf("what was checked is refused: %v", err)
 			}
-			if again.Hash() != got.Hash() {
+			if second.Hash() != got.Hash() {
 				t.Fatal("what was checked twice has another hash")
 			}
 			if strings.Contains(text, "{{>") && !strings.Contains(text, "=") {
@@ -297,8 +297,8 @@ func FuzzChecked(f *testing.F) {
 
 // withoutComments removes everything that a comment can contain.
 func withoutComments(text string) string {
-	before, rest, found := strings.Cut(text, "{{")
-	for out := before; ; {
+	previous, rest, found := strings.Cut(text, "{{")
+	for out := previous; ; {
 		if !found {
 			return out
 		}
@@ -306,7 +306,7 @@ func withoutComments(text string) string {
 		if tag, rest, _ = strings.Cut(rest, "}}"); !strings.HasPrefix(strings.TrimSpace(tag), "!") {
 			out += "{{" + tag + "}}"
 		}
-		before, rest, found = strings.Cut(rest, "{{")
-		out += before
+		previous, rest, found = strings.Cut(rest, "{{")
+		out += previous
 	}
 }

@@ -90,10 +90,10 @@ func TestChangedFields(t *testing.T) {
 		}, []string{"text", "messages", "format", "variables", "model_config", "tools", "response_format"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			to := base()
-			tt.change(&to)
-			assert.EqualSlice(t, "changed", prompt.DiffContents("a", "b", base(), to).Changed, tt.want)
-			if got := prompt.DiffContents("b", "a", to, base()).Changed; !slices.Equal(got, tt.want) {
+			target := base()
+			tt.change(&target)
+			assert.EqualSlice(t, "changed", prompt.DiffContents("a", "b", base(), target).Changed, tt.want)
+			if got := prompt.DiffContents("b", "a", target, base()).Changed; !slices.Equal(got, tt.want) {
 				t.Errorf("changed = %q the other way round, want %q", got, tt.want)
 			}
 		})
@@ -101,13 +101,13 @@ func TestChangedFields(t *testing.T) {
 }
 
 // patched applies a unified diff.
-func patched(t rapid.TB, from, unified string) string {
+func patched(t rapid.TB, from, unifiedText string) string {
 	t.Helper()
-	if unified == "" {
+	if unifiedText == "" {
 		return from
 	}
 	old, out, index := strings.SplitAfter(from, "\n"), []string{}, 0
-	lines := strings.SplitAfter(unified, "\n")[2:]
+	lines := strings.SplitAfter(unifiedText, "\n")[2:]
 	for i, line := range lines {
 		if line == "" || line[0] == '\\' {
 			continue
@@ -152,9 +152,9 @@ func TestDiffCanBeApplied(t *testing.T) {
 			return strings.Join(lines, "\n")
 		}
 		from, to := draw("from"), draw("to")
-		unified := prompt.DiffContents("a", "b", text(from), text(to)).Unified
-		if got := patched(t, from, unified); got != to {
-			t.Fatalf("from %q to %q:\n%s\ngives %q", from, to, unified, got)
+		unifiedUnified := prompt.DiffContents("a", "b", text(from), text(to)).Unified
+		if got := patched(t, from, unifiedUnified); got != to {
+			t.Fatalf("from %q to %q:\n%s\ngives %q", from, to, unifiedUnified, got)
 		}
 	})
 }
@@ -186,8 +186,8 @@ func TestDiffIsBounded(t *testing.T) {
 			lines(func(i int) string { return fmt.Sprint(i % 11) })},
 	} {
 		t.Run(name, func(t *testing.T) {
-			unified := prompt.DiffContents("a", "b", text(pair[0]), text(pair[1])).Unified
-			if patched(t, pair[0], unified) != pair[1] {
+			unifiedUnified := prompt.DiffContents("a", "b", text(pair[0]), text(pair[1])).Unified
+			if patched(t, pair[0], unifiedUnified) != pair[1] {
 				t.Error("the diff does not lead from one to the other")
 			}
 		})

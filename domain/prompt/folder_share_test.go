@@ -41,8 +41,8 @@ func folderEvents(f *prompt.SharedFolder) (types []string) {
 func TestShareFolder(t *testing.T) {
 	grant := prompt.Grant{User: "sam", Role: access.Editor}
 	old := folderShare("sam", access.Viewer)
-	expired := old
-	expired.ExpiresAt = now
+	expiredShare := old
+	expiredShare.ExpiresAt = now
 	readOnly := with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer })
 	for _, tt := range []struct {
 		name string
@@ -64,7 +64,7 @@ func TestShareFolder(t *testing.T) {
 		{"who is no member gets none", manager, "", "out", nil, 4, prompt.Grant{User: "out", Role: access.Viewer},
 			prompt.ErrUserNotInWorkspace},
 		{"no one gets two", manager, "", "sam", &old, 4, grant, prompt.ErrAlreadyShared},
-		{"an expired one is replaced", manager, "", "sam", &expired, prompt.MaxFolderShares, grant, nil},
+		{"an expired one is replaced", manager, "", "sam", &expiredShare, prompt.MaxFolderShares, grant, nil},
 		{"the 500th is the last", manager, "", "sam", nil, prompt.MaxFolderShares - 1, grant, nil},
 		{"the 501st is one too many", manager, "", "sam", nil, prompt.MaxFolderShares, grant, prompt.ErrShareLimit},
 		{"the root is no folder", admin, "-", "sam", nil, 4, grant, fault.ErrInvalid},
@@ -159,7 +159,7 @@ func TestUnshareFolder(t *testing.T) {
 			f := folder()
 			err := f.Unshare(tt.by, tt.at, folderShare("sam", access.Viewer))
 			require.ErrorIs(t, err, tt.want)
-			if ended := len(f.Changed) == 1 && f.Changed[0].Role == access.None; ended != (tt.want == nil) {
+			if hasEnded := len(f.Changed) == 1 && f.Changed[0].Role == access.None; hasEnded != (tt.want == nil) {
 				t.Errorf("to save %+v", f.Changed)
 			}
 		})

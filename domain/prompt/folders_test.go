@@ -54,7 +54,7 @@ func TestMoves(t *testing.T) {
 		"not without a folder":         {nil, "", "b", "/from too_short"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			moved, err := prompt.Moves(tt.entries, tt.from, tt.to)
+			moves, err := prompt.Moves(tt.entries, tt.from, tt.to)
 			if problems := wrongFields(t, err); err != nil {
 				if problems[0] != tt.want {
 					t.Errorf("wrong fields = %q, want %q", problems, tt.want)
@@ -62,7 +62,7 @@ func TestMoves(t *testing.T) {
 				return
 			}
 			var got []string
-			for _, e := range moved {
+			for _, e := range moves {
 				got = append(got, e.Name)
 			}
 			if fmt.Sprint(got) != tt.want {

@@ -63,9 +63,9 @@ func TestHash(t *testing.T) {
 		c := base()
 		text, err := json.Marshal(c)
 		require.NoError(t, err)
-		var back Content
-		require.NoError(t, json.Unmarshal(text, &back))
-		if back.Hash() != c.Hash() {
+		var reply Content
+		require.NoError(t, json.Unmarshal(text, &reply))
+		if reply.Hash() != c.Hash() {
 			t.Error("another hash")
 		}
 	})

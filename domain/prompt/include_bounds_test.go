@@ -23,13 +23,13 @@ func soon(t *testing.T, label string, work func()) {
 func TestAnIndentedIncludeOfManyLinesIsRefusedBeforeItsTextIsWritten(t *testing.T) {
 	lines := source(t, "lines", withTags(strings.Repeat("x\n", 100_000)))
 	c := withTags(strings.Repeat(" ", 10_000) + "{{> lines}}")
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var previous, current runtime.MemStats
+	runtime.ReadMemStats(&previous)
 	_, err := c.Expand("outer", []prompt.Source{lines})
-	runtime.ReadMemStats(&after)
+	runtime.ReadMemStats(&current)
 	assert.ErrorIs(t, err, prompt.ErrIncludeTooLarge)
-	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 32 {
-		t.Errorf("Expand allocated %d MiB for a text that it refuses", used)
+	if uses := (current.TotalAlloc - previous.TotalAlloc) >> 20; uses > 32 {
+		t.Errorf("Expand allocated %d MiB for a text that it refuses", uses)
 	}
 }
 

@@ -91,39 +91,39 @@ func TestAnIncludePrintsWhatItsTextRendersTo(t *testing.T) {
 		}
 		return text, others
 	}
-	values, compared := map[string]any{"name": "Ann", "show": true, "hide": false}, 0
-	defer func() { t.Logf("%d texts were compared", compared) }()
+	values, comparedCount := map[string]any{"name": "Ann", "show": true, "hide": false}, 0
+	defer func() { t.Logf("%d texts were compared", comparedCount) }()
 	rapid.Check(t, func(t *rapid.T) {
-		included, _ := draw(t, "included", 1)
-		before, others := draw(t, "before", 0)
-		after, _ := draw(t, "after", 0)
+		includedText, _ := draw(t, "included", 1)
+		previous, others := draw(t, "before", 0)
+		next, _ := draw(t, "after", 0)
 		open, end := "{{", "}}"
 		if others {
-			open, end, after = "<%", "%>", "<%={{ }}=%>"+after
+			open, end, next = "<%", "%>", "<%={{ }}=%>"+next
 		}
 		format := rapid.SampledFrom([]prompt.Format{prompt.Mustache, prompt.Verbatim}).Draw(t, "format")
 		// An include that is alone on its line is in TestExpand.
-		with := func(tag string) string { return before + "." + open + tag + end + after }
-		e, err := prompt.Content{Text: included, Format: format}.Expand("x", nil)
+		textWith := func(tag string) string { return previous + "." + open + tag + end + next }
+		e, err := prompt.Content{Text: includedText, Format: format}.Expand("x", nil)
 		if err != nil {
 			return // not valid
 		}
 		x := prompt.Source{Text: e, Included: prompt.Included{Include: prompt.Include{Name: "x", Ref: "active"}}}
-		whole, err := withTags(with("> x")).Expand("of", []prompt.Source{x})
-		if err != nil || len(whole.Includes) == 0 {
+		full, err := withTags(textWith("> x")).Expand("of", []prompt.Source{x})
+		if err != nil || len(full.Includes) == 0 {
 			return // not valid, or the tag is in a comment
 		}
-		alone, err := prompt.Content{Text: included, Format: format}.Render(values, prompt.Strict)
+		solo, err := prompt.Content{Text: includedText, Format: format}.Render(values, prompt.Strict)
 		require.NoError(t, err)
-		plain := map[string]any{"name": "Ann", "show": true, "hide": false, "printed": alone.Text}
-		want, err := withTags(with("printed")).Render(plain, prompt.Strict)
+		plain := map[string]any{"name": "Ann", "show": true, "hide": false, "printed": solo.Text}
+		want, err := withTags(textWith("printed")).Render(plain, prompt.Strict)
 		if err != nil {
 			return // not valid
 		}
-		compared++
-		got, err := whole.Content.Render(values, prompt.Strict)
+		comparedCount++
+		got, err := full.Content.Render(values, prompt.Strict)
 		if err != nil || got.Text != want.Text {
-			t.Fatalf("%q with %q is %q: renders as %q, %v; want %q", with("> x"), included, whole.Content.Text,
+			t.Fatalf("%q with %q is %q: renders as %q, %v; want %q", textWith("> x"), includedText, full.Content.Text,
 				got.Text, err, want.Text)
 		}
 	})
@@ -133,9 +133,9 @@ func TestIncludesBringTheirVariables(t *testing.T) {
 	rules := source(t, "rules", prompt.Content{Text: "{{tone}} {{lang}}", Variables: []prompt.Variable{
 		{Name: "tone", Type: "string", Required: true}, {Name: "lang", Type: "string", Default: []byte(`"en"`)},
 	}})
-	inferred := withTags("Hi {{name}}, {{> rules}}")
-	inferred.Variables = []prompt.Variable{{Name: "name", Type: "any", Required: true}}
-	e, err := inferred.Expand("of", []prompt.Source{rules})
+	inferredContent := withTags("Hi {{name}}, {{> rules}}")
+	inferredContent.Variables = []prompt.Variable{{Name: "name", Type: "any", Required: true}}
+	e, err := inferredContent.Expand("of", []prompt.Source{rules})
 	require.NoError(t, err)
 	want := []prompt.Variable{
 		{Name: "tone", Type: "string", Required: true}, {Name: "lang", Type: "string", Default: []byte(`"en"`)},

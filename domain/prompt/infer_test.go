@@ -44,9 +44,9 @@ func TestInference(t *testing.T) {
 			if diff := cmp.Diff(append([]Variable{}, want...), append([]Variable{}, got.Variables...)); diff != "" {
 				t.Error(diff)
 			}
-			if again, err := got.checked(Text, true); err != nil {
+			if second, err := got.checked(Text, true); err != nil {
 				t.Errorf("declared as they were inferred: %v", err)
-			} else if again.Hash() != got.Hash() {
+			} else if second.Hash() != got.Hash() {
 				t.Error("declared as they were inferred, the hash is another")
 			}
 		})

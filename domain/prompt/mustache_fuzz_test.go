@@ -45,10 +45,10 @@ var comments = regexp.MustCompile(`(?s)^\{\{\s*!.*\}\}$|\{\{\s*=|^\S+\s*[!=]`)
 
 // covered checks the nodes of text[from:to], and returns that text without the comments between them.
 func covered(t *testing.T, text string, nodes []mustache.Node, from, to int) string {
-	var kept strings.Builder
-	gap := func(until int) {
-		if between := strings.TrimSpace(text[from:until]); between != "" && !comments.MatchString(between) {
-			t.Errorf("%q is lost from %q", between, text)
+	var keptText strings.Builder
+	gap := func(end int) {
+		if separator := strings.TrimSpace(text[from:end]); separator != "" && !comments.MatchString(separator) {
+			t.Errorf("%q is lost from %q", separator, text)
 		}
 	}
 	for _, n := range nodes {
@@ -65,9 +65,9 @@ func covered(t *testing.T, text string, nodes []mustache.Node, from, to int) str
 				t.Errorf("%q: what is in a section stands outside of it", text)
 			}
 		}
-		kept.WriteString(text[n.Start:n.End])
+		keptText.WriteString(text[n.Start:n.End])
 		from = n.End
 	}
 	gap(to)
-	return kept.String()
+	return keptText.String()
 }

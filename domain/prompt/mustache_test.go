@@ -226,9 +226,9 @@ func TestLibraryAgrees(t *testing.T) {
 			"words": []any{"x", "y"}, "o": map[string]any{"s": "os", "list": []any{map[string]any{"s": "ol"}}},
 			"deep": []any{map[string]any{"o": map[string]any{"s": "ds"}}},
 		}
-		parsed, err := mustache.ParseStringRaw(input, true)
+		template, err := mustache.ParseStringRaw(input, true)
 		require.NoError(t, err)
-		want, err := parsed.Render(values)
+		want, err := template.Render(values)
 		require.NoError(t, err)
 		out, err := prompt.Content{Text: input, Format: prompt.Mustache}.Render(values, prompt.Strict)
 		require.NoError(t, err)

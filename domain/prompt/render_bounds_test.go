@@ -29,23 +29,23 @@ func TestRenderIsBounded(t *testing.T) {
 	values := map[string]any{"messages": messages, "l": numbers, "one": []any{map[string]any{}}, "objects": objects,
 		"big": strings.Repeat("x", 64<<10), "o": map[string]any{"a": "b"},
 		"half": strings.Repeat("y", prompt.MaxRenderedBytes/2)}
-	nested := func(name, inside string, depth int) string {
-		return strings.Repeat("{{#"+name+"}}", depth) + inside + strings.Repeat("{{/"+name+"}}", depth)
+	nestedText := func(name, inner string, depth int) string {
+		return strings.Repeat("{{#"+name+"}}", depth) + inner + strings.Repeat("{{/"+name+"}}", depth)
 	}
 	long := strings.Repeat("m", 64)
 	for name, content := range map[string]prompt.Content{
-		"a list in itself that prints":         text(nested("l", "x", 5)),
-		"a list in itself that prints nothing": text(nested("l", "", 30)),
-		"a list in itself that looks far up":   text(nested("l", "{{none}}", 30)),
+		"a list in itself that prints":         text(nestedText("l", "x", 5)),
+		"a list in itself that prints nothing": text(nestedText("l", "", 30)),
+		"a list in itself that looks far up":   text(nestedText("l", "{{none}}", 30)),
 		"long names that are nowhere": text("{{#objects}}{{a" + strings.Repeat("."+long, 3) + "}}" +
 			strings.Repeat("{{a.b"+strings.Repeat(".c", 120)+"}}", 4) + "{{/objects}}"),
-		"names that are looked for in many items": text(nested("one", "{{#objects}}{{"+long+"}}{{/objects}}", 25)),
+		"names that are looked for in many items": text(nestedText("one", "{{#objects}}{{"+long+"}}{{/objects}}", 25)),
 		"a list that prints objects":              text("{{#objects}}" + strings.Repeat("{{o}}", 100) + "{{/objects}}"),
 		"a list that prints empty objects":        text("{{#objects}}" + strings.Repeat("{{.}}", 8) + "{{/objects}}"),
 		"one message for each of many items": {Format: prompt.Mustache,
 			Messages: []prompt.Message{{Placeholder: "messages"}}},
 		"a list that prints a text":  text("{{#l}}{{big}}{{/l}}"),
-		"a list that prints numbers": text(nested("l", "{{.}}", 2)),
+		"a list that prints numbers": text(nestedText("l", "{{.}}", 2)),
 		"a text and messages together": chat(prompt.Message{Role: "user", Content: "{{half}}"},
 			prompt.Message{Role: "user", Content: "{{half}}x"}),
 		"one byte too many": text("{{half}}{{half}}x"),

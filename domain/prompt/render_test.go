@@ -59,10 +59,10 @@ func TestRenderPrints(t *testing.T) {
 			exact.UseNumber()
 			var values map[string]any
 			require.NoError(t, exact.Decode(&values))
-			for how, values := range map[string]map[string]any{"float64": decode(t, `{"x":`+tt.value+`}`),
+			for mode, values := range map[string]map[string]any{"float64": decode(t, `{"x":`+tt.value+`}`),
 				"json.Number": values} {
 				if got := rendered(t, "{{x}}|{{{x}}}|{{&x}}", values); got != tt.want+"|"+tt.want+"|"+tt.want {
-					t.Errorf("with %s: %q, want %q", how, got, tt.want)
+					t.Errorf("with %s: %q, want %q", mode, got, tt.want)
 				}
 			}
 		})
@@ -76,8 +76,8 @@ func TestRenderPrints(t *testing.T) {
 		assert.Equal(t, "rendered", rendered(t, "{{x}}", map[string]any{"x": json.Number("1e999")}), "1e999")
 	})
 	t.Run("nothing that is no JSON", func(t *testing.T) {
-		called := false
-		for _, v := range []any{func() string { called = true; return "x" }, make(chan int),
+		isCalled := false
+		for _, v := range []any{func() string { isCalled = true; return "x" }, make(chan int),
 			map[string]any{"f": func() {}}} {
 			_, err := text("{{x}}").Render(map[string]any{"x": v}, prompt.Strict)
 			var f *fault.Error
@@ -88,7 +88,7 @@ func TestRenderPrints(t *testing.T) {
 				t.Errorf("%T in a section gives %v", v, err)
 			}
 		}
-		if called {
+		if isCalled {
 			t.Error("a function was called")
 		}
 	})
@@ -101,14 +101,14 @@ func TestRenderPrints(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	required := func(names ...string) (v []prompt.Variable) {
+	call := func(names ...string) (v []prompt.Variable) {
 		for _, n := range names {
 			v = append(v, prompt.Variable{Name: n, Type: "string", Required: true})
 		}
 		return v
 	}
 	optional := prompt.Variable{Name: "o", Type: "string"}
-	filled := prompt.Variable{Name: "d", Type: "number", Required: true, Default: json.RawMessage(`7`)}
+	filledVariable := prompt.Variable{Name: "d", Type: "number", Required: true, Default: json.RawMessage(`7`)}
 	flag := prompt.Variable{Name: "flag", Type: "boolean", Required: true}
 	list := prompt.Variable{Name: "list", Type: "array", Required: true}
 	for _, tt := range []struct {
@@ -118,19 +118,19 @@ func TestMissing(t *testing.T) {
 		missing []string
 		partial string // what mode partial gives
 	}{
-		{"nothing", text("{{a}} {{o}}{{d}}", append(required("a"), optional, filled)...), `{"a":"A"}`, nil, "A 7"},
-		{"all at once, in the order of their declaration", text("{{a}} {{b}} {{c}}", required("c", "b", "a")...),
+		{"nothing", text("{{a}} {{o}}{{d}}", append(call("a"), optional, filledVariable)...), `{"a":"A"}`, nil, "A 7"},
+		{"all at once, in the order of their declaration", text("{{a}} {{b}} {{c}}", call("c", "b", "a")...),
 			`{"b":"B"}`, []string{"c", "a"}, "{{a}} B {{c}}"},
-		{"null is no value", text("{{a}}{{d}}", append(required("a"), filled)...), `{"a":null,"d":null}`,
+		{"null is no value", text("{{a}}{{d}}", append(call("a"), filledVariable)...), `{"a":null,"d":null}`,
 			[]string{"a"}, "{{a}}7"},
-		{"an empty text is one", text("[{{a}}]", required("a")...), `{"a":""}`, nil, "[]"},
+		{"an empty text is one", text("[{{a}}]", call("a")...), `{"a":""}`, nil, "[]"},
 		{"false is one", text("{{#flag}}x{{/flag}}", flag), `{"flag":false}`, nil, ""},
-		{"tags stay as they are written", text("{{ a }} {{{a}}} {{& a}} {{a.b}} {{!c}}.", required("a")...), `{}`,
+		{"tags stay as they are written", text("{{ a }} {{{a}}} {{& a}} {{a.b}} {{!c}}.", call("a")...), `{}`,
 			[]string{"a"}, "{{ a }} {{{a}}} {{& a}} {{a.b}} ."},
 		{"a section stays whole", text("x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}",
-			flag, optional, filled), `{"d":1}`, []string{"flag"},
+			flag, optional, filledVariable), `{"d":1}`, []string{"flag"},
 			"x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}"},
-		{"within a section that has a value", text("{{#list}}{{n}}{{^n}}-{{/n}}{{a}};{{/list}}", append(required("a"), list)...),
+		{"within a section that has a value", text("{{#list}}{{n}}{{^n}}-{{/n}}{{a}};{{/list}}", append(call("a"), list)...),
 			`{"list":[{"n":1},{"a":"own"}]}`, []string{"a"}, "1{{a}};-own;"},
 		{"a name in an object", text("{{#list}}Dear {{nme}}{{/list}}", list), `{"list":[{"nme":1},{}]}`,
 			[]string{"list/1/nme"}, "Dear 1Dear {{nme}}"},
@@ -151,9 +151,9 @@ func TestMissing(t *testing.T) {
 			Type: "object"}), `{}`, nil, "[]"},
 		{"null is a value of type any", inferred(t, "[{{a}}{{b.c}}]"), `{"a":null,"b":{"c":null}}`, nil, "[]"},
 		{"between other delimiters", inferred(t, "{{=| |=}}|a| {{b}}"), `{}`, []string{"a"}, "|a| {{b}}"},
-		{"one that is declared and not used", text("x", required("a")...), `{}`, []string{"a"}, "x"},
+		{"one that is declared and not used", text("x", call("a")...), `{}`, []string{"a"}, "x"},
 		{"one with a dot in its name",
-			text("{{u.n}} {{u.m}}", append(required("u.n"), prompt.Variable{Name: "u", Type: "object"})...),
+			text("{{u.n}} {{u.m}}", append(call("u.n"), prompt.Variable{Name: "u", Type: "object"})...),
 			`{"u":{"n":"no","m":"M"}}`, []string{"u.n"}, "{{u.n}} M"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestMissing(t *testing.T) {
 		})
 	}
 	t.Run("what mode partial leaves can be rendered later", func(t *testing.T) {
-		c := text("{{a}}\n{{#flag}}\n {{b}}\n{{/flag}}\n{{b}}.", append(required("a", "b"), flag)...)
+		c := text("{{a}}\n{{#flag}}\n {{b}}\n{{/flag}}\n{{b}}.", append(call("a", "b"), flag)...)
 		first, err := c.Render(map[string]any{"a": "A"}, prompt.Partial)
 		require.NoError(t, err)
 		rest := map[string]any{"b": "B", "flag": true}
@@ -198,7 +198,7 @@ func TestMissing(t *testing.T) {
 		}
 	})
 	t.Run("no mode is strict", func(t *testing.T) {
-		if _, err := text("{{a}}", required("a")...).Render(nil, ""); !errors.Is(err, prompt.ErrMissingVariables) {
+		if _, err := text("{{a}}", call("a")...).Render(nil, ""); !errors.Is(err, prompt.ErrMissingVariables) {
 			t.Errorf("error = %v", err)
 		}
 	})
@@ -362,8 +362,8 @@ func TestRenderChat(t *testing.T) {
 		}
 	})
 	t.Run("the version itself stays as it is", func(t *testing.T) {
-		before := c.Hash()
-		if _, err := c.Render(decode(t, `{"must":[],"role":"R"}`), prompt.Strict); err != nil || c.Hash() != before {
+		previous := c.Hash()
+		if _, err := c.Render(decode(t, `{"must":[],"role":"R"}`), prompt.Strict); err != nil || c.Hash() != previous {
 			t.Error("changed by a render")
 		}
 	})

@@ -213,7 +213,7 @@ func TestChoose(t *testing.T) {
 				counts[v]++
 			}
 			for i, v := range []prompt.VersionID{"ver3", "ver1", "ver2"}[:len(weights)] {
-				if off := counts[v]/100 - weights[i]; off < -2 || off > 2 {
+				if deviation := counts[v]/100 - weights[i]; deviation < -2 || deviation > 2 {
 					t.Errorf("%v: %s has %d of 10,000 keys", weights, v, counts[v])
 				}
 			}
@@ -222,21 +222,21 @@ func TestChoose(t *testing.T) {
 	t.Run("other weights move only as many keys as they must", func(t *testing.T) {
 		_, _, labels := running(t, 90, 10)
 		previous := labels["live"].Rollout
-		after := change(t, labels, 60, 30, 10)
-		moved := 0
-		was, is := readers(previous), readers(after)
-		for i := range was {
-			if was[i] != is[i] {
-				moved++
-				if was[i] != "ver3" {
-					t.Fatalf("a key moved from %s, whose weight grew", was[i])
+		current := change(t, labels, 60, 30, 10)
+		moves := 0
+		previousVersions, versions := readers(previous), readers(current)
+		for i := range previousVersions {
+			if previousVersions[i] != versions[i] {
+				moves++
+				if previousVersions[i] != "ver3" {
+					t.Fatalf("a key moved from %s, whose weight grew", previousVersions[i])
 				}
 			}
 		}
-		if moved < 2_800 || moved > 3_200 {
-			t.Errorf("%d of 10,000 keys moved, want 30 %%", moved)
+		if moves < 2_800 || moves > 3_200 {
+			t.Errorf("%d of 10,000 keys moved, want 30 %%", moves)
 		}
-		if after.Seed != previous.Seed {
+		if current.Seed != previous.Seed {
 			t.Error("the keys are divided again")
 		}
 	})

@@ -95,17 +95,17 @@ func TestShare(t *testing.T) {
 }
 
 func TestChangeShare(t *testing.T) {
-	later := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
+	laterActor := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 	t.Run("access and end change, as one revision and one event", func(t *testing.T) {
 		tmpl, _ := sharedTemplate()
 		end := now.Add(time.Hour)
-		got, err := tmpl.ChangeShare(later, nil, named("vic"),
+		got, err := tmpl.ChangeShare(laterActor, nil, named("vic"),
 			prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &end})
 		if err != nil || !slices.Equal(tmpl.ChangedShares, []prompt.Share{got}) || got.Role != access.Manager ||
-			got.ExpiresAt != end || got.Revision != 2 || got.UpdatedAt != later.At {
+			got.ExpiresAt != end || got.Revision != 2 || got.UpdatedAt != laterActor.At {
 			t.Fatalf("got %+v, %v", got, err)
 		}
-		recorded(t, tmpl, later, "prompt_share.updated")
+		recorded(t, tmpl, laterActor, "prompt_share.updated")
 		data := tmpl.Recorded()[0].Data
 		if data["user_id"] != identity.UserID("vic") || data["role"] != (event.Change{From: "viewer", To: "manager"}) ||
 			data["expires_at"] != (event.Change{From: nil, To: end}) {

@@ -47,7 +47,7 @@ func TestSetShare(t *testing.T) {
 			if got.Action != tt.action || got.Share.User != tt.user || got.Share.Role != tt.role {
 				t.Errorf("got %+v, want %s", got, tt.action)
 			}
-			if saved := len(tmpl.ChangedShares) > 0; saved != (tt.action != prompt.ShareUnchanged) {
+			if isSaved := len(tmpl.ChangedShares) > 0; isSaved != (tt.action != prompt.ShareUnchanged) {
 				t.Errorf("to save: %+v", tmpl.ChangedShares)
 			}
 		})

@@ -41,13 +41,13 @@ func TestParseRef(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`v?[0-9a-z_.-]{0,40}`)).Draw(t, "ref")
 		ref := prompt.ParseRef(s)
-		named := 0
-		for _, is := range []bool{ref.ID != "", ref.Number != 0, ref.Label != "", ref.Active, ref.Latest} {
-			if is {
-				named++
+		namedCount := 0
+		for _, ok := range []bool{ref.ID != "", ref.Number != 0, ref.Label != "", ref.Active, ref.Latest} {
+			if ok {
+				namedCount++
 			}
 		}
-		if named > 1 || ref.Number < 0 {
+		if namedCount > 1 || ref.Number < 0 {
 			t.Fatalf("ParseRef(%q) = %+v names several", s, ref)
 		}
 	})
@@ -207,19 +207,19 @@ func TestChangeVersion(t *testing.T) {
 	text := func(s string) func(prompt.Content) prompt.Content {
 		return func(c prompt.Content) prompt.Content { c.Text = s; return c }
 	}
-	later := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
+	laterActor := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 	t.Run("a draft's content may change", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		v := versions[2]
-		before := v.ContentHash
-		require.ErrorIs(t, tmpl.ChangeVersion(later, nil, v,
+		previous := v.ContentHash
+		require.ErrorIs(t, tmpl.ChangeVersion(laterActor, nil, v,
 			prompt.VersionChanges{Content: text("Bye {{x}}"), InferVariables: true}, nil), nil)
 		if v.Content.Text != "Bye {{x}}" || len(v.Content.Variables) != 1 || v.ContentHash != v.Content.Hash() ||
-			v.Revision != 2 || v.UpdatedAt != later.At || v.Frozen {
+			v.Revision != 2 || v.UpdatedAt != laterActor.At || v.Frozen {
 			t.Fatalf("got %+v", v)
 		}
-		recorded(t, tmpl, later, "prompt_version.updated")
-		if data := tmpl.Recorded()[0].Data; data["content_hash"] != (event.Change{From: before, To: v.ContentHash}) ||
+		recorded(t, tmpl, laterActor, "prompt_version.updated")
+		if data := tmpl.Recorded()[0].Data; data["content_hash"] != (event.Change{From: previous, To: v.ContentHash}) ||
 			data["version_number"] != 2 {
 			t.Errorf("data = %v", data)
 		}
@@ -242,12 +242,12 @@ func TestChangeVersion(t *testing.T) {
 		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, v,
 			prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}, nil),
 			prompt.ErrUndeclaredVariable)
-		described := func(c prompt.Content) prompt.Content {
+		describedContent := func(c prompt.Content) prompt.Content {
 			c.Variables = []prompt.Variable{{Name: "y", Type: "string", Required: true, Description: "name"}}
 			return c
 		}
 		require.ErrorIs(t,
-			tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true},
+			tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: describedContent, VariablesDeclared: true},
 				nil), nil)
 		require.ErrorIs(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}, nil),
 			prompt.ErrUndeclaredVariable)
@@ -283,12 +283,12 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("but not its message and labels", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()
 		v := versions[3]
-		require.ErrorIs(t, tmpl.ChangeVersion(later, nil, v,
+		require.ErrorIs(t, tmpl.ChangeVersion(laterActor, nil, v,
 			prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}, nil), nil)
 		if v.CommitMessage != "why" || !slices.Equal(v.Labels, []string{"live", "z"}) || v.Revision != 2 {
 			t.Fatalf("got %+v", v)
 		}
-		recorded(t, tmpl, later, "prompt_version.updated")
+		recorded(t, tmpl, laterActor, "prompt_version.updated")
 	})
 	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
 		tmpl, versions := sharedTemplate()

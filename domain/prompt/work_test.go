@@ -56,9 +56,9 @@ func TestWorkDoesNotGrowWithHowANumberIsWritten(t *testing.T) {
 		return written(text, Variable{Name: "x", Type: "number",
 			Default: json.RawMessage("1." + strings.Repeat("0", zeros))})
 	}
-	few, _ := spent(t, old(1), map[string]any{"l": list(100, true)})
-	if count, _ := spent(t, old(60_000), map[string]any{"l": list(100, true)}); count != few {
-		t.Errorf("a default of 1.0 takes %d, one of 1.000… takes %d", few, count)
+	small, _ := spent(t, old(1), map[string]any{"l": list(100, true)})
+	if count, _ := spent(t, old(60_000), map[string]any{"l": list(100, true)}); count != small {
+		t.Errorf("a default of 1.0 takes %d, one of 1.000… takes %d", small, count)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			little, _ := spent(t, written(tt.text), tt.little)
-			if much, _ := spent(t, written(tt.text), tt.much); much < tt.times*little {
-				t.Errorf("%d and %d", little, much)
+			if muchCount, _ := spent(t, written(tt.text), tt.much); muchCount < tt.times*little {
+				t.Errorf("%d and %d", little, muchCount)
 			}
 		})
 	}

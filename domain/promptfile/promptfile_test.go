@@ -47,9 +47,9 @@ func same(t rapid.TB, p promptfile.Prompt) {
 	if d := cmp.Diff(p, got); d != "" {
 		t.Fatalf("%s\n%s", d, file)
 	}
-	again, err := promptfile.Encode(got)
-	if err != nil || string(again) != string(file) {
-		t.Fatalf("the file is written in another way, %v:\n%s", err, again)
+	second, err := promptfile.Encode(got)
+	if err != nil || string(second) != string(file) {
+		t.Fatalf("the file is written in another way, %v:\n%s", err, second)
 	}
 }
 
@@ -116,9 +116,9 @@ func TestPlace(t *testing.T) {
 		".git/x":           {"", true},
 		"Äpfel":            {"Äpfel.md", false},
 	} {
-		path, named := promptfile.Place(name)
-		if named != want.named || (!named && path != want.path) || strings.ContainsAny(path, ":?") {
-			t.Errorf("%q is at %s, %v", name, path, named)
+		path, isNamed := promptfile.Place(name)
+		if isNamed != want.named || (!isNamed && path != want.path) || strings.ContainsAny(path, ":?") {
+			t.Errorf("%q is at %s, %v", name, path, isNamed)
 		}
 		if _, err := promptfile.Named(path); err != nil {
 			t.Errorf("%s is no path: %v", path, err)

@@ -16,20 +16,20 @@ func TestCheck(t *testing.T) {
 		if err := limits.Check(limits.Amounts, quota.Kinds()...); err != nil {
 			t.Errorf("a full %s is refused: %v", k, err)
 		}
-		over := amounts(func(n int) int64 {
+		excess := amounts(func(n int) int64 {
 			if n == i {
 				return int64(n) + 1
 			}
 			return 0
 		})
-		err := limits.Check(over, quota.Kinds()...)
+		err := limits.Check(excess, quota.Kinds()...)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != "quota_exceeded" || f.Kind != fault.Conflict ||
 			!strings.Contains(f.Detail, "The quota "+string(k)+" of this workspace is ") {
 			t.Errorf("%s beyond its limit: %v", k, err)
 		}
 		for _, other := range quota.Kinds() {
-			if other != k && limits.Check(over, other) != nil {
+			if other != k && limits.Check(excess, other) != nil {
 				t.Errorf("%s counts for %s", k, other)
 			}
 		}
@@ -61,12 +61,12 @@ func TestNear(t *testing.T) {
 }
 
 // amounts returns an amount for each kind, by its index.
-func amounts(of func(i int) int64) quota.Amounts {
-	named := map[string]int64{}
+func amounts(countOf func(i int) int64) quota.Amounts {
+	namedCounts := map[string]int64{}
 	for i, k := range quota.Kinds() {
-		named[string(k)] = of(i)
+		namedCounts[string(k)] = countOf(i)
 	}
-	return quota.Amounts{}.WithPlan(named)
+	return quota.Amounts{}.WithPlan(namedCounts)
 }
 
 func TestPlanLimit(t *testing.T) {
@@ -75,10 +75,10 @@ func TestPlanLimit(t *testing.T) {
 		return quota.Offer{ID: strings.ToLower(name), Name: name,
 			Amounts: base.WithPlan(map[string]int64{"members": members})}
 	}
-	own := offer("Solo", 1)
+	ownOffer := offer("Solo", 1)
 	limits := quota.Limits{
-		Amounts: own.Amounts, Plan: own, Limited: map[quota.Kind]bool{quota.Members: true},
-		Others: []quota.Offer{own, offer("Team", 5), offer("Large", 50)},
+		Amounts: ownOffer.Amounts, Plan: ownOffer, Limited: map[quota.Kind]bool{quota.Members: true},
+		Others: []quota.Offer{ownOffer, offer("Team", 5), offer("Large", 50)},
 	}
 	for _, tt := range []struct {
 		used   int64

@@ -29,45 +29,45 @@ func TestNothingShowsASecret(t *testing.T) {
 		Secret secret.String
 	}
 	s := secret.New(text)
-	held := holder{"n", s}
+	holding := holder{"n", s}
 
-	shown := map[string]string{}
+	views := map[string]string{}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%t", "%f", "%c", "%U", "%o",
 		"%b", "%e", "%10s", "%.3s", "%-5v"} {
-		shown[verb+" of it"] = fmt.Sprintf(verb, s)
-		shown[verb+" of a pointer to it"] = fmt.Sprintf(verb, &s)
-		shown[verb+" of a struct with it"] = fmt.Sprintf(verb, held)
-		shown[verb+" of a pointer to a struct with it"] = fmt.Sprintf(verb, &held)
-		shown[verb+" of a slice with it"] = fmt.Sprintf(verb, []secret.String{s})
-		shown[verb+" of a map with it"] = fmt.Sprintf(verb, map[string]secret.String{"k": s})
+		views[verb+" of it"] = fmt.Sprintf(verb, s)
+		views[verb+" of a pointer to it"] = fmt.Sprintf(verb, &s)
+		views[verb+" of a struct with it"] = fmt.Sprintf(verb, holding)
+		views[verb+" of a pointer to a struct with it"] = fmt.Sprintf(verb, &holding)
+		views[verb+" of a slice with it"] = fmt.Sprintf(verb, []secret.String{s})
+		views[verb+" of a map with it"] = fmt.Sprintf(verb, map[string]secret.String{"k": s})
 	}
-	shown["print"] = fmt.Sprint(s)
-	shown["String"] = s.String()
-	shown["GoString"] = s.GoString()
-	shown["a wrapping error"] = fmt.Errorf("with %v: %w", s,
-		errors.Join(fmt.Errorf("in %+v", held), errors.New("cause"))).Error()
+	views["print"] = fmt.Sprint(s)
+	views["String"] = s.String()
+	views["GoString"] = s.GoString()
+	views["a wrapping error"] = fmt.Errorf("with %v: %w", s,
+		errors.Join(fmt.Errorf("in %+v", holding), errors.New("cause"))).Error()
 
-	for name, value := range map[string]any{"it": s, "a pointer to it": &s, "a struct with it": held,
-		"a pointer to a struct with it": &held, "a map with it": map[string]any{"k": s}} {
+	for name, value := range map[string]any{"it": s, "a pointer to it": &s, "a struct with it": holding,
+		"a pointer to a struct with it": &holding, "a map with it": map[string]any{"k": s}} {
 		encode := func(kind string, marshal func(any) ([]byte, error)) {
 			b, err := marshal(value)
 			if err != nil {
 				t.Errorf("%s of %s: %v", kind, name, err)
 			}
-			shown[kind+" of "+name] = string(b)
+			views[kind+" of "+name] = string(b)
 		}
 		encode("JSON", json.Marshal)
 		encode("YAML", yaml.Marshal)
 		var asJSON, asText bytes.Buffer
 		slog.New(slog.NewJSONHandler(&asJSON, nil)).Info("m", "k", value, slog.Group("g", "k", value))
 		slog.New(slog.NewTextHandler(&asText, nil)).Info("m", "k", value, slog.Group("g", "k", value))
-		shown["slog's JSON of "+name], shown["slog's text of "+name] = asJSON.String(), asText.String()
+		views["slog's JSON of "+name], views["slog's text of "+name] = asJSON.String(), asText.String()
 	}
 	asKey, err := json.Marshal(struct{ S []secret.String }{[]secret.String{s}})
 	assert.NoError(t, err)
-	shown["JSON of a slice"] = string(asKey)
+	views["JSON of a slice"] = string(asKey)
 
-	for name, got := range shown {
+	for name, got := range views {
 		if exposed(got) {
 			t.Errorf("%s shows it: %s", name, got)
 		}
@@ -79,9 +79,9 @@ func TestNothingShowsASecret(t *testing.T) {
 
 // fmt calls no methods on unexported fields, so the placeholder is not possible there.
 func TestAnUnexportedFieldShowsNothing(t *testing.T) {
-	held := struct{ s secret.String }{secret.New(text)}
+	holding := struct{ s secret.String }{secret.New(text)}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		for _, got := range []string{fmt.Sprintf(verb, held), fmt.Sprintf(verb, &held)} {
+		for _, got := range []string{fmt.Sprintf(verb, holding), fmt.Sprintf(verb, &holding)} {
 			if exposed(got) {
 				t.Errorf("%s shows it: %s", verb, got)
 			}
@@ -112,23 +112,23 @@ func TestString(t *testing.T) {
 	})
 
 	for name, decode := range map[string]func(any) error{
-		"JSON": func(into any) error { return json.Unmarshal([]byte(`{"secret":"`+text+`"}`), into) },
-		"YAML": func(into any) error { return yaml.Unmarshal([]byte("secret: "+text), into) },
+		"JSON": func(target any) error { return json.Unmarshal([]byte(`{"secret":"`+text+`"}`), target) },
+		"YAML": func(target any) error { return yaml.Unmarshal([]byte("secret: "+text), target) },
 	} {
 		t.Run(name+" is read into it", func(t *testing.T) {
-			var into struct{ Secret secret.String }
-			if err := decode(&into); err != nil || into.Secret.Reveal() != text {
-				t.Fatalf("Reveal = %q, %v", into.Secret.Reveal(), err)
+			var target struct{ Secret secret.String }
+			if err := decode(&target); err != nil || target.Secret.Reveal() != text {
+				t.Fatalf("Reveal = %q, %v", target.Secret.Reveal(), err)
 			}
 		})
 	}
 
 	t.Run("what cannot be read into it is not quoted", func(t *testing.T) {
-		var into struct{ Secret secret.String }
+		var target struct{ Secret secret.String }
 		for name, err := range map[string]error{
-			"a JSON object": json.Unmarshal([]byte(`{"secret":{"`+text+`":1}}`), &into),
-			"a JSON array":  json.Unmarshal([]byte(`{"secret":["`+text+`"]}`), &into),
-			"a YAML list":   yaml.Unmarshal([]byte("secret: ["+text+"]"), &into),
+			"a JSON object": json.Unmarshal([]byte(`{"secret":{"`+text+`":1}}`), &target),
+			"a JSON array":  json.Unmarshal([]byte(`{"secret":["`+text+`"]}`), &target),
+			"a YAML list":   yaml.Unmarshal([]byte("secret: ["+text+"]"), &target),
 		} {
 			if err == nil || exposed(err.Error()) {
 				t.Errorf("%s: error = %v", name, err)

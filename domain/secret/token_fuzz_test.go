@@ -31,10 +31,10 @@ func FuzzParseToken(f *testing.F) {
 			return
 		}
 		// A CRC-32 distinguishes any two texts that differ in at most four adjacent bytes.
-		if changed := s[:index] + string([]byte{other}) + s[index+1:]; !strings.HasPrefix(changed, "atk_") {
+		if change := s[:index] + string([]byte{other}) + s[index+1:]; !strings.HasPrefix(change, "atk_") {
 			return
-		} else if _, ok := secret.ParseToken("atk_", changed); ok {
-			t.Errorf("%q and %q are both tokens", s, changed)
+		} else if _, ok := secret.ParseToken("atk_", change); ok {
+			t.Errorf("%q and %q are both tokens", s, change)
 		}
 	})
 }

@@ -25,10 +25,10 @@ func TestConfirm(t *testing.T) {
 	if e := s.Recorded(); len(e) != 1 || e[0].Type != "session.confirmed" || e[0].Data["passkey_id"] != "psk_1" {
 		t.Errorf("events %+v", e)
 	}
-	keyed, bob, gone := anns(), anns(), anns()
-	keyed.Key, bob.User, gone.Session = "key", "bob", "ses_9"
+	keyedActor, bob, goneActor := anns(), anns(), anns()
+	keyedActor.Key, bob.User, goneActor.Session = "key", "bob", "ses_9"
 	for by, want := range map[identity.Actor]error{
-		keyed: account.ErrSessionRequired, bob: session.ErrNotFound, gone: session.ErrNotFound,
+		keyedActor: account.ErrSessionRequired, bob: session.ErrNotFound, goneActor: session.ErrNotFound,
 	} {
 		if _, err := session.Confirm(by, inWorkspaces("w1"), live(), "psk_1"); !errors.Is(err, want) {
 			t.Errorf("%+v: error %v, want %v", by, err, want)

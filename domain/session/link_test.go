@@ -17,7 +17,7 @@ func TestMailsWithLinksWait(t *testing.T) {
 		}
 		return all
 	}
-	usable := func(sent []session.LinkMail) session.LinkMails { return session.LinkMails{Sent: sent, Usable: true} }
+	usable := func(item []session.LinkMail) session.LinkMails { return session.LinkMails{Sent: item, Usable: true} }
 	for name, tt := range map[string]struct {
 		mailed session.LinkMails
 		want   bool
@@ -44,19 +44,19 @@ func TestMailsWithLinksWait(t *testing.T) {
 		})
 	}
 	t.Run("whatever others ask for, a mailbox always has a link that works", func(t *testing.T) {
-		var mailed session.LinkMails
+		var mailedMails session.LinkMails
 		for now := sessionAt; now.Before(sessionAt.Add(24 * time.Hour)); now = now.Add(time.Minute) {
-			if from := now.String(); !mailed.Waits(from, now) { // each time from another address
-				mailed = usable(append(mailed.Sent, session.LinkMail{At: now, From: from}))
+			if from := now.String(); !mailedMails.Waits(from, now) { // each time from another address
+				mailedMails = usable(append(mailedMails.Sent, session.LinkMail{At: now, From: from}))
 			}
-			if last := mailed.Sent[len(mailed.Sent)-1].At; mailed.Waits(own, now) &&
+			if last := mailedMails.Sent[len(mailedMails.Sent)-1].At; mailedMails.Waits(own, now) &&
 				now.Sub(last) > session.LinkLife-5*time.Minute {
 				t.Fatalf("at %s a person gets no mail, and the last link is of %s", now, last)
 			}
 		}
-		for i, first := range mailed.Sent {
+		for i, first := range mailedMails.Sent {
 			n := 0
-			for _, mail := range mailed.Sent[i:] {
+			for _, mail := range mailedMails.Sent[i:] {
 				if mail.At.Sub(first.At) < time.Hour {
 					n++
 				}

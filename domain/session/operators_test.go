@@ -11,8 +11,8 @@ import (
 
 func TestEndFor(t *testing.T) {
 	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: sessionAt}
-	capped, member, abroad := operator, operator, operator
-	capped.Ceiling, member.Operator, abroad.Org = identity.Admin, false, "other"
+	cappedActor, member, abroad := operator, operator, operator
+	cappedActor.Ceiling, member.Operator, abroad.Org = identity.Admin, false, "other"
 	for name, tt := range map[string]struct {
 		by    identity.Actor
 		id    identity.SessionID
@@ -24,14 +24,14 @@ func TestEndFor(t *testing.T) {
 		"all of them by the system":       {browser(sessionAt), "", 2, nil},
 		"not one that does not exist":     {operator, "ses_9", 0, session.ErrNotFound},
 		"not by a member":                 {member, "", 0, identity.ErrForbidden},
-		"not by an operator's lesser key": {capped, "", 0, identity.ErrForbidden},
+		"not by an operator's lesser key": {cappedActor, "", 0, identity.ErrForbidden},
 		"not in another org":              {abroad, "", 0, account.ErrUserNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := []*session.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
-			ended, err := session.EndFor(tt.by, inWorkspaces("w1"), live, tt.id)
-			if ended != tt.ended || !errors.Is(err, tt.want) {
-				t.Fatalf("%d, %v, want %d, %v", ended, err, tt.ended, tt.want)
+			ends, err := session.EndFor(tt.by, inWorkspaces("w1"), live, tt.id)
+			if ends != tt.ended || !errors.Is(err, tt.want) {
+				t.Fatalf("%d, %v, want %d, %v", ends, err, tt.ended, tt.want)
 			}
 			for _, s := range live {
 				if !s.EndedAt.IsZero() {

@@ -59,15 +59,15 @@ func TestNewCode(t *testing.T) {
 	if _, isLink := session.ParseLink(token.Reveal()); isLink {
 		t.Error("a code is a link")
 	}
-	disabled, program := user, user
-	disabled.DisabledAt, program.Service = sessionAt, true
+	disabledUser, program := user, user
+	disabledUser.DisabledAt, program.Service = sessionAt, true
 	person := browser(sessionAt)
 	person.User = "ann"
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		user account.User
 	}{
-		"a disabled user":                {browser(sessionAt), disabled},
+		"a disabled user":                {browser(sessionAt), disabledUser},
 		"a program":                      {browser(sessionAt), program},
 		"a user of another org":          {browser(sessionAt), account.User{ID: "ann", Org: "other"}},
 		"a caller who is not the system": {person, user},
@@ -83,14 +83,14 @@ func TestEndBecause(t *testing.T) {
 	p := inWorkspaces("w1")
 	s, _, err := session.OpenFromProvider(browser(sessionAt), p, atProvider, "", nil)
 	require.NoError(t, err)
-	later := browser(sessionAt.Add(time.Hour))
-	foreign := later
+	laterActor := browser(sessionAt.Add(time.Hour))
+	foreign := laterActor
 	foreign.Org = "other"
 	err = session.EndBecause(foreign, p, session.EndedByProvider, []*session.Session{s})
 	assert.ErrorIs(t, err, session.ErrNotFound)
-	require.NoError(t, session.EndBecause(later, p, session.EndedByProvider, []*session.Session{s}))
+	require.NoError(t, session.EndBecause(laterActor, p, session.EndedByProvider, []*session.Session{s}))
 	events := s.Recorded()
-	if last := events[len(events)-1]; !s.EndedAt.Equal(later.At) || last.Type != "session.ended" ||
+	if last := events[len(events)-1]; !s.EndedAt.Equal(laterActor.At) || last.Type != "session.ended" ||
 		last.Data["reason"] != "provider_logout" || last.Actor != "" {
 		t.Errorf("it ended at %v with %+v", s.EndedAt, last)
 	}

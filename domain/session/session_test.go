@@ -161,20 +161,20 @@ func TestALiveSessionNeedsItsUserAndItsKey(t *testing.T) {
 	ofKey := live
 	ofKey.Key = "key"
 	key := account.Key{ID: "key"}
-	none, member := account.Person{}, account.Person{
+	empty, member := account.Person{}, account.Person{
 		Memberships: []account.Membership{{Role: identity.Viewer}},
 	}
-	disabled := account.Person{User: account.User{DisabledAt: sessionAt}}
+	disabledPerson := account.Person{User: account.User{DisabledAt: sessionAt}}
 	noPersonal := identity.KeyPolicy{NoPersonal: true}
 	for name, tt := range map[string]struct {
 		person session.Person
 		policy identity.KeyPolicy
 		want   bool
 	}{
-		"without a key, in no workspace": {session.Person{Person: none, Session: live},
+		"without a key, in no workspace": {session.Person{Person: empty, Session: live},
 			identity.KeyPolicy{}, true},
 		"personal keys are forbidden": {session.Person{Session: live}, noPersonal, true},
-		"its user is disabled": {session.Person{Person: disabled, Session: live},
+		"its user is disabled": {session.Person{Person: disabledPerson, Session: live},
 			identity.KeyPolicy{}, false},
 		"of a key": {session.Person{Person: member, Session: ofKey, Key: key},
 			identity.KeyPolicy{}, true},
@@ -231,8 +231,8 @@ func TestEnd(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			for _, s := range live {
-				ended := tt.reason != "" && s.ID == tt.id
-				if s.EndedAt.IsZero() == ended || (ended && s.Recorded()[0].Data["reason"] != tt.reason) {
+				hasEnded := tt.reason != "" && s.ID == tt.id
+				if s.EndedAt.IsZero() == hasEnded || (hasEnded && s.Recorded()[0].Data["reason"] != tt.reason) {
 					t.Errorf("%s: ended at %v, %+v", s.ID, s.EndedAt, s.Recorded())
 				}
 			}
@@ -240,16 +240,16 @@ func TestEnd(t *testing.T) {
 	}
 	t.Run("all of them", func(t *testing.T) {
 		for by, want := range map[string]int{"": 3, "key": 1} {
-			live, caller, ended := open(), ann, 0
+			live, caller, ends := open(), ann, 0
 			caller.Key = identity.KeyID(by)
 			session.EndAll(caller, inWorkspaces("w1"), live)
 			for _, s := range live {
 				if !s.EndedAt.IsZero() {
-					ended++
+					ends++
 				}
 			}
-			if ended != want {
-				t.Errorf("by key %q: %d ended, want %d", by, ended, want)
+			if ends != want {
+				t.Errorf("by key %q: %d ended, want %d", by, ends, want)
 			}
 		}
 	})

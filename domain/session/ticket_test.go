@@ -15,7 +15,7 @@ func TestAProofStandsUntil(t *testing.T) {
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer.example"}}}
 	byKey := session.Proof{Key: account.NewToken().Hash()}
 	bySignIn := session.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: now.Add(time.Hour)}
-	who := func(change func(*session.Principal)) *session.Principal {
+	personPrincipal := func(change func(*session.Principal)) *session.Principal {
 		p := &session.Principal{Principal: account.Principal{
 			Membership: account.Membership{Role: identity.Viewer}, Key: account.Key{ExpiresAt: now.Add(time.Hour)},
 		}}
@@ -30,13 +30,13 @@ func TestAProofStandsUntil(t *testing.T) {
 		at     time.Time
 		stands bool
 	}{
-		"of a key: nothing happens": {byKey, org, who(nothing), now, true},
+		"of a key: nothing happens": {byKey, org, personPrincipal(nothing), now, true},
 		"of a key without a user":   {byKey, org, nil, now, false},
-		"of a key: it was revoked": {byKey, org, who(func(p *session.Principal) { p.Key.RevokedAt = now }),
+		"of a key: it was revoked": {byKey, org, personPrincipal(func(p *session.Principal) { p.Key.RevokedAt = now }),
 			now, false},
-		"of a key: it expires": {byKey, org, who(nothing), now.Add(time.Hour), false},
+		"of a key: it expires": {byKey, org, personPrincipal(nothing), now.Add(time.Hour), false},
 		"of a key: its bearer has left the team": {byKey, org,
-			who(func(p *session.Principal) { p.Membership.Role = identity.NoRole }), now, false},
+			personPrincipal(func(p *session.Principal) { p.Membership.Role = identity.NoRole }), now, false},
 		"of a sign-in: nothing happens":         {bySignIn, org, &session.Principal{}, now, true},
 		"of a sign-in: the subject is unlinked": {bySignIn, org, nil, now, false},
 		"of a sign-in: the token ends":          {bySignIn, org, &session.Principal{}, now.Add(time.Hour), false},

@@ -21,17 +21,17 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 		}
 		return out
 	}
-	kept := new(source.Tracked)
-	require.ErrorIs(t, kept.Allows("a", 1), source.ErrUnknownCursor)
-	first := kept.Compare(now, "a", rows(1, 1, 2, 1, 3, 1))
+	keptTracked := new(source.Tracked)
+	require.ErrorIs(t, keptTracked.Allows("a", 1), source.ErrUnknownCursor)
+	first := keptTracked.Compare(now, "a", rows(1, 1, 2, 1, 3, 1))
 	if !first.First || first.Number != 1 || first.Rows != 3 || first.Added+first.Changed+first.Removed != 0 ||
 		first.Cursor() != "1" {
 		t.Errorf("%+v", first)
 	}
-	if again := kept.Compare(now, "a", rows(1, 1, 2, 1, 3, 1)); again != nil || kept.Number != 1 {
-		t.Errorf("the same rows: %+v", again)
+	if repeat := keptTracked.Compare(now, "a", rows(1, 1, 2, 1, 3, 1)); repeat != nil || keptTracked.Number != 1 {
+		t.Errorf("the same rows: %+v", repeat)
 	}
-	second := kept.Compare(now, "a", rows(1, 1, 2, 9, 4, 1, 5, 1))
+	second := keptTracked.Compare(now, "a", rows(1, 1, 2, 9, 4, 1, 5, 1))
 	if second.First || second.Number != 2 || second.Added != 2 || second.Changed != 1 || second.Removed != 1 ||
 		second.Rows != 4 || second.Cursor() != "1" {
 		t.Errorf("%+v", second)
@@ -47,18 +47,18 @@ func TestAComparisonCountsWhatChanged(t *testing.T) {
 		"a row that has changed since":           {1, 7, 2, false},
 		"a row that is new since the comparison": {8, 1, 2, false},
 	} {
-		assert.Equal(t, name+": IsUnchanged", kept.IsUnchanged(key(c.key), source.RowHash{c.hash}, c.since),
+		assert.Equal(t, name+": IsUnchanged", keptTracked.IsUnchanged(key(c.key), source.RowHash{c.hash}, c.since),
 			c.unchanged)
 	}
-	require.NoError(t, kept.Allows("a", 1))
-	require.ErrorIs(t, kept.Allows("a", 0), source.ErrUnknownCursor)
-	require.ErrorIs(t, kept.Allows("a", 3), source.ErrUnknownCursor)
-	require.ErrorIs(t, kept.Allows("b", 1), source.ErrSourceChanged)
-	if third := kept.Compare(now, "b", rows(1, 1)); !third.First || third.Removed != 0 || third.Number != 3 {
+	require.NoError(t, keptTracked.Allows("a", 1))
+	require.ErrorIs(t, keptTracked.Allows("a", 0), source.ErrUnknownCursor)
+	require.ErrorIs(t, keptTracked.Allows("a", 3), source.ErrUnknownCursor)
+	require.ErrorIs(t, keptTracked.Allows("b", 1), source.ErrSourceChanged)
+	if third := keptTracked.Compare(now, "b", rows(1, 1)); !third.First || third.Removed != 0 || third.Number != 3 {
 		t.Errorf("another mapping: %+v", third)
 	}
-	require.ErrorIs(t, kept.Allows("b", 2), source.ErrSourceChanged)
-	require.NoError(t, kept.Allows("b", 3))
+	require.ErrorIs(t, keptTracked.Allows("b", 2), source.ErrSourceChanged)
+	require.NoError(t, keptTracked.Allows("b", 3))
 }
 
 func TestRowsAreComparedByAFieldThatIsAWholeColumn(t *testing.T) {

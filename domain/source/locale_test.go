@@ -36,8 +36,8 @@ func TestTheLocaleOfAWorkbookIsSetByWhoManagesIt(t *testing.T) {
 			if tt.changed {
 				want = tt.to
 			}
-			isChanged, recorded := s.Revision == 2, len(s.Recorded()) == 1
-			if s.Location.Sheet.Locale != want || isChanged != tt.changed || recorded != tt.changed {
+			isChanged, isRecorded := s.Revision == 2, len(s.Recorded()) == 1
+			if s.Location.Sheet.Locale != want || isChanged != tt.changed || isRecorded != tt.changed {
 				t.Errorf("locale %q, revision %d, events %v", s.Location.Sheet.Locale, s.Revision, s.Recorded())
 			}
 		})

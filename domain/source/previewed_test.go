@@ -23,8 +23,8 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 	}
 	table := source.Location{Connection: "con", Table: connection.TableRef{Schema: "public", Name: "people"}}
 	sheet := source.Location{Sheet: source.SheetLocation{URL: "https://files.example.com/people.csv?token=s3cret"}}
-	through := sheet
-	through.Connection = "con"
+	proxy := sheet
+	proxy.Connection = "con"
 	for name, tt := range map[string]struct {
 		of            source.ID
 		at            source.Location
@@ -36,7 +36,7 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 			[]string{"schema", "table", "source_id"}},
 		"a sheet":                      {"", sheet, "source.previewed", "", []string{"sheet", "connection_id"}},
 		"the sheet of a source":        {"src", sheet, "source.previewed", "src", []string{"sheet", "connection_id"}},
-		"a sheet through a connection": {"", through, "source.previewed", "", []string{"sheet", "connection_id"}},
+		"a sheet through a connection": {"", proxy, "source.previewed", "", []string{"sheet", "connection_id"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := source.Previewed(by, tt.of, tt.at, digest)
@@ -72,7 +72,7 @@ func TestPreviewsAreNotedByReaderAndThing(t *testing.T) {
 	}{
 		"another tab of a sheet":          {key(by, "", sheet), key(by, "", tab), true},
 		"a sheet and the one of a source": {key(by, "", sheet), key(by, "src", sheet), true},
-		"a sheet by another connection":   {key(by, "", sheet), key(by, "", through), true},
+		"a sheet by another connection":   {key(by, "", sheet), key(by, "", proxy), true},
 		"another sheet":                   {key(by, "", sheet), key(by, "", otherSheet), false},
 		"another table":                   {key(by, "", table), key(by, "", otherTable), false},
 		"names cut elsewhere":             {key(by, "", table), key(by, "", column), false},

@@ -91,23 +91,23 @@ func TestAHeaderThatMovedIsFound(t *testing.T) {
 	} {
 		same(t, name, s.FindHeader(tt.preview), tt.want)
 	}
-	moved := read(usual)
-	moved.Reading.Location = s.Location
-	moved.Reading.Location.Sheet.HeaderRow = 3
-	refresh(t, s, moved)
+	movedOutcome := read(usual)
+	movedOutcome.Reading.Location = s.Location
+	movedOutcome.Reading.Location.Sheet.HeaderRow = 3
+	refresh(t, s, movedOutcome)
 	same(t, "header row", s.Location.Sheet.HeaderRow, 3)
 	same(t, "revision", s.Revision, int64(2))
 }
 
 func TestATableWithoutASampleDriftsByItsColumns(t *testing.T) {
 	s := attached(t, email, age)
-	unsampled := read("Mail:string Age:integer Note:string")
-	unsampled.Reading.SampleError = "query_timeout"
-	refresh(t, s, unsampled)
+	unsampledOutcome := read("Mail:string Age:integer Note:string")
+	unsampledOutcome.Reading.SampleError = "query_timeout"
+	refresh(t, s, unsampledOutcome)
 	same(t, "drift", s.Drift.Level, source.NoDrift)
 	same(t, "status", s.Status(), source.Active)
-	unsampled.Reading.Columns = unsampled.Reading.Columns[1:2]
-	refresh(t, s, unsampled)
+	unsampledOutcome.Reading.Columns = unsampledOutcome.Reading.Columns[1:2]
+	refresh(t, s, unsampledOutcome)
 	same(t, "a missing column", s.Drift.Level, source.Breaking)
 }
 
@@ -149,14 +149,14 @@ func TestARefreshCountsForTheRevisionItBeganWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := attached(t, email)
-			of := s.Revision
+			total := s.Revision
 			change(s)
-			before := *s
-			if s.Refreshed(machine, &people, source.Outcome{Of: of, Reading: reading("Age:integer")}, 0) {
+			previous := *s
+			if s.Refreshed(machine, &people, source.Outcome{Of: total, Reading: reading("Age:integer")}, 0) {
 				t.Error("it counts")
 			}
-			same(t, "drift", s.Drift, before.Drift)
-			same(t, "revision", s.Revision, before.Revision)
+			same(t, "drift", s.Drift, previous.Drift)
+			same(t, "revision", s.Revision, previous.Revision)
 		})
 	}
 }
@@ -216,8 +216,8 @@ func TestPauseAndReconnect(t *testing.T) {
 	})
 	t.Run("what could not be read is read again with a new credential, what could be is not", func(t *testing.T) {
 		s := attached(t, email)
-		planned := s.NextRefreshAt
-		if s.Reconnect(machine, false) || !s.NextRefreshAt.Equal(planned) {
+		plannedAt := s.NextRefreshAt
+		if s.Reconnect(machine, false) || !s.NextRefreshAt.Equal(plannedAt) {
 			t.Errorf("it was read without need: %+v", s)
 		}
 		s.Failure = &source.Failure{Code: string(connection.AuthFailed), At: start}
@@ -266,17 +266,17 @@ func TestPauseAndReconnect(t *testing.T) {
 }
 
 func TestASheetRemembersByWhichConnectionItIsRead(t *testing.T) {
-	through := func(id connection.ID) source.Outcome {
+	throughProxy := func(id connection.ID) source.Outcome {
 		o := read(usual)
 		o.Reading.Location.Connection = id
 		return o
 	}
 	s := attached(t, email)
-	refresh(t, s, through("con_1"))
+	refresh(t, s, throughProxy("con_1"))
 	if s.Location.Connection != "con_1" || s.Revision != 2 || s.Location.Backend() != source.SheetBackend {
 		t.Errorf("%+v", s)
 	}
-	refresh(t, s, through("con_1"))
+	refresh(t, s, throughProxy("con_1"))
 	same(t, "nothing new", s.Revision, int64(2))
 	refresh(t, s, failed(true))
 	same(t, "after a failure", s.Location.Connection, connection.ID("con_1"))

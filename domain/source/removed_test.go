@@ -26,54 +26,54 @@ func numberedKey(n int) (key source.KeyHash) {
 
 func TestRemovedRowsAreKnownUntilTheyAreBack(t *testing.T) {
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	kept := new(source.Tracked)
-	removed := func(since uint32, want ...int) {
+	keptTracked := new(source.Tracked)
+	remove := func(startCount uint32, want ...int) {
 		t.Helper()
-		got, err := kept.RemovedSince(since)
+		got, err := keptTracked.RemovedSince(startCount)
 		require.NoError(t, err)
 		var keys []source.KeyHash
 		for _, n := range want {
 			keys = append(keys, numberedKey(n))
 		}
 		if !slices.Equal(got, keys) {
-			t.Errorf("since %d: %v", since, got)
+			t.Errorf("since %d: %v", startCount, got)
 		}
 	}
-	kept.Compare(now, "a", numbered(1, 5))
-	removed(1)
-	kept.Compare(now, "a", numbered(2, 5))
-	kept.Compare(now, "a", numbered(3, 4))
-	removed(1, 1, 2, 5)
-	removed(2, 2, 5)
-	removed(3)
-	kept.Compare(now, "a", numbered(2, 4))
-	removed(1, 1, 5)
-	removed(2, 5)
-	kept.Compare(now, "b", numbered(2, 2))
-	removed(5)
-	_, err := kept.RemovedSince(4)
+	keptTracked.Compare(now, "a", numbered(1, 5))
+	remove(1)
+	keptTracked.Compare(now, "a", numbered(2, 5))
+	keptTracked.Compare(now, "a", numbered(3, 4))
+	remove(1, 1, 2, 5)
+	remove(2, 2, 5)
+	remove(3)
+	keptTracked.Compare(now, "a", numbered(2, 4))
+	remove(1, 1, 5)
+	remove(2, 5)
+	keptTracked.Compare(now, "b", numbered(2, 2))
+	remove(5)
+	_, err := keptTracked.RemovedSince(4)
 	require.ErrorIs(t, err, source.ErrRemovedUnknown)
 }
 
 func TestTheOldestRemovedRowsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
-	kept := new(source.Tracked)
-	kept.Compare(now, "a", numbered(1, 10))
-	kept.Compare(now, "a", numbered(2, 10))                                // 2: removes one
-	kept.Compare(now, "a", numbered(100_001, 100_000+source.MaxTracked-9)) // 3: removes nine
-	known := func(rows int, after uint32) {
+	keptValue := new(source.Tracked)
+	keptValue.Compare(now, "a", numbered(1, 10))
+	keptValue.Compare(now, "a", numbered(2, 10))                                // 2: removes one
+	keptValue.Compare(now, "a", numbered(100_001, 100_000+source.MaxTracked-9)) // 3: removes nine
+	know := func(rows int, next uint32) {
 		t.Helper()
-		if got, err := kept.RemovedSince(after); err != nil || len(got) != rows || len(kept.Removed) != rows {
-			t.Errorf("%d of %d rows, %v", len(got), len(kept.Removed), err)
+		if got, err := keptValue.RemovedSince(next); err != nil || len(got) != rows || len(keptValue.Removed) != rows {
+			t.Errorf("%d of %d rows, %v", len(got), len(keptValue.Removed), err)
 		}
-		_, err := kept.RemovedSince(after - 1)
+		_, err := keptValue.RemovedSince(next - 1)
 		require.ErrorIs(t, err, source.ErrRemovedUnknown)
 	}
-	known(10, 1)
-	kept.Compare(now, "a", numbered(200_001, 200_001)) // 4: removes all but nine of the most, so 2 is forgotten
-	known(source.MaxTracked, 2)
-	kept.Compare(now, "a", numbered(300_001, 300_001)) // 5: removes one, so all of 3 are forgotten
-	known(source.MaxTracked-8, 3)
+	know(10, 1)
+	keptValue.Compare(now, "a", numbered(200_001, 200_001)) // 4: removes all but nine of the most, so 2 is forgotten
+	know(source.MaxTracked, 2)
+	keptValue.Compare(now, "a", numbered(300_001, 300_001)) // 5: removes one, so all of 3 are forgotten
+	know(source.MaxTracked-8, 3)
 }
 
 func TestAComparisonHasAtMostTheHashesThatAreKept(t *testing.T) {

@@ -28,7 +28,7 @@ func TestASourceIsRenamedByWhoManagesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &source.Source{ID: "src_1", Workspace: "acme", Owner: owner.User, Name: "People", Revision: 1}
 			require.ErrorIs(t, s.Rename(tt.by, revision.Match{1}, tt.to), tt.wrong)
-			if renamed := len(s.Recorded()) == 1; renamed != tt.renamed || (s.Name == "Newsletter") != tt.renamed ||
+			if isRenamed := len(s.Recorded()) == 1; isRenamed != tt.renamed || (s.Name == "Newsletter") != tt.renamed ||
 				(s.Revision == 2) != tt.renamed {
 				t.Errorf("name %q, revision %d, events %v", s.Name, s.Revision, s.Recorded())
 			}

@@ -9,17 +9,17 @@ import (
 func TestTabsAreFoundByIDAndTitle(t *testing.T) {
 	tabs := []source.Tab{{ID: "1", Title: "Secret", Hidden: true}, {ID: "2", Title: "People"}, {ID: "3", Title: "2"},
 		{ID: "4", Title: "people"}}
-	for asked, want := range map[string]string{"": "2", "1": "1", "2": "2", "People": "2", "people": "4",
+	for query, want := range map[string]string{"": "2", "1": "1", "2": "2", "People": "2", "people": "4",
 		"PEOPLE": "2"} {
-		if got, err := source.FindTab(tabs, asked); err != nil || got.ID != want {
-			t.Errorf("%q is tab %q, %v", asked, got.ID, err)
+		if got, err := source.FindTab(tabs, query); err != nil || got.ID != want {
+			t.Errorf("%q is tab %q, %v", query, got.ID, err)
 		}
 	}
 	if got, err := source.FindTab(tabs[:1], ""); err != nil || got.ID != "1" {
 		t.Errorf("among hidden tabs only: %q, %v", got.ID, err)
 	}
-	for _, none := range [][]source.Tab{nil, tabs} {
-		if _, err := source.FindTab(none, "Foo"); err != source.ErrTabNotFound {
+	for _, empty := range [][]source.Tab{nil, tabs} {
+		if _, err := source.FindTab(empty, "Foo"); err != source.ErrTabNotFound {
 			t.Errorf("a tab that is not there: %v", err)
 		}
 	}

@@ -70,9 +70,9 @@ func attached(t *testing.T, pairs ...source.Pair) *source.Source {
 	return s
 }
 
-func same(t *testing.T, what string, got, want any) {
+func same(t *testing.T, name string, got, want any) {
 	t.Helper()
-	require.Equal(t, what+": (-want +got)", cmp.Diff(want, got), "")
+	require.Equal(t, name+": (-want +got)", cmp.Diff(want, got), "")
 }
 
 func recorded(s *source.Source) string {
@@ -87,7 +87,7 @@ func TestAccessIsByRoleAndOwnership(t *testing.T) {
 	s := attached(t)
 	readOnly, elsewhere, nobody := head, head, peer
 	readOnly.Ceiling, elsewhere.Workspace, nobody.Role = identity.Viewer, "other", identity.NoRole
-	demoted := actor("ann", identity.Viewer)
+	item := actor("ann", identity.Viewer)
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		want source.Access
@@ -96,7 +96,7 @@ func TestAccessIsByRoleAndOwnership(t *testing.T) {
 		"without a role": {nobody, source.None},
 		"viewer":         {viewer, source.See}, "by a key for viewing": {readOnly, source.See},
 		"peer":  {peer, source.Use},
-		"admin": {admin, source.Manage}, "its owner": {owner, source.Own}, "its owner, demoted": {demoted, source.Own},
+		"admin": {admin, source.Manage}, "its owner": {owner, source.Own}, "its owner, demoted": {item, source.Own},
 		"the workspace's owner": {head, source.Own},
 	} {
 		t.Run(name, func(t *testing.T) { same(t, "access", s.Access(tt.by), tt.want) })
@@ -142,9 +142,9 @@ func TestAttaching(t *testing.T) {
 		}
 	})
 	t.Run("with a mapping it is active, and teaches it", func(t *testing.T) {
-		with := d
-		with.Mapping = []source.Pair{email}
-		s, err := source.New(owner, people, with, reading(usual), 0)
+		extra := d
+		extra.Mapping = []source.Pair{email}
+		s, err := source.New(owner, people, extra, reading(usual), 0)
 		require.NoError(t, err)
 		same(t, "status", s.Status(), source.Active)
 		same(t, "learnt", s.Learnt, column.Memory{"email": "email"})
@@ -227,16 +227,16 @@ func TestAUniqueFieldNeedsAColumnByWhichRowsCanBeInOrder(t *testing.T) {
 			if tt.want != "" {
 				require.ErrorIs(t, err, source.ErrKeyUnsupported)
 				same(t, "attached", fields(err), tt.want)
-				unmapped, err := source.New(owner, table, source.Draft{Type: "people", Location: r.Location}, r, 0)
+				unmappedValue, err := source.New(owner, table, source.Draft{Type: "people", Location: r.Location}, r, 0)
 				require.NoError(t, err)
-				same(t, "mapped", fields(unmapped.Map(owner, nil, table, tt.pairs, r)), tt.want)
-				same(t, "the mapping that it has", len(unmapped.Mapping), 0)
+				same(t, "mapped", fields(unmappedValue.Map(owner, nil, table, tt.pairs, r)), tt.want)
+				same(t, "the mapping that it has", len(unmappedValue.Mapping), 0)
 				return
 			}
 			require.NoError(t, err)
-			mapped, err := s.MappedFields(&table)
+			mappings, err := s.MappedFields(&table)
 			require.NoError(t, err)
-			key, err := s.PageKey(mapped)
+			key, err := s.PageKey(mappings)
 			require.NoError(t, err)
 			same(t, "key", key, tt.key)
 		})

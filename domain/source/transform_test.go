@@ -41,9 +41,9 @@ func TestTransformationsOfAMappingAreChecked(t *testing.T) {
 	join := func(names ...string) column.Transform {
 		return column.Transform{Join: &column.Join{Columns: names, Separator: " "}}
 	}
-	many := map[string]string{}
+	multiple := map[string]string{}
 	for i := range column.MaxReplaced + 1 {
-		many[fmt.Sprint(i)] = "open"
+		multiple[fmt.Sprint(i)] = "open"
 	}
 	first := func(t column.Transform) []source.Pair {
 		return []source.Pair{{Field: "first", Column: "Name", Transform: t}}
@@ -81,7 +81,7 @@ func TestTransformationsOfAMappingAreChecked(t *testing.T) {
 		"texts differ in more than case": {state(map[string]string{"zu": "open", "ZU ": "done"}),
 			[]string{"/0/transform/values duplicate_item"}},
 		"no text is empty":  {state(map[string]string{" ": "open"}), []string{"/0/transform/values not_allowed_value"}},
-		"at most 200 texts": {state(many), []string{"/0/transform/values too_many_items"}},
+		"at most 200 texts": {state(multiple), []string{"/0/transform/values too_many_items"}},
 		"separators are short": {first(column.Transform{Split: &column.Split{Part: column.First, Separator: long},
 			Join: &column.Join{Columns: []string{"Extra"}, Separator: long}}), []string{
 			"/0/transform/split/separator too_long", "/0/transform/join/separator too_long"}},
@@ -108,17 +108,17 @@ func TestTransformShowsValuesBeforeAndAfter(t *testing.T) {
 	}
 	rows := [][]*string{{new("Ada Lovelace"), new("12/10/1815"), new("1.234"), new("Fertig")},
 		{nil, new("1"), new("1,5"), new("?")}, {}}
-	shown := func(b source.Backend) string {
+	show := func(b source.Backend) string {
 		out, err := guests.Transform(b, guestColumns, pairs, rows)
 		require.NoError(t, err)
 		var text strings.Builder
 		for _, row := range out {
 			for _, v := range row {
-				before := "-"
+				previous := "-"
 				if v.Before[0] != nil {
-					before = *v.Before[0]
+					previous = *v.Before[0]
 				}
-				fmt.Fprintf(&text, "%s:%s>%s%s ", v.Field, before, cmp.Or(v.After.Text, "<nil>"), v.Code)
+				fmt.Fprintf(&text, "%s:%s>%s%s ", v.Field, previous, cmp.Or(v.After.Text, "<nil>"), v.Code)
 			}
 		}
 		return text.String()
@@ -126,12 +126,12 @@ func TestTransformShowsValuesBeforeAndAfter(t *testing.T) {
 	want := "last:Ada Lovelace>LOVELACE first:Ada Lovelace>Ada born:12/10/1815>1815-12-10 paid:1.234>1234 " +
 		"state:Fertig>done last:-><nil> first:-><nil>missing born:1><nil>wrong_type paid:1,5>1.5 " +
 		"state:?><nil>not_in_enum last:-><nil> first:-><nil>missing born:-><nil> paid:-><nil> state:-><nil> "
-	if got := shown(source.SheetBackend); got != want {
+	if got := show(source.SheetBackend); got != want {
 		t.Errorf("of a sheet:\n%s\n%s", got, want)
 	}
 	want = strings.Replace(want, "1.234>1234", "1.234>1.234", 1)
 	want = strings.Replace(want, "paid:1,5>1.5", "paid:1,5><nil>wrong_type", 1)
-	if got := shown(source.WarehouseBackend); got != want {
+	if got := show(source.WarehouseBackend); got != want {
 		t.Errorf("of a warehouse:\n%s\n%s", got, want)
 	}
 }
@@ -148,8 +148,8 @@ func TestAJoinedColumnIsAMappedOne(t *testing.T) {
 	if len(s.Learnt) != 0 {
 		t.Errorf("learnt %v of a part of a column", s.Learnt)
 	}
-	if unmapped := s.Report(&guests).UnmappedColumns; slices.Contains(unmapped, "Extra") {
-		t.Errorf("unmapped: %v", unmapped)
+	if unmappedTexts := s.Report(&guests).UnmappedColumns; slices.Contains(unmappedTexts, "Extra") {
+		t.Errorf("unmapped: %v", unmappedTexts)
 	}
 	if rows := s.Mapped(r); *rows[0]["first"] != "lovelace ada" {
 		t.Errorf("%q", *rows[0]["first"])

@@ -11,8 +11,8 @@ import (
 
 func TestCommonTypesAreValid(t *testing.T) {
 	types := source.CommonTypes()
-	for _, wrong := range source.CheckTypes(types) {
-		t.Error(wrong)
+	for _, invalid := range source.CheckTypes(types) {
+		t.Error(invalid)
 	}
 	if len(types) != 3 || types[0].Key != "contacts" {
 		t.Fatalf("%d types, the first is %s", len(types), types[0].Key)
@@ -44,7 +44,7 @@ func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 		change(&ty)
 		return ty
 	}
-	with := func(change func(*column.Field)) source.Type {
+	kindWith := func(change func(*column.Field)) source.Type {
 		return good(func(ty *source.Type) { change(&ty.Fields[0]) })
 	}
 	for name, tt := range map[string]struct {
@@ -70,38 +70,38 @@ func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 			[]source.Type{good(func(ty *source.Type) { ty.Fields = slices.Repeat(ty.Fields, 201) })}, "[0].fields"},
 		"a field twice": {[]source.Type{good(func(ty *source.Type) { ty.Fields = append(ty.Fields, field) })},
 			"[0].fields[1].key"},
-		"a field's key": {[]source.Type{with(func(f *column.Field) { f.Key = "e-mail" })},
+		"a field's key": {[]source.Type{kindWith(func(f *column.Field) { f.Key = "e-mail" })},
 			"[0].fields[0].key"},
-		"a field's title": {[]source.Type{with(func(f *column.Field) { f.Title = strings.Repeat("a", 121) })},
+		"a field's title": {[]source.Type{kindWith(func(f *column.Field) { f.Title = strings.Repeat("a", 121) })},
 			"[0].fields[0].title"},
-		"a field's type": {[]source.Type{with(func(f *column.Field) { f.Type = "mail" })},
+		"a field's type": {[]source.Type{kindWith(func(f *column.Field) { f.Type = "mail" })},
 			"[0].fields[0].type"},
-		"an endless example": {[]source.Type{with(func(f *column.Field) { f.Example = strings.Repeat("a", 257) })},
+		"an endless example": {[]source.Type{kindWith(func(f *column.Field) { f.Example = strings.Repeat("a", 257) })},
 			"[0].fields[0].example"},
-		"an empty synonym": {[]source.Type{with(func(f *column.Field) { f.Synonyms = []string{""} })},
+		"an empty synonym": {[]source.Type{kindWith(func(f *column.Field) { f.Synonyms = []string{""} })},
 			"[0].fields[0].synonyms[0]"},
 		"too many synonyms": {
-			[]source.Type{with(func(f *column.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 101) })},
+			[]source.Type{kindWith(func(f *column.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 101) })},
 			"[0].fields[0].synonyms"},
-		"an enum without values": {[]source.Type{with(func(f *column.Field) { f.Type = column.Enum })},
+		"an enum without values": {[]source.Type{kindWith(func(f *column.Field) { f.Type = column.Enum })},
 			"[0].fields[0].enum"},
-		"values without an enum": {[]source.Type{with(func(f *column.Field) { f.Enum = []string{"a"} })},
+		"values without an enum": {[]source.Type{kindWith(func(f *column.Field) { f.Enum = []string{"a"} })},
 			"[0].fields[0].enum"},
 		"a value twice": {
-			[]source.Type{with(func(f *column.Field) { f.Type, f.Enum = column.Enum, []string{"a", "a"} })},
+			[]source.Type{kindWith(func(f *column.Field) { f.Type, f.Enum = column.Enum, []string{"a", "a"} })},
 			"[0].fields[0].enum[1]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wrong := source.CheckTypes(tt.types)
+			invalid := source.CheckTypes(tt.types)
 			if tt.want == "" {
-				if len(wrong) > 0 {
-					t.Errorf("%v", wrong)
+				if len(invalid) > 0 {
+					t.Errorf("%v", invalid)
 				}
 				return
 			}
-			if !slices.ContainsFunc(wrong,
+			if !slices.ContainsFunc(invalid,
 				func(e *source.TypeProblem) bool { return e.Key == tt.want && e.Reason != "" }) {
-				t.Errorf("%v, want something about %s", wrong, tt.want)
+				t.Errorf("%v, want something about %s", invalid, tt.want)
 			}
 		})
 	}

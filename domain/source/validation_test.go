@@ -24,7 +24,7 @@ func TestAValidationIsRequestedByMembersAndOneAtATime(t *testing.T) {
 		assert.ErrorIs(t, err, want)
 		return due
 	}
-	later := func(by identity.Actor, d time.Duration) identity.Actor {
+	actorOf := func(by identity.Actor, d time.Duration) identity.Actor {
 		by.At = by.At.Add(d)
 		return by
 	}
@@ -33,29 +33,29 @@ func TestAValidationIsRequestedByMembersAndOneAtATime(t *testing.T) {
 	if due := request(v, by, nil); v.State != source.ValidationQueued || !due.Equal(by.At) {
 		t.Errorf("%+v, due %s", v, due)
 	}
-	requested := v.RequestedAt
-	request(v, later(by, time.Second), nil)
-	if !v.RequestedAt.Equal(requested) {
+	instant := v.RequestedAt
+	request(v, actorOf(by, time.Second), nil)
+	if !v.RequestedAt.Equal(instant) {
 		t.Error("a queued validation was requested again")
 	}
 	found := source.ValidationResult{Rows: 7, Failing: 2, Fields: []source.FieldReport{
 		{Field: "first", Counts: map[column.Invalid]int{column.Missing: 2}}, {Field: "last"}}}
-	if v.Progress(by, requested.Add(1), found) || v.Rows != 0 {
+	if v.Progress(by, instant.Add(1), found) || v.Rows != 0 {
 		t.Error("the progress of another validation counts")
 	}
-	if !v.Progress(later(by, time.Second), requested, found) || v.State != source.ValidationRunning || v.Rows != 7 ||
+	if !v.Progress(actorOf(by, time.Second), instant, found) || v.State != source.ValidationRunning || v.Rows != 7 ||
 		!v.StartedAt.Equal(by.At.Add(time.Second)) {
 		t.Errorf("%+v", v)
 	}
-	if request(v, later(by, 2*time.Second), nil); v.State != source.ValidationRunning {
+	if request(v, actorOf(by, 2*time.Second), nil); v.State != source.ValidationRunning {
 		t.Error("a running validation was requested again")
 	}
-	paused := *s
-	paused.Paused = source.ConnectionRevoked
-	if seen := v.Seen(&paused); seen.State != source.ValidationFailed || seen.Failure != "source_paused" {
+	pausedSource := *s
+	pausedSource.Paused = source.ConnectionRevoked
+	if seen := v.Seen(&pausedSource); seen.State != source.ValidationFailed || seen.Failure != "source_paused" {
 		t.Errorf("of a paused source: %+v", seen)
 	}
-	if !v.End(later(by, 3*time.Second), s, requested, found, true, "") || v.State != source.ValidationDone ||
+	if !v.End(actorOf(by, 3*time.Second), s, instant, found, true, "") || v.State != source.ValidationDone ||
 		!v.Complete || v.Of != s.Revision {
 		t.Errorf("%+v", v)
 	}
@@ -64,13 +64,13 @@ func TestAValidationIsRequestedByMembersAndOneAtATime(t *testing.T) {
 		events[0].Data["failing_fields"] != 1 {
 		t.Errorf("%+v", events)
 	}
-	if v.End(by, s, requested, found, true, "") {
+	if v.End(by, s, instant, found, true, "") {
 		t.Error("it ends twice")
 	}
-	if due := request(v, later(by, 4*time.Second), nil); !due.Equal(by.At.Add(63*time.Second)) || v.Rows != 0 {
+	if due := request(v, actorOf(by, 4*time.Second), nil); !due.Equal(by.At.Add(63*time.Second)) || v.Rows != 0 {
 		t.Errorf("due %s", due)
 	}
-	if request(v, later(by, time.Hour), nil); !v.RequestedAt.Equal(by.At.Add(time.Hour)) {
+	if request(v, actorOf(by, time.Hour), nil); !v.RequestedAt.Equal(by.At.Add(time.Hour)) {
 		t.Error("a lost validation keeps others away")
 	}
 	v.End(by, s, v.RequestedAt, found, true, "upstream_failed")
@@ -81,7 +81,7 @@ func TestAValidationIsRequestedByMembersAndOneAtATime(t *testing.T) {
 	request(v, by, source.ErrPaused)
 	s.Paused, s.Mapping = "", nil
 	request(v, by, source.ErrUnmapped)
-	if none := (source.Validation{}).Seen(&paused); none.State != "" {
-		t.Errorf("of a source without one: %+v", none)
+	if empty := (source.Validation{}).Seen(&pausedSource); empty.State != "" {
+		t.Errorf("of a source without one: %+v", empty)
 	}
 }

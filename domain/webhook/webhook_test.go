@@ -70,9 +70,9 @@ func TestOnlyAdminsManageWebhooks(t *testing.T) {
 	member.Role = identity.Member
 	e, err := webhook.New(admin, 0, 0, draft(nil))
 	require.NoError(t, err)
-	_, made := webhook.New(member, 0, 0, draft(nil))
+	_, failure := webhook.New(member, 0, 0, draft(nil))
 	for name, err := range map[string]error{
-		"create": made, "change": e.Change(member, nil, 0, webhook.Changes{}), "delete": e.Delete(member, nil),
+		"create": failure, "change": e.Change(member, nil, 0, webhook.Changes{}), "delete": e.Delete(member, nil),
 		"rotate": e.Rotate(member, nil, 0),
 	} {
 		if !errors.Is(err, identity.ErrForbidden) {
@@ -154,17 +154,17 @@ func TestAnEndpointThatFailsIsToldAndThenDisabled(t *testing.T) {
 func TestADeliveryIsRepeatedFor75Hours(t *testing.T) {
 	for _, chance := range []float64{0, 0.5, 1} {
 		d := (&webhook.Endpoint{}).NewDelivery(event.Event{}, now)
-		moment, waited := now, time.Duration(0)
+		moment, waitedTime := now, time.Duration(0)
 		for n := 1; d.State == webhook.Pending; n++ {
 			d.Ended(webhook.Outcome{Status: 500}, moment, chance)
 			if d.State == webhook.Pending {
-				waited += d.Due.Sub(moment)
+				waitedTime += d.Due.Sub(moment)
 				moment = d.Due
 			}
 		}
 		want := time.Duration(float64(75*time.Hour+35*time.Minute+5*time.Second) * (0.8 + 0.4*chance))
-		if d.State != webhook.Failed || d.Attempts != 10 || (waited-want).Abs() > time.Microsecond {
-			t.Errorf("%s after %d attempts in %s instead of %s", d.State, d.Attempts, waited, want)
+		if d.State != webhook.Failed || d.Attempts != 10 || (waitedTime-want).Abs() > time.Microsecond {
+			t.Errorf("%s after %d attempts in %s instead of %s", d.State, d.Attempts, waitedTime, want)
 		}
 	}
 	d := (&webhook.Endpoint{}).NewDelivery(event.Event{}, now)
@@ -180,9 +180,9 @@ func TestADeliveryIsRepeatedFor75Hours(t *testing.T) {
 }
 
 func TestHeadersThatAtriumSetsAreRefused(t *testing.T) {
-	many := map[string]string{}
+	multiple := map[string]string{}
 	for i := range 11 {
-		many["X-"+strings.Repeat("a", i+1)] = ""
+		multiple["X-"+strings.Repeat("a", i+1)] = ""
 	}
 	for name, tt := range map[string]struct {
 		headers map[string]string
@@ -196,7 +196,7 @@ func TestHeadersThatAtriumSetsAreRefused(t *testing.T) {
 		"a name with space": {map[string]string{"X A": "1"}, false},
 		"a line break":      {map[string]string{"X-A": "1\r\nHost: x"}, false},
 		"a long value":      {map[string]string{"X-A": strings.Repeat("x", 2001)}, false},
-		"too many":          {many, false},
+		"too many":          {multiple, false},
 	} {
 		if err := webhook.CheckHeaders(tt.headers); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
@@ -205,7 +205,7 @@ func TestHeadersThatAtriumSetsAreRefused(t *testing.T) {
 }
 
 func TestAnotherHostDoesNotGetTheHeadersUnasked(t *testing.T) {
-	made := func() *webhook.Endpoint {
+	newEndpoint := func() *webhook.Endpoint {
 		e, err := webhook.New(admin, 0, 0, draft(func(d *webhook.Draft) {
 			d.Headers, d.Sealed = []string{"X-A"}, []byte("s")
 		}))
@@ -221,7 +221,7 @@ func TestAnotherHostDoesNotGetTheHeadersUnasked(t *testing.T) {
 		"another port":             {webhook.Changes{URL: new("https://app.example.com:8443/hook")}, false},
 		"another host, new values": {webhook.Changes{URL: new("https://new.example.com/"), Headers: &[]string{}}, true},
 	} {
-		if err := made().Change(admin, nil, 0, tt.change); (err == nil) != tt.ok {
+		if err := newEndpoint().Change(admin, nil, 0, tt.change); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

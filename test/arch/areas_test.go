@@ -22,17 +22,17 @@ var inside = map[string][]string{
 // objectionInside returns why the package in directory from must not import target of the same adapter; "" if it may.
 func objectionInside(from, target string) string {
 	adapter := strings.Join(strings.SplitN(from+"/", "/", 3)[:2], "/")
-	shared, divided := inside[adapter]
-	here, there := folderIn(adapter, from), folderIn(adapter, target)
-	importer, imported := slices.Index(shared, here), slices.Index(shared, there)
+	sharedTexts, isDivided := inside[adapter]
+	local, other := folderIn(adapter, from), folderIn(adapter, target)
+	importer, importedCount := slices.Index(sharedTexts, local), slices.Index(sharedTexts, other)
 	switch {
-	case !divided || here == "" || here == there:
+	case !isDivided || local == "" || local == other:
 		return ""
-	case there == "":
+	case other == "":
 		return "only cmd imports the package that composes the areas"
-	case imported < 0:
+	case importedCount < 0:
 		return "areas never import each other, and what they share imports none"
-	case importer >= 0 && importer < imported:
+	case importer >= 0 && importer < importedCount:
 		return "of what areas share, it is below what it imports"
 	}
 	return ""
@@ -58,19 +58,19 @@ func areasIn(t *testing.T, adapter string) []string {
 
 func TestEveryAreaIsComposed(t *testing.T) {
 	for adapter := range inside {
-		imported := map[string]bool{}
+		importedTexts := map[string]bool{}
 		for _, s := range sources(t) {
 			if s.dir() != adapter || s.test() {
 				continue
 			}
 			for _, spec := range s.file.Imports {
 				if path, err := strconv.Unquote(spec.Path.Value); err == nil {
-					imported[strings.TrimPrefix(path, module+adapter+"/")] = true
+					importedTexts[strings.TrimPrefix(path, module+adapter+"/")] = true
 				}
 			}
 		}
 		for _, area := range areasIn(t, adapter) {
-			if !imported[area] {
+			if !importedTexts[area] {
 				t.Errorf("%s does not import its area %s", adapter, area)
 			}
 		}
@@ -82,18 +82,18 @@ var areaRow = regexp.MustCompile("(?m)^\\| `(adapters/[a-z]+)/([a-z]+)` \\|")
 func TestTheDocumentOfTheArchitectureNamesEachFolder(t *testing.T) {
 	text, err := os.ReadFile("../../docs/architecture.md")
 	require.NoError(t, err)
-	for adapter, shared := range inside {
-		var named []string
+	for adapter, sharedTexts := range inside {
+		var namedTexts []string
 		for _, row := range areaRow.FindAllStringSubmatch(string(text), -1) {
 			if row[1] == adapter {
-				named = append(named, row[2])
+				namedTexts = append(namedTexts, row[2])
 			}
 		}
-		want := append(areasIn(t, adapter), shared...)
-		slices.Sort(named)
+		want := append(areasIn(t, adapter), sharedTexts...)
+		slices.Sort(namedTexts)
 		slices.Sort(want)
-		if !slices.Equal(named, want) {
-			t.Errorf("docs/architecture.md names %v of %s, whose folders are %v", named, adapter, want)
+		if !slices.Equal(namedTexts, want) {
+			t.Errorf("docs/architecture.md names %v of %s, whose folders are %v", namedTexts, adapter, want)
 		}
 	}
 }

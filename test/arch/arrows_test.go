@@ -51,15 +51,15 @@ var pure = map[string]string{
 // objection returns why the package in directory from must not import imp, or "" if it may.
 func objection(from, imp string) string {
 	target, ours := strings.CutPrefix(imp, module)
-	here, there := strings.Split(from, "/"), strings.Split(target, "/")
-	layer := here[0]
-	allowed, checked := may[layer]
+	local, other := strings.Split(from, "/"), strings.Split(target, "/")
+	layer := local[0]
+	allowances, isChecked := may[layer]
 	switch {
-	case !checked: // test/ and other directories that are no layer
+	case !isChecked: // test/ and other directories that are no layer
 		return ""
 	case !ours:
 		inner := layer == "domain" || layer == "ports" || layer == "application"
-		if inner && strings.Contains(there[0], ".") && !isPure(imp) {
+		if inner && strings.Contains(other[0], ".") && !isPure(imp) {
 			return "the inner layers import the standard library and pure modules alone"
 		}
 		return ""
@@ -67,20 +67,20 @@ func objection(from, imp string) string {
 		return "mocks are for tests"
 	case crossesInternal(from, target):
 		return "what is below internal/ is for the folder that holds it"
-	case layer == "adapters" && there[0] == "adapters":
-		if here[1] != there[1] {
+	case layer == "adapters" && other[0] == "adapters":
+		if local[1] != other[1] {
 			return "adapters never import each other: what two need is a port, or a func that cmd hands over"
 		}
 		return objectionInside(from, target)
-	case from == root && there[0] == root:
+	case from == root && other[0] == root:
 		return "" // the composition of all areas
-	case layer == root && there[0] == root:
+	case layer == root && other[0] == root:
 		return "areas of the application never import each other: what two need is a port, or a func that the root " +
 			"passes"
-	case layer == "adapters" && there[0] == "application" && slices.Contains(inbound, here[1]):
+	case layer == "adapters" && other[0] == "application" && slices.Contains(inbound, local[1]):
 		return ""
-	case !slices.Contains(allowed, there[0]):
-		return fmt.Sprintf("%s may import %s alone", layer, strings.Join(allowed, ", "))
+	case !slices.Contains(allowances, other[0]):
+		return fmt.Sprintf("%s may import %s alone", layer, strings.Join(allowances, ", "))
 	}
 	return ""
 }
@@ -108,8 +108,8 @@ func TestArrows(t *testing.T) {
 		for _, spec := range s.file.Imports {
 			imp, err := strconv.Unquote(spec.Path.Value)
 			require.NoError(t, err)
-			if why := objection(s.dir(), imp); why != "" {
-				t.Errorf("%s imports %s: %s", s.path, imp, why)
+			if reason := objection(s.dir(), imp); reason != "" {
+				t.Errorf("%s imports %s: %s", s.path, imp, reason)
 			}
 		}
 	}
@@ -131,12 +131,12 @@ func TestAreasMeetInTheRootOfTheApplication(t *testing.T) {
 		if imports[s.dir()] == nil {
 			imports[s.dir()] = map[string]bool{}
 		}
-		imported := areasOf(t, s)
-		for _, area := range imported {
+		importedTexts := areasOf(t, s)
+		for _, area := range importedTexts {
 			imports[s.dir()][area] = true
 		}
 		if s.dir() != root {
-			for _, name := range constructors(s.file, imported) {
+			for _, name := range constructors(s.file, importedTexts) {
 				t.Errorf("%s calls %s: only the package application composes use cases", s.path, name)
 			}
 		}
@@ -144,10 +144,10 @@ func TestAreasMeetInTheRootOfTheApplication(t *testing.T) {
 	if len(areas) < 7 {
 		t.Fatalf("only %d areas found", len(areas))
 	}
-	for dir, imported := range imports {
-		if all := len(imported) == len(areas); all != (dir == root) {
+	for dir, importedTexts := range imports {
+		if all := len(importedTexts) == len(areas); all != (dir == root) {
 			t.Errorf("%s imports %d of %d areas: only the package application imports all", dir,
-				len(imported), len(areas))
+				len(importedTexts), len(areas))
 		}
 	}
 }
@@ -275,8 +275,8 @@ func TestObjection(t *testing.T) {
 			name = tt.from + " must not import " + tt.imp
 		}
 		t.Run(name, func(t *testing.T) {
-			if why := objection(tt.from, tt.imp); (why != "") != tt.want {
-				t.Errorf("objection = %q", why)
+			if reason := objection(tt.from, tt.imp); (reason != "") != tt.want {
+				t.Errorf("objection = %q", reason)
 			}
 		})
 	}

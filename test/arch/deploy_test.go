@@ -36,12 +36,12 @@ func TestTheImageHasTheModulesThatReplaceOthers(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	before, _, found := strings.Cut(read("deploy/Containerfile"), "go mod download")
+	previous, _, found := strings.Cut(read("deploy/Containerfile"), "go mod download")
 	if !found {
 		t.Fatal("deploy/Containerfile does not download the modules")
 	}
 	for _, folder := range regexp.MustCompile(`(?m)=> \./(\S+)$`).FindAllStringSubmatch(read("go.mod"), -1) {
-		if line := "\nCOPY " + folder[1] + "/go.mod "; !strings.Contains(before, line) {
+		if line := "\nCOPY " + folder[1] + "/go.mod "; !strings.Contains(previous, line) {
 			t.Errorf("deploy/Containerfile lacks %q before go mod download", line)
 		}
 	}

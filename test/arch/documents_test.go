@@ -22,7 +22,7 @@ var (
 // to a heading in it.
 func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 	root := filepath.Join("..", "..")
-	followed := 0
+	followedCount := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -45,23 +45,23 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 				continue
 			}
-			followed++
-			to := path
+			followedCount++
+			destination := path
 			if target != "" {
-				to = filepath.Join(filepath.Dir(path), target)
+				destination = filepath.Join(filepath.Dir(path), target)
 			}
-			if _, err := os.Stat(to); err != nil {
+			if _, err := os.Stat(destination); err != nil {
 				t.Errorf("%s: %s leads nowhere", path, found[1])
 				continue
 			}
-			if anchor != "" && !anchors(t, to)[anchor] {
+			if anchor != "" && !anchors(t, destination)[anchor] {
 				t.Errorf("%s: %s names no heading", path, found[1])
 			}
 		}
 		return nil
 	})
 	require.NoError(t, err)
-	if followed == 0 {
+	if followedCount == 0 {
 		t.Error("there are no links")
 	}
 }
@@ -95,12 +95,12 @@ func TestPathsInDocumentsExist(t *testing.T) {
 			}
 			text, err := os.ReadFile(document)
 			require.NoError(t, err)
-			for _, quoted := range quotedPath.FindAllStringSubmatch(string(text), -1) {
-				if mediaType.MatchString(quoted[1]) {
+			for _, quotes := range quotedPath.FindAllStringSubmatch(string(text), -1) {
+				if mediaType.MatchString(quotes[1]) {
 					continue
 				}
-				if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(quoted[1]))); err != nil {
-					t.Errorf("%s: %s does not exist", document, quoted[1])
+				if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(quotes[1]))); err != nil {
+					t.Errorf("%s: %s does not exist", document, quotes[1])
 				}
 			}
 		}

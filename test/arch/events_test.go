@@ -18,7 +18,7 @@ var eventType = regexp.MustCompile(
 	`^[a-z]+(_[a-z]+)*\.([a-z]+_)*([a-z]+ed|kept|lost|paid|signed_in|withdrawn|ending|expiring|failing)$|^source\.read$`)
 
 func TestTheCatalogueHasEveryTypeOfEventThatIsRecordedAndNoOther(t *testing.T) {
-	recorded := map[string]bool{}
+	recordedTexts := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.test() || !strings.HasPrefix(s.path, "domain/") || s.path == "domain/event/catalogue.go" {
 			continue
@@ -26,37 +26,37 @@ func TestTheCatalogueHasEveryTypeOfEventThatIsRecordedAndNoOther(t *testing.T) {
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				if value, err := strconv.Unquote(lit.Value); err == nil && eventType.MatchString(value) {
-					recorded[value] = true
+					recordedTexts[value] = true
 				}
 			}
 			return true
 		})
 	}
-	if len(recorded) < 100 {
-		t.Fatalf("only %d types are recorded", len(recorded))
+	if len(recordedTexts) < 100 {
+		t.Fatalf("only %d types are recorded", len(recordedTexts))
 	}
-	for name := range recorded {
+	for name := range recordedTexts {
 		if event.SubjectType(name) == "" {
 			t.Errorf("%s is recorded, and not in domain/event/catalogue.go", name)
 		}
 	}
 	contract, err := openapi.Load()
 	require.NoError(t, err)
-	described := map[string]string{}
+	describedTexts := map[string]string{}
 	for _, kind := range contract.EventTypes() {
-		described[kind.Type] = kind.Subject
+		describedTexts[kind.Type] = kind.Subject
 	}
 	for _, name := range event.Types() {
-		if !recorded[name] {
+		if !recordedTexts[name] {
 			t.Errorf("%s is in the catalogue, and never recorded", name)
 		}
-		if described[name] != event.SubjectType(name) {
+		if describedTexts[name] != event.SubjectType(name) {
 			t.Errorf("%s is about a %s, and about a %q in adapters/rest/openapi/spec/events.yaml", name,
-				event.SubjectType(name), described[name])
+				event.SubjectType(name), describedTexts[name])
 		}
-		delete(described, name)
+		delete(describedTexts, name)
 	}
-	for name := range described {
+	for name := range describedTexts {
 		t.Errorf("%s is in adapters/rest/openapi/spec/events.yaml, and not in domain/event/catalogue.go", name)
 	}
 }

@@ -30,30 +30,38 @@ func wordSet(text string) map[string]bool {
 	return words
 }
 
-// TestLocalsAndParametersAreNouns reads the names that production code declares inside of functions. The pair of from
-// and to stays.
+// TestLocalsAndParametersAreNouns reads the names that are declared inside of functions. The pair of from and to stays,
+// and in tests the pair of got and want.
 func TestLocalsAndParametersAreNouns(t *testing.T) {
-	all, participles := 0, 0
+	all, participles, others := map[bool]int{}, map[bool]int{}, map[bool][]string{} // by whether the file is a test's
 	for _, s := range sources(t) {
-		if s.test() || s.generated() || strings.HasPrefix(s.path, "ports/mocks/") {
+		if s.generated() || strings.HasPrefix(s.path, "ports/mocks/") {
 			continue
 		}
 		for _, name := range localNames(s.file) {
-			all++
+			all[s.test()]++
 			switch {
+			case s.test() && name.text == "got":
 			case refusedNames[name.text] && !name.inPair:
-				t.Errorf("%s: %s is no noun; see docs/style.md", s.path, name.text)
+				others[s.test()] = append(others[s.test()], s.path+": "+name.text)
 			case name.text == "now" && !name.isTime:
 				t.Errorf("%s: now is for times", s.path)
 			case isParticiple(name.text):
-				participles++
+				participles[s.test()]++
 			}
 		}
 	}
-	if most := all * 12 / 1000; participles > most {
-		t.Errorf("%d of %d names are participles, more than %d", participles, all, most)
+	for isTest, count := range all {
+		limit := count * 12 / 1000
+		t.Logf("tests %v: %d names, of which %d participles", isTest, count, participles[isTest])
+		if bound := map[bool]int{true: count * 2 / 1000}[isTest]; len(others[isTest]) > bound {
+			t.Errorf("tests %v: more than %d names are no nouns; see docs/style.md:\n%s", isTest, bound,
+				strings.Join(others[isTest], "\n"))
+		}
+		if participles[isTest] > limit {
+			t.Errorf("tests %v: %d names are participles, more than %d", isTest, participles[isTest], limit)
+		}
 	}
-	t.Logf("%d names, of which %d participles", all, participles)
 }
 
 // isParticiple reports whether a name looks like a past participle.
@@ -139,7 +147,9 @@ func namesIn(decl ast.Decl) (names []localName) {
 // looksLikeTime reports whether an expression can be a time.
 func looksLikeTime(e ast.Expr) bool {
 	text := types.ExprString(e)
-	for _, part := range []string{"time.", "now", "Now", ".At", "clock", "Clock", "UTC", "correct"} {
+	for _, part := range []string{
+		"time.", "now", "Now", "At", "clock", "Clock", "UTC", "correct", "start", "steady", "after(",
+	} {
 		if strings.Contains(text, part) {
 			return true
 		}

@@ -46,9 +46,9 @@ func TestTheDrawingOfTheArchitectureNamesEachRoom(t *testing.T) {
 // TestDocumentsNameEachTopFolder compares what the table of docs/architecture.md and the layout in CONTRIBUTING.md name
 // with the folders of the repository and of test/.
 func TestDocumentsNameEachTopFolder(t *testing.T) {
-	ignored := readDocument(t, ".gitignore")
+	ignoredText := readDocument(t, ".gitignore")
 	top := slices.DeleteFunc(foldersIn(t, "."), func(name string) bool {
-		return strings.Contains(ignored, "\n/"+name+"/\n") || strings.HasPrefix(ignored, "/"+name+"/\n")
+		return strings.Contains(ignoredText, "\n/"+name+"/\n") || strings.HasPrefix(ignoredText, "/"+name+"/\n")
 	})
 	sameRooms(t, "the table of docs/architecture.md", "the repository",
 		named(topRow, readDocument(t, "docs/architecture.md")), top)
@@ -98,11 +98,11 @@ func named(pattern *regexp.Regexp, text string) []string {
 	return slices.Collect(maps.Keys(names))
 }
 
-func sameRooms(t *testing.T, document, where string, names, folders []string) {
+func sameRooms(t *testing.T, document, location string, names, folders []string) {
 	t.Helper()
 	slices.Sort(names)
 	slices.Sort(folders)
 	if !slices.Equal(names, folders) {
-		t.Errorf("%s names %v, but the folders of %s are %v", document, names, where, folders)
+		t.Errorf("%s names %v, but the folders of %s are %v", document, names, location, folders)
 	}
 }

@@ -99,17 +99,17 @@ func makesActor(f *ast.File) bool {
 		if !ok || len(lit.Elts) == 0 { // the zero Actor has no permissions
 			return true
 		}
-		of := lit.Type
-		switch t := of.(type) {
+		owner := lit.Type
+		switch t := owner.(type) {
 		case *ast.ArrayType:
-			of = t.Elt
+			owner = t.Elt
 		case *ast.MapType:
-			of = t.Value
+			owner = t.Value
 		}
-		if star, ok := of.(*ast.StarExpr); ok {
-			of = star.X
+		if star, ok := owner.(*ast.StarExpr); ok {
+			owner = star.X
 		}
-		found = found || isName(of, local, "Actor")
+		found = found || isName(owner, local, "Actor")
 		return true
 	})
 	return found
@@ -148,9 +148,9 @@ func TestDeadlines(t *testing.T) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
-			if called, ok := n.(*ast.SelectorExpr); ok && strings.HasSuffix(called.Sel.Name, "Deadline") &&
-				strings.HasPrefix(called.Sel.Name, "Set") {
-				t.Errorf("%s calls %s: only %s does", s.path, called.Sel.Name, only)
+			if calledExpr, ok := n.(*ast.SelectorExpr); ok && strings.HasSuffix(calledExpr.Sel.Name, "Deadline") &&
+				strings.HasPrefix(calledExpr.Sel.Name, "Set") {
+				t.Errorf("%s calls %s: only %s does", s.path, calledExpr.Sel.Name, only)
 			}
 			return true
 		})
@@ -227,7 +227,7 @@ var unscoped = map[string]string{
 // TestPorts checks the size of every port, and that every method with a context is scoped to a tenant, so that
 // isolation does not depend on reviewers' attention.
 func TestPorts(t *testing.T) {
-	excused := map[string]bool{}
+	excusedTexts := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.dir() != "ports" || s.test() {
 			continue
@@ -245,12 +245,12 @@ func TestPorts(t *testing.T) {
 				if unscoped[name] == "" {
 					t.Errorf("%s: %s takes neither a workspace nor an org nor an actor", s.path, name)
 				}
-				excused[name] = true
+				excusedTexts[name] = true
 			}
 		})
 	}
 	for name := range unscoped {
-		if !excused[name] {
+		if !excusedTexts[name] {
 			t.Errorf("%s is excused, but needs no excuse: take it off the list", name)
 		}
 	}

@@ -29,7 +29,7 @@ func TestSleeps(t *testing.T) {
 			folders[s.dir()] = append(folders[s.dir()], s)
 		}
 	}
-	pauses, used := 0, map[string]bool{}
+	pauses, usedTexts := 0, map[string]bool{}
 	for _, files := range folders {
 		for s, positions := range sleepsOutside(files) {
 			name := s.path[strings.LastIndex(s.path, "/")+1:]
@@ -37,7 +37,7 @@ func TestSleeps(t *testing.T) {
 			case s.dir() == "test/chaos", s.dir() == "test/e2e" && browser:
 				pauses += len(positions)
 			case sleepers[s.path] != "":
-				used[s.path] = true
+				usedTexts[s.path] = true
 			default:
 				for _, p := range positions {
 					t.Errorf("%s:%d sleeps: wait for an event, or use proof.Eventually", s.path, s.line(p))
@@ -49,7 +49,7 @@ func TestSleeps(t *testing.T) {
 		t.Errorf("test/chaos and the browser tests sleep in %d places, more than %d", pauses, maxPauses)
 	}
 	for path := range sleepers {
-		if !used[path] {
+		if !usedTexts[path] {
 			t.Errorf("%s does not sleep: take it off the list", path)
 		}
 	}
@@ -83,15 +83,15 @@ func sleepsOutside(files []source) map[source][]token.Pos {
 		}
 	}
 	bubbles := c.bubbles()
-	outside := map[source][]token.Pos{}
+	foreign := map[source][]token.Pos{}
 	for s, sleeps := range c.sleeps {
 		for position, in := range sleeps {
 			if !in.isBubble && !bubbles[in.function] {
-				outside[s] = append(outside[s], position)
+				foreign[s] = append(foreign[s], position)
 			}
 		}
 	}
-	return outside
+	return foreign
 }
 
 // eachFunction calls visit for each function and each literal that has a name.
@@ -189,12 +189,12 @@ func (c *calls) bubbles() map[string]bool {
 	for name := range c.functions {
 		bubbles[name] = len(c.uses[name]) > 0 && !strings.HasPrefix(name, "Test")
 	}
-	outside := func(p place) bool { return !p.isBubble && !bubbles[p.function] }
-	for changed := true; changed; {
-		changed = false
+	isOutside := func(p place) bool { return !p.isBubble && !bubbles[p.function] }
+	for isChanged := true; isChanged; {
+		isChanged = false
 		for name := range c.functions {
-			if bubbles[name] && slices.ContainsFunc(c.uses[name], outside) {
-				bubbles[name], changed = false, true
+			if bubbles[name] && slices.ContainsFunc(c.uses[name], isOutside) {
+				bubbles[name], isChanged = false, true
 			}
 		}
 	}

@@ -22,16 +22,16 @@ func TestTheExamplesOfWebhooksFitTogether(t *testing.T) {
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllSubmatch(text, -1)
 	require.Equal(t, "examples of JSON", len(examples), 2)
 	payload, forSlack := examples[0][1], examples[1][1]
-	var typed openapi.WebhookPayload
+	var typedPayload openapi.WebhookPayload
 	strict := json.NewDecoder(bytes.NewReader(payload))
 	strict.DisallowUnknownFields()
-	if err := strict.Decode(&typed); err != nil {
+	if err := strict.Decode(&typedPayload); err != nil {
 		t.Error("the payload is not that of the contract: ", err)
 	}
-	var sent map[string]any
-	require.NoError(t, json.Unmarshal(payload, &sent))
-	at := func(path string) (value any) {
-		value = sent
+	var messages map[string]any
+	require.NoError(t, json.Unmarshal(payload, &messages))
+	valueAt := func(path string) (value any) {
+		value = messages
 		for name := range strings.SplitSeq(path, ".") {
 			members, _ := value.(map[string]any)
 			value = members[name]
@@ -41,19 +41,19 @@ func TestTheExamplesOfWebhooksFitTogether(t *testing.T) {
 	var slack struct{ Text string }
 	assert.NoError(t, json.Unmarshal(forSlack, &slack))
 	for _, path := range []string{"type", "data.subject.id", "data.actor"} {
-		if part, _ := at(path).(string); part == "" || !strings.Contains(slack.Text, part) {
+		if part, _ := valueAt(path).(string); part == "" || !strings.Contains(slack.Text, part) {
 			t.Errorf("the message for Slack lacks %s", path)
 		}
 	}
 	_, table, _ := strings.Cut(string(text), "| CloudEvents |")
-	used := 0
+	uses := 0
 	fromPayload := regexp.MustCompile("`((?:data|type|timestamp)[a-z_.]*)`[^|]*\\|\n")
 	for _, path := range fromPayload.FindAllStringSubmatch(table, -1) {
-		if used++; at(path[1]) == nil {
+		if uses++; valueAt(path[1]) == nil {
 			t.Errorf("a CloudEvent is made of %s, which the payload lacks", path[1])
 		}
 	}
-	if used < 6 {
-		t.Errorf("only %d attributes of a CloudEvent come from the payload", used)
+	if uses < 6 {
+		t.Errorf("only %d attributes of a CloudEvent come from the payload", uses)
 	}
 }

@@ -131,8 +131,8 @@ func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	if most := lines / 1000; found > most {
-		t.Errorf("%d of %d lines of Go have words that docs/style.md replaces, more than %d", found, lines, most)
+	if limit := lines / 1000; found > limit {
+		t.Errorf("%d of %d lines of Go have words that docs/style.md replaces, more than %d", found, lines, limit)
 	}
 }
 

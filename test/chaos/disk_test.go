@@ -49,12 +49,12 @@ func TestAFullDatabaseFile(t *testing.T) {
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"default"})
 	require.NoError(t, err)
 	team := fixture.NewTeam(t, db.Stores(), orgs["default"])
-	limit := func(more int) {
+	limit := func(extra int) {
 		t.Helper()
 		var pages int
 		err := pools[0].QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&pages)
 		if err == nil {
-			_, err = pools[0].ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages+more))
+			_, err = pools[0].ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages+extra))
 		}
 		require.NoError(t, err)
 	}
@@ -65,21 +65,21 @@ func TestAFullDatabaseFile(t *testing.T) {
 		return db.Stores().Prompts.Add(t.Context(), template)
 	}
 	limit(100)
-	made := 0
-	for ; made < 10_000; made++ {
-		if err = add(fmt.Sprint("template ", made)); err != nil {
+	count := 0
+	for ; count < 10_000; count++ {
+		if err = add(fmt.Sprint("template ", count)); err != nil {
 			break
 		}
 	}
 	if !errors.Is(err, ports.ErrUnavailable) {
-		t.Errorf("after %d templates: %v, want ErrUnavailable", made, err)
+		t.Errorf("after %d templates: %v, want ErrUnavailable", count, err)
 	}
-	behind := d.Open(t)
-	there := func() int { return len(column(t, behind, `SELECT id FROM prompt_templates`)) }
-	if got := there(); got != made || made == 0 {
-		t.Errorf("%d templates are there, %d were made", got, made)
+	backend := d.Open(t)
+	otherCount := func() int { return len(column(t, backend, `SELECT id FROM prompt_templates`)) }
+	if got := otherCount(); got != count || count == 0 {
+		t.Errorf("%d templates are there, %d were made", got, count)
 	}
-	whole(t, behind)
+	whole(t, backend)
 	if err := db.Ready(t.Context()); err != nil {
 		t.Errorf("nobody can read any more: %v", err)
 	}
@@ -87,11 +87,11 @@ func TestAFullDatabaseFile(t *testing.T) {
 	if err := add("there is room again"); err != nil {
 		t.Errorf("there is room again: %v", err)
 	}
-	if got := there(); got != made+1 {
-		t.Errorf("%d templates are there, %d were made", got, made+1)
+	if got := otherCount(); got != count+1 {
+		t.Errorf("%d templates are there, %d were made", got, count+1)
 	}
-	sound(t, behind)
-	t.Logf("full after %d templates", made)
+	sound(t, backend)
+	t.Logf("full after %d templates", count)
 }
 
 // sound expects that SQLite's integrity check passes.

@@ -24,14 +24,14 @@ func TestADowngrade(t *testing.T) {
 			l := newLoad(t, d.Owner(t, present, "ann@example.com"), func() *program.Node { return n })
 			l.during(func() { l.answers(30) })
 			n.Stop(t)
-			before := schemaVersion(t, d)
+			previous := schemaVersion(t, d)
 
 			ctx, cancel := context.WithTimeout(t.Context(), program.Patience)
 			defer cancel()
 			command := asReleased(d).Command(old.binary, "migrate")
-			bounded := exec.CommandContext(ctx, command.Path, command.Args[1:]...)
-			bounded.Dir, bounded.Env, bounded.WaitDelay = command.Dir, command.Env, time.Second
-			out, err := bounded.CombinedOutput()
+			boundedCmd := exec.CommandContext(ctx, command.Path, command.Args[1:]...)
+			boundedCmd.Dir, boundedCmd.Env, boundedCmd.WaitDelay = command.Dir, command.Env, time.Second
+			out, err := boundedCmd.CombinedOutput()
 			exit := new(exec.ExitError)
 			switch {
 			case err == nil:
@@ -43,8 +43,8 @@ func TestADowngrade(t *testing.T) {
 				t.Fatalf("%s neither works nor says why: %v: %s", old.tag, err, out)
 			}
 			t.Logf("%s says: %s", old.tag, out)
-			if after := schemaVersion(t, d); after != before {
-				t.Errorf("it has changed the schema from %d to %d", before, after)
+			if current := schemaVersion(t, d); current != previous {
+				t.Errorf("it has changed the schema from %d to %d", previous, current)
 			}
 
 			n = d.Start(t, present)

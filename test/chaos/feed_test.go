@@ -69,22 +69,22 @@ func (f *feed) write(ctx context.Context, writer int) {
 		if err != nil {
 			continue // its node has ended
 		}
-		var made struct{ ID string }
-		err = json.NewDecoder(resp.Body).Decode(&made)
+		var newCase struct{ ID string }
+		err = json.NewDecoder(resp.Body).Decode(&newCase)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusCreated {
 			continue
 		}
 		f.mu.Lock()
-		f.told[made.ID] = written{time.Now(), writer % len(f.nodes), f.steady}
+		f.told[newCase.ID] = written{time.Now(), writer % len(f.nodes), f.steady}
 		f.mu.Unlock()
 	}
 }
 
 // read follows the feed until ctx ends, at the other node if a stream ends.
 func (f *feed) read(ctx context.Context, reader int) {
-	for at := reader; ctx.Err() == nil; at++ {
-		f.follow(ctx, reader, at%len(f.nodes))
+	for index := reader; ctx.Err() == nil; index++ {
+		f.follow(ctx, reader, index%len(f.nodes))
 		time.Sleep(20 * time.Millisecond)
 	}
 }
@@ -138,7 +138,7 @@ func (f *feed) got(reader, node int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.places[reader] = e.Seq
-	if w, known := f.told[e.Subject]; known && w.steady && f.steady {
+	if w, exists := f.told[e.Subject]; exists && w.steady && f.steady {
 		kind := 0
 		if w.node != node {
 			kind = 1
@@ -183,14 +183,14 @@ func TestReadersOfTheFeedMissNothingAndGetNothingTwice(t *testing.T) {
 }
 
 // disturb restarts one node, and kills another one, if there is one, which is away for a while.
-func (f *feed) disturb(t *testing.T, d *program.Deployment, round int, away time.Duration) {
+func (f *feed) disturb(t *testing.T, d *program.Deployment, round int, awayTime time.Duration) {
 	t.Helper()
 	first, second := round%len(f.nodes), (round+1)%len(f.nodes)
 	f.set(first, f.nodes[first], false)
 	f.nodes[first].Stop(t)
 	f.set(first, d.Start(t, suite.Binary(t)), false)
 	f.nodes[second].Kill(t)
-	time.Sleep(away)
+	time.Sleep(awayTime)
 	f.set(second, d.Start(t, suite.Binary(t)), false)
 	time.Sleep(time.Second) // until all are connected again
 	f.set(second, f.nodes[second], true)
@@ -199,26 +199,26 @@ func (f *feed) disturb(t *testing.T, d *program.Deployment, round int, away time
 // check waits until every reader has all events, and checks how late they were.
 func (f *feed) check(t *testing.T, d *program.Deployment) {
 	t.Helper()
-	var recorded int64
-	require.NoError(t, d.Open(t).QueryRow(`SELECT COUNT(*) FROM recorded_events`).Scan(&recorded))
-	proof.Await(t, fmt.Sprintf("the readers have %d events", recorded), func() int64 {
+	var records int64
+	require.NoError(t, d.Open(t).QueryRow(`SELECT COUNT(*) FROM recorded_events`).Scan(&records))
+	proof.Await(t, fmt.Sprintf("the readers have %d events", records), func() int64 {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return slices.Min(f.places[:])
-	}, func(place int64) bool { return place == recorded })
+	}, func(place int64) bool { return place == records })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.told) < 20 || slices.Min(f.opened[:]) < 2 {
 		t.Errorf("only %d changes were confirmed, and the readers opened %d streams", len(f.told), f.opened)
 	}
-	t.Logf("%d events, %d streams", recorded, f.opened)
+	t.Logf("%d events, %d streams", records, f.opened)
 	for i, bar := range []time.Duration{250 * time.Millisecond, time.Second} {
 		if all := f.late[i]; len(all) > 0 {
 			slices.Sort(all)
-			where := []string{"on one node", "across nodes"}[i]
-			t.Logf("%s: %d events, p50 %s, p99 %s", where, len(all), all[len(all)/2].Round(time.Millisecond),
+			place := []string{"on one node", "across nodes"}[i]
+			t.Logf("%s: %d events, p50 %s, p99 %s", place, len(all), all[len(all)/2].Round(time.Millisecond),
 				all[len(all)*99/100].Round(time.Millisecond))
-			proof.Within(t, "99 of 100 events "+where, all[len(all)*99/100], bar)
+			proof.Within(t, "99 of 100 events "+place, all[len(all)*99/100], bar)
 		}
 	}
 }

@@ -54,18 +54,18 @@ func newLedger() *ledger {
 }
 
 // note records an acknowledged write.
-func (g *ledger) note(kind, what string) {
+func (g *ledger) note(kind, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	put(g.there, kind, what, true)
+	put(g.there, kind, name, true)
 	g.acked++
 }
 
 // maybe records that something may no longer exist, because it is about to be changed.
-func (g *ledger) maybe(kind, what string) {
+func (g *ledger) maybe(kind, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.there[kind], what)
+	delete(g.there[kind], name)
 }
 
 // sends records that a value was sent, reaches that it was acknowledged.
@@ -112,13 +112,13 @@ func (g *ledger) lost(t *testing.T, db *sql.DB) (out []string) {
 		for _, line := range column(t, db, kept[kind]) {
 			found[line] = true
 		}
-		for _, what := range slices.Sorted(maps.Keys(g.there[kind])) {
-			if !found[what] {
-				out = append(out, kind+" "+what)
+		for _, name := range slices.Sorted(maps.Keys(g.there[kind])) {
+			if !found[name] {
+				out = append(out, kind+" "+name)
 			}
 		}
 	}
-	for kind, reached := range g.reached {
+	for kind, reachedCounts := range g.reached {
 		found := map[string]int{}
 		for _, line := range column(t, db, grows[kind]) {
 			id, text, _ := strings.Cut(line, " ")
@@ -126,8 +126,8 @@ func (g *ledger) lost(t *testing.T, db *sql.DB) (out []string) {
 			require.NoError(t, err)
 			found[id] = value
 		}
-		for id, value := range reached {
-			if most, told := g.sent[kind][id]; found[id] < value || (told && found[id] > most) {
+		for id, value := range reachedCounts {
+			if limit, isReported := g.sent[kind][id]; found[id] < value || (isReported && found[id] > limit) {
 				out = append(out, fmt.Sprintf("%s %s of %d, which is %d", kind, id, value, found[id]))
 			}
 		}

@@ -101,12 +101,12 @@ func (l *load) end() {
 }
 
 // answers waits for n more responses.
-func (l *load) answers(more int64) {
+func (l *load) answers(extra int64) {
 	l.t.Helper()
-	for goal, late := l.answered.Load()+more,
+	for goal, late := l.answered.Load()+extra,
 		time.Now().Add(patience); l.answered.Load() < goal; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			l.t.Fatalf("within %s not even %d requests were answered", patience, more)
+			l.t.Fatalf("within %s not even %d requests were answered", patience, extra)
 		}
 	}
 }
@@ -132,9 +132,9 @@ func (a *answer) String() string {
 }
 
 // decode reads members of the body.
-func (a *answer) decode(t *testing.T, into any) {
+func (a *answer) decode(t *testing.T, target any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(a.text), into); err != nil {
+	if err := json.Unmarshal([]byte(a.text), target); err != nil {
 		t.Errorf("%s: %v", a, err)
 	}
 }
@@ -169,7 +169,7 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
-	begun := time.Now()
+	start := time.Now()
 	resp, err := l.client.Do(r)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 	text, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	a := &answer{call: method + " " + path, text: string(text), status: resp.StatusCode, header: resp.Header,
-		begun: begun, took: time.Since(begun)}
+		begun: start, took: time.Since(start)}
 	if err == nil && a.status >= 400 {
 		resp.Body = io.NopCloser(strings.NewReader(a.text))
 		conformance.CheckResponse(l.t, r, resp)
@@ -206,11 +206,11 @@ func (l *load) do(method, path string, body any, headers ...string) (a *answer, 
 		l.pause(time.Second)
 		return a, false
 	}
-	why := ""
+	reason := ""
 	if l.excuse != nil {
-		why = l.excuse(a)
+		reason = l.excuse(a)
 	}
-	if l.refused.Add(1); why == "" {
+	if l.refused.Add(1); reason == "" {
 		l.t.Errorf("%s", a)
 	}
 	return a, false

@@ -94,14 +94,14 @@ func TestATroubledDatabase(t *testing.T) {
 				time.Sleep(proof.Sample(100*time.Millisecond, time.Second))
 			})
 			usual, _ := health()
-			before := countLeftovers(t, n, behindTheProxy)
+			previous := countLeftovers(t, n, behindTheProxy)
 			tr.suffer(t, n, l, usual)
 			db := behindTheProxy.Open(t)
 			if lost := l.ledger.check(t, db); lost > 0 {
 				t.Errorf("%d acknowledged writes are lost", lost)
 			}
 			whole(t, db)
-			settles(t, n, behindTheProxy, before)
+			settles(t, n, behindTheProxy, previous)
 			t.Logf("%d acknowledged writes are there", l.ledger.acked)
 		})
 	}
@@ -121,17 +121,17 @@ func get(t *testing.T, address string) int {
 func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
-	var begun, ended time.Time // of the trouble
+	var start, end time.Time // of the trouble
 	var slowest time.Duration
-	refused := map[int]int{}
+	refusedCounts := map[int]int{}
 	l.excuse = func(a *answer) string {
 		mu.Lock()
 		defer mu.Unlock()
-		if begun.IsZero() || (!tr.may[a.status] && a.status != 409) ||
-			(!ended.IsZero() && a.begun.After(ended.Add(recoveredWithin))) {
+		if start.IsZero() || (!tr.may[a.status] && a.status != 409) ||
+			(!end.IsZero() && a.begun.After(end.Add(recoveredWithin))) {
 			return ""
 		}
-		refused[a.status]++
+		refusedCounts[a.status]++
 		slowest = max(slowest, a.took)
 		if a.status != 409 && a.header.Get("Retry-After") == "" {
 			return "" // every other refusal must carry Retry-After
@@ -143,24 +143,24 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 	l.during(func() {
 		time.Sleep(100 * time.Millisecond)
 		mu.Lock()
-		begun = time.Now()
+		start = time.Now()
 		mu.Unlock()
 		tr.begin()
 		time.Sleep(proof.Sample(tr.lasts/5, tr.lasts))
 		tr.end()
 		mu.Lock()
-		ended = time.Now()
-		back := ended
+		end = time.Now()
+		returnTime := end
 		mu.Unlock()
 		l.first(t)
-		took = time.Since(back)
+		took = time.Since(returnTime)
 		// during which nothing may be refused
 		time.Sleep(proof.Sample(200*time.Millisecond, 3*time.Second))
 	})
-	most, worst := health()
+	limit, worst := health()
 	t.Logf("refused: %v, the slowest after %s; health answered within %s (%s before), at worst %s; the first success "+
 		"%s after the end",
-		refused, slowest.Round(time.Millisecond), most.Round(time.Millisecond), usual.Round(time.Millisecond),
+		refusedCounts, slowest.Round(time.Millisecond), limit.Round(time.Millisecond), usual.Round(time.Millisecond),
 		worst.Round(time.Millisecond), took.Round(time.Millisecond))
 	if !proof.Running() {
 		return
@@ -168,15 +168,15 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 	if took > recoveredWithin {
 		t.Errorf("it took %s until somebody wrote again", took)
 	}
-	if len(refused) == 0 && !tr.reachable {
+	if len(refusedCounts) == 0 && !tr.reachable {
 		t.Error("nothing was refused: this shows nothing")
 	}
 	if slowest > tr.within {
 		t.Errorf("somebody waited for %s", slowest)
 	}
 	// If requests are refused at once, the load uses the whole machine.
-	if tr.within > refusedWithin && most > max(healthWithin, 2*usual) {
-		t.Errorf("health answered after %s", most)
+	if tr.within > refusedWithin && limit > max(healthWithin, 2*usual) {
+		t.Errorf("health answered after %s", limit)
 	}
 }
 
@@ -184,30 +184,30 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 func (l *load) first(t *testing.T) {
 	t.Helper()
 	proof.Eventually(t, "a client can write and read", func() bool {
-		made, err := l.try("POST", prompts, object{"name": l.name()})
-		if err != nil || made.status != 201 {
+		response, err := l.try("POST", prompts, object{"name": l.name()})
+		if err != nil || response.status != 201 {
 			return false
 		}
-		a, err := l.try("GET", prompts+"/"+made.id(t), nil)
+		a, err := l.try("GET", prompts+"/"+response.id(t), nil)
 		return err == nil && a.status == 200
 	})
 }
 
 // pulse polls the node's health until the returned function is called. That function returns the 99th percentile
 // and the maximum of the latencies. The maximum depends on the machine as much as on the node.
-func pulse(t *testing.T, n *program.Node) func() (most, worst time.Duration) {
+func pulse(t *testing.T, n *program.Node) func() (limit, worst time.Duration) {
 	t.Helper()
 	var took []time.Duration
-	stop, stopped := make(chan struct{}), make(chan struct{})
+	stop, stoppedSignal := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(stopped)
+		defer close(stoppedSignal)
 		for {
 			select {
 			case <-stop:
 				return
 			case <-time.After(10 * time.Millisecond):
 			}
-			begun := time.Now()
+			start := time.Now()
 			resp, err := http.Get(n.URL + "/api/health/live")
 			if err != nil {
 				t.Error(err)
@@ -215,14 +215,14 @@ func pulse(t *testing.T, n *program.Node) func() (most, worst time.Duration) {
 			}
 			_, err = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
-			if took = append(took, time.Since(begun)); err != nil || resp.StatusCode != http.StatusOK {
+			if took = append(took, time.Since(start)); err != nil || resp.StatusCode != http.StatusOK {
 				t.Errorf("health answered %d, %v", resp.StatusCode, err)
 			}
 		}
 	}()
-	return func() (most, worst time.Duration) {
+	return func() (limit, worst time.Duration) {
 		close(stop)
-		<-stopped
+		<-stoppedSignal
 		slices.Sort(took)
 		return took[len(took)*99/100], took[len(took)-1]
 	}
@@ -248,10 +248,10 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	number := func(of *regexp.Regexp) int {
-		found := of.FindAllSubmatch(text, -1) // one of each pool
+	number := func(owner *regexp.Regexp) int {
+		found := owner.FindAllSubmatch(text, -1) // one of each pool
 		if found == nil {
-			t.Fatalf("%s is not among the metrics", of)
+			t.Fatalf("%s is not among the metrics", owner)
 		}
 		sum := 0
 		for _, f := range found {
@@ -271,13 +271,13 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 
 // settles waits until the node holds no more than before: as many goroutines, except those of idle connections in the
 // pool, and no connection outside its pool.
-func settles(t *testing.T, n *program.Node, d *program.Deployment, before leftovers) {
+func settles(t *testing.T, n *program.Node, d *program.Deployment, previous leftovers) {
 	t.Helper()
-	strangers := before.backends - before.pool // connections that listen for notifications
-	after := proof.Await(t, fmt.Sprintf("no more is left over than %+v", before), func() leftovers {
+	strangers := previous.backends - previous.pool // connections that listen for notifications
+	current := proof.Await(t, fmt.Sprintf("no more is left over than %+v", previous), func() leftovers {
 		return countLeftovers(t, n, d)
-	}, func(now leftovers) bool {
-		return now.goroutines <= before.goroutines+1 && now.backends-now.pool <= max(strangers, 1)
+	}, func(item leftovers) bool {
+		return item.goroutines <= previous.goroutines+1 && item.backends-item.pool <= max(strangers, 1)
 	})
-	t.Logf("before %+v, after %+v", before, after)
+	t.Logf("before %+v, after %+v", previous, current)
 }

@@ -90,18 +90,18 @@ func built(t *testing.T, r release) release {
 		fmt.Fprintf(os.Stderr, untold+"\n", t.Name(), tag, err)
 		t.SkipNow()
 	}
-	since, err := git("rev-list", "--count", commit+"..HEAD")
+	start, err := git("rev-list", "--count", commit+"..HEAD")
 	require.NoError(t, err)
-	t.Logf("compared: %s (%.12s), and this tree, %s commits later", tag, commit, since)
+	t.Logf("compared: %s (%.12s), and this tree, %s commits later", tag, commit, start)
 	// Built once per machine, because the build takes ten times as long as the test.
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = suite.Folder
 	}
-	kept := filepath.Join(cache, "atrium", "releases", fmt.Sprintf("%.12s-%s-%s", commit, runtime.Version(),
+	keptPath := filepath.Join(cache, "atrium", "releases", fmt.Sprintf("%.12s-%s-%s", commit, runtime.Version(),
 		runtime.GOARCH))
-	if _, err := os.Stat(kept); err == nil {
-		return release{tag, commit, kept}
+	if _, err := os.Stat(keptPath); err == nil {
+		return release{tag, commit, keptPath}
 	}
 	source := t.TempDir()
 	archive := filepath.Join(source, "source.tar")
@@ -111,15 +111,15 @@ func built(t *testing.T, r release) release {
 	if out, err := exec.Command("tar", "-xf", archive, "-C", source).CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v: %s", err, out)
 	}
-	require.NoError(t, os.MkdirAll(filepath.Dir(kept), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Dir(keptPath), 0o700))
 	binary, err := program.Build(source, tag, filepath.Join(source, "atrium"))
 	if err == nil {
-		err = rename(binary, kept)
+		err = rename(binary, keptPath)
 	}
 	if err != nil {
 		t.Fatalf("build %s: %v", tag, err)
 	}
-	return release{tag, commit, kept}
+	return release{tag, commit, keptPath}
 }
 
 // rename moves a file atomically, to another file system too, because another test may look for it.

@@ -46,10 +46,10 @@ func TestRollingRestartsBehindNginx(t *testing.T) {
 				}
 			}
 			requests.end()
-			var stored int
-			require.NoError(t, c.Open(t).QueryRow(`SELECT COUNT(*) FROM prompt_templates`).Scan(&stored))
-			if stored != requests.created {
-				t.Errorf("%d writes were acknowledged, and %d are stored", requests.created, stored)
+			var records int
+			require.NoError(t, c.Open(t).QueryRow(`SELECT COUNT(*) FROM prompt_templates`).Scan(&records))
+			if records != requests.created {
+				t.Errorf("%d writes were acknowledged, and %d are stored", requests.created, records)
 			}
 			t.Logf("%d requests, slowest %s; %d streams were opened", requests.sent,
 				requests.slowest.Round(time.Millisecond), requests.opened)
@@ -211,7 +211,7 @@ func (f *traffic) send(n int) {
 		f.t.Error(err)
 		return
 	}
-	begun := time.Now()
+	start := time.Now()
 	resp, err := f.client.Do(r)
 	if err != nil {
 		f.t.Errorf("%s failed: %v", method, err)
@@ -226,7 +226,7 @@ func (f *traffic) send(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sent++
-	f.slowest = max(f.slowest, time.Since(begun))
+	f.slowest = max(f.slowest, time.Since(start))
 	if method == http.MethodPost {
 		f.created++
 	}

@@ -54,11 +54,11 @@ func readEverything(l *load, _ bool) bool {
 func soakPrompts(l *load, _ bool) bool {
 	name := l.name()
 	key := "Idempotency-Key: " + strings.ReplaceAll(name, " ", "-")
-	made, ok := l.do("POST", prompts, object{"name": name}, key)
+	response, ok := l.do("POST", prompts, object{"name": name}, key)
 	if !ok {
 		return false
 	}
-	one := prompts + "/" + made.id(l.t)
+	one := prompts + "/" + response.id(l.t)
 	for _, step := range []struct {
 		method, path string
 		body         object
@@ -86,21 +86,21 @@ func soakPrompts(l *load, _ bool) bool {
 
 // soakChats makes a chat with an embed token, opens sessions of it as a site's visitors do, and deletes both.
 func soakChats(l *load, _ bool) bool {
-	made, ok := l.do("POST", chats, object{"name": l.name()})
+	response, ok := l.do("POST", chats, object{"name": l.name()})
 	if !ok {
 		return false
 	}
-	one := chats + "/" + made.id(l.t)
+	one := chats + "/" + response.id(l.t)
 	if _, ok = l.do("PATCH", one, object{"status": "published"}); !ok {
 		return false
 	}
-	made, ok = l.do("POST", one+"/embed-tokens",
+	response, ok = l.do("POST", one+"/embed-tokens",
 		object{"name": "site", "allowed_origins": []string{"https://a.example"}})
 	if !ok {
 		return false
 	}
 	var token struct{ ID, Token string }
-	made.decode(l.t, &token)
+	response.decode(l.t, &token)
 	for range 3 {
 		if _, ok = l.do("POST", "/api/embed/sessions", object{"token": token.Token}, "Origin: https://a.example"); !ok {
 			return false
@@ -120,11 +120,11 @@ func soakPresence(l *load, _ bool) bool {
 // soakSources previews a table of the warehouse, through a connection that it makes and revokes. The list has revoked
 // connections too, so that a response and the memory for it grow with their number: there is one a minute.
 func soakSources(l *load, first bool) bool {
-	made, ok := l.do("POST", connections, object{"kind": "postgres", "name": l.name(), "credential": l.shop})
+	response, ok := l.do("POST", connections, object{"kind": "postgres", "name": l.name(), "credential": l.shop})
 	if !ok {
 		return false
 	}
-	one := made.id(l.t)
+	one := response.id(l.t)
 	previews, pause := 150, 400*time.Millisecond
 	if first {
 		previews, pause = 5, 0

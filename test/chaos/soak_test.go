@@ -68,7 +68,7 @@ func soak(t *testing.T, database string, nodes int, length time.Duration, perSec
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
 	l.pace = func() bool { return pace.Wait(ctx) == nil }
-	begun := time.Now()
+	start := time.Now()
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer cancel()
@@ -90,16 +90,16 @@ func soak(t *testing.T, database string, nodes int, length time.Duration, perSec
 	db := d.Open(t)
 	defer db.Close()
 	var seen []sample
-	for every := max(length/120, 200*time.Millisecond); ctx.Err() == nil; waits(ctx, every) {
+	for everyTime := max(length/120, 200*time.Millisecond); ctx.Err() == nil; waits(ctx, everyTime) {
 		seen = append(seen, measure(t, all, func() int { return walBytes(t, d, db) }))
 	}
 	working.Wait()
-	took, answered := time.Since(begun), l.answered.Load()
-	t.Logf("%d requests in %s (%.0f a second), %d failed", answered, took.Round(time.Second),
-		float64(answered)/took.Seconds(), l.refused.Load())
+	took, answers := time.Since(start), l.answered.Load()
+	t.Logf("%d requests in %s (%.0f a second), %d failed", answers, took.Round(time.Second),
+		float64(answers)/took.Seconds(), l.refused.Load())
 	report(t, seen, length)
-	if proof.Running() && float64(answered) < 0.9*float64(perSecond)*length.Seconds() {
-		t.Errorf("%d requests were answered, want %d a second", answered, perSecond)
+	if proof.Running() && float64(answers) < 0.9*float64(perSecond)*length.Seconds() {
+		t.Errorf("%d requests were answered, want %d a second", answers, perSecond)
 	}
 }
 
@@ -184,7 +184,7 @@ const flatFrom = 5 * time.Minute
 // and pools to fill, and for PostgreSQL to reach its second checkpoint.
 func report(t *testing.T, seen []sample, length time.Duration) {
 	t.Helper()
-	for name, of := range map[string]struct {
+	for name, owner := range map[string]struct {
 		value func(sample) int
 		unit  int
 		share int // the part of itself that it may grow by: one in so many
@@ -197,10 +197,10 @@ func report(t *testing.T, seen []sample, length time.Duration) {
 		"database log in MiB":     {func(s sample) int { return s.wal }, 1 << 20, 10, 64 << 20},
 	} {
 		quarter := len(seen) / 4
-		median := func(some []sample) int {
+		median := func(subset []sample) int {
 			var values []int
-			for _, s := range some {
-				values = append(values, of.value(s))
+			for _, s := range subset {
+				values = append(values, owner.value(s))
 			}
 			slices.Sort(values)
 			if len(values) == 0 {
@@ -210,11 +210,11 @@ func report(t *testing.T, seen []sample, length time.Duration) {
 		}
 		var quarters []string
 		for i := range 4 {
-			quarters = append(quarters, strconv.Itoa(median(seen[i*quarter:(i+1)*quarter])/of.unit))
+			quarters = append(quarters, strconv.Itoa(median(seen[i*quarter:(i+1)*quarter])/owner.unit))
 		}
 		t.Logf("%s, medians of the quarters: %s", name, strings.Join(quarters, ", "))
 		second, last := median(seen[quarter:2*quarter]), median(seen[3*quarter:])
-		if length >= flatFrom && last > second+second/of.share+of.spare {
+		if length >= flatFrom && last > second+second/owner.share+owner.spare {
 			t.Errorf("%s grows: %s", name, strings.Join(quarters, ", "))
 		}
 	}

@@ -57,24 +57,24 @@ func (g *thing) confirm(node int, revision int64) {
 }
 
 // least is the confirmation of the lowest revision that a node may show to a request that is sent at a time.
-func (g *thing) least(node int, at time.Time) (least confirmation) {
+func (g *thing) least(node int, instant time.Time) (minimum confirmation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range g.confirmed {
-		if c.at.Before(at.Add(-staleFor)) || (c.node == node && c.at.Before(at)) {
-			if c.revision > least.revision {
-				least = c
+		if c.at.Before(instant.Add(-staleFor)) || (c.node == node && c.at.Before(instant)) {
+			if c.revision > minimum.revision {
+				minimum = c
 			}
 		}
 	}
 	if old := len(g.confirmed) - 2000; old > 0 { // every older one is below these
 		g.confirmed = g.confirmed[old:]
 	}
-	return least
+	return minimum
 }
 
 // send returns the status of a response and its body as JSON. A node that is stopped answers when it goes on.
-func (s *staleness) send(ctx context.Context, node int, token, method, path, body string, into any) (int, error) {
+func (s *staleness) send(ctx context.Context, node int, token, method, path, body string, target any) (int, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.nodes[node].URL+path, strings.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -89,8 +89,8 @@ func (s *staleness) send(ctx context.Context, node int, token, method, path, bod
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err == nil && into != nil && resp.StatusCode < 300 {
-		err = json.Unmarshal(text, into)
+	if err == nil && target != nil && resp.StatusCode < 300 {
+		err = json.Unmarshal(text, target)
 	}
 	return resp.StatusCode, err
 }
@@ -99,14 +99,14 @@ func (s *staleness) send(ctx context.Context, node int, token, method, path, bod
 func (s *staleness) write(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		g, node := s.things[rand.IntN(len(s.things))], rand.IntN(len(s.nodes))
-		var changed struct{ Revision int64 }
-		status, err := s.send(ctx, node, s.owner, "PATCH", g.path, fmt.Sprintf(`{%q: "%d"}`, g.member, i), &changed)
+		var changedCase struct{ Revision int64 }
+		status, err := s.send(ctx, node, s.owner, "PATCH", g.path, fmt.Sprintf(`{%q: "%d"}`, g.member, i), &changedCase)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil || status != http.StatusOK:
 			s.t.Errorf("a change: %d, %v", status, err)
 		default:
-			g.confirm(node, changed.Revision)
+			g.confirm(node, changedCase.Revision)
 		}
 		pause := 40
 		if rand.IntN(20) == 0 {
@@ -125,17 +125,17 @@ func betweenReads() {
 // read checks that no answer is older than it may be.
 func (s *staleness) read(ctx context.Context) {
 	for ctx.Err() == nil {
-		g, node, sent := s.things[rand.IntN(len(s.things))], rand.IntN(len(s.nodes)), time.Now()
-		least := g.least(node, sent)
-		var shown struct{ Revision int64 }
-		status, err := s.send(ctx, node, s.owner, "GET", g.path, "", &shown)
+		g, node, sentAt := s.things[rand.IntN(len(s.things))], rand.IntN(len(s.nodes)), time.Now()
+		minimum := g.least(node, sentAt)
+		var view struct{ Revision int64 }
+		status, err := s.send(ctx, node, s.owner, "GET", g.path, "", &view)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil || status != http.StatusOK:
 			s.t.Errorf("a read: %d, %v", status, err)
-		case shown.Revision < least.revision:
+		case view.Revision < minimum.revision:
 			s.t.Errorf("node %d shows revision %d of %s, but node %d confirmed %d, %v before the request", node,
-				shown.Revision, g.path, least.node, least.revision, sent.Sub(least.at))
+				view.Revision, g.path, minimum.node, minimum.revision, sentAt.Sub(minimum.at))
 		}
 		s.answered.Add(1)
 		betweenReads()
@@ -156,29 +156,29 @@ func (s *staleness) revoke(ctx context.Context) {
 			return
 		}
 		var mu sync.Mutex
-		var asked bool      // to revoke it
-		var ended time.Time // when that was confirmed
-		state := func() (bool, time.Time) { mu.Lock(); defer mu.Unlock(); return asked, ended }
+		var isAsked bool  // to revoke it
+		var end time.Time // when that was confirmed
+		state := func() (bool, time.Time) { mu.Lock(); defer mu.Unlock(); return isAsked, end }
 		var users sync.WaitGroup
 		for node := range s.nodes {
 			users.Go(func() {
 				for ctx.Err() == nil {
-					sent := time.Now()
-					_, since := state()
+					sentAt := time.Now()
+					_, start := state()
 					status, err := s.send(ctx, node, key.Token, "GET", s.things[0].path, "", nil)
-					late := !since.IsZero() && (node == at || sent.Sub(since) > staleFor)
+					late := !start.IsZero() && (node == at || sentAt.Sub(start) > staleFor)
 					switch {
 					case ctx.Err() != nil:
 					case err != nil || (status != http.StatusOK && status != http.StatusUnauthorized):
 						s.t.Errorf("with a key: %d, %v", status, err)
 					case status == http.StatusOK && late:
-						s.t.Errorf("node %d accepts a key %v after node %d has revoked it", node, sent.Sub(since), at)
+						s.t.Errorf("node %d accepts a key %v after node %d has revoked it", node, sentAt.Sub(start), at)
 						return
 					case status == http.StatusOK:
 						s.accepted.Add(1)
 						betweenReads()
 					default:
-						if asked, _ := state(); !asked {
+						if wasAsked, _ := state(); !wasAsked {
 							s.t.Errorf("node %d refuses a key that no one has revoked", node)
 						}
 						return
@@ -188,11 +188,11 @@ func (s *staleness) revoke(ctx context.Context) {
 		}
 		time.Sleep(time.Duration(rand.IntN([]int{300, 3000}[i%2])) * time.Millisecond)
 		mu.Lock()
-		asked = true
+		isAsked = true
 		mu.Unlock()
 		status, err = s.send(ctx, at, s.owner, "DELETE", keys+"/"+key.ID, "", nil)
 		mu.Lock()
-		ended = time.Now()
+		end = time.Now()
 		mu.Unlock()
 		if ctx.Err() == nil && (err != nil || status >= 300) {
 			s.t.Errorf("a revocation: %d, %v", status, err)
@@ -232,13 +232,13 @@ func TestNoAnswerIsOlderThanItMayBe(t *testing.T) {
 			}
 			s.owner = d.Owner(t, suite.Binary(t), "ann@example.com")
 			for i := range 3 {
-				var made struct{ ID string }
+				var newCase struct{ ID string }
 				status, err := s.send(t.Context(), 0, s.owner, "POST", "/api/prompt-templates",
-					fmt.Sprintf(`{"name": "thing %d"}`, i), &made)
+					fmt.Sprintf(`{"name": "thing %d"}`, i), &newCase)
 				if err != nil || status != http.StatusCreated {
 					t.Fatal(status, err)
 				}
-				path := "/api/prompt-templates/" + made.ID
+				path := "/api/prompt-templates/" + newCase.ID
 				status, err = s.send(t.Context(), 0, s.owner, "POST", path+"/versions",
 					`{"text": "Hello", "activate": true}`, nil)
 				if err != nil || status != http.StatusCreated {
@@ -252,9 +252,9 @@ func TestNoAnswerIsOlderThanItMayBe(t *testing.T) {
 			var all sync.WaitGroup
 			all.Go(func() { // a node that is stopped most of the time needs a while on a busy machine
 				defer cancel()
-				begun, lasts := time.Now(), proof.Sample(time.Minute, 30*time.Minute)
+				start, lasts := time.Now(), proof.Sample(time.Minute, 30*time.Minute)
 				proof.Poll(ctx, func() bool {
-					took := time.Since(begun)
+					took := time.Since(start)
 					return took >= lasts && (took >= patience || s.isEnough())
 				})
 			})

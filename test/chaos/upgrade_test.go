@@ -42,9 +42,9 @@ func rollingUpgrade(t *testing.T, old release) {
 			}
 		}
 	})
-	both := func(phase string) {
+	runBoth := func(phase string) {
 		t.Helper()
-		before := l.answered.Load()
+		previous := l.answered.Load()
 		for range proof.Sample(2, 40) {
 			l.answers(50)
 			for i := range nodes {
@@ -54,10 +54,10 @@ func rollingUpgrade(t *testing.T, old release) {
 				t.FailNow()
 			}
 		}
-		t.Logf("%s: %d requests", phase, l.answered.Load()-before)
+		t.Logf("%s: %d requests", phase, l.answered.Load()-previous)
 	}
 	l.during(func() {
-		both("old and old")
+		runBoth("old and old")
 		for i, phase := range []string{"new and old", "new and new"} {
 			leaving := nodes[i].Load()
 			// A load balancer first stops sending to the leaving node, and adds the new node when that is ready.
@@ -67,7 +67,7 @@ func rollingUpgrade(t *testing.T, old release) {
 			nodes[i].Store(arriving)
 			l.drain()
 			leaving.Stop(t)
-			both(phase)
+			runBoth(phase)
 		}
 	})
 	db := d.Open(t)
@@ -84,8 +84,8 @@ func waitsForADay(t *testing.T, db *sql.DB) {
 	t.Helper()
 	var micros int64
 	require.NoError(t, db.QueryRow(`SELECT derived_at FROM keyring`).Scan(&micros))
-	if left := time.Until(time.UnixMicro(micros)); left < 23*time.Hour || left > 24*time.Hour+time.Minute {
-		t.Errorf("keys are derived in %s", left)
+	if rest := time.Until(time.UnixMicro(micros)); rest < 23*time.Hour || rest > 24*time.Hour+time.Minute {
+		t.Errorf("keys are derived in %s", rest)
 	}
 }
 
@@ -130,19 +130,19 @@ func upgradeInPlace(t *testing.T, old release) {
 		rows[table] = `SELECT ` + "quote(" + strings.Join(columns, ") || ',' || quote(") + ")" + ` FROM ` + table +
 			` ORDER BY 1`
 	}
-	before := map[string]string{}
+	previous := map[string]string{}
 	count := 0
 	for table, query := range rows {
 		lines := column(t, db, query)
-		before[table], count = strings.Join(lines, "\n"), count+len(lines)
+		previous[table], count = strings.Join(lines, "\n"), count+len(lines)
 	}
 	db.Close()
 
 	n = d.Start(t, present)
 	db = d.Open(t)
 	for table, query := range rows {
-		if after := strings.Join(column(t, db, query), "\n"); after != before[table] {
-			t.Errorf("rows of %s are others:\n%.2000s\nbefore:\n%.2000s", table, after, before[table])
+		if nextPath := strings.Join(column(t, db, query), "\n"); nextPath != previous[table] {
+			t.Errorf("rows of %s are others:\n%.2000s\nbefore:\n%.2000s", table, nextPath, previous[table])
 		}
 	}
 	waitsForADay(t, db)
@@ -158,9 +158,9 @@ func upgradeInPlace(t *testing.T, old release) {
 func TestMigrationsThatWereReleasedStay(t *testing.T) {
 	old := lastRelease(t)
 	const folder = "adapters/sqlstore/migrations"
-	changed, err := git("diff", "--name-status", "--no-renames", "--diff-filter=a", old.commit, "--", folder)
+	change, err := git("diff", "--name-status", "--no-renames", "--diff-filter=a", old.commit, "--", folder)
 	require.NoError(t, err)
-	if changed != "" {
-		t.Errorf("these are part of %s; write a new one instead:\n%s", old.tag, changed)
+	if change != "" {
+		t.Errorf("these are part of %s; write a new one instead:\n%s", old.tag, change)
 	}
 }

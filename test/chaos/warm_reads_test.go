@@ -24,13 +24,13 @@ func warmNode(t *testing.T) (*staleness, *sql.DB) {
 	s := &staleness{t: t, nodes: []*program.Node{d.Start(t, suite.Binary(t))}}
 	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
 	s.owner = d.Owner(t, suite.Binary(t), "ann@example.com")
-	create := func(path, body string) (made struct{ ID string }) {
+	create := func(path, body string) (newCase struct{ ID string }) {
 		t.Helper()
-		if status, err := s.send(t.Context(), 0, s.owner, "POST", path, body, &made); err != nil ||
+		if status, err := s.send(t.Context(), 0, s.owner, "POST", path, body, &newCase); err != nil ||
 			status != http.StatusCreated {
 			t.Fatal(path, status, err)
 		}
-		return made
+		return newCase
 	}
 	prompt := create("/api/prompt-templates", `{"name": "warm"}`).ID
 	path := "/api/prompt-templates/" + prompt
@@ -51,7 +51,7 @@ func TestWhatIsCachedForLongIsReadFromTablesWhoseChangesAreNoted(t *testing.T) {
 	s, db := warmNode(t)
 	const times = 200
 	template := strings.TrimSuffix(s.things[0].path, "/versions/active")
-	before, begun := scans(t, db), time.Now()
+	previous, start := scans(t, db), time.Now()
 	for range times {
 		for _, r := range []struct{ method, path, body string }{
 			{"GET", s.things[0].path, ""}, {"GET", template + "/versions/latest", ""},
@@ -68,11 +68,11 @@ func TestWhatIsCachedForLongIsReadFromTablesWhoseChangesAreNoted(t *testing.T) {
 	read := map[string]int{}
 	proof.Eventually(t, fmt.Sprint("PostgreSQL has counted ", times, " reads"), func() bool {
 		for table, n := range scans(t, db) {
-			read[table] = n - before[table]
+			read[table] = n - previous[table]
 		}
 		return read["prompt_templates"] >= times
 	})
-	background := int(4 * time.Since(begun).Seconds()) // no loop of the node reads a table more often
+	background := int(4 * time.Since(start).Seconds()) // no loop of the node reads a table more often
 	isNoted := noted(t, db)
 	isNoted["version_reads"] = true // when a template was last read, which is read with it and not returned
 	for table, n := range read {

@@ -21,16 +21,16 @@ import (
 )
 
 // arrival causes an event, and returns how long after the response the receiver gets it.
-func (h *hooked) arrival(t *testing.T, to *receiver) time.Duration {
+func (h *hooked) arrival(t *testing.T, target *receiver) time.Duration {
 	t.Helper()
 	subject := h.must(t, "POST", "/api/prompt-templates", object{"name": h.name()}).id(t)
-	begun := time.Now()
-	for late := begun.Add(patience); time.Now().Before(late); time.Sleep(2 * time.Millisecond) {
-		to.mu.Lock()
-		has := slices.ContainsFunc(to.all, func(a attempt) bool { return a.subject == subject })
-		to.mu.Unlock()
-		if has {
-			return time.Since(begun)
+	start := time.Now()
+	for late := start.Add(patience); time.Now().Before(late); time.Sleep(2 * time.Millisecond) {
+		target.mu.Lock()
+		exists := slices.ContainsFunc(target.all, func(a attempt) bool { return a.subject == subject })
+		target.mu.Unlock()
+		if exists {
+			return time.Since(start)
 		}
 	}
 	t.Fatal("the event does not arrive")
@@ -51,16 +51,16 @@ func TestADeadOrSlowWebhookDelaysNoOther(t *testing.T) {
 				}
 				return all
 			}
-			alone := slowest()
+			solo := slowest()
 			slow := noAnswer(t)
-			gone := fmt.Sprintf("http://127.0.0.1:%d", fixture.ClosedPort(t))
+			goneText := fmt.Sprintf("http://127.0.0.1:%d", fixture.ClosedPort(t))
 			for i := range 19 {
-				h.hook(t, []string{slow, gone}[i%2])
+				h.hook(t, []string{slow, goneText}[i%2])
 			}
-			beside := slowest()
-			t.Logf("alone within %s, beside dead and slow ones within %s", alone.Round(time.Millisecond),
-				beside.Round(time.Millisecond))
-			proof.Within(t, "an event beside dead and slow webhooks", beside, alone+time.Second)
+			neighbourTime := slowest()
+			t.Logf("alone within %s, beside dead and slow ones within %s", solo.Round(time.Millisecond),
+				neighbourTime.Round(time.Millisecond))
+			proof.Within(t, "an event beside dead and slow webhooks", neighbourTime, solo+time.Second)
 		})
 	}
 }
@@ -78,10 +78,10 @@ func (b *busy) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(make([]byte, 64<<10))
 }
 
-func (b *busy) count(now, total int) {
+func (b *busy) count(current, total int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.now += now
+	b.now += current
 	b.most, b.total = max(b.most, b.now), b.total+total
 }
 
@@ -118,8 +118,8 @@ func TestTwoHundredWebhooksOfOneNodeTakeLittleMemory(t *testing.T) {
 	d := program.Deploy(t, services.Postgres(t), "orgs: ["+strings.Join(config, ", ")+"]\n",
 		"ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000")
 	n := d.Start(t, suite.Binary(t))
-	to := &busy{}
-	server := httptest.NewServer(to)
+	target := &busy{}
+	server := httptest.NewServer(target)
 	t.Cleanup(server.Close)
 	post := func(org int, token, path string, body object) {
 		t.Helper()
@@ -149,7 +149,7 @@ func TestTwoHundredWebhooksOfOneNodeTakeLittleMemory(t *testing.T) {
 			all += number
 		}
 	}
-	before, most := residentNow(t, n.Pid()), 0
+	previous, most := residentNow(t, n.Pid()), 0
 	for token, org := range tokens {
 		for i := range events {
 			post(org, token, "/api/prompt-templates", object{"name": fmt.Sprint("t", i)})
@@ -157,10 +157,10 @@ func TestTwoHundredWebhooksOfOneNodeTakeLittleMemory(t *testing.T) {
 	}
 	proof.Eventually(t, "all deliveries have arrived", func() bool {
 		most = max(most, residentNow(t, n.Pid()))
-		return to.delivered() >= all*events
+		return target.delivered() >= all*events
 	}, n.Output)
-	t.Logf("%d webhooks, %d requests at the same time: %d MiB before, %d MiB at most", all, to.most, before, most)
-	if proof.Running() && (most > bar || to.most < 900) {
+	t.Logf("%d webhooks, %d requests at the same time: %d MiB before, %d MiB at most", all, target.most, previous, most)
+	if proof.Running() && (most > bar || target.most < 900) {
 		t.Errorf("more than %d MiB, or fewer requests at the same time than can be", bar)
 	}
 }

@@ -53,21 +53,21 @@ func (r *receiver) receive(t *testing.T, w http.ResponseWriter, hr *http.Request
 	if err != nil {
 		return // the sender was killed
 	}
-	var sent struct {
+	var message struct {
 		Data struct {
 			ID      string
 			Seq     int64
 			Subject struct{ ID string }
 		}
 	}
-	if err := json.Unmarshal(body, &sent); err != nil || sent.Data.ID != hr.Header.Get("Webhook-Id") {
+	if err := json.Unmarshal(body, &message); err != nil || message.Data.ID != hr.Header.Get("Webhook-Id") {
 		t.Errorf("%s arrives as %s: %v", body, hr.Header.Get("Webhook-Id"), err)
 	}
 	now := time.Now()
 	r.mu.Lock()
-	r.all = append(r.all, attempt{sent.Data.ID, sent.Data.Subject.ID, sent.Data.Seq, !fails, now})
-	if _, again := r.confirmed[sent.Data.ID]; !again && !fails {
-		r.confirmed[sent.Data.ID] = now
+	r.all = append(r.all, attempt{message.Data.ID, message.Data.Subject.ID, message.Data.Seq, !fails, now})
+	if _, isRepeat := r.confirmed[message.Data.ID]; !isRepeat && !fails {
+		r.confirmed[message.Data.ID] = now
 	}
 	r.mu.Unlock()
 	if !fails {
@@ -94,7 +94,7 @@ func (r *receiver) known() int {
 
 // check expects that all events arrived, by id, and that none was attempted after a later one about its subject. It
 // returns the number of attempts, and of those that were confirmed before.
-func (r *receiver) check(t *testing.T, events map[string]int64) (attempts, again int) {
+func (r *receiver) check(t *testing.T, events map[string]int64) (attempts, second int) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,19 +105,19 @@ func (r *receiver) check(t *testing.T, events map[string]int64) (attempts, again
 	}
 	last, done := map[string]int64{}, map[string]bool{}
 	for _, a := range r.all {
-		if want, known := events[a.id]; !known || want != a.seq {
-			t.Errorf("%s arrives as event %d, and is %d, %v", a.id, a.seq, want, known)
+		if want, exists := events[a.id]; !exists || want != a.seq {
+			t.Errorf("%s arrives as event %d, and is %d, %v", a.id, a.seq, want, exists)
 		}
 		if a.seq < last[a.subject] {
 			t.Errorf("event %d about %s arrives after %d", a.seq, a.subject, last[a.subject])
 		}
 		last[a.subject] = a.seq
 		if done[a.id] {
-			again++
+			second++
 		}
 		done[a.id] = done[a.id] || a.confirmed
 	}
-	return len(r.all), again
+	return len(r.all), second
 }
 
 // noAnswer returns the URL of a receiver that accepts connections and never answers.

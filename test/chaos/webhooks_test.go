@@ -70,13 +70,13 @@ func (h *hooked) change(template string) bool {
 func (h *hooked) write(n int) {
 	h.stop = make(chan struct{})
 	defer h.end()
-	var left atomic.Int64
-	left.Store(int64(n))
+	var rest atomic.Int64
+	rest.Store(int64(n))
 	for w := range 8 {
 		h.running.Go(func() {
-			for i := w; left.Load() > 0; i += 8 {
+			for i := w; rest.Load() > 0; i += 8 {
 				if h.change(h.templates[i%len(h.templates)]) {
-					left.Add(-1)
+					rest.Add(-1)
 				}
 			}
 		})
@@ -119,7 +119,7 @@ func (h *hooked) hurry(t *testing.T) {
 				return
 			case <-tick.C:
 			}
-			now := time.Now().UnixMicro()
+			current := time.Now().UnixMicro()
 			for _, statement := range []string{
 				`UPDATE webhook_deliveries SET due_at = %[1]d WHERE state = 'pending' AND attempts > 0
 					AND due_at > %[1]d AND due_at < 9000000000000000000`,
@@ -127,7 +127,7 @@ func (h *hooked) hurry(t *testing.T) {
 				AND EXISTS (SELECT 1 FROM webhook_deliveries d
 					WHERE d.webhook_id = webhooks.id AND d.state = 'pending')`,
 			} {
-				if _, err := h.db.Exec(fmt.Sprintf(statement, now)); err != nil {
+				if _, err := h.db.Exec(fmt.Sprintf(statement, current)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -136,21 +136,21 @@ func (h *hooked) hurry(t *testing.T) {
 }
 
 // progress waits until every receiver knows n more events, or all of them, and returns how long that took.
-func (h *hooked) progress(t *testing.T, n int, of int64) time.Duration {
+func (h *hooked) progress(t *testing.T, n int, total int64) time.Duration {
 	t.Helper()
-	begun, before := time.Now(), make([]int, len(h.to))
+	start, previous := time.Now(), make([]int, len(h.to))
 	for i, r := range h.to {
-		before[i] = r.known()
+		previous[i] = r.known()
 	}
 	proof.Eventually(t, fmt.Sprint(n, " events have arrived at each receiver"), func() bool {
 		ready := true
 		for i, r := range h.to {
-			known := r.known()
-			ready = ready && (known >= before[i]+n || int64(known) >= of)
+			knownCount := r.known()
+			ready = ready && (knownCount >= previous[i]+n || int64(knownCount) >= total)
 		}
 		return ready
 	})
-	return time.Since(begun)
+	return time.Since(start)
 }
 
 // TestEveryWebhookArrivesAlthoughTheServerIsKilled kills the server while it delivers events to three receivers, a
@@ -162,7 +162,7 @@ func TestEveryWebhookArrivesAlthoughTheServerIsKilled(t *testing.T) {
 			t.Parallel()
 			h := newHooked(t, engine, 40, 3, 0.2)
 			h.hurry(t)
-			begun, slowest := time.Now(), time.Duration(0)
+			start, slowest := time.Now(), time.Duration(0)
 			for range kills {
 				h.write(events / kills)
 				h.progress(t, 1+rand.IntN(max(1, events/kills/2)), int64(len(h.events(t))))
@@ -173,11 +173,11 @@ func TestEveryWebhookArrivesAlthoughTheServerIsKilled(t *testing.T) {
 			}
 			all := h.events(t)
 			h.progress(t, 1<<30, int64(len(all)))
-			took := time.Since(begun)
+			took := time.Since(start)
 			h.node.Stop(t)
 			for i, r := range h.to {
-				attempts, again := r.check(t, all)
-				t.Logf("receiver %d: %d attempts, %d of them of an event that it had confirmed", i, attempts, again)
+				attempts, second := r.check(t, all)
+				t.Logf("receiver %d: %d attempts, %d of them of an event that it had confirmed", i, attempts, second)
 			}
 			t.Logf("%d events, %d kills, %s; deliveries went on within %s", len(all), kills, took.Round(time.Second),
 				slowest.Round(time.Millisecond))

@@ -79,9 +79,9 @@ func halves() map[string]string {
 // whole expects that there are no half-done writes.
 func whole(t *testing.T, db *sql.DB) {
 	t.Helper()
-	for what, query := range halves() {
+	for name, query := range halves() {
 		if found := column(t, db, query); len(found) > 0 {
-			t.Errorf("%s: %d, such as %s", what, len(found), found[0])
+			t.Errorf("%s: %d, such as %s", name, len(found), found[0])
 		}
 	}
 }
@@ -122,18 +122,18 @@ func TestTheChecksNotice(t *testing.T) {
 	for _, a := range audited {
 		damages = append(damages, `DELETE FROM `+a.table)
 	}
-	noticed := map[string]bool{}
+	noticedTexts := map[string]bool{}
 	for _, damage := range damages {
 		run(`BEGIN`)
 		run(damage)
-		for what, query := range halves() {
-			noticed[what] = noticed[what] || len(column(t, db, query)) > 0
+		for name, query := range halves() {
+			noticedTexts[name] = noticedTexts[name] || len(column(t, db, query)) > 0
 		}
 		run(`ROLLBACK`)
 	}
-	for what := range halves() {
-		if !noticed[what] {
-			t.Errorf("no damage is noticed as %s", what)
+	for name := range halves() {
+		if !noticedTexts[name] {
+			t.Errorf("no damage is noticed as %s", name)
 		}
 	}
 	for kind, all := range l.ledger.there {

@@ -24,19 +24,19 @@ const (
 
 // writePrompts creates a template and versions of it, and activates each.
 func writePrompts(l *load, _ bool) bool {
-	made, ok := l.do("POST", prompts, object{"name": l.name()})
+	response, ok := l.do("POST", prompts, object{"name": l.name()})
 	if !ok {
 		return false
 	}
-	template := made.id(l.t)
+	template := response.id(l.t)
 	l.ledger.note("template", template)
 	for range 2 {
 		text := l.name()
-		made, ok := l.do("POST", prompts+"/"+template+"/versions", object{"text": text})
+		newResponse, ok := l.do("POST", prompts+"/"+template+"/versions", object{"text": text})
 		if !ok {
 			return false
 		}
-		version := made.id(l.t)
+		version := newResponse.id(l.t)
 		l.ledger.note("version", version+" "+text)
 		if _, ok := l.do("POST", prompts+"/"+template+"/versions/"+version+"/activate", object{}); !ok {
 			return false
@@ -51,22 +51,22 @@ func writePrompts(l *load, _ bool) bool {
 
 // changePrompt changes one template repeatedly.
 func changePrompt(l *load, _ bool) bool {
-	made, ok := l.do("POST", prompts, object{"name": l.name(), "description": "0"})
+	response, ok := l.do("POST", prompts, object{"name": l.name(), "description": "0"})
 	if !ok {
 		return false
 	}
-	one := made.id(l.t)
+	one := response.id(l.t)
 	l.ledger.note("template", one)
 	for n := 1; n <= 10; n++ {
 		l.ledger.sends("description", one, n)
-		changed, ok := l.do("PATCH", prompts+"/"+one, object{"description": fmt.Sprint(n)})
+		change, ok := l.do("PATCH", prompts+"/"+one, object{"description": fmt.Sprint(n)})
 		if !ok {
 			return false
 		}
 		l.ledger.reaches("description", one, n)
-		var now struct{ Revision int }
-		changed.decode(l.t, &now)
-		l.ledger.reaches("revision", one, now.Revision)
+		var current struct{ Revision int }
+		change.decode(l.t, &current)
+		l.ledger.reaches("revision", one, current.Revision)
 	}
 	return true
 }
@@ -74,22 +74,22 @@ func changePrompt(l *load, _ bool) bool {
 // writeChats creates a chat template with an embed token, publishes it, and deletes the token.
 func writeChats(l *load, _ bool) bool {
 	name := l.name()
-	made, ok := l.do("POST", chats, object{"name": name})
+	response, ok := l.do("POST", chats, object{"name": name})
 	if !ok {
 		return false
 	}
-	chat := made.id(l.t)
+	chat := response.id(l.t)
 	l.ledger.note("chat", chat+" draft")
 	tokens := chats + "/" + chat + "/embed-tokens"
 	for range 2 {
-		if made, ok = l.do("POST", tokens,
+		if response, ok = l.do("POST", tokens,
 			object{"name": "site", "allowed_origins": []string{"https://a.example.com",
 				"https://b.example.com"}}); !ok {
 			return false
 		}
-		l.ledger.note("embed token", made.id(l.t))
+		l.ledger.note("embed token", response.id(l.t))
 	}
-	token := made.id(l.t)
+	token := response.id(l.t)
 	l.ledger.maybe("embed token", token)
 	if _, ok = l.do("DELETE", tokens+"/"+token, nil); !ok {
 		return false
@@ -107,12 +107,12 @@ func writeChats(l *load, _ bool) bool {
 func claimPresence(l *load, _ bool) bool {
 	n := int(l.number.Add(1))
 	l.ledger.sends("presence", "", n)
-	claimed, ok := l.do("POST", presence, object{"status": "dnd", "text": fmt.Sprint(n)})
+	claim, ok := l.do("POST", presence, object{"status": "dnd", "text": fmt.Sprint(n)})
 	if !ok {
 		return false
 	}
 	l.ledger.reaches("presence", "", n)
-	l.ledger.note("presence", claimed.id(l.t))
+	l.ledger.note("presence", claim.id(l.t))
 	return l.reads(presence+"/me", "text", fmt.Sprint(n))
 }
 
@@ -121,11 +121,11 @@ func writeConnections(l *load, first bool) bool {
 	if first && !l.clear(connections, "connection") {
 		return false
 	}
-	made, ok := l.do("POST", connections, object{"kind": "postgres", "name": l.name(), "credential": l.shop})
+	response, ok := l.do("POST", connections, object{"kind": "postgres", "name": l.name(), "credential": l.shop})
 	if !ok {
 		return false
 	}
-	one := made.id(l.t)
+	one := response.id(l.t)
 	l.ledger.note("connection", one)
 	return l.reads(connections+"/"+one, "status", "active") && l.ends(connections, "connection", one)
 }
@@ -135,12 +135,12 @@ func writeKeys(l *load, first bool) bool {
 	if first && !l.clear(keys, "key") {
 		return false
 	}
-	made, ok := l.do("POST", keys, object{"name": l.name()})
+	response, ok := l.do("POST", keys, object{"name": l.name()})
 	if !ok {
 		return false
 	}
-	l.ledger.note("key", made.id(l.t))
-	return l.ends(keys, "key", made.id(l.t))
+	l.ledger.note("key", response.id(l.t))
+	return l.ends(keys, "key", response.id(l.t))
 }
 
 // writeInvitations creates an invitation and withdraws it.
@@ -155,27 +155,27 @@ func writeInvitations(l *load, first bool) bool {
 	if first && !l.clear(invitations, "invitation") {
 		return false
 	}
-	made, ok := l.do("POST", invitations, object{"email": strings.ReplaceAll(l.name(), " ", ".") + "@example.com",
+	response, ok := l.do("POST", invitations, object{"email": strings.ReplaceAll(l.name(), " ", ".") + "@example.com",
 		"role": "member"})
 	if !ok {
 		return false
 	}
-	l.ledger.note("invitation", made.id(l.t))
-	return l.ends(invitations, "invitation", made.id(l.t))
+	l.ledger.note("invitation", response.id(l.t))
+	return l.ends(invitations, "invitation", response.id(l.t))
 }
 
 // repeatPosts sends each request twice with one Idempotency-Key.
 func repeatPosts(l *load, _ bool) bool {
 	name := l.name()
 	key := "Idempotency-Key: " + strings.ReplaceAll(name, " ", "-")
-	made, ok := l.do("POST", prompts, object{"name": name}, key)
+	response, ok := l.do("POST", prompts, object{"name": name}, key)
 	if !ok {
 		return false
 	}
-	l.ledger.note("template", made.id(l.t))
-	again, ok := l.do("POST", prompts, object{"name": name}, key)
-	if ok && (again.text != made.text || again.header.Get("Idempotency-Replayed") != "true") {
-		l.t.Errorf("%s\n%s", made, again)
+	l.ledger.note("template", response.id(l.t))
+	second, ok := l.do("POST", prompts, object{"name": name}, key)
+	if ok && (second.text != response.text || second.header.Get("Idempotency-Replayed") != "true") {
+		l.t.Errorf("%s\n%s", response, second)
 	}
 	return ok
 }
@@ -195,11 +195,11 @@ func (l *load) clear(list, kind string) bool {
 	if !ok {
 		return false
 	}
-	var left struct {
+	var rest struct {
 		Data []struct{ ID, Name, Status string }
 	}
-	a.decode(l.t, &left)
-	for _, one := range left.Data {
+	a.decode(l.t, &rest)
+	for _, one := range rest.Data {
 		if one.Status == "revoked" || strings.HasPrefix(one.Name, "made by") || strings.HasPrefix(one.Name, "first") {
 			continue
 		}

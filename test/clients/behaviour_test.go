@@ -73,7 +73,7 @@ func (r result) statuses() string {
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite)
-	lost, refused, ok := script{fault: lose}, script{fault: refuse}, script{}
+	lost, refusal, ok := script{fault: lose}, script{fault: refuse}, script{}
 	status := func(n int) script { return script{status: n} }
 	remove := func(id string) command { return command{Name: "promptTemplates.delete", Args: []string{id}} }
 	render := func(id string) command {
@@ -83,8 +83,8 @@ func TestAttempts(t *testing.T) {
 	patch := func(id string) command { return update(id, object{"description": "new"}) }
 	all := []attemptCase{
 		{"a lost response of a POST with a key", post, []script{lost, ok}, "0+ 201", ""},
-		{"a refused connection", post, []script{refused, refused, ok}, "0+ 0+ 201", ""},
-		{"no response after all attempts", post, []script{refused, refused, refused}, "0+ 0+ 0", "connection"},
+		{"a refused connection", post, []script{refusal, refusal, ok}, "0+ 0+ 201", ""},
+		{"no response after all attempts", post, []script{refusal, refusal, refusal}, "0+ 0+ 0", "connection"},
 		{"500 of a POST with a key", post, []script{status(500), ok}, "500+ 201", ""},
 		{"500 of a GET", get, []script{status(500)}, "500", "unexpected_response"},
 		{"502 of a GET", get, []script{status(502), ok}, "502+ 200", ""},
@@ -177,8 +177,8 @@ func TestErrorsAndHeaders(t *testing.T) {
 	inEach(t, func(t *testing.T, d driver) {
 		s := w.connect(t, d)
 		name := newName()
-		made := s.must(t, create(name))
-		id := made.at(t, "id")
+		newResult := s.must(t, create(name))
+		id := newResult.at(t, "id")
 
 		t.Run("a code, a status and the id of the request", func(t *testing.T) {
 			r := s.call(t, create(name))
@@ -190,17 +190,17 @@ func TestErrorsAndHeaders(t *testing.T) {
 		t.Run("an own key makes a call of its own repeatable", func(t *testing.T) {
 			c := create(newName())
 			c.Options.IdempotencyKey = newName()
-			first, again := s.must(t, c), s.must(t, c)
-			if first.at(t, "id") != again.at(t, "id") {
+			first, second := s.must(t, c), s.must(t, c)
+			if first.at(t, "id") != second.at(t, "id") {
 				t.Error("the second call had an effect")
 			}
 		})
 		t.Run("an ETag is sent and protects", func(t *testing.T) {
-			if made.ETag == "" {
+			if newResult.ETag == "" {
 				t.Fatal("there is no ETag")
 			}
 			c := update(id, object{"description": "first"})
-			c.Options.IfMatch = made.ETag
+			c.Options.IfMatch = newResult.ETag
 			s.must(t, c)
 			if r := s.call(t, c); r.Error == nil || r.Error.Code != "revision_mismatch" {
 				t.Errorf("the error is %+v", r.Error)
@@ -249,16 +249,16 @@ func TestErrorsAndHeaders(t *testing.T) {
 				want = append(want, s.must(t, create(fmt.Sprint(prefix, i))).at(t, "id"))
 			}
 			w.requests()
-			written := make(chan struct{})
+			output := make(chan struct{})
 			go func() {
-				defer close(written)
+				defer close(output)
 				for range 10 {
 					w.post(t, "/api/prompt-templates", fmt.Sprintf(`{"name": %q}`, newName()))
 				}
 			}()
 			r := s.must(t, command{Name: "promptTemplates.list", HasQuery: true,
 				Query: object{"q": prefix, "limit": 2}, Options: callOptions{All: true}})
-			<-written
+			<-output
 			got := map[any]int{}
 			for _, item := range r.Value.([]any) {
 				got[item.(object)["id"]]++

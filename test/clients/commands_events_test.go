@@ -30,14 +30,14 @@ func TestCommandsOfEvents(t *testing.T) {
 		c.Dir, c.Env = home, []string{"HOME=" + home}
 		return c
 	}
-	must := func(args ...string) string {
+	check := func(args ...string) string {
 		t.Helper()
-		var failed bytes.Buffer
+		var failedBuffer bytes.Buffer
 		c := command(args...)
-		c.Stdin, c.Stderr = strings.NewReader(w.key+"\n"), &failed
+		c.Stdin, c.Stderr = strings.NewReader(w.key+"\n"), &failedBuffer
 		out, err := c.Output()
 		if err != nil {
-			t.Fatalf("atrium %v: %v: %s", args, err, &failed)
+			t.Fatalf("atrium %v: %v: %s", args, err, &failedBuffer)
 		}
 		return string(out)
 	}
@@ -77,11 +77,11 @@ func TestCommandsOfEvents(t *testing.T) {
 			return ""
 		}
 	}
-	must("login", w.node.URL)
+	check("login", w.node.URL)
 	create := func(name string) string {
 		t.Helper()
-		made := must("api", "POST", "/api/prompt-templates", "-d", `{"name": "`+name+`"}`)
-		_, rest, _ := strings.Cut(made, `"id": "`)
+		newText := check("api", "POST", "/api/prompt-templates", "-d", `{"name": "`+name+`"}`)
+		_, rest, _ := strings.Cut(newText, `"id": "`)
 		id, _, _ := strings.Cut(rest, `"`)
 		return id
 	}
@@ -98,7 +98,7 @@ func TestCommandsOfEvents(t *testing.T) {
 	})
 	t.Run("export goes on where it ended", func(t *testing.T) {
 		to := filepath.Join(home, "events.ndjson")
-		if out := must("events", "export", to, "--types", "prompt_template.created"); out != "1 event written.\n" {
+		if out := check("events", "export", to, "--types", "prompt_template.created"); out != "1 event written.\n" {
 			t.Errorf("it prints %q", out)
 		}
 		complete, err := os.ReadFile(to)
@@ -109,8 +109,8 @@ func TestCommandsOfEvents(t *testing.T) {
 		second := create("second")
 		next(running("events", "tail", "--after", "0", "--types", "prompt_template.created"))
 		var lines []string
-		for until := time.Now().Add(proof.Patience); len(lines) < 2 && time.Now().Before(until); {
-			must("events", "export", to, "--types", "prompt_template.created") // the event gets its place in a second
+		for deadline := time.Now().Add(proof.Patience); len(lines) < 2 && time.Now().Before(deadline); {
+			check("events", "export", to, "--types", "prompt_template.created") // the event gets its place in a second
 			text, err := os.ReadFile(to)
 			require.NoError(t, err)
 			lines = strings.Split(strings.TrimSpace(string(text)), "\n")
@@ -149,10 +149,10 @@ func TestCommandsOfEvents(t *testing.T) {
 			payload.Data.ID != got.header.Get("Webhook-Id") {
 			t.Errorf("it sends %s, %v", got.body, err)
 		}
-		for _, wrong := range []string{"localhost:3000", "ftp://localhost", "http://"} {
-			out, err := command("listen", "--forward", wrong).CombinedOutput()
+		for _, problem := range []string{"localhost:3000", "ftp://localhost", "http://"} {
+			out, err := command("listen", "--forward", problem).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "must be a URL") {
-				t.Errorf("it forwards to %s: %s", wrong, out)
+				t.Errorf("it forwards to %s: %s", problem, out)
 			}
 		}
 	})

@@ -47,7 +47,7 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	}))
 	defer bucket.Close()
 	require.NoError(t, store.CreateBucket(t.Context(), "audit"))
-	listed := func(prefix string) (keys []string) {
+	list := func(prefix string) (keys []string) {
 		t.Helper()
 		all, err := store.ListBucket(t.Context(), "audit", new(gofakes3.NewPrefix(&prefix, nil)),
 			gofakes3.ListBucketPage{})
@@ -57,7 +57,7 @@ func TestExportOfEventsToABucket(t *testing.T) {
 		}
 		return keys
 	}
-	objects := func() []string { return listed("of/atrium/wsp_") }
+	objects := func() []string { return list("of/atrium/wsp_") }
 	command := func(secret string, args ...string) *exec.Cmd {
 		c := exec.Command(suite.Binary(t), args...)
 		c.Dir, c.Stdin = home, strings.NewReader(w.key+"\n")
@@ -83,7 +83,7 @@ func TestExportOfEventsToABucket(t *testing.T) {
 		return string(out), err
 	}
 	// held returns the names of the templates in all objects, in their order.
-	held := func() (names []string) {
+	isHeld := func() (names []string) {
 		t.Helper()
 		for _, key := range objects() {
 			object, err := store.GetObject(t.Context(), "audit", key, nil)
@@ -105,12 +105,12 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	awaitHeld := func(want ...string) {
 		t.Helper()
 		proof.Eventually(t, fmt.Sprintf("the bucket holds %q", want), func() bool {
-			if slices.Equal(held(), want) {
+			if slices.Equal(isHeld(), want) {
 				return true
 			}
 			out, err := export("the-secret")
 			if err != nil {
-				t.Fatalf("the bucket holds %q: %v: %s", held(), err, out)
+				t.Fatalf("the bucket holds %q: %v: %s", isHeld(), err, out)
 			}
 			return false
 		})
@@ -128,12 +128,12 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	}
 	create("third")
 	failing.Store(1)
-	for until := time.Now().Add(proof.Patience); ; {
+	for deadline := time.Now().Add(proof.Patience); ; {
 		out, err := export("the-secret")
 		if err != nil && strings.Contains(out, "AccessDenied") {
 			break
 		}
-		if time.Now().After(until) {
+		if time.Now().After(deadline) {
 			t.Fatalf("a refused write is no error: %q, %v", out, err)
 		}
 	}
@@ -143,12 +143,12 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	// Two exports that write at the same time: the second one is refused, and nothing is overwritten.
 	create("fourth")
 	racing.Store(1)
-	for until := time.Now().Add(proof.Patience); ; {
+	for deadline := time.Now().Add(proof.Patience); ; {
 		out, err := export("the-secret")
 		if err != nil && strings.Contains(out, "another export is writing to the bucket") {
 			break
 		}
-		if err != nil || time.Now().After(until) {
+		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("a second export writes: %q, %v", out, err)
 		}
 	}
@@ -159,10 +159,10 @@ func TestExportOfEventsToABucket(t *testing.T) {
 	if text, err := io.ReadAll(object.Contents); string(text) != "{}\n" || err != nil {
 		t.Errorf("%s is overwritten by %q, %v", keys[len(keys)-1], text, err)
 	}
-	for _, wrong := range [][]string{{"s3://"}, {"s3://audit", "--endpoint", "ftp://x"}} {
+	for _, invalid := range [][]string{{"s3://"}, {"s3://audit", "--endpoint", "ftp://x"}} {
 		if out, err := command("the-secret", append([]string{"events", "export"},
-			wrong...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "s3://bucket/prefix") {
-			t.Errorf("%q: %s", wrong, out)
+			invalid...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "s3://bucket/prefix") {
+			t.Errorf("%q: %s", invalid, out)
 		}
 	}
 }

@@ -55,8 +55,8 @@ func (d *goDriver) done(ctx context.Context, c command, events func(name string)
 		if err != nil {
 			return r, err
 		}
-		rendered, err := atrium.Render(version, c.Values, atrium.RenderMode(c.Mode))
-		return result{Value: decoded(rendered)}, err
+		renderedRendered, err := atrium.Render(version, c.Values, atrium.RenderMode(c.Mode))
+		return result{Value: decoded(renderedRendered)}, err
 	case "prompt":
 		return d.prompt(ctx, c)
 	case "visitor":
@@ -99,11 +99,11 @@ func (d *goDriver) prompt(ctx context.Context, c command) (r result, err error) 
 	if err != nil {
 		return r, err
 	}
-	rendered, err := p.Render(c.Values)
+	output, err := p.Render(c.Values)
 	if err != nil {
 		return r, err
 	}
-	return result{Value: object{"is_fallback": p.IsFallback, "text": rendered.Text, "failed": p.Err != nil}}, nil
+	return result{Value: object{"is_fallback": p.IsFallback, "text": output.Text, "failed": p.Err != nil}}, nil
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -214,9 +214,9 @@ func fillQuery(v reflect.Value, query object) error {
 // iterate reads the items of a list, or as many events of a stream as c says.
 func (d *goDriver) iterate(sequence reflect.Value, c command, events func(name string)) (r result, err error) {
 	items := []any{}
-	for item, failed := range sequence.Seq2() {
-		if !failed.IsNil() {
-			return r, failed.Interface().(error)
+	for item, failures := range sequence.Seq2() {
+		if !failures.IsNil() {
+			return r, failures.Interface().(error)
 		}
 		if c.Options.Count == 0 {
 			if items = append(items, decoded(item.Interface())); len(items) == c.Options.First {
@@ -260,16 +260,16 @@ func described(err error) *failure {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
 		f.Text += fmt.Sprintf("%v %+v %#v ", cause, cause, cause)
 	}
-	if failed, ok := errors.AsType[*atrium.Error](err); ok {
-		f.Kind, f.Code, f.Status = "api", failed.Code, failed.Status
-		f.RetryAfter, f.RequestID = failed.RetryAfter.Seconds(), failed.RequestID
-		if !errors.Is(err, atrium.Code(failed.Code)) {
+	if failedFault, ok := errors.AsType[*atrium.Error](err); ok {
+		f.Kind, f.Code, f.Status = "api", failedFault.Code, failedFault.Status
+		f.RetryAfter, f.RequestID = failedFault.RetryAfter.Seconds(), failedFault.RequestID
+		if !errors.Is(err, atrium.Code(failedFault.Code)) {
 			f.Kind = "an error that errors.Is does not find"
 		}
 	} else if _, ok := errors.AsType[*atrium.ConnectionError](err); ok {
 		f.Kind = "connection"
-	} else if failed, ok := errors.AsType[*atrium.RenderError](err); ok {
-		f.Kind, f.Code = "render", string(failed.Code)
+	} else if failures, ok := errors.AsType[*atrium.RenderError](err); ok {
+		f.Kind, f.Code = "render", string(failures.Code)
 	} else if errors.Is(err, atrium.ErrNotModified) {
 		f.Kind = "not_modified"
 	} else if errors.Is(err, atrium.ErrWebhook) {

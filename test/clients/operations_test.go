@@ -129,7 +129,7 @@ func TestEveryOperationCanBeCalled(t *testing.T) {
 		}
 		s.revise(t, ids["prompt_template_id"], "Hello {{name}}")
 		ids["version_id"] = "v1"
-		succeeded := 0
+		succeededCount := 0
 		for _, o := range operations(t) {
 			s.requests()
 			r := s.driver.do(t, o.command(ids), nil)
@@ -139,14 +139,14 @@ func TestEveryOperationCanBeCalled(t *testing.T) {
 			}
 			switch {
 			case r.Error == nil:
-				succeeded++
+				succeededCount++
 			case r.Error.Kind != "api" || slices.Contains(ofClients, r.Error.Code):
 				t.Errorf("%s failed: %+v", o.SDK, *r.Error)
 			}
 		}
-		t.Logf("%d of %d calls succeeded", succeeded, len(operations(t)))
-		if succeeded < 45 {
-			t.Errorf("only %d calls succeeded", succeeded)
+		t.Logf("%d of %d calls succeeded", succeededCount, len(operations(t)))
+		if succeededCount < 45 {
+			t.Errorf("only %d calls succeeded", succeededCount)
 		}
 	})
 }

@@ -47,25 +47,25 @@ func TestTheServerRestartsInTheMiddle(t *testing.T) {
 			name := s.prompt(t, "Hello {{name}}!")
 			got := s.rendered(t, name, 3600, 3600, "")
 			w.node.Kill(t)
-			if again := s.rendered(t, name, 0.001, 3600, ""); again["text"] != got["text"] ||
-				again["is_fallback"] == true {
-				t.Errorf("in the outage, the prompt is %v", again)
+			if second := s.rendered(t, name, 0.001, 3600, ""); second["text"] != got["text"] ||
+				second["is_fallback"] == true {
+				t.Errorf("in the outage, the prompt is %v", second)
 			}
 			if other := s.rendered(t, "not/"+name, 60, 60, "Fallback for {{name}}"); other["is_fallback"] != true ||
 				other["text"] != "Fallback for Ann" {
 				t.Errorf("the fallback is %v", other)
 			}
 			s = w.connectWith(t, d, settings{MaxRetries: 10, TimeoutMS: 30_000})
-			started := make(chan struct{})
+			startedSignal := make(chan struct{})
 			go func() {
-				defer close(started)
+				defer close(startedSignal)
 				w.start()
 			}()
 			prefix := newName()
 			for i := range 3 {
 				s.must(t, create(fmt.Sprint(prefix, "/", i)))
 			}
-			<-started
+			<-startedSignal
 			for i := range 3 {
 				if n := s.named(t, fmt.Sprint(prefix, "/", i)); n != 1 {
 					t.Errorf("there are %d templates, want 1", n)
@@ -74,11 +74,11 @@ func TestTheServerRestartsInTheMiddle(t *testing.T) {
 		})
 		t.Run("a stream goes on", func(t *testing.T) {
 			s := w.connect(t, d)
-			restarted := false
+			isRestarted := false
 			r := d.do(t, command{Do: "call", Name: "presence.stream", HasQuery: true, Query: object{},
 				Options: callOptions{Count: 2}}, func(string) {
-				if !restarted {
-					restarted = true
+				if !isRestarted {
+					isRestarted = true
 					w.node.Kill(t)
 					w.start()
 					// The text differs for each client: without a change there is no event until the presence ends.
@@ -89,16 +89,16 @@ func TestTheServerRestartsInTheMiddle(t *testing.T) {
 			if r.Error != nil || len(r.Value.([]any)) != 2 {
 				t.Fatalf("the stream: %+v, %v", r.Error, r.Value)
 			}
-			opened := 0
-			var resumed []string
+			count := 0
+			var resumedTexts []string
 			for _, request := range s.requests() {
 				if request.path == "/api/presence/stream" {
-					opened++
-					resumed = append(resumed, request.headers.Get("Last-Event-ID"))
+					count++
+					resumedTexts = append(resumedTexts, request.headers.Get("Last-Event-ID"))
 				}
 			}
-			if opened < 2 || resumed[0] != "" || slices.Contains(resumed[1:], "") {
-				t.Errorf("the stream was opened with the ids %q", resumed)
+			if count < 2 || resumedTexts[0] != "" || slices.Contains(resumedTexts[1:], "") {
+				t.Errorf("the stream was opened with the ids %q", resumedTexts)
 			}
 		})
 	})

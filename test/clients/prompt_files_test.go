@@ -12,7 +12,7 @@ import (
 )
 
 // promptFiles runs as a part of TestCommandsOfAServer. id is that of the prompt support/greeting.
-func promptFiles(t *testing.T, home, id string, must func(...string) string, refused func(string, ...string)) {
+func promptFiles(t *testing.T, home, id string, check func(...string) string, refuses func(string, ...string)) {
 	t.Helper()
 	dir := filepath.Join(home, "prompts")
 	path := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
@@ -28,7 +28,7 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 	}
 	prints := func(want string, args ...string) {
 		t.Helper()
-		if out := must(args...); out != want {
+		if out := check(args...); out != want {
 			t.Errorf("atrium %v prints %q, want %q", args, out, want)
 		}
 	}
@@ -49,17 +49,17 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 
 	write(greeting, strings.Replace(first, "Hello", "Dear", 1))
 	write("support/new.md", "---\ntype: chat\ntags: [mail]\n---\n# system\nSort {{mail}}.\n\n# placeholder history\n")
-	refused("changed here", "prompts", "pull", "prompts")
-	refused("prompts that differ: 2", "prompts", "diff", "prompts")
+	refuses("changed here", "prompts", "pull", "prompts")
+	refuses("prompts that differ: 2", "prompts", "diff", "prompts")
 	prints("support/greeting\tchanged here\nsupport/new\tnew here\n", "prompts", "push", "prompts", "-m", "Dearer")
 	prints("", "prompts", "diff", "prompts")
-	if out := must("api", "GET", versions+"/v2"); !strings.Contains(out, `"Dear {{customer}}`) ||
+	if out := check("api", "GET", versions+"/v2"); !strings.Contains(out, `"Dear {{customer}}`) ||
 		!strings.Contains(out, `"commit_message": "Dearer"`) {
 		t.Errorf("version 2 is %s", out)
 	}
-	pushed := read("support/new.md")
-	if !strings.Contains(pushed, "variables: ") || !strings.Contains(pushed, "# placeholder history\n") {
-		t.Errorf("the new file is %q", pushed)
+	pushedText := read("support/new.md")
+	if !strings.Contains(pushedText, "variables: ") || !strings.Contains(pushedText, "# placeholder history\n") {
+		t.Errorf("the new file is %q", pushedText)
 	}
 
 	// What was pushed and is pulled again leaves the repository as it is. A pull of another version changes two files.
@@ -78,21 +78,21 @@ func promptFiles(t *testing.T, home, id string, must func(...string) string, ref
 	prints("", "prompts", "pull", "prompts", "--force")
 	assert.Equal(t, "after a push and a pull, git sees changes", git("status", "--porcelain"), "")
 
-	must("api", "POST", versions, "-d", `{"text": "Elsewhere"}`)
-	refused("prompts that differ: 1", "prompts", "diff", "prompts")
+	check("api", "POST", versions, "-d", `{"text": "Elsewhere"}`)
+	refuses("prompts that differ: 1", "prompts", "diff", "prompts")
 	write(greeting, first)
-	refused("pull it first", "prompts", "push", "prompts")
+	refuses("pull it first", "prompts", "push", "prompts")
 	prints("support/greeting\tchanged here and on the server\n", "prompts", "pull", "prompts", "--force")
 	if got := read(greeting); !strings.HasSuffix(got, "---\nElsewhere\n") {
 		t.Errorf("the file is %q", got)
 	}
-	if changed := git("status", "--porcelain"); changed != " M prompts.lock.json\n M support/greeting.md\n" {
-		t.Errorf("after a pull of another version, git sees changes:\n%s", changed)
+	if change := git("status", "--porcelain"); change != " M prompts.lock.json\n M support/greeting.md\n" {
+		t.Errorf("after a pull of another version, git sees changes:\n%s", change)
 	}
 	write("outside.md", "---\n---\nx\n")
-	refused("not in the folder support", "prompts", "push", "prompts")
+	refuses("not in the folder support", "prompts", "push", "prompts")
 	require.NoError(t, os.Remove(path("outside.md")))
 	write(greeting, "no settings")
-	refused("greeting.md: the file does not begin", "prompts", "push", "prompts")
-	must("prompts", "pull", "prompts", "--force")
+	refuses("greeting.md: the file does not begin", "prompts", "push", "prompts")
+	check("prompts", "pull", "prompts", "--force")
 }

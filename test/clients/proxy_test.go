@@ -145,9 +145,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "http://localhost:1/elsewhere")
 		w.WriteHeader(http.StatusFound)
 	case s.fault == cut:
-		whole := httptest.NewRecorder()
-		forward.ServeHTTP(whole, r)
-		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
+		full := httptest.NewRecorder()
+		forward.ServeHTTP(full, r)
+		_, _ = w.Write(full.Body.Bytes()[:full.Body.Len()/2])
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	case s.fault == stall:

@@ -21,7 +21,7 @@ func TestClientsGetWhatTheServerRenders(t *testing.T) {
 		s.revise(t, id, "Rules:\n  {{> "+rules+"}}\nBye {{name}}.")
 		s.must(t, command{Name: "promptTemplates.labels.rollOut", Args: []string{id, "live"}, HasBody: true,
 			Body: object{"versions": []object{{"version": "v1", "weight": 50}, {"version": "v2", "weight": 50}}}})
-		prompted := func(key string) any {
+		promptedValue := func(key string) any {
 			t.Helper()
 			r := s.driver.do(t, command{Do: "prompt", Name: name, Values: object{"name": "Ann"},
 				Prompt: &promptOptions{Ref: "live", Key: key, TTL: 3600, MaxStale: 3600}}, nil)
@@ -37,7 +37,7 @@ func TestClientsGetWhatTheServerRenders(t *testing.T) {
 				Body: object{"ref": "live", "key": key, "variables": object{"name": "Ann"}}}).Value.(object)["text"]
 			s.requests()
 			for range 2 {
-				if got := prompted(key); got != server {
+				if got := promptedValue(key); got != server {
 					t.Errorf("%s gets %q, and %q from the server", key, got, server)
 				}
 			}
@@ -49,7 +49,7 @@ func TestClientsGetWhatTheServerRenders(t *testing.T) {
 		if !texts["Hello Ann!"] || !texts["Rules:\n  Be kind,\n  Ann.\nBye Ann."] {
 			t.Errorf("the texts are %v", texts)
 		}
-		assert.Equal(t, "without a key, the prompt", prompted(""), "Hello Ann!")
+		assert.Equal(t, "without a key, the prompt", promptedValue(""), "Hello Ann!")
 	})
 }
 
@@ -66,8 +66,8 @@ func TestClientsExportAndImportPrompts(t *testing.T) {
 		s.must(t, command{Name: "promptTemplates.delete", Args: []string{id}})
 		done := s.must(t, command{Name: "promptTemplates.importFiles", HasBody: true, Body: files.(object)}).Value
 		assert.Equal(t, "the file was", fmt.Sprint(done.(object)["data"].([]any)[0].(object)["outcome"]), "created")
-		if again := s.must(t, export).Value; fmt.Sprint(again) != fmt.Sprint(files) {
-			t.Errorf("the files are %v, and were %v", again, files)
+		if second := s.must(t, export).Value; fmt.Sprint(second) != fmt.Sprint(files) {
+			t.Errorf("the files are %v, and were %v", second, files)
 		}
 	})
 }

@@ -35,9 +35,9 @@ func TestRowsAreStreamed(t *testing.T) {
 				"location": object{"url": "file:" + file, "header_row": 1}, "mapping": []object{
 					{"field": "email", "column": "Mail"}, {"field": "full_name", "column": "Name"}}}}).at(t, "id")
 		}
-		some, many := attach("some.csv"), attach("many.csv")
+		sample, multiple := attach("some.csv"), attach("many.csv")
 		defer func() {
-			for _, id := range []string{some, many} {
+			for _, id := range []string{sample, multiple} {
 				s.must(t, command{Name: "dataSources.detach", Args: []string{id}})
 			}
 		}()
@@ -46,26 +46,26 @@ func TestRowsAreStreamed(t *testing.T) {
 		}
 		all := callOptions{All: true}
 		t.Run("all of them, more than a page", func(t *testing.T) {
-			rows := s.must(t, stream(some, object{}, all)).Value.([]any)
+			rows := s.must(t, stream(sample, object{}, all)).Value.([]any)
 			if len(rows) != 4000 || fmt.Sprint(rows[0]) != "map[email:ada@example.com full_name:Ada]" {
 				t.Errorf("%d rows, %v", len(rows), rows[0])
 			}
 			assert.Equal(t, "it accepts", last(s.requests()).headers.Get("Accept"), "application/x-ndjson")
 		})
 		t.Run("as the query says", func(t *testing.T) {
-			rows := s.must(t, stream(some, object{"fields": "email", "on_invalid": "report", "limit": 2}, all)).Value
+			rows := s.must(t, stream(sample, object{"fields": "email", "on_invalid": "report", "limit": 2}, all)).Value
 			want := "[map[email:ada@example.com] map[$invalid:map[email:wrong_type] email:<nil>]]"
 			if got := fmt.Sprint(rows); got != want {
 				t.Error(got)
 			}
-			rows = s.must(t, stream(some, object{"filter": object{"email": "ada@example.com", "full_name": "Ada"}},
+			rows = s.must(t, stream(sample, object{"filter": object{"email": "ada@example.com", "full_name": "Ada"}},
 				all)).Value
 			if got := fmt.Sprint(rows); got != "[map[email:ada@example.com full_name:Ada]]" {
 				t.Error(got)
 			}
 		})
 		t.Run("until the caller stops, which closes the connection", func(t *testing.T) {
-			rows := s.must(t, stream(some, object{}, callOptions{First: 2})).Value.([]any)
+			rows := s.must(t, stream(sample, object{}, callOptions{First: 2})).Value.([]any)
 			if len(rows) != 2 {
 				t.Errorf("%v", rows)
 			}
@@ -75,14 +75,14 @@ func TestRowsAreStreamed(t *testing.T) {
 			// Not through the proxy, which closes its connections: fetch of Node.js then misses such an end.
 			s := w.connectWith(t, d, settings{Base: w.node.URL, TimeoutMS: 30_000})
 			defer w.connect(t, d)
-			r := s.call(t, stream(many, object{}, all))
+			r := s.call(t, stream(multiple, object{}, all))
 			if r.Error == nil || r.Error.Kind != "connection" {
 				t.Errorf("%d rows, %+v", len(fmt.Sprint(r.Value)), r.Error)
 			}
 		})
 		t.Run("after a server that was not available", func(t *testing.T) {
 			s.breaks(script{fault: refuse}, script{status: 503})
-			rows := s.must(t, stream(some, object{"limit": 1}, all))
+			rows := s.must(t, stream(sample, object{"limit": 1}, all))
 			assert.Equal(t, "the attempts were", rows.statuses(), "0+ 503+ 200")
 		})
 		t.Run("after lines with the ids of those that were removed", func(t *testing.T) {
@@ -94,12 +94,12 @@ func TestRowsAreStreamed(t *testing.T) {
 			defer s.must(t, command{Name: "dataSources.detach", Args: []string{id}})
 			s.comparesRows(t, id, 1)
 			query := object{"fields": "email", "ids": true}
-			before := s.must(t, stream(id, query, all)).Value.([]any)
+			previous := s.must(t, stream(id, query, all)).Value.([]any)
 			write("Mail;Name\nada@example.com;Augusta\n")
 			s.comparesRows(t, id, 2)
 			query["since"], query["removed"] = "1", true
 			got := fmt.Sprint(s.must(t, stream(id, query, all)).Value)
-			ada, bob := before[0].(map[string]any)["$id"], before[1].(map[string]any)["$id"]
+			ada, bob := previous[0].(map[string]any)["$id"], previous[1].(map[string]any)["$id"]
 			if want := fmt.Sprintf("[map[$removed:%s] map[$id:%s email:ada@example.com]]", bob, ada); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}

@@ -35,27 +35,27 @@ func samplesFile(t *testing.T, language, head, template, indent string) string {
 
 func TestTheSamplesInTypeScriptCompile(t *testing.T) {
 	folder := compiled(t)
-	written := filepath.Join(t.TempDir(), "samples.ts")
+	writtenPath := filepath.Join(t.TempDir(), "samples.ts")
 	text := samplesFile(t, "typescript", fmt.Sprintf("import type { Atrium } from '%s/index.js'\n", folder),
 		"export async function %s(atrium: Atrium) {\n  %s\n}\n", "  ")
-	require.NoError(t, os.WriteFile(written, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(writtenPath, []byte(text), 0o600))
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
 	tsc := filepath.Join(cache, "atrium-tests", "typescript", "node_modules", ".bin", "tsc")
 	check := exec.Command(tsc, "--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib",
-		"es2022,dom,dom.asynciterable", "--ignoreConfig", written)
+		"es2022,dom,dom.asynciterable", "--ignoreConfig", writtenPath)
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
 func TestTheSamplesInPythonPassMypy(t *testing.T) {
-	written := filepath.Join(t.TempDir(), "samples.py")
+	writtenPath := filepath.Join(t.TempDir(), "samples.py")
 	text := samplesFile(t, "python", "from atrium import Atrium\n",
 		"\n\ndef %s(client: Atrium) -> None:\n    %s\n", "    ")
-	require.NoError(t, os.WriteFile(written, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(writtenPath, []byte(text), 0o600))
 	check := exec.Command(services.Mypy(t), "--strict", "--cache-dir", filepath.Join(suite.Folder, "mypy"),
-		"--config-file", "pyproject.toml", written)
+		"--config-file", "pyproject.toml", writtenPath)
 	check.Dir = "../../clients/python"
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("mypy --strict: %v\n%s", err, out)

@@ -29,14 +29,14 @@ var unfit = map[string]string{
 }
 
 // isSilent fails the test unless the error is the client's own and contains no half of the credential.
-func isSilent(t *testing.T, what string, failed *failure) {
+func isSilent(t *testing.T, name string, failedFailure *failure) {
 	t.Helper()
-	if failed == nil || failed.Kind != "secret" {
-		t.Errorf("%s: the error is %+v, want the client's own for secrets", what, failed)
+	if failedFailure == nil || failedFailure.Kind != "secret" {
+		t.Errorf("%s: the error is %+v, want the client's own for secrets", name, failedFailure)
 		return
 	}
-	if strings.Contains(failed.Text, head) || strings.Contains(failed.Text, tail) {
-		t.Errorf("%s: the error contains the credential: %s", what, failed.Text)
+	if strings.Contains(failedFailure.Text, head) || strings.Contains(failedFailure.Text, tail) {
+		t.Errorf("%s: the error contains the credential: %s", name, failedFailure.Text)
 	}
 }
 
@@ -46,19 +46,19 @@ func TestNoClientPrintsACredentialThatNoRequestCanCarry(t *testing.T) {
 	inEach(t, func(t *testing.T, d driver) {
 		s := w.connect(t, d)
 		s.requests()
-		for what, token := range unfit {
-			mine := settings{Base: w.server.URL, Token: token, TimeoutMS: 30_000}
-			isSilent(t, what+" in the constructor", d.do(t, command{Do: "new", Settings: &mine}, nil).Error)
+		for name, token := range unfit {
+			ownSettings := settings{Base: w.server.URL, Token: token, TimeoutMS: 30_000}
+			isSilent(t, name+" in the constructor", d.do(t, command{Do: "new", Settings: &ownSettings}, nil).Error)
 		}
-		for what, token := range unfit {
+		for name, token := range unfit {
 			w.connect(t, d)
-			of := callOptions{Token: token}
-			isSilent(t, what+" in a call", d.do(t, command{Do: "call", Name: "me.get", Options: of}, nil).Error)
-			mine := settings{Base: w.server.URL, Token: token, Refreshes: true, TimeoutMS: 30_000}
-			if r := d.do(t, command{Do: "new", Settings: &mine}, nil); r.Error != nil {
-				t.Fatalf("%s: %+v", what, r.Error)
+			owner := callOptions{Token: token}
+			isSilent(t, name+" in a call", d.do(t, command{Do: "call", Name: "me.get", Options: owner}, nil).Error)
+			ownSettings := settings{Base: w.server.URL, Token: token, Refreshes: true, TimeoutMS: 30_000}
+			if r := d.do(t, command{Do: "new", Settings: &ownSettings}, nil); r.Error != nil {
+				t.Fatalf("%s: %+v", name, r.Error)
 			}
-			isSilent(t, what+" from a function", d.do(t, command{Do: "call", Name: "me.get"}, nil).Error)
+			isSilent(t, name+" from a function", d.do(t, command{Do: "call", Name: "me.get"}, nil).Error)
 			secrets := []string{"webhook", "visitor"}
 			if _, isGo := d.(*goDriver); isGo {
 				secrets = secrets[:1] // SignVisitor returns no error: the server refuses its signature
@@ -70,7 +70,7 @@ func TestNoClientPrintsACredentialThatNoRequestCanCarry(t *testing.T) {
 						"Webhook-Id": "msg_1", "Webhook-Timestamp": "1614265330", "Webhook-Signature": "v1,AAAA"}},
 					nil,
 				)
-				isSilent(t, what+" in the secret of a "+do, r.Error)
+				isSilent(t, name+" in the secret of a "+do, r.Error)
 			}
 		}
 		if got := s.requests(); len(got) > 0 {
@@ -83,40 +83,40 @@ func TestEveryClientIgnoresTheWhitespaceAroundACredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlite)
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	signed := map[string]string{"Webhook-Id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "Webhook-Timestamp": "1614265330",
+	signedTexts := map[string]string{"Webhook-Id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "Webhook-Timestamp": "1614265330",
 		"Webhook-Signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="}
 	inEach(t, func(t *testing.T, d driver) {
-		for _, around := range []string{"\n", "\r\n", " ", "\t\n \n"} {
+		for _, text := range []string{"\n", "\r\n", " ", "\t\n \n"} {
 			s := w.connect(t, d)
-			token := around + w.key + around
+			token := text + w.key + text
 			s.must(t, command{Name: "me.get", Options: callOptions{Token: token}})
 			for _, refreshes := range []bool{false, true} {
-				mine := settings{Base: w.server.URL, Token: token, Refreshes: refreshes, TimeoutMS: 30_000}
-				if r := d.do(t, command{Do: "new", Settings: &mine}, nil); r.Error != nil ||
+				ownSettings := settings{Base: w.server.URL, Token: token, Refreshes: refreshes, TimeoutMS: 30_000}
+				if r := d.do(t, command{Do: "new", Settings: &ownSettings}, nil); r.Error != nil ||
 					strings.Contains(r.Text, w.key) {
-					t.Fatalf("%q: %+v", around, r)
+					t.Fatalf("%q: %+v", text, r)
 				}
 				s.must(t, command{Name: "me.get"})
 			}
 			for _, request := range s.requests() {
-				assert.Equal(t, around+": the header", request.headers.Get("Authorization"), "Bearer "+w.key)
+				assert.Equal(t, text+": the header", request.headers.Get("Authorization"), "Bearer "+w.key)
 			}
-			r := d.do(t, command{Do: "webhook", Text: `{"test": 2432232314}`, Headers: signed, Now: 1614265330,
-				Secrets: []string{around + secret + around}}, nil)
+			r := d.do(t, command{Do: "webhook", Text: `{"test": 2432232314}`, Headers: signedTexts, Now: 1614265330,
+				Secrets: []string{text + secret + text}}, nil)
 			if r.Error != nil {
-				t.Errorf("%q around the secret of a webhook: %+v", around, r.Error)
+				t.Errorf("%q around the secret of a webhook: %+v", text, r.Error)
 			}
 			r = d.do(
 				t,
-				command{Do: "visitor", Text: "customer-42", Secrets: []string{around + secret + around}, Now: 60},
+				command{Do: "visitor", Text: "customer-42", Secrets: []string{text + secret + text}, Now: 60},
 				nil,
 			)
 			signature, _ := r.Value.(string)
-			until, mac, _ := strings.Cut(signature, ".")
+			end, mac, _ := strings.Cut(signature, ".")
 			want := hmac.New(sha256.New, []byte(secret))
-			fmt.Fprintf(want, "%s.customer-42", until)
+			fmt.Fprintf(want, "%s.customer-42", end)
 			if mac != hex.EncodeToString(want.Sum(nil)) {
-				t.Errorf("%q around the secret of an embed token: the signature is %q", around, mac)
+				t.Errorf("%q around the secret of an embed token: the signature is %q", text, mac)
 			}
 		}
 	})
@@ -127,8 +127,8 @@ func TestEveryClientRefusesAnAddressWithoutPrintingItsPassword(t *testing.T) {
 	inEach(t, func(t *testing.T, d driver) {
 		for _, base := range []string{"https://user:" + head + "@example.com", "https://user:" + head + "℀@example.com",
 			"https://example.com:" + head, "https://[" + head, "https://user:" + head + "@[::1", head} {
-			mine := settings{Base: base, Token: "x"}
-			r := d.do(t, command{Do: "new", Settings: &mine}, nil)
+			ownSettings := settings{Base: base, Token: "x"}
+			r := d.do(t, command{Do: "new", Settings: &ownSettings}, nil)
 			if r.Error == nil {
 				t.Errorf("%s is accepted", base)
 			} else if strings.Contains(r.Error.Text, head) {

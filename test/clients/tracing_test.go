@@ -19,9 +19,9 @@ import (
 // TestTheGoClientIsTracedByOpenTelemetry does what docs/clients.md says, with its own exporter.
 func TestTheGoClientIsTracedByOpenTelemetry(t *testing.T) {
 	t.Parallel()
-	var sent []string
+	var messages []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if sent = append(sent, r.Header.Get("Traceparent")); len(sent) == 1 {
+		if messages = append(messages, r.Header.Get("Traceparent")); len(messages) == 1 {
 			w.Header().Set("Retry-After", "0")
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -32,23 +32,23 @@ func TestTheGoClientIsTracedByOpenTelemetry(t *testing.T) {
 	t.Cleanup(server.Close)
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	traced := otelhttp.NewTransport(http.DefaultTransport, otelhttp.WithTracerProvider(provider),
+	tracedTransport := otelhttp.NewTransport(http.DefaultTransport, otelhttp.WithTracerProvider(provider),
 		otelhttp.WithPropagators(propagation.TraceContext{}))
-	client, err := atrium.New(server.URL, "atk_secret", atrium.WithHTTPClient(&http.Client{Transport: traced}))
+	client, err := atrium.New(server.URL, "atk_secret", atrium.WithHTTPClient(&http.Client{Transport: tracedTransport}))
 	require.NoError(t, err)
 	ctx, span := provider.Tracer("test").Start(t.Context(), "a request of the application")
 	if _, err := client.Me.Get(ctx); err != nil {
 		t.Fatal(err)
 	}
 	span.End()
-	ended := recorder.Ended()
-	if len(ended) != 3 || len(sent) != 2 {
-		t.Fatalf("%d spans, %d requests", len(ended), len(sent))
+	ends := recorder.Ended()
+	if len(ends) != 3 || len(messages) != 2 {
+		t.Fatalf("%d spans, %d requests", len(ends), len(messages))
 	}
-	for i, attempt := range ended[:2] {
+	for i, attempt := range ends[:2] {
 		if attempt.Parent().SpanID() != span.SpanContext().SpanID() ||
-			!strings.Contains(sent[i], attempt.SpanContext().SpanID().String()) {
-			t.Errorf("attempt %d sent %q", i+1, sent[i])
+			!strings.Contains(messages[i], attempt.SpanContext().SpanID().String()) {
+			t.Errorf("attempt %d sent %q", i+1, messages[i])
 		}
 		for _, a := range attempt.Attributes() {
 			if strings.Contains(a.Value.Emit(), "atk_secret") {

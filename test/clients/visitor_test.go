@@ -26,23 +26,23 @@ func TestTheServerAcceptsTheVisitorsThatClientsSign(t *testing.T) {
 				"token": token.at(t, "token"), "visitor": visitor, "visitor_signature": signature}})
 		}
 		for _, visitor := range []string{"customer-42", "Zoë 😀"} {
-			opened := open(visitor, sign(visitor, 60))
-			if opened.Error != nil {
-				t.Fatalf("%s: %+v", visitor, opened.Error)
+			openedResult := open(visitor, sign(visitor, 60))
+			if openedResult.Error != nil {
+				t.Fatalf("%s: %+v", visitor, openedResult.Error)
 			}
-			verified := s.must(t, command{Name: "embed.verifySession", HasBody: true,
-				Body: object{"session": opened.at(t, "session")}})
-			if got := verified.Value.(object); got["visitor"] != visitor || got["visitor_signed"] != true {
+			verifiedResult := s.must(t, command{Name: "embed.verifySession", HasBody: true,
+				Body: object{"session": openedResult.at(t, "session")}})
+			if got := verifiedResult.Value.(object); got["visitor"] != visitor || got["visitor_signed"] != true {
 				t.Errorf("%s: %v", visitor, got)
 			}
 		}
 		signature := sign("customer-42", 60)
-		for what, r := range map[string]result{
+		for name, r := range map[string]result{
 			"another visitor": open("customer-43", signature), "cut off": open("customer-42", signature[:len(signature)-1]),
 			"in the past": open("customer-42", sign("customer-42", -1)),
 		} {
 			if r.Error == nil || r.Error.Code != "visitor_signature_invalid" {
-				t.Errorf("%s: %+v", what, r.Error)
+				t.Errorf("%s: %+v", name, r.Error)
 			}
 		}
 	})

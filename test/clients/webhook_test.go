@@ -31,14 +31,14 @@ func TestVerifyWebhook(t *testing.T) {
 		now     = int64(1614265330)
 		example = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 	)
-	signed := func(secret, text string, at int64) string {
+	sign := func(secret, text string, index int64) string {
 		key, err := base64.StdEncoding.DecodeString(secret[len("whsec_"):])
 		require.NoError(t, err)
 		mac := hmac.New(sha256.New, key)
-		fmt.Fprintf(mac, "%s.%d.%s", id, at, text)
+		fmt.Fprintf(mac, "%s.%d.%s", id, index, text)
 		return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	}
-	with := func(signature string, at int64) map[string]string {
+	textsWith := func(signature string, at int64) map[string]string {
 		return map[string]string{"Webhook-Id": id, "Webhook-Timestamp": fmt.Sprint(at), "Webhook-Signature": signature}
 	}
 	cases := []struct {
@@ -48,18 +48,18 @@ func TestVerifyWebhook(t *testing.T) {
 		secrets []string
 		valid   bool
 	}{
-		{"the specification's example", with(example, now), body, []string{secret}, true},
-		{"a second secret", with(signed(other, body, now), now), body, []string{secret, other}, true},
-		{"several signatures", with("v1,AAAA v2,x "+example, now), body, []string{secret}, true},
-		{"bytes beyond ASCII", with(signed(secret, `{"a":"ü😀"}`, now), now), `{"a":"ü😀"}`, []string{secret}, true},
-		{"another secret", with(example, now), body, []string{other}, false},
-		{"another body", with(example, now), `{"test": 2432232315}`, []string{secret}, false},
-		{"too old", with(signed(secret, body, now-301), now-301), body, []string{secret}, false},
-		{"too new", with(signed(secret, body, now+301), now+301), body, []string{secret}, false},
-		{"just in time", with(signed(secret, body, now-300), now-300), body, []string{secret}, true},
+		{"the specification's example", textsWith(example, now), body, []string{secret}, true},
+		{"a second secret", textsWith(sign(other, body, now), now), body, []string{secret, other}, true},
+		{"several signatures", textsWith("v1,AAAA v2,x "+example, now), body, []string{secret}, true},
+		{"bytes beyond ASCII", textsWith(sign(secret, `{"a":"ü😀"}`, now), now), `{"a":"ü😀"}`, []string{secret}, true},
+		{"another secret", textsWith(example, now), body, []string{other}, false},
+		{"another body", textsWith(example, now), `{"test": 2432232315}`, []string{secret}, false},
+		{"too old", textsWith(sign(secret, body, now-301), now-301), body, []string{secret}, false},
+		{"too new", textsWith(sign(secret, body, now+301), now+301), body, []string{secret}, false},
+		{"just in time", textsWith(sign(secret, body, now-300), now-300), body, []string{secret}, true},
 		{"no headers", map[string]string{"Host": "example.com"}, body, []string{secret}, false},
-		{"another version of the signature", with("v2,"+example[3:], now), body, []string{secret}, false},
-		{"a signature that is not base64", with("v1,%%%", now), body, []string{secret}, false},
+		{"another version of the signature", textsWith("v2,"+example[3:], now), body, []string{secret}, false},
+		{"a signature that is not base64", textsWith("v1,%%%", now), body, []string{secret}, false},
 	}
 	inEach(t, func(t *testing.T, d driver) {
 		for _, tt := range cases {

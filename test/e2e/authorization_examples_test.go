@@ -155,17 +155,17 @@ var examples = map[string]example{
 	}},
 	"renderPrompt": ofTemplate(object{}),
 	"restorePromptTemplate": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
-		made := h.doomed(t)
-		h.author.do(t, "DELETE", templates+"/"+made, nil, onRed).is(t, 204)
-		return target{ids: []string{made}}
+		id := h.doomed(t)
+		h.author.do(t, "DELETE", templates+"/"+id, nil, onRed).is(t, 204)
+		return target{ids: []string{id}}
 	}},
 
 	"createPromptVersion": ofTemplate(object{"text": "x"}),
 	"getPromptVersion":    ofTemplate(nil, "v1"),
 	"updatePromptVersion": ofTemplate(object{"commit_message": "moved"}, "v1"),
 	"deletePromptVersion": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
-		made := h.author.create(t, templates+"/"+h.template+"/versions", object{"text": "x"}, onRed).at("id")
-		return target{ids: []string{h.template, made}}
+		id := h.author.create(t, templates+"/"+h.template+"/versions", object{"text": "x"}, onRed).at("id")
+		return target{ids: []string{h.template, id}}
 	}},
 	"activatePromptVersion": ofTemplate(nil, "v2"),
 	"diffPromptVersions": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
@@ -195,9 +195,9 @@ var examples = map[string]example{
 		return target{ids: []string{h.doomedChat(t)}}
 	}},
 	"restoreChatTemplate": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
-		made := h.doomedChat(t)
-		h.author.do(t, "DELETE", chats+"/"+made, nil, onRed).is(t, 204)
-		return target{ids: []string{made}}
+		id := h.doomedChat(t)
+		h.author.do(t, "DELETE", chats+"/"+id, nil, onRed).is(t, 204)
+		return target{ids: []string{id}}
 	}},
 	"createChatMember": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.chat}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}

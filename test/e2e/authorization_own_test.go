@@ -61,8 +61,8 @@ func (h *testWorkspace) testOwnThings(t *testing.T) {
 	})
 	t.Run("a member of a chat can leave, except with a read-only key", func(t *testing.T) {
 		path := chats + "/" + h.doomedChat(t)
-		capped, _ := h.viewer.key(t, "--org", "red", "--role", "viewer")
-		capped.do(t, "DELETE", path+"/members/"+h.viewer.id, nil, onRed).problem(t, 403, "chat_template_forbidden")
+		cappedValue, _ := h.viewer.key(t, "--org", "red", "--role", "viewer")
+		cappedValue.do(t, "DELETE", path+"/members/"+h.viewer.id, nil, onRed).problem(t, 403, "chat_template_forbidden")
 		for _, c := range []*client{h.viewer, h.editor} {
 			c.do(t, "DELETE", path+"/members/"+c.id, nil, onRed).is(t, 204)
 			c.do(t, "GET", path, nil, onRed).problem(t, 404, "chat_template_not_found")
@@ -105,9 +105,9 @@ func (h *testWorkspace) testOwnThings(t *testing.T) {
 				"POST /versions/two/activate": {}, "PATCH /versions/v1": {"labels": []string{"one", "moved"}},
 				"POST /versions": {"text": "x", "labels": []string{"new"}},
 			} {
-				method, below, _ := strings.Cut(call, " ")
-				h.editor.do(t, method, path+below, body, onRed).problem(t, 403, "prompt_template_forbidden")
-				if a := h.owner.do(t, method, path+below, body, onRed); a.status >= 300 {
+				method, rest, _ := strings.Cut(call, " ")
+				h.editor.do(t, method, path+rest, body, onRed).problem(t, 403, "prompt_template_forbidden")
+				if a := h.owner.do(t, method, path+rest, body, onRed); a.status >= 300 {
 					t.Errorf("a manager may: %s", a)
 				}
 			}

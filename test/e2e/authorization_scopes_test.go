@@ -14,8 +14,8 @@ func (h *testWorkspace) testScopes(t *testing.T, op *openapi.Operation, example 
 	if op.Scope == "" || op.Scope == identity.AnyScope {
 		return
 	}
-	most := h.mostAllowed(op)
-	if most == nil {
+	limit := h.mostAllowed(op)
+	if limit == nil {
 		return // no API key can call it
 	}
 	var others []string
@@ -24,16 +24,16 @@ func (h *testWorkspace) testScopes(t *testing.T, op *openapi.Operation, example 
 			others = append(others, string(s))
 		}
 	}
-	without, with := h.scoped(t, most, others...), h.scoped(t, most, string(op.Scope))
-	a := without.callBy(t, op.Method, op, example.make(t, h, most))
+	other, extra := h.scoped(t, limit, others...), h.scoped(t, limit, string(op.Scope))
+	a := other.callBy(t, op.Method, op, example.make(t, h, limit))
 	if a.status != 403 || a.at("code") != "scope_required" {
 		t.Errorf("a key with other scopes than %s: %s", op.Scope, a)
 	}
-	maker := most
+	maker := limit
 	if example.each && op.ID != "getAPIKey" { // a key with keys:read makes none
-		maker = with
+		maker = extra
 	}
-	a = with.call(t, op, example.make(t, h, maker))
+	a = extra.call(t, op, example.make(t, h, maker))
 	if a.status >= 300 && a.status != example.answers {
 		t.Errorf("a key with the scope %s: %s", op.Scope, a)
 	}
@@ -48,30 +48,30 @@ func (h *testWorkspace) testScopes(t *testing.T, op *openapi.Operation, example 
 }
 
 // mostAllowed returns the last caller with an API key that may call op; nil if there is none.
-func (h *testWorkspace) mostAllowed(op *openapi.Operation) (most *testCaller) {
+func (h *testWorkspace) mostAllowed(op *openapi.Operation) (limit *testCaller) {
 	for _, c := range h.callers {
 		if c.host == onRed && !c.jwt && !c.session && c.role != identity.NoRole && expected(op, c) == 200 {
-			most = c
+			limit = c
 		}
 	}
-	return most
+	return limit
 }
 
 // scoped returns a caller like c whose key has some scopes.
 func (h *testWorkspace) scoped(t *testing.T, c *testCaller, scopes ...string) *testCaller {
 	t.Helper()
-	made := *c
+	caller := *c
 	if !c.full {
-		own := *c.client
-		own.token = c.create(t, "/api/api-keys", object{"name": "scoped", "scopes": scopes}, onRed).at("token")
-		made.client = &own
-		return &made
+		ownClient := *c.client
+		ownClient.token = c.create(t, "/api/api-keys", object{"name": "scoped", "scopes": scopes}, onRed).at("token")
+		caller.client = &ownClient
+		return &caller
 	}
 	// Its user is a viewer, and only the command line gives such a user the full ceiling.
 	flags := []string{"--org", "red", "--role", "owner", "--name", "scoped"}
 	for _, scope := range scopes {
 		flags = append(flags, "--scope", scope)
 	}
-	made.client, _ = c.key(t, flags...)
-	return &made
+	caller.client, _ = c.key(t, flags...)
+	return &caller
 }

@@ -57,16 +57,16 @@ func withMember(body any) example {
 }
 
 // ofTemplate is an example on the prompt template of the workspace, or below it.
-func ofTemplate(body any, below ...string) example {
+func ofTemplate(body any, children ...string) example {
 	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
-		return target{ids: append([]string{h.template}, below...), body: body}
+		return target{ids: append([]string{h.template}, children...), body: body}
 	}}
 }
 
 // ofChat is an example on the chat template of the workspace, or below it.
-func ofChat(body any, below ...string) example {
+func ofChat(body any, children ...string) example {
 	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
-		return target{ids: append([]string{h.chat}, below...), body: body}
+		return target{ids: append([]string{h.chat}, children...), body: body}
 	}}
 }
 
@@ -82,9 +82,9 @@ func withChatMember(body any) example {
 // withEmbed is an example on a new embed token.
 func withEmbed(body any) example {
 	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
-		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens",
+		response := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens",
 			object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
-		ids := strings.Split(made.header.Get("Location"), "/")
+		ids := strings.Split(response.header.Get("Location"), "/")
 		return target{ids: []string{ids[3], ids[5]}, body: body}
 	}}
 }
@@ -92,9 +92,9 @@ func withEmbed(body any) example {
 // visiting is an example of a visitor on the shop's page.
 func visiting(in func(e *embeddedChat, session string) target) example {
 	return example{make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
-		at := in(h.embed, h.session)
-		at.headers = append(at.headers, fromShop, "Referer: "+shop)
-		return at
+		position := in(h.embed, h.session)
+		position.headers = append(position.headers, fromShop, "Referer: "+shop)
+		return position
 	}}
 }
 
@@ -115,14 +115,14 @@ func withPresence() example {
 // withKey is an example on a key of the caller, or of the owner if the caller is not in the workspace.
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
-		who := h.owner
+		person := h.owner
 		switch {
 		case c.viewing && c.id == h.author.id: // a read-only key cannot create one
-			who = h.author
+			person = h.author
 		case c.role != identity.NoRole && !c.viewing:
-			who = c.client
+			person = c.client
 		}
-		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")},
+		return target{ids: []string{person.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")},
 			body: body}
 	}}
 }

@@ -31,25 +31,25 @@ type testCaller struct {
 	malformed bool // the credential is missing, or no key's: no store is asked about it
 }
 
-func (c *testCaller) call(t *testing.T, op *openapi.Operation, at target) *answer {
+func (c *testCaller) call(t *testing.T, op *openapi.Operation, position target) *answer {
 	t.Helper()
 	method := op.Method
 	if isStream(op) && expected(op, c) == 200 {
 		method = "HEAD" // the same response as GET, but it ends
 	}
-	return c.callBy(t, method, op, at)
+	return c.callBy(t, method, op, position)
 }
 
-func (c *testCaller) callBy(t *testing.T, method string, op *openapi.Operation, at target) *answer {
+func (c *testCaller) callBy(t *testing.T, method string, op *openapi.Operation, position target) *answer {
 	t.Helper()
 	path := op.Path
-	for _, id := range at.ids {
+	for _, id := range position.ids {
 		begin, end := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
 		path = path[:begin] + id + path[end+1:]
 	}
 	// Responses name the request, and are compared. testNothingRecorded finds events by it.
-	return c.do(t, method, path+at.query, at.body, append(at.headers, c.host, c.chooses(),
-		"Request-Id: "+cmp.Or(at.request, "allowed"))...)
+	return c.do(t, method, path+position.query, position.body, append(position.headers, c.host, c.chooses(),
+		"Request-Id: "+cmp.Or(position.request, "allowed"))...)
 }
 
 // chooses returns the header with which a signed-in user selects the workspace, because they have several workspaces.
@@ -88,7 +88,7 @@ func expected(op *openapi.Operation, c *testCaller) int {
 			return e.status
 		}
 	}
-	switch has, needs := c.template, templateLevels[op.Access.Needs]; {
+	switch existing, needs := c.template, templateLevels[op.Access.Needs]; {
 	case op.Access.Area == "operator" && c.operator && c.full:
 		return 200
 	case op.Access.Area == "operator":
@@ -101,9 +101,9 @@ func expected(op *openapi.Operation, c *testCaller) int {
 		return 404
 	case op.Access.Area == "workspace" && role < identity.ParseRole(op.Access.Needs):
 		return 403
-	case onTemplate(op) && has == none:
+	case onTemplate(op) && existing == none:
 		return 404
-	case onTemplate(op) && has < needs:
+	case onTemplate(op) && existing < needs:
 		return 403
 	}
 	return 200
@@ -179,23 +179,23 @@ var exceptions = []struct {
 
 func TestAuthorization(t *testing.T) {
 	contract := conformance.Contract(t)
-	var known []string
+	var existing []string
 	for _, op := range contract.Operations() {
-		known = append(known, op.ID)
+		existing = append(existing, op.ID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(existing, name) {
 			t.Errorf("there is an example of %s, which is no operation", name)
 		}
 	}
 	for _, e := range exceptions {
-		if !slices.Contains(known, e.operation) || e.reason == "" {
+		if !slices.Contains(existing, e.operation) || e.reason == "" {
 			t.Errorf("the exception %+v is of no operation, or for no reason", e)
 		}
 	}
 	onEach(t, func(t *testing.T, engine string) {
 		h := newTestWorkspace(t, engine)
-		gone := h.deletedThings(t)
+		goneTexts := h.deletedThings(t)
 		for _, op := range contract.Operations() {
 			t.Run(op.ID, func(t *testing.T) {
 				example, ok := exampleOf(t, op)
@@ -203,7 +203,7 @@ func TestAuthorization(t *testing.T) {
 					t.Fatal("every operation needs an x-access in openapi.yaml and an example request, in it or here")
 				}
 				h.refuses(t, op, example)
-				h.hidesDeleted(t, op, example, gone)
+				h.hidesDeleted(t, op, example, goneTexts)
 				if engine == sqlite { // the check reads nothing that depends on the engine
 					h.testScopes(t, op, example)
 				}
@@ -231,8 +231,8 @@ func TestAuthorization(t *testing.T) {
 // too: how a store finds a caller depends on nothing else of an operation.
 func (h *testWorkspace) refuses(t *testing.T, op *openapi.Operation, example example) {
 	t.Helper()
-	at := map[*testCaller]target{}
-	var once *target
+	positions := map[*testCaller]target{}
+	var first *target
 	ownStatement := op.Access.Area == "embed" || op.ID == "getPromptVersion"
 	seen := h.database != "" && !ownStatement && h.refused[op.Access.Area]
 	h.refused[op.Access.Area] = true
@@ -240,25 +240,25 @@ func (h *testWorkspace) refuses(t *testing.T, op *openapi.Operation, example exa
 		switch {
 		case expected(op, c) == 200, c.malformed && h.database != "", !c.known && seen:
 			continue
-		case example.each || once == nil:
-			made := example.make(t, h, c)
-			made.request = refused + op.ID
-			once = &made
+		case example.each || first == nil:
+			newTarget := example.make(t, h, c)
+			newTarget.request = refused + op.ID
+			first = &newTarget
 		}
-		at[c] = *once
+		positions[c] = *first
 	}
 	for _, c := range h.callers {
-		if _, refused := at[c]; !refused {
+		if _, isRefused := positions[c]; !isRefused {
 			continue
 		}
-		a, want := c.call(t, op, at[c]), expected(op, c)
+		a, want := c.call(t, op, positions[c]), expected(op, c)
 		if a.status != want || a.at("code") == "not_found" {
 			t.Errorf("%s: %s\nwant %d", c.name, a, want)
 		}
 		if a.status == 404 {
 			everything := c.role == identity.NoRole || (onTemplate(op) && c.template == none)
-			for what, other := range at[c].absent(everything, h.database == "") {
-				same(t, c.name+", "+what, a, c.call(t, op, other))
+			for name, other := range positions[c].absent(everything, h.database == "") {
+				same(t, c.name+", "+name, a, c.call(t, op, other))
 			}
 		}
 	}
@@ -266,33 +266,33 @@ func (h *testWorkspace) refuses(t *testing.T, op *openapi.Operation, example exa
 
 // absent returns targets like this one that do not exist. All ids are replaced if the first thing on the path is hidden
 // too. There are none if the path has no ids.
-func (at target) absent(everything, malformed bool) map[string]target {
-	if len(at.ids) == 0 {
+func (position target) absent(everything, isMalformed bool) map[string]target {
+	if len(position.ids) == 0 {
 		return nil
 	}
-	last := len(at.ids) - 1
-	out := map[string]target{"an absent one": at.but(last, id.New(kind(at.ids[last])))}
+	last := len(position.ids) - 1
+	out := map[string]target{"an absent one": position.but(last, id.New(kind(position.ids[last])))}
 	if everything && last > 0 {
-		out["in an absent one"] = at.but(0, id.New(kind(at.ids[0])))
+		out["in an absent one"] = position.but(0, id.New(kind(position.ids[0])))
 	}
-	if malformed {
-		out["a malformed one"] = at.but(last, "x")
+	if isMalformed {
+		out["a malformed one"] = position.but(last, "x")
 	}
-	if malformed && everything && last > 0 {
-		out["in a malformed one"] = at.but(0, "x")
+	if isMalformed && everything && last > 0 {
+		out["in a malformed one"] = position.but(0, "x")
 	}
 	return out
 }
 
-func (at target) but(i int, id string) target {
-	at.ids = slices.Clone(at.ids)
-	at.ids[i] = id
-	return at
+func (position target) but(i int, id string) target {
+	position.ids = slices.Clone(position.ids)
+	position.ids[i] = id
+	return position
 }
 
 // kind returns the prefix of an identifier. Versions can also be named.
-func kind(of string) string {
-	prefix, _, ok := strings.Cut(of, "_")
+func kind(owner string) string {
+	prefix, _, ok := strings.Cut(owner, "_")
 	if !ok {
 		return "pver"
 	}

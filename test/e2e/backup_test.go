@@ -44,9 +44,9 @@ func TestBackup(t *testing.T) {
 		s.must(t, "backup", archive)
 		other := d.another(t)
 		assert.Contains(t, "it wrote", other.must(t, "restore", archive), "opens what it holds")
-		copied := &server{deployment: other}
-		if before, after := s.dump(t), copied.dump(t); before != after {
-			t.Errorf("the database differs: %d and %d bytes", len(before), len(after))
+		copiedServer := &server{deployment: other}
+		if previous, next := s.dump(t), copiedServer.dump(t); previous != next {
+			t.Errorf("the database differs: %d and %d bytes", len(previous), len(next))
 		}
 		for _, file := range []string{"warehouses/demo.db"} {
 			want, err := os.ReadFile(filepath.Join(d.data, file))
@@ -55,8 +55,8 @@ func TestBackup(t *testing.T) {
 				t.Errorf("%s: %d bytes, want %d, %v", file, len(got), len(want), err)
 			}
 		}
-		again := ann.at(other.start(t))
-		again.get(t, template).has(t, map[string]string{"name": "kept"})
+		second := ann.at(other.start(t))
+		second.get(t, template).has(t, map[string]string{"name": "kept"})
 		if leaks(t, archive, keyMaterial(t, d)) {
 			t.Error("the backup holds key material")
 		}
@@ -112,16 +112,16 @@ func TestBackup(t *testing.T) {
 			}
 		})
 	t.Run("a restore of an invalid or truncated archive leaves nothing behind", func(t *testing.T) {
-		whole, err := os.ReadFile(archive)
+		full, err := os.ReadFile(archive)
 		require.NoError(t, err)
 		// One bit would not be enough: a repetition can be copied from another place with the same content.
-		broken := append([]byte{}, whole...)
+		broken := append([]byte{}, full...)
 		for i := range 32 {
 			broken[len(broken)/2+i] ^= 0xff
 		}
-		checksum := append([]byte{}, whole...)
+		checksum := append([]byte{}, full...)
 		checksum[len(checksum)-8] ^= 1 // RFC 1952, section 2.3: the CRC-32 and the size end the file
-		for name, content := range map[string][]byte{"cut": whole[:len(whole)/2], "broken": broken,
+		for name, content := range map[string][]byte{"cut": full[:len(full)/2], "broken": broken,
 			"of another checksum": checksum, "empty": nil, "text": []byte("hello")} {
 			path := filepath.Join(t.TempDir(), name)
 			require.NoError(t, os.WriteFile(path, content, 0o600))
@@ -130,8 +130,8 @@ func TestBackup(t *testing.T) {
 				!regexp.MustCompile(`^atrium: `).MatchString(r.stderr) {
 				t.Errorf("%s: it ended with %d: %s", name, r.code, r.stderr)
 			}
-			if left, err := os.ReadDir(other.data); err == nil && len(left) > 0 {
-				t.Errorf("%s: it left %v", name, left)
+			if rest, err := os.ReadDir(other.data); err == nil && len(rest) > 0 {
+				t.Errorf("%s: it left %v", name, rest)
 			}
 		}
 	})
@@ -150,9 +150,9 @@ func leaks(t *testing.T, archive string, texts []string) bool {
 	file, err := os.Open(archive)
 	require.NoError(t, err)
 	defer file.Close()
-	zipped, err := gzip.NewReader(file)
+	zippedReader, err := gzip.NewReader(file)
 	require.NoError(t, err)
-	content, err := io.ReadAll(zipped)
+	content, err := io.ReadAll(zippedReader)
 	require.NoError(t, err)
 	return containsAny(string(content), texts...)
 }

@@ -15,7 +15,7 @@ import (
 // gives up no earlier than drive does. It asks every 20 ms: if it asked in every frame, the browser would draw a page
 // that does not change, 60 times a second.
 func poll[T any](expression string) chromedp.Action[T] {
-	asked := chromedp.PollFunction[T](`() => {
+	ask := chromedp.PollFunction[T](`() => {
 		try {
 			return (`+expression+`)
 		} catch (error) {
@@ -25,12 +25,12 @@ func poll[T any](expression string) chromedp.Action[T] {
 	}`, chromedp.WithPollingTimeout(0), chromedp.WithPollingInterval(20*time.Millisecond))
 	return func(ctx context.Context, target *chromedp.Target) (T, error) {
 		for {
-			value, err := asked(ctx, target)
-			var left *cdproto.Error // the document that was asked is no longer there
+			value, err := ask(ctx, target)
+			var rest *cdproto.Error // the document that was asked is no longer there
 			switch {
 			case err == nil:
 				return value, nil
-			case ctx.Err() == nil && errors.As(err, &left):
+			case ctx.Err() == nil && errors.As(err, &rest):
 				continue
 			}
 			thrown, _ := chromedp.Evaluate[string](`String(globalThis.thrown ?? '')`)(context.WithoutCancel(ctx),

@@ -103,8 +103,8 @@ func TestABrowserKeepsItsSessionToItself(t *testing.T) {
 			awaits(t, "the session has ended", s, func() bool {
 				drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/chats"))
 				drive(ctx, t, poll[bool](`document.querySelector('main') !== null`))
-				ended := `document.body.innerText.includes('Your session has ended')`
-				return drive(ctx, t, chromedp.Evaluate[bool](`new Promise((done) => setTimeout(() => done(`+ended+
+				endedText := `document.body.innerText.includes('Your session has ended')`
+				return drive(ctx, t, chromedp.Evaluate[bool](`new Promise((done) => setTimeout(() => done(`+endedText+
 					`), 300))`, chromedp.EvalAwaitPromise))
 			})
 			keep(ctx, t, "console-session-ended")

@@ -83,18 +83,18 @@ func browser(t *testing.T) context.Context {
 		t.Fatalf("start Chromium: %v", chromium.err)
 	}
 	// chromedp.WithNewBrowserContext would open an empty tab, which is a process that nobody needs.
-	whole := chromedp.FromContext(chromium.ctx).Browser
-	made, err := cdp.Call(chromium.ctx, whole, targets.CreateBrowserContext, targets.CreateBrowserContextParams{})
+	full := chromedp.FromContext(chromium.ctx).Browser
+	newResult, err := cdp.Call(chromium.ctx, full, targets.CreateBrowserContext, targets.CreateBrowserContextParams{})
 	if err != nil {
 		t.Fatalf("a browser of its own: %v", err)
 	}
 	t.Cleanup(func() {
-		if _, err := cdp.Call(chromium.ctx, whole, targets.DisposeBrowserContext,
-			targets.DisposeBrowserContextParams(made)); err != nil {
+		if _, err := cdp.Call(chromium.ctx, full, targets.DisposeBrowserContext,
+			targets.DisposeBrowserContextParams(newResult)); err != nil {
 			t.Errorf("end the browser: %v", err)
 		}
 	})
-	ctx, end := chromedp.NewContext(chromium.ctx, chromedp.WithExistingBrowserContext(made.BrowserContextID))
+	ctx, end := chromedp.NewContext(chromium.ctx, chromedp.WithExistingBrowserContext(newResult.BrowserContextID))
 	t.Cleanup(end)
 	return ctx
 }
@@ -288,9 +288,9 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		}
 	})
 	t.Run("a signed visitor is known in both modes", func(t *testing.T) {
-		made := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
-		e.secret = made.at("token")
-		signature := embed.SignVisitor(secret.New(made.at("visitor_secret")), "customer-42", time.Now().Add(time.Hour))
+		item := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
+		e.secret = item.at("token")
+		signature := embed.SignVisitor(secret.New(item.at("visitor_secret")), "customer-42", time.Now().Add(time.Hour))
 		for page, origin := range map[string]string{"script": shop, "frame": s.url} {
 			ctx, _ := tab(t, chromium, shop+"/"+page+"?signature="+signature)
 			session, _ := drive(ctx, t, poll[object](`told.ready`))["session"].(string)
@@ -339,32 +339,32 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 }
 
 // complains waits until the browser logs a message.
-func complains(t *testing.T, console iter.Seq2[chromedp.ConsoleMessage, error], of string) {
+func complains(t *testing.T, console iter.Seq2[chromedp.ConsoleMessage, error], owner string) {
 	t.Helper()
 	var heard []string
 	for m, err := range console {
 		if err != nil {
 			break
 		}
-		if strings.Contains(m.Text, of) {
+		if strings.Contains(m.Text, owner) {
 			return
 		}
 		heard = append(heard, m.String())
 	}
-	t.Fatalf("the browser did not complain of %s, but of %q", of, heard)
+	t.Fatalf("the browser did not complain of %s, but of %q", owner, heard)
 }
 
 // untold expects that no chat was shown.
 func untold(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if told := drive(ctx, t, chromedp.Evaluate[string](`JSON.stringify(told)`)); strings.Contains(told, "ready") {
-		t.Errorf("the page was told %s", told)
+	if report := drive(ctx, t, chromedp.Evaluate[string](`JSON.stringify(told)`)); strings.Contains(report, "ready") {
+		t.Errorf("the page was told %s", report)
 	}
 }
 
 // saysNothing expects that the browser has logged nothing that is not allowed, up to now.
 func saysNothing(
-	ctx context.Context, t *testing.T, console iter.Seq2[chromedp.ConsoleMessage, error], allowed ...string,
+	ctx context.Context, t *testing.T, console iter.Seq2[chromedp.ConsoleMessage, error], allowances ...string,
 ) {
 	t.Helper()
 	// All earlier messages arrive before this one.
@@ -374,7 +374,7 @@ func saysNothing(
 		if m.Text == "that was all" {
 			return
 		}
-		if !slices.ContainsFunc(allowed, func(start string) bool { return strings.HasPrefix(m.Text, start) }) {
+		if !slices.ContainsFunc(allowances, func(start string) bool { return strings.HasPrefix(m.Text, start) }) {
 			t.Errorf("the browser says %s", m)
 		}
 	}

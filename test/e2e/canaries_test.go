@@ -42,14 +42,14 @@ func (c *canaries) shows(a *answer, paths ...string) *answer {
 }
 
 // absent searches a text for every secret, in every encoding.
-func (c *canaries) absent(t *testing.T, where, text string) {
+func (c *canaries) absent(t *testing.T, place, text string) {
 	t.Helper()
 	if text == "" {
-		t.Errorf("there is nothing in %s", where)
+		t.Errorf("there is nothing in %s", place)
 	}
-	for value, what := range c.secrets {
+	for value, name := range c.secrets {
 		if len(value) < 8 {
-			t.Fatalf("%s: %q is no secret", what, value)
+			t.Fatalf("%s: %q is no secret", name, value)
 		}
 		for _, form := range []string{
 			value, url.QueryEscape(value), hex.EncodeToString([]byte(value)),
@@ -57,26 +57,26 @@ func (c *canaries) absent(t *testing.T, where, text string) {
 			strings.ReplaceAll(value, " ", ""),
 		} {
 			if i := strings.Index(text, form); i >= 0 {
-				t.Errorf("%s holds %s: …%s…", where, what, text[max(0, i-200):i])
+				t.Errorf("%s holds %s: …%s…", place, name, text[max(0, i-200):i])
 			}
 		}
 	}
 }
 
 // collector receives traces, as an OpenTelemetry backend does.
-func collector(t *testing.T) (addr string, received func() string) {
+func collector(t *testing.T) (addr string, receive func() string) {
 	t.Helper()
 	var mu sync.Mutex
 	var all strings.Builder
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body := io.Reader(r.Body)
 		if r.Header.Get("Content-Encoding") == "gzip" {
-			unzipped, err := gzip.NewReader(r.Body)
+			unzippedReader, err := gzip.NewReader(r.Body)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			body = unzipped
+			body = unzippedReader
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -101,7 +101,7 @@ func TestNoSecretOfARunIsLeftAnywhere(t *testing.T) {
 			cardNumber: "the number of a card", variable: "a sensitive variable",
 		}}
 		issuer := fixture.NewIssuer(t, "ES256")
-		traces, received := collector(t)
+		traces, receive := collector(t)
 		d := deployMigrated(t, engine, configured(fmt.Sprintf(`
 orgs:
   - {slug: red, hosts: [red.example.com], issuers: [{url: %q, audiences: [atrium]}], accept_url: 'https://red.example.com/join/{token}', egress: {allow: [127.0.0.0/8]}, %s}
@@ -128,11 +128,11 @@ orgs:
 
 		claims := issuer.Claims("atrium", time.Now())
 		claims["email"] = ann.email
-		signed := &client{server: s, token: issuer.Token(claims)}
-		c.secrets[signed.token[strings.LastIndexByte(signed.token, '.')+1:]] = "the signature of a JWT"
-		c.shows(signed.get(t, "/api/me", onRed))
+		signedClient := &client{server: s, token: issuer.Token(claims)}
+		c.secrets[signedClient.token[strings.LastIndexByte(signedClient.token, '.')+1:]] = "the signature of a JWT"
+		c.shows(signedClient.get(t, "/api/me", onRed))
 
-		hook, hooked := c.webhooks(t, ann)
+		hook, hookedText := c.webhooks(t, ann)
 		c.accounts(t, ann)
 		c.warehouses(t, ann)
 		c.payments(t, ann, fay, signingKey)
@@ -170,11 +170,11 @@ orgs:
 
 		c.absent(t, "what was answered", c.told.String())
 		c.absent(t, "the log", s.stderr.String()+s.stdout.String())
-		if !strings.Contains(received(), "sql.") {
+		if !strings.Contains(receive(), "sql.") {
 			t.Error("no span of a statement is in the traces")
 		}
-		c.absent(t, "the traces", received())
-		c.absent(t, "what webhooks sent", hooked())
+		c.absent(t, "the traces", receive())
+		c.absent(t, "what webhooks sent", hookedText())
 		c.absent(t, "the metrics", metrics)
 		c.absent(t, "what commands print", commands)
 		c.absent(t, "the database", s.dump(t))
@@ -207,9 +207,9 @@ func unzipped(t *testing.T, path string) string {
 
 func (c *canaries) accounts(t *testing.T, ann *client) {
 	t.Helper()
-	made := c.shows(ann.create(t, "/api/api-keys", object{"name": "made"}, onRed, "Idempotency-Key: key"), "token")
+	response := c.shows(ann.create(t, "/api/api-keys", object{"name": "made"}, onRed, "Idempotency-Key: key"), "token")
 	c.shows(ann.create(t, "/api/api-keys", object{"name": "made"}, onRed, "Idempotency-Key: key"), "token")
-	c.shows(ann.create(t, "/api/api-keys/"+made.at("id")+"/rotate", object{"grace_seconds": 60}, onRed), "token")
+	c.shows(ann.create(t, "/api/api-keys/"+response.at("id")+"/rotate", object{"grace_seconds": 60}, onRed), "token")
 	c.shows(ann.create(t, "/api/workspaces/"+ann.workspace+"/invitations",
 		object{"email": "dora@example.com", "role": "viewer"}, onRed, "Idempotency-Key: invitation"), "accept_url")
 	c.shows(ann.do(t, "POST", "/api/invitations/accept", object{"token": ann.token}, onRed))

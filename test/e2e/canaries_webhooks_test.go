@@ -12,7 +12,7 @@ import (
 
 // webhooks sends every event to a receiver that answers with the headers that it got. It returns the webhook, and what
 // the receiver got except for the header that holds a secret on purpose.
-func (c *canaries) webhooks(t *testing.T, ann *client) (path string, received func() string) {
+func (c *canaries) webhooks(t *testing.T, ann *client) (path string, receive func() string) {
 	t.Helper()
 	const header = "c4n4ry-0f-a-header"
 	var mu sync.Mutex
@@ -29,8 +29,8 @@ func (c *canaries) webhooks(t *testing.T, ann *client) (path string, received fu
 	body := hookOf(receiver.URL, "*")
 	body["headers"] = object{"Authorization": "Bearer " + header}
 	c.secrets[header] = "a header of a webhook"
-	made := c.signs(ann.create(t, webhooks, body, onRed, "Idempotency-Key: webhook"))
-	path = webhooks + "/" + made.at("id")
+	response := c.signs(ann.create(t, webhooks, body, onRed, "Idempotency-Key: webhook"))
+	path = webhooks + "/" + response.at("id")
 	c.signs(ann.do(t, "POST", path+"/rotate", object{"grace_seconds": 600}, onRed).is(t, 200))
 	c.shows(ann.do(t, "POST", path+"/test", object{"type": "member.added"}, onRed).is(t, 200))
 	return path, func() string { mu.Lock(); defer mu.Unlock(); return all.String() }
@@ -52,8 +52,8 @@ func (c *canaries) deliveries(t *testing.T, ann *client, path string) {
 			len(ann.get(t, path+"/deliveries?state=pending", onRed).items(t)) == 0
 	})
 	c.shows(ann.get(t, path+"/deliveries?limit=100", onRed))
-	sent := ann.get(t, path+"/deliveries?state=delivered", onRed) // a later event may have been queued meanwhile
-	if answer := sent.at("data.0.last_attempt.answer"); answer != "got [redacted] [redacted]" {
+	message := ann.get(t, path+"/deliveries?state=delivered", onRed) // a later event may have been queued meanwhile
+	if answer := message.at("data.0.last_attempt.answer"); answer != "got [redacted] [redacted]" {
 		t.Errorf("the answer of a receiver is kept as %q", answer)
 	}
 	c.shows(ann.get(t, webhooks, onRed))

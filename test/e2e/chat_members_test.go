@@ -12,7 +12,7 @@ func TestChatInvitations(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		r := newRealm(t, engine)
 		owner, admin, member := r.user(t, "owner"), r.user(t, "admin"), r.user(t, "member")
-		known := r.user(t, "owner", "--workspace", "elsewhere") // has an account of the org
+		existing := r.user(t, "owner", "--workspace", "elsewhere") // has an account of the org
 		invitations := "/api/workspaces/" + owner.workspace + "/invitations"
 		newChat := func(t *testing.T) string {
 			return chats + "/" + member.create(t, chats, object{"name": "Support"}).at("id")
@@ -27,11 +27,11 @@ func TestChatInvitations(t *testing.T) {
 
 		t.Run("an address with an account gets the same response as one without", func(t *testing.T) {
 			chat := newChat(t)
-			for _, email := range []string{known.email, "stranger@example.com"} {
+			for _, email := range []string{existing.email, "stranger@example.com"} {
 				a := admin.create(t, chat+"/members", object{"email": email, "role": "editor"}).has(t,
 					map[string]string{"email": email, "name": "", "role": "editor", "status": "invited",
 						"invited_by": admin.id, "revision": "1"})
-				if a.at("user_id") == known.id || !strings.HasPrefix(a.at("user_id"), "usr_") ||
+				if a.at("user_id") == existing.id || !strings.HasPrefix(a.at("user_id"), "usr_") ||
 					a.header.Get("Cache-Control") != "no-store" {
 					t.Errorf("%s", a)
 				}
@@ -40,15 +40,15 @@ func TestChatInvitations(t *testing.T) {
 					t.Errorf("the members are %q", got)
 				}
 			}
-			member.do(t, "POST", chat+"/members", object{"email": known.email, "role": "viewer"}).problem(t, 403,
+			member.do(t, "POST", chat+"/members", object{"email": existing.email, "role": "viewer"}).problem(t, 403,
 				"invitation_role_required")
 		})
 		t.Run("a guest joins the workspace as a viewer, and every waiting chat with its role", func(t *testing.T) {
 			first, second := newChat(t), newChat(t)
 			ann := r.person(t, "ann")
 			old := admin.create(t, first+"/members", object{"email": "Ann@Example.com", "role": "viewer"})
-			made := admin.create(t, second+"/members", object{"email": "ann@example.com", "role": "manager"})
-			again := admin.do(t, "POST", second+"/members", object{"email": "ann@example.com", "role": "editor"}).is(t,
+			response := admin.create(t, second+"/members", object{"email": "ann@example.com", "role": "manager"})
+			repeat := admin.do(t, "POST", second+"/members", object{"email": "ann@example.com", "role": "editor"}).is(t,
 				200).has(t, map[string]string{"role": "editor", "user_id": old.at("user_id"), "revision": "2"})
 			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "manager"}).is(t, 200).has(t,
 				map[string]string{"status": "invited", "role": "manager"})
@@ -67,8 +67,8 @@ func TestChatInvitations(t *testing.T) {
 			}
 			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "viewer"}).problem(t, 404,
 				"chat_member_not_found")
-			for _, used := range []*answer{made, again} {
-				accept(t, ann, link(t, used)).problem(t, 404, "invitation_not_found")
+			for _, usage := range []*answer{response, repeat} {
+				accept(t, ann, link(t, usage)).problem(t, 404, "invitation_not_found")
 			}
 		})
 		t.Run("a guest who is removed before accepting joins nothing", func(t *testing.T) {
@@ -102,13 +102,13 @@ func TestChatInvitations(t *testing.T) {
 		t.Run("a repeated request returns the link again until the invitation has ended", func(t *testing.T) {
 			chat := newChat(t)
 			body := object{"email": "fay@example.com", "role": "viewer"}
-			made := admin.create(t, chat+"/members", body, "Idempotency-Key: invite-fay")
-			if again := admin.create(t, chat+"/members", body,
-				"Idempotency-Key: invite-fay"); again.at("accept_url") != made.at("accept_url") ||
-				again.at("user_id") != made.at("user_id") || again.at("mailed") != "false" {
-				t.Errorf("not replayed: %s, the first answer is %s", again, made)
+			response := admin.create(t, chat+"/members", body, "Idempotency-Key: invite-fay")
+			if second := admin.create(t, chat+"/members", body,
+				"Idempotency-Key: invite-fay"); second.at("accept_url") != response.at("accept_url") ||
+				second.at("user_id") != response.at("user_id") || second.at("mailed") != "false" {
+				t.Errorf("not replayed: %s, the first answer is %s", second, response)
 			}
-			admin.do(t, "DELETE", chat+"/members/"+made.at("user_id"), nil).is(t, 204)
+			admin.do(t, "DELETE", chat+"/members/"+response.at("user_id"), nil).is(t, 204)
 			admin.do(t, "POST", chat+"/members", body, "Idempotency-Key: invite-fay").problem(t, 409,
 				"idempotency_answer_erased")
 		})

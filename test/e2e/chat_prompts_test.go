@@ -14,10 +14,10 @@ func TestAChatUsesAllOfItsPromptOrSaysSo(t *testing.T) {
 		session := e.visit(t, fromShop).at("session")
 		connection := admin.get(t, e.template).at("reply.connection_id")
 		prompt := templates + "/" + admin.create(t, templates, object{"name": "shop", "type": "text"}).at("id")
-		activate := func(text string, more object) {
+		activate := func(text string, extra object) {
 			t.Helper()
 			body := object{"text": text, "activate": true}
-			for name, value := range more {
+			for name, value := range extra {
 				body[name] = value
 			}
 			admin.create(t, prompt+"/versions", body)

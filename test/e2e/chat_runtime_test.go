@@ -29,18 +29,18 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 		program := *ann
 		program.token = ann.create(t, "/api/api-keys", object{"name": "shop",
 			"scopes": []string{"chats:runtime"}}).at("token")
-		with := func(variables string) string { return chat + "/runtime?variables=" + url.QueryEscape(variables) }
+		call := func(variables string) string { return chat + "/runtime?variables=" + url.QueryEscape(variables) }
 
 		t.Run("it gets the instructions with values, and all else that runs the chat", func(t *testing.T) {
-			program.get(t, with(`{"shop":"Pens & Co"}`)).has(t, map[string]string{
+			program.get(t, call(`{"shop":"Pens & Co"}`)).has(t, map[string]string{
 				"instructions": "Sell for Pens & Co.", "prompt.ref": "active",
 				"prompt.version": "1", "tools.0.config.queue": "web", "capabilities.0": "citations",
 				"model_config.model_name": "small", "status": "draft"})
-			before := program.get(t, with(`{"shop":"Ink"}`)).has(t, map[string]string{
+			previous := program.get(t, call(`{"shop":"Ink"}`)).has(t, map[string]string{
 				"instructions": "Sell for Ink."}).header.Get("Etag")
-			program.do(t, "GET", with(`{"shop":"Ink"}`), nil, "If-None-Match: "+before).is(t, 304)
+			program.do(t, "GET", call(`{"shop":"Ink"}`), nil, "If-None-Match: "+previous).is(t, 304)
 			activate("Buy for {{shop}}.")
-			program.do(t, "GET", with(`{"shop":"Ink"}`), nil, "If-None-Match: "+before).is(t, 200).
+			program.do(t, "GET", call(`{"shop":"Ink"}`), nil, "If-None-Match: "+previous).is(t, 200).
 				has(t, map[string]string{"instructions": "Buy for Ink.", "prompt.version": "2"})
 		})
 		t.Run("without a required value there are no instructions", func(t *testing.T) {
@@ -50,27 +50,27 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 		t.Run("each answer counts as a read of the version that it has", func(t *testing.T) {
 			activate("Rent for {{shop}}.")
 			for range 3 { // all but the first from memory
-				program.get(t, with(`{"shop":"Ink"}`)).has(t, map[string]string{"prompt.version": "3"})
+				program.get(t, call(`{"shop":"Ink"}`)).has(t, map[string]string{"prompt.version": "3"})
 			}
-			ann.get(t, with(`{"shop":"Ink"}`)) // an editor's reading is one of an application, whatever the credential
+			ann.get(t, call(`{"shop":"Ink"}`)) // an editor's reading is one of an application, whatever the credential
 			// The test above had the first version twice and once unchanged, and the second once.
 			want := []string{"4", "1", "3"}
 			proof.Await(t, fmt.Sprintf("%q reads", want), func() *answer { return ann.get(t, prompt+"/reads") },
 				func(reads *answer) bool { return slices.Equal(reads.each(t, "reads"), want) })
 		})
 		t.Run("latest is the latest released version for every author of a chat", func(t *testing.T) {
-			own := templates + "/" + ann.create(t, templates, object{"name": "drafts", "type": "text",
+			ownText := templates + "/" + ann.create(t, templates, object{"name": "drafts", "type": "text",
 				"visibility": "workspace"}).at("id")
 			latest := object{"name": "mine", "prompt": object{
-				"prompt_template_id": strings.TrimPrefix(own, templates+"/"), "ref": "latest"}}
-			ann.create(t, own+"/versions", object{"text": "SECRET 1"})
+				"prompt_template_id": strings.TrimPrefix(ownText, templates+"/"), "ref": "latest"}}
+			ann.create(t, ownText+"/versions", object{"text": "SECRET 1"})
 			bob.do(t, "POST", chats, latest).problem(t, 422, "prompt_unavailable")
 			ann.do(t, "POST", chats, latest).problem(t, 422, "prompt_unavailable")
-			ann.create(t, own+"/versions", object{"text": "released", "activate": true})
-			ann.create(t, own+"/versions", object{"text": "SECRET 3"})
+			ann.create(t, ownText+"/versions", object{"text": "released", "activate": true})
+			ann.create(t, ownText+"/versions", object{"text": "SECRET 3"})
 			for _, c := range []*client{bob, ann} {
-				made := chats + "/" + c.create(t, chats, latest).at("id")
-				c.get(t, made+"/runtime").has(t, map[string]string{"instructions": "released", "prompt.version": "2"})
+				id := chats + "/" + c.create(t, chats, latest).at("id")
+				c.get(t, id+"/runtime").has(t, map[string]string{"instructions": "released", "prompt.version": "2"})
 			}
 		})
 		t.Run("its key reads nothing else and changes nothing", func(t *testing.T) {
@@ -88,11 +88,11 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 		})
 		t.Run("wrong values are named", func(t *testing.T) {
 			for _, bad := range []string{`[]`, `null`, `{"shop":`, `{} {}`} {
-				program.do(t, "GET", with(bad), nil).problem(t, 400, "invalid_parameter")
+				program.do(t, "GET", call(bad), nil).problem(t, 400, "invalid_parameter")
 			}
-			program.do(t, "GET", with(`{"shop":1}`), nil).problem(t, 422, "invalid_variables")
+			program.do(t, "GET", call(`{"shop":1}`), nil).problem(t, 422, "invalid_variables")
 			activate(strings.Repeat("{{#a}}", 4) + strings.Repeat("x", 1000) + strings.Repeat("{{/a}}", 4))
-			program.do(t, "GET", with(`{"a":[`+strings.Repeat("1,", 200)+`1]}`), nil).
+			program.do(t, "GET", call(`{"a":[`+strings.Repeat("1,", 200)+`1]}`), nil).
 				problem(t, 422, "render_too_large")
 		})
 		t.Run("a chat without its prompt has no instructions", func(t *testing.T) {

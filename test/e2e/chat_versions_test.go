@@ -38,7 +38,7 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 		versions := e.template + "/versions"
 		session := e.visit(t, fromShop).is(t, 200).has(t, map[string]string{
 			"template.theme.light.primary": "#112233"}).at("session")
-		told := func(t *testing.T, instructions string) {
+		report := func(t *testing.T, instructions string) {
 			t.Helper()
 			e.says(t, session, object{"text": "Where?"}, fromShop).is(t, 200)
 			if body, _ := bot.last(); !strings.Contains(body, `"instructions":"`+instructions+`"`) {
@@ -52,7 +52,7 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 				"theme": object{"light": object{"primary": "#445566", "text": "#000000"}}}).is(t, 200).has(t,
 				map[string]string{"unpublished_changes": "true", "published_version": "2", "greeting": "New"})
 			e.resume(t, session, fromShop).has(t, map[string]string{"template.greeting": "Hello <b>you</b>"})
-			told(t, "inner-thoughts")
+			report(t, "inner-thoughts")
 		})
 		t.Run("the diff shows what publishing changes", func(t *testing.T) {
 			diff := admin.get(t, versions+"/draft/diff").has(t, map[string]string{"against": "v2", "version": "draft",
@@ -70,12 +70,12 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 					"status": "published"})
 			e.resume(t, session, fromShop).has(t, map[string]string{"template.greeting": "New",
 				"template.theme.light.primary": "#112233", "template.theme.light.text": "#000000"})
-			told(t, "changed")
+			report(t, "changed")
 		})
 		t.Run("an earlier version is published again, and the draft stays", func(t *testing.T) {
 			admin.do(t, "POST", versions+"/v2/publish", object{}).is(t, 200).
 				has(t, map[string]string{"published_version": "2", "greeting": "New", "unpublished_changes": "true"})
-			told(t, "inner-thoughts")
+			report(t, "inner-thoughts")
 			admin.get(t, e.template+"/publications?limit=2").has(t, map[string]string{
 				"data.0.from_version_number": "3", "data.0.to_version_number": "2", "data.1.reason": "Nicer"})
 			admin.get(t, versions).has(t, map[string]string{"data.0.number": "3", "data.2.number": "1"})
@@ -114,8 +114,8 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 				"data.0.origin": "https://evil.example", "data.1.origin": shop, "data.1.date": today}
 			proof.Await(t, "all are counted", func() *answer {
 				return admin.get(t, e.path+"/usage?from="+today+"&to="+today)
-			}, func(used *answer) bool {
-				return used.at("sessions")+used.at("messages")+used.at("refusals") == "131"
+			}, func(usage *answer) bool {
+				return usage.at("sessions")+usage.at("messages")+usage.at("refusals") == "131"
 			}).has(t, want)
 			admin.do(t, "GET", e.path+"/usage?from=2026-01-02&to=2026-01-01", nil).problem(t, 400, "invalid_parameter")
 		})
@@ -125,9 +125,9 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 				"published_version": "null", "my_role": "owner"})
 		})
 		t.Run("an export is imported elsewhere, with other prompts and connections", func(t *testing.T) {
-			exported := admin.get(t, e.template+"/export").has(t, map[string]string{"format": "atrium.chat/1"})
+			exportedResponse := admin.get(t, e.template+"/export").has(t, map[string]string{"format": "atrium.chat/1"})
 			other := s.user(t, "owner", "--workspace", "other")
-			body := object{"export": json.RawMessage(exported.text), "name": "Moved"}
+			body := object{"export": json.RawMessage(exportedResponse.text), "name": "Moved"}
 			other.do(t, "POST", chats+"/import", body).problem(t, 422, "reply_connection_unavailable")
 			body["connection_id"] = nil
 			other.do(t, "POST", chats+"/import", body).is(t, 201).has(t, map[string]string{"name": "Moved",
@@ -135,9 +135,9 @@ func TestAChatIsPublishedAndRolledBack(t *testing.T) {
 				"theme.light.primary": "#445566"})
 		})
 		t.Run("a token comes with what a page can contain", func(t *testing.T) {
-			made := admin.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
+			response := admin.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
 			for _, kind := range []string{"script", "module", "frame", "react"} {
-				if text := made.at("snippets." + kind); !strings.Contains(text, made.at("token")) ||
+				if text := response.at("snippets." + kind); !strings.Contains(text, response.at("token")) ||
 					!strings.Contains(text, "/embed.js") {
 					t.Errorf("%s: %s", kind, text)
 				}

@@ -20,7 +20,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		ann, bob, admin := s.user(t, "member"), s.user(t, "member"), s.user(t, "admin")
-		whole := object{
+		full := object{
 			"name": "Support", "description": "Answers", "avatar_url": "https://example.com/a.png",
 			"instructions": "inner-thoughts",
 			"agents":       []object{{"id": "assistant", "config": object{"tone": "friendly"}}},
@@ -30,15 +30,15 @@ func TestTheLifeOfAChat(t *testing.T) {
 			"greeting": "Hi", "conversation_starters": []string{"How?"},
 			"metadata": object{"team": "42", "x": object{"y": 1, "z": 2}},
 		}
-		made := ann.create(t, chats, whole, "Idempotency-Key: chat")
-		chat := chats + "/" + made.at("id")
-		made.has(t, map[string]string{"my_role": "owner", "status": "draft", "visibility": "private", "health": "ok",
+		newItem := ann.create(t, chats, full, "Idempotency-Key: chat")
+		chat := chats + "/" + newItem.at("id")
+		newItem.has(t, map[string]string{"my_role": "owner", "status": "draft", "visibility": "private", "health": "ok",
 			"issues": "[]", "workflows": "[]", "tools.0.config.queue": "inner-queue",
 			"model_config.model_name": "inner-model", "prompt": "null"})
-		assert.Equal(t, "Location", made.header.Get("Location"), chat)
-		if again := ann.create(t, chats, whole, "Idempotency-Key: chat"); again.text != made.text ||
-			again.header.Get("Idempotency-Replayed") != "true" {
-			t.Errorf("not replayed: %s", again)
+		assert.Equal(t, "Location", newItem.header.Get("Location"), chat)
+		if second := ann.create(t, chats, full, "Idempotency-Key: chat"); second.text != newItem.text ||
+			second.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("not replayed: %s", second)
 		}
 
 		t.Run("only the owner sees a chat template until it is shared", func(t *testing.T) {
@@ -58,10 +58,10 @@ func TestTheLifeOfAChat(t *testing.T) {
 		t.Run("viewers and lists do not show the inner fields", func(t *testing.T) {
 			seen := bob.get(t, chat).has(t, map[string]string{"my_role": "viewer", "agents.0.id": "assistant",
 				"greeting": "Hi"})
-			for what, a := range map[string]*answer{"a viewer": seen, "a viewer's list": bob.get(t, chats),
+			for name, a := range map[string]*answer{"a viewer": seen, "a viewer's list": bob.get(t, chats),
 				"an owner's list": ann.get(t, chats)} {
 				if containsAny(a.text, inner...) {
-					t.Errorf("%s sees %s", what, a)
+					t.Errorf("%s sees %s", name, a)
 				}
 			}
 			if owners := ann.get(t, chat); owners.header.Get("Etag") == seen.header.Get("Etag") {
@@ -134,18 +134,18 @@ func TestTheLifeOfAChat(t *testing.T) {
 			bob.do(t, "PATCH", chat, object{"owner_id": ann.id}).is(t, 200)
 		})
 		t.Run("a deleted template is restored with everything it had", func(t *testing.T) {
-			before := ann.get(t, chat)
+			item := ann.get(t, chat)
 			ann.do(t, "DELETE", chat, nil).is(t, 204)
 			for _, path := range []string{"", "/members"} {
 				ann.do(t, "GET", chat+path, nil).problem(t, 404, "chat_template_not_found")
 			}
 			assert.Equal(t, "are listed", len(ann.get(t, chats+"?q=support").items(t)), 0)
 			admin.do(t, "POST", chat+"/restore", nil).is(t, 200)
-			ann.get(t, chat).has(t, map[string]string{"greeting": before.at("greeting"), "tools": before.at("tools")})
+			ann.get(t, chat).has(t, map[string]string{"greeting": item.at("greeting"), "tools": item.at("tools")})
 			bob.get(t, chat)
 		})
 		t.Run("the audit trail records every change without inner fields", func(t *testing.T) {
-			a := admin.get(t, "/api/events?limit=100&subject="+made.at("id"))
+			a := admin.get(t, "/api/events?limit=100&subject="+newItem.at("id"))
 			seen := map[string]bool{}
 			for _, kind := range a.each(t, "type") {
 				seen[kind] = true
@@ -173,8 +173,8 @@ func TestChatInput(t *testing.T) {
 		chat := chats + "/" + ann.create(t, chats, object{"name": "untouched"}).at("id")
 		private := admin.template(t, "private")
 		admin.version(t, private, "x")
-		mine := ann.template(t, "mine")
-		named := func(path, ref string) object {
+		text := ann.template(t, "mine")
+		call := func(path, ref string) object {
 			return object{"prompt_template_id": path[len(templates)+1:], "ref": ref}
 		}
 		const canary, invalid = "canary-7c1f0", "invalid_fields"
@@ -209,16 +209,16 @@ func TestChatInput(t *testing.T) {
 				object{"name": "x", "agents": slices.Repeat([]object{{"id": "assistant"}}, 2)}, 422, invalid,
 				"/agents/1/id duplicate_item"},
 			{"instructions and a prompt", "POST", chats,
-				object{"name": "x", "instructions": canary, "prompt": named(mine, "latest")}, 422, invalid,
+				object{"name": "x", "instructions": canary, "prompt": call(text, "latest")}, 422, invalid,
 				"/prompt not_allowed_value"},
-			{"a prompt that is somebody else's", "POST", chats, object{"name": "x", "prompt": named(private, "latest")},
+			{"a prompt that is somebody else's", "POST", chats, object{"name": "x", "prompt": call(private, "latest")},
 				422, "prompt_unavailable", "/prompt prompt_unavailable"},
 			{"a prompt that there is not", "PATCH", chat,
 				object{"prompt": object{"prompt_template_id": canary, "ref": "latest"}}, 422, "prompt_unavailable",
 				"/prompt prompt_unavailable"},
-			{"a version that there is not", "PATCH", chat, object{"prompt": named(mine, "v9")}, 422,
+			{"a version that there is not", "PATCH", chat, object{"prompt": call(text, "v9")}, 422,
 				"prompt_unavailable", "/prompt prompt_unavailable"},
-			{"a reference that is none", "PATCH", chat, object{"prompt": named(mine, canary+"!")}, 422, invalid,
+			{"a reference that is none", "PATCH", chat, object{"prompt": call(text, canary+"!")}, 422, invalid,
 				"/prompt/ref invalid_format"},
 			{"a picture over http", "PATCH", chat, object{"avatar_url": "http://" + canary}, 422, invalid,
 				"/avatar_url invalid_format"},
@@ -251,12 +251,12 @@ func TestChatInput(t *testing.T) {
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				a := ann.do(t, tt.method, tt.path, tt.body).problem(t, tt.status, tt.code)
-				wrong := a.wrong()
+				mistakes := a.wrong()
 				want := slices.DeleteFunc(strings.Split(tt.wrong, ","), func(s string) bool { return s == "" })
-				slices.Sort(wrong)
+				slices.Sort(mistakes)
 				slices.Sort(want)
-				if !slices.Equal(wrong, want) {
-					t.Errorf("wrong are %q, want %q\n%s", wrong, want, a)
+				if !slices.Equal(mistakes, want) {
+					t.Errorf("wrong are %q, want %q\n%s", mistakes, want, a)
 				}
 				if containsAny(a.text, canary) {
 					t.Errorf("what was sent comes back: %s", a)
@@ -271,7 +271,7 @@ func TestChatInput(t *testing.T) {
 		})
 		t.Run("an identifier of another kind or workspace is not found", func(t *testing.T) {
 			theirs := chats + "/" + foreigner.create(t, chats, object{"name": "theirs"}).at("id")
-			for _, path := range []string{theirs, chats + "/" + strings.TrimPrefix(mine, templates+"/"), chats + "/x",
+			for _, path := range []string{theirs, chats + "/" + strings.TrimPrefix(text, templates+"/"), chats + "/x",
 				chats + "/ctpl_" + strings.Repeat("0", 26)} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "chat_template_not_found")
 				ann.do(t, "POST", path+"/members", object{"user_id": admin.id, "role": "viewer"}).problem(t, 404,
@@ -313,17 +313,17 @@ func TestPromptsOfChats(t *testing.T) {
 			})
 		t.Run("templates that the caller cannot see are not named", func(t *testing.T) {
 			ann.create(t, prompt+"/shares", object{"user_id": bob.id, "role": "viewer"})
-			his := chats + "/" + bob.create(t, chats, object{"name": "His", "prompt": use("active")}).at("id")
+			hisText := chats + "/" + bob.create(t, chats, object{"name": "His", "prompt": use("active")}).at("id")
 			a := ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t,
 				map[string]string{"used_by.0.name": "Hers", "used_by.1": ""})
-			if containsAny(a.text, "His", his[len(chats)+1:]) {
+			if containsAny(a.text, "His", hisText[len(chats)+1:]) {
 				t.Errorf("it is: %s", a)
 			}
 			ann.do(t, "PATCH", hers, object{"prompt": nil, "instructions": "mine"}).is(t, 200)
 			ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by": "",
 				"used_by_count": "1", "used_by_owners.0.id": bob.id, "used_by_owners.1": ""})
 			ann.do(t, "DELETE", prompt+"?force=true", nil).is(t, 204)
-			bob.get(t, his).has(t,
+			bob.get(t, hisText).has(t,
 				map[string]string{"health": "degraded", "issues.0.code": "prompt_gone", "issues.0.pointer": "/prompt"})
 		})
 	})
@@ -343,7 +343,7 @@ orgs:
 `
 	s := start(t, sqlite, configured(fmt.Sprintf(config, "{id: assistant}, {id: researcher}")))
 	ann, blue := s.user(t, "owner", "--org", "default"), s.user(t, "owner", "--org", "blue")
-	offered := ann.get(t, chats+"/registry", onRed).has(t,
+	offeredResponse := ann.get(t, chats+"/registry", onRed).has(t,
 		map[string]string{"agents.0.id": "assistant", "agents.0.name": "assistant", "agents.0.status": "available",
 			"agents.0.effects": "read", "tools.0.config_schema.type": "object", "workflows.0.config_schema": "null"})
 	chat := chats + "/" + ann.create(t, chats,
@@ -354,7 +354,7 @@ orgs:
 	t.Run("the registry is the org's, and is not sent again while unchanged", func(t *testing.T) {
 		blue.get(t, chats+"/registry", "Host: blue.example.com").has(t,
 			map[string]string{"agents": "[]", "workflows": "[]"})
-		ann.do(t, "GET", chats+"/registry", nil, onRed, "If-None-Match: "+offered.header.Get("Etag")).is(t, 304)
+		ann.do(t, "GET", chats+"/registry", nil, onRed, "If-None-Match: "+offeredResponse.header.Get("Etag")).is(t, 304)
 		ann.get(t, chats+"/registry", onRed, "Workspace-Id:")
 	})
 	t.Run("a template degrades if a reload removes an entry that it uses", func(t *testing.T) {
@@ -367,8 +367,8 @@ orgs:
 			t.Error("a cache would not notice")
 		}
 		ann.get(t, chat+"/runtime", onRed).has(t, map[string]string{"agents": "[]", "issues.0.code": "item_disabled"})
-		if now := ann.get(t, chats+"/registry", onRed); now.at("revision") == offered.at("revision") ||
-			now.header.Get("Etag") == offered.header.Get("Etag") {
+		if current := ann.get(t, chats+"/registry", onRed); current.at("revision") == offeredResponse.at("revision") ||
+			current.header.Get("Etag") == offeredResponse.header.Get("Etag") {
 			t.Error("the registry has the revision that it had")
 		}
 		ann.do(t, "PATCH", chat, object{"greeting": "still works"}, onRed, "If-Match: "+tag).is(t, 200)
@@ -383,11 +383,11 @@ orgs:
 			map[string]string{"health": "ok"})
 	})
 	t.Run("a registry with a bad schema is refused, and the present one stays", func(t *testing.T) {
-		before := ann.get(t, chats+"/registry", onRed).text
+		previousText := ann.get(t, chats+"/registry", onRed).text
 		s.reload(t, fmt.Sprintf(config, `{id: assistant, config_schema: {type: s3cret}}`),
 			"orgs[0].registry.agents[0].config_schema: ")
-		if after := ann.get(t, chats+"/registry", onRed).text; after != before {
-			t.Errorf("it is %s", after)
+		if nextText := ann.get(t, chats+"/registry", onRed).text; nextText != previousText {
+			t.Errorf("it is %s", nextText)
 		}
 		if containsAny(s.stderr.String(), "s3cret") {
 			t.Error("the log quotes it")

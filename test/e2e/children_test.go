@@ -114,7 +114,7 @@ func TestTooManyReads(t *testing.T) {
 	attach := object{"type": "contacts", "location": object{"url": "file:people.csv"},
 		"mapping": []object{{"field": "email", "column": "Mail"}}}
 	source := ann.create(t, sources, attach).at("id")
-	made := ann.create(t, connections, shop.connection("p")).at("id")
+	id := ann.create(t, connections, shop.connection("p")).at("id")
 	attach["type"] = "faq"
 	sheets := map[string][]any{
 		"preview": {http.MethodGet, sources + "/sheet-preview?url=file:people.csv", nil},
@@ -124,15 +124,15 @@ func TestTooManyReads(t *testing.T) {
 	}
 	warehouses := map[string][]any{
 		"create": {http.MethodPost, connections + "?dry_run=true", shop.connection("p")},
-		"verify": {http.MethodPost, connections + "/" + made + "/verify", nil},
-		"list":   {http.MethodGet, sources + "/warehouse-preview?connection_id=" + made, nil},
-		"table": {http.MethodGet, sources + "/warehouse-preview?connection_id=" + made + "&schema=public&table=orders",
+		"verify": {http.MethodPost, connections + "/" + id + "/verify", nil},
+		"list":   {http.MethodGet, sources + "/warehouse-preview?connection_id=" + id, nil},
+		"table": {http.MethodGet, sources + "/warehouse-preview?connection_id=" + id + "&schema=public&table=orders",
 			nil},
 	}
-	call := func(t *testing.T, c *client, how []any) *answer {
-		method, _ := how[0].(string)
-		path, _ := how[1].(string)
-		return c.do(t, method, path, how[2])
+	call := func(t *testing.T, c *client, values []any) *answer {
+		method, _ := values[0].(string)
+		path, _ := values[1].(string)
+		return c.do(t, method, path, values[2])
 	}
 	for name, all := range map[string]map[string][]any{"sheets": sheets, "warehouses": warehouses} {
 		t.Run("too many reads are waiting: "+name, func(t *testing.T) {
@@ -156,10 +156,10 @@ func TestTooManyReads(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatal("no read was refused")
 			}
-			for what, how := range all {
-				t.Run(what, func(t *testing.T) {
+			for label, values := range all {
+				t.Run(label, func(t *testing.T) {
 					for end := time.Now().Add(patience); ; {
-						a := call(t, ann, how)
+						a := call(t, ann, values)
 						if a.status == http.StatusTooManyRequests {
 							a.problem(t, 429, "too_many_reads")
 							return
@@ -175,17 +175,17 @@ func TestTooManyReads(t *testing.T) {
 	s.stop(t)
 
 	set("connections.preview_limits.workspace_per_minute", "1")(s.deployment)
-	again := s.deployment.start(t)
-	call(t, ann.at(again), sheets["preview"])
-	for _, how := range [][]any{sheets["preview"], sheets["attach"], sheets["map"], sheets["rows"],
+	second := s.deployment.start(t)
+	call(t, ann.at(second), sheets["preview"])
+	for _, values := range [][]any{sheets["preview"], sheets["attach"], sheets["map"], sheets["rows"],
 		warehouses["list"],
 		warehouses["table"]} {
-		a := call(t, ann.at(again), how).problem(t, 429, "preview_rate_limited")
+		a := call(t, ann.at(second), values).problem(t, 429, "preview_rate_limited")
 		if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {
 			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
 		}
 	}
-	call(t, ann.at(again), warehouses["verify"]).is(t, 200)
+	call(t, ann.at(second), warehouses["verify"]).is(t, 200)
 }
 
 // put writes a file into the directory of sheets.

@@ -37,9 +37,9 @@ type client struct {
 
 // at returns the same client, calling another node or a restarted one.
 func (c *client) at(s *server) *client {
-	moved := *c
-	moved.server = s
-	return &moved
+	movedClient := *c
+	movedClient.server = s
+	return &movedClient
 }
 
 // anonymous returns a client without a credential.
@@ -64,11 +64,11 @@ func (c *client) request(ctx context.Context, method, path string, body any, hea
 	case string:
 		content = strings.NewReader(b)
 	default:
-		encoded, err := json.Marshal(b)
+		encoding, err := json.Marshal(b)
 		if err != nil {
 			return nil, err
 		}
-		content = bytes.NewReader(encoded)
+		content = bytes.NewReader(encoding)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.server.url+path, content)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *client) request(ctx context.Context, method, path string, body any, hea
 	if content != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	given := map[string]bool{}
+	input := map[string]bool{}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
 		value = strings.TrimSpace(value)
@@ -95,10 +95,10 @@ func (c *client) request(ctx context.Context, method, path string, body any, hea
 			req.Host = value
 			continue
 		}
-		if !given[name] {
+		if !input[name] {
 			req.Header.Del(name)
 		}
-		given[name] = true
+		input[name] = true
 		if value != "" {
 			req.Header.Add(name, value)
 		}
@@ -125,8 +125,8 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 }
 
 // send returns the answer to a request.
-func send(over *http.Client, req *http.Request) (*answer, error) {
-	resp, err := over.Do(req)
+func send(excess *http.Client, req *http.Request) (*answer, error) {
+	resp, err := excess.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -179,10 +179,10 @@ func (c *client) events(t *testing.T, filter string) []any {
 // recordsJoins expects that events say how the members of c's workspace came into it: they were added, or created it.
 func (c *client) recordsJoins(t *testing.T) {
 	t.Helper()
-	joined := append(c.get(t, "/api/events?limit=100&type=member.added").each(t, "data.user_id"),
+	joinedTexts := append(c.get(t, "/api/events?limit=100&type=member.added").each(t, "data.user_id"),
 		c.get(t, "/api/events?type=workspace.created").each(t, "actor")...)
 	for _, m := range c.get(t, "/api/workspaces/"+c.workspace+"/members?limit=100").items(t) {
-		if m := m.(object); m["kind"] == "person" && !slices.Contains(joined, m["user_id"].(string)) {
+		if m := m.(object); m["kind"] == "person" && !slices.Contains(joinedTexts, m["user_id"].(string)) {
 			t.Errorf("no event says that %v joined", m)
 		}
 	}
@@ -231,11 +231,11 @@ func (a *answer) at(path string) string {
 	if text, isText := v.(string); !ok || isText {
 		return text
 	}
-	encoded, err := json.Marshal(v)
+	encoding, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()
 	}
-	return string(encoded)
+	return string(encoding)
 }
 
 func (a *answer) value(path string) (v any, ok bool) {
@@ -308,10 +308,10 @@ func (a *answer) wrong() []string {
 }
 
 // same expects that two responses are indistinguishable.
-func same(t *testing.T, what string, a, b *answer) {
+func same(t *testing.T, name string, a, b *answer) {
 	t.Helper()
 	if a.status < 400 || a.status != b.status || a.text != b.text {
-		t.Errorf("%s: not the same:\n%s\n%s", what, a, b)
+		t.Errorf("%s: not the same:\n%s\n%s", name, a, b)
 	}
 	for _, h := range []http.Header{a.header, b.header} {
 		for _, changing := range []string{"Date", "Ratelimit"} {
@@ -319,6 +319,6 @@ func same(t *testing.T, what string, a, b *answer) {
 		}
 	}
 	if !maps.EqualFunc(a.header, b.header, func(x, y []string) bool { return fmt.Sprint(x) == fmt.Sprint(y) }) {
-		t.Errorf("%s: the headers are not the same:\n%v\n%v", what, a.header, b.header)
+		t.Errorf("%s: the headers are not the same:\n%v\n%v", name, a.header, b.header)
 	}
 }

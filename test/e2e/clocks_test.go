@@ -70,10 +70,10 @@ func TestASuspendedNode(t *testing.T) {
 	d := deployMigrated(t, postgres)
 	s, other := d.start(t), d.start(t)
 	ann, operator := s.user(t, "member"), s.user(t, "viewer", "--operator")
-	revoked, id := ann.key(t)
+	revokedClient, id := ann.key(t)
 	ann.create(t, presences, object{"ttl_seconds": proof.Sample(300, 30)})
 	operator.at(other).get(t, presences).has(t, map[string]string{"counts.online": "1"})
-	revoked.get(t, "/api/me")
+	revokedClient.get(t, "/api/me")
 
 	s.signal(t, syscall.SIGSTOP)
 	other.must(t, "token", "revoke", id)
@@ -81,7 +81,7 @@ func TestASuspendedNode(t *testing.T) {
 	s.signal(t, syscall.SIGCONT)
 
 	t.Run("it refuses a key at once that was revoked meanwhile", func(t *testing.T) {
-		revoked.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		revokedClient.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 	})
 	t.Run("it agrees with the other node about presences", func(t *testing.T) {
 		want := "online"

@@ -22,9 +22,9 @@ func jsonArray(t *testing.T, out string) (all []map[string]any) {
 func TestListCommands(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		d := deployMigrated(t, engine)
-		for _, who := range []string{"ann", "bob"} {
-			d.must(t, "user", "create", "--email", who+"@example.com", "--role", "owner", "--workspace", who+"-space",
-				"--name", strings.ToUpper(who))
+		for _, name := range []string{"ann", "bob"} {
+			d.must(t, "user", "create", "--email", name+"@example.com", "--role", "owner", "--workspace", name+"-space",
+				"--name", strings.ToUpper(name))
 		}
 		d.must(t, "user", "disable", "--email", "bob@example.com")
 

@@ -18,12 +18,12 @@ func TestCommands(t *testing.T) {
 	t.Run("every command's help shows an example", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
-		listed := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?)  +[A-Z]`).FindAllStringSubmatch(d.must(t, "--help"),
+		list := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?)  +[A-Z]`).FindAllStringSubmatch(d.must(t, "--help"),
 			-1)
-		if len(listed) < 10 {
-			t.Fatalf("only %d commands are listed", len(listed))
+		if len(list) < 10 {
+			t.Fatalf("only %d commands are listed", len(list))
 		}
-		for _, c := range listed {
+		for _, c := range list {
 			help := d.must(t, append(strings.Fields(c[1]), "--help")...)
 			if !strings.Contains(help, "Example") ||
 				!regexp.MustCompile(`\n\s+(\S+=\S+ )?atrium `+c[1]).MatchString(help) {
@@ -123,22 +123,22 @@ func TestCommands(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			s := start(t, engine)
 			ann, other := s.user(t, "member"), s.user(t, "owner", "--workspace", "other")
-			var made struct {
+			var newCase struct {
 				Token     string `json:"token"`
 				User      string `json:"user_id"`
 				Workspace string `json:"workspace_id"`
 			}
 			out := s.must(t, "user", "create", "--json", "--email", strings.ToUpper(ann.email), "--role", "admin",
 				"--operator", "--workspace", "other")
-			if err := json.Unmarshal([]byte(out), &made); err != nil || made.User != ann.id ||
-				made.Workspace != other.workspace {
+			if err := json.Unmarshal([]byte(out), &newCase); err != nil || newCase.User != ann.id ||
+				newCase.Workspace != other.workspace {
 				t.Fatalf("%s: %v", out, err)
 			}
-			(&client{server: s, token: made.Token}).get(t, "/api/me").has(t,
+			(&client{server: s, token: newCase.Token}).get(t, "/api/me").has(t,
 				map[string]string{"user.id": ann.id, "user.operator": "true", "role": "admin",
 					"workspace.id": other.workspace})
-			if added := other.events(t, "&type=member.added"); len(added) != 2 { // the owner is new, ann is not
-				t.Errorf("the trail says %v", added)
+			if additions := other.events(t, "&type=member.added"); len(additions) != 2 { // the owner is new, ann is not
+				t.Errorf("the trail says %v", additions)
 			}
 			other.recordsJoins(t)
 		})
@@ -147,12 +147,12 @@ func TestCommands(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite)
 		ann := s.user(t, "member")
-		var made struct {
+		var newCase struct {
 			ID string `json:"api_key_id"`
 		}
 		out := s.must(t, "token", "create", "--json", "--email", ann.email, "--expires", "1d12h")
-		require.NoError(t, json.Unmarshal([]byte(out), &made))
-		ends, err := time.Parse(time.RFC3339, ann.get(t, "/api/api-keys/"+made.ID).at("expires_at"))
+		require.NoError(t, json.Unmarshal([]byte(out), &newCase))
+		ends, err := time.Parse(time.RFC3339, ann.get(t, "/api/api-keys/"+newCase.ID).at("expires_at"))
 		if in := time.Until(ends); err != nil || in > 36*time.Hour || in < 35*time.Hour {
 			t.Errorf("it ends in %s, %v", in, err)
 		}
@@ -183,12 +183,12 @@ func TestCommands(t *testing.T) {
 	})
 	t.Run("an address in use stops the start before anything is created", func(t *testing.T) {
 		t.Parallel()
-		taken := strings.TrimPrefix(start(t, sqlite).url, "http://")
+		takenText := strings.TrimPrefix(start(t, sqlite).url, "http://")
 		for key, d := range map[string]*deployment{"server.addr: ": deploy(t, sqlite),
-			"metrics.addr: ": deploy(t, sqlite, set("metrics.addr", taken))} {
+			"metrics.addr: ": deploy(t, sqlite, set("metrics.addr", takenText))} {
 			args := []string{"serve"}
 			if key == "server.addr: " {
-				args = append(args, "--addr", taken)
+				args = append(args, "--addr", takenText)
 			}
 			if r := d.run(t, args...); r.code != 1 || !strings.Contains(r.stderr, key) {
 				t.Errorf("ended with %d: %s", r.code, r.stderr)

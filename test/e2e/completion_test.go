@@ -20,7 +20,7 @@ import (
 func TestShellsCompleteCommands(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, sqlite)
-	for shell, how := range map[string]struct {
+	for shell, modeCase := range map[string]struct {
 		file string // of the script
 		run  string // prints what is offered for the line $2 with the script in the folder $1; $3 is the last one
 	}{
@@ -49,7 +49,7 @@ func TestShellsCompleteCommands(t *testing.T) {
 			t.Parallel()
 			program, folder := services.Shell(t, shell), t.TempDir()
 			script := d.must(t, "completion", shell)
-			require.NoError(t, os.WriteFile(filepath.Join(folder, how.file), []byte(script), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(folder, modeCase.file), []byte(script), 0o600))
 			for line, want := range map[string][]string{
 				"atrium payments ":        {"events", "resume", "sandbox"},
 				"atrium payments events ": {"list", "replay"},
@@ -58,9 +58,9 @@ func TestShellsCompleteCommands(t *testing.T) {
 			} {
 				ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 				defer cancel()
-				args := []string{"-c", how.run, shell, folder, line, want[len(want)-1]}
+				args := []string{"-c", modeCase.run, shell, folder, line, want[len(want)-1]}
 				if shell == "fish" { // it has no $0
-					args = []string{"--no-config", "-c", how.run, folder, line}
+					args = []string{"--no-config", "-c", modeCase.run, folder, line}
 				}
 				c := exec.CommandContext(ctx, program, args...)
 				c.Env = append(os.Environ(), "TERM=xterm", "HOME="+folder)
@@ -69,11 +69,11 @@ func TestShellsCompleteCommands(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%q: %v: %s", line, err, out)
 				}
-				offered := strings.FieldsFunc(string(out), func(r rune) bool {
+				offeredTexts := strings.FieldsFunc(string(out), func(r rune) bool {
 					return r != '-' && (r < 'a' || r > 'z')
 				})
 				for _, w := range want {
-					if !slices.Contains(offered, w) {
+					if !slices.Contains(offeredTexts, w) {
 						t.Errorf("%q: %s is not offered: %q", line, w, out)
 					}
 				}

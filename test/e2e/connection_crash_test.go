@@ -27,8 +27,8 @@ func TestACrashAmongConnections(t *testing.T) {
 		s := d.start(t)
 		admin, shop := s.user(t, "admin"), newShop(t)
 		var mu sync.Mutex
-		var live []string            // not yet chosen for revocation
-		revoked := map[string]bool{} // and acknowledged
+		var live []string                 // not yet chosen for revocation
+		revokedTexts := map[string]bool{} // and acknowledged
 		note := func(a *answer) {
 			if a != nil && a.status == 201 {
 				mu.Lock()
@@ -53,14 +53,14 @@ func TestACrashAmongConnections(t *testing.T) {
 		}
 		// The first one also opens connections of the server, and starts a child process.
 		note(admin.create(t, connections, shop.connection(fixture.Canary)))
-		begun := time.Now()
+		begin := time.Now()
 		note(admin.create(t, connections, shop.connection(fixture.Canary)))
-		usual := time.Since(begun)
+		usual := time.Since(begin)
 
 		for round := range rounds {
 			c, revocations := admin.at(s), make(chan struct{}, 1)
 			var clients sync.WaitGroup
-			until := func(call func(i int) (*answer, error)) {
+			repeatUntil := func(call func(i int) (*answer, error)) {
 				clients.Go(func() {
 					for i := 0; ; i++ {
 						if _, err := call(i); err != nil {
@@ -69,17 +69,17 @@ func TestACrashAmongConnections(t *testing.T) {
 					}
 				})
 			}
-			until(func(i int) (*answer, error) {
+			repeatUntil(func(i int) (*answer, error) {
 				a, err := c.try(t, "POST", connections, shop.connection(fixture.Canary),
 					fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
 				note(a)
 				return a, err
 			})
-			until(func(int) (*answer, error) {
+			repeatUntil(func(int) (*answer, error) {
 				return c.try(t, "POST", connections+"/"+pick(false)+"/verify",
 					object{"credential": shop.credential(fixture.Canary)})
 			})
-			until(func(int) (*answer, error) {
+			repeatUntil(func(int) (*answer, error) {
 				id := pick(true)
 				if id == "" {
 					pause(t.Context(), usual/10) // until there is one
@@ -89,7 +89,7 @@ func TestACrashAmongConnections(t *testing.T) {
 				if err == nil && a.status == 200 {
 					mu.Lock()
 					defer mu.Unlock()
-					revoked[id] = true
+					revokedTexts[id] = true
 					select {
 					case revocations <- struct{}{}:
 					default:
@@ -111,12 +111,12 @@ func TestACrashAmongConnections(t *testing.T) {
 			lookForCanary(t, s)
 			s = d.start(t)
 			for id, status := range statuses(t, admin.at(s)) {
-				if revoked[id] && status != "revoked" && !d.broughtBack(t, id) {
+				if revokedTexts[id] && status != "revoked" && !d.broughtBack(t, id) {
 					t.Errorf("after round %d %s is %s, and was revoked", round, id, status)
 				}
 			}
 		}
-		t.Logf("%d were revoked", len(revoked))
+		t.Logf("%d were revoked", len(revokedTexts))
 		t.Run("a revocation that was undone by a user is distinguished from a lost one", func(t *testing.T) {
 			c := s.user(t, "owner", "--workspace", "elsewhere") // the other workspace may have reached its limit
 			id := c.create(t, connections, shop.connection(fixture.Canary)).at("id")
@@ -144,8 +144,8 @@ func TestACrashAmongConnections(t *testing.T) {
 						map[string]string{"status": "active"})
 				}
 			}
-			if sealed := strings.Count(s.dumpOf(t, "connection_credentials"), "\n"); sealed != n {
-				t.Errorf("%d credentials of %d live connections", sealed, n)
+			if sealedCount := strings.Count(s.dumpOf(t, "connection_credentials"), "\n"); sealedCount != n {
+				t.Errorf("%d credentials of %d live connections", sealedCount, n)
 			}
 		})
 	})
@@ -194,13 +194,13 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 		s := d.start(t)
 		ann, shop := s.user(t, "member"), newShop(t)
 		one := connections + "/" + ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
-		before := s.dumpOf(t, "connection_credentials")
+		previous := s.dumpOf(t, "connection_credentials")
 
 		t.Run("after a key rotation and SIGHUP the server reseals credentials and continues", func(t *testing.T) {
 			d.must(t, "keys", "rotate")
 			s.signal(t, syscall.SIGHUP)
 			s.stderr.await(t, s, resealed)
-			if after := s.dumpOf(t, "connection_credentials"); after == before {
+			if next := s.dumpOf(t, "connection_credentials"); next == previous {
 				t.Error("the sealed credential is the old one")
 			}
 			ann.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})

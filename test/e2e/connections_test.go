@@ -100,20 +100,20 @@ func TestConnections(t *testing.T) {
 		owner := s.user(t, "owner")
 		shop := newShop(t)
 
-		made := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made").has(t,
+		item := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made").has(t,
 			map[string]string{
 				"status": "active", "kind": "postgres", "name": "The shop", "secret.set": `["password"]`,
 				"config.database": shop.name, "failure": "null",
 				"sources": "[]", "server.product": "PostgreSQL", "server.can_write": "true",
 				"warnings": `["credential_can_write"]`, "created_by": ann.id,
 			})
-		one := connections + "/" + made.at("id")
+		one := connections + "/" + item.at("id")
 
 		t.Run("a repeated request gets the same response, and dials nothing", func(t *testing.T) {
-			again := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made")
-			if again.text != made.text || again.header.Get("Idempotency-Replayed") != "true" ||
-				again.header.Get("Location") != one {
-				t.Errorf("%s", again)
+			second := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made")
+			if second.text != item.text || second.header.Get("Idempotency-Replayed") != "true" ||
+				second.header.Get("Location") != one {
+				t.Errorf("%s", second)
 			}
 			if all := ann.get(t, connections).items(t); len(all) != 1 {
 				t.Errorf("%d connections", len(all))
@@ -137,7 +137,7 @@ func TestConnections(t *testing.T) {
 			}
 		})
 		t.Run("the list names the available kinds", func(t *testing.T) {
-			list := ann.get(t, connections).has(t, map[string]string{"next_cursor": "null", "data.0.id": made.at("id")})
+			list := ann.get(t, connections).has(t, map[string]string{"next_cursor": "null", "data.0.id": item.at("id")})
 			if !strings.Contains(list.at("kinds"), `"postgres"`) || !strings.Contains(list.at("kinds"), "x-secret") {
 				t.Errorf("kinds = %s", list.at("kinds"))
 			}
@@ -194,25 +194,25 @@ func TestConnections(t *testing.T) {
 			ann.do(t, "POST", one+"/verify", object{"credential": broken}).problem(t, 422, "probe_failed")
 			ann.get(t, one).has(t, map[string]string{"secret.fingerprint": fingerprint, "status": "active",
 				"config.database": shop.name})
-			after := admin.do(t, "POST", one+"/verify",
+			current := admin.do(t, "POST", one+"/verify",
 				object{"credential": shop.credential(fixture.Canary + "2")}).is(t, 200)
-			if after.at("secret.fingerprint") == fingerprint || after.at("status") != "active" {
-				t.Errorf("%s", after)
+			if current.at("secret.fingerprint") == fingerprint || current.at("status") != "active" {
+				t.Errorf("%s", current)
 			}
-			back := ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
-			if back.at("secret.fingerprint") != fingerprint {
-				t.Errorf("the same secret has another fingerprint: %s, then %s", fingerprint, back)
+			reply := ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
+			if reply.at("secret.fingerprint") != fingerprint {
+				t.Errorf("the same secret has another fingerprint: %s, then %s", fingerprint, reply)
 			}
 		})
 		t.Run("a connection is renamed, and says when it is verified next", func(t *testing.T) {
 			peer.do(t, "PATCH", one, object{"name": "The shop in Lyon"}).problem(t, 403, "connection_forbidden")
-			renamed := ann.do(t, "PATCH", one, object{"name": "The shop in Lyon"}).is(t, 200).has(t,
+			response := ann.do(t, "PATCH", one, object{"name": "The shop in Lyon"}).is(t, 200).has(t,
 				map[string]string{"name": "The shop in Lyon"})
-			if next := renamed.at("next_verify_at"); next <= renamed.at("last_verified_at") || next == "null" {
+			if next := response.at("next_verify_at"); next <= response.at("last_verified_at") || next == "null" {
 				t.Errorf("next_verify_at = %s", next)
 			}
 			ann.get(t, one).has(t, map[string]string{"name": "The shop in Lyon",
-				"next_verify_at": renamed.at("next_verify_at")})
+				"next_verify_at": response.at("next_verify_at")})
 			ann.do(t, "POST", one+"/erase", nil).problem(t, 409, "connection_not_revoked")
 		})
 		t.Run("all fields that are wrong are named at once", func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestConnections(t *testing.T) {
 			ann.get(t, one).has(t, map[string]string{"name": "Erased", "config": "{}"})
 		})
 		t.Run("the audit trail records every change without secrets", func(t *testing.T) {
-			types := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
+			types := admin.get(t, "/api/events?limit=100&subject="+item.at("id")).each(t, "type")
 			slices.Reverse(types)
 			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "failing",
 				"verified", "recovered", "credential_replaced", "credential_replaced", "renamed", "revoked",
@@ -271,7 +271,7 @@ func TestProbesAreLimited(t *testing.T) {
 		ann, elsewhere := s.user(t, "member"), s.user(t, "owner", "--workspace", "elsewhere")
 		body := object{"kind": "postgres", "credential": object{"host": "127.0.0.1", "port": 1, "database": "d",
 			"username": "u"}}
-		limited := func(c *client) {
+		limit := func(c *client) {
 			t.Helper()
 			a := c.do(t, "POST", connections, body).problem(t, 429, "probe_rate_limited")
 			if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 3600 {
@@ -281,14 +281,14 @@ func TestProbesAreLimited(t *testing.T) {
 		for range 3 {
 			ann.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
 		}
-		limited(ann)
+		limit(ann)
 		for range 3 { // another workspace has its own
 			elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
 		}
-		limited(elsewhere)
+		limit(elsewhere)
 		body["credential"].(object)["host"] = "127.0.0.2"
 		elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
-		limited(elsewhere) // four of the workspace
+		limit(elsewhere) // four of the workspace
 	})
 }
 
@@ -298,7 +298,7 @@ func TestNoOneUsesUpTheProbesOfAnother(t *testing.T) {
 		s := start(t, engine, toShops, set("connections.probe_limits.target_per_hour", "12"))
 		shop := newShop(t)
 		ann := s.user(t, "owner")
-		made := ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
+		id := ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
 		guess := shop.connection(fixture.Canary)
 		guess["credential"].(object)["username"] = "nobody"
 		for _, workspace := range []string{"mallory", "trudy"} {
@@ -309,7 +309,7 @@ func TestNoOneUsesUpTheProbesOfAnother(t *testing.T) {
 		}
 		guesser := s.user(t, "owner", "--workspace", "mallory")
 		guesser.do(t, "POST", connections, guess).problem(t, 429, "probe_rate_limited")
-		ann.do(t, "POST", connections+"/"+made+"/verify", object{}).is(t, 200).
+		ann.do(t, "POST", connections+"/"+id+"/verify", object{}).is(t, 200).
 			has(t, map[string]string{"status": "active"})
 		other := s.user(t, "owner", "--workspace", "other")
 		other.create(t, connections, shop.connection(fixture.Canary))
@@ -333,11 +333,11 @@ func lookForCanary(t *testing.T, s *server) {
 			texts[name] = string(file)
 		}
 	}
-	for where, text := range texts {
+	for place, text := range texts {
 		for _, form := range []string{fixture.Canary, hex.EncodeToString([]byte(fixture.Canary)),
 			base64.StdEncoding.EncodeToString([]byte(fixture.Canary))[:24]} {
 			if i := strings.Index(text, form); i >= 0 {
-				t.Errorf("%s holds a secret: …%s…", where, text[max(0, i-200):i])
+				t.Errorf("%s holds a secret: …%s…", place, text[max(0, i-200):i])
 			}
 		}
 	}

@@ -37,11 +37,11 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 	t.Parallel()
 	_, owner, _, ctx, _ := demo(t, sqlite)
 	prompt := details(t, owner)[0].path
-	does := func(t *testing.T, script string) {
+	action := func(t *testing.T, script string) {
 		t.Helper()
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](script))
 	}
-	addressed := func(t *testing.T, query string) {
+	addressedCall := func(t *testing.T, query string) {
 		t.Helper()
 		holds(ctx, t, fmt.Sprintf(`location.search === %q`, query))
 	}
@@ -72,19 +72,19 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		goes(ctx, t, prompt)
 		reads(ctx, t, "Preview of v3")
 		chooses(ctx, t, "main [data-steps]", "v1")
-		addressed(t, "?version=v1")
+		addressedCall(t, "?version=v1")
 		opensTab(ctx, t, "Compare")
-		addressed(t, "?version=v1&tab=diff")
-		does(t, reload)
+		addressedCall(t, "?version=v1&tab=diff")
+		action(t, reload)
 		holds(ctx, t, chosenTab+` === 'Compare' &&
 			[...document.querySelectorAll('main .cm-mergeView')].length === 1 &&
 			document.querySelector('main [data-steps]').value === 'v1'`)
-		does(t, back)
+		action(t, back)
 		holds(ctx, t, chosenTab+` === 'Edit'`)
 		reads(ctx, t, "Preview of v1")
-		does(t, back)
+		action(t, back)
 		reads(ctx, t, "Preview of v3")
-		addressed(t, "")
+		addressedCall(t, "")
 	})
 	t.Run("any two versions are compared, and the address keeps which", func(t *testing.T) {
 		const shows = `[...document.querySelectorAll('main [aria-label="Compare with"] option')].map((o) => o.innerText)
@@ -93,50 +93,50 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		goes(ctx, t, prompt)
 		opensTab(ctx, t, "Compare")
 		chooses(ctx, t, `main [aria-label="Compare with"]`, "v1")
-		addressed(t, "?tab=diff&with=v1")
+		addressedCall(t, "?tab=diff&with=v1")
 		holds(ctx, t, shows)
-		does(t, reload)
+		action(t, reload)
 		holds(ctx, t, shows)
 		chooses(ctx, t, "main [data-steps]", "v1")
 		reads(ctx, t, "The texts are the same.")
-		does(t, back)
+		action(t, back)
 		holds(ctx, t, shows)
 	})
 	t.Run("a tab that a person may not see is the first one", func(t *testing.T) {
-		does(t, fmt.Sprintf(`__TSR_ROUTER__.navigate({to: '/w/default/%s', search: {tab: 'secret'}})`, prompt))
+		action(t, fmt.Sprintf(`__TSR_ROUTER__.navigate({to: '/w/default/%s', search: {tab: 'secret'}})`, prompt))
 		holds(ctx, t, chosenTab+` === 'Edit'`)
 	})
 	t.Run("a search is one step of the history, and is there again after Back", func(t *testing.T) {
 		goes(ctx, t, "prompts")
 		reads(ctx, t, "sales/summarise-call")
-		before := drive(ctx, t, chromedp.Evaluate[int](`history.length`))
+		previous := drive(ctx, t, chromedp.Evaluate[int](`history.length`))
 		drive(ctx, t, chromedp.Focus(chromedp.CSS(`main input[type=search]`)))
 		drive(ctx, t, chromedp.KeyEvent("answer-ticket"))
-		addressed(t, "?q=answer-ticket")
+		addressedCall(t, "?q=answer-ticket")
 		holds(ctx, t, `document.querySelectorAll('main tbody tr').length === 1`)
-		if after := drive(ctx, t, chromedp.Evaluate[int](`history.length`)); after != before {
-			t.Errorf("typing has added %d steps", after-before)
+		if current := drive(ctx, t, chromedp.Evaluate[int](`history.length`)); current != previous {
+			t.Errorf("typing has added %d steps", current-previous)
 		}
 		clicks(ctx, t, "main tbody a")
 		reads(ctx, t, "Preview of v3")
-		does(t, back)
+		action(t, back)
 		holds(ctx, t, `document.querySelector('main input[type=search]').value === 'answer-ticket' &&
 			document.querySelectorAll('main tbody tr').length === 1`)
 	})
 	t.Run("typing asks the server once it pauses, and the list stays until then", func(t *testing.T) {
 		goes(ctx, t, "prompts")
 		reads(ctx, t, "sales/summarise-call")
-		does(t, `performance.clearResourceTimings()
+		action(t, `performance.clearResourceTimings()
 			self.gone = 0
 			new MutationObserver(() => { gone += document.querySelector('main tbody') ? 0 : 1 })
 				.observe(document.querySelector('main'), {childList: true, subtree: true})`)
 		drive(ctx, t, chromedp.Focus(chromedp.CSS(`main input[type=search]`)))
-		does(t, `for (const c of 'summarise') document.execCommand('insertText', false, c)`)
+		action(t, `for (const c of 'summarise') document.execCommand('insertText', false, c)`)
 		holds(ctx, t, `document.querySelectorAll('main tbody tr').length === 1`)
-		asked := drive(ctx, t, chromedp.Evaluate[string](`performance.getEntriesByType('resource')
+		query := drive(ctx, t, chromedp.Evaluate[string](`performance.getEntriesByType('resource')
 			.filter((r) => r.name.includes('q=')).map((r) => r.name.split('q=')[1]).join(' ')`))
-		assert.Equal(t, "the server was asked for", asked, "summarise")
-		if gone := drive(ctx, t, chromedp.Evaluate[int](`gone`)); gone > 0 {
+		assert.Equal(t, "the server was asked for", query, "summarise")
+		if goneCount := drive(ctx, t, chromedp.Evaluate[int](`gone`)); goneCount > 0 {
 			t.Error("there was no list for a moment")
 		}
 	})
@@ -144,8 +144,8 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		goes(ctx, t, "settings/audit")
 		reads(ctx, t, "prompt_version.created")
 		types(ctx, t, "main input[name=type]", "source.attached")
-		addressed(t, "?type=source.attached")
-		does(t, reload)
+		addressedCall(t, "?type=source.attached")
+		action(t, reload)
 		holds(ctx, t, `document.querySelector('main input[name=type]').value === 'source.attached' &&
 			!document.querySelector('main tbody').innerText.includes('prompt_version.created')`)
 	})
@@ -166,10 +166,10 @@ func TestTheAddressOfTheConsole(t *testing.T) {
 		id := owner.create(t, webhooks, object{"url": "https://example.com/a", "events": []string{"group.*"}}).at("id")
 		goes(ctx, t, "settings/webhooks")
 		presses(ctx, t, "Open")
-		addressed(t, "?open="+id)
-		does(t, reload)
+		addressedCall(t, "?open="+id)
+		action(t, reload)
 		reads(ctx, t, "Send an example")
-		does(t, back)
+		action(t, back)
 		holds(ctx, t, `!document.querySelector('[role=dialog]')`)
 	})
 }

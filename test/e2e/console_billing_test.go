@@ -13,7 +13,7 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
 	slug := owner.create(t, "/api/workspaces", object{"name": "Payers"}).at("slug")
 	payer := s.user(t, "owner", "--workspace", slug)
-	has := func(want map[string]string) {
+	contains := func(want map[string]string) {
 		t.Helper()
 		payer.get(t, mine).has(t, want)
 	}
@@ -31,7 +31,7 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	types(ctx, t, `[name=promotion_code]`, "TENOFF")
 	presses(ctx, t, "Subscribe")
 	reads(ctx, t, "Discount: 10 %")
-	has(map[string]string{"plan_id": "team", "status": "active", "quantity": "1"})
+	contains(map[string]string{"plan_id": "team", "status": "active", "quantity": "1"})
 
 	presses(ctx, t, "Change…")
 	types(ctx, t, `[name=quantity]`, "3")
@@ -41,16 +41,16 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	presses(ctx, t, "Change the plan")
 	drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]') === null`))
 	reads(ctx, t, "3 × Team")
-	has(map[string]string{"quantity": "3"})
+	contains(map[string]string{"quantity": "3"})
 
 	presses(ctx, t, "Pause")
 	reads(ctx, t, "nothing is charged")
 	confirms(ctx, t)
 	reads(ctx, t, "Its periods cost nothing.")
-	has(map[string]string{"paused": "true"})
+	contains(map[string]string{"paused": "true"})
 	presses(ctx, t, "Resume")
 	reads(ctx, t, "The next period begins")
-	has(map[string]string{"paused": "false"})
+	contains(map[string]string{"paused": "false"})
 
 	presses(ctx, t, "Cancel…")
 	reads(ctx, t, "Until then you can change your mind.")
@@ -58,10 +58,10 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	keep(ctx, t, "console-cancel-plan")
 	presses(ctx, t, "Cancel at the end of the period")
 	reads(ctx, t, "The subscription ends")
-	has(map[string]string{"status": "active", "cancel_at_period_end": "true", "cancellation_feedback": "unused"})
+	contains(map[string]string{"status": "active", "cancel_at_period_end": "true", "cancellation_feedback": "unused"})
 	presses(ctx, t, "Keep the subscription")
 	reads(ctx, t, "The next period begins")
-	has(map[string]string{"cancel_at_period_end": "false"})
+	contains(map[string]string{"cancel_at_period_end": "false"})
 
 	presses(ctx, t, "Edit")
 	types(ctx, t, `[name=name]`, "Acme GmbH")
@@ -89,5 +89,5 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	payer.do(t, "POST", payments+"/methods/"+good+"/default", nil).is(t, 200)
 	presses(ctx, t, "Pay")
 	drive(ctx, t, poll[bool](`!document.body.innerText.includes('The last payment failed.')`))
-	has(map[string]string{"status": "active"})
+	contains(map[string]string{"status": "active"})
 }

@@ -49,22 +49,22 @@ const stripeScript = `window.Stripe = (key, options) => {
 }`
 
 // standsIn answers requests for Stripe's script in a tab.
-func standsIn(ctx context.Context, t *testing.T) (asked *int) {
+func standsIn(ctx context.Context, t *testing.T) (askedCount *int) {
 	t.Helper()
-	asked = new(int)
+	askedCount = new(int)
 	drive(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, cdpfetch.Enable, cdpfetch.EnableParams{
 			Patterns: []*cdpfetch.RequestPattern{{URLPattern: "https://js.stripe.com/*"}},
 		})
 		return err
 	}))
-	paused := chromedp.Events(ctx, cdpfetch.RequestPaused)
+	pausedCall := chromedp.Events(ctx, cdpfetch.RequestPaused)
 	go func() {
-		for event, err := range paused {
+		for event, err := range pausedCall {
 			if err != nil {
 				return
 			}
-			*asked++
+			*askedCount++
 			_, _ = chromedp.Run(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 				_, err := cdp.Call(ctx, target, cdpfetch.FulfillRequest, cdpfetch.FulfillRequestParams{
 					RequestID: event.RequestID, ResponseCode: 200,
@@ -75,7 +75,7 @@ func standsIn(ctx context.Context, t *testing.T) (asked *int) {
 			}))
 		}
 	}()
-	return asked
+	return askedCount
 }
 
 func TestTheCardFormOfStripeIsADocumentOfItsOwn(t *testing.T) {
@@ -99,7 +99,7 @@ orgs:
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "There are no prompts yet.")
-	asked := standsIn(ctx, t)
+	askedCount := standsIn(ctx, t)
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/"+ann.workspace+"/billing"))
 	for _, price := range []string{"$9", "HUF\u00a04,900", "¥500", "KWD\u00a05.120"} {
 		reads(ctx, t, price)
@@ -107,8 +107,8 @@ orgs:
 	presses(ctx, t, "Add a payment method")
 	reads(ctx, t, "The form of Stripe")
 	keep(ctx, t, "console-card")
-	if *asked != 1 {
-		t.Errorf("Stripe's script was asked for %d times", *asked)
+	if *askedCount != 1 {
+		t.Errorf("Stripe's script was asked for %d times", *askedCount)
 	}
 	presses(ctx, t, "Save the payment method")
 	reads(ctx, t, "Your card was declined.")
@@ -116,9 +116,9 @@ orgs:
 	reads(ctx, t, "A new payment method can take a moment to appear here.")
 	saysNothing(ctx, t, console)
 	card, other := policyOf(t, s.url+"/console/card", 200), policyOf(t, s.url+"/console/w/default/billing", 200)
-	for _, has := range []string{"script-src 'self' https://js.stripe.com", "frame-ancestors 'none'"} {
-		if !strings.Contains(card, has) {
-			t.Errorf("the policy has no %q", has)
+	for _, existing := range []string{"script-src 'self' https://js.stripe.com", "frame-ancestors 'none'"} {
+		if !strings.Contains(card, existing) {
+			t.Errorf("the policy has no %q", existing)
 		}
 	}
 	if strings.Contains(other, "stripe") {

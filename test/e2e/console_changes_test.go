@@ -44,8 +44,8 @@ func undone(ctx context.Context, t *testing.T, s *server, owner *client) {
 func renewed(t *testing.T, s *server, chromium context.Context) {
 	t.Helper()
 	person := s.user(t, "member")
-	at := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/" // its own storage
-	ctx, _ := tab(t, chromium, at+"sign-in#token="+s.link(t, person.email))
+	path := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/" // its own storage
+	ctx, _ := tab(t, chromium, path+"sign-in#token="+s.link(t, person.email))
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "support/answer-ticket")
@@ -81,9 +81,9 @@ func renewed(t *testing.T, s *server, chromium context.Context) {
 		dispatchEvent(new Event('visibilitychange'))
 	}`))
 	drive(ctx, t, poll[bool](`window.held.length > 0`))
-	again, _ := tab(t, chromium, at+"sign-in#token="+s.link(t, person.email))
-	reads(again, t, "Sign in to")
-	clicks(again, t, "#use-link")
+	second, _ := tab(t, chromium, path+"sign-in#token="+s.link(t, person.email))
+	reads(second, t, "Sign in to")
+	clicks(second, t, "#use-link")
 	drive(ctx, t, poll[bool](`!document.body.innerText.includes('Your session has ended')`))
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`window.release()`, chromedp.EvalAwaitPromise))
 	if drive(ctx, t, chromedp.Evaluate[bool](`document.body.innerText.includes('Your session has ended')`)) {
@@ -147,8 +147,8 @@ func long(ctx context.Context, t *testing.T, s *server, owner *client) {
 	}
 	t.Logf("10,000 rows: the longest frame took %.0f ms, at best of %d times (budget: 50 ms)", longest, passes)
 	proof.Within(t, "the longest frame", time.Duration(longest*float64(time.Millisecond)), 50*time.Millisecond)
-	if most := drive(ctx, t, chromedp.Evaluate[int](`window.scrolled.most`)); most > 1200 {
-		t.Errorf("%d rows are in the page at once", most)
+	if limit := drive(ctx, t, chromedp.Evaluate[int](`window.scrolled.most`)); limit > 1200 {
+		t.Errorf("%d rows are in the page at once", limit)
 	}
 	keep(ctx, t, "console-long")
 }

@@ -13,14 +13,14 @@ import (
 func embedded(t *testing.T, s *server, owner *client) {
 	t.Helper()
 	boss := s.user(t, "owner")
-	at := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/"
-	ctx, _ := tab(t, browser(t), at+"sign-in#token="+s.link(t, boss.email))
+	path := strings.Replace(s.url, "127.0.0.1", "localhost", 1) + "/console/"
+	ctx, _ := tab(t, browser(t), path+"sign-in#token="+s.link(t, boss.email))
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "support/answer-ticket")
 	for _, chat := range details(t, owner) {
 		if strings.HasPrefix(chat.path, "chats/") {
-			drive(ctx, t, chromedp.Navigate(at+"w/default/"+chat.path))
+			drive(ctx, t, chromedp.Navigate(path+"w/default/"+chat.path))
 		}
 	}
 	reads(ctx, t, "Greeting")

@@ -12,7 +12,7 @@ import (
 // connects tries the credential of a connection, and shows its steps. It runs as a part of TestWorkInTheConsole.
 func connects(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
-	before := len(owner.get(t, connections).items(t))
+	previous := len(owner.get(t, connections).items(t))
 	goes(ctx, t, "connections/new/sqlite")
 	reads(ctx, t, "The check, step by step")
 	types(ctx, t, `[name="credential.file"]`, "missing.db")
@@ -33,5 +33,5 @@ func connects(ctx context.Context, t *testing.T, s *server, owner *client) {
 			`[...document.querySelectorAll('button')].find((b) => b.innerText === 'Connect').scrollIntoView()`))
 		keep(ctx, t, "console-connect-"+kind)
 	}
-	assert.Equal(t, "connections", len(owner.get(t, connections).items(t)), before)
+	assert.Equal(t, "connections", len(owner.get(t, connections).items(t)), previous)
 }

@@ -23,17 +23,17 @@ func leadsToGoogle(ctx context.Context, t *testing.T, g *fixture.Google) {
 		})
 		return err
 	}))
-	paused := chromedp.Events(ctx, cdpfetch.RequestPaused)
+	pausedCall := chromedp.Events(ctx, cdpfetch.RequestPaused)
 	go func() {
-		for event, err := range paused {
+		for event, err := range pausedCall {
 			if err != nil {
 				return
 			}
-			to := strings.Replace(event.Request.URL, "https://accounts.google.com", g.URL, 1)
+			destination := strings.Replace(event.Request.URL, "https://accounts.google.com", g.URL, 1)
 			_, _ = chromedp.Run(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 				_, err := cdp.Call(ctx, target, cdpfetch.FulfillRequest, cdpfetch.FulfillRequestParams{
 					RequestID: event.RequestID, ResponseCode: 302,
-					ResponseHeaders: []*cdpfetch.HeaderEntry{{Name: "Location", Value: to}},
+					ResponseHeaders: []*cdpfetch.HeaderEntry{{Name: "Location", Value: destination}},
 				})
 				return err
 			}))
@@ -84,9 +84,9 @@ func TestAPersonConnectsGoogleInTheConsole(t *testing.T) {
 		reads(ctx, t, "Sheets of Ada")
 		reads(ctx, t, "as ada@example.com")
 		keep(ctx, t, "console-consented")
-		at := drive(ctx, t, chromedp.Evaluate[string](`location.href`))
-		if u, err := url.Parse(at); err != nil || u.RawQuery != "" || !strings.HasSuffix(u.Path, "/connections") {
-			t.Errorf("the page is %s", at)
+		path := drive(ctx, t, chromedp.Evaluate[string](`location.href`))
+		if u, err := url.Parse(path); err != nil || u.RawQuery != "" || !strings.HasSuffix(u.Path, "/connections") {
+			t.Errorf("the page is %s", path)
 		}
 		source := ann.create(t, sources, sheet).at("id")
 		refreshed(t, ann, source).has(t, map[string]string{"failure": "null"})
@@ -103,9 +103,9 @@ func TestAPersonConnectsGoogleInTheConsole(t *testing.T) {
 	})
 	t.Run("an address of another one's consent connects nothing", func(t *testing.T) {
 		theirs, _ := s.opens(t, s.link(t, s.user(t, "member").email))
-		given := theirs.consents(t, g, "mallory@example.com", sheetsScope)
-		drive(ctx, t, chromedp.Navigate(s.url+"/console/consent?"+url.Values{"state": {given["state"].(string)},
-			"code": {given["code"].(string)}}.Encode()))
+		input := theirs.consents(t, g, "mallory@example.com", sheetsScope)
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/consent?"+url.Values{"state": {input["state"].(string)},
+			"code": {input["code"].(string)}}.Encode()))
 		reads(ctx, t, "This consent was not started in this tab.")
 		assert.Equal(t, "connections", len(ann.get(t, connections).items(t)), 1)
 	})

@@ -45,18 +45,18 @@ func disposable(t *testing.T, owner, person *client, role string) (found []scree
 	}
 	if role == "member" {
 		chat(person, role)
-		for _, shared := range []string{"editor", "manager"} {
-			owner.create(t, prompt(owner, shared)+"/shares", object{"user_id": person.id, "role": shared})
-			owner.create(t, chat(owner, shared)+"/members", object{"email": person.email, "role": shared})
+		for _, sharedText := range []string{"editor", "manager"} {
+			owner.create(t, prompt(owner, sharedText)+"/shares", object{"user_id": person.id, "role": sharedText})
+			owner.create(t, chat(owner, sharedText)+"/members", object{"email": person.email, "role": sharedText})
 		}
 	}
 	s.user(t, "viewer", "--name", "throw-away viewer")
 	s.user(t, "owner", "--name", "throw-away owner")
 	owner.create(t, "/api/groups", object{"name": "throw-away " + role})
 	owner.create(t, "/api/webhooks", object{"url": "https://example.com/throw-away", "events": []string{"group.*"}})
-	for _, invited := range []string{"viewer", "owner"} {
+	for _, invitation := range []string{"viewer", "owner"} {
 		owner.create(t, "/api/workspaces/"+person.workspace+"/invitations",
-			object{"email": "throw-away." + role + "." + invited + "@example.com", "role": invited})
+			object{"email": "throw-away." + role + "." + invitation + "@example.com", "role": invitation})
 	}
 	owner.create(t, connections, object{"kind": "sqlite", "name": "throw-away " + role,
 		"credential": object{"file": "demo.db"}})
@@ -70,9 +70,9 @@ func disposable(t *testing.T, owner, person *client, role string) (found []scree
 
 // pressed clicks every control of every screen as somebody with a role, in dialogs and menus, too: none leads to a call
 // that is refused or fails.
-func pressed(t *testing.T, person, owner *client, role string, made []screen) {
+func pressed(t *testing.T, person, owner *client, role string, newScreens []screen) {
 	t.Helper()
-	s, began := person.server, time.Now()
+	s, begin := person.server, time.Now()
 	ctx, console := tab(t, browser(t), s.url+"/console/sign-in#token="+s.link(t, person.email))
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
@@ -82,35 +82,35 @@ func pressed(t *testing.T, person, owner *client, role string, made []screen) {
 	require.NoError(t, err)
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](string(script)))
 	all := 0
-	for _, at := range append(append(details(t, owner), screens...), append(made, screen{path: "people"})...) {
-		if unlinked(role, at) {
+	for _, item := range append(append(details(t, owner), screens...), append(newScreens, screen{path: "people"})...) {
+		if unlinked(role, item) {
 			continue
 		}
 		found := drive(ctx, t, chromedp.Evaluate[struct {
 			Clicks int
 			Wrong  []string
-		}](fmt.Sprintf(`walked('w/default/%s', %s)`, at.path, unpressed), chromedp.EvalAwaitPromise))
+		}](fmt.Sprintf(`walked('w/default/%s', %s)`, item.path, unpressed), chromedp.EvalAwaitPromise))
 		if all += found.Clicks; found.Clicks == 0 {
-			t.Errorf("%s: nothing on %s can be clicked", role, at.name())
+			t.Errorf("%s: nothing on %s can be clicked", role, item.name())
 		}
-		for _, wrong := range found.Wrong {
-			t.Errorf("%s: %s", role, wrong)
+		for _, problem := range found.Wrong {
+			t.Errorf("%s: %s", role, problem)
 		}
 	}
 	// Chromium says so of every refused request: what a form says of a name that is taken, for example.
 	saysNothing(ctx, t, console, "Failed to load resource")
-	t.Logf("%s: %d clicks in %s", role, all, time.Since(began).Round(time.Second/10))
+	t.Logf("%s: %d clicks in %s", role, all, time.Since(begin).Round(time.Second/10))
 }
 
 // unlinked reports whether nothing leads a role to a screen.
-func unlinked(role string, at screen) bool {
+func unlinked(role string, item screen) bool {
 	switch {
-	case at.path == "people":
+	case item.path == "people":
 		return role != "operator"
-	case role == "viewer" && strings.Contains(at.path, "/new"):
+	case role == "viewer" && strings.Contains(item.path, "/new"):
 		return true
 	}
-	return (role == "viewer" || role == "member") && (at.path == "settings/audit" || at.path == "settings/webhooks")
+	return (role == "viewer" || role == "member") && (item.path == "settings/audit" || item.path == "settings/webhooks")
 }
 
 // toFront shows a tab: those behind others have no frames.
@@ -128,16 +128,16 @@ func TestControlsOfTheConsole(t *testing.T) {
 	s, owner, _ := demoServer(t, sqlite)
 	roles := []string{"viewer", "member", "admin", "operator"}
 	roles = roles[:proof.Sample(2, len(roles))]
-	persons, made := map[string]*client{}, map[string][]screen{}
+	persons, newScreens := map[string]*client{}, map[string][]screen{}
 	for _, role := range roles { // before any of them chooses a plan that has less
 		if persons[role] = s.user(t, strings.Replace(role, "operator", "owner", 1)); role == "operator" {
 			persons[role] = s.user(t, "owner", "--operator")
 		}
-		made[role] = disposable(t, owner, persons[role], role)
+		newScreens[role] = disposable(t, owner, persons[role], role)
 	}
 	for _, role := range roles {
 		t.Run("nothing that is offered to a role is refused to it: "+role, func(t *testing.T) {
-			pressed(t, persons[role], owner, role, made[role])
+			pressed(t, persons[role], owner, role, newScreens[role])
 		})
 	}
 }

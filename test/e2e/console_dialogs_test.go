@@ -33,11 +33,11 @@ func overlays(t *testing.T, owner *client) []overlay {
 	owner.create(t, payments+"/subscriptions", object{"plan_id": "team"})
 	found := details(t, owner)
 	prompt, chat, source := found[0].path, found[1].path, found[2].path
-	protected := owner.create(t, templates, object{"name": "dialogs/protected", "visibility": "workspace"}).at("id")
+	protectedID := owner.create(t, templates, object{"name": "dialogs/protected", "visibility": "workspace"}).at("id")
 	for _, text := range []string{"Hello {{name}}", "Hello {{customer}}, it is {{weather}} today"} {
-		owner.create(t, templates+"/"+protected+"/versions", object{"text": text})
+		owner.create(t, templates+"/"+protectedID+"/versions", object{"text": text})
 	}
-	owner.do(t, "POST", templates+"/"+protected+"/versions/v1/activate", object{}).is(t, 200)
+	owner.do(t, "POST", templates+"/"+protectedID+"/versions/v1/activate", object{}).is(t, 200)
 	in := func(area string, all ...overlay) []overlay {
 		for i := range all {
 			all[i].path = area
@@ -59,7 +59,7 @@ func overlays(t *testing.T, owner *client) []overlay {
 			overlay{name: "labels", steps: []string{more, "Labels…"}},
 			overlay{name: "duplicate-a-prompt", steps: []string{more, "Duplicate…"}},
 			overlay{name: "delete-a-prompt", steps: []string{more, "Delete…"}}),
-		in("prompts/"+protected, overlay{name: "activate", steps: []string{"Activate…"}, shows: "weather"}),
+		in("prompts/"+protectedID, overlay{name: "activate", steps: []string{"Activate…"}, shows: "weather"}),
 		in("chats",
 			overlay{name: "new-chat", steps: []string{"New chat"}},
 			overlay{name: "import-a-chat", steps: []string{"Import…"}}),
@@ -100,8 +100,8 @@ func overlays(t *testing.T, owner *client) []overlay {
 }
 
 func joined(all ...[]overlay) (found []overlay) {
-	for _, some := range all {
-		found = append(found, some...)
+	for _, subset := range all {
+		found = append(found, subset...)
 	}
 	return found
 }
@@ -165,18 +165,18 @@ func TestDialogsFromRightToLeft(t *testing.T) {
 				o.before(t)
 			}
 			o.opens(ctx, t)
-			for _, at := range []struct {
+			for _, position := range []struct {
 				looks
 				audit string
 			}{{looks{"light", 1280, 800}, aroundOverlay}, {looks{"light", 360, 740}, withinOverlay}} {
-				v := at.looks
+				v := position.looks
 				seen(ctx, t, v)
 				keep(ctx, t, "console-dialog-"+o.name+"-"+v.String())
-				audited(ctx, t, v, at.audit)
-				for what, script := range map[string]string{"wider than the page": wide, "cut off": cut,
+				audited(ctx, t, v, position.audit)
+				for name, script := range map[string]string{"wider than the page": wide, "cut off": cut,
 					"beyond the window": beyondWindow} {
 					if found := drive(ctx, t, chromedp.Evaluate[string](script)); found != "" {
-						t.Errorf("%s: %s: %s", v, what, found)
+						t.Errorf("%s: %s: %s", v, name, found)
 					}
 				}
 			}

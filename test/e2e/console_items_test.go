@@ -50,13 +50,13 @@ orgs:
 `
 
 // wrongAt waits until a field of the configuration has an error.
-func wrongAt(ctx context.Context, t *testing.T, at, text string) {
+func wrongAt(ctx context.Context, t *testing.T, path, text string) {
 	t.Helper()
 	drive(ctx, t, poll[bool](fmt.Sprintf(`(() => {
 		const field = document.querySelector('[data-item=assistant] [data-at="%s"]')
 		const about = (field?.getAttribute('aria-describedby') ?? '').split(' ')
 		return about.map((id) => document.getElementById(id)).some((e) => e?.innerText.includes(%q))
-	})()`, at, text)))
+	})()`, path, text)))
 }
 
 func TestItemsOfTheRegistryHaveForms(t *testing.T) {
@@ -71,7 +71,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "There are no prompts yet.")
 	page := s.url + "/console/w/" + owner.workspace + "/chats/" + id
-	at := func(pointer string) string { return `[data-item=assistant] [data-at="` + pointer + `"]` }
+	textAt := func(pointer string) string { return `[data-item=assistant] [data-at="` + pointer + `"]` }
 	ticks := func(text string) {
 		on(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('main label')].find((l) =>
 			l.innerText.trim().startsWith(%q))?.querySelector('input')`, text), "click")
@@ -91,7 +91,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 			{"/turns", "many", "Must be a whole number."}, {"/ratio", "0", "Must be above 0."},
 			{"/ratio", "0.25", "Must be a multiple of 0.1."}, {"/route", "{", "Must be JSON."},
 		} {
-			types(ctx, t, at(tt.at), tt.typed)
+			types(ctx, t, textAt(tt.at), tt.typed)
 			wrongAt(ctx, t, tt.at, tt.says)
 		}
 		keep(ctx, t, "console-items-wrong")
@@ -103,7 +103,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		opensTab(ctx, t, "Configure")
 		drive(ctx, t, poll[bool](`document.querySelector('[data-at="/turns"]')?.value === 'many'`))
 		drive(ctx, t, chromedp.Navigate(page))
-		for field, value := range map[string]string{at("/turns"): "many", at("/route"): "{",
+		for field, value := range map[string]string{textAt("/turns"): "many", textAt("/route"): "{",
 			"[name=greeting]": "Good morning"} {
 			drive(ctx, t, poll[bool](fmt.Sprintf(`document.querySelector(%q)?.value === %q`, field, value)))
 		}
@@ -111,33 +111,33 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 	t.Run("what only the server can tell is said at the field", func(t *testing.T) {
 		presses(ctx, t, "Save")
 		wrongAt(ctx, t, "/turns", "Must be a whole number.")
-		types(ctx, t, at("/queue"), "web")
-		types(ctx, t, at("/name"), "Ada")
-		chooses(ctx, t, at("/tone"), "2")
-		types(ctx, t, at("/turns"), "12")
-		types(ctx, t, at("/ratio"), "0.3")
-		chooses(ctx, t, at("/cite"), "0")
-		types(ctx, t, at("/mail"), "nobody")
-		types(ctx, t, at("/route"), `{"to": 1}`)
+		types(ctx, t, textAt("/queue"), "web")
+		types(ctx, t, textAt("/name"), "Ada")
+		chooses(ctx, t, textAt("/tone"), "2")
+		types(ctx, t, textAt("/turns"), "12")
+		types(ctx, t, textAt("/ratio"), "0.3")
+		chooses(ctx, t, textAt("/cite"), "0")
+		types(ctx, t, textAt("/mail"), "nobody")
+		types(ctx, t, textAt("/route"), `{"to": 1}`)
 		ticks("wed")
 		presses(ctx, t, "Add to Collections")
-		types(ctx, t, at("/collections/0"), "faq")
+		types(ctx, t, textAt("/collections/0"), "faq")
 		presses(ctx, t, "Add to Collections")
-		types(ctx, t, at("/collections/1"), "faq")
+		types(ctx, t, textAt("/collections/1"), "faq")
 		wrongAt(ctx, t, "/collections/1", "Is in the list already.")
-		types(ctx, t, at("/collections/1"), "help")
+		types(ctx, t, textAt("/collections/1"), "help")
 		presses(ctx, t, "Add Hours")
-		types(ctx, t, at("/hours/from"), "24")
+		types(ctx, t, textAt("/hours/from"), "24")
 		presses(ctx, t, "Save")
 		wrongAt(ctx, t, "/hours/from", "Must be at most 23.")
-		types(ctx, t, at("/hours/from"), "9")
+		types(ctx, t, textAt("/hours/from"), "9")
 		presses(ctx, t, "Save")
 		wrongAt(ctx, t, "/mail", "Must be an e-mail address such as ann@example.com.")
 		drive(ctx, t, poll[bool](`document.activeElement.dataset.at === '/mail'`))
 		keep(ctx, t, "console-items-refused")
 	})
 	t.Run("what was filled in is stored, and shown again", func(t *testing.T) {
-		types(ctx, t, at("/mail"), "web@example.com")
+		types(ctx, t, textAt("/mail"), "web@example.com")
 		presses(ctx, t, "Save")
 		reads(ctx, t, "Saved.")
 		want := map[string]string{"agents.0.config": `{"cite":true,"collections":["faq","help"],"days":["wed"],` +
@@ -172,7 +172,7 @@ func TestItemsOfTheRegistryHaveForms(t *testing.T) {
 		clicks(ctx, t, "[data-item=anything] summary")
 		types(ctx, t, "[data-item=anything] textarea", `{"a": [1, {"b": null}]}`)
 		wrongAt(ctx, t, "", "/more: There is no such field here.")
-		types(ctx, t, at(""), "")
+		types(ctx, t, textAt(""), "")
 		presses(ctx, t, "Save")
 		reads(ctx, t, "a: [1,{") // the forms close when it is saved
 		owner.get(t, chat).has(t, map[string]string{

@@ -49,7 +49,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 	source := sources + "/" + owner.create(t, sources, object{"type": "contacts", "name": "Live sheet", "location": at,
 		"mapping": []object{{"field": "email", "column": "Mail"}}}).at("id")
 	group := "/api/groups/" + owner.create(t, "/api/groups", object{"name": "Live group"}).at("id")
-	of := func(path string) string { return path[strings.LastIndex(path, "/")+1:] }
+	newText := func(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 	invites := func(email string) *answer {
 		return eve.create(t, "/api/workspaces/"+eve.workspace+"/invitations", object{"email": email, "role": "member"})
 	}
@@ -63,43 +63,43 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 		{"prompts", nil, "support/answer-ticket", func() {
 			eve.create(t, templates, object{"name": "live/another", "visibility": "workspace"})
 		}, "live/another"},
-		{"prompts/" + of(prompt), nil, "Preview of v", func() {
+		{"prompts/" + newText(prompt), nil, "Preview of v", func() {
 			eve.do(t, "PATCH", prompt, object{"name": "live/renamed"}).is(t, 200)
 		}, "live/renamed"},
-		{"prompts/" + of(prompt), []string{"History"}, " · Owner", func() {
+		{"prompts/" + newText(prompt), []string{"History"}, " · Owner", func() {
 			eve.do(t, "POST", prompt+"/versions/v1/activate", object{"reason": "Once more"})
 			eve.do(t, "POST", prompt+"/versions/v2/activate", object{"reason": "A change of mind"}).is(t, 200)
 		}, "A change of mind"},
-		{"prompts/" + of(prompt), []string{"Requests"}, "No activation has had to wait", func() {
+		{"prompts/" + newText(prompt), []string{"Requests"}, "No activation has had to wait", func() {
 			editor.create(t, prompt+"/versions", object{"text": "Good day"})
 			editor.do(t, "POST", prompt+"/versions/v3/activate", object{"reason": "More polite"}).is(t, 202)
 		}, "More polite"},
-		{"prompts/" + of(prompt), []string{"Shares"}, editor.email, func() {
+		{"prompts/" + newText(prompt), []string{"Shares"}, editor.email, func() {
 			sam, _ := joins("Shared Sam")
 			eve.create(t, prompt+"/shares", object{"user_id": sam, "role": "viewer"})
 		}, "Shared Sam"},
 		{"chats", nil, "Live chat", func() {
 			eve.create(t, "/api/chat-templates", object{"name": "Another chat", "visibility": "workspace"})
 		}, "Another chat"},
-		{"chats/" + of(chat), nil, "Greeting", func() {
+		{"chats/" + newText(chat), nil, "Greeting", func() {
 			eve.do(t, "PATCH", chat, object{"name": "Renamed chat"}).is(t, 200)
 		}, "Renamed chat"},
-		{"chats/" + of(chat), []string{"Members"}, "Viewers see the chat", func() {
+		{"chats/" + newText(chat), []string{"Members"}, "Viewers see the chat", func() {
 			_, email := joins("Chatting Charlie")
 			eve.create(t, chat+"/members", object{"email": email, "role": "viewer"})
 		}, "Chatting Charlie"},
-		{"chats/" + of(chat), []string{"Embed"}, "New embed token", func() {
+		{"chats/" + newText(chat), []string{"Embed"}, "New embed token", func() {
 			eve.create(t, chat+"/embed-tokens", object{"name": "Live site",
 				"allowed_origins": []string{"https://example.com"}})
 		}, "Live site"},
-		{"chats/" + of(chat), []string{"History"}, "Nothing has been published", func() {
+		{"chats/" + newText(chat), []string{"History"}, "Nothing has been published", func() {
 			eve.do(t, "POST", chat+"/versions/draft/publish", object{"reason": "Finally"}).is(t, 200)
 		}, "Finally"},
 		{"sources", nil, "Live sheet", func() {
 			eve.create(t, sources, object{"type": "contacts", "name": "Another sheet",
 				"location": object{"url": "file:other.csv", "header_row": 1}})
 		}, "Another sheet"},
-		{"sources/" + of(source), nil, "2. Click its column", func() {
+		{"sources/" + newText(source), nil, "2. Click its column", func() {
 			eve.do(t, "PATCH", source, object{"name": "Renamed sheet"}).is(t, 200)
 		}, "Renamed sheet"},
 		{"connections", nil, "Demo shop", func() {
@@ -144,7 +144,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 		{"settings/workspace", nil, "New workspace", func() {
 			eve.do(t, "PATCH", "/api/workspaces/"+eve.workspace, object{"name": "Live workspace"}).is(t, 200)
 		}, "Live workspace"},
-		{"sources/" + of(source), []string{"Reads"}, "succeeded", func() { // late: it is read again after 30 s
+		{"sources/" + newText(source), []string{"Reads"}, "succeeded", func() { // late: it is read again after 30 s
 			eve.do(t, "POST", source+"/refresh", nil).is(t, 202)
 		}, anotherRow},
 		{"billing", nil, "Billing details", func() { // last: the plan limits what the others add
@@ -152,15 +152,15 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 			eve.subscribe(t, eve.get(t, payments+"/plans").at("data.0.id"))
 		}, "Manage cards and details"},
 	}
-	open := func(at shownLive) string {
-		return strings.Join(append([]string{screen{path: at.path}.name()}, at.presses...), ", ")
+	open := func(position shownLive) string {
+		return strings.Join(append([]string{screen{path: position.path}.name()}, position.presses...), ", ")
 	}
 	watching, _ := tab(t, ctx, s.url+"/console/w/default/prompts")
 	drive(watching, t, chromedp.Evaluate[chromedp.Void](`window.stays = true, undefined`))
-	for _, at := range all {
-		t.Run(open(at)+" shows "+at.shows, func(t *testing.T) {
-			goes(watching, t, at.path)
-			for _, text := range at.presses {
+	for _, live := range all {
+		t.Run(open(live)+" shows "+live.shows, func(t *testing.T) {
+			goes(watching, t, live.path)
+			for _, text := range live.presses {
 				drive(watching, t, poll[bool](fmt.Sprintf(`(() => {
 					const all = [...document.querySelectorAll('main [role=tab],main button')]
 					const found = all.find((e) => e.innerText === %q)
@@ -168,14 +168,14 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 					return !!found
 				})()`, text)))
 			}
-			reads(watching, t, at.loaded)
-			if strings.Contains(drive(watching, t, chromedp.Evaluate[string](`document.body.innerText`)), at.shows) {
-				t.Errorf("%s shows %q before it is there", open(at), at.shows)
+			reads(watching, t, live.loaded)
+			if strings.Contains(drive(watching, t, chromedp.Evaluate[string](`document.body.innerText`)), live.shows) {
+				t.Errorf("%s shows %q before it is there", open(live), live.shows)
 			}
 			drive(watching, t, chromedp.Evaluate[chromedp.Void](
 				`window.rows = document.querySelectorAll('main tbody tr').length, undefined`))
-			at.change()
-			switch at.shows {
+			live.change()
+			switch live.shows {
 			case anotherRow:
 				drive(watching, t, poll[bool](
 					`document.querySelectorAll('main tbody tr').length > window.rows`))
@@ -183,7 +183,7 @@ func TestTheConsoleShowsWhatOthersChange(t *testing.T) {
 				drive(watching, t, poll[bool](`document.querySelector('main tbody').textContent.includes('`+
 					inTheTrail+`')`))
 			default:
-				reads(watching, t, at.shows)
+				reads(watching, t, live.shows)
 			}
 			if !drive(watching, t, chromedp.Evaluate[bool](`window.stays === true`)) {
 				t.Error("the page was loaded again")

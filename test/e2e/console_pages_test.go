@@ -32,7 +32,7 @@ func reads(ctx context.Context, t *testing.T, text string) {
 			return err.Error()
 		}
 		return text
-	}, func(shown string) bool { return strings.Contains(shown, text) })
+	}, func(page string) bool { return strings.Contains(page, text) })
 }
 
 // clicks clicks a button or a link of the page, when it is there.
@@ -83,10 +83,10 @@ orgs:
 		keep(ctx, t, "console-signed-in")
 		clicks(ctx, t, "#sign-out")
 		reads(ctx, t, "You are signed out")
-		again, _ := tab(t, chromium, s.url+"/console/sign-in#token="+token)
-		reads(again, t, "Sign in to Acme")
-		clicks(again, t, "#use-link")
-		reads(again, t, "was used, has expired")
+		second, _ := tab(t, chromium, s.url+"/console/sign-in#token="+token)
+		reads(second, t, "Sign in to Acme")
+		clicks(second, t, "#use-link")
+		reads(second, t, "was used, has expired")
 	})
 	t.Run("a provider signs in", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, s.url+"/console/sign-in")
@@ -102,8 +102,8 @@ orgs:
 		s.sql(t, `UPDATE sessions SET ended_at = 1`)
 		ctx, _ := tab(t, chromium, s.url+"/console/sign-in")
 		for range 100 { // the server remembers sessions for a second
-			settled := `/Signed in as|has ended/.test(document.querySelector('main').innerText)`
-			drive(ctx, t, poll[bool](settled))
+			settledText := `/Signed in as|has ended/.test(document.querySelector('main').innerText)`
+			drive(ctx, t, poll[bool](settledText))
 			if drive(ctx, t, chromedp.Evaluate[bool](`document.querySelector('main').innerText.includes('has ended')`)) {
 				break
 			}

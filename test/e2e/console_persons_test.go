@@ -61,8 +61,8 @@ func TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore(t *testing.T) {
 			s.sql(t, `UPDATE sessions SET ended_at = 1`)
 			clicks(ann, t, `[aria-label="Areas"] a[href$="/presence"]`)
 			reads(ann, t, "Your session has ended")
-			if shown := drive(ann, t, chromedp.Evaluate[string](`document.body.innerText`)); strings.Contains(shown, secret) {
-				t.Errorf("the page below still shows the draft: %s", shown)
+			if page := drive(ann, t, chromedp.Evaluate[string](`document.body.innerText`)); strings.Contains(page, secret) {
+				t.Errorf("the page below still shows the draft: %s", page)
 			}
 			next := enters(t, chromium, s, eve)
 			reads(ann, t, eve.email) // the page of before is left
@@ -78,18 +78,18 @@ func TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ann, eve := s.user(t, "owner"), s.user(t, "owner")
 			chromium := browser(t)
-			mine := enters(t, chromium, s, ann)
-			drive(mine, t, chromedp.Navigate(chat))
-			types(mine, t, `[name=greeting]`, secret)
-			drive(mine, t, poll[bool](`Object.values(localStorage).some((v) => v.includes('`+secret+`'))`))
-			drive(mine, t, chromedp.Navigate(prompt))
-			reads(mine, t, "Preview of v1")
-			inserts(mine, t, ".cm-content", secret+" ")
-			reads(mine, t, "Not saved yet.")
-			drive(mine, t, poll[bool](`document.querySelectorAll('.cm-content').length > 0 &&
+			ownContext := enters(t, chromium, s, ann)
+			drive(ownContext, t, chromedp.Navigate(chat))
+			types(ownContext, t, `[name=greeting]`, secret)
+			drive(ownContext, t, poll[bool](`Object.values(localStorage).some((v) => v.includes('`+secret+`'))`))
+			drive(ownContext, t, chromedp.Navigate(prompt))
+			reads(ownContext, t, "Preview of v1")
+			inserts(ownContext, t, ".cm-content", secret+" ")
+			reads(ownContext, t, "Not saved yet.")
+			drive(ownContext, t, poll[bool](`document.querySelectorAll('.cm-content').length > 0 &&
 				Object.values(localStorage).filter((v) => v.includes('`+secret+`')).length === 2`))
 
-			theirs := c.ends(t, chromium, mine, eve)
+			theirs := c.ends(t, chromium, ownContext, eve)
 			drive(theirs, t, chromedp.Navigate(chat))
 			reads(theirs, t, "Greeting")
 			if got := drive(theirs, t, chromedp.Evaluate[string](`document.querySelector('[name=greeting]').value`)); got != "" {
@@ -98,18 +98,18 @@ func TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore(t *testing.T) {
 			drive(theirs, t, chromedp.Navigate(prompt))
 			reads(theirs, t, "Preview of v1")
 			drive(theirs, t, poll[bool](`document.querySelector('.cm-content')?.innerText.includes('Hello')`))
-			shown := drive(theirs, t, chromedp.Evaluate[string](`document.body.innerText`))
-			if strings.Contains(shown, secret) || strings.Contains(shown, "Not saved yet") {
-				t.Errorf("the next person sees the draft: %s", shown)
+			page := drive(theirs, t, chromedp.Evaluate[string](`document.body.innerText`))
+			if strings.Contains(page, secret) || strings.Contains(page, "Not saved yet") {
+				t.Errorf("the next person sees the draft: %s", page)
 			}
 			// Neither the earlier tab nor the way back in its history writes or shows it again.
-			drive(mine, t, chromedp.Evaluate[chromedp.Void](`history.back()`))
-			drive(mine, t, poll[bool](`document.readyState === 'complete' && document.body.innerText !== ''`))
-			for what, ctx := range map[string]context.Context{"the earlier tab": mine, "the tab": theirs} {
-				kept := drive(ctx, t, chromedp.Evaluate[string](stored+` + document.body.innerText`))
+			drive(ownContext, t, chromedp.Evaluate[chromedp.Void](`history.back()`))
+			drive(ownContext, t, poll[bool](`document.readyState === 'complete' && document.body.innerText !== ''`))
+			for name, ctx := range map[string]context.Context{"the earlier tab": ownContext, "the tab": theirs} {
+				keptText := drive(ctx, t, chromedp.Evaluate[string](stored+` + document.body.innerText`))
 				for _, trace := range []string{secret, ann.id, ann.email} {
-					if strings.Contains(kept, trace) {
-						t.Errorf("%s still has %q: %s", what, trace, kept)
+					if strings.Contains(keptText, trace) {
+						t.Errorf("%s still has %q: %s", name, trace, keptText)
 					}
 				}
 			}
@@ -118,40 +118,40 @@ func TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore(t *testing.T) {
 	t.Run("the same person continues after the session has ended", func(t *testing.T) {
 		ann := s.user(t, "owner")
 		chromium := browser(t)
-		mine := enters(t, chromium, s, ann)
-		drive(mine, t, chromedp.Navigate(prompt))
-		reads(mine, t, "Preview of v1")
-		inserts(mine, t, ".cm-content", secret+" ")
-		reads(mine, t, "Not saved yet.")
+		ownContext := enters(t, chromium, s, ann)
+		drive(ownContext, t, chromedp.Navigate(prompt))
+		reads(ownContext, t, "Preview of v1")
+		inserts(ownContext, t, ".cm-content", secret+" ")
+		reads(ownContext, t, "Not saved yet.")
 		s.sql(t, `UPDATE sessions SET ended_at = 1`)
-		clicks(mine, t, `[aria-label="Areas"] a[href$="/presence"]`)
-		reads(mine, t, "Your session has ended")
+		clicks(ownContext, t, `[aria-label="Areas"] a[href$="/presence"]`)
+		reads(ownContext, t, "Your session has ended")
 		enters(t, chromium, s, ann)
-		drive(mine, t, poll[bool](`!document.body.innerText.includes('Your session has ended')`))
-		drive(mine, t, chromedp.Navigate(prompt))
-		reads(mine, t, "Not saved yet.")
-		reads(mine, t, secret)
+		drive(ownContext, t, poll[bool](`!document.body.innerText.includes('Your session has ended')`))
+		drive(ownContext, t, chromedp.Navigate(prompt))
+		reads(ownContext, t, "Not saved yet.")
+		reads(ownContext, t, secret)
 	})
 	t.Run("a page that one person left is not where another one arrives", func(t *testing.T) {
 		ann, eve := s.user(t, "owner"), s.user(t, "owner")
 		chromium := browser(t)
-		mine := enters(t, chromium, s, ann)
+		item := enters(t, chromium, s, ann)
 		s.sql(t, `UPDATE sessions SET ended_at = 1`)
-		drive(mine, t, chromedp.Navigate(s.url+"/console/w/default/prompts?q=umbrella"))
-		reads(mine, t, "Your session has ended")
-		drive(mine, t, chromedp.Evaluate[chromedp.Void](`window.open = () => null`)) // as a browser that blocks windows
-		presses(mine, t, "Sign in")
-		reads(mine, t, "API key")
+		drive(item, t, chromedp.Navigate(s.url+"/console/w/default/prompts?q=umbrella"))
+		reads(item, t, "Your session has ended")
+		drive(item, t, chromedp.Evaluate[chromedp.Void](`window.open = () => null`)) // as a browser that blocks windows
+		presses(item, t, "Sign in")
+		reads(item, t, "API key")
 		drive(
-			mine,
+			item,
 			t,
 			chromedp.Navigate(fmt.Sprintf("%s/console/sign-in?%s#token=%s", s.url, eve.id, s.link(t, eve.email))),
 		)
-		reads(mine, t, "Sign in to")
-		clicks(mine, t, "#use-link")
-		reads(mine, t, "support/answer-ticket")
-		if at := drive(mine, t, chromedp.Evaluate[string](`location.href`)); strings.Contains(at, "umbrella") {
-			t.Errorf("the next person arrives at %s", at)
+		reads(item, t, "Sign in to")
+		clicks(item, t, "#use-link")
+		reads(item, t, "support/answer-ticket")
+		if place := drive(item, t, chromedp.Evaluate[string](`location.href`)); strings.Contains(place, "umbrella") {
+			t.Errorf("the next person arrives at %s", place)
 		}
 	})
 }

@@ -52,9 +52,9 @@ func prepared(ctx context.Context, t *testing.T, s *server, owner *client, chrom
 				})
 			},
 			after: func(t *testing.T) {
-				again, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.link(t, email))
-				reads(again, t, "Sign in to")
-				clicks(again, t, "#use-link")
+				second, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.link(t, email))
+				reads(second, t, "Sign in to")
+				clicks(second, t, "#use-link")
 				drive(ctx, t, poll[bool](`!`+ended))
 			}},
 	}

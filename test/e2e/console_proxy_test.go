@@ -33,8 +33,8 @@ const (
 // laterConsole serves a later build of the console.
 func laterConsole(t *testing.T) http.Handler {
 	t.Helper()
-	later, _ := laterDist(t)
-	return console.New(later)
+	laterMapFS, _ := laterDist(t)
+	return console.New(laterMapFS)
 }
 
 // below serves a server below a path, as proxies do, and disturbs it.
@@ -42,11 +42,11 @@ func below(t *testing.T, s *server, base string) (address string, mode *atomic.V
 	t.Helper()
 	mode = &atomic.Value{}
 	mode.Store(passes)
-	to, err := url.Parse(s.url)
+	recipient, err := url.Parse(s.url)
 	require.NoError(t, err)
 	next := laterConsole(t)
 	forward := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
+		r.SetURL(recipient)
 		r.Out.Host = r.In.Host // the session belongs to the origin that the browser sees
 	}}
 	proxy := httptest.NewServer(http.StripPrefix(base, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,11 +121,11 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "support/answer-ticket")
-	at := func(t *testing.T, path string) {
+	currentCall := func(t *testing.T, path string) {
 		t.Helper()
 		drive(ctx, t, poll[bool](fmt.Sprintf(`location.href.startsWith(%q)`, address+"/console/w/default/"+path)))
 	}
-	at(t, "prompts")
+	currentCall(t, "prompts")
 
 	t.Run("a prompt is made, saved and made active by keys alone", func(t *testing.T) {
 		drive(ctx, t, poll[bool](`document.querySelector('main [data-key=c]') !== null`))
@@ -152,7 +152,7 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 			t.Error("j does not lead to the second row")
 		}
 		drive(ctx, t, chromedp.KeyEvent("\r"))
-		at(t, "prompts/ptpl_")
+		currentCall(t, "prompts/ptpl_")
 	})
 	t.Run("a slow server is waited for", func(t *testing.T) {
 		mode.Store(slow)
@@ -160,12 +160,12 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 		reads(ctx, t, "Loading…")
 		reads(ctx, t, "Customer support")
 	})
-	for _, how := range []string{fails, gone} {
-		t.Run("a page says that the server "+how+", and loads again", func(t *testing.T) {
+	for _, method := range []string{fails, gone} {
+		t.Run("a page says that the server "+method+", and loads again", func(t *testing.T) {
 			mode.Store(passes)
 			drive(ctx, t, chromedp.Navigate(address+"/console/w/default/connections"))
 			reads(ctx, t, "Demo shop")
-			mode.Store(how)
+			mode.Store(method)
 			drive(ctx, t, chromedp.KeyEvent("gb"))
 			reads(ctx, t, "Some of this page could not be loaded.")
 			mode.Store(passes)
@@ -189,11 +189,11 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 	t.Run("a page of an older build goes on in the one that has replaced it", func(t *testing.T) {
 		// A link that had the focus has its screen loaded ahead: the old screen from a cache would be right, too.
 		// Besides the cache on the disk, each process of the browser has one in memory.
-		without := network.SetCacheDisabledParams{CacheDisabled: true}
+		other := network.SetCacheDisabledParams{CacheDisabled: true}
 		drive(ctx, t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			_, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{}) // which the other needs
 			if err == nil {
-				_, err = cdp.Call(ctx, target, network.SetCacheDisabled, without)
+				_, err = cdp.Call(ctx, target, network.SetCacheDisabled, other)
 			}
 			return err
 		}))
@@ -202,6 +202,6 @@ func disturbed(t *testing.T, s *server, chromium context.Context) {
 		mode.Store(upgraded)
 		drive(ctx, t, chromedp.KeyEvent("gr"))
 		reads(ctx, t, laterText)
-		at(t, "presence")
+		currentCall(t, "presence")
 	})
 }

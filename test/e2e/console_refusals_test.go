@@ -46,9 +46,9 @@ func alerts(ctx context.Context, t *testing.T) string {
 // saidOnce expects that a text is in the dialog exactly once.
 func saidOnce(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
-	shown := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[role=dialog]').innerText`))
-	if n := strings.Count(shown, text); n != 1 {
-		t.Errorf("%q is said %d times in %q", text, n, shown)
+	page := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[role=dialog]').innerText`))
+	if n := strings.Count(page, text); n != 1 {
+		t.Errorf("%q is said %d times in %q", text, n, page)
 	}
 }
 
@@ -56,8 +56,8 @@ func saidOnce(ctx context.Context, t *testing.T, text string) {
 func refusedForms(ctx context.Context, t *testing.T, owner *client) {
 	t.Helper()
 	t.Run("an error of a field is said once, beside it", func(t *testing.T) {
-		wrong := object{"url": "ftp://example.com", "events": []string{"no_such.event"}}
-		refused := owner.do(t, "POST", "/api/webhooks", wrong)
+		invalid := object{"url": "ftp://example.com", "events": []string{"no_such.event"}}
+		refusal := owner.do(t, "POST", "/api/webhooks", invalid)
 		goes(ctx, t, "settings/webhooks")
 		presses(ctx, t, "New webhook")
 		for _, v := range []looks{{"light", 1280, 800}, {"dark", 360, 740}} {
@@ -67,7 +67,7 @@ func refusedForms(ctx context.Context, t *testing.T, owner *client) {
 			presses(ctx, t, "Create")
 			holds(ctx, t, `document.querySelectorAll('[role=dialog] [aria-invalid=true]').length === 2`)
 			for i := range 2 {
-				saidOnce(ctx, t, refused.at(fmt.Sprintf("errors.%d.detail", i)))
+				saidOnce(ctx, t, refusal.at(fmt.Sprintf("errors.%d.detail", i)))
 			}
 			if got := alerts(ctx, t); !strings.HasPrefix(got, "Some fields need a correction.") ||
 				strings.Contains(got, "/url") || strings.Contains(got, "/events") {
@@ -80,8 +80,8 @@ func refusedForms(ctx context.Context, t *testing.T, owner *client) {
 	})
 	t.Run("what no field shows is in the summary, in words", func(t *testing.T) {
 		path := saved(t, owner, "console/refused", "Hello")
-		refused := owner.do(t, "POST", path+"/versions", object{"text": "{{#if"}).is(t, 422)
-		pointer, detail := refused.at("errors.0.pointer"), refused.at("errors.0.detail")
+		refusal := owner.do(t, "POST", path+"/versions", object{"text": "{{#if"}).is(t, 422)
+		pointer, detail := refusal.at("errors.0.pointer"), refusal.at("errors.0.detail")
 		goes(ctx, t, "prompts/"+path[strings.LastIndex(path, "/")+1:])
 		reads(ctx, t, "Preview of v1")
 		inserts(ctx, t, ".cm-content", "{{#if")
@@ -89,9 +89,9 @@ func refusedForms(ctx context.Context, t *testing.T, owner *client) {
 		const summary = `(document.querySelector('main form [role=alert]')?.innerText ?? '')`
 		holds(ctx, t, summary+` !== ''`) // the preview shows the error, too
 		said := strings.TrimPrefix(pointer, "/") + ": " + detail
-		shown := drive(ctx, t, chromedp.Evaluate[string](summary))
-		if pointer == "" || strings.Contains(shown, pointer) || !strings.Contains(shown, said) {
-			t.Errorf("the summary is %q, want %q", shown, said)
+		page := drive(ctx, t, chromedp.Evaluate[string](summary))
+		if pointer == "" || strings.Contains(page, pointer) || !strings.Contains(page, said) {
+			t.Errorf("the summary is %q, want %q", page, said)
 		}
 	})
 }

@@ -34,15 +34,15 @@ func permitted(t *testing.T, s *server, owner *client, role string) {
 	if role == "operator" {
 		all = append(all, screen{path: "people"})
 	}
-	for _, at := range all {
-		if unlinked(role, at) {
+	for _, position := range all {
+		if unlinked(role, position) {
 			continue
 		}
-		goes(ctx, t, at.path)
+		goes(ctx, t, position.path)
 		drive(ctx, t, poll[bool](`document.querySelector('main h1') !== null`))
 		loaded(ctx, t)
 		tabs := 0
-		if !strings.HasPrefix(at.path, "settings/") { // whose tabs are screens
+		if !strings.HasPrefix(position.path, "settings/") { // whose tabs are screens
 			tabs = drive(ctx, t, chromedp.Evaluate[int](`document.querySelectorAll('main [role=tab]').length`))
 		}
 		for i := range tabs {
@@ -50,7 +50,7 @@ func permitted(t *testing.T, s *server, owner *client, role string) {
 			loaded(ctx, t)
 		}
 		if found := drive(ctx, t, chromedp.Evaluate[string](refusals)); found != "" {
-			t.Errorf("%s: %s may not call %s", role, at.name(), found)
+			t.Errorf("%s: %s may not call %s", role, position.name(), found)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func rowsCompared(ctx context.Context, t *testing.T, s *server, owner *client) {
 	refreshed(t, owner, id)
 	owner.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200)
 	compared(t, owner, path, 1)
-	removed := owner.get(t, path+"/rows?ids=true").at("data.2.$id")
+	removedText := owner.get(t, path+"/rows?ids=true").at("data.2.$id")
 	put(t, s, "guild.csv", "Mail;Name\nada@example.com;Ada\nbob@example.com;Robert\ndee@example.com;Dee\n")
 	owner.do(t, "PATCH", path, object{"change_key": nil}).is(t, 200)
 	owner.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200) // compares, as a refresh does
@@ -37,7 +37,7 @@ func rowsCompared(ctx context.Context, t *testing.T, s *server, owner *client) {
 	}
 	clicks(ctx, t, "details summary")
 	reads(ctx, t, "1 row was removed")
-	reads(ctx, t, removed)
+	reads(ctx, t, removedText)
 	keep(ctx, t, "console-changed-rows")
 	presses(ctx, t, "Show all rows")
 	reads(ctx, t, "ada@example.com")
@@ -63,7 +63,7 @@ func formulasKept(ctx context.Context, t *testing.T, s *server, owner *client) {
 		t.Errorf("the file is %q, not %q", got, want)
 	}
 	put(t, s, "formulas.csv", "Other\nx\n")
-	refused := owner.do(t, "GET", sources+"/"+id+"/validation/failing-rows", nil).problem(t, 409, "source_changed")
+	refusal := owner.do(t, "GET", sources+"/"+id+"/validation/failing-rows", nil).problem(t, 409, "source_changed")
 	presses(ctx, t, "Download the rows that fail")
-	reads(ctx, t, refused.at("detail"))
+	reads(ctx, t, refusal.at("detail"))
 }

@@ -38,19 +38,19 @@ const cut = `(() => {
 })()`
 
 // fromRightToLeft looks at a screen as a language that is written from right to left would have it.
-func fromRightToLeft(ctx context.Context, t *testing.T, at screen) {
+func fromRightToLeft(ctx context.Context, t *testing.T, position screen) {
 	t.Helper()
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = 'rtl'`))
 	for _, v := range []looks{{"light", 1280, 800}, {"light", 360, 740}} {
 		seen(ctx, t, v)
-		if over := drive(ctx, t, chromedp.Evaluate[float64](`document.documentElement.scrollWidth -
-			document.documentElement.clientWidth`)); over > 0 {
-			t.Errorf("%s, from right to left: %v pixels wider than the page", v, over)
+		if excess := drive(ctx, t, chromedp.Evaluate[float64](`document.documentElement.scrollWidth -
+			document.documentElement.clientWidth`)); excess > 0 {
+			t.Errorf("%s, from right to left: %v pixels wider than the page", v, excess)
 		}
 		if found := drive(ctx, t, chromedp.Evaluate[string](cut)); found != "" {
 			t.Errorf("%s, from right to left: cut off: %s", v, found)
 		}
-		keep(ctx, t, "console-rtl-"+at.name()+"-"+v.String())
+		keep(ctx, t, "console-rtl-"+position.name()+"-"+v.String())
 	}
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`document.documentElement.dir = ''`))
 }

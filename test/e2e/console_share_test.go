@@ -38,7 +38,7 @@ func manyShared(ctx context.Context, t *testing.T, s *server, owner *client) {
 	eve := s.user(t, "member")
 	bob := s.user(t, "member")
 	group := owner.create(t, "/api/groups", object{"name": "Reviewers"}).at("id")
-	mine := owner.create(t, templates, object{"name": "bulk/mine", "visibility": "workspace"}).at("id")
+	ownID := owner.create(t, templates, object{"name": "bulk/mine", "visibility": "workspace"}).at("id")
 	hers := eve.create(t, templates, object{"name": "bulk/hers", "visibility": "workspace"}).at("id")
 	owner.create(t, templates, object{"name": "bulk/untouched", "visibility": "workspace"})
 	goes(ctx, t, "prompts")
@@ -60,7 +60,7 @@ func manyShared(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "That user owns the prompt template and needs no share.")
 	drive(ctx, t, poll[bool](`!document.querySelector('[role=dialog] ul').innerText.includes('waiting')`))
 	keep(ctx, t, "console-share-many-result")
-	owner.get(t, templates+"/"+mine+"/shares").has(t, map[string]string{"data.0.role": "editor",
+	owner.get(t, templates+"/"+ownID+"/shares").has(t, map[string]string{"data.0.role": "editor",
 		"data.1.role": "editor"})
 	owner.get(t, templates+"/"+hers+"/shares").has(t, map[string]string{"data": "[]"})
 	presses(ctx, t, "Choose other people")
@@ -70,7 +70,7 @@ func manyShared(ctx context.Context, t *testing.T, s *server, owner *client) {
 	drive(ctx, t, poll[bool](`[...document.querySelectorAll('[role=dialog] li')].length === 2 &&
 		!/waiting|not shared/.test(document.querySelector('[role=dialog] ul').innerText)`))
 	presses(ctx, t, "Close")
-	for id, n := range map[string]int{mine: 3, hers: 2} {
+	for id, n := range map[string]int{ownID: 3, hers: 2} {
 		shares := owner.get(t, templates+"/"+id+"/shares")
 		if got := len(shares.each(t, "role")); got != n {
 			t.Errorf("%d shares, want %d: %s", got, n, shares)
@@ -112,8 +112,8 @@ func datesShown(ctx context.Context, t *testing.T, s *server, owner *client) {
 		t.Errorf("%d locales are offered, the server knows %d", n-1, len(source.Locales()))
 	}
 	for _, locale := range source.Locales() {
-		offered := fmt.Sprintf(`[...%s.options].some((o) => o.value === %q)`, field, locale)
-		if !drive(ctx, t, chromedp.Evaluate[bool](offered)) {
+		offeredText := fmt.Sprintf(`[...%s.options].some((o) => o.value === %q)`, field, locale)
+		if !drive(ctx, t, chromedp.Evaluate[bool](offeredText)) {
 			t.Errorf("%s is not offered", locale)
 		}
 	}
@@ -156,9 +156,9 @@ func datesShown(ctx context.Context, t *testing.T, s *server, owner *client) {
 
 func requestsDrawn(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
-	used, id := owner.key(t)
+	usedClient, id := owner.key(t)
 	for range 3 {
-		used.get(t, "/api/me")
+		usedClient.get(t, "/api/me")
 	}
 	awaits(t, "they are counted", s, func() bool {
 		read := owner.get(t, "/api/api-keys/"+id)

@@ -43,8 +43,8 @@ func unorderedMarked(ctx context.Context, t *testing.T, owner *client) {
 	t.Helper()
 	shop := newShop(t)
 	shop.sql(t, shop.name, `CREATE TABLE places AS SELECT 'ada@example.com' AS email, point '(1,2)' AS spot`)
-	through := owner.create(t, connections, shop.connection("p")).at("id")
-	id := owner.create(t, sources, object{"type": "contacts", "location": object{"connection_id": through,
+	proxyID := owner.create(t, connections, shop.connection("p")).at("id")
+	id := owner.create(t, sources, object{"type": "contacts", "location": object{"connection_id": proxyID,
 		"schema": "public", "table": "places"}, "mapping": []object{{"field": "email", "column": "email"}}}).at("id")
 	const note = "no pages by it: its type has no order"
 	goes(ctx, t, "sources/"+id)

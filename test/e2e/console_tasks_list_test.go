@@ -34,11 +34,11 @@ func promptTasks(t *testing.T, s *server, owner *client) []task {
 	for _, v := range []string{"v1", "v2"} {
 		owner.do(t, "POST", reply+"/versions/"+v+"/activate", object{}).is(t, 200)
 	}
-	edited := saved(t, owner, "task/edited", "Hello")
+	editedText := saved(t, owner, "task/edited", "Hello")
 	label := saved(t, owner, "task/labelled", "Hello", "Hi")
-	shared := saved(t, owner, "task/shared", "Hello")
-	gone := saved(t, owner, "task/gone", "Hello")
-	owner.do(t, "DELETE", gone, nil).is(t, 204)
+	sharedText := saved(t, owner, "task/shared", "Hello")
+	goneText := saved(t, owner, "task/gone", "Hello")
+	owner.do(t, "DELETE", goneText, nil).is(t, 204)
 	friend := s.user(t, "member")
 	return []task{
 		{"write a prompt with a variable", func(h *hand) {
@@ -72,7 +72,7 @@ func promptTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("Save as a new version")
 			h.sees("Preview of v2")
 		}, func(t *testing.T) {
-			owner.get(t, edited+"/versions/v2").has(t, map[string]string{"commit_message": "More polite"})
+			owner.get(t, editedText+"/versions/v2").has(t, map[string]string{"commit_message": "More polite"})
 		}},
 		{"see what a later version changes", func(h *hand) {
 			h.press("task/reply", "Compare")
@@ -93,14 +93,14 @@ func promptTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("Share")
 			drive(h.ctx, h.t, poll[bool](`document.querySelector('main tbody')?.innerText.includes('editor')`))
 		}, func(t *testing.T) {
-			owner.get(t, shared+"/shares").has(t, map[string]string{"data.0.user_id": friend.id,
+			owner.get(t, sharedText+"/shares").has(t, map[string]string{"data.0.user_id": friend.id,
 				"data.0.role": "editor"})
 		}},
 		{"get a deleted prompt back", func(h *hand) {
 			h.choose(`[aria-label=Show]`, "deleted")
 			h.pressIn("task/gone", "Restore")
 			drive(h.ctx, h.t, poll[bool](`!document.querySelector('main').innerText.includes('task/gone')`))
-		}, func(t *testing.T) { owner.get(t, gone).has(t, map[string]string{"name": "task/gone"}) }},
+		}, func(t *testing.T) { owner.get(t, goneText).has(t, map[string]string{"name": "task/gone"}) }},
 		{"find a prompt of which one word is known", func(h *hand) {
 			h.press("Search and commands")
 			h.write(`[role=dialog] input`, "labelled")
@@ -118,7 +118,7 @@ func promptTasks(t *testing.T, s *server, owner *client) []task {
 func otherTasks(t *testing.T, s *server, owner *client) []task {
 	t.Helper()
 	chat := owner.create(t, "/api/chat-templates", object{"name": "Task chat", "instructions": "Help."})
-	published := owner.create(t, "/api/chat-templates", object{"name": "Other chat", "instructions": "Help."})
+	publication := owner.create(t, "/api/chat-templates", object{"name": "Other chat", "instructions": "Help."})
 	put(t, s, "people.csv", "First,Last,Mail\nAda,Lovelace,ada@example.com\n")
 	sheet := sources + "/" + owner.create(t, sources, object{"name": "Task sheet", "type": "contacts",
 		"location": object{"url": "file:people.csv", "header_row": 1}, "mapping": []object{{"field": "email", "column": "Mail"},
@@ -156,7 +156,7 @@ func otherTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("Save")
 			h.sees("Saved.")
 		}, func(t *testing.T) {
-			owner.get(t, "/api/chat-templates/"+published.at("id")).has(t, map[string]string{"greeting": "Hello!"})
+			owner.get(t, "/api/chat-templates/"+publication.at("id")).has(t, map[string]string{"greeting": "Hello!"})
 		}},
 		{"check that a connection works", func(h *hand) {
 			h.press("Connections", "Verify")
@@ -185,7 +185,7 @@ func otherTasks(t *testing.T, s *server, owner *client) []task {
 func peopleTasks(t *testing.T, s *server, owner *client) []task {
 	t.Helper()
 	leaving, rising := s.user(t, "member"), s.user(t, "member")
-	leaked := owner.create(t, "/api/api-keys", object{"name": "Leaked key", "role_ceiling": "viewer"})
+	leakedResponse := owner.create(t, "/api/api-keys", object{"name": "Leaked key", "role_ceiling": "viewer"})
 	boss := s.user(t, "admin")
 	boss.card(t, cardNumber)
 	boss.do(t, "POST", payments+"/subscriptions", object{"plan_id": "team"}).is(t, 201)
@@ -196,11 +196,11 @@ func peopleTasks(t *testing.T, s *server, owner *client) []task {
 	}))
 	t.Cleanup(receiver.Close)
 	members := "/api/workspaces/" + owner.get(t, "/api/me").at("workspace.id") + "/members"
-	role := func(t *testing.T, of *client) string {
+	role := func(t *testing.T, parent *client) string {
 		t.Helper()
 		all := owner.get(t, members+"?limit=100")
 		for i, id := range all.each(t, "user_id") {
-			if id == of.id {
+			if id == parent.id {
 				return all.at(fmt.Sprintf("data.%d.role", i))
 			}
 		}
@@ -213,10 +213,10 @@ func peopleTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("Create")
 			h.sees("The key is shown only now.")
 		}, func(t *testing.T) {
-			made := owner.get(t, "/api/api-keys").has(t, map[string]string{"data.0.name": "CI",
+			response := owner.get(t, "/api/api-keys").has(t, map[string]string{"data.0.name": "CI",
 				"data.0.role_ceiling": "viewer"})
-			ends, err := time.Parse(time.RFC3339, made.at("data.0.expires_at"))
-			if left := time.Until(ends); err != nil || left > 30*24*time.Hour || left < 29*24*time.Hour {
+			ends, err := time.Parse(time.RFC3339, response.at("data.0.expires_at"))
+			if rest := time.Until(ends); err != nil || rest > 30*24*time.Hour || rest < 29*24*time.Hour {
 				t.Errorf("the key ends at %s: %v", ends, err)
 			}
 		}},
@@ -227,7 +227,7 @@ func peopleTasks(t *testing.T, s *server, owner *client) []task {
 			drive(h.ctx, h.t, poll[bool](`document.querySelector('tbody') &&
 				!document.querySelector('main').innerText.includes('Leaked key')`))
 		}, func(t *testing.T) {
-			owner.get(t, "/api/api-keys/"+leaked.at("id")).has(t, map[string]string{"status": "revoked"})
+			owner.get(t, "/api/api-keys/"+leakedResponse.at("id")).has(t, map[string]string{"status": "revoked"})
 		}},
 		{"invite a colleague, and get the link", func(h *hand) {
 			h.press("Settings", "Invite people")

@@ -100,10 +100,10 @@ func (h *hand) write(field, text string) {
 	// A dialog that has just opened is about to give the focus to its first field.
 	drive(h.ctx, h.t, poll[bool](`!!(`+element+`) && [...document.querySelectorAll('[role=dialog]')].slice(-1)
 		.every((d) => d.contains(document.activeElement))`))
-	focused := `document.activeElement === (` + element + `) || (` + element + `).contains(document.activeElement)`
-	if !drive(h.ctx, h.t, chromedp.Evaluate[bool](focused)) {
+	focusedText := `document.activeElement === (` + element + `) || (` + element + `).contains(document.activeElement)`
+	if !drive(h.ctx, h.t, chromedp.Evaluate[bool](focusedText)) {
 		h.click(element)
-		drive(h.ctx, h.t, poll[bool](focused))
+		drive(h.ctx, h.t, poll[bool](focusedText))
 	}
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {
@@ -147,19 +147,19 @@ func TestTasksOfTheConsole(t *testing.T) {
 			drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts"))
 			reads(ctx, t, "support/answer-ticket")
 			h := &hand{ctx: ctx, t: t}
-			began := time.Now()
+			begin := time.Now()
 			task.walk(h)
-			took := time.Since(began)
+			took := time.Since(begin)
 			task.done(t)
 			keep(ctx, t, "task")
 			t.Logf("%d clicks, %.1f s by a machine that does not think", h.clicks, took.Seconds())
-			allowed, known := budget[task.wants]
+			limit, exists := budget[task.wants]
 			switch {
 			case os.Getenv("ATRIUM_TASKS") != "":
-			case !known:
+			case !exists:
 				t.Errorf("docs/console-tasks.md does not have the task; write it with make tasks")
-			case h.clicks > allowed:
-				t.Errorf("it takes %d clicks, and docs/console-tasks.md says %d", h.clicks, allowed)
+			case h.clicks > limit:
+				t.Errorf("it takes %d clicks, and docs/console-tasks.md says %d", h.clicks, limit)
 			}
 			total += h.clicks
 			fmt.Fprintf(&page, "| %s | %d |\n", task.wants, h.clicks)
@@ -195,9 +195,9 @@ func writeTasks(t *testing.T, rows string) {
 	text, err := os.ReadFile(tasksPage)
 	require.NoError(t, err)
 	const heading = "| To | clicks |\n|---|---|\n"
-	before, _, found := strings.Cut(string(text), heading)
+	previous, _, found := strings.Cut(string(text), heading)
 	if !found {
 		t.Fatalf("%s has no table", tasksPage)
 	}
-	require.NoError(t, os.WriteFile(tasksPage, []byte(before+heading+rows), 0o644))
+	require.NoError(t, os.WriteFile(tasksPage, []byte(previous+heading+rows), 0o644))
 }

@@ -251,8 +251,8 @@ func TestWorkInTheConsole(t *testing.T) {
 		presses(ctx, t, "Verify the trail")
 		reads(ctx, t, "events are as they were written")
 		keep(ctx, t, "console-audit")
-		attached := owner.get(t, "/api/events?limit=1&type=source.attached").at("data.0.request_id")
-		types(ctx, t, `[name=request_id]`, attached)
+		attachedID := owner.get(t, "/api/events?limit=1&type=source.attached").at("data.0.request_id")
+		types(ctx, t, `[name=request_id]`, attachedID)
 		drive(ctx, t, poll[bool](`document.querySelector('main').innerText.includes('source.attached') &&
 			!document.querySelector('main').innerText.includes('source.mapped')`))
 		types(ctx, t, `[name=created_before]`, "2020-01-01T00:00")
@@ -267,9 +267,9 @@ func TestWorkInTheConsole(t *testing.T) {
 	t.Run("a webhook is made, tried and looked at", func(t *testing.T) { hooked(ctx, t, s, owner) })
 	t.Run("who saves what somebody else has changed reads who, and can keep theirs", func(t *testing.T) {
 		template := owner.create(t, templates, object{"name": "console/shared", "visibility": "workspace"}).at("id")
-		declared := object{"name": "customer", "type": "string", "required": true, "description": "Whom we greet"}
+		declaredValues := object{"name": "customer", "type": "string", "required": true, "description": "Whom we greet"}
 		owner.create(t, templates+"/"+template+"/versions",
-			object{"text": "Hello {{customer}}", "variables": []object{declared}})
+			object{"text": "Hello {{customer}}", "variables": []object{declaredValues}})
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 		reads(ctx, t, "Preview of v1")
 		inserts(ctx, t, ".cm-content", "{{salute}} ")
@@ -357,7 +357,7 @@ func TestRolesInTheConsole(t *testing.T) {
 		reads(ctx, t, "Sign in to")
 		clicks(ctx, t, "#use-link")
 		reads(ctx, t, "support/answer-ticket")
-		for path, at := range map[string]struct {
+		for path, position := range map[string]struct {
 			shows   string
 			refused []string
 		}{
@@ -370,9 +370,9 @@ func TestRolesInTheConsole(t *testing.T) {
 			"settings/workspace": {"New workspace", []string{"Delete the workspace", "This workspace"}},
 		} {
 			goes(ctx, t, path)
-			reads(ctx, t, at.shows)
+			reads(ctx, t, position.shows)
 			text := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('main').innerText`))
-			for _, word := range at.refused {
+			for _, word := range position.refused {
 				if strings.Contains(text, word) {
 					t.Errorf("%s offers %q", path, word)
 				}

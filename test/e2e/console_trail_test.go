@@ -12,19 +12,19 @@ import (
 // linkedTrail looks at what events are about. It runs as a part of TestTheConsole.
 func linkedTrail(ctx context.Context, t *testing.T, owner *client) {
 	t.Helper()
-	made := func(path string, body object) string { return owner.create(t, path, body).at("id") }
-	prompt := made(templates, object{"name": "trail/prompt", "visibility": "workspace"})
-	chat := made("/api/chat-templates", object{"name": "Trail chat"})
-	group := made("/api/groups", object{"name": "Trail group"})
-	gone := made(templates, object{"name": "trail/gone"})
-	owner.do(t, "DELETE", templates+"/"+gone, nil).is(t, 204)
+	newText := func(path string, body object) string { return owner.create(t, path, body).at("id") }
+	prompt := newText(templates, object{"name": "trail/prompt", "visibility": "workspace"})
+	chat := newText("/api/chat-templates", object{"name": "Trail chat"})
+	group := newText("/api/groups", object{"name": "Trail group"})
+	goneText := newText(templates, object{"name": "trail/gone"})
+	owner.do(t, "DELETE", templates+"/"+goneText, nil).is(t, 204)
 	source := owner.get(t, sources).at("data.0.id")
-	renamed := owner.get(t, sources).at("data.0.name")
-	owner.do(t, "PATCH", sources+"/"+source, object{"name": renamed + " 2"}).is(t, 200)
+	renamedName := owner.get(t, sources).at("data.0.name")
+	owner.do(t, "PATCH", sources+"/"+source, object{"name": renamedName + " 2"}).is(t, 200)
 	t.Run("the trail leads to what an event is about, by its name", func(t *testing.T) {
 		goes(ctx, t, "settings/audit")
 		for path, name := range map[string]string{"prompts/" + prompt: "trail/prompt", "chats/" + chat: "Trail chat",
-			"settings/groups?open=" + group: "Trail group", "sources/" + source: renamed + " 2"} {
+			"settings/groups?open=" + group: "Trail group", "sources/" + source: renamedName + " 2"} {
 			holds(ctx, t, fmt.Sprintf(`[...document.querySelectorAll('main tbody a')].some((a) =>
 				a.href.endsWith(%q) && a.innerText === %q)`, "/console/w/default/"+path, name))
 		}
@@ -39,10 +39,10 @@ func linkedTrail(ctx context.Context, t *testing.T, owner *client) {
 	t.Run("the id of what was deleted is no link", func(t *testing.T) {
 		goes(ctx, t, "settings/audit")
 		holds(ctx, t, fmt.Sprintf(
-			`[...document.querySelectorAll('main tbody code')].some((e) => e.innerText === %q)`, gone))
+			`[...document.querySelectorAll('main tbody code')].some((e) => e.innerText === %q)`, goneText))
 		links := drive(ctx, t, chromedp.Evaluate[string](
 			`[...document.querySelectorAll('main tbody a')].map((a) => a.href).join(' ')`))
-		if strings.Contains(links, gone) {
+		if strings.Contains(links, goneText) {
 			t.Error("the trail leads to a prompt that was deleted")
 		}
 	})

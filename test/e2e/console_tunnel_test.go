@@ -36,9 +36,9 @@ func TestATunnelIsSetUpInTheConsole(t *testing.T) {
 			return field.checkVisibility() && field.ariaInvalid === 'true' && field.parentElement.innerText.includes(%q)
 		})()`, field, text)))
 	}
-	shown := shop.credential("c4n4ry")
-	delete(shown, "tls")
-	fill(shown)
+	views := shop.credential("c4n4ry")
+	delete(views, "tls")
+	fill(views)
 	chooses(ctx, t, `[name="credential.tls"]`, "disable")
 	types(ctx, t, `[name=connection_name]`, "Through a bastion")
 

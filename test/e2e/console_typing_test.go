@@ -125,12 +125,12 @@ func longTyped(ctx context.Context, t *testing.T, s *server, owner *client) {
 	drive(ctx, t, poll[bool](previewed("xYou answer")))
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](countsWork))
 	type work struct{ Reads, Calls, Replaced int }
-	if did := drive(ctx, t, chromedp.Evaluate[work](typesWithoutPause, chromedp.EvalAwaitPromise)); did != (work{}) {
-		t.Errorf("keys without a pause: %+v; the page must wait for a pause before it reads the whole text", did)
+	if item := drive(ctx, t, chromedp.Evaluate[work](typesWithoutPause, chromedp.EvalAwaitPromise)); item != (work{}) {
+		t.Errorf("keys without a pause: %+v; the page must wait for a pause before it reads the whole text", item)
 	}
 	drive(ctx, t, poll[bool](previewed("xyyyyyYou answer")))
-	if did := drive(ctx, t, chromedp.Evaluate[work](`counts`)); did.Reads == 0 || did.Replaced > 20_000 {
-		t.Errorf("at a pause: %+v; the page must read the text, and replace only the changed part of the preview", did)
+	if item := drive(ctx, t, chromedp.Evaluate[work](`counts`)); item.Reads == 0 || item.Replaced > 20_000 {
+		t.Errorf("at a pause: %+v; the page must read the text, and replace only the changed part of the preview", item)
 	}
 	presses(ctx, t, "Discard")
 }
@@ -183,10 +183,10 @@ func messagesTyped(ctx context.Context, t *testing.T, s *server, owner *client) 
 
 // typesAtOnce runs a script the moment a page shows something: before the browser has painted it, and before React has
 // run the effects that may wait for that.
-func typesAtOnce(ctx context.Context, t *testing.T, shown, script string) {
+func typesAtOnce(ctx context.Context, t *testing.T, page, script string) {
 	t.Helper()
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`new MutationObserver((_, watch) => {
-		if (!(`+shown+`)) return
+		if (!(`+page+`)) return
 		watch.disconnect()
 		`+script+`
 	}).observe(document, {subtree: true, childList: true, characterData: true})`))

@@ -26,52 +26,52 @@ const laterText = "Say where you are now"
 
 // laterDist is the console of a later build, in which a text of one screen is another. changed has the files that
 // differ.
-func laterDist(t *testing.T) (all, changed fstest.MapFS) {
+func laterDist(t *testing.T) (all, changedMapFS fstest.MapFS) {
 	t.Helper()
 	dist, err := fs.Sub(web.Dist, "dist")
 	require.NoError(t, err)
-	all, changed = fstest.MapFS{}, fstest.MapFS{}
+	all, changedMapFS = fstest.MapFS{}, fstest.MapFS{}
 	err = fs.WalkDir(dist, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := fs.ReadFile(dist, name)
-		later := bytes.ReplaceAll(text, []byte("Set your status"), []byte(laterText))
-		if all[name] = (&fstest.MapFile{Data: later}); !bytes.Equal(text, later) {
-			changed[name] = all[name]
+		laterContent := bytes.ReplaceAll(text, []byte("Set your status"), []byte(laterText))
+		if all[name] = (&fstest.MapFile{Data: laterContent}); !bytes.Equal(text, laterContent) {
+			changedMapFS[name] = all[name]
 		}
 		return err
 	})
-	if err != nil || len(changed) == 0 {
-		t.Fatalf("%v, %d files have the text", err, len(changed))
+	if err != nil || len(changedMapFS) == 0 {
+		t.Fatalf("%v, %d files have the text", err, len(changedMapFS))
 	}
-	for name, file := range maps.Clone(changed) {
+	for name, file := range maps.Clone(changedMapFS) {
 		if all[name+".br"] == nil { // as the build compresses it
 			continue
 		}
-		var compressed bytes.Buffer
-		out := brotli.NewWriter(&compressed)
+		var compressedBuffer bytes.Buffer
+		out := brotli.NewWriter(&compressedBuffer)
 		_, err := out.Write(file.Data)
 		require.NoError(t, errors.Join(err, out.Close()))
-		all[name+".br"] = &fstest.MapFile{Data: compressed.Bytes()}
-		changed[name+".br"] = all[name+".br"]
+		all[name+".br"] = &fstest.MapFile{Data: compressedBuffer.Bytes()}
+		changedMapFS[name+".br"] = all[name+".br"]
 	}
-	return all, changed
+	return all, changedMapFS
 }
 
 // laterProgram builds a later version of the program, with another build of the console. Only the link takes time.
 func laterProgram(t *testing.T) (path string) {
 	t.Helper()
-	folder, replaced := t.TempDir(), map[string]string{}
+	folder, replacedTexts := t.TempDir(), map[string]string{}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
-	_, changed := laterDist(t)
-	for name, file := range changed {
-		kept := filepath.Join(folder, filepath.Base(name))
-		require.NoError(t, os.WriteFile(kept, file.Data, 0o600))
-		replaced[filepath.Join(root, "web", "dist", filepath.FromSlash(name))] = kept
+	_, changedMapFS := laterDist(t)
+	for name, file := range changedMapFS {
+		keptPath := filepath.Join(folder, filepath.Base(name))
+		require.NoError(t, os.WriteFile(keptPath, file.Data, 0o600))
+		replacedTexts[filepath.Join(root, "web", "dist", filepath.FromSlash(name))] = keptPath
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+	overlay, err := json.Marshal(map[string]any{"Replace": replacedTexts})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o600)
 	}
@@ -127,8 +127,8 @@ func TestTheProgramIsReplacedBelowAnOpenPage(t *testing.T) {
 	ann.server = s
 
 	t.Run("what was typed is there, and is saved by the later program", func(t *testing.T) {
-		kept := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[name=message]').value`))
-		assert.Equal(t, "the form has", kept, "What I was typing")
+		keptText := drive(ctx, t, chromedp.Evaluate[string](`document.querySelector('[name=message]').value`))
+		assert.Equal(t, "the form has", keptText, "What I was typing")
 		presses(ctx, t, "Save as a new version")
 		reads(ctx, t, "Preview of v2")
 		ann.get(t, templates+"/"+template+"/versions/latest").has(t, map[string]string{"text": "First Hello",

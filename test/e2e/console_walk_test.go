@@ -24,8 +24,8 @@ import (
 type screen struct{ path, shows string }
 
 // name is the screen in names of tests and pictures.
-func (at screen) name() string {
-	return regexp.MustCompile(`[a-z]+_[a-z0-9]{10,}`).ReplaceAllString(strings.ReplaceAll(at.path, "/", "-"), "one")
+func (item screen) name() string {
+	return regexp.MustCompile(`[a-z]+_[a-z0-9]{10,}`).ReplaceAllString(strings.ReplaceAll(item.path, "/", "-"), "one")
 }
 
 var screens = []screen{
@@ -41,20 +41,20 @@ var screens = []screen{
 // files, are there on SQLite only.
 func details(t *testing.T, owner *client) (found []screen) {
 	t.Helper()
-	for _, of := range []struct{ list, area, name, shows string }{
+	for _, parent := range []struct{ list, area, name, shows string }{
 		{templates, "prompts", "support/answer-ticket", "Preview of v"},
 		{"/api/chat-templates", "chats", "Customer support", "Greeting"},
 		{sources, "sources", "Sign-ups", "2. Click its column"},
 	} {
-		all := owner.get(t, of.list)
-		i := slices.Index(all.each(t, "name"), of.name)
+		all := owner.get(t, parent.list)
+		i := slices.Index(all.each(t, "name"), parent.name)
 		if i < 0 {
-			if of.list == sources && owner.server.database != "" {
+			if parent.list == sources && owner.server.database != "" {
 				continue
 			}
-			t.Fatalf("the demo has no %s", of.name)
+			t.Fatalf("the demo has no %s", parent.name)
 		}
-		found = append(found, screen{of.area + "/" + all.at(fmt.Sprintf("data.%d.id", i)), of.shows})
+		found = append(found, screen{parent.area + "/" + all.at(fmt.Sprintf("data.%d.id", i)), parent.shows})
 	}
 	return found
 }
@@ -88,23 +88,23 @@ func picture(ctx context.Context, t *testing.T, name string) {
 	}
 	quality := int64(50)
 	shot := drive(ctx, t, func(ctx context.Context, target *chromedp.Target) ([]byte, error) {
-		made, err := cdp.Call(ctx, target, page.CaptureScreenshot,
+		newResult, err := cdp.Call(ctx, target, page.CaptureScreenshot,
 			page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
-		return made.Data, err
+		return newResult.Data, err
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name+".webp"), shot, 0o600))
 }
 
 // pictured takes the picture of a screen that is loaded at its size: rows of tabs scroll when they are loaded.
-func pictured(ctx context.Context, t *testing.T, s *server, at screen, v looks) {
+func pictured(ctx context.Context, t *testing.T, s *server, position screen, v looks) {
 	t.Helper()
 	if os.Getenv("ATRIUM_IMAGES") == "" {
 		return
 	}
 	seen(ctx, t, v)
-	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+at.path))
-	reads(ctx, t, at.shows)
-	picture(ctx, t, at.name()+"-"+v.String())
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+position.path))
+	reads(ctx, t, position.shows)
+	picture(ctx, t, position.name()+"-"+v.String())
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 }
 
@@ -148,21 +148,21 @@ func goes(ctx context.Context, t *testing.T, path string) {
 
 // walkthrough goes through every screen, and looks at each in some ways, and from right to left. Without any it opens
 // each by its address.
-func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, checked ...looks) {
+func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, checkedLooks ...looks) {
 	t.Helper()
-	if len(checked) > 0 {
+	if len(checkedLooks) > 0 {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 	}
 	all := append(details(t, owner), screens...)
 	for _, screen := range all {
 		t.Run(screen.name(), func(t *testing.T) {
-			if len(checked) > 0 {
+			if len(checkedLooks) > 0 {
 				goes(ctx, t, screen.path)
 			} else {
 				drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/"+screen.path))
 			}
 			reads(ctx, t, screen.shows)
-			for _, v := range checked {
+			for _, v := range checkedLooks {
 				seen(ctx, t, v)
 				usable(ctx, t, v)
 				pictured(ctx, t, s, screen, v)
@@ -177,7 +177,7 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 			keep(ctx, t, "console-"+screen.name())
 		})
 	}
-	if len(checked) > 0 {
+	if len(checkedLooks) > 0 {
 		t.Run("from right to left", func(t *testing.T) {
 			proof.Only(t)
 			for _, screen := range all {

@@ -13,9 +13,9 @@ import (
 // hooked makes a webhook in the console, sends an example, looks at a delivery, and disables the webhook.
 func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	t.Helper()
-	var gone atomic.Bool
+	var goneFlag atomic.Bool
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if gone.Load() {
+		if goneFlag.Load() {
 			w.WriteHeader(http.StatusGone)
 			return
 		}
@@ -52,7 +52,7 @@ func hooked(ctx context.Context, t *testing.T, s *server, owner *client) {
 	owner.get(t, "/api/webhooks").has(t, map[string]string{"data.0.status": "disabled",
 		"data.0.events": `["group.*","webhook.*"]`, "data.0.description": "Our own"})
 	path := "/api/webhooks/" + owner.get(t, "/api/webhooks").at("data.0.id")
-	gone.Store(true)
+	goneFlag.Store(true)
 	owner.do(t, "PATCH", path, object{"enabled": true}).is(t, 200)
 	owner.create(t, "/api/groups", object{"name": "No longer heard of"})
 	awaits(t, "the webhook is disabled", s, func() bool { return owner.get(t, path).at("disabled_reason") == "gone" })

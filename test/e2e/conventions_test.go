@@ -21,11 +21,11 @@ func TestConventions(t *testing.T) {
 		template := ann.template(t, "conventions")
 
 		t.Run("a Request-Id is kept if it is safe to log, and replaced otherwise", func(t *testing.T) {
-			for given, kept := range map[string]bool{"": false, "mine-1": true, "with space": true,
+			for input, isKept := range map[string]bool{"": false, "mine-1": true, "with space": true,
 				strings.Repeat("x", 128): true, strings.Repeat("x", 129): false, "é": false, "tab\there": false} {
-				got := ann.get(t, "/api/me", "Request-Id: "+given).header.Get("Request-Id")
-				if (got == given) != kept || got == "" {
-					t.Errorf("%q became %q", given, got)
+				got := ann.get(t, "/api/me", "Request-Id: "+input).header.Get("Request-Id")
+				if (got == input) != isKept || got == "" {
+					t.Errorf("%q became %q", input, got)
 				}
 			}
 			seen := ann.do(t, "GET", templates+"/x", nil, "Request-Id: find-me").at("request_id")
@@ -45,9 +45,9 @@ func TestConventions(t *testing.T) {
 				}
 			}
 			ann.do(t, "PATCH", template, object{"description": "new"}, "If-Match: "+tag).is(t, 200)
-			if changed := ann.get(t, template, "If-None-Match: "+tag).header.Get("Etag"); !strings.HasPrefix(changed,
+			if change := ann.get(t, template, "If-None-Match: "+tag).header.Get("Etag"); !strings.HasPrefix(change,
 				`"2-`) {
-				t.Errorf("the ETag of revision 2 is %s", changed)
+				t.Errorf("the ETag of revision 2 is %s", change)
 			}
 		})
 		t.Run("a 304 does not hide that the caller's role has changed", func(t *testing.T) {
@@ -72,17 +72,17 @@ func TestConventions(t *testing.T) {
 			}
 		})
 		t.Run("the workspace of the key is returned, and another one refused", func(t *testing.T) {
-			for _, named := range []string{"", ann.workspace, "default"} {
+			for _, name := range []string{"", ann.workspace, "default"} {
 				if got := ann.get(t, templates,
-					"Workspace-Id: "+named).header.Get("Workspace-Id"); got != ann.workspace {
-					t.Errorf("named %q: echoed %q", named, got)
+					"Workspace-Id: "+name).header.Get("Workspace-Id"); got != ann.workspace {
+					t.Errorf("named %q: echoed %q", name, got)
 				}
 			}
 			other := s.user(t, "owner", "--workspace", "other")
 			absent := ann.do(t, "GET", templates, nil, "Workspace-Id: absent", "Request-Id: same").problem(t, 400,
 				"workspace_mismatch")
-			for _, named := range []string{other.workspace, "other"} {
-				same(t, named, ann.do(t, "GET", templates, nil, "Workspace-Id: "+named, "Request-Id: same"), absent)
+			for _, name := range []string{other.workspace, "other"} {
+				same(t, name, ann.do(t, "GET", templates, nil, "Workspace-Id: "+name, "Request-Id: same"), absent)
 			}
 		})
 		t.Run("/api/me returns the caller and their permissions", func(t *testing.T) {
@@ -103,10 +103,10 @@ func TestConventions(t *testing.T) {
 		})
 		t.Run("every error code has a page", func(t *testing.T) {
 			problems, _ := s.anonymous().get(t, "/api/openapi.json").value("x-problems")
-			for code, declared := range problems.(object) {
+			for code, declaration := range problems.(object) {
 				page := s.anonymous().get(t, "/problems/"+code)
 				if !strings.Contains(page.text, code) ||
-					!strings.Contains(page.text, declared.(object)["title"].(string)) ||
+					!strings.Contains(page.text, declaration.(object)["title"].(string)) ||
 					!strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 					t.Errorf("%s: the page reads\n%s", code, page.text)
 				}
@@ -114,10 +114,10 @@ func TestConventions(t *testing.T) {
 			s.anonymous().do(t, "GET", "/problems/unheard_of", nil).problem(t, 404, "not_found")
 		})
 		t.Run("the contract is served, and cached", func(t *testing.T) {
-			served := s.anonymous().get(t, "/api/openapi.json").has(t,
+			item := s.anonymous().get(t, "/api/openapi.json").has(t,
 				map[string]string{"openapi": "3.1.0", "info.title": "Atrium"})
-			s.anonymous().do(t, "GET", "/api/openapi.json", nil, "If-None-Match: "+served.header.Get("Etag")).is(t, 304)
-			if printed := s.must(t, "openapi"); printed != served.text {
+			s.anonymous().do(t, "GET", "/api/openapi.json", nil, "If-None-Match: "+item.header.Get("Etag")).is(t, 304)
+			if printedText := s.must(t, "openapi"); printedText != item.text {
 				t.Error("atrium openapi prints another document")
 			}
 		})
@@ -216,10 +216,10 @@ orgs:
 				!slices.Contains(h.Values("Vary"), "Origin") {
 				t.Errorf("%s: %v", path, h)
 			}
-			for _, exposed := range []string{"ETag", "Location", "Request-Id", "Retry-After", "RateLimit",
+			for _, exposedText := range []string{"ETag", "Location", "Request-Id", "Retry-After", "RateLimit",
 				"Workspace-Id"} {
-				if !strings.Contains(h.Get("Access-Control-Expose-Headers"), exposed) {
-					t.Errorf("%s is not exposed", exposed)
+				if !strings.Contains(h.Get("Access-Control-Expose-Headers"), exposedText) {
+					t.Errorf("%s is not exposed", exposedText)
 				}
 			}
 			if h.Get("Access-Control-Allow-Credentials") != "" {
@@ -263,21 +263,21 @@ func TestRateLimits(t *testing.T) {
 	ann, bob := s.user(t, "member"), s.user(t, "member")
 
 	t.Run("beyond its burst a key gets 429 with Retry-After", func(t *testing.T) {
-		var left []string
+		var rest []string
 		for range 3 {
 			a := ann.get(t, "/api/me")
-			left = append(left, a.header.Get("Ratelimit"))
+			rest = append(rest, a.header.Get("Ratelimit"))
 			assert.Equal(t, "the policy", a.header.Get("Ratelimit-Policy"), `"default";q=6;w=60`)
 		}
-		for i, l := range left {
+		for i, l := range rest {
 			if !strings.HasPrefix(l, `"default";r=`+strconv.Itoa(2-i)+`;t=`) {
 				t.Errorf("after request %d: %q", i+1, l)
 			}
 		}
-		refused := ann.do(t, "POST", templates, object{"name": "x"}).problem(t, 429, "rate_limited")
-		wait, err := strconv.Atoi(refused.header.Get("Retry-After"))
+		refusal := ann.do(t, "POST", templates, object{"name": "x"}).problem(t, 429, "rate_limited")
+		wait, err := strconv.Atoi(refusal.header.Get("Retry-After"))
 		if err != nil || wait < 1 || wait > 10 {
-			t.Fatalf("Retry-After is %q, want 1 to 10", refused.header.Get("Retry-After"))
+			t.Fatalf("Retry-After is %q, want 1 to 10", refusal.header.Get("Retry-After"))
 		}
 		bob.get(t, "/api/me") // bob has a limit of his own
 		pause(t.Context(), time.Duration(wait)*time.Second)
@@ -288,9 +288,9 @@ func TestRateLimits(t *testing.T) {
 		for range 2 {
 			nobody.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 		}
-		refused := nobody.do(t, "GET", "/api/me", nil, "X-Forwarded-For: 203.0.113.9").problem(t, 429, "rate_limited")
-		if refused.header.Get("Retry-After") == "" || refused.header.Get("Ratelimit") == "" {
-			t.Errorf("%v", refused.header)
+		refusal := nobody.do(t, "GET", "/api/me", nil, "X-Forwarded-For: 203.0.113.9").problem(t, 429, "rate_limited")
+		if refusal.header.Get("Retry-After") == "" || refusal.header.Get("Ratelimit") == "" {
+			t.Errorf("%v", refusal.header)
 		}
 		bob.get(t, "/api/me")
 		nobody.get(t, "/api/health/live")

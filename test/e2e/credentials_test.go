@@ -17,7 +17,7 @@ func TestCredentials(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		ann := s.user(t, "member")
-		refused := func(t *testing.T, header string) *answer {
+		refuses := func(t *testing.T, header string) *answer {
 			t.Helper()
 			a := s.anonymous().do(t, "GET", "/api/me", nil, header, "Request-Id: same").problem(t, 401,
 				"unauthenticated")
@@ -28,32 +28,32 @@ func TestCredentials(t *testing.T) {
 		}
 
 		t.Run("a revoked key gets the same response as one that never existed", func(t *testing.T) {
-			revoked, id := ann.key(t)
-			revoked.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
-			unknown := refused(t, "Authorization: Bearer "+account.NewToken().Reveal())
+			revokedClient, id := ann.key(t)
+			revokedClient.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
+			unknown := refuses(t, "Authorization: Bearer "+account.NewToken().Reveal())
 			assert.Contains(t, "the detail", unknown.at("detail"), "unknown, was revoked or has expired")
-			same(t, "a revoked key", refused(t, "Authorization: Bearer "+revoked.token), unknown)
+			same(t, "a revoked key", refuses(t, "Authorization: Bearer "+revokedClient.token), unknown)
 		})
 		t.Run("a malformed credential gets the same response, whatever it was made from", func(t *testing.T) {
-			cut := refused(t, "Authorization: Bearer atk_x")
+			cut := refuses(t, "Authorization: Bearer atk_x")
 			assert.Contains(t, "the detail", cut.at("detail"), "incomplete or mistyped")
 			for name, header := range map[string]string{
 				"a wrong checksum": "Authorization: Bearer " + ann.token[:len(ann.token)-1] + "_",
 				"two keys":         "Authorization: Bearer " + ann.token + " " + ann.token,
 			} {
-				same(t, name, refused(t, header), cut)
+				same(t, name, refuses(t, header), cut)
 			}
-			other := refused(t, "Authorization: Bearer x").at("detail")
+			other := refuses(t, "Authorization: Bearer x").at("detail")
 			assert.Contains(t, "the detail of another token", other, "neither an API key")
 		})
 		t.Run("a header without a token behind Bearer says so, whatever else it has", func(t *testing.T) {
-			empty := refused(t, "Authorization: Bearer")
+			empty := refuses(t, "Authorization: Bearer")
 			assert.Contains(t, "the detail", empty.at("detail"), "the word Bearer, a space")
 			for name, header := range map[string]string{
 				"another scheme": "Authorization: Basic " + ann.token,
 				"no scheme":      "Authorization: " + ann.token,
 			} {
-				same(t, name, refused(t, header), empty)
+				same(t, name, refuses(t, header), empty)
 			}
 		})
 		t.Run("the authorization scheme ignores case", func(t *testing.T) {
@@ -78,42 +78,42 @@ func TestCredentials(t *testing.T) {
 				problem(t, 403, "role_ceiling")
 			ann.do(t, "POST", "/api/api-keys", object{"name": "past", "expires_at": "2001-01-01T00:00:00Z"}).problem(t,
 				422, "invalid_fields")
-			made := brief.create(t, "/api/api-keys", object{"name": "same"}).has(t,
+			response := brief.create(t, "/api/api-keys", object{"name": "same"}).has(t,
 				map[string]string{"role_ceiling": "member", "status": "active", "user_id": ann.id})
-			assert.Equal(t, "the token may be cached", made.header.Get("Cache-Control"), "no-store")
+			assert.Equal(t, "the token may be cached", response.header.Get("Cache-Control"), "no-store")
 			child := *ann
-			child.token = made.at("token")
+			child.token = response.at("token")
 			child.get(t, "/api/me").has(t, map[string]string{"role": "member"})
 			if list := ann.get(t, "/api/api-keys"); strings.Contains(list.text, child.token) ||
-				!slices.Contains(list.each(t, "id"), made.at("id")) {
+				!slices.Contains(list.each(t, "id"), response.at("id")) {
 				t.Errorf("the list is %s", list)
 			}
-			looking.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).problem(t, 403, "forbidden")
-			for itself, c := range map[string]*client{made.at("id"): &child, lookingID: looking} {
+			looking.do(t, "DELETE", "/api/api-keys/"+response.at("id"), nil).problem(t, 403, "forbidden")
+			for itself, c := range map[string]*client{response.at("id"): &child, lookingID: looking} {
 				c.do(t, "DELETE", "/api/api-keys/"+itself, nil).is(t, 204)
 				c.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			}
 		})
 		t.Run("a repeated POST shows the key again, until it is revoked", func(t *testing.T) {
 			body, key := object{"name": "once"}, "Idempotency-Key: make-key"
-			made := ann.create(t, "/api/api-keys", body, key)
-			if again := ann.create(t, "/api/api-keys", body, key); again.at("token") != made.at("token") {
+			response := ann.create(t, "/api/api-keys", body, key)
+			if second := ann.create(t, "/api/api-keys", body, key); second.at("token") != response.at("token") {
 				t.Error("the replay shows another token")
 			}
-			ann.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204)
+			ann.do(t, "DELETE", "/api/api-keys/"+response.at("id"), nil).is(t, 204)
 			ann.do(t, "POST", "/api/api-keys", body, key).problem(t, 409, "idempotency_answer_erased")
 		})
 		t.Run("the last use of a key is recorded", func(t *testing.T) {
-			used, id := ann.key(t)
+			usedClient, id := ann.key(t)
 			ann.get(t, "/api/api-keys/"+id).has(t, map[string]string{"last_used_at": "null"})
-			used.get(t, "/api/me")
+			usedClient.get(t, "/api/me")
 			awaits(t, "it is noted", ann.server,
 				func() bool { return ann.get(t, "/api/api-keys/"+id).at("last_used_at") != "null" })
 		})
 		t.Run("the requests with a key are counted by day", func(t *testing.T) {
-			used, id := ann.key(t)
+			usedClient, id := ann.key(t)
 			for range 3 {
-				used.get(t, "/api/me")
+				usedClient.get(t, "/api/me")
 			}
 			awaits(t, "they are counted", ann.server, func() bool {
 				read, sum := ann.get(t, "/api/api-keys/"+id), 0 // over midnight, some are yesterday's

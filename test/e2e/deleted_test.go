@@ -11,11 +11,11 @@ import (
 // connections) stay visible.
 func (h *testWorkspace) deletedThings(t *testing.T) map[string]string {
 	t.Helper()
-	gone := map[string]string{}
+	goneTexts := map[string]string{}
 	end := func(by *client, path, id string) {
 		t.Helper()
 		by.do(t, "DELETE", path+"/"+id, nil, onRed).is(t, 204)
-		gone[kind(id)] = id
+		goneTexts[kind(id)] = id
 	}
 	end(h.author, templates, h.doomed(t))
 	end(h.author, chats, h.doomedChat(t))
@@ -30,12 +30,12 @@ func (h *testWorkspace) deletedThings(t *testing.T) map[string]string {
 	end(h.owner, "/api/workspaces/"+h.workspace+"/invitations", invitation)
 	program := h.program(t, "member")
 	end(program, presences, program.create(t, presences, object{}, onRed).at("id"))
-	return gone
+	return goneTexts
 }
 
 // hidesDeleted expects that deleted things look like things that never existed, even to the callers with the most
 // permissions. Only restore finds them.
-func (h *testWorkspace) hidesDeleted(t *testing.T, op *openapi.Operation, example example, gone map[string]string) {
+func (h *testWorkspace) hidesDeleted(t *testing.T, op *openapi.Operation, example example, texts map[string]string) {
 	t.Helper()
 	if op.ID == "restorePromptTemplate" || op.ID == "restoreChatTemplate" {
 		return
@@ -44,17 +44,17 @@ func (h *testWorkspace) hidesDeleted(t *testing.T, op *openapi.Operation, exampl
 		if c.name != "the owner" && c.name != "the template's owner" {
 			continue
 		}
-		at := example.make(t, h, c)
-		for i, named := range at.ids {
-			deleted, ok := gone[kind(named)]
+		position := example.make(t, h, c)
+		for i, name := range position.ids {
+			deletedText, ok := texts[kind(name)]
 			if !ok || (op.ID == "reportPromptVersionCheck" && i == 2) { // the name of a check can be any
 				continue
 			}
-			it, never := at.but(i, deleted), at.but(i, id.New(kind(named)))
-			if kind(named) == "etok" { // which is of the chat of the workspace
-				it, never = it.but(0, h.chat), never.but(0, h.chat)
+			item, absent := position.but(i, deletedText), position.but(i, id.New(kind(name)))
+			if kind(name) == "etok" { // which is of the chat of the workspace
+				item, absent = item.but(0, h.chat), absent.but(0, h.chat)
 			}
-			same(t, c.name+", "+deleted, c.call(t, op, it), c.call(t, op, never))
+			same(t, c.name+", "+deletedText, c.call(t, op, item), c.call(t, op, absent))
 		}
 	}
 }

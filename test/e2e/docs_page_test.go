@@ -37,9 +37,9 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 		ctx, console := tab(t, browser(t), s.url+"/api/docs")
 		tags, operations := areasOfTheContract(t)
 		const areas = `[...document.querySelectorAll('.opblock-tag')].map(a => a.dataset.tag).join()`
-		shown := drive(ctx, t, poll[string](areas))
-		if want := strings.Join(append(tags, "webhooks"), ","); shown != want {
-			t.Errorf("the areas are %s, want %s", shown, want)
+		page := drive(ctx, t, poll[string](areas))
+		if want := strings.Join(append(tags, "webhooks"), ","); page != want {
+			t.Errorf("the areas are %s, want %s", page, want)
 		}
 		if n := drive(ctx, t, chromedp.Evaluate[int](`document.querySelectorAll('.opblock').length`)); n != 0 {
 			t.Errorf("%d operations are shown before a reader opens their area", n)
@@ -50,12 +50,12 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 			drive(ctx, t, chromedp.Evaluate[chromedp.Void](element+`.click()`))
 		}
 		const prompts = `document.querySelector('[data-tag="prompt templates"] button')`
-		for tag, opened := range map[string]string{
+		for tag, openedText := range map[string]string{
 			"prompt templates": prompts, "webhooks": `document.querySelector('[data-tag="webhooks"] button')`,
 		} {
-			click(opened)
+			click(openedText)
 			drive(ctx, t, poll[bool](`document.querySelectorAll('.opblock').length === `+strconv.Itoa(operations[tag])))
-			click(opened)
+			click(openedText)
 			drive(ctx, t, poll[bool](`document.querySelectorAll('.opblock').length === 0`))
 		}
 		click(prompts)
@@ -94,12 +94,12 @@ func areasOfTheContract(t *testing.T) (tags []string, operations map[string]int)
 	require.NoError(t, json.Unmarshal(conformance.Contract(t).JSON(), &doc))
 	operations = map[string]int{"webhooks": len(doc.Webhooks)}
 	for _, item := range doc.Paths {
-		for method, declared := range item {
+		for method, declarations := range item {
 			var operation struct{ Tags []string }
 			if method == "parameters" {
 				continue
 			}
-			if err := json.Unmarshal(declared, &operation); err != nil || len(operation.Tags) != 1 {
+			if err := json.Unmarshal(declarations, &operation); err != nil || len(operation.Tags) != 1 {
 				t.Fatalf("%s has the tags %q, %v", method, operation.Tags, err)
 			}
 			operations[operation.Tags[0]]++
@@ -116,7 +116,7 @@ func TestALinkToAnOperationOfTheReferenceOpensItAndScrollsToIt(t *testing.T) {
 	s := start(t, sqlite)
 	ctx, console := tab(t, browser(t), s.url+"/api/docs#/prompt_templates/restorePromptTemplate")
 	// The heading is at the top of the window, and the operation is open.
-	reached := func(id string) {
+	reaches := func(id string) {
 		t.Helper()
 		drive(ctx, t, poll[bool](`(() => {
 			const operation = document.getElementById('operations-`+id+`')
@@ -129,16 +129,16 @@ func TestALinkToAnOperationOfTheReferenceOpensItAndScrollsToIt(t *testing.T) {
 		t.Helper()
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`void (location.hash = '`+hash+`')`))
 	}
-	reached("prompt_templates-restorePromptTemplate")
+	reaches("prompt_templates-restorePromptTemplate")
 	keep(ctx, t, "link")
 	follow("#/prompt%20templates/listPromptTemplates") // in the area that is open
-	reached("prompt_templates-listPromptTemplates")
+	reaches("prompt_templates-listPromptTemplates")
 	follow("#/webhooks/onApiKeyCreated")
-	reached("webhooks-onApiKeyCreated")
+	reaches("webhooks-onApiKeyCreated")
 	keep(ctx, t, "link-webhook")
 	seen(ctx, t, looks{"light", 360, 740})
 	follow("#/connections/createConnection")
-	reached("connections-createConnection")
+	reaches("connections-createConnection")
 	keep(ctx, t, "link-narrow")
 	if wide := drive(ctx, t, chromedp.Evaluate[int](`document.documentElement.scrollWidth`)); wide > 360 {
 		t.Errorf("the page is %d px wide in a window of 360", wide)

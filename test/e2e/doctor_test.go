@@ -58,14 +58,14 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			}
 			d.must(t, "migrate")
 			files := func() string { return fmt.Sprint(os.ReadDir(d.data)) }
-			before := files()
+			previous := files()
 			says(0, "schema up to date", "none yet: ", "opens what the database holds")
 			d.sql(t, `UPDATE goose_db_version SET is_applied = false WHERE version_id = (SELECT MAX(version_id)
 				FROM goose_db_version)`)
 			says(0, "1 migration pending, to be applied by serve or migrate")
 			d.sql(t, `UPDATE goose_db_version SET is_applied = true`)
-			if after := files(); after != before {
-				t.Errorf("before there was %s\nafter %s", before, after)
+			if next := files(); next != previous {
+				t.Errorf("before there was %s\nafter %s", previous, next)
 			}
 			require.NoError(t, os.Remove(d.keyFile()))
 			says(1, "FAILED  keyring        the key file "+d.keyFile()+" is missing")

@@ -3,10 +3,10 @@ package e2e
 import "testing"
 
 func init() {
-	resumed := visiting(func(_ *embeddedChat, session string) target {
+	resumedExample := visiting(func(_ *embeddedChat, session string) target {
 		return target{headers: []string{"Authorization: Bearer " + session}}
 	})
-	examples["renewEmbedSession"] = resumed
+	examples["renewEmbedSession"] = resumedExample
 	examples["sendEmbedMessage"] = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		if h.replying == nil {
 			h.replying = h.owner.replying(t, newReplies(t, nil), nil, onRed)

@@ -12,7 +12,7 @@ func TestEmbedLimits(t *testing.T) {
 		from := func(address string) string { return "X-Forwarded-For: " + address }
 		t.Run("the visitors of an address have six times the calls of one", func(t *testing.T) {
 			// refused repeats a call until the limit of 18 refuses it. One call comes back every 3.3 seconds.
-			refused := func(call func() *answer) *answer {
+			refuses := func(call func() *answer) *answer {
 				for n := 0; ; n++ {
 					if a := call(); a.status != 200 || n == 30 {
 						if n < 18 || n == 30 {
@@ -22,7 +22,7 @@ func TestEmbedLimits(t *testing.T) {
 					}
 				}
 			}
-			a := refused(func() *answer { return e.visit(t, fromShop, from("192.0.2.1")) })
+			a := refuses(func() *answer { return e.visit(t, fromShop, from("192.0.2.1")) })
 			a.problem(t, 429, "rate_limited")
 			wait := a.header.Get("Retry-After")
 			if wait < "1" || wait > "4" || a.header.Get("RateLimit-Policy") != `"default";q=18;w=60` ||
@@ -30,7 +30,7 @@ func TestEmbedLimits(t *testing.T) {
 				t.Errorf("%v", a.header)
 			}
 			// pages are counted apart
-			refused(func() *answer { return e.page(t, "Referer: "+shop, from("192.0.2.1")) }).is(t, 429)
+			refuses(func() *answer { return e.page(t, "Referer: "+shop, from("192.0.2.1")) }).is(t, 429)
 		})
 		t.Run("colleagues behind one address have calls of their own, counted by kind", func(t *testing.T) {
 			calls := func(session, method, path string) *answer {

@@ -13,8 +13,8 @@ func TestEmbedPreflights(t *testing.T) {
 		s := start(t, engine)
 		admin := s.user(t, "admin")
 		admin.embeds(t, nil)
-		off := admin.embeds(t, object{"allowed_origins": []string{"https://off.example"}})
-		admin.do(t, "PATCH", off.path, object{"enabled": false}).is(t, 200)
+		switchedOff := admin.embeds(t, object{"allowed_origins": []string{"https://off.example"}})
+		admin.do(t, "PATCH", switchedOff.path, object{"enabled": false}).is(t, 200)
 		preflight := func(path, origin string) http.Header {
 			t.Helper()
 			return s.anonymous().do(t, "OPTIONS", path, nil, "Origin: "+origin, "Access-Control-Request-Method: POST",
@@ -44,8 +44,8 @@ func TestEmbedPages(t *testing.T) {
 		admin := s.user(t, "admin")
 		e := admin.embeds(t, nil)
 		ancestors := func(a *answer) string {
-			_, after, _ := strings.Cut(a.header.Get("Content-Security-Policy"), "frame-ancestors ")
-			return after
+			_, next, _ := strings.Cut(a.header.Get("Content-Security-Policy"), "frame-ancestors ")
+			return next
 		}
 		t.Run("the site of the referer can frame the page if it is listed", func(t *testing.T) {
 			for referer, want := range map[string]string{
@@ -79,9 +79,9 @@ func TestEmbedPages(t *testing.T) {
 					t.Errorf("%s is not in %s", want, a)
 				}
 			}
-			for _, never := range []string{"<script>alert", "inner-thoughts", "ctpl_", "etok_", "onclick="} {
-				if strings.Contains(a.text, never) {
-					t.Errorf("%s is in %s", never, a)
+			for _, absent := range []string{"<script>alert", "inner-thoughts", "ctpl_", "etok_", "onclick="} {
+				if strings.Contains(a.text, absent) {
+					t.Errorf("%s is in %s", absent, a)
 				}
 			}
 		})
@@ -113,14 +113,14 @@ func TestEmbedPages(t *testing.T) {
 			draft := admin.embeds(t, nil)
 			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
 			unknown := &embeddedChat{manager: admin, secret: "ate_x"}
-			for code, refused := range map[string]*embeddedChat{
+			for code, refusedChat := range map[string]*embeddedChat{
 				"template_not_published": draft, "embed_token_invalid": unknown,
 			} {
 				const none = "'none'"
 				for referer, want := range map[string]string{shop: shop, "https://evil.example": none, "": none} {
-					a := refused.page(t, "Referer: "+referer)
-					told := strings.Contains(a.text, `data-code="`+code+`"`)
-					if a.status == 200 || ancestors(a) != want || told != (want == shop) ||
+					a := refusedChat.page(t, "Referer: "+referer)
+					isReported := strings.Contains(a.text, `data-code="`+code+`"`)
+					if a.status == 200 || ancestors(a) != want || isReported != (want == shop) ||
 						!strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 						t.Errorf("%s from %q: %s %v", code, referer, a, a.header)
 					}
@@ -129,13 +129,13 @@ func TestEmbedPages(t *testing.T) {
 		})
 		t.Run("the script is small, and is not sent twice", func(t *testing.T) {
 			a := s.anonymous().get(t, "/embed.js")
-			var zipped bytes.Buffer
-			z := gzip.NewWriter(&zipped)
+			var zippedBuffer bytes.Buffer
+			z := gzip.NewWriter(&zippedBuffer)
 			_, _ = z.Write([]byte(a.text))
 			_ = z.Close()
-			if zipped.Len() >= 35_000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") ||
+			if zippedBuffer.Len() >= 35_000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") ||
 				strings.Contains(a.text, "/*style*/") || a.header.Get("Access-Control-Allow-Origin") != "*" {
-				t.Errorf("%d bytes, %v", zipped.Len(), a.header)
+				t.Errorf("%d bytes, %v", zippedBuffer.Len(), a.header)
 			}
 			s.anonymous().do(t, "GET", "/embed.js", nil, "If-None-Match: "+a.header.Get("ETag")).is(t, 304)
 		})

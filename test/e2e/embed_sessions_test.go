@@ -36,23 +36,23 @@ func sessionsContinue(t *testing.T, s *server, admin *client, e *embeddedChat) {
 	})
 	t.Run("a backend verifies a session with a key of the workspace", func(t *testing.T) {
 		one := admin.embeds(t, nil)
-		opened := s.anonymous().do(t, "POST", sessions, object{"token": one.secret, "visitor": "customer-42"},
+		response := s.anonymous().do(t, "POST", sessions, object{"token": one.secret, "visitor": "customer-42"},
 			fromShop).is(t, 200)
 		verify := func(c *client, session string) *answer {
 			return c.do(t, "POST", sessions+"/verify", object{"session": session})
 		}
-		verify(s.user(t, "viewer"), opened.at("session")).is(t, 200).has(t, map[string]string{
+		verify(s.user(t, "viewer"), response.at("session")).is(t, 200).has(t, map[string]string{
 			"chat_template_id": one.template[strings.LastIndex(one.template, "/")+1:],
 			"embed_token_id":   one.path[strings.LastIndex(one.path, "/")+1:],
-			"origin":           shop, "visitor": "customer-42", "expires_at": opened.at("expires_at"),
+			"origin":           shop, "visitor": "customer-42", "expires_at": response.at("expires_at"),
 		})
 		verify(admin, "ats_x").problem(t, 404, "embed_session_not_found")
 		elsewhere := s.user(t, "owner", "--workspace", "elsewhere")
-		verify(elsewhere, opened.at("session")).problem(t, 404, "embed_session_not_found")
+		verify(elsewhere, response.at("session")).problem(t, 404, "embed_session_not_found")
 		admin.do(t, "PATCH", one.path, object{"allowed_origins": []string{"https://other.example"}}).is(t, 200)
-		verify(admin, opened.at("session")).problem(t, 404, "embed_session_not_found")
+		verify(admin, response.at("session")).problem(t, 404, "embed_session_not_found")
 		admin.do(t, "DELETE", one.path, nil).is(t, 204)
-		verify(admin, opened.at("session")).problem(t, 404, "embed_session_not_found")
+		verify(admin, response.at("session")).problem(t, 404, "embed_session_not_found")
 	})
 	t.Run("enabling a token again does not bring its sessions back", func(t *testing.T) {
 		one := admin.embeds(t, nil)

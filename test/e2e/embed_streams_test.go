@@ -27,7 +27,7 @@ import (
 func chunks(n int, tick time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		to := http.NewResponseController(w)
+		recipient := http.NewResponseController(w)
 		for i := range n {
 			if i > 0 && tick > 0 {
 				select {
@@ -37,7 +37,7 @@ func chunks(n int, tick time.Duration) http.HandlerFunc {
 				}
 			}
 			_, _ = fmt.Fprintf(w, "data: {\"text\":\"piece %d \"}\n\n", i)
-			_ = to.Flush()
+			_ = recipient.Flush()
 		}
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}
@@ -47,7 +47,7 @@ func chunks(n int, tick time.Duration) http.HandlerFunc {
 func stream(
 	client *http.Client, address, session, origin string, first func(),
 ) (firstByte time.Duration, pieces int, err error) {
-	began := time.Now()
+	begin := time.Now()
 	r, err := http.NewRequest("POST", address, strings.NewReader(`{"text":"Where?"}`))
 	if err != nil {
 		return 0, 0, err
@@ -63,7 +63,7 @@ func stream(
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), `data: {"text"`) {
 			if pieces++; pieces == 1 {
-				firstByte = time.Since(began)
+				firstByte = time.Since(begin)
 				first()
 			}
 		}
@@ -94,17 +94,17 @@ func TestManyAnswersAtTheSameTime(t *testing.T) {
 			"visitor_signature": embed.SignVisitor(secret.New(e.visitorSecret), name, time.Now().Add(time.Hour)),
 		}, fromShop).is(t, 200).at("session")
 	}
-	before := s.resident(t)
+	previous := s.resident(t)
 	var underWay, done sync.WaitGroup
 	underWay.Add(n)
 	times := make([]time.Duration, n)
 	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 0}}
 	for i, session := range passes {
 		done.Go(func() {
-			var once sync.Once
-			arrived := func() { once.Do(underWay.Done) }
-			defer arrived()
-			first, pieces, err := stream(client, s.url+messages, session, shop, arrived)
+			var firstOnce sync.Once
+			arrivedCall := func() { firstOnce.Do(underWay.Done) }
+			defer arrivedCall()
+			first, pieces, err := stream(client, s.url+messages, session, shop, arrivedCall)
 			if err != nil || pieces != proof.Sample(3, 20) {
 				t.Errorf("answer %d: %d pieces, %v", i, pieces, err)
 			}
@@ -112,14 +112,14 @@ func TestManyAnswersAtTheSameTime(t *testing.T) {
 		})
 	}
 	underWay.Wait()
-	during := s.resident(t)
+	active := s.resident(t)
 	done.Wait()
 	slices.Sort(times)
-	each := (during - before) / n
+	size := (active - previous) / n
 	t.Logf("%d answers at the same time: %d KiB each; first piece after %s (median), %s (95 %%), %s (slowest)",
-		n, each>>10, times[n/2], times[n*95/100], times[n-1])
-	if proof.Running() && each > 256<<10 {
-		t.Errorf("an answer takes %d KiB, more than 256", each>>10)
+		n, size>>10, times[n/2], times[n*95/100], times[n-1])
+	if proof.Running() && size > 256<<10 {
+		t.Errorf("an answer takes %d KiB, more than 256", size>>10)
 	}
 }
 
@@ -131,11 +131,11 @@ func TestTheRelayCostsLittle(t *testing.T) {
 	bot := newReplies(t, chunks(pieces, 0))
 	e := s.user(t, "admin").replying(t, bot, object{"rate_limit": object{"per_minute": 600}})
 	session := e.visit(t, fromShop).at("session")
-	to, err := url.Parse(bot.url)
+	recipient, err := url.Parse(bot.url)
 	require.NoError(t, err)
 	// Transports of their own: every server that a test ends closes connections of the one that they would share.
 	bare := &httputil.ReverseProxy{FlushInterval: -1, Transport: &http.Transport{},
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(recipient) }}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // else the server may close it while the transport looks for its end, which fails
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -145,12 +145,12 @@ func TestTheRelayCostsLittle(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	measure := func(address string) (first, rest time.Duration) {
 		t.Helper()
-		began := time.Now()
+		begin := time.Now()
 		first, got, err := stream(client, address, session, shop, func() {})
 		if err != nil || got != pieces {
 			t.Fatalf("%d pieces, %v", got, err)
 		}
-		return first, (time.Since(began) - first) / pieces
+		return first, (time.Since(begin) - first) / pieces
 	}
 	var firsts, rests [2][]time.Duration
 	for range proof.Sample(3, 100) {
@@ -220,9 +220,9 @@ func TestBadEndpointsTellVisitorsNothing(t *testing.T) {
 			!strings.HasPrefix(failure.Code, tt.code) || failure.Detail == "" {
 			t.Errorf("%s: the answer ends with %q", tt.mode, last)
 		}
-		for what, text := range map[string]string{"the visitor": a.text, "the log": s.stderr.String()} {
+		for name, text := range map[string]string{"the visitor": a.text, "the log": s.stderr.String()} {
 			if strings.Contains(text, canary) {
-				t.Errorf("%s: %s reads what the endpoint sent", tt.mode, what)
+				t.Errorf("%s: %s reads what the endpoint sent", tt.mode, name)
 			}
 		}
 	}

@@ -38,9 +38,9 @@ func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed
 	for key, value := range settings {
 		body[key] = value
 	}
-	made := c.create(t, template+"/embed-tokens", body, headers...)
-	return &embeddedChat{manager: c, template: template, path: template + "/embed-tokens/" + made.at("id"),
-		secret: made.at("token"), visitorSecret: made.at("visitor_secret")}
+	response := c.create(t, template+"/embed-tokens", body, headers...)
+	return &embeddedChat{manager: c, template: template, path: template + "/embed-tokens/" + response.at("id"),
+		secret: response.at("token"), visitorSecret: response.at("visitor_secret")}
 }
 
 // visit requests a session as a visitor's page does.
@@ -94,15 +94,15 @@ func TestEmbedTokens(t *testing.T) {
 		t.Run("a repeated call shows the secret again until it is rotated", func(t *testing.T) {
 			body := object{"name": "Twice", "allowed_origins": []string{shop}}
 			first := admin.create(t, tokens, body, "Idempotency-Key: embed")
-			again := admin.create(t, tokens, body, "Idempotency-Key: embed")
-			if first.at("token") == "" || first.text != again.text || first.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s\n%s", first, again)
+			second := admin.create(t, tokens, body, "Idempotency-Key: embed")
+			if first.at("token") == "" || first.text != second.text || first.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s\n%s", first, second)
 			}
 			rotate := first.header.Get("Location") + "/rotate"
-			rotated := admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").is(t, 200)
-			if replayed := admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").is(t,
-				200); rotated.at("token") == first.at("token") || replayed.text != rotated.text {
-				t.Errorf("%s\n%s", rotated, replayed)
+			rotation := admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").is(t, 200)
+			if replay := admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").is(t,
+				200); rotation.at("token") == first.at("token") || replay.text != rotation.text {
+				t.Errorf("%s\n%s", rotation, replay)
 			}
 			admin.do(t, "POST", tokens, body, "Idempotency-Key: embed").problem(t, 409, "idempotency_answer_erased")
 			admin.do(t, "DELETE", first.header.Get("Location"), nil).is(t, 204)
@@ -126,9 +126,9 @@ func TestEmbedTokens(t *testing.T) {
 			}
 		})
 		t.Run("bad input gets its documented answer", func(t *testing.T) {
-			many := make([]string, 51)
-			for i := range many {
-				many[i] = fmt.Sprintf("https://h%d.example", i)
+			multiple := make([]string, 51)
+			for i := range multiple {
+				multiple[i] = fmt.Sprintf("https://h%d.example", i)
 			}
 			for name, tt := range map[string]struct {
 				body any
@@ -153,7 +153,7 @@ func TestEmbedTokens(t *testing.T) {
 				"http on a public host": {
 					object{"name": "n", "allowed_origins": []string{"http://shop.example"}},
 					[]string{"/allowed_origins/0 insecure_origin"}},
-				"51 origins": {object{"name": "n", "allowed_origins": many},
+				"51 origins": {object{"name": "n", "allowed_origins": multiple},
 					[]string{"/allowed_origins too_many_items"}},
 				"no origins": {object{"name": "n", "allowed_origins": []string{}},
 					[]string{"/allowed_origins too_few_items"}},
@@ -270,20 +270,20 @@ func TestEmbedSessions(t *testing.T) {
 			(&client{server: s, token: session}).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 		})
 		t.Run("all invalid tokens get the same response", func(t *testing.T) {
-			disabled, expired, deleted, rotated := admin.embeds(t, nil), admin.embeds(t, nil), admin.embeds(t, nil),
+			disabledChat, chat, item, rotatedChat := admin.embeds(t, nil), admin.embeds(t, nil), admin.embeds(t, nil),
 				admin.embeds(t, nil)
-			gone := admin.embeds(t, nil)
-			admin.do(t, "PATCH", disabled.path, object{"enabled": false}).is(t, 200)
+			goneChat := admin.embeds(t, nil)
+			admin.do(t, "PATCH", disabledChat.path, object{"enabled": false}).is(t, 200)
 			s.sql(t, `UPDATE chat_embed_tokens SET expires_at = 1 WHERE id = '`+
-				expired.path[strings.LastIndex(expired.path, "/")+1:]+`'`)
-			admin.get(t, expired.path).has(t, map[string]string{"status": "expired"})
-			admin.do(t, "DELETE", deleted.path, nil).is(t, 204)
-			admin.do(t, "POST", rotated.path+"/rotate", nil).is(t, 200)
-			admin.do(t, "DELETE", gone.template, nil).is(t, 204)
+				chat.path[strings.LastIndex(chat.path, "/")+1:]+`'`)
+			admin.get(t, chat.path).has(t, map[string]string{"status": "expired"})
+			admin.do(t, "DELETE", item.path, nil).is(t, 204)
+			admin.do(t, "POST", rotatedChat.path+"/rotate", nil).is(t, 200)
+			admin.do(t, "DELETE", goneChat.template, nil).is(t, 204)
 			unknown := &embeddedChat{manager: admin, secret: e.secret[:len(e.secret)-1] + "!"}
 			want := unknown.visit(t, fromShop, "Request-Id: same").problem(t, 401, "embed_token_invalid")
-			for name, one := range map[string]*embeddedChat{"disabled": disabled, "expired": expired,
-				"deleted": deleted, "rotated": rotated, "of a deleted template": gone} {
+			for name, one := range map[string]*embeddedChat{"disabled": disabledChat, "expired": chat,
+				"deleted": item, "rotated": rotatedChat, "of a deleted template": goneChat} {
 				same(t, name, want, one.visit(t, fromShop, "Request-Id: same"))
 			}
 		})

@@ -40,7 +40,7 @@ func specifiedEndpoints(t *testing.T) [][2]string {
 
 func TestSpecifiedEndpoints(t *testing.T) {
 	t.Parallel()
-	specified := specifiedEndpoints(t)
+	specifiedTexts := specifiedEndpoints(t)
 
 	t.Run("the contract has each specified endpoint with its method, path and parameter names", func(t *testing.T) {
 		t.Parallel()
@@ -50,7 +50,7 @@ func TestSpecifiedEndpoints(t *testing.T) {
 			Paths map[string]map[string]json.RawMessage `json:"paths"`
 		}
 		require.NoError(t, json.Unmarshal(out, &contract))
-		for _, e := range specified {
+		for _, e := range specifiedTexts {
 			if contract.Paths[e[1]][strings.ToLower(e[0])] == nil {
 				t.Errorf("%s %s is not in the contract", e[0], e[1])
 			}
@@ -61,7 +61,7 @@ func TestSpecifiedEndpoints(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite)
 		parameter := regexp.MustCompile(`\{[a-z_]+\}`)
-		for _, e := range specified {
+		for _, e := range specifiedTexts {
 			// Without a credential, a known route returns 401 (plans and all others need one), an unknown one 404 or
 			// 405.
 			a := s.anonymous().do(t, e[0], parameter.ReplaceAllString(e[1], "x"), nil)
@@ -94,7 +94,7 @@ func TestSpecifiedEndpoints(t *testing.T) {
 				prefix += "/" + step
 			}
 		}
-		for _, e := range specified {
+		for _, e := range specifiedTexts {
 			shape(e[1], func(prefix, name string) { names[prefix] = name })
 		}
 		for _, op := range conformance.Contract(t).Operations() {

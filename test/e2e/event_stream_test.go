@@ -29,10 +29,10 @@ func TestEventStream(t *testing.T) {
 		create := func(name string) string { return ann.create(t, templates, object{"name": name}).at("id") }
 
 		t.Run("events arrive in the order of the feed, from every node", func(t *testing.T) {
-			here, there := ann.streamOf(t, eventsStream, created), ann.at(second).streamOf(t, eventsStream, created)
+			local, other := ann.streamOf(t, eventsStream, created), ann.at(second).streamOf(t, eventsStream, created)
 			for i := range 3 {
 				id := create(fmt.Sprint("ordered-", i))
-				for _, e := range []*events{here, there} {
+				for _, e := range []*events{local, other} {
 					got := e.is("",
 						map[string]string{"type": "prompt_template.created", "subject": id, "actor": ann.id})
 					if got.id != got.at("seq") {
@@ -40,19 +40,19 @@ func TestEventStream(t *testing.T) {
 					}
 				}
 			}
-			here.close()
-			there.close()
+			local.close()
+			other.close()
 		})
 		t.Run("a reader resumes where it was, and misses nothing", func(t *testing.T) {
 			e := ann.streamOf(t, eventsStream, created)
 			first := create("resumed-1")
 			last := e.is("", map[string]string{"subject": first}).id
 			e.close()
-			missed := create("resumed-2")
+			missedText := create("resumed-2")
 			e = ann.at(second).streamOf(t, eventsStream, created, "Last-Event-ID: "+last)
-			e.is("", map[string]string{"subject": missed})
+			e.is("", map[string]string{"subject": missedText})
 			e.close()
-			ann.streamOf(t, eventsStream, created+"&after="+last).is("", map[string]string{"subject": missed})
+			ann.streamOf(t, eventsStream, created+"&after="+last).is("", map[string]string{"subject": missedText})
 		})
 		t.Run("a filter sends only its types", func(t *testing.T) {
 			e := ann.streamOf(t, eventsStream, "?types=prompt_template.deleted,prompt_template.updated")
@@ -73,10 +73,10 @@ func TestEventStream(t *testing.T) {
 		})
 		t.Run("an event arrives soon", func(t *testing.T) {
 			e := ann.streamOf(t, eventsStream, created)
-			begun := time.Now()
+			begin := time.Now()
 			id := create("soon")
 			e.is("", map[string]string{"subject": id})
-			proof.Within(t, "from the request to the event", time.Since(begun), 250*time.Millisecond)
+			proof.Within(t, "from the request to the event", time.Since(begin), 250*time.Millisecond)
 		})
 		t.Run("who is no admin gets what they see, and the stream follows their role", func(t *testing.T) {
 			bob := s.user(t, "admin")
@@ -89,8 +89,9 @@ func TestEventStream(t *testing.T) {
 			awaits(t, "the stream knows the role", s, func() bool {
 				return bob.get(t, "/api/me").at("role") == "member"
 			})
-			begun, subjects := time.Now(), []string(nil)                         // in turn unseen and seen by a member
-			told := proof.Await(t, "the stream follows the role", func() event { // it asks for the role once a second
+			// In turn unseen and seen by a member. The stream asks for the role once a second.
+			begin, subjects := time.Now(), []string(nil)
+			report := proof.Await(t, "the stream follows the role", func() event {
 				if len(subjects) > 0 {
 					e.next()
 				}
@@ -98,16 +99,16 @@ func TestEventStream(t *testing.T) {
 					ann.create(t, templates, object{"name": fmt.Sprint("seen-", len(subjects)),
 						"visibility": "workspace"}).at("id"))
 				return e.next()
-			}, func(told event) bool { return told.at("subject") != subjects[len(subjects)-2] })
+			}, func(reportedEvent event) bool { return reportedEvent.at("subject") != subjects[len(subjects)-2] })
 			unseen, seen := subjects[len(subjects)-2], subjects[len(subjects)-1]
-			told.has(t, map[string]string{"subject": seen, "address": "null", "api_key_id": "null", "actor": ann.id})
-			proof.Within(t, "until the stream followed the role", time.Since(begun), 2*time.Second)
-			own := bob.create(t, templates, object{"name": "own"}).at("id")
-			e.is("", map[string]string{"subject": own, "address": "127.0.0.1"})
+			report.has(t, map[string]string{"subject": seen, "address": "null", "api_key_id": "null", "actor": ann.id})
+			proof.Within(t, "until the stream followed the role", time.Since(begin), 2*time.Second)
+			ownID := bob.create(t, templates, object{"name": "own"}).at("id")
+			e.is("", map[string]string{"subject": ownID, "address": "127.0.0.1"})
 			for _, query := range []string{"?limit=100", "?limit=100&order=asc"} {
 				all := bob.get(t, "/api/events"+query).each(t, "subject")
 				if slices.Contains(all, unseen) || slices.Contains(all, hidden) || !slices.Contains(all, seen) ||
-					!slices.Contains(all, own) {
+					!slices.Contains(all, ownID) {
 					t.Errorf("%s lists %q", query, all)
 				}
 			}

@@ -32,8 +32,8 @@ func supportDesk(t *testing.T, url, key string) string {
 	start.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // npm starts the program
 	out, err := start.StdoutPipe()
 	require.NoError(t, err)
-	var failed strings.Builder
-	start.Stderr = &failed
+	var failedText strings.Builder
+	start.Stderr = &failedText
 	require.NoError(t, start.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-start.Process.Pid, syscall.SIGTERM)
@@ -47,7 +47,7 @@ func supportDesk(t *testing.T, url, key string) string {
 		}
 	}
 	_ = start.Wait()
-	t.Fatalf("the example ended: %s", failed.String())
+	t.Fatalf("the example ended: %s", failedText.String())
 	return ""
 }
 

@@ -31,11 +31,11 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 		header.Set("Authorization", "Bearer "+caller.token)
 	}
 	path, plain := f.path(op, broken(6))
-	declared := f.doc["paths"].(object)[op.Path].(object)[strings.ToLower(op.Method)].(object)
+	declaredValues := f.doc["paths"].(object)[op.Path].(object)[strings.ToLower(op.Method)].(object)
 	item, _ := f.doc["paths"].(object)[op.Path].(object)["parameters"].([]any)
-	own, _ := declared["parameters"].([]any)
+	ownValues, _ := declaredValues["parameters"].([]any)
 	query := url.Values{}
-	for _, p := range slices.Concat(item, own) {
+	for _, p := range slices.Concat(item, ownValues) {
 		p := f.resolved(p.(object))
 		name := p["name"].(string)
 		if p["in"] == "path" || (p["required"] != true && f.rnd.IntN(3) > 0) {
@@ -59,7 +59,7 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 	if broken(6) {
 		query.Add(f.one("limit", "unknown", "cursor", "", "a[b]", "\x00"), f.one("x", "7", ""))
 	}
-	if schema, media := f.body(declared); schema != nil {
+	if schema, media := f.body(declaredValues); schema != nil {
 		v := f.value("", schema, 0)
 		if op.ID == "receivePaymentEvent" {
 			v = f.paymentEvent()
@@ -110,11 +110,11 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, f.url, strings.NewReader(body))
 	require.NoError(t, err)
-	parsed, err := url.Parse(f.url + target)
+	address, err := url.Parse(f.url + target)
 	if err != nil {
 		t.Fatalf("%q: %v", target, err)
 	}
-	req.URL, req.Header, req.Host = parsed, header, host
+	req.URL, req.Header, req.Host = address, header, host
 	return req, body, plain
 }
 
@@ -195,14 +195,14 @@ func (f *fuzzer) path(op *openapi.Operation, broken bool) (path string, plain bo
 	plain, path = true, op.Path
 	parent := ""
 	for strings.Contains(path, "{") {
-		before, rest, _ := strings.Cut(path, "{")
-		name, after, _ := strings.Cut(rest, "}")
+		previous, rest, _ := strings.Cut(path, "{")
+		name, next, _ := strings.Cut(rest, "}")
 		if name == "embed_token" {
 			name = "token"
 		}
 		v := f.text(name, object{})
-		if below, ok := f.familiar(name + " of " + parent); ok && f.rnd.IntN(8) > 0 {
-			v = below
+		if lowerText, ok := f.familiar(name + " of " + parent); ok && f.rnd.IntN(8) > 0 {
+			v = lowerText
 		}
 		parent = v
 		switch {
@@ -219,14 +219,14 @@ func (f *fuzzer) path(op *openapi.Operation, broken bool) (path string, plain bo
 			v = f.one("%2F", "..", "%2e%2e", ".", "%00", "%ff", "a%2Fb", "%252F", "%C3%A9", "%0d%0aX:%20y", ";a=b", "~",
 				"a:b", "*", "%20", "'", strings.Repeat("z", 5000), "%5c", v+"%2f", v+"/", v+"//", "me", "%E2%80%AE")
 		}
-		path = before + v + after
+		path = previous + v + next
 	}
 	return path, plain
 }
 
 // body is the schema of an operation's body and one of its media types; nil if it has none.
-func (f *fuzzer) body(declared object) (schema object, media string) {
-	b, ok := declared["requestBody"].(object)
+func (f *fuzzer) body(declaredValues object) (schema object, media string) {
+	b, ok := declaredValues["requestBody"].(object)
 	if !ok {
 		return nil, ""
 	}

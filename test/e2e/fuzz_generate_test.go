@@ -105,7 +105,7 @@ func (g *generator) studyValue(name string, v any, parent string) {
 	}
 }
 
-func (g *generator) one(of ...string) string { return of[g.rnd.IntN(len(of))] }
+func (g *generator) one(owners ...string) string { return owners[g.rnd.IntN(len(owners))] }
 
 // familiar is a value that is known for a name.
 func (g *generator) familiar(name string) (string, bool) {
@@ -122,11 +122,11 @@ func (g *generator) familiar(name string) (string, bool) {
 // value makes one for a schema, where name stands in front of it.
 func (g *generator) value(name string, schema object, depth int) *jsonValue {
 	schema = g.resolved(schema)
-	if fixed, ok := schema["const"]; ok {
-		return scalar(fixed)
+	if fixedValue, ok := schema["const"]; ok {
+		return scalar(fixedValue)
 	}
-	if allowed, ok := schema["enum"].([]any); ok {
-		return scalar(allowed[g.rnd.IntN(len(allowed))])
+	if allowances, ok := schema["enum"].([]any); ok {
+		return scalar(allowances[g.rnd.IntN(len(allowances))])
 	}
 	if fallback, ok := schema["default"]; ok && g.rnd.IntN(8) == 0 {
 		return scalar(fallback)
@@ -139,8 +139,8 @@ func (g *generator) value(name string, schema object, depth int) *jsonValue {
 	case "array":
 		v := &jsonValue{open: '['}
 		items, _ := schema["items"].(object)
-		least := whole(schema, "minItems", 0)
-		for range least + g.rnd.IntN(min(whole(schema, "maxItems", 3), least+3)-least+1) {
+		minimum := whole(schema, "minItems", 0)
+		for range minimum + g.rnd.IntN(min(whole(schema, "maxItems", 3), minimum+3)-minimum+1) {
 			v.inner = append(v.inner, g.value(name, items, depth+1))
 		}
 		return v
@@ -185,13 +185,13 @@ func (g *generator) resolved(schema object) object {
 	}
 	merge := func(part object) {
 		for key, v := range g.resolved(part) {
-			switch had := out[key].(type) {
+			switch previous := out[key].(type) {
 			case object:
-				both := maps.Clone(had)
-				maps.Copy(both, v.(object))
-				out[key] = both
+				pairs := maps.Clone(previous)
+				maps.Copy(pairs, v.(object))
+				out[key] = pairs
 			case []any:
-				out[key] = append(slices.Clip(had), v.([]any)...)
+				out[key] = append(slices.Clip(previous), v.([]any)...)
 			default:
 				out[key] = v
 			}
@@ -228,21 +228,21 @@ func (g *generator) object(name string, schema object, depth int) *jsonValue {
 		return g.credential()
 	}
 	v := &jsonValue{open: '{'}
-	required, _ := schema["required"].([]any)
+	requirements, _ := schema["required"].([]any)
 	properties, _ := schema["properties"].(object)
 	for _, member := range slices.Sorted(maps.Keys(properties)) {
-		if slices.Contains(required, any(member)) || g.rnd.IntN(max(3, depth*2)) == 0 {
+		if slices.Contains(requirements, any(member)) || g.rnd.IntN(max(3, depth*2)) == 0 {
 			v.add(member, g.value(member, properties[member].(object), depth+1))
 		}
 	}
-	switch more := schema["additionalProperties"].(type) {
+	switch extra := schema["additionalProperties"].(type) {
 	case object:
 		for i := range g.rnd.IntN(3) {
-			v.add(fmt.Sprint("key", i), g.value("", more, depth+1))
+			v.add(fmt.Sprint("key", i), g.value("", extra, depth+1))
 		}
 	case bool:
 		for i := range g.rnd.IntN(3) {
-			if more {
+			if extra {
 				v.add(g.one("name", "a", "b.c", fmt.Sprint("key", i)), g.value("", object{}, depth+1))
 			}
 		}
@@ -254,23 +254,23 @@ func (g *generator) object(name string, schema object, depth int) *jsonValue {
 // refused before they are asked.
 func (g *generator) credential() *jsonValue {
 	v := &jsonValue{open: '{'}
-	wrong := ""
+	problem := ""
 	if g.rnd.IntN(3) == 0 {
-		wrong = g.one("host", "port", "database", "username", "tls")
+		problem = g.one("host", "port", "database", "username", "tls")
 	}
 	for _, member := range []struct{ name, otherwise string }{
 		{"host", g.one(`"10.0.0.1"`, `"::1"`, `"0.0.0.0"`, `"169.254.169.254"`, `"127.1"`, `"/tmp"`)},
 		{"port", g.one(`1`, `0`, `65536`)}, {"database", `"none"`}, {"username", `""`},
 		{"tls", g.one(`"require"`, `"verify-full"`, `"x"`)},
 	} {
-		known, _ := g.familiar(member.name)
+		knownText, _ := g.familiar(member.name)
 		switch {
-		case member.name == wrong:
+		case member.name == problem:
 			v.add(member.name, asWritten(member.otherwise))
 		case member.name == "port":
-			v.add(member.name, asWritten(known))
+			v.add(member.name, asWritten(knownText))
 		default:
-			v.add(member.name, scalar(known))
+			v.add(member.name, scalar(knownText))
 		}
 	}
 	v.add("password", scalar(g.one("secret", "", "é")))
@@ -279,14 +279,14 @@ func (g *generator) credential() *jsonValue {
 
 // paymentEvent is what a gateway sends.
 func (g *generator) paymentEvent() *jsonValue {
-	about, _ := g.familiar("customer")
+	topic, _ := g.familiar("customer")
 	return &jsonValue{open: '{', names: []string{`"id"`, `"object"`, `"type"`, `"created"`, `"data"`},
 		inner: []*jsonValue{
 			scalar(fmt.Sprint("evt_", g.rnd.IntN(1000))), asWritten(`"event"`),
 			scalar(g.one("invoice.paid", "customer.subscription.updated", "x")), scalar(g.rnd.IntN(1 << 31)),
 			{open: '{', names: []string{`"object"`},
 				inner: []*jsonValue{{open: '{', names: []string{`"object"`, `"customer"`},
-					inner: []*jsonValue{asWritten(`"invoice"`), scalar(about)}}}},
+					inner: []*jsonValue{asWritten(`"invoice"`), scalar(topic)}}}},
 		}}
 }
 
@@ -327,8 +327,8 @@ func (g *generator) text(name string, schema object) string {
 	if schema["format"] == "date-time" {
 		return time.Date(2027, 1, 1+g.rnd.IntN(900), 0, 0, g.rnd.IntN(60), 0, time.UTC).Format(time.RFC3339)
 	}
-	least := whole(schema, "minLength", 0)
-	most := min(whole(schema, "maxLength", 40), least+40)
+	minimum := whole(schema, "minLength", 0)
+	limit := min(whole(schema, "maxLength", 40), minimum+40)
 	if pattern, ok := schema["pattern"].(string); ok {
 		if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {
 			var out strings.Builder
@@ -336,7 +336,7 @@ func (g *generator) text(name string, schema object) string {
 			return out.String()
 		}
 	}
-	length := least + g.rnd.IntN(most-least+1)
+	length := minimum + g.rnd.IntN(limit-minimum+1)
 	if g.rnd.IntN(20) == 0 {
 		length = whole(schema, "maxLength", 40)
 	}

@@ -28,7 +28,7 @@ func TestRandomRequests(t *testing.T) {
 	seed := proof.Seed(t)
 	onEach(t, func(t *testing.T, engine string) {
 		f := newFuzzer(t, engine, seed)
-		begun := time.Now()
+		begin := time.Now()
 		for i := range requests {
 			f.request(t, i)
 			if i%100 == 0 {
@@ -41,7 +41,7 @@ func TestRandomRequests(t *testing.T) {
 		heap := f.heap(t)
 		t.Logf("%d requests in %v, %d of %d operations succeeded at least once, callers were made %d times, the heap "+
 			"took %d MiB at most; statuses: %v",
-			requests, time.Since(begun).Round(time.Second), len(f.succeeded), f.distinct, f.admitted,
+			requests, time.Since(begin).Round(time.Second), len(f.succeeded), f.distinct, f.admitted,
 			heap>>20, f.statuses)
 		if heap > mostHeap {
 			t.Errorf("the heap took %d MiB", heap>>20)

@@ -27,8 +27,8 @@ func scalar(v any) *jsonValue {
 func asWritten(text string) *jsonValue { return &jsonValue{written: text} }
 
 func (v *jsonValue) add(name string, inner *jsonValue) {
-	quoted, _ := json.Marshal(name)
-	v.names, v.inner = append(v.names, string(quoted)), append(v.inner, inner)
+	quote, _ := json.Marshal(name)
+	v.names, v.inner = append(v.names, string(quote)), append(v.inner, inner)
 }
 
 func (v *jsonValue) String() string {
@@ -85,10 +85,10 @@ var oddities = []string{
 }
 
 // damage changes one thing about a value, in place.
-func damage(rnd *rand.Rand, whole *jsonValue) {
-	all := whole.all()
+func damage(rnd *rand.Rand, full *jsonValue) {
+	all := full.all()
 	v := all[rnd.IntN(len(all))]
-	if v == whole && rnd.IntN(4) > 0 && len(all) > 1 { // else most bodies would be refused for what they are as a whole
+	if v == full && rnd.IntN(4) > 0 && len(all) > 1 { // else most bodies would be refused for what they are as a whole
 		v = all[1+rnd.IntN(len(all)-1)]
 	}
 	odd := func() *jsonValue { return asWritten(oddities[rnd.IntN(len(oddities))]) }
@@ -130,19 +130,19 @@ func scramble(rnd *rand.Rand, text string) string {
 	if text == "" {
 		return "\ufeff"
 	}
-	at := rnd.IntN(len(text))
+	index := rnd.IntN(len(text))
 	switch rnd.IntN(6) {
 	case 0:
-		return text[:at]
+		return text[:index]
 	case 1:
 		return text + []string{"{}", "\x00", ",", "]", text, " \n"}[rnd.IntN(6)]
 	case 2:
 		return "\ufeff" + text
 	case 3:
-		return text[:at] + string(rune(rnd.IntN(256))) + text[at:]
+		return text[:index] + string(rune(rnd.IntN(256))) + text[index:]
 	case 4:
-		return text[:at] + string([]byte{byte(rnd.IntN(256))}) + text[at+1:]
+		return text[:index] + string([]byte{byte(rnd.IntN(256))}) + text[index+1:]
 	default:
-		return text[at:] + text[:at]
+		return text[index:] + text[:index]
 	}
 }

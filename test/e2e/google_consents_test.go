@@ -34,13 +34,13 @@ func consentingTo(t *testing.T, engine string, g *fixture.Google) *server {
 // consents gives the consent of a person at Google, and returns what the browser brings back.
 func (c *client) consents(t *testing.T, g *fixture.Google, email string, scopes ...string) object {
 	t.Helper()
-	to := c.do(t, "POST", consents, object{"kind": "google_sheets"}).is(t, 200).at("authorization_url")
-	back := g.Decide(t, to, email, scopes...)
-	require.Equal(t, "sent back to", back.Scheme+"://"+back.Host+back.Path, c.server.url+"/console/consent")
-	return object{"state": back.Query().Get("state"), "code": back.Query().Get("code")}
+	targetURL := c.do(t, "POST", consents, object{"kind": "google_sheets"}).is(t, 200).at("authorization_url")
+	reply := g.Decide(t, targetURL, email, scopes...)
+	require.Equal(t, "sent back to", reply.Scheme+"://"+reply.Host+reply.Path, c.server.url+"/console/consent")
+	return object{"state": reply.Query().Get("state"), "code": reply.Query().Get("code")}
 }
 
-func consented(with object) object { return object{"kind": "google_sheets", "consent": with} }
+func consented(extra object) object { return object{"kind": "google_sheets", "consent": extra} }
 
 func TestConsentsToGoogleSheets(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
@@ -60,24 +60,24 @@ func TestConsentsToGoogleSheets(t *testing.T) {
 			watching.do(t, "POST", consents, object{"kind": "google_sheets"}).problem(t, 403, "connection_forbidden")
 			in.do(t, "POST", consents, object{"kind": "postgres"}).problem(t, 403, "consent_not_offered")
 		})
-		given := in.consents(t, g, "ada@example.com", sheetsScope)
+		input := in.consents(t, g, "ada@example.com", sheetsScope)
 		t.Run("a dry run refuses a consent and does not use it up", func(t *testing.T) {
-			in.do(t, "POST", connections+"?dry_run=true", consented(given)).problem(t, 422, "invalid_fields")
+			in.do(t, "POST", connections+"?dry_run=true", consented(input)).problem(t, 422, "invalid_fields")
 		})
 		t.Run("a consent is of no use elsewhere", func(t *testing.T) {
 			for name, a := range map[string]*answer{
-				"in another session of the person": other.do(t, "POST", connections, consented(given)),
-				"in the session of a colleague":    colleague.do(t, "POST", connections, consented(given)),
+				"in another session of the person": other.do(t, "POST", connections, consented(input)),
+				"in the session of a colleague":    colleague.do(t, "POST", connections, consented(input)),
 			} {
 				t.Log(name)
 				a.problem(t, 422, "consent_invalid")
 			}
-			ann.do(t, "POST", connections, consented(given)).problem(t, 403, "session_required")
+			ann.do(t, "POST", connections, consented(input)).problem(t, 403, "session_required")
 		})
 		t.Run("the code of another person's consent is refused by its verifier", func(t *testing.T) {
 			stolen := colleague.consents(t, g, "victim@example.com", sheetsScope)
-			mine := in.consents(t, g, "ada@example.com", sheetsScope)
-			in.do(t, "POST", connections, consented(object{"state": mine["state"], "code": stolen["code"]})).
+			ownValues := in.consents(t, g, "ada@example.com", sheetsScope)
+			in.do(t, "POST", connections, consented(object{"state": ownValues["state"], "code": stolen["code"]})).
 				problem(t, 422, "consent_invalid")
 			if said := g.Consents.Refusals(); len(said) != 1 || said[0] != "invalid_grant" {
 				t.Errorf("Google refused %q", said)
@@ -87,13 +87,13 @@ func TestConsentsToGoogleSheets(t *testing.T) {
 			in.do(t, "POST", connections, consented(in.consents(t, g, "ada@example.com"))).
 				problem(t, 422, "consent_incomplete")
 		})
-		made := in.do(t, "POST", connections, consented(given)).is(t, 201).has(t, map[string]string{
+		response := in.do(t, "POST", connections, consented(input)).is(t, 201).has(t, map[string]string{
 			"status": "active", "config.google_account": "ada@example.com", "secret.set": `["refresh_token"]`,
 			"name": "Google Sheets",
 		})
-		id := made.at("id")
+		id := response.at("id")
 		t.Run("a consent works once", func(t *testing.T) {
-			in.do(t, "POST", connections, consented(given)).problem(t, 422, "consent_invalid")
+			in.do(t, "POST", connections, consented(input)).problem(t, 422, "consent_invalid")
 		})
 		t.Run("a source reads what the person may read", func(t *testing.T) {
 			source := ann.create(t, sources, sheet).at("id")
@@ -108,8 +108,8 @@ func TestConsentsToGoogleSheets(t *testing.T) {
 				"failure.code": "consent_ended", "failure.fields": "[]", "failure.retryable": "false"})
 			url := staff(g)["location"].(object)["url"].(string)
 			ann.do(t, "GET", sources+"/sheet-preview?url="+url, nil).problem(t, 403, "consent_ended")
-			again := in.consents(t, g, "ada@example.com", sheetsScope)
-			in.do(t, "POST", connections+"/"+id+"/verify", object{"consent": again}).is(t, 200).has(t,
+			second := in.consents(t, g, "ada@example.com", sheetsScope)
+			in.do(t, "POST", connections+"/"+id+"/verify", object{"consent": second}).is(t, 200).has(t,
 				map[string]string{"status": "active", "failure": "null"})
 		})
 		t.Run("a revocation ends the consent at Google, and says so", func(t *testing.T) {
@@ -118,32 +118,32 @@ func TestConsentsToGoogleSheets(t *testing.T) {
 			}
 			ann.do(t, "DELETE", connections+"/"+id, nil).is(t, 200).has(t, map[string]string{
 				"connection.status": "revoked", "consent_withdrawn": "true"})
-			if live, revoked := g.Consents.Live(); live != 0 || revoked != 1 {
-				t.Errorf("%d consents, %d revocations", live, revoked)
+			if live, revokedCount := g.Consents.Live(); live != 0 || revokedCount != 1 {
+				t.Errorf("%d consents, %d revocations", live, revokedCount)
 			}
 		})
 		t.Run("a revocation that does not reach Google revokes the connection, and says so", func(t *testing.T) {
-			unreached := in.do(t, "POST", connections, consented(in.consents(t, g, "ada@example.com", sheetsScope))).
+			unreachedID := in.do(t, "POST", connections, consented(in.consents(t, g, "ada@example.com", sheetsScope))).
 				is(t, 201).at("id")
 			g.Consents.Down(true)
-			ann.do(t, "DELETE", connections+"/"+unreached, nil).is(t, 200).has(t, map[string]string{
+			ann.do(t, "DELETE", connections+"/"+unreachedID, nil).is(t, 200).has(t, map[string]string{
 				"connection.status": "revoked", "consent_withdrawn": "false"})
-			ann.do(t, "POST", connections+"/"+unreached+"/verify", object{}).problem(t, 409, "connection_revoked")
+			ann.do(t, "POST", connections+"/"+unreachedID+"/verify", object{}).problem(t, 409, "connection_revoked")
 			g.Consents.Down(false)
 			account := ann.create(t, connections, googleAccount(g)).at("id")
 			ann.do(t, "DELETE", connections+"/"+account, nil).is(t, 200).has(t, map[string]string{
 				"consent_withdrawn": "null"})
 		})
 		t.Run("a consent is of no use in another workspace", func(t *testing.T) {
-			given := in.consents(t, g, "ada@example.com", sheetsScope)
+			values := in.consents(t, g, "ada@example.com", sheetsScope)
 			second := in.create(t, "/api/workspaces", object{"name": "Second", "slug": "second"}).at("id")
-			in.do(t, "POST", connections, consented(given), "Workspace-Id: "+second).problem(t, 422, "consent_invalid")
+			in.do(t, "POST", connections, consented(values), "Workspace-Id: "+second).problem(t, 422, "consent_invalid")
 		})
-		kept := s.dump(t)
+		keptText := s.dump(t)
 		s.stop(t)
 		for _, canary := range []string{fixture.GoogleCode, fixture.GoogleRefresh, fixture.GoogleAccess,
 			g.Consents.ClientSecret, "canary of what Google says", url.QueryEscape(fixture.GoogleCode)} {
-			if strings.Contains(s.stderr.String()+kept, canary) {
+			if strings.Contains(s.stderr.String()+keptText, canary) {
 				t.Errorf("the log or the database has %q", canary)
 			}
 		}

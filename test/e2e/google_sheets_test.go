@@ -32,15 +32,15 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 		s := start(t, engine, toShops, func(d *deployment) { d.env = append(d.env, g.Instead(t)...) },
 			configured(fmt.Sprintf("orgs: [{slug: default, google_api_key: %q}]", g.APIKey)))
 		ann, peer := s.user(t, "member"), s.user(t, "member")
-		before := ann.create(t, sources, staff(g)).at("id") // with the key that all workspaces share
-		refreshed(t, ann, before)
+		previous := ann.create(t, sources, staff(g)).at("id") // with the key that all workspaces share
+		refreshed(t, ann, previous)
 		account := ann.create(t, connections, googleAccount(g)).at("id")
-		ids := []string{before, ann.create(t, sources, staff(g)).at("id"), ann.create(t, sources, staff(g)).at("id")}
+		ids := []string{previous, ann.create(t, sources, staff(g)).at("id"), ann.create(t, sources, staff(g)).at("id")}
 		for _, id := range ids[1:] {
 			refreshed(t, ann, id)
 		}
 		at := func(i int) string { return sources + "/" + ids[i] }
-		named := func() []string {
+		nameOf := func() []string {
 			t.Helper()
 			c := ann.get(t, connections+"/"+account)
 			var found []string
@@ -54,10 +54,10 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 		}
 
 		t.Run("the connection lists its sources from the first reading", func(t *testing.T) {
-			assert.EqualSlice(t, "sources", named(), ids[1:])
+			assert.EqualSlice(t, "sources", nameOf(), ids[1:])
 			peer.do(t, "POST", at(0)+"/refresh", nil).is(t, 202)
-			refreshed(t, ann, before)
-			assert.EqualSlice(t, "sources", named(), ids)
+			refreshed(t, ann, previous)
+			assert.EqualSlice(t, "sources", nameOf(), ids)
 		})
 
 		reading, cut := make(chan struct{}, 8), make(chan struct{}, 8)
@@ -79,14 +79,14 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 				"paused_sources.0.id": ids[2], "paused_sources.2.id": ids[0], "paused_sources.2.status": "paused",
 				"connection.status": "revoked",
 			})
-			answered := time.Now()
+			answeredAt := time.Now()
 			select {
 			case <-cut:
 			case <-time.After(patience):
 				t.Error("Google is still asked")
 			}
 			(<-cold).problem(t, 409, "credential_changed")
-			proof.Within(t, "the end of the reading", time.Since(answered), 2*time.Second)
+			proof.Within(t, "the end of the reading", time.Since(answeredAt), 2*time.Second)
 			g.Answer(nil)
 			g.Requests()
 			for i := range ids {
@@ -100,15 +100,15 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 				"source_paused")
 			peer.do(t, "GET", sources+"/sheet-preview?source_id="+ids[0], nil).problem(t, 409, "connection_revoked")
 			peer.do(t, "POST", sources+"/"+ids[1]+"/refresh", nil).problem(t, 409, "source_paused")
-			if asked := g.Requests(); len(asked) > 0 {
-				t.Errorf("Google was asked %q", asked)
+			if askedTexts := g.Requests(); len(askedTexts) > 0 {
+				t.Errorf("Google was asked %q", askedTexts)
 			}
 		})
 		t.Run("a new credential resumes the sources, each with one refresh", func(t *testing.T) {
-			ended := func(i int) int { return len(ann.get(t, at(i)+"/jobs").items(t)) }
+			hasEnded := func(i int) int { return len(ann.get(t, at(i)+"/jobs").items(t)) }
 			var jobs []int
 			for i := range ids {
-				jobs = append(jobs, ended(i))
+				jobs = append(jobs, hasEnded(i))
 			}
 			ann.do(t, "POST", connections+"/"+account+"/verify",
 				object{"credential": googleAccount(g)["credential"]}).is(t, 200).has(t,
@@ -116,8 +116,8 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 			for i, id := range ids {
 				refreshed(t, ann, id).has(t, map[string]string{"status": "active", "pause_reason": "null",
 					"failure": "null"})
-				if now := ended(i); now != jobs[i]+2 { // and the refresh that is due tomorrow
-					t.Errorf("%d jobs, %d before", now, jobs[i])
+				if current := hasEnded(i); current != jobs[i]+2 { // and the refresh that is due tomorrow
+					t.Errorf("%d jobs, %d before", current, jobs[i])
 				}
 			}
 		})

@@ -21,25 +21,25 @@ func TestGroups(t *testing.T) {
 		}
 		t.Run("a share with a group is one with each of its people, as long as they are in it", func(t *testing.T) {
 			id, people := group(t, "Editors")
-			made := owner.template(t, "by a group")
-			shares := made + "/shares"
+			newText := owner.template(t, "by a group")
+			shares := newText + "/shares"
 			owner.create(t, shares, object{"user_id": id, "role": "editor"}).has(t, map[string]string{"user_id": id})
-			bob.do(t, "GET", made, nil).problem(t, 404, "prompt_template_not_found")
+			bob.do(t, "GET", newText, nil).problem(t, 404, "prompt_template_not_found")
 			for range 2 { // the second time changes nothing
 				admin.do(t, "PUT", people+bob.id, nil).is(t, 204)
 			}
-			bob.get(t, made).has(t, map[string]string{"my_role": "editor"})
+			bob.get(t, newText).has(t, map[string]string{"my_role": "editor"})
 			assert.EqualSlice(t, "the list has", bob.get(t, templates).each(t, "my_role"), []string{"editor"})
-			bob.create(t, made+"/versions", object{"text": "by bob"})
+			bob.create(t, newText+"/versions", object{"text": "by bob"})
 			owner.do(t, "PATCH", shares+"/"+id, object{"role": "viewer"}).is(t, 200)
-			bob.do(t, "POST", made+"/versions", object{"text": "x"}).problem(t, 403, "prompt_template_forbidden")
+			bob.do(t, "POST", newText+"/versions", object{"text": "x"}).problem(t, 403, "prompt_template_forbidden")
 			owner.create(t, shares, object{"user_id": bob.id, "role": "manager"})
-			bob.get(t, made).has(t, map[string]string{"my_role": "manager"}) // the highest
+			bob.get(t, newText).has(t, map[string]string{"my_role": "manager"}) // the highest
 			bob.do(t, "DELETE", shares+"/"+bob.id, nil).is(t, 204)
-			bob.get(t, made).has(t, map[string]string{"my_role": "viewer"})
-			owner.do(t, "PATCH", made, object{"owner_id": id}).problem(t, 422, "user_not_in_workspace")
+			bob.get(t, newText).has(t, map[string]string{"my_role": "viewer"})
+			owner.do(t, "PATCH", newText, object{"owner_id": id}).problem(t, 422, "user_not_in_workspace")
 			bob.do(t, "DELETE", people+bob.id, nil).is(t, 204) // he leaves
-			bob.do(t, "GET", made, nil).problem(t, 404, "prompt_template_not_found")
+			bob.do(t, "GET", newText, nil).problem(t, 404, "prompt_template_not_found")
 			bob.do(t, "DELETE", people+bob.id, nil).problem(t, 404, "member_not_found")
 			bob.do(t, "DELETE", people+admin.id, nil).problem(t, 403, "forbidden")
 			admin.do(t, "DELETE", people+bob.id, nil).problem(t, 404, "member_not_found")
@@ -48,14 +48,14 @@ func TestGroups(t *testing.T) {
 		t.Run("so is a membership of a chat, until the group is deleted", func(t *testing.T) {
 			id, people := group(t, "Chatters")
 			admin.do(t, "PUT", people+bob.id, nil).is(t, 204)
-			made := chats + "/" + owner.create(t, chats, object{"name": "by a group"}).at("id")
-			owner.create(t, made+"/members", object{"user_id": id, "role": "editor"}).has(t,
+			newText := chats + "/" + owner.create(t, chats, object{"name": "by a group"}).at("id")
+			owner.create(t, newText+"/members", object{"user_id": id, "role": "editor"}).has(t,
 				map[string]string{"user_id": id, "name": "Chatters"})
-			bob.get(t, made).has(t, map[string]string{"my_role": "editor"})
+			bob.get(t, newText).has(t, map[string]string{"my_role": "editor"})
 			assert.EqualSlice(t, "the list has", bob.get(t, chats).each(t, "name"), []string{"by a group"})
-			owner.do(t, "PATCH", made, object{"owner_id": id}).problem(t, 422, "user_not_in_workspace")
+			owner.do(t, "PATCH", newText, object{"owner_id": id}).problem(t, 422, "user_not_in_workspace")
 			admin.do(t, "DELETE", groups+"/"+id, nil).is(t, 204)
-			bob.do(t, "GET", made, nil).problem(t, 404, "chat_template_not_found")
+			bob.do(t, "GET", newText, nil).problem(t, 404, "chat_template_not_found")
 			admin.do(t, "GET", groups+"/"+id, nil).problem(t, 404, "group_not_found")
 		})
 		t.Run("the role of a group is the least that its people have", func(t *testing.T) {
@@ -65,15 +65,15 @@ func TestGroups(t *testing.T) {
 			admin.do(t, "PUT", people+bob.id, nil).is(t, 204)
 			signedIn, _ := s.opens(t, s.link(t, bob.email))
 			signedIn.workspace = bob.workspace
-			here := "Workspace-Id: " + bob.workspace
-			signedIn.do(t, "GET", invitations, nil, here).problem(t, 403, "forbidden")
+			local := "Workspace-Id: " + bob.workspace
+			signedIn.do(t, "GET", invitations, nil, local).problem(t, 403, "forbidden")
 			admin.do(t, "PATCH", groups+"/"+id, object{"role": "admin"}).is(t, 200).has(t,
 				map[string]string{"role": "admin", "size": "1"})
-			signedIn.get(t, invitations, here)
+			signedIn.get(t, invitations, local)
 			admin.get(t, members+bob.id).has(t, map[string]string{"role": "admin"})
 			admin.do(t, "PATCH", groups+"/"+id, object{"role": nil}).is(t, 200).has(t,
 				map[string]string{"role": "null"})
-			signedIn.do(t, "GET", invitations, nil, here).problem(t, 403, "forbidden")
+			signedIn.do(t, "GET", invitations, nil, local).problem(t, 403, "forbidden")
 			admin.do(t, "PATCH", groups+"/"+id, object{"role": "owner"}).problem(t, 422, "invalid_fields")
 		})
 		t.Run("who leaves the workspace leaves its groups", func(t *testing.T) {
@@ -89,9 +89,9 @@ func TestGroups(t *testing.T) {
 			id, _ := group(t, "Invited")
 			invitations := "/api/workspaces/" + admin.workspace + "/invitations"
 			body := object{"email": somebody(), "role": "viewer", "group_ids": []string{id}}
-			made := admin.create(t, invitations, body).has(t, map[string]string{"group_ids.0": id})
-			admin.get(t, invitations+"/"+made.at("id")).has(t, map[string]string{"group_ids.0": id})
-			url := made.at("accept_url")
+			response := admin.create(t, invitations, body).has(t, map[string]string{"group_ids.0": id})
+			admin.get(t, invitations+"/"+response.at("id")).has(t, map[string]string{"group_ids.0": id})
+			url := response.at("accept_url")
 			token := url[strings.LastIndexByte(url, '=')+1:]
 			s.anonymous().create(t, "/api/invitations/join", object{"token": token, "name": "New"})
 			admin.get(t, groups+"/"+id+"/members").has(t, map[string]string{"data.0.name": "New"})
@@ -127,14 +127,14 @@ func TestGroups(t *testing.T) {
 }
 
 // ofGroup is an example on a new group. whose says whether the path names a person who is inside of it, or outside.
-func ofGroup(body any, whose string) example {
+func ofGroup(body any, owner string) example {
 	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		id := h.owner.create(t, groups, object{"name": fmt.Sprint("Group ", people.Add(1))}, onRed).at("id")
 		ids := []string{id}
-		if whose != "" {
+		if owner != "" {
 			ids = append(ids, h.person)
 		}
-		if whose == "inside" {
+		if owner == "inside" {
 			h.owner.do(t, "PUT", groups+"/"+id+"/members/"+h.person, nil, onRed).is(t, 204)
 		}
 		return target{ids: ids, body: body}

@@ -42,20 +42,20 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 		s := d.start(t)
 		ann := s.user(t, "owner")
 		claims := issuer.Claims("atrium", time.Now())
-		signed := &client{server: s, token: issuer.Token(claims)}
+		signedClient := &client{server: s, token: issuer.Token(claims)}
 		warehouse := newShop(t)
 
-		var tried []guess
+		var attempts []guess
 		send := func(c *client, g guess, headers ...string) *answer {
 			t.Helper()
 			a := c.do(t, "POST", g.path, g.body,
-				append(headers, fmt.Sprintf("Idempotency-Key: guess-%d", len(tried)))...).is(t, g.status)
-			tried = append(tried, g)
+				append(headers, fmt.Sprintf("Idempotency-Key: guess-%d", len(attempts)))...).is(t, g.status)
+			attempts = append(attempts, g)
 			return a
 		}
 		intent := ann.create(t, payments+"/setup-intent", object{})
-		challenged := ann.create(t, payments+"/setup-intent", object{})
-		ann.do(t, "POST", confirm(challenged.at("id")), object{"client_secret": challenged.at("client_secret"),
+		response := ann.create(t, payments+"/setup-intent", object{})
+		ann.do(t, "POST", confirm(response.at("id")), object{"client_secret": response.at("client_secret"),
 			"card": testCard("4000002500003155")}).is(t, 200)
 		embed := ann.embeds(t, nil)
 		var one, hook string
@@ -87,10 +87,10 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 				}
 				body := object{"headers": object{"Authorization": second}}
 				ann.do(t, "PATCH", webhooks+"/"+hook, body).is(t, 200)
-				tried = append(tried, guess{webhooks + "/" + hook, body, second, 200})
+				attempts = append(attempts, guess{webhooks + "/" + hook, body, second, 200})
 			},
 			"acceptInvitation": func() {
-				send(signed, guess{"/api/invitations/accept", object{"token": "hand-made-token"},
+				send(signedClient, guess{"/api/invitations/accept", object{"token": "hand-made-token"},
 					"hand-made-token", 404})
 			},
 			"previewInvitation": func() {
@@ -113,8 +113,8 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 				send(ann, guess{confirm(intent.at("id")), body, card, 200})
 			},
 			"authenticateSandboxIntent": func() {
-				body := object{"client_secret": challenged.at("client_secret"), "success": true}
-				send(ann, guess{payments + "/sandbox/setup-intents/" + challenged.at("id") + "/authenticate",
+				body := object{"client_secret": response.at("client_secret"), "success": true}
+				send(ann, guess{payments + "/sandbox/setup-intents/" + response.at("id") + "/authenticate",
 					body, "", 200})
 			},
 			"createEmbedSession": func() {
@@ -148,13 +148,13 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 		for id := range calls {
 			t.Errorf("%s takes no secret", id)
 		}
-		look := func(phase string, stored string) {
+		look := func(phase string, storedText string) {
 			t.Helper()
-			for i, g := range tried {
-				for what, preimage := range g.preimages(t, fmt.Sprintf("guess-%d", i)) {
+			for i, g := range attempts {
+				for label, preimage := range g.preimages(t, fmt.Sprintf("guess-%d", i)) {
 					for name, form := range digests(preimage) {
-						if strings.Contains(stored, form) {
-							t.Errorf("%s: %s of %s of POST %s is stored", phase, name, what, g.path)
+						if strings.Contains(storedText, form) {
+							t.Errorf("%s: %s of %s of POST %s is stored", phase, name, label, g.path)
 						}
 					}
 				}
@@ -181,10 +181,10 @@ func (g guess) preimages(t *testing.T, key string) map[string][]byte {
 	t.Helper()
 	body, err := json.Marshal(g.body)
 	require.NoError(t, err)
-	var indented bytes.Buffer
-	require.NoError(t, json.Indent(&indented, body, "", "  "))
+	var indentedBuffer bytes.Buffer
+	require.NoError(t, json.Indent(&indentedBuffer, body, "", "  "))
 	out := map[string][]byte{
-		"the body": body, "the body, indented": indented.Bytes(), "query and body": append([]byte{0}, body...),
+		"the body": body, "the body, indented": indentedBuffer.Bytes(), "query and body": append([]byte{0}, body...),
 		"path and body":       append([]byte(g.path+"\x00"), body...),
 		"the Idempotency-Key": []byte(key), "the body with a line's end": append(bytes.Clone(body), '\n'),
 	}

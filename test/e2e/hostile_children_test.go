@@ -36,13 +36,13 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 		}
 		credential, _ := w.warehouse(1)
 		connection := w.victims[0].create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
-		refused := make(chan *answer, 1)
+		refusedResponses := make(chan *answer, 1)
 		var peers sync.Once
 		statuses := w.underUntil(http.StatusTooManyRequests, 2*len(spaces), func(ctx context.Context, caller int) int {
 			a := w.attacker.ask(ctx, "GET", host.sheet(), nil, "Workspace-Id: "+spaces[caller/2])
 			if a.at("code") == "too_many_reads" {
 				select {
-				case refused <- a:
+				case refusedResponses <- a:
 				default:
 				}
 			}
@@ -61,7 +61,7 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 			t.Errorf("with %d previews at a time, the attacker was never refused", 2*len(spaces))
 		}
 		select {
-		case a := <-refused:
+		case a := <-refusedResponses:
 			assert.Equal(t, "Retry-After", a.header.Get("Retry-After"), "5")
 		default:
 			t.Error("no preview had too many others before it")
@@ -84,9 +84,9 @@ func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
 	underAttack(t, func(t *testing.T, engine string) {
 		w := newAttack(t, engine, isPlain, unlimitedReads)
 		const busy = 2 // half of the places of a node
-		connected := make(chan struct{}, 10_000)
+		connectedSignal := make(chan struct{}, 10_000)
 		silent := fixture.Listener(t, func(c net.Conn) {
-			connected <- struct{}{}
+			connectedSignal <- struct{}{}
 			fixture.Silence(c)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -96,16 +96,16 @@ func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
 		}
 		for range busy { // a child connects after it has confined itself
 			select {
-			case <-connected:
+			case <-connectedSignal:
 			case <-time.After(patience):
 				t.Fatal("no child has connected")
 			}
 		}
-		walled := walledChildren(t, w.process.Process.Pid)
-		if len(walled) < busy {
-			t.Errorf("%d of %d children have a filter of system calls", len(walled), busy)
+		walledChilds := walledChildren(t, w.process.Process.Pid)
+		if len(walledChilds) < busy {
+			t.Errorf("%d of %d children have a filter of system calls", len(walledChilds), busy)
 		}
-		for _, child := range walled {
+		for _, child := range walledChilds {
 			child.check(t)
 		}
 		cancel()
@@ -180,8 +180,8 @@ func (c child) check(t *testing.T) {
 	}
 	stat, err := os.ReadFile(filepath.Join("/proc", c.pid, "stat"))
 	require.NoError(t, err)
-	_, after, _ := strings.Cut(string(stat), ") ")
-	if nice, err := strconv.Atoi(strings.Fields(after)[16]); err != nil || nice < 5 {
+	_, next, _ := strings.Cut(string(stat), ") ")
+	if nice, err := strconv.Atoi(strings.Fields(next)[16]); err != nil || nice < 5 {
 		t.Errorf("child %s has the niceness %d, %v", c.pid, nice, err)
 	}
 }
@@ -198,8 +198,8 @@ func TestBombsDelayNoOtherReader(t *testing.T) {
 		endless := fixture.Listener(t, func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 4096))
 			_, err := c.Write([]byte{'E', 0x7f, 0xff, 0xff, 0xff}) // an error message of 2 GiB
-			for more := make([]byte, 64<<10); err == nil; {
-				_, err = c.Write(more)
+			for extra := make([]byte, 64<<10); err == nil; {
+				_, err = c.Write(extra)
 			}
 		})
 		credential := object{"host": "127.0.0.1", "port": endless, "database": "d", "username": "u", "password": "p",
@@ -219,16 +219,16 @@ func TestBombsDelayNoOtherReader(t *testing.T) {
 			harmless = preview("people.csv")
 		}
 		for _, bomb := range bombs {
-			begun := time.Now()
+			begin := time.Now()
 			a := bomb(t.Context())
-			refused := a.status >= 400 && a.status <= 502 && a.status != http.StatusInternalServerError
+			isRefused := a.status >= 400 && a.status <= 502 && a.status != http.StatusInternalServerError
 			// A child has the least priority: where other tests keep the processor busy, a bomb may run out of time.
-			if !refused && a.status != http.StatusGatewayTimeout {
+			if !isRefused && a.status != http.StatusGatewayTimeout {
 				t.Errorf("%s returns %d: %s", a.call, a.status, a.text)
 			}
 			// TestBombsAreRefusedWithinASecond in adapters/sheet asserts the duration, and logs the time of the
 			// processor.
-			t.Logf("%s: %d after %s", a.call, a.status, time.Since(begun).Round(time.Millisecond))
+			t.Logf("%s: %d after %s", a.call, a.status, time.Since(begin).Round(time.Millisecond))
 		}
 		statuses := w.under(4, func(ctx context.Context, caller int) int {
 			return bombs[caller%len(bombs)](ctx).status

@@ -23,9 +23,9 @@ import (
 // another client must be served, and afterwards every connection must be closed.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
-	idle, each, most := 300, 2, time.Duration(0)
+	idle, size, limit := 300, 2, time.Duration(0)
 	if proof.Running() {
-		idle, each, most = 10_000, 40, time.Second
+		idle, size, limit = 10_000, 40, time.Second
 	}
 	s := start(t, sqlite, set("server.read_timeout", "6s"), set("log.level", "info"))
 	ann := s.user(t, "owner")
@@ -36,7 +36,7 @@ func TestHostileConnections(t *testing.T) {
 	t.Run("attacks", func(t *testing.T) {
 		var all sync.WaitGroup
 		places := make(chan struct{}, 60)
-		for range each {
+		for range size {
 			for name, attack := range attacks {
 				places <- struct{}{}
 				all.Go(func() {
@@ -56,10 +56,10 @@ func TestHostileConnections(t *testing.T) {
 		all.Wait()
 	})
 	t.Run("idle connections", func(t *testing.T) {
-		taken := s.resident(t)
+		count := s.resident(t)
 		connections := s.idle(t, idle, ann.token)
-		t.Logf("%d idle connections take %d KiB each", len(connections), (s.resident(t)-taken)>>10/len(connections))
-		if grown := s.resident(t) - taken; grown > len(connections)*64<<10+mostGrowth {
+		t.Logf("%d idle connections take %d KiB each", len(connections), (s.resident(t)-count)>>10/len(connections))
+		if grown := s.resident(t) - count; grown > len(connections)*64<<10+mostGrowth {
 			t.Errorf("%d idle connections take %d MiB", len(connections), grown>>20)
 		}
 		for _, c := range connections {
@@ -67,32 +67,32 @@ func TestHostileConnections(t *testing.T) {
 		}
 	})
 
-	worst, asked := other()
-	t.Logf("somebody else asked %d times, and waited for %v at most", asked, worst)
-	if asked == 0 || (most > 0 && worst > most) {
-		t.Errorf("of %d requests of somebody else's one took %v", asked, worst)
+	worst, calls := other()
+	t.Logf("somebody else asked %d times, and waited for %v at most", calls, worst)
+	if calls == 0 || (limit > 0 && worst > limit) {
+		t.Errorf("of %d requests of somebody else's one took %v", calls, worst)
 	}
 	// The pools of the database may have grown: each of ten readers has two files.
 	proof.Await(t, fmt.Sprint("about ", open, " files are open, as before"), func() int { return s.openFiles(t) },
-		func(left int) bool { return left <= open+20 })
+		func(remainder int) bool { return remainder <= open+20 })
 }
 
 // keepAsking sends requests on a kept connection and on new ones, until done returns the result.
-func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, asked int)) {
+func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, calls int)) {
 	t.Helper()
-	stop, ended := make(chan struct{}), make(chan struct{})
+	stop, endedSignal := make(chan struct{}), make(chan struct{})
 	var worst time.Duration
-	asked := 0
+	askedCount := 0
 	go func() {
-		defer close(ended)
-		for transport := new(http.Transport); ; asked++ {
+		defer close(endedSignal)
+		for transport := new(http.Transport); ; askedCount++ {
 			select {
 			case <-stop:
 				transport.CloseIdleConnections()
 				return
 			default:
 			}
-			if asked%10 == 0 {
+			if askedCount%10 == 0 {
 				transport.CloseIdleConnections()
 			}
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.url+"/api/me", nil)
@@ -101,7 +101,7 @@ func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, ask
 				return
 			}
 			req.Header.Set("Authorization", "Bearer "+c.token)
-			begun := time.Now()
+			begin := time.Now()
 			resp, err := transport.RoundTrip(req)
 			if err != nil {
 				t.Errorf("somebody else: %v", err)
@@ -109,14 +109,14 @@ func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, ask
 			}
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
-			if worst = max(worst, time.Since(begun)); resp.StatusCode != 200 {
+			if worst = max(worst, time.Since(begin)); resp.StatusCode != 200 {
 				t.Errorf("somebody else was answered %d", resp.StatusCode)
 				return
 			}
 			pause(t.Context(), 5*time.Millisecond) // a person, no load
 		}
 	}()
-	return func() (time.Duration, int) { close(stop); <-ended; return worst, asked }
+	return func() (time.Duration, int) { close(stop); <-endedSignal; return worst, askedCount }
 }
 
 // idle opens as many connections as the system permits. Every other one has had one response.

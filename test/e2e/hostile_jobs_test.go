@@ -40,11 +40,11 @@ func (w *world) attachTables(n int) (sources []string, network *fixture.Proxy) {
 	credential, proxy := w.warehouse(n)
 	connection := w.attacker.create(w.t, connections, object{"kind": "postgres", "credential": credential}).at("id")
 	for i := range n {
-		attached := w.attacker.create(w.t, "/api/datasources", object{
+		attachedResponse := w.attacker.create(w.t, "/api/datasources", object{
 			"type":     "contacts",
 			"location": object{"connection_id": connection, "schema": "public", "table": "people_" + strconv.Itoa(i)},
 		})
-		sources = append(sources, attached.at("id"))
+		sources = append(sources, attachedResponse.at("id"))
 	}
 	return sources, proxy
 }
@@ -54,14 +54,14 @@ func (w *world) attachTables(n int) (sources []string, network *fixture.Proxy) {
 func (w *world) payments(t *testing.T) func(context.Context, int) error {
 	t.Helper()
 	db := w.open(t)
-	added := make([]int, len(w.victims)) // cards
+	additions := make([]int, len(w.victims)) // cards
 	return func(ctx context.Context, i int) error {
 		i %= len(w.victims)
 		if err := w.addCard(ctx, w.victims[i]); err != nil {
 			return err
 		}
-		added[i]++
-		return awaitEvents(ctx, db, w.victims[i].workspace, added[i])
+		additions[i]++
+		return awaitEvents(ctx, db, w.victims[i].workspace, additions[i])
 	}
 }
 

@@ -68,13 +68,13 @@ func TestManyKeysOfOnePersonShareOneLimit(t *testing.T) {
 			key.token = a.at("token")
 			keys = append(keys, &key)
 		}
-		begun := time.Now()
+		begin := time.Now()
 		statuses := w.under(len(keys), func(ctx context.Context, caller int) int {
 			return keys[caller].status(ctx, "GET", templates, nil)
 		}, samples, pace, w.reads)
 		// One person may send a sustained 1,200 requests a minute with bursts of 200.
-		if most := 400 + int(20*time.Since(begun).Seconds()); statuses[http.StatusOK] > most {
-			t.Errorf("%d keys of one person got %d answers, more than %d", len(keys), statuses[http.StatusOK], most)
+		if limit := 400 + int(20*time.Since(begin).Seconds()); statuses[http.StatusOK] > limit {
+			t.Errorf("%d keys of one person got %d answers, more than %d", len(keys), statuses[http.StatusOK], limit)
 		}
 	})
 }
@@ -86,17 +86,17 @@ func TestOnePersonsProgramsShareOneLimitOfStreams(t *testing.T) {
 		statuses := map[int]int{}
 		for i := range proof.Sample(12, 50) {
 			program := object{"name": "program " + strconv.Itoa(i), "kind": "service", "role_ceiling": "member"}
-			made := w.attacker.patient(t, "POST", "/api/api-keys", program).is(t, 201)
+			response := w.attacker.patient(t, "POST", "/api/api-keys", program).is(t, 201)
 			for range 20 {
-				conn, status := w.stream(t, made.at("token"))
+				conn, status := w.stream(t, response.at("token"))
 				t.Cleanup(func() { conn.Close() })
 				statuses[status]++
 			}
 		}
 		w.report(quiet, w.measure(samples, pace, w.reads), statuses)
 		// stream_limit_reached, rate_limited
-		refused := statuses[http.StatusConflict] + statuses[http.StatusTooManyRequests]
-		if open := statuses[http.StatusOK]; refused == 0 || open > 200 || len(statuses) > 3 {
+		refusedCount := statuses[http.StatusConflict] + statuses[http.StatusTooManyRequests]
+		if open := statuses[http.StatusOK]; refusedCount == 0 || open > 200 || len(statuses) > 3 {
 			t.Errorf("one person's programs got these statuses for streams: %v", statuses)
 		}
 	})

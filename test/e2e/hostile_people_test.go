@@ -77,9 +77,9 @@ func TestWhoIsRemovedKeepsNoKey(t *testing.T) {
 		mate := w.stranger("mate")
 		me := mate.do(t, "GET", "/api/me", nil).is(t, 200)
 		path := "/api/workspaces/" + w.attacker.workspace
-		invited := w.attacker.do(t, "POST", path+"/invitations",
+		invitation := w.attacker.do(t, "POST", path+"/invitations",
 			object{"email": "mate@example.com", "role": "admin"}).is(t, 201)
-		accept(t, mate, tokenIn(invited.at("accept_url"))).is(t, 200)
+		accept(t, mate, tokenIn(invitation.at("accept_url"))).is(t, 200)
 		service := object{"name": "stays", "kind": "service", "role_ceiling": "admin"}
 		key := mate.create(t, "/api/api-keys", service, "Workspace-Id: "+w.attacker.workspace)
 		script := *mate

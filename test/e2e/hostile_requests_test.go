@@ -185,21 +185,21 @@ func (c *rawConnection) writes(text string) error {
 
 // trickle sends a text and then a piece ten times per second, and expects that the server ends the connection within a
 // time.
-func (c *rawConnection) trickle(begin, piece string, within time.Duration) error {
+func (c *rawConnection) trickle(begin, piece string, limit time.Duration) error {
 	if err := c.writes(begin); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
+	endedErrs := make(chan error, 1)
 	go func() {
 		_, _, err := c.answer()
-		ended <- err
+		endedErrs <- err
 	}()
-	begun, tick := time.Now(), time.NewTicker(100*time.Millisecond)
+	startAt, tick := time.Now(), time.NewTicker(100*time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
-		case err := <-ended:
-			if took := time.Since(begun); proof.Running() && took > within {
+		case err := <-endedErrs:
+			if took := time.Since(startAt); proof.Running() && took > limit {
 				return fmt.Errorf("the server bore it for %v", took)
 			}
 			return err

@@ -239,28 +239,28 @@ func (w *world) underUntil(status, callers int, attack func(ctx context.Context,
 		})
 	}
 	pause(ctx, proof.Sample(250*time.Millisecond, 5*time.Second)) // until it is in full swing
-	attacked := w.measure(n, pace, victim)
-	answered := func() bool {
+	attackedTime := w.measure(n, pace, victim)
+	answers := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return status == 0 || statuses[status] > 0
 	}
-	proof.Eventually(w.t, fmt.Sprint("a response of ", status), answered)
+	proof.Eventually(w.t, fmt.Sprint("a response of ", status), answers)
 	cancel()
 	running.Wait()
-	w.report(quiet, attacked, statuses)
+	w.report(quiet, attackedTime, statuses)
 	return statuses
 }
 
 // report logs the victim's 99th percentiles and, when proving, compares them.
-func (w *world) report(quiet, attacked time.Duration, statuses map[int]int) {
+func (w *world) report(quiet, attackedTime time.Duration, statuses map[int]int) {
 	w.t.Helper()
 	limit := 5*quiet + 50*time.Millisecond
 	round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
 	w.t.Logf("victim's p99: quiet %s, under attack %s (limit %s); the attacker was answered %v",
-		round(quiet), round(attacked), round(limit), statuses)
-	if proof.Running() && attacked > limit {
-		w.t.Errorf("the victim's p99 is %s under attack, more than %s", attacked, limit)
+		round(quiet), round(attackedTime), round(limit), statuses)
+	if proof.Running() && attackedTime > limit {
+		w.t.Errorf("the victim's p99 is %s under attack, more than %s", attackedTime, limit)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestConcurrency(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		ann := s.user(t, "member")
-		together := func(t *testing.T, n int, call func(i int) (*answer, error)) []*answer {
+		jointResponses := func(t *testing.T, n int, call func(i int) (*answer, error)) []*answer {
 			t.Helper()
 			answers, errs := make([]*answer, n), make([]error, n)
 			var wg sync.WaitGroup
@@ -36,13 +36,13 @@ func TestConcurrency(t *testing.T) {
 		}
 
 		t.Run("of 64 concurrent POSTs with one key one takes effect", func(t *testing.T) {
-			answers := together(t, 64, func(int) (*answer, error) {
+			answers := jointResponses(t, 64, func(int) (*answer, error) {
 				return ann.try(t, "POST", templates, object{"name": "once"}, "Idempotency-Key: sixty-four")
 			})
 			first, ids := 0, map[string]bool{}
 			for _, a := range answers {
-				switch replayed := a.header.Get("Idempotency-Replayed") == "true"; {
-				case a.status == 201 && !replayed:
+				switch isReplay := a.header.Get("Idempotency-Replayed") == "true"; {
+				case a.status == 201 && !isReplay:
 					first++
 					ids[a.at("id")] = true
 				case a.status == 201:
@@ -56,8 +56,8 @@ func TestConcurrency(t *testing.T) {
 			if first != 1 || len(ids) != 1 {
 				t.Errorf("%d first responses, with ids %v; want one", first, ids)
 			}
-			if made := ann.get(t, templates+"?q=once").items(t); len(made) != 1 {
-				t.Errorf("there are %d templates, want 1", len(made))
+			if values := ann.get(t, templates+"?q=once").items(t); len(values) != 1 {
+				t.Errorf("there are %d templates, want 1", len(values))
 			}
 		})
 		t.Run("32 concurrent activations all succeed, one after the other", func(t *testing.T) {
@@ -66,23 +66,23 @@ func TestConcurrency(t *testing.T) {
 			for i := range versions {
 				versions[i] = ann.version(t, template, fmt.Sprint("version ", i))
 			}
-			for _, a := range together(t, len(versions),
+			for _, a := range jointResponses(t, len(versions),
 				func(i int) (*answer, error) { return ann.try(t, "POST", versions[i]+"/activate", nil) }) {
 				a.is(t, 200)
 			}
-			now := ann.get(t, template).has(t, map[string]string{"revision": "33"})
+			current := ann.get(t, template).has(t, map[string]string{"revision": "33"})
 			ledger := ann.get(t, template+"/activations?limit=100")
 			to, from := ledger.each(t, "to_version_id"), ledger.each(t, "from_version_id")
-			if len(to) != 32 || to[0] != now.at("active_version.id") {
+			if len(to) != 32 || to[0] != current.at("active_version.id") {
 				t.Fatalf("the ledger has %d rows and ends with %s, active is %s", len(to), to[0],
-					now.at("active_version.id"))
+					current.at("active_version.id"))
 			}
 			if !slices.Equal(from, append(to[1:], "null")) {
 				t.Errorf("the ledger is no chain:\nto   %v\nfrom %v", to, from)
 			}
 			active := 0
-			for _, is := range ann.get(t, template+"/versions?limit=100").each(t, "is_active") {
-				if is == "true" {
+			for _, actual := range ann.get(t, template+"/versions?limit=100").each(t, "is_active") {
+				if actual == "true" {
 					active++
 				}
 			}
@@ -92,7 +92,7 @@ func TestConcurrency(t *testing.T) {
 			template := ann.template(t, "contended")
 			tag := ann.get(t, template).header.Get("Etag")
 			won := 0
-			for _, a := range together(t, 16, func(i int) (*answer, error) {
+			for _, a := range jointResponses(t, 16, func(i int) (*answer, error) {
 				return ann.try(t, "PATCH", template, object{"description": fmt.Sprint(i)}, "If-Match: "+tag)
 			}) {
 				if a.status == 200 {
@@ -105,7 +105,7 @@ func TestConcurrency(t *testing.T) {
 		})
 		t.Run("of 16 concurrent templates with one name one is created", func(t *testing.T) {
 			won := 0
-			for _, a := range together(t, 16,
+			for _, a := range jointResponses(t, 16,
 				func(int) (*answer, error) { return ann.try(t, "POST", templates, object{"name": "Only"}) }) {
 				if a.status == 201 {
 					won++
@@ -127,11 +127,11 @@ func TestCrash(t *testing.T) {
 		ann := s.user(t, "member")
 		usual := time.Hour // how long a POST takes, once the server has warmed up
 		for i := range 5 {
-			begun := time.Now()
+			begin := time.Now()
 			ann.create(t, templates, object{"name": fmt.Sprint("warm ", i)}, fmt.Sprint("Idempotency-Key: warm-", i))
-			usual = min(usual, time.Since(begun))
+			usual = min(usual, time.Since(begin))
 		}
-		made, answered := 5, 0
+		count, answers := 5, 0
 		for round := range crashes {
 			name, key := fmt.Sprintf("round %02d", round), fmt.Sprint("Idempotency-Key: round-", round)
 			moment := time.After(rand.N(usual * 3 / 2))
@@ -145,30 +145,30 @@ func TestCrash(t *testing.T) {
 			first := <-done
 			s = d.start(t)
 			ann = ann.at(s)
-			again := ann.do(t, "POST", templates, object{"name": name}, key)
-			if again.at("code") == "idempotency_in_flight" {
-				if again.header.Get("Retry-After") != "2" {
-					t.Errorf("%s, Retry-After %q", again, again.header.Get("Retry-After"))
+			second := ann.do(t, "POST", templates, object{"name": name}, key)
+			if second.at("code") == "idempotency_in_flight" {
+				if second.header.Get("Retry-After") != "2" {
+					t.Errorf("%s, Retry-After %q", second, second.header.Get("Retry-After"))
 				}
 				// A dead process's reservation lasts 8 s. Pretend that they have passed.
 				d.sql(t, `UPDATE idempotency_keys SET until = 1 WHERE until > 0`)
-				again = ann.do(t, "POST", templates, object{"name": name}, key)
+				second = ann.do(t, "POST", templates, object{"name": name}, key)
 			}
-			again.is(t, 201)
+			second.is(t, 201)
 			if first != nil {
-				answered++
-				if first.is(t, 201); first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" {
-					t.Errorf("round %d was answered, and the repetition differs:\n%s\n%s", round, first, again)
+				answers++
+				if first.is(t, 201); first.text != second.text || second.header.Get("Idempotency-Replayed") != "true" {
+					t.Errorf("round %d was answered, and the repetition differs:\n%s\n%s", round, first, second)
 				}
 			}
-			made++
-			if got := ann.get(t, templates+"?limit=100").items(t); len(got) != made {
-				t.Fatalf("after round %d there are %d templates, want %d", round, len(got), made)
+			count++
+			if got := ann.get(t, templates+"?limit=100").items(t); len(got) != count {
+				t.Fatalf("after round %d there are %d templates, want %d", round, len(got), count)
 			}
 		}
-		t.Logf("%d of %d were answered before the crash", answered, crashes)
-		if n := len(s.user(t, "admin").events(t, "&type=prompt_template.created")); n != made {
-			t.Errorf("there are %d events of creation, want %d", n, made)
+		t.Logf("%d of %d were answered before the crash", answers, crashes)
+		if n := len(s.user(t, "admin").events(t, "&type=prompt_template.created")); n != count {
+			t.Errorf("there are %d events of creation, want %d", n, count)
 		}
 	})
 }
@@ -181,29 +181,29 @@ func TestTheKeyOfADeadProcessCanSoonBeUsedAgain(t *testing.T) {
 		d := deployMigrated(t, engine, stripe)
 		s := d.start(t)
 		ann := s.user(t, "owner")
-		asked := make(chan struct{}, 10)
+		askedSignal := make(chan struct{}, 10)
 		api.Provoke(func(stripeapi.Call) (stripeapi.Fault, time.Duration) {
-			asked <- struct{}{}
+			askedSignal <- struct{}{}
 			return stripeapi.Silent, 0
 		})
 		const key = "Idempotency-Key: amid-a-call"
 		setUp := func(c *client) (*answer, error) { return c.try(t, "POST", payments+"/setup-intent", object{}, key) }
-		ended := make(chan struct{})
+		endedSignal := make(chan struct{})
 		go func() {
-			defer close(ended)
+			defer close(endedSignal)
 			_, _ = setUp(ann)
 		}()
-		<-asked
+		<-askedSignal
 		s.kill(t)
-		died := time.Now()
-		<-ended
+		diedAt := time.Now()
+		<-endedSignal
 		api.Provoke(nil)
 		ann = ann.at(d.start(t))
 		var responses []time.Duration // after the crash
 		proof.Eventually(t, "the key is not in flight", func() bool {
 			a, err := setUp(ann)
 			require.NoError(t, err)
-			responses = append(responses, time.Since(died))
+			responses = append(responses, time.Since(diedAt))
 			if a.status == 201 {
 				return true
 			}
@@ -212,12 +212,12 @@ func TestTheKeyOfADeadProcessCanSoonBeUsedAgain(t *testing.T) {
 			}
 			return false
 		})
-		refused := len(responses) - 1
-		t.Logf("%d requests were refused, for %s after the crash", refused, time.Since(died).Round(time.Millisecond))
-		proof.Within(t, "until the key of the dead process could be used", time.Since(died), 10*time.Second)
+		count := len(responses) - 1
+		t.Logf("%d requests were refused, for %s after the crash", count, time.Since(diedAt).Round(time.Millisecond))
+		proof.Within(t, "until the key of the dead process could be used", time.Since(diedAt), 10*time.Second)
 		// A busy machine may need longer for a start than the key is reserved: eight seconds, renewed every two.
-		if (refused == 0 && responses[0] < 6*time.Second) || api.Customers() != 1 {
-			t.Errorf("%d requests were refused, and there are %d customers", refused, api.Customers())
+		if (count == 0 && responses[0] < 6*time.Second) || api.Customers() != 1 {
+			t.Errorf("%d requests were refused, and there are %d customers", count, api.Customers())
 		}
 	})
 }

@@ -16,7 +16,7 @@ func TestBadInput(t *testing.T) {
 		ann, admin := s.user(t, "member"), s.user(t, "admin")
 		template := ann.template(t, "untouched")
 		draft := ann.version(t, template, "text")
-		before := admin.get(t, "/api/events?limit=1").at("data.0.id")
+		previousID := admin.get(t, "/api/events?limit=1").at("data.0.id")
 
 		long := func(n int) string { return strings.Repeat("é", n) }
 		deep := func(n int) string {
@@ -141,8 +141,8 @@ func TestBadInput(t *testing.T) {
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				a := ann.do(t, tt.method, tt.path, tt.body).problem(t, tt.status, tt.code)
-				if wrong := strings.Join(a.wrong(), ","); tt.wrong != "" && wrong != tt.wrong {
-					t.Errorf("wrong are %q, want %q\n%s", wrong, tt.wrong, a)
+				if invalidPath := strings.Join(a.wrong(), ","); tt.wrong != "" && invalidPath != tt.wrong {
+					t.Errorf("wrong are %q, want %q\n%s", invalidPath, tt.wrong, a)
 				}
 				if len(a.text) > 16<<10 {
 					t.Errorf("the answer has %d bytes", len(a.text))
@@ -190,9 +190,9 @@ func TestBadInput(t *testing.T) {
 				"invalid_cursor")
 			admin.do(t, "GET", "/api/api-keys?cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
 			other.do(t, "GET", list+cursor, nil).problem(t, 400, "invalid_cursor")
-			forged := []byte(cursor)
-			forged[len(forged)/2] ^= 1
-			admin.do(t, "GET", list+url.QueryEscape(string(forged)), nil).problem(t, 400, "invalid_cursor")
+			forgedContent := []byte(cursor)
+			forgedContent[len(forgedContent)/2] ^= 1
+			admin.do(t, "GET", list+url.QueryEscape(string(forgedContent)), nil).problem(t, 400, "invalid_cursor")
 			admin.do(t, "GET", templates+"?cursor="+template[len(templates)+1:], nil).problem(t, 400, "invalid_cursor")
 		})
 		t.Run("an identifier of another kind or workspace is not found", func(t *testing.T) {
@@ -295,11 +295,11 @@ func TestBadInput(t *testing.T) {
 		t.Run("bad input has changed nothing", func(t *testing.T) {
 			ann.get(t, template).has(t, map[string]string{"name": "untouched", "revision": "1", "version_count": "1",
 				"description": ""})
-			if left := ann.get(t, templates).items(t); len(left) != 1 {
-				t.Errorf("there are %d templates, want 1", len(left))
+			if rest := ann.get(t, templates).items(t); len(rest) != 1 {
+				t.Errorf("there are %d templates, want 1", len(rest))
 			}
 			for _, e := range admin.get(t, "/api/events?limit=100").items(t) {
-				if e.(object)["id"] == before {
+				if e.(object)["id"] == previousID {
 					break
 				}
 				if e.(object)["subject"] == template[len(templates)+1:] || e.(object)["actor"] == ann.id {
@@ -342,9 +342,9 @@ orgs:
 				map[string]string{"org.slug": "red"})
 		})
 		t.Run("two forwarded hosts from a trusted proxy are refused", func(t *testing.T) {
-			behind := start(t, engine, configured("server: {trusted_proxies: [127.0.0.0/8]}\norgs: [{slug: red, "+
+			backend := start(t, engine, configured("server: {trusted_proxies: [127.0.0.0/8]}\norgs: [{slug: red, "+
 				"hosts: [red.example.com]}]"))
-			one := behind.user(t, "owner", "--org", "red")
+			one := backend.user(t, "owner", "--org", "red")
 			one.get(t, "/api/me", "X-Forwarded-Host: red.example.com")
 			one.do(t, "GET", "/api/me", nil, "X-Forwarded-Host: evil.example.com",
 				"X-Forwarded-Host: red.example.com").problem(t, 421, "ambiguous_host")

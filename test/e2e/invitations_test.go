@@ -16,8 +16,8 @@ func TestInvitations(t *testing.T) {
 			token, _ := r.invite(t, owner, "Ann@Example.com", "member")
 			accept(t, bob, token).problem(t, 403, "invitation_email_mismatch")
 			accept(t, owner, token).problem(t, 403, "invitation_email_mismatch")
-			unverified := r.person(t, "mallory", object{"email": "ann@example.com", "email_verified": false})
-			accept(t, unverified, token).problem(t, 403, "invitation_email_mismatch")
+			unverifiedClient := r.person(t, "mallory", object{"email": "ann@example.com", "email_verified": false})
+			accept(t, unverifiedClient, token).problem(t, 403, "invitation_email_mismatch")
 			accept(t, r.anonymous(), token).problem(t, 401, "unauthenticated")
 
 			accept(t, ann, token).is(t, 200).has(t, map[string]string{"id": owner.workspace, "my_role": "member"})
@@ -32,7 +32,7 @@ func TestInvitations(t *testing.T) {
 			func(t *testing.T) {
 				token, _ := r.invite(t, owner, "rita@example.com", "member")
 				rita := r.person(t, "rita")
-				again := func(path string, body object) {
+				repeat := func(path string, body object) {
 					t.Helper()
 					first := rita.do(t, "POST", path, body, "Idempotency-Key: again")
 					second := rita.do(t, "POST", path, body, "Idempotency-Key: again").is(t, first.status)
@@ -41,32 +41,32 @@ func TestInvitations(t *testing.T) {
 						t.Errorf("the first answer was %s\nthe second %s", first, second)
 					}
 				}
-				again("/api/invitations/accept", object{"token": token}) // from no workspace to the only one
-				again("/api/workspaces", object{"name": "Rita's"})       // from the only one to none that is implied
+				repeat("/api/invitations/accept", object{"token": token}) // from no workspace to the only one
+				repeat("/api/workspaces", object{"name": "Rita's"})       // from the only one to none that is implied
 			})
 		t.Run("the invited person's own API key cannot accept", func(t *testing.T) {
-			known := r.user(t, "owner", "--workspace", "theirs")
-			token, _ := r.invite(t, owner, known.email, "viewer")
-			accept(t, known, token).problem(t, 403, "invitation_email_mismatch")
-			accept(t, r.person(t, "known", object{"email": known.email}), token).is(t, 200).has(t,
+			existing := r.user(t, "owner", "--workspace", "theirs")
+			token, _ := r.invite(t, owner, existing.email, "viewer")
+			accept(t, existing, token).problem(t, 403, "invitation_email_mismatch")
+			accept(t, r.person(t, "known", object{"email": existing.email}), token).is(t, 200).has(t,
 				map[string]string{"my_role": "viewer"})
 		})
 		t.Run("renewing ends the old link", func(t *testing.T) {
-			first, renewed := r.invite(t, owner, "bob@example.com", "viewer")
-			second, again := r.invite(t, admin, "BOB@example.com", "member")
-			if first == second || renewed || !again {
+			first, isRenewed := r.invite(t, owner, "bob@example.com", "viewer")
+			second, isRepeat := r.invite(t, admin, "BOB@example.com", "member")
+			if first == second || isRenewed || !isRepeat {
 				t.Fatal("the second is not a renewal of the first")
 			}
 			accept(t, bob, first).problem(t, 404, "invitation_not_found")
 			accept(t, bob, second).is(t, 200).has(t, map[string]string{"my_role": "member"})
 		})
 		t.Run("without a mail server nothing is mailed, and the link is in the response", func(t *testing.T) {
-			made := owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t,
+			response := owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t,
 				map[string]string{"mailed": "false"})
-			if !strings.Contains(made.at("accept_url"), "/join/ati_") {
-				t.Error(made)
+			if !strings.Contains(response.at("accept_url"), "/join/ati_") {
+				t.Error(response)
 			}
-			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
+			owner.do(t, "DELETE", invitations+"/"+response.at("id"), nil).is(t, 204)
 		})
 		t.Run("an invitation ends with its creator's right to invite", func(t *testing.T) {
 			maker := r.user(t, "admin")
@@ -85,13 +85,13 @@ func TestInvitations(t *testing.T) {
 		})
 		t.Run("a repeated request returns the link again until the invitation has ended", func(t *testing.T) {
 			body := object{"email": "dora@example.com", "role": "viewer"}
-			made := owner.create(t, invitations, body, "Idempotency-Key: invite-dora")
-			if again := owner.create(t, invitations, body,
-				"Idempotency-Key: invite-dora"); again.at("accept_url") != made.at("accept_url") ||
-				again.header.Get("Idempotency-Replayed") != "true" {
-				t.Errorf("not replayed: %s", again)
+			response := owner.create(t, invitations, body, "Idempotency-Key: invite-dora")
+			if second := owner.create(t, invitations, body,
+				"Idempotency-Key: invite-dora"); second.at("accept_url") != response.at("accept_url") ||
+				second.header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("not replayed: %s", second)
 			}
-			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
+			owner.do(t, "DELETE", invitations+"/"+response.at("id"), nil).is(t, 204)
 			if a := owner.do(t, "POST", invitations, body, "Idempotency-Key: invite-dora"); strings.Contains(a.text,
 				"ati_") {
 				t.Errorf("the link is shown still: %s", a)
@@ -136,12 +136,12 @@ func TestInvitationsWithoutSignIn(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite)
 	owner := s.user(t, "owner")
-	made := owner.create(t, "/api/workspaces/"+owner.workspace+"/invitations",
+	response := owner.create(t, "/api/workspaces/"+owner.workspace+"/invitations",
 		object{"email": "ann@example.com", "role": "viewer"})
 	// below server.addr, as it is configured
-	token, ok := strings.CutPrefix(made.at("accept_url"), "http://127.0.0.1:0/console/join#token=")
+	token, ok := strings.CutPrefix(response.at("accept_url"), "http://127.0.0.1:0/console/join#token=")
 	if !ok {
-		t.Error(made)
+		t.Error(response)
 	}
 	accept(t, owner, token).problem(t, 409, "sign_in_not_configured")
 }

@@ -37,14 +37,14 @@ func forIssuer(issuer *fixture.Issuer, settings ...string) option {
 
 // token signs the issuer's claims about a user. The default address is subject@example.com. Further claims replace the
 // defaults; nil removes one.
-func (r *realm) token(subject string, more ...object) string {
-	return r.issuer.Token(r.claims(subject, more...))
+func (r *realm) token(subject string, extra ...object) string {
+	return r.issuer.Token(r.claims(subject, extra...))
 }
 
-func (r *realm) claims(subject string, more ...object) object {
+func (r *realm) claims(subject string, extra ...object) object {
 	claims := r.issuer.Claims("atrium", time.Now())
 	claims["sub"], claims["email"] = subject, subject+"@example.com"
-	for _, m := range more {
+	for _, m := range extra {
 		maps.Copy(claims, m)
 	}
 	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
@@ -54,23 +54,23 @@ func (r *realm) claims(subject string, more ...object) object {
 func (r *realm) bearer(token string) *client { return &client{server: r.server, token: token} }
 
 // person returns a client of a user who has signed in.
-func (r *realm) person(t *testing.T, subject string, more ...object) *client {
+func (r *realm) person(t *testing.T, subject string, extra ...object) *client {
 	t.Helper()
-	c := r.bearer(r.token(subject, more...))
+	c := r.bearer(r.token(subject, extra...))
 	me := c.get(t, "/api/me")
 	c.id, c.email = me.at("user.id"), me.at("user.email")
 	return c
 }
 
 // again returns a person with a new token, which can have other claims.
-func (r *realm) again(c *client, subject string, more ...object) *client {
+func (r *realm) again(c *client, subject string, extra ...object) *client {
 	other := *c
-	other.token = r.token(subject, more...)
+	other.token = r.token(subject, extra...)
 	return &other
 }
 
 // invite invites an address to by's workspace. renewed says whether that was done before.
-func (r *realm) invite(t *testing.T, by *client, email, role string) (token string, renewed bool) {
+func (r *realm) invite(t *testing.T, by *client, email, role string) (token string, isRenewed bool) {
 	t.Helper()
 	a := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations", object{"email": email, "role": role})
 	token, ok := strings.CutPrefix(a.at("accept_url"), "https://app.example.com/join/")
@@ -118,10 +118,10 @@ func (r *realm) leaves(t *testing.T, types []string, secrets ...string) {
 			t.Errorf("there is no event %s, but\n%s", kind, text)
 		}
 	}
-	for where, text := range map[string]string{"an event": text, "the log": r.stderr.String()} {
+	for place, text := range map[string]string{"an event": text, "the log": r.stderr.String()} {
 		for _, secret := range append(secrets, "atk_", "ati_", "eyJ", "accept_url", "/join/") {
 			if i := strings.Index(text, secret); i >= 0 {
-				t.Errorf("%s holds %q: …%s…", where, secret, text[max(0, i-200):min(len(text), i+100)])
+				t.Errorf("%s holds %q: …%s…", place, secret, text[max(0, i-200):min(len(text), i+100)])
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // partner.test.
 func TestTwoIssuers(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		own, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
+		ownIssuer, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
 		s := start(t, engine, configured(fmt.Sprintf(`
 orgs:
   - slug: default
@@ -25,21 +25,21 @@ orgs:
       - {issuer: %[1]q, claim: groups, value: engineering, workspace: research, role: owner}
       - {issuer: %[1]q, claim: groups, value: ops, operator: true}
       - {issuer: %[2]q, claim: groups, value: guests, workspace: research, role: viewer}
-`, own.URL, partner.URL)))
-		corp, evil := &realm{s, own}, &realm{s, partner}
+`, ownIssuer.URL, partner.URL)))
+		corp, evil := &realm{s, ownIssuer}, &realm{s, partner}
 		s.user(t, "owner", "--workspace", "research")
 		staff := object{"groups": []string{"engineering", "ops"}}
 		ceo := corp.person(t, "ceo", staff)
 
 		t.Run("a partner's issuer takes over neither accounts nor roles", func(t *testing.T) {
-			for _, more := range []object{{}, staff} {
-				taken := evil.person(t, "evil", object{"email": ceo.email}, more)
-				if taken.id == ceo.id {
-					t.Fatalf("the partner's token opens the account of %s: %s", ceo.email, taken.get(t, "/api/me"))
+			for _, extra := range []object{{}, staff} {
+				batch := evil.person(t, "evil", object{"email": ceo.email}, extra)
+				if batch.id == ceo.id {
+					t.Fatalf("the partner's token opens the account of %s: %s", ceo.email, batch.get(t, "/api/me"))
 				}
-				taken.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "user.operator": "false",
+				batch.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "user.operator": "false",
 					"workspaces.0.id": ""})
-				taken.do(t, "POST", "/api/api-keys", object{"name": "evil"}, "Workspace-Id: research").problem(t, 404,
+				batch.do(t, "POST", "/api/api-keys", object{"name": "evil"}, "Workspace-Id: research").problem(t, 404,
 					"workspace_not_found")
 			}
 			ceo.get(t, "/api/me").has(t, map[string]string{"user.operator": "true", "workspaces.0.my_role": "owner"})
@@ -54,11 +54,11 @@ orgs:
 		})
 		t.Run("a partner's issuer vouches for its own domain, and its rules apply to its own tokens",
 			func(t *testing.T) {
-				known := "pat@partner.test"
-				s.must(t, "user", "create", "--email", known, "--role", "member")
-				pat := evil.person(t, "pat", object{"email": known, "groups": []string{"guests", "engineering"}})
+				knownText := "pat@partner.test"
+				s.must(t, "user", "create", "--email", knownText, "--role", "member")
+				pat := evil.person(t, "pat", object{"email": knownText, "groups": []string{"guests", "engineering"}})
 				pat.get(t, "/api/me").has(t, map[string]string{
-					"user.email": known, "workspaces.0.slug": "research", "workspaces.0.my_role": "viewer",
+					"user.email": knownText, "workspaces.0.slug": "research", "workspaces.0.my_role": "viewer",
 					"workspaces.1.slug": "default", "workspaces.1.my_role": "member",
 				})
 			})
@@ -71,7 +71,7 @@ orgs:
 				map[string]string{"user.operator": "false", "workspaces.0.id": ""})
 		})
 		t.Run("an operator of the deployment sees who verified an address", func(t *testing.T) {
-			for email, by := range map[string]string{"cfo@example.com": own.URL, "pat@partner.test": "operator"} {
+			for email, by := range map[string]string{"cfo@example.com": ownIssuer.URL, "pat@partner.test": "operator"} {
 				var out object
 				if err := json.Unmarshal([]byte(s.must(t, "user", "show", "--email", email, "--json")),
 					&out); err != nil || out["email_verified_by"] != by {
@@ -90,7 +90,7 @@ orgs:
 // TestIssuersThatLeaveItOpen starts with configurations that do not say which issuer vouches for which address.
 func TestIssuersThatLeaveItOpen(t *testing.T) {
 	t.Parallel()
-	own, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
+	ownIssuer, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
 	for name, tt := range map[string]struct{ more, rule, want string }{
 		"a rule that names no issuer": {"", "claim_rules: [{claim: groups, value: ops, operator: true}]",
 			"claim_rules[0].issuer: must be set where an org has several issuers"},
@@ -102,7 +102,7 @@ func TestIssuersThatLeaveItOpen(t *testing.T) {
 		t.Run(name+" is refused by doctor and at the start", func(t *testing.T) {
 			d := deploy(t, sqlite, configured(
 				fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}, {url: %q, "+
-					"audiences: [atrium]%s}]\n    %s\n", own.URL, partner.URL, tt.more, tt.rule)))
+					"audiences: [atrium]%s}]\n    %s\n", ownIssuer.URL, partner.URL, tt.more, tt.rule)))
 			if got := d.run(t, "doctor"); got.code != 1 || !strings.Contains(got.stdout, "FAILED  configuration") ||
 				!strings.Contains(got.stdout, tt.want) {
 				t.Errorf("doctor: %+v", got)
@@ -114,10 +114,10 @@ func TestIssuersThatLeaveItOpen(t *testing.T) {
 	}
 	t.Run("two issuers that vouch for the same domain cause a warning", func(t *testing.T) {
 		d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: "+
-			"[atrium], trust_email: true}, {url: %q, audiences: [atrium], trust_email: true}]\n", own.URL,
+			"[atrium], trust_email: true}, {url: %q, audiences: [atrium], trust_email: true}]\n", ownIssuer.URL,
 			partner.URL)))
 		if got := d.run(t, "doctor"); got.code != 0 || !strings.Contains(got.stdout, "WARNING sign-in") ||
-			!strings.Contains(got.stdout, own.URL+" and "+partner.URL+" may vouch for the same addresses") {
+			!strings.Contains(got.stdout, ownIssuer.URL+" and "+partner.URL+" may vouch for the same addresses") {
 			t.Errorf("doctor: %+v", got)
 		}
 	})
@@ -132,17 +132,17 @@ func TestWhoMaySignUp(t *testing.T) {
       - {claim: groups, value: staff, workspace: default, role: member}
       - {claim: groups, value: ops, operator: true}`)
 		owner := r.user(t, "owner")
-		refused := func(t *testing.T, c *client) {
+		refuses := func(t *testing.T, c *client) {
 			t.Helper()
-			before, _ := r.trail(t)
+			previous, _ := r.trail(t)
 			c.do(t, "GET", "/api/me", nil).problem(t, 403, "sign_up_closed")
 			c.do(t, "POST", "/api/workspaces", object{"name": "Mine"}).problem(t, 403, "sign_up_closed")
-			if after, text := r.trail(t); len(after) != len(before) {
+			if current, text := r.trail(t); len(current) != len(previous) {
 				t.Errorf("a refusal left\n%s", text)
 			}
 		}
 		t.Run("a stranger with a valid token is refused, and nothing is stored", func(t *testing.T) {
-			refused(t, r.bearer(r.token("eve")))
+			refuses(t, r.bearer(r.token("eve")))
 			if out := r.run(t, "user", "show", "--email", "eve@example.com"); out.code != 1 {
 				t.Errorf("there is an account: %+v", out)
 			}
@@ -152,13 +152,13 @@ func TestWhoMaySignUp(t *testing.T) {
 			r.again(ann, "ann").get(t, "/api/me").has(t, map[string]string{"user.id": ann.id})
 		})
 		t.Run("a person with an account can sign in", func(t *testing.T) {
-			known := r.user(t, "viewer")
-			r.person(t, "known", object{"email": known.email}).get(t, "/api/me").has(t,
-				map[string]string{"user.id": known.id})
+			existing := r.user(t, "viewer")
+			r.person(t, "known", object{"email": existing.email}).get(t, "/api/me").has(t,
+				map[string]string{"user.id": existing.id})
 		})
 		t.Run("an invited person can sign up with the verified address", func(t *testing.T) {
 			token, _ := r.invite(t, owner, "Bob@example.com", "viewer")
-			refused(t, r.bearer(r.token("bob", object{"email_verified": false})))
+			refuses(t, r.bearer(r.token("bob", object{"email_verified": false})))
 			r.bearer(r.token("carl")).do(t, "POST", "/api/invitations/accept", object{"token": token}).problem(t, 403,
 				"sign_up_closed")
 			accept(t, r.bearer(r.token("bob")), token).is(t, 200)
@@ -166,13 +166,13 @@ func TestWhoMaySignUp(t *testing.T) {
 		})
 		t.Run("a person whose invitation was withdrawn cannot sign up", func(t *testing.T) {
 			invitations := "/api/workspaces/" + owner.workspace + "/invitations"
-			made := owner.create(t, invitations, object{"email": "dora@example.com", "role": "viewer"})
-			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
-			refused(t, r.bearer(r.token("dora")))
+			response := owner.create(t, invitations, object{"email": "dora@example.com", "role": "viewer"})
+			owner.do(t, "DELETE", invitations+"/"+response.at("id"), nil).is(t, 204)
+			refuses(t, r.bearer(r.token("dora")))
 		})
 		t.Run("a person who is invited to a chat can sign up", func(t *testing.T) {
-			made := owner.create(t, "/api/chat-templates", object{"name": "support"}).at("id")
-			owner.do(t, "POST", "/api/chat-templates/"+made+"/members",
+			id := owner.create(t, "/api/chat-templates", object{"name": "support"}).at("id")
+			owner.do(t, "POST", "/api/chat-templates/"+id+"/members",
 				object{"email": "gus@example.com", "role": "viewer"})
 			r.person(t, "gus")
 		})
@@ -193,8 +193,8 @@ func TestRequiredClaims(t *testing.T) {
 	d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    sign_up: open\n    issuers: [{url: "+
 		"%q, audiences: [atrium], require: [{claim: hd, value: corp.test}]}]\n", issuer.URL)))
 	r := &realm{d.start(t), issuer}
-	known := r.user(t, "member")
-	for _, lacking := range []object{{}, {"hd": "other.test"}, {"email": known.email}} {
+	existing := r.user(t, "member")
+	for _, lacking := range []object{{}, {"hd": "other.test"}, {"email": existing.email}} {
 		r.bearer(r.token("ann", lacking)).do(t, "GET", "/api/me", nil).problem(t, 403, "required_claim_missing")
 	}
 	ann := r.person(t, "ann", object{"hd": "corp.test"})

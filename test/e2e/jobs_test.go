@@ -42,9 +42,9 @@ func TestWorkingAlone(t *testing.T) {
 			s.stderr.await(t, s, regexp.MustCompile(`the configuration was reloaded`))
 		})
 		t.Run("SIGTERM ends an idle worker at once", func(t *testing.T) {
-			begun := time.Now()
+			begin := time.Now()
 			s.stop(t)
-			proof.Within(t, "the stop", time.Since(begun), 5*time.Second)
+			proof.Within(t, "the stop", time.Since(begin), 5*time.Second)
 		})
 	})
 }
@@ -105,15 +105,15 @@ func TestAKilledNode(t *testing.T) {
 	other := d.spawn(t, node(d, "at once"))
 	other.stdout.await(t, other, regexp.MustCompile(`ready\n`))
 	other.signal(t, syscall.SIGSTOP)
-	doomed := d.spawn(t, node(d, "forever"))
+	doomedServer := d.spawn(t, node(d, "forever"))
 	enqueue("first")
-	doomed.stdout.await(t, doomed, regexp.MustCompile(`does first\n`))
+	doomedServer.stdout.await(t, doomedServer, regexp.MustCompile(`does first\n`))
 
-	begun := time.Now()
-	doomed.kill(t)
+	begin := time.Now()
+	doomedServer.kill(t)
 	other.signal(t, syscall.SIGCONT)
 	other.stdout.await(t, other, regexp.MustCompile(`does first\n`))
-	t.Logf("the other node took the job up after %s, at a limit of %s", time.Since(begun), nodeLimit)
+	t.Logf("the other node took the job up after %s, at a limit of %s", time.Since(begin), nodeLimit)
 	enqueue("second")
 	other.stdout.await(t, other, regexp.MustCompile(`does second\n`))
 	if n := strings.Count(other.stdout.String(), "does first\n"); n != 1 {
@@ -148,8 +148,8 @@ const (
 
 // node starts this test binary as a worker of d, whose jobs end at once or never. The program's own jobs are too short
 // to be reliably killed in.
-func node(d *deployment, how string) *exec.Cmd {
-	c := exec.Command(os.Args[0], how)
+func node(d *deployment, mode string) *exec.Cmd {
+	c := exec.Command(os.Args[0], mode)
 	c.Env = append(d.env, nodeOf+"="+d.database)
 	return c
 }

@@ -80,23 +80,23 @@ const (
 )
 
 func (s *server) limitsAddresses(t *testing.T, owner *client) {
-	made := owner.create(t, "/api/api-keys", object{
+	response := owner.create(t, "/api/api-keys", object{
 		"name": "office", "allowed_addresses": []string{"203.0.113.9/24", "2001:db8::/32"},
 	}, onB).has(t, map[string]string{
 		"allowed_addresses.0": "2001:db8::/32", "allowed_addresses.1": "203.0.113.0/24", "last_used_address": "null",
 	})
-	office := &client{server: s, token: made.at("token")}
-	refused := func(a *answer) { t.Helper(); a.problem(t, 403, "address_not_allowed") }
+	office := &client{server: s, token: response.at("token")}
+	refuses := func(a *answer) { t.Helper(); a.problem(t, 403, "address_not_allowed") }
 	office.get(t, "/api/me", onB, fromOffice)
-	refused(office.do(t, "GET", "/api/me", nil, onB, fromHome))
-	refused(office.do(t, "GET", "/api/me", nil, onB)) // from loopback
-	refused(office.do(t, "GET", "/api/presence/stream", nil, onB, fromHome))
-	refused(s.anonymous().do(t, "POST", openSessions, object{"token": office.token}, onB, fromHome))
+	refuses(office.do(t, "GET", "/api/me", nil, onB, fromHome))
+	refuses(office.do(t, "GET", "/api/me", nil, onB)) // from loopback
+	refuses(office.do(t, "GET", "/api/presence/stream", nil, onB, fromHome))
+	refuses(s.anonymous().do(t, "POST", openSessions, object{"token": office.token}, onB, fromHome))
 	in, _ := s.opens(t, office.token, onB, fromOffice)
 	in.get(t, "/api/me", onB, fromOffice)
-	refused(in.do(t, "GET", "/api/me", nil, onB, fromHome))
+	refuses(in.do(t, "GET", "/api/me", nil, onB, fromHome))
 	ticket := office.do(t, "POST", "/api/presence/stream-tickets", nil, onB, fromOffice).is(t, 200).at("ticket")
-	refused(s.anonymous().do(t, "GET", "/api/presence/stream?ticket="+ticket, nil, onB, fromHome))
+	refuses(s.anonymous().do(t, "GET", "/api/presence/stream?ticket="+ticket, nil, onB, fromHome))
 
 	office.do(t, "POST", "/api/api-keys", object{"name": "x", "allowed_addresses": []string{"192.0.2.1"}}, onB,
 		fromOffice).problem(t, 403, "role_ceiling")
@@ -106,27 +106,27 @@ func (s *server) limitsAddresses(t *testing.T, owner *client) {
 		422, "invalid_fields")
 
 	awaits(t, "the address is known", s, func() bool {
-		a := owner.get(t, "/api/api-keys/"+made.at("id"), onB)
+		a := owner.get(t, "/api/api-keys/"+response.at("id"), onB)
 		return a.at("last_used_address") == "2001:db8::7"
 	})
 	awaits(t, "the refusal is in the trail", s, func() bool {
 		a := owner.get(t, "/api/events?type=access.refused", onB)
-		at := slices.Index(a.each(t, "data.code"), "address_not_allowed")
-		return at >= 0 && a.each(t, "api_key_id")[at] == made.at("id")
+		index := slices.Index(a.each(t, "data.code"), "address_not_allowed")
+		return index >= 0 && a.each(t, "api_key_id")[index] == response.at("id")
 	})
 	assert.Contains(t, "token list wrote", s.must(t, "token", "list", "--org", "b"), "2001:db8::/32 203.0.113.0/24")
 }
 
 func (s *server) limitsScopes(t *testing.T, owner *client) {
-	limited, _ := owner.key(t, "--org", "b", "--scope", "keys:write", "--scope", "prompts:read")
-	limited.do(t, "POST", "/api/api-keys", object{"name": "x", "scopes": []string{"events:read"}}, onB).problem(t, 403,
+	item, _ := owner.key(t, "--org", "b", "--scope", "keys:write", "--scope", "prompts:read")
+	item.do(t, "POST", "/api/api-keys", object{"name": "x", "scopes": []string{"events:read"}}, onB).problem(t, 403,
 		"scope_required")
-	limited.create(t, "/api/api-keys", object{"name": "x"}, onB).has(t,
+	item.create(t, "/api/api-keys", object{"name": "x"}, onB).has(t,
 		map[string]string{"scopes.0": "keys:write", "scopes.1": "prompts:read"})
-	limited.do(t, "POST", "/api/api-keys", object{"name": "x", "scopes": []string{"prompts:none"}}, onB).problem(t, 422,
+	item.do(t, "POST", "/api/api-keys", object{"name": "x", "scopes": []string{"prompts:none"}}, onB).problem(t, 422,
 		"invalid_fields")
-	limited.get(t, "/api/me", onB).has(t, map[string]string{"permissions.0": "prompt_templates.read"})
-	in, _ := s.opens(t, limited.token, onB)
+	item.get(t, "/api/me", onB).has(t, map[string]string{"permissions.0": "prompt_templates.read"})
+	in, _ := s.opens(t, item.token, onB)
 	in.get(t, templates, onB)
 	in.do(t, "GET", "/api/events", nil, onB).problem(t, 403, "scope_required")
 	if r := s.run(t, "token", "create", "--org", "b", "--email", owner.email, "--scope", "none"); r.code == 0 {
@@ -136,11 +136,11 @@ func (s *server) limitsScopes(t *testing.T, owner *client) {
 
 func (s *server) endsLeaked(t *testing.T, owner *client, key *ecdsa.PrivateKey, smtp *fixture.SMTP) {
 	other, _ := reportKey(t)
-	made := owner.create(t, "/api/api-keys", object{"name": "CI"}, onB)
-	if made.at("expires_at") == "null" {
+	response := owner.create(t, "/api/api-keys", object{"name": "CI"}, onB)
+	if response.at("expires_at") == "null" {
 		t.Error("the key has no default lifetime")
 	}
-	ci := &client{server: s, token: made.at("token")}
+	ci := &client{server: s, token: response.at("token")}
 	child := &client{server: s, token: ci.create(t, "/api/api-keys", object{"name": "child"}, onB).at("token")}
 	in, _ := s.opens(t, ci.token, onB)
 	report := func(by *ecdsa.PrivateKey, body string) *answer {
@@ -156,16 +156,16 @@ func (s *server) endsLeaked(t *testing.T, owner *client, key *ecdsa.PrivateKey, 
 	s.anonymous().do(t, "POST", leaked, `[{]`, onA).problem(t, 400, "malformed_json")
 	ci.get(t, "/api/me", onB)
 
-	missed, hit := report(key, unknown).is(t, 204), report(key, body).is(t, 204)
-	if missed.text != hit.text || len(missed.header) != len(hit.header) {
-		t.Errorf("the responses differ: %s %v\n%s %v", missed, missed.header, hit, hit.header)
+	missedResponse, hit := report(key, unknown).is(t, 204), report(key, body).is(t, 204)
+	if missedResponse.text != hit.text || len(missedResponse.header) != len(hit.header) {
+		t.Errorf("the responses differ: %s %v\n%s %v", missedResponse, missedResponse.header, hit, hit.header)
 	}
 	for name, c := range map[string]*client{"it": ci, "its child": child, "its session": in} {
 		if a := c.do(t, "GET", "/api/me", nil, onB); a.status != 401 {
 			t.Errorf("%s works: %s", name, a)
 		}
 	}
-	events := "/api/events?subject=" + made.at("id")
+	events := "/api/events?subject=" + response.at("id")
 	trail := []string{"api_key.revoked", "api_key.leaked", "api_key.created"}
 	a := owner.get(t, events, onB).has(t, map[string]string{
 		"data.1.data.url": "https://github.com/a/b/blob/x/.env", "data.1.data.source": "content",
@@ -174,7 +174,7 @@ func (s *server) endsLeaked(t *testing.T, owner *client, key *ecdsa.PrivateKey, 
 	assert.EqualSlice(t, "the events are", a.each(t, "type"), trail)
 	letter := waitForLetters(t, smtp, 1)[0]
 	if letter.To != owner.email || strings.Contains(letter.Text, "github.com") ||
-		!strings.Contains(letter.Text, made.at("hint")) {
+		!strings.Contains(letter.Text, response.at("hint")) {
 		t.Errorf("the letter is %+v", letter)
 	}
 	report(key, body).is(t, 204) // it has ended: nothing happens

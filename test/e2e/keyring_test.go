@@ -20,21 +20,21 @@ func TestKeyring(t *testing.T) {
 		s := d.start(t)
 		admin := s.user(t, "admin")
 		cursor := admin.get(t, "/api/events?limit=1").at("next_cursor")
-		var before, after []struct {
+		var previous, current []struct {
 			ID      uint32
 			Primary bool
 		}
-		list := func(into any) string {
+		list := func(value any) string {
 			out := d.must(t, "keys", "list", "--json")
-			require.NoError(t, json.Unmarshal([]byte(out), into))
+			require.NoError(t, json.Unmarshal([]byte(out), value))
 			return out
 		}
-		list(&before)
+		list(&previous)
 		d.must(t, "keys", "rotate")
-		text := list(&after) + d.must(t, "keys", "list")
-		if len(before) != 1 || len(after) != 2 || after[0].ID != before[0].ID ||
-			after[0].Primary || !after[1].Primary {
-			t.Errorf("before %+v, after %+v", before, after)
+		text := list(&current) + d.must(t, "keys", "list")
+		if len(previous) != 1 || len(current) != 2 || current[0].ID != previous[0].ID ||
+			current[0].Primary || !current[1].Primary {
+			t.Errorf("before %+v, after %+v", previous, current)
 		}
 		for _, material := range keyMaterial(t, d) {
 			if strings.Contains(text, material) {
@@ -73,11 +73,11 @@ func TestKeyring(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "migrate")
-		before, _ := os.ReadFile(d.keyFile())
+		previous, _ := os.ReadFile(d.keyFile())
 		if r := d.run(t, "keys", "create"); r.code != 1 {
 			t.Errorf("ended with %d: %s", r.code, r.stderr)
 		}
-		if after, _ := os.ReadFile(d.keyFile()); string(after) != string(before) {
+		if current, _ := os.ReadFile(d.keyFile()); string(current) != string(previous) {
 			t.Error("the file is another one")
 		}
 	})

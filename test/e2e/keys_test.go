@@ -27,9 +27,9 @@ func TestKeys(t *testing.T) {
 			works(t, old.at("token"), true)
 			works(t, next.at("token"), true)
 			ends := must(time.Parse(time.RFC3339, member.get(t, keys+"/"+old.at("id")).at("expires_at")))
-			rotated := must(time.Parse(time.RFC3339, next.at("created_at")))
-			if ends.Sub(rotated) != time.Hour {
-				t.Errorf("the old key ends %s after its rotation", ends.Sub(rotated))
+			rotatedAt := must(time.Parse(time.RFC3339, next.at("created_at")))
+			if ends.Sub(rotatedAt) != time.Hour {
+				t.Errorf("the old key ends %s after its rotation", ends.Sub(rotatedAt))
 			}
 			r.sql(t, fmt.Sprintf(`UPDATE api_keys SET expires_at = %d WHERE id = '%s'`,
 				time.Now().Add(time.Second).UnixMicro(), old.at("id")))
@@ -47,8 +47,8 @@ func TestKeys(t *testing.T) {
 		t.Run("a repeated rotation creates no key, and shows no token after that is revoked", func(t *testing.T) {
 			old := member.create(t, keys, object{"name": "laptop"}).at("id")
 			next := member.create(t, keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate")
-			if again := member.create(t, keys+"/"+old+"/rotate", nil,
-				"Idempotency-Key: rotate"); again.at("token") != next.at("token") {
+			if second := member.create(t, keys+"/"+old+"/rotate", nil,
+				"Idempotency-Key: rotate"); second.at("token") != next.at("token") {
 				t.Error("another successor was made")
 			}
 			member.do(t, "DELETE", keys+"/"+next.at("id"), nil).is(t, 204)
@@ -64,43 +64,43 @@ func TestKeys(t *testing.T) {
 				"/api/workspaces/" + owner.workspace + "/invitations": {"email": "replayed@example.com",
 					"role": "owner"},
 			} {
-				shown := owner.create(t, path, body, "Idempotency-Key: stronger")
+				item := owner.create(t, path, body, "Idempotency-Key: stronger")
 				a := weak.do(t, "POST", path, body, "Idempotency-Key: stronger")
-				if a.header.Get("Idempotency-Replayed") != "" || a.at("id") == shown.at("id") {
+				if a.header.Get("Idempotency-Replayed") != "" || a.at("id") == item.at("id") {
 					t.Errorf("it is shown %s", a)
 				}
-				owner.create(t, path, body, "Idempotency-Key: stronger").has(t, map[string]string{"id": shown.at("id")})
+				owner.create(t, path, body, "Idempotency-Key: stronger").has(t, map[string]string{"id": item.at("id")})
 			}
 		})
 		t.Run("a service key is a user of its own, which admins manage", func(t *testing.T) {
 			service := object{"name": "deploy", "kind": "service", "role_ceiling": "member"}
 			member.do(t, "POST", keys, service).problem(t, 403, "forbidden")
-			made := admin.create(t, keys, service).has(t,
+			response := admin.create(t, keys, service).has(t,
 				map[string]string{"kind": "service", "role_ceiling": "member"})
-			program := r.bearer(made.at("token"))
-			program.get(t, "/api/me").has(t, map[string]string{"user.id": made.at("user_id"), "user.email": "null",
+			program := r.bearer(response.at("token"))
+			program.get(t, "/api/me").has(t, map[string]string{"user.id": response.at("user_id"), "user.email": "null",
 				"role": "member"})
 			program.template(t, "by a program")
-			if made.at("user_id") == admin.id {
+			if response.at("user_id") == admin.id {
 				t.Error("it bears its maker")
 			}
-			next := owner.create(t, keys+"/"+made.at("id")+"/rotate", nil).has(t,
-				map[string]string{"user_id": made.at("user_id")})
-			works(t, made.at("token"), false)
+			next := owner.create(t, keys+"/"+response.at("id")+"/rotate", nil).has(t,
+				map[string]string{"user_id": response.at("user_id")})
+			works(t, response.at("token"), false)
 			works(t, next.at("token"), true)
-			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+made.at("user_id"), nil).is(t, 204)
+			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+response.at("user_id"), nil).is(t, 204)
 			works(t, next.at("token"), false)
 		})
 		t.Run("a service key does not count as an owner, and cannot create a workspace", func(t *testing.T) {
 			owner := r.user(t, "owner", "--workspace", "programs")
-			made := owner.create(t, keys, object{"name": "rule", "kind": "service", "role_ceiling": "owner"})
-			program, members := r.bearer(made.at("token")), "/api/workspaces/"+owner.workspace+"/members/"
+			response := owner.create(t, keys, object{"name": "rule", "kind": "service", "role_ceiling": "owner"})
+			program, members := r.bearer(response.at("token")), "/api/workspaces/"+owner.workspace+"/members/"
 			for _, by := range []*client{owner, program} {
 				by.do(t, "PATCH", members+owner.id, object{"role": "admin"}).problem(t, 409, "last_owner")
 				by.do(t, "DELETE", members+owner.id, nil).problem(t, 409, "last_owner")
 			}
 			program.do(t, "POST", "/api/workspaces", object{"name": "Nobody's"}).problem(t, 403, "forbidden")
-			program.do(t, "DELETE", members+made.at("user_id"), nil).is(t, 204)
+			program.do(t, "DELETE", members+response.at("user_id"), nil).is(t, 204)
 		})
 		t.Run("no key has a higher role or a longer lifetime than its creator", func(t *testing.T) {
 			admin.do(t, "POST", keys, object{"name": "x", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
@@ -112,9 +112,9 @@ func TestKeys(t *testing.T) {
 			short.do(t, "POST", keys, object{"name": "x", "expires_at": end.Add(time.Minute)}).problem(t, 403,
 				"role_ceiling")
 			short.do(t, "POST", keys, object{"name": "x", "role_ceiling": "admin"}).problem(t, 403, "role_ceiling")
-			if made := short.create(t, keys, object{"name": "x"}); made.at("role_ceiling") != "member" ||
-				made.at("expires_at") != end.Format("2006-01-02T15:04:05.000Z") {
-				t.Errorf("its successor is %s", made)
+			if response := short.create(t, keys, object{"name": "x"}); response.at("role_ceiling") != "member" ||
+				response.at("expires_at") != end.Format("2006-01-02T15:04:05.000Z") {
+				t.Errorf("its successor is %s", response)
 			}
 		})
 		t.Run("keys created with a key are revoked with it", func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestKeys(t *testing.T) {
 			token, _ := r.invite(t, owner, other.email, "admin")
 			accept(t, other, token).is(t, 200)
 			elsewhere := other.create(t, "/api/workspaces", object{"name": "Elsewhere"}).at("id")
-			here := "Workspace-Id: " + owner.workspace
-			low := r.bearer(other.create(t, keys, object{"name": "low", "role_ceiling": "member"}, here).at("token"))
+			local := "Workspace-Id: " + owner.workspace
+			low := r.bearer(other.create(t, keys, object{"name": "low", "role_ceiling": "member"}, local).at("token"))
 			low.do(t, "DELETE", "/api/workspaces/"+owner.workspace+"/members/"+other.id, nil).problem(t, 403,
 				"role_ceiling")
 			other.do(t, "PATCH", "/api/me", object{"default_workspace_id": elsewhere}).is(t, 200)

@@ -20,7 +20,7 @@ import (
 func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 	t.Parallel()
 	// answered sends requests from the callers in turn until one is refused.
-	answered := func(t *testing.T, path string, callers ...*client) (n int, refused *answer) {
+	answers := func(t *testing.T, path string, callers ...*client) (n int, refusal *answer) {
 		t.Helper()
 		for n = 0; n < 100; n++ {
 			if a := callers[n%len(callers)].do(t, "GET", path, nil); a.status != 200 {
@@ -40,13 +40,13 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 			by.token = ann.create(t, "/api/api-keys", object{"name": fmt.Sprint(i)}).at("token")
 			callers = append(callers, &by)
 		}
-		n, refused := answered(t, "/api/me", callers...)
+		n, refusal := answers(t, "/api/me", callers...)
 		if n != 10 { // and the two that created keys
 			t.Errorf("%d requests were answered, want 10", n)
 		}
-		if policy := refused.header.Get("Ratelimit-Policy"); policy != `"user";q=1;w=60` ||
-			refused.header.Get("Retry-After") == "" {
-			t.Errorf("the policy is %q, Retry-After %q", policy, refused.header.Get("Retry-After"))
+		if policy := refusal.header.Get("Ratelimit-Policy"); policy != `"user";q=1;w=60` ||
+			refusal.header.Get("Retry-After") == "" {
+			t.Errorf("the policy is %q, Retry-After %q", policy, refusal.header.Get("Retry-After"))
 		}
 		bob.get(t, "/api/me")
 	})
@@ -54,8 +54,8 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 		s := start(t, sqlite, set("server.rate_limit.workspace_per_minute", "1"),
 			set("server.rate_limit.workspace_burst", "7"))
 		ann, bob := s.user(t, "member"), s.user(t, "member")
-		n, refused := answered(t, templates, ann, bob)
-		if policy := refused.header.Get("Ratelimit-Policy"); n != 7 || policy != `"workspace";q=1;w=60` {
+		n, refusal := answers(t, templates, ann, bob)
+		if policy := refusal.header.Get("Ratelimit-Policy"); n != 7 || policy != `"workspace";q=1;w=60` {
 			t.Errorf("%d requests were answered, and the policy is %q", n, policy)
 		}
 		s.user(t, "owner", "--workspace", "elsewhere").get(t, templates)
@@ -65,17 +65,17 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 // TestStreamsOfAWorkspaceAreLimited opens streams by several users, each below the limit of a user.
 func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 	t.Parallel()
-	for what, setting := range map[string]string{"workspace": "server.streams.per_workspace",
+	for name, setting := range map[string]string{"workspace": "server.streams.per_workspace",
 		"address": "server.streams.per_address"} {
-		t.Run("of one "+what, func(t *testing.T) {
+		t.Run("of one "+name, func(t *testing.T) {
 			s := start(t, sqlite, set(setting, "2"))
 			ann, bob := s.user(t, "member"), s.user(t, "member")
 			for _, c := range []*client{ann, bob} {
 				c.stream(t, "").next()
 			}
-			refused := s.user(t, "member").do(t, "GET", presences+"/stream", nil,
+			refusal := s.user(t, "member").do(t, "GET", presences+"/stream", nil,
 				"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
-			assert.Contains(t, "the detail", refused.at("detail"), what)
+			assert.Contains(t, "the detail", refusal.at("detail"), name)
 			for _, path := range []string{eventsStream, sources + "/" + id.New("src") + "/validation"} {
 				s.user(t, "admin").do(t, "GET", path, nil,
 					"Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
@@ -133,15 +133,15 @@ func TestDownloads(t *testing.T) {
 			for _, accept := range []string{"identity", "gzip", "br, gzip;q=0.5", "gzip;q=0, *;q=0"} {
 				resp := fetch(t, s, path, "Accept-Encoding", accept)
 				body := io.Reader(resp.Body)
-				zipped := strings.Contains(accept, "gzip") && !strings.Contains(accept, "q=0,")
-				if got := resp.Header.Get("Content-Encoding"); (got == "gzip") != zipped ||
+				isZipped := strings.Contains(accept, "gzip") && !strings.Contains(accept, "q=0,")
+				if got := resp.Header.Get("Content-Encoding"); (got == "gzip") != isZipped ||
 					!strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
 					t.Errorf("%s with Accept-Encoding %s: %v", path, accept, resp.Header)
 				}
-				if zipped {
-					unzipped, err := gzip.NewReader(resp.Body)
+				if isZipped {
+					unzippedReader, err := gzip.NewReader(resp.Body)
 					require.NoError(t, err)
-					body = unzipped
+					body = unzippedReader
 				}
 				text, err := io.ReadAll(body)
 				if err != nil || len(text) == 0 || (plain != "" && string(text) != plain) {
@@ -150,9 +150,9 @@ func TestDownloads(t *testing.T) {
 				plain = string(text)
 				tag := resp.Header.Get("Etag")
 				tags[tag] = true
-				again := fetch(t, s, path, "Accept-Encoding", accept, "If-None-Match", tag)
-				if again.StatusCode != 304 || again.Header.Get("Content-Encoding") != "" {
-					t.Errorf("%s with its own tag: %d %v", path, again.StatusCode, again.Header)
+				second := fetch(t, s, path, "Accept-Encoding", accept, "If-None-Match", tag)
+				if second.StatusCode != 304 || second.Header.Get("Content-Encoding") != "" {
+					t.Errorf("%s with its own tag: %d %v", path, second.StatusCode, second.Header)
 				}
 			}
 			if len(tags) != 2 {

@@ -24,7 +24,7 @@ type leaver struct {
 func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *testing.T, name string) leaver {
 	t.Helper()
 	ws := "/api/workspaces/" + owner.workspace
-	invited := func(t *testing.T, name, role string) *client {
+	invitedClient := func(t *testing.T, name, role string) *client {
 		t.Helper()
 		token, _ := r.invite(t, owner, name+"@example.com", role)
 		c := r.person(t, name)
@@ -32,14 +32,14 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 		accept(t, c, token).is(t, 200)
 		return c
 	}
-	grouped := func(t *testing.T, name string) (c *client, group string) {
+	groupedClient := func(t *testing.T, name string) (c *client, group string) {
 		t.Helper()
-		c = invited(t, name, "viewer")
+		c = invitedClient(t, name, "viewer")
 		group = "/api/groups/" + owner.create(t, "/api/groups", object{"name": name, "role": "admin"}).at("id")
 		owner.do(t, "PUT", group+"/members/"+c.id, nil).is(t, 204)
 		return c, group
 	}
-	provisioned := func(t *testing.T, name string) (c *client, user, group string) {
+	provisionedClient := func(t *testing.T, name string) (c *client, user, group string) {
 		t.Helper()
 		email := name + "@directory.test"
 		id := scimmer.do(t, "POST", scimUsers, scimUser(email)).is(t, 201).at("id")
@@ -48,11 +48,11 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 		scimmer.do(t, "PATCH", group, patch(object{"op": "add", "path": "members",
 			"value": []object{{"value": id}}})).is(t, 200)
 		c = &client{server: r.server, id: id, email: email, workspace: owner.workspace}
-		own, _ := c.key(t)
-		c.token = own.token
+		ownClient, _ := c.key(t)
+		c.token = ownClient.token
 		return c, scimUsers + "/" + id, group
 	}
-	operated := func(c *client, path string, body any) func(t *testing.T) *answer {
+	operatedResponse := func(c *client, path string, body any) func(t *testing.T) *answer {
 		return func(t *testing.T) *answer {
 			t.Helper()
 			return owner.do(t, "POST", "/api/people/"+c.id+path, body)
@@ -60,28 +60,28 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 	}
 	return map[string]func(t *testing.T, name string) leaver{
 		"an admin whose role is lowered": func(t *testing.T, name string) leaver {
-			c := invited(t, name, "admin")
+			c := invitedClient(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				return owner.do(t, "PATCH", ws+"/members/"+c.id, object{"role": "viewer"}).is(t, 200)
 			}, "member.updated", "viewer"}
 		},
 		"an admin who is removed": func(t *testing.T, name string) leaver {
-			c := invited(t, name, "admin")
+			c := invitedClient(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				return owner.do(t, "DELETE", ws+"/members/"+c.id, nil).is(t, 200)
 			}, "member.removed", ""}
 		},
 		"an admin who leaves": func(t *testing.T, name string) leaver {
-			c := invited(t, name, "admin")
+			c := invitedClient(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				return c.do(t, "DELETE", ws+"/members/"+c.id, nil).is(t, 200)
 			}, "member.removed", ""}
 		},
 		"an admin by a group who is taken out of it": func(t *testing.T, name string) leaver {
-			c, group := grouped(t, name)
+			c, group := groupedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				owner.do(t, "DELETE", group+"/members/"+c.id, nil).is(t, 204)
@@ -89,7 +89,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			}, "member.updated", "viewer"}
 		},
 		"an admin by a group that loses its role": func(t *testing.T, name string) leaver {
-			c, group := grouped(t, name)
+			c, group := groupedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				owner.do(t, "PATCH", group, object{"role": nil}).is(t, 200)
@@ -97,7 +97,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			}, "member.updated", "viewer"}
 		},
 		"an admin by a group that is deleted": func(t *testing.T, name string) leaver {
-			c, group := grouped(t, name)
+			c, group := groupedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				owner.do(t, "DELETE", group, nil).is(t, 204)
@@ -105,7 +105,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			}, "member.updated", "viewer"}
 		},
 		"an admin by a claim that the next token lacks": func(t *testing.T, name string) leaver {
-			invited(t, name, "viewer")
+			invitedClient(t, name, "viewer")
 			c := r.person(t, name, object{"groups": []string{"admins"}, "iat": time.Now().Unix() + 1})
 			c.workspace = owner.workspace
 			return leaver{c, func(t *testing.T) *answer {
@@ -115,7 +115,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			}, "member.updated", "viewer"}
 		},
 		"an admin by a directory's group who is taken out of it": func(t *testing.T, name string) leaver {
-			c, _, group := provisioned(t, name)
+			c, _, group := provisionedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				scimmer.do(t, "PATCH", group, patch(object{"op": "remove",
@@ -124,7 +124,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			}, "member.removed", ""}
 		},
 		"an admin who is deleted by the directory": func(t *testing.T, name string) leaver {
-			c, user, _ := provisioned(t, name)
+			c, user, _ := provisionedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				scimmer.do(t, "DELETE", user, nil).is(t, 204)
@@ -132,14 +132,14 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			}, "member.removed", ""}
 		},
 		"an admin who is disabled by an operator": func(t *testing.T, name string) leaver {
-			c := invited(t, name, "admin")
+			c := invitedClient(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
-				return operated(c, "/disable", nil)(t).is(t, 200)
+				return operatedResponse(c, "/disable", nil)(t).is(t, 200)
 			}, "user.disabled", ""}
 		},
 		"an admin who is disabled at the command line": func(t *testing.T, name string) leaver {
-			c := invited(t, name, "admin")
+			c := invitedClient(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				r.must(t, "user", "disable", "--email", c.email)
@@ -147,10 +147,10 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			}, "user.disabled", ""}
 		},
 		"an admin who is erased": func(t *testing.T, name string) leaver {
-			c := invited(t, name, "admin")
+			c := invitedClient(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
-				operated(c, "/erase", nil)(t).is(t, 202)
+				operatedResponse(c, "/erase", nil)(t).is(t, 202)
 				return nil
 			}, "member.removed", ""}
 		},
@@ -177,9 +177,9 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 			"displayName": "Admins"}).is(t, 201)
 		members := "/api/workspaces/" + owner.workspace + "/members/"
 		hooks, answers := newReceiver(t), newReplies(t, nil)
-		for who, arrive := range r.losses(t, owner, scimmer) {
-			t.Run(who, func(t *testing.T) {
-				name := strings.ReplaceAll(strings.ToLower(who[3:]), " ", "-")
+		for person, arrive := range r.losses(t, owner, scimmer) {
+			t.Run(person, func(t *testing.T) {
+				name := strings.ReplaceAll(strings.ToLower(person[3:]), " ", "-")
 				name = strings.NewReplacer("'", "").Replace(name)
 				if len(name) > 40 {
 					name = name[:40]
@@ -191,7 +191,7 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 					return by.create(t, "/api/webhooks", object{"url": hooks.url, "events": []string{"group.*"}}).
 						at("id")
 				}
-				own, programs := hook(l.client), hook(program)
+				ownText, programs := hook(l.client), hook(program)
 				chat := l.create(t, connections, object{"kind": "reply_endpoint",
 					"credential": object{"url": answers.url,
 						"signing_secret": "whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))),
@@ -211,7 +211,7 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 					if response == nil && from == "the response" {
 						continue
 					}
-					for member, id := range map[string]string{"service_keys_ended": key, "webhooks_ownerless": own,
+					for member, id := range map[string]string{"service_keys_ended": key, "webhooks_ownerless": ownText,
 						"reply_endpoints_ownerless": chat} {
 						if !strings.Contains(text, id) || !strings.Contains(text, `"`+member+`"`) {
 							t.Errorf("%s does not name %s in %s: %s", from, id, member, text)
@@ -222,18 +222,18 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 					}
 				}
 				for _, path := range []string{
-					"/api/webhooks/" + own, "/api/webhooks/" + programs, connections + "/" + chat,
+					"/api/webhooks/" + ownText, "/api/webhooks/" + programs, connections + "/" + chat,
 				} {
-					before := owner.get(t, path)
-					before.has(t, map[string]string{"ownerless": "true"})
-					confirmed := owner.do(t, "POST", path+"/confirm", nil).is(t, 200)
-					confirmed.has(t, map[string]string{"ownerless": "false"})
-					if confirmed.at("revision") == before.at("revision") {
+					previous := owner.get(t, path)
+					previous.has(t, map[string]string{"ownerless": "true"})
+					confirmation := owner.do(t, "POST", path+"/confirm", nil).is(t, 200)
+					confirmation.has(t, map[string]string{"ownerless": "false"})
+					if confirmation.at("revision") == previous.at("revision") {
 						t.Errorf("%s has the same revision", path)
 					}
 					owner.get(t, path).has(t, map[string]string{"ownerless": "false"})
 				}
-				for _, id := range []string{own, programs} {
+				for _, id := range []string{ownText, programs} {
 					owner.do(t, "DELETE", "/api/webhooks/"+id, nil).is(t, 204)
 				}
 			})
@@ -269,8 +269,8 @@ func TestKeptServiceKeys(t *testing.T) {
 		t.Run("an admin who lowers a role can keep the keys, which cannot give it back", func(t *testing.T) {
 			ann := s.user(t, "admin")
 			program, key := ann.service(t, "admin")
-			lowered := object{"role": "viewer", "keep_service_keys": true}
-			owner.do(t, "PATCH", ws+"/members/"+ann.id, lowered).is(t, 200).has(t, map[string]string{
+			loweredValues := object{"role": "viewer", "keep_service_keys": true}
+			owner.do(t, "PATCH", ws+"/members/"+ann.id, loweredValues).is(t, 200).has(t, map[string]string{
 				"role": "viewer", "lost.service_keys_kept.0": key, "lost.service_keys_ended.0": ""})
 			program.get(t, "/api/webhooks")
 			owner.get(t, apiKeys+"/"+key).has(t, map[string]string{"created_by": ann.id, "kept_by": owner.id})
@@ -280,9 +280,9 @@ func TestKeptServiceKeys(t *testing.T) {
 			admins := "/api/groups/" + owner.create(t, "/api/groups", object{"name": "admins", "role": "admin"}).
 				at("id")
 			program.do(t, "PUT", admins+"/members/"+ann.id, nil).problem(t, 403, "role_ceiling")
-			for _, followed := range []object{{"external_id": "staff"}, {"name": "others"}} {
-				want := map[bool]int{true: 403, false: 200}[followed["external_id"] != nil]
-				program.do(t, "PATCH", admins, followed, "If-Match: *").is(t, want)
+			for _, followedValues := range []object{{"external_id": "staff"}, {"name": "others"}} {
+				want := map[bool]int{true: 403, false: 200}[followedValues["external_id"] != nil]
+				program.do(t, "PATCH", admins, followedValues, "If-Match: *").is(t, want)
 			}
 			program.do(t, "POST", "/api/groups", object{"name": "staff", "role": "admin", "external_id": "staff"}).
 				problem(t, 403, "role_ceiling")
@@ -333,24 +333,24 @@ func TestKeptServiceKeys(t *testing.T) {
 			program, _ := tom.service(t, "admin")
 			hook := object{"url": "https://app.example.com/hook", "events": []string{"*"}}
 			programs := "/api/webhooks/" + program.create(t, "/api/webhooks", hook).at("id")
-			own := tom.create(t, "/api/webhooks", hook).at("id")
+			ownID := tom.create(t, "/api/webhooks", hook).at("id")
 			owner.do(t, "PATCH", ws+"/members/"+tom.id, object{"role": "member", "keep_service_keys": true}).is(t, 200).
-				has(t, map[string]string{"lost.webhooks_ownerless.0": own, "lost.webhooks_ownerless.1": ""})
+				has(t, map[string]string{"lost.webhooks_ownerless.0": ownID, "lost.webhooks_ownerless.1": ""})
 			owner.get(t, programs).has(t, map[string]string{"ownerless": "false"})
-			program.do(t, "POST", "/api/webhooks/"+own+"/confirm", nil).problem(t, 403, "forbidden")
-			tom.do(t, "POST", "/api/webhooks/"+own+"/confirm", nil).problem(t, 403, "forbidden")
-			owner.do(t, "PATCH", "/api/webhooks/"+own, object{"url": "https://app.example.com/ours"}).is(t, 200).
+			program.do(t, "POST", "/api/webhooks/"+ownID+"/confirm", nil).problem(t, 403, "forbidden")
+			tom.do(t, "POST", "/api/webhooks/"+ownID+"/confirm", nil).problem(t, 403, "forbidden")
+			owner.do(t, "PATCH", "/api/webhooks/"+ownID, object{"url": "https://app.example.com/ours"}).is(t, 200).
 				has(t, map[string]string{"ownerless": "false"})
 			owner.get(t, "/api/events?type=member.updated&limit=1").has(t,
-				map[string]string{"data.0.data.webhooks_ownerless.0": own})
+				map[string]string{"data.0.data.webhooks_ownerless.0": ownID})
 		})
 		t.Run("an owner who becomes an admin still owns webhooks", func(t *testing.T) {
 			second := s.user(t, "owner")
-			own := second.create(t, "/api/webhooks", object{"url": "https://app.example.com/hook",
+			ownID := second.create(t, "/api/webhooks", object{"url": "https://app.example.com/hook",
 				"events": []string{"*"}}).at("id")
 			owner.do(t, "PATCH", ws+"/members/"+second.id, object{"role": "admin"}).is(t, 200).has(t,
 				map[string]string{"lost": ""})
-			owner.get(t, "/api/webhooks/"+own).has(t, map[string]string{"ownerless": "false"})
+			owner.get(t, "/api/webhooks/"+ownID).has(t, map[string]string{"ownerless": "false"})
 		})
 		t.Run("nothing is lost where nothing was made", func(t *testing.T) {
 			zoe := s.user(t, "admin")

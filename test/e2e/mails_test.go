@@ -17,52 +17,52 @@ func TestMails(t *testing.T) {
 			set("mail.smtp.tls", "none"),
 			set("mail.limits.user_per_hour", "4"), set("mail.limits.address_per_day", "2"))
 		owner, cannon := s.user(t, "owner"), s.user(t, "admin")
-		invite := func(t *testing.T, by *client, email, mailed string, headers ...string) *answer {
+		invite := func(t *testing.T, by *client, email, mail string, headers ...string) *answer {
 			t.Helper()
-			before := len(smtp.Letters())
-			made := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations",
-				object{"email": email, "role": "viewer"}, headers...).has(t, map[string]string{"mailed": mailed})
-			if made.status >= 300 || !strings.Contains(made.at("accept_url"), "ati_") {
-				t.Fatal(made)
+			previous := len(smtp.Letters())
+			response := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations",
+				object{"email": email, "role": "viewer"}, headers...).has(t, map[string]string{"mailed": mail})
+			if response.status >= 300 || !strings.Contains(response.at("accept_url"), "ati_") {
+				t.Fatal(response)
 			}
-			want := before
-			if mailed == "true" && made.header.Get("Idempotency-Replayed") == "" {
+			want := previous
+			if mail == "true" && response.header.Get("Idempotency-Replayed") == "" {
 				want++
 			}
-			if got := smtp.Letters(); len(got) != want || (want > before &&
-				(got[before].To != email || !strings.Contains(got[before].Text, made.at("accept_url")))) {
-				t.Fatalf("%d letters after %d: %+v", len(got), before, got)
+			if got := smtp.Letters(); len(got) != want || (want > previous &&
+				(got[previous].To != email || !strings.Contains(got[previous].Text, response.at("accept_url")))) {
+				t.Fatalf("%d letters after %d: %+v", len(got), previous, got)
 			}
-			return made
+			return response
 		}
 
 		t.Run("withdrawing and inviting in turns sends no more than the limit of a user", func(t *testing.T) {
 			for i := range 8 {
-				mailed := "true"
+				mail := "true"
 				if i >= 4 {
-					mailed = "false"
+					mail = "false"
 				}
-				made := invite(t, cannon, fmt.Sprint("stranger-", i, "@example.com"), mailed)
-				cannon.do(t, "DELETE", "/api/workspaces/"+cannon.workspace+"/invitations/"+made.at("id"),
+				response := invite(t, cannon, fmt.Sprint("stranger-", i, "@example.com"), mail)
+				cannon.do(t, "DELETE", "/api/workspaces/"+cannon.workspace+"/invitations/"+response.at("id"),
 					nil).is(t, 204)
 			}
 		})
 		t.Run("a mailbox gets no more than its limit, however it is spelt", func(t *testing.T) {
-			for i, mailed := range []string{"true", "true", "false"} {
-				invite(t, owner, fmt.Sprintf("victim+%d@example.com", i), mailed)
+			for i, mail := range []string{"true", "true", "false"} {
+				invite(t, owner, fmt.Sprintf("victim+%d@example.com", i), mail)
 			}
 		})
 		t.Run("a repeated request mails nothing", func(t *testing.T) {
 			other := s.user(t, "owner")
 			key := "Idempotency-Key: invite-once"
 			first := invite(t, other, "once@example.com", "true", key)
-			again := invite(t, other, "once@example.com", "false", key)
-			if again.header.Get("Idempotency-Replayed") != "true" || again.at("accept_url") != first.at("accept_url") {
-				t.Error(again)
+			item := invite(t, other, "once@example.com", "false", key)
+			if item.header.Get("Idempotency-Replayed") != "true" || item.at("accept_url") != first.at("accept_url") {
+				t.Error(item)
 			}
-			refused := other.do(t, "POST", "/api/workspaces/"+other.workspace+"/invitations",
+			refusal := other.do(t, "POST", "/api/workspaces/"+other.workspace+"/invitations",
 				object{"email": "once@example.com", "role": "owner"}, key)
-			refused.is(t, 422)
+			refusal.is(t, 422)
 		})
 		t.Run("nothing is mailed to a machine", func(t *testing.T) {
 			for _, email := range []string{"root@localhost", "a@[127.0.0.1]"} {
@@ -82,12 +82,12 @@ func TestMails(t *testing.T) {
 		})
 		t.Run("an invitation for a chat template counts too, and says whether it was mailed", func(t *testing.T) {
 			chat := chats + "/" + owner.create(t, chats, object{"name": "Support"}).at("id")
-			for i, mailed := range []string{"true", "false"} {
+			for i, mail := range []string{"true", "false"} {
 				if i == 1 {
 					smtp.Answer("RCPT", "550 5.1.1 no such user")
 				}
 				owner.create(t, chat+"/members", object{"email": fmt.Sprint("guest-", i, "@example.com"),
-					"role": "viewer"}).has(t, map[string]string{"mailed": mailed})
+					"role": "viewer"}).has(t, map[string]string{"mailed": mail})
 			}
 			owner.create(t, chat+"/members", object{"email": "guest-2@example.com", "role": "viewer"}).has(t,
 				map[string]string{"mailed": "false"})
@@ -99,8 +99,8 @@ func TestMails(t *testing.T) {
 		})
 		t.Run("limits of mails survive a restart", func(t *testing.T) {
 			s.stop(t)
-			again := s.deployment.start(t)
-			invite(t, cannon.at(again), "restarted@example.com", "false")
+			second := s.deployment.start(t)
+			invite(t, cannon.at(second), "restarted@example.com", "false")
 		})
 	})
 }

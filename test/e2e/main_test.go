@@ -63,8 +63,8 @@ func build() (err error) {
 		return err
 	}
 	plain, err = program.Present(filepath.Join("..", ".."), filepath.Join(folder, "atrium"))
-	_, none := exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc"))
-	if err != nil || none != nil || os.Getenv("ATRIUM_RACE") != "all" {
+	_, empty := exec.LookPath(cmp.Or(os.Getenv("CC"), "gcc"))
+	if err != nil || empty != nil || os.Getenv("ATRIUM_RACE") != "all" {
 		binary = plain
 		return err
 	}

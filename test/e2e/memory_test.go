@@ -22,11 +22,11 @@ func TestMemory(t *testing.T) {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	allowed := make([]object, 170)
-	for i := range allowed {
-		allowed[i] = object{"name": fmt.Sprint("v", i), "type": "number", "required": false, "enum": numbers}
+	allowances := make([]object, 170)
+	for i := range allowances {
+		allowances[i] = object{"name": fmt.Sprint("v", i), "type": "number", "required": false, "enum": numbers}
 	}
-	whole := object{
+	full := object{
 		"text": strings.Repeat("x", 256<<10), "variables": []object{},
 		"tools":           []object{{"d": strings.Repeat("y", 255<<10)}},
 		"response_format": object{"d": strings.Repeat("z", 255<<10)},
@@ -43,23 +43,23 @@ func TestMemory(t *testing.T) {
 		status   int
 	}{
 		"the versions of a page, with all that their variables allow": {"text",
-			object{"text": "x", "variables": allowed}, 100, func(ann *client, template string) (*answer, error) {
+			object{"text": "x", "variables": allowances}, 100, func(ann *client, template string) (*answer, error) {
 				return ann.try(t, "GET", template+"/versions?limit=100", nil)
 			}, 200},
-		"many versions at once": {"text", whole, len(refs), func(ann *client, template string) (*answer, error) {
+		"many versions at once": {"text", full, len(refs), func(ann *client, template string) (*answer, error) {
 			for _, ref := range refs {
 				ref["prompt_template_id"] = strings.TrimPrefix(template, templates+"/")
 			}
 			return ann.try(t, "POST", templates+"/resolve", object{"refs": refs})
 		}, 200},
-		"one version a hundred times": {"text", whole, 1, func(ann *client, template string) (*answer, error) {
+		"one version a hundred times": {"text", full, 1, func(ann *client, template string) (*answer, error) {
 			return ann.try(t, "POST", templates+"/resolve",
 				object{
 					"refs": slices.Repeat([]object{{"prompt_template_id": strings.TrimPrefix(template, templates+"/"),
 						"ref": "v1"}}, 100)})
 		}, 200},
 		"the largest version": {"text", object{"text": "x"}, 1, func(ann *client, template string) (*answer, error) {
-			return ann.try(t, "POST", template+"/versions", whole)
+			return ann.try(t, "POST", template+"/versions", full)
 		}, 201},
 		"a text of nothing but tags": {"text", object{"text": "x"}, 1,
 			func(ann *client, template string) (*answer, error) {
@@ -94,11 +94,11 @@ func TestMemory(t *testing.T) {
 			}
 			ann = ann.at(d.start(t))
 			ann.get(t, "/api/me")
-			before := ann.server.heap(t)
+			previous := ann.server.heap(t)
 			a, err := tt.send(ann, template)
 			require.NoError(t, err)
 			a.is(t, tt.status)
-			grown := ann.server.heap(t) - before
+			grown := ann.server.heap(t) - previous
 			t.Logf("the heap grew by %d MiB for an answer of %d KiB", grown>>20, len(a.text)>>10)
 			if grown > mostGrowth {
 				t.Errorf("the heap grew by %d MiB", grown>>20)

@@ -15,15 +15,15 @@ func TestDeceptiveNames(t *testing.T) {
 		owner := s.user(t, "owner")
 		shop := newShop(t)
 		connection := owner.create(t, connections, shop.connection(fixture.Canary)).at("id")
-		embedded := chats + "/" + owner.create(t, chats, object{"name": "Support", "status": "published"}).at("id") +
+		text := chats + "/" + owner.create(t, chats, object{"name": "Support", "status": "published"}).at("id") +
 			"/embed-tokens"
 		workspace := "/api/workspaces/" + owner.workspace
 
-		named := func(body object, name string) object {
+		nameOf := func(body object, name string) object {
 			body["name"] = name
 			return body
 		}
-		for what, tt := range map[string]struct {
+		for label, tt := range map[string]struct {
 			method, path string
 			body         func() object
 			code         string
@@ -34,7 +34,7 @@ func TestDeceptiveNames(t *testing.T) {
 				"/name invalid_characters"},
 			"a prompt template": {"POST", templates, func() object { return object{} }, "/name invalid_format"},
 			"a chat template":   {"POST", chats, func() object { return object{} }, "/name invalid_format"},
-			"an embed token": {"POST", embedded,
+			"an embed token": {"POST", text,
 				func() object { return object{"allowed_origins": []string{"https://a.example"}} },
 				"/name invalid_characters"},
 			"an API key": {"POST", "/api/api-keys", func() object { return object{} }, "/name invalid_characters"},
@@ -46,20 +46,20 @@ func TestDeceptiveNames(t *testing.T) {
 			"a source": {"POST", sources, func() object { return shop.people(t, connection) },
 				"/name invalid_characters"},
 		} {
-			t.Run(what, func(t *testing.T) {
+			t.Run(label, func(t *testing.T) {
 				for _, name := range []string{"invoice\u202efdp.exe", "Sup\u200bport", "\u2066Ann\u2069"} {
-					a := owner.do(t, tt.method, tt.path, named(tt.body(), name)).problem(t, 422, "invalid_fields")
-					if wrong := a.wrong(); !slices.Equal(wrong, []string{tt.code}) {
-						t.Errorf("wrong are %q for %q\n%s", wrong, name, a)
+					a := owner.do(t, tt.method, tt.path, nameOf(tt.body(), name)).problem(t, 422, "invalid_fields")
+					if invalid := a.wrong(); !slices.Equal(invalid, []string{tt.code}) {
+						t.Errorf("wrong are %q for %q\n%s", invalid, name, a)
 					}
 				}
-				made := owner.do(t, tt.method, tt.path, named(tt.body(), "A\u0308rger"))
-				name := made.at("name")
+				response := owner.do(t, tt.method, tt.path, nameOf(tt.body(), "A\u0308rger"))
+				name := response.at("name")
 				if tt.path == "/api/me" {
-					name = made.at("user.name")
+					name = response.at("user.name")
 				}
-				if made.status >= 300 || name != "Ärger" {
-					t.Errorf("the name is %q\n%s", name, made)
+				if response.status >= 300 || name != "Ärger" {
+					t.Errorf("the name is %q\n%s", name, response)
 				}
 			})
 		}
@@ -70,8 +70,8 @@ func TestDeceptiveNames(t *testing.T) {
 					"v\u0456ctim@example.com", "victim@ex\u0430mple.com"} {
 					a := owner.do(t, "POST", path, object{"email": email, "role": "viewer"}).problem(t, 422,
 						"invalid_fields")
-					if wrong := a.wrong(); !slices.Equal(wrong, []string{"/email invalid_format"}) {
-						t.Errorf("wrong are %q for %q\n%s", wrong, email, a)
+					if invalid := a.wrong(); !slices.Equal(invalid, []string{"/email invalid_format"}) {
+						t.Errorf("wrong are %q for %q\n%s", invalid, email, a)
 					}
 				}
 			}

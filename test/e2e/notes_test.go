@@ -19,7 +19,7 @@ func TestTheTrailNotes(t *testing.T) {
 		second := r.another(t)
 		owner := r.user(t, "owner")
 		member := r.user(t, "member")
-		noted := func(t *testing.T, by *client, kind string, want int) *answer {
+		notedResponse := func(t *testing.T, by *client, kind string, want int) *answer {
 			t.Helper()
 			a := by.get(t, "/api/events?limit=100&type="+kind)
 			if got := len(a.each(t, "id")); got != want {
@@ -29,11 +29,11 @@ func TestTheTrailNotes(t *testing.T) {
 		}
 		t.Run("a sign-in is told once a day in each workspace", func(t *testing.T) {
 			ann := r.person(t, "ann")
-			own := ann.get(t, "/api/me").at("workspaces.0.id")
+			ownID := ann.get(t, "/api/me").at("workspaces.0.id")
 			for _, s := range []*server{r.server, second} {
 				r.again(ann, "ann").at(s).get(t, "/api/me")
 			}
-			noted(t, ann, "user.signed_in", 1).has(t, map[string]string{
+			notedResponse(t, ann, "user.signed_in", 1).has(t, map[string]string{
 				"data.0.actor": ann.id, "data.0.subject": ann.id, "data.0.data.issuer": r.issuer.URL,
 				"data.0.api_key_id": "null",
 			})
@@ -42,7 +42,7 @@ func TestTheTrailNotes(t *testing.T) {
 				"id"); len(got) != 0 {
 				t.Errorf("%v in the workspace of later", got)
 			}
-			if got := ann.do(t, "GET", "/api/events?type=user.signed_in", nil, "Workspace-Id: "+own).each(t,
+			if got := ann.do(t, "GET", "/api/events?type=user.signed_in", nil, "Workspace-Id: "+ownID).each(t,
 				"id"); len(got) != 1 {
 				t.Errorf("%v in their own workspace", got)
 			}
@@ -50,22 +50,22 @@ func TestTheTrailNotes(t *testing.T) {
 		})
 		t.Run("a key signs nobody in", func(t *testing.T) {
 			member.get(t, "/api/me")
-			noted(t, owner, "user.signed_in", 0)
+			notedResponse(t, owner, "user.signed_in", 0)
 		})
 		t.Run("a refusal that matters is told once an hour", func(t *testing.T) {
 			space := "/api/workspaces/" + member.workspace
 			member.do(t, "PATCH", space, object{"name": "Mine"}).problem(t, 403, "forbidden")
-			noted(t, owner, "access.refused", 0)
+			notedResponse(t, owner, "access.refused", 0)
 			for _, s := range []*server{r.server, r.server, second} {
 				member.at(s).do(t, "DELETE", space, nil).problem(t, 403, "forbidden")
 			}
-			noted(t, owner, "access.refused", 1).has(t, map[string]string{
+			notedResponse(t, owner, "access.refused", 1).has(t, map[string]string{
 				"data.0.actor": member.id, "data.0.subject": member.id, "data.0.data.code": "forbidden",
 				"data.0.data.operation": "deleteWorkspace",
 			})
 			admin := r.user(t, "admin")
 			admin.do(t, "PATCH", space+"/members/"+member.id, object{"role": "owner"}).problem(t, 403, "role_ceiling")
-			noted(t, owner, "access.refused", 2).has(t, map[string]string{
+			notedResponse(t, owner, "access.refused", 2).has(t, map[string]string{
 				"data.0.actor": admin.id, "data.0.data.code": "role_ceiling", "data.0.data.operation": "updateMember",
 			})
 		})
@@ -76,10 +76,10 @@ func TestTheTrailNotes(t *testing.T) {
 			bob.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil,
 				"Workspace-Id: "+bob.get(t, "/api/me").at("workspaces.0.id")).
 				problem(t, 403, "forbidden")
-			noted(t, owner, "access.refused", 3).has(t, map[string]string{"data.0.actor": bob.id})
+			notedResponse(t, owner, "access.refused", 3).has(t, map[string]string{"data.0.actor": bob.id})
 			stranger := r.person(t, "eve")
 			stranger.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil).problem(t, 404, "workspace_not_found")
-			noted(t, owner, "access.refused", 3)
+			notedResponse(t, owner, "access.refused", 3)
 		})
 		if engine != sqlite {
 			return // files are offered only where the database is SQLite too
@@ -93,11 +93,11 @@ func TestTheTrailNotes(t *testing.T) {
 			}
 			preview := sources + "/sheet-preview?url=" + url.QueryEscape("file:people.csv")
 			member.do(t, "GET", sources+"/sheet-preview?url=file:none.csv", nil).is(t, 404)
-			noted(t, owner, "source.previewed", 0)
+			notedResponse(t, owner, "source.previewed", 0)
 			for _, s := range []*server{r.server, r.server, second} {
 				member.at(s).get(t, preview)
 			}
-			first := noted(t, owner, "source.previewed", 1)
+			first := notedResponse(t, owner, "source.previewed", 1)
 			first.has(t, map[string]string{"data.0.actor": member.id, "data.0.data.connection_id": "null"})
 			if strings.Contains(first.text, "people.csv") || len(first.at("data.0.data.sheet")) != 32 {
 				t.Errorf("it tells %s", first)
@@ -106,9 +106,9 @@ func TestTheTrailNotes(t *testing.T) {
 				"type": "contacts", "name": "People", "location": object{"url": "file:people.csv"},
 				"mapping": []any{object{"field": "email", "column": "E-mail"}},
 			})
-			noted(t, owner, "source.previewed", 1) // attaching reads the same sheet
+			notedResponse(t, owner, "source.previewed", 1) // attaching reads the same sheet
 			owner.get(t, preview)
-			noted(t, owner, "source.previewed", 2)
+			notedResponse(t, owner, "source.previewed", 2)
 		})
 	})
 }
@@ -119,15 +119,15 @@ func TestPreviewsOfTablesAreNoted(t *testing.T) {
 		s, shop := start(t, engine, toShops), newShop(t)
 		shop.sql(t, shop.name, `CREATE TABLE notes_seen (email text)`)
 		admin := s.user(t, "admin")
-		made := admin.create(t, "/api/connections", shop.connection(fixture.Canary)).at("id")
-		preview := sources + "/warehouse-preview?connection_id=" + made
+		id := admin.create(t, "/api/connections", shop.connection(fixture.Canary)).at("id")
+		preview := sources + "/warehouse-preview?connection_id=" + id
 		admin.get(t, preview)
 		for range 2 {
 			admin.get(t, preview+"&schema=public&table=notes_seen")
 		}
 		a := admin.get(t, "/api/events?type=connection.previewed")
 		a.has(t, map[string]string{
-			"data.0.actor": admin.id, "data.0.subject": made, "data.0.data.schema": "public",
+			"data.0.actor": admin.id, "data.0.subject": id, "data.0.data.schema": "public",
 			"data.0.data.table": "notes_seen", "data.1.id": "",
 		})
 	})
@@ -138,7 +138,7 @@ func TestEventsVerify(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		admin := s.user(t, "admin")
-		made := admin.create(t, templates, object{"name": "kept"}).at("id")
+		id := admin.create(t, templates, object{"name": "kept"}).at("id")
 		awaits(t, "all events are linked", s, func() bool {
 			return strings.Contains(s.must(t, "events", "verify", "--workspace", admin.workspace), " 0 not linked yet")
 		})
@@ -156,7 +156,7 @@ func TestEventsVerify(t *testing.T) {
 			return strings.Contains(s.must(t, "events", "verify", "--workspace", admin.workspace), " 0 not linked yet")
 		})
 		if _, err := db.ExecContext(t.Context(), `UPDATE events
-			SET data = '{"name":"other","type":"text","visibility":"private"}' WHERE subject = '`+made+`'`); err != nil {
+			SET data = '{"name":"other","type":"text","visibility":"private"}' WHERE subject = '`+id+`'`); err != nil {
 			t.Fatal(err)
 		}
 		out := s.run(t, "events", "verify")

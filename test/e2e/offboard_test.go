@@ -20,15 +20,15 @@ func (c *client) service(t *testing.T, role string) (bearer *client, id string) 
 }
 
 // refusedWithin waits until a caller is refused. If durations count, it must be within a time.
-func (c *client) refusedWithin(t *testing.T, within time.Duration) {
+func (c *client) refusedWithin(t *testing.T, limit time.Duration) {
 	t.Helper()
-	c.answeredWithin(t, 401, within)
+	c.answeredWithin(t, 401, limit)
 }
 
 // answeredWithin waits until a caller gets a status.
-func (c *client) answeredWithin(t *testing.T, status int, within time.Duration) {
+func (c *client) answeredWithin(t *testing.T, status int, limit time.Duration) {
 	t.Helper()
-	proof.EventuallyWithin(t, fmt.Sprint("a response of ", status), within, func() bool {
+	proof.EventuallyWithin(t, fmt.Sprint("a response of ", status), limit, func() bool {
 		return c.do(t, "GET", "/api/me", nil).status == status
 	})
 }
@@ -56,12 +56,12 @@ func TestOffboardingMembers(t *testing.T) {
 		t.Run("service keys end with the member who created them", func(t *testing.T) {
 			ann := signedIn(t, "ann")
 			program, id := ann.service(t, "admin")
-			made := r.bearer(program.create(t, apiKeys, object{"name": "by the program"}).at("token"))
+			newClient := r.bearer(program.create(t, apiKeys, object{"name": "by the program"}).at("token"))
 			others, _ := owner.service(t, "admin")
 			reads(t, program, true)
 			owner.do(t, "DELETE", members+ann.id, nil).is(t, 200).has(t, map[string]string{"service_keys_ended.0": id})
 			reads(t, program, false)
-			reads(t, made, false)
+			reads(t, newClient, false)
 			reads(t, others, true)
 			owner.get(t, apiKeys+"/"+id).has(t, map[string]string{"status": "revoked"})
 			a := owner.get(t, "/api/events?type=member.removed&limit=1")
@@ -70,12 +70,12 @@ func TestOffboardingMembers(t *testing.T) {
 		t.Run("service keys stay if an admin keeps them", func(t *testing.T) {
 			bob := signedIn(t, "bob")
 			program, id := bob.service(t, "admin")
-			own := r.bearer(bob.create(t, apiKeys, object{"name": "laptop"}).at("token"))
+			ownClient := r.bearer(bob.create(t, apiKeys, object{"name": "laptop"}).at("token"))
 			bob.do(t, "DELETE", members+bob.id+"?keep_service_keys=true", nil).problem(t, 403, "forbidden")
 			owner.do(t, "DELETE", members+bob.id+"?keep_service_keys=true", nil).is(t, 200).has(t,
 				map[string]string{"service_keys_kept.0": id})
 			reads(t, program, true)
-			reads(t, own, false)
+			reads(t, ownClient, false)
 			a := owner.get(t, "/api/events?type=member.removed&limit=1")
 			a.has(t, map[string]string{"data.0.data.user_id": bob.id, "data.0.data.service_keys_kept.0": id})
 		})
@@ -89,12 +89,12 @@ func TestOffboardingMembers(t *testing.T) {
 			admin := r.user(t, "admin")
 			large := owner.create(t, apiKeys, object{"name": "large"})
 			small := owner.create(t, apiKeys, object{"name": "small", "role_ceiling": "member"})
-			leaked := r.bearer(small.at("token"))
-			leaked.do(t, "DELETE", apiKeys+"/"+large.at("id"), nil).problem(t, 403, "role_ceiling")
+			leakedClient := r.bearer(small.at("token"))
+			leakedClient.do(t, "DELETE", apiKeys+"/"+large.at("id"), nil).problem(t, 403, "role_ceiling")
 			admin.do(t, "DELETE", apiKeys+"/"+large.at("id"), nil).problem(t, 403, "role_ceiling")
 			r.bearer(large.at("token")).get(t, "/api/me")
 			admin.do(t, "DELETE", apiKeys+"/"+small.at("id"), nil).is(t, 204)
-			leaked.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			leakedClient.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			other := owner.create(t, apiKeys, object{"name": "small", "role_ceiling": "member"})
 			r.bearer(other.at("token")).do(t, "DELETE", apiKeys+"/"+other.at("id"), nil).is(t, 204)
 		})
@@ -110,13 +110,13 @@ func TestDisabledPeople(t *testing.T) {
 		}
 		far := nodes[len(nodes)-1]
 		operator, other := r.user(t, "owner", "--operator"), r.user(t, "owner", "--operator")
-		disable := func(t *testing.T, by, who *client, body any) *answer {
+		disable := func(t *testing.T, by, person *client, body any) *answer {
 			t.Helper()
-			return by.do(t, "POST", "/api/people/"+who.id+"/disable", body)
+			return by.do(t, "POST", "/api/people/"+person.id+"/disable", body)
 		}
-		enable := func(t *testing.T, by, who *client) {
+		enable := func(t *testing.T, by, person *client) {
 			t.Helper()
-			by.do(t, "POST", "/api/people/"+who.id+"/enable", nil).is(t, 204)
+			by.do(t, "POST", "/api/people/"+person.id+"/enable", nil).is(t, 204)
 		}
 		t.Run("no credential of a disabled user works, on any node or stream, until they are enabled",
 			func(t *testing.T) {
@@ -223,8 +223,8 @@ func TestKeyPolicy(t *testing.T) {
 			a := by.do(t, "POST", apiKeys,
 				object{"name": "too long", "expires_at": latest.Add(time.Hour).UTC().Format(time.RFC3339)}).problem(t,
 				422, "invalid_fields")
-			if wrong := a.wrong(); len(wrong) != 1 || wrong[0] != "/expires_at too_late" {
-				t.Errorf("wrong: %q", wrong)
+			if invalid := a.wrong(); len(invalid) != 1 || invalid[0] != "/expires_at too_late" {
+				t.Errorf("wrong: %q", invalid)
 			}
 			if next := by.create(t, apiKeys+"/"+id+"/rotate", nil); next.at("expires_at") == "" {
 				t.Error("the successor has no end")
@@ -244,10 +244,10 @@ func TestKeyPolicy(t *testing.T) {
 			ann.workspace = owner.workspace
 			ann.get(t, "/api/me").has(t, map[string]string{"user.id": owner.id})
 			ann.do(t, "POST", apiKeys, object{"name": "none"}).problem(t, 403, "personal_keys_forbidden")
-			mine := ann.get(t, apiKeys)
-			for i := range mine.items(t) {
-				if at := "data." + string(rune('0'+i)); mine.at(at+".user_id") == owner.id {
-					ann.do(t, "POST", apiKeys+"/"+mine.at(at+".id")+"/rotate", nil).problem(t, 403,
+			ownResponse := ann.get(t, apiKeys)
+			for i := range ownResponse.items(t) {
+				if path := "data." + string(rune('0'+i)); ownResponse.at(path+".user_id") == owner.id {
+					ann.do(t, "POST", apiKeys+"/"+ownResponse.at(path+".id")+"/rotate", nil).problem(t, 403,
 						"personal_keys_forbidden")
 				}
 			}

@@ -38,15 +38,15 @@ type atProvider struct {
 // begin sends a browser to a provider and back, without the callback.
 func (s *server) begin(t *testing.T, name, query string, headers ...string) *atProvider {
 	t.Helper()
-	begun := s.anonymous().do(t, "GET", "/api/auth/oidc/"+name+query, nil, headers...).is(t, 303)
-	resp, err := stays.Get(begun.header.Get("Location"))
+	startResponse := s.anonymous().do(t, "GET", "/api/auth/oidc/"+name+query, nil, headers...).is(t, 303)
+	resp, err := stays.Get(startResponse.header.Get("Location"))
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	back, err := resp.Location()
+	reply, err := resp.Location()
 	if err != nil {
-		t.Fatalf("the provider answered %d to %s", resp.StatusCode, begun.header.Get("Location"))
+		t.Fatalf("the provider answered %d to %s", resp.StatusCode, startResponse.header.Get("Location"))
 	}
-	return &atProvider{cookieOf(t, begun), back.Query()}
+	return &atProvider{cookieOf(t, startResponse), reply.Query()}
 }
 
 // stays is a browser that follows no redirect.
@@ -63,10 +63,10 @@ func cookieOf(t *testing.T, a *answer) string {
 }
 
 // returns calls the callback as the browser. changed replaces parameters; an empty value removes one.
-func (s *server) returns(t *testing.T, in *atProvider, changed url.Values, headers ...string) *answer {
+func (s *server) returns(t *testing.T, in *atProvider, changedValues url.Values, headers ...string) *answer {
 	t.Helper()
 	query := url.Values{}
-	for _, values := range []url.Values{in.back, changed} {
+	for _, values := range []url.Values{in.back, changedValues} {
 		for name, v := range values {
 			query[name] = v
 		}
@@ -144,8 +144,8 @@ orgs:
 				!strings.Contains(cookies, "atrium_sign_in_"+s.port()+"=; Path=/; Max-Age=0;") {
 				t.Errorf("the cookies are %s", cookies)
 			}
-			signed := &client{server: s, cookie: sessionCookieOf(t, a), proof: a.at("proof")}
-			signed.get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "role": "owner"})
+			signedClient := &client{server: s, cookie: sessionCookieOf(t, a), proof: a.at("proof")}
+			signedClient.get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "role": "owner"})
 			browser.do(t, "POST", openSessions, object{"token": text}).problem(t, 401, "sign_in_link_invalid")
 			types := ann.get(t, "/api/events?limit=100").each(t, "type")
 			for _, want := range []string{"session.started", "user.signed_in"} {
@@ -218,8 +218,8 @@ orgs:
 				}
 				s.returns(t, in, tt.changed).problem(t, tt.status, tt.code)
 				page := s.returns(t, in, tt.changed, asBrowser).is(t, 303)
-				if to := page.header.Get("Location"); to != "/console/sign-in#error="+tt.code || page.text != "" {
-					t.Errorf("a browser gets %s, %q", to, page.text)
+				if text := page.header.Get("Location"); text != "/console/sign-in#error="+tt.code || page.text != "" {
+					t.Errorf("a browser gets %s, %q", text, page.text)
 				}
 			})
 		}
@@ -268,15 +268,15 @@ orgs:
 			carl.get(t, "/api/me").has(t, map[string]string{"role": "member", "user.email": "carl@capture.example"})
 			ann.recordsJoins(t)
 			ann.do(t, "DELETE", "/api/workspaces/"+ann.workspace+"/members/"+carl.id, nil).is(t, 204)
-			again := s.signsInAt(t, "main")
-			again.get(t, "/api/workspaces").has(t, map[string]string{"data": "[]"})
+			repeat := s.signsInAt(t, "main")
+			repeat.get(t, "/api/workspaces").has(t, map[string]string{"data": "[]"})
 			p.SignIn(object{"sub": "dora", "email": "dora@capture.example", "email_verified": false})
 			s.returns(t, s.begin(t, "main", ""), nil).problem(t, 403, "sign_up_closed")
 		})
 		s.logsOutAtTheProvider(t, p)
 		t.Run("a disabled account", func(t *testing.T) {
 			s.must(t, "user", "disable", "--email", ann.email)
-			for begun := time.Now(); ; { // a node remembers people for a second
+			for begin := time.Now(); ; { // a node remembers people for a second
 				a := s.returns(t, s.begin(t, "main", ""), nil)
 				if a.status == 401 {
 					break
@@ -285,7 +285,7 @@ orgs:
 				browser := s.anonymous()
 				browser.cookie = cookie
 				browser.do(t, "POST", openSessions, object{"token": text}).problem(t, 401, "sign_in_link_invalid")
-				if time.Since(begun) > patience {
+				if time.Since(begin) > patience {
 					t.Fatal(a)
 				}
 			}
@@ -305,10 +305,10 @@ func (s *server) logsOutAtTheProvider(t *testing.T, p *fixture.Provider) {
 		other := s.another(t)
 		laptop := s.signsInAt(t, "main")
 		byLink, _ := s.opens(t, s.link(t, laptop.email))
-		moved := laptop.at(other)
+		movedClient := laptop.at(other)
 		_, value, _ := strings.Cut(laptop.cookie, "=")
-		moved.cookie = "atrium_session_" + other.port() + "=" + value
-		moved.get(t, "/api/me")
+		movedClient.cookie = "atrium_session_" + other.port() + "=" + value
+		movedClient.get(t, "/api/me")
 		stream := laptop.stream(t, "")
 		stream.is("snapshot", nil)
 		form(p.Token(p.LogoutToken(object{"sid": "phone"}))).is(t, 200)
@@ -318,15 +318,15 @@ func (s *server) logsOutAtTheProvider(t *testing.T, p *fixture.Provider) {
 			t.Errorf("headers %v", a.header)
 		}
 		laptop.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-		moved.refusedWithin(t, 1500*time.Millisecond)
+		movedClient.refusedWithin(t, 1500*time.Millisecond)
 		stream.ends(3 * time.Second)
 		byLink.get(t, "/api/me")
 		form(token).problem(t, 400, "logout_token_invalid")
 
-		again := s.signsInAt(t, "main")
+		second := s.signsInAt(t, "main")
 		waiting, cookie := code(t, s.returns(t, s.begin(t, "main", ""), nil))
 		s.anonymous().do(t, "POST", loggedOut, object{"logout_token": p.Token(p.LogoutToken(nil))}).is(t, 200)
-		again.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		second.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 		browser := s.anonymous()
 		browser.cookie = cookie
 		browser.do(t, "POST", openSessions, object{"token": waiting}).problem(t, 401, "sign_in_link_invalid")

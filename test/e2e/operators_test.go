@@ -8,25 +8,25 @@ func TestOperatorRights(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		r := newRealm(t, engine, "claim_rules: [{claim: groups, value: ops, operator: true}]\n    sign_up: open")
 		operator, ann := r.user(t, "owner", "--operator"), r.user(t, "owner")
-		set := func(by *client, id string, to bool) *answer {
-			return by.do(t, "PUT", "/api/people/"+id+"/operator", object{"operator": to})
+		set := func(by *client, id string, state bool) *answer {
+			return by.do(t, "PUT", "/api/people/"+id+"/operator", object{"operator": state})
 		}
-		is := func(who *client, want string) {
+		check := func(person *client, want string) {
 			t.Helper()
-			soon(t, func() string { return who.get(t, "/api/me").at("user.operator") }, want)
+			soon(t, func() string { return person.get(t, "/api/me").at("user.operator") }, want)
 		}
 		set(ann, operator.id, false).problem(t, 403, "forbidden")
 		set(operator, "usr_00000000000000000000000000", true).problem(t, 404, "user_not_found")
 		set(operator, operator.id, false).problem(t, 409, "last_operator")
 		set(operator, ann.id, true).is(t, 204)
-		is(ann, "true")
+		check(ann, "true")
 		set(ann, operator.id, false).is(t, 204)
-		is(operator, "false")
-		ruled := r.person(t, "ruled", object{"groups": []string{"ops"}})
-		is(ruled, "true")
-		set(ann, ruled.id, false).problem(t, 409, "operator_by_rules")
+		check(operator, "false")
+		ruledClient := r.person(t, "ruled", object{"groups": []string{"ops"}})
+		check(ruledClient, "true")
+		set(ann, ruledClient.id, false).problem(t, 409, "operator_by_rules")
 		r.must(t, "user", "update", "--email", ann.email, "--operator=false")
-		is(ann, "false")
+		check(ann, "false")
 	})
 }
 
@@ -35,18 +35,18 @@ func TestWorkspacesArePaged(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		r := newRealm(t, engine, "sign_up: open")
 		ann := r.person(t, "ann")
-		var made []string // newest first
+		var texts []string // newest first
 		for _, name := range []string{"One", "Two", "Three"} {
 			id := ann.create(t, "/api/workspaces", object{"name": name}).at("id")
-			made = append([]string{id}, made...)
+			texts = append([]string{id}, texts...)
 		}
 		first := ann.get(t, "/api/workspaces?limit=2")
-		first.has(t, map[string]string{"data.0.id": made[0], "data.1.id": made[1], "data.2": ""})
+		first.has(t, map[string]string{"data.0.id": texts[0], "data.1.id": texts[1], "data.2": ""})
 		last := ann.get(t, "/api/workspaces?limit=2&cursor="+first.at("next_cursor"))
-		last.has(t, map[string]string{"data.0.id": made[2], "data.1": "", "next_cursor": "null"})
+		last.has(t, map[string]string{"data.0.id": texts[2], "data.1": "", "next_cursor": "null"})
 		ann.do(t, "GET", "/api/workspaces?cursor=AAAA", nil).problem(t, 400, "invalid_cursor")
-		ann.get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": made[0], "workspaces.2.id": made[2]})
-		ann.get(t, "/api/workspaces/two").has(t, map[string]string{"id": made[1]})
+		ann.get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": texts[0], "workspaces.2.id": texts[2]})
+		ann.get(t, "/api/workspaces/two").has(t, map[string]string{"id": texts[1]})
 		ann.get(t, "/api/workspaces/two/members").has(t, map[string]string{"data.0.user_id": ann.id})
 		ann.do(t, "GET", "/api/workspaces/nowhere", nil).problem(t, 404, "workspace_not_found")
 	})

@@ -53,9 +53,9 @@ func (c *client) wave(t *testing.T, template string) []timed {
 	var all sync.WaitGroup
 	for i, call := range calls {
 		all.Go(func() {
-			begun := time.Now()
+			begin := time.Now()
 			out[i].answer, errs[i] = call()
-			out[i].took = time.Since(begun)
+			out[i].took = time.Since(begin)
 		})
 	}
 	all.Wait()
@@ -68,19 +68,19 @@ func (c *client) wave(t *testing.T, template string) []timed {
 // recovers waits until all requests succeed again.
 func (c *client) recovers(t *testing.T, template string) {
 	t.Helper()
-	for begun := time.Now(); ; {
-		failed := 0
+	for begin := time.Now(); ; {
+		failures := 0
 		for _, a := range c.wave(t, template) {
 			if a.status >= 500 {
-				failed++
+				failures++
 			}
 		}
-		if failed == 0 {
-			t.Logf("it recovered in %s", time.Since(begun))
+		if failures == 0 {
+			t.Logf("it recovered in %s", time.Since(begin))
 			break
 		}
-		if time.Since(begun) > patience {
-			t.Fatalf("after %s there are still %d failures\nthe server wrote: %s", time.Since(begun), failed,
+		if time.Since(begin) > patience {
+			t.Fatalf("after %s there are still %d failures\nthe server wrote: %s", time.Since(begin), failures,
 				c.server.stderr)
 		}
 	}
@@ -95,9 +95,9 @@ func TestOutage(t *testing.T) {
 	template := ann.template(t, "survives")
 	lives := func(t *testing.T) {
 		t.Helper()
-		begun := time.Now()
+		begin := time.Now()
 		s.anonymous().get(t, "/api/health/live")
-		proof.Within(t, "health", time.Since(begun), time.Second)
+		proof.Within(t, "health", time.Since(begin), time.Second)
 	}
 
 	t.Run("requests get 503 at once while the database is cut off, and recover with it", func(t *testing.T) {

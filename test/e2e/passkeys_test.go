@@ -95,9 +95,9 @@ func TestPasskeys(t *testing.T) {
 			options = s.anonymous().do(t, "POST", passkeySignIn+passkeyOptions, nil, at).publicKey(t)
 			in.do(t, "POST", passkeyStepUp, object{"credential": laptop.Sign(t, options)}, at).
 				problem(t, 409, "passkey_refused")
-			made := options
-			made["challenge"] = strings.Repeat("A", 64)
-			invalid(s.anonymous().do(t, "POST", passkeySignIn, object{"credential": laptop.Sign(t, made)}, at))
+			values := options
+			values["challenge"] = strings.Repeat("A", 64)
+			invalid(s.anonymous().do(t, "POST", passkeySignIn, object{"credential": laptop.Sign(t, values)}, at))
 			invalid(s.anonymous().do(t, "POST", passkeySignIn, object{"credential": object{}}, at))
 			invalid(s.signsIn(t, s.authenticator(t), at))
 		})
@@ -109,10 +109,10 @@ func TestPasskeys(t *testing.T) {
 			old.addsPasskey(t, key, "Key", at)
 			workspace := "/api/workspaces/" + owner.workspace
 			s.sql(t, `UPDATE sessions SET created_at = created_at - 601000000 WHERE id = '`+oldID+`'`)
-			for begun := 0; ; begun++ { // until the node has forgotten the session as it was
+			for starts := 0; ; starts++ { // until the node has forgotten the session as it was
 				if a := old.do(t, "DELETE", workspace, nil, at, `If-Match: "999-none"`); a.status == 403 {
 					break
-				} else if begun > 3000 {
+				} else if starts > 3000 {
 					t.Fatal(a)
 				}
 			}
@@ -122,8 +122,8 @@ func TestPasskeys(t *testing.T) {
 			old.do(t, "POST", myPasskeys+passkeyOptions, nil, at).problem(t, 403, "step_up_required")
 			old.do(t, "POST", myPasskeys, object{"name": "x", "credential": object{}}, at).
 				problem(t, 403, "step_up_required")
-			mine := old.get(t, myPasskeys, at).each(t, "id")[0]
-			old.do(t, "DELETE", myPasskeys+"/"+mine, nil, at).problem(t, 403, "step_up_required")
+			ownText := old.get(t, myPasskeys, at).each(t, "id")[0]
+			old.do(t, "DELETE", myPasskeys+"/"+ownText, nil, at).problem(t, 403, "step_up_required")
 			options := old.do(t, "POST", passkeyStepUp+passkeyOptions, nil, at).publicKey(t)
 			old.do(t, "POST", passkeyStepUp, object{"credential": laptop.Sign(t, options)}, at).
 				problem(t, 409, "passkey_refused") // of another person
@@ -137,25 +137,25 @@ func TestPasskeys(t *testing.T) {
 		})
 		t.Run("people rename and remove their passkeys, not those of others", func(t *testing.T) {
 			bob := s.user(t, "member")
-			his, _ := s.opens(t, s.link(t, bob.email), at)
+			hisClient, _ := s.opens(t, s.link(t, bob.email), at)
 			phone := s.authenticator(t)
-			phoneID := his.addsPasskey(t, phone, "Phone", at)
+			phoneID := hisClient.addsPasskey(t, phone, "Phone", at)
 			for _, method := range []string{"GET", "DELETE"} {
-				his.do(t, method, myPasskeys+"/"+id, nil, at).problem(t, 404, "passkey_not_found")
+				hisClient.do(t, method, myPasskeys+"/"+id, nil, at).problem(t, 404, "passkey_not_found")
 			}
-			his.do(t, "PATCH", myPasskeys+"/"+id, object{"name": "Mine"}, at).problem(t, 404, "passkey_not_found")
-			his.do(t, "PATCH", myPasskeys+"/"+phoneID, object{"name": "Old phone"}, at).is(t, 200).
+			hisClient.do(t, "PATCH", myPasskeys+"/"+id, object{"name": "Mine"}, at).problem(t, 404, "passkey_not_found")
+			hisClient.do(t, "PATCH", myPasskeys+"/"+phoneID, object{"name": "Old phone"}, at).is(t, 200).
 				has(t, map[string]string{"name": "Old phone", "revision": "2"})
-			his.do(t, "DELETE", myPasskeys+"/"+phoneID, nil, at).problem(t, 409, "last_passkey")
-			options := his.do(t, "POST", myPasskeys+passkeyOptions, nil, at).publicKey(t)
-			his.do(t, "POST", myPasskeys, object{"name": "Twice", "credential": phone.Create(t, options)}, at).
+			hisClient.do(t, "DELETE", myPasskeys+"/"+phoneID, nil, at).problem(t, 409, "last_passkey")
+			options := hisClient.do(t, "POST", myPasskeys+passkeyOptions, nil, at).publicKey(t)
+			hisClient.do(t, "POST", myPasskeys, object{"name": "Twice", "credential": phone.Create(t, options)}, at).
 				problem(t, 409, "passkey_exists")
-			his.do(t, "POST", myPasskeys, object{"name": "Nothing", "credential": object{}}, at).
+			hisClient.do(t, "POST", myPasskeys, object{"name": "Nothing", "credential": object{}}, at).
 				problem(t, 409, "passkey_refused")
-			his.addsPasskey(t, s.authenticator(t), "Another", at)
-			his.do(t, "DELETE", myPasskeys+"/"+phoneID, nil, at).is(t, 204)
+			hisClient.addsPasskey(t, s.authenticator(t), "Another", at)
+			hisClient.do(t, "DELETE", myPasskeys+"/"+phoneID, nil, at).is(t, 204)
 			invalid(s.signsIn(t, phone, at))
-			assert.EqualSlice(t, "passkeys", his.get(t, myPasskeys, at).each(t, "name"), []string{"Another"})
+			assert.EqualSlice(t, "passkeys", hisClient.get(t, myPasskeys, at).each(t, "name"), []string{"Another"})
 			assert.EqualSlice(t, "events", trail(phoneID), []string{"passkey.removed", "passkey.renamed",
 				"passkey.added"})
 		})
@@ -194,9 +194,9 @@ func TestPasskeys(t *testing.T) {
 		})
 		t.Run("a disabled person has no passkey", func(t *testing.T) {
 			bob := s.user(t, "member")
-			his, _ := s.opens(t, s.link(t, bob.email), at)
+			hisClient, _ := s.opens(t, s.link(t, bob.email), at)
 			phone := s.authenticator(t)
-			his.addsPasskey(t, phone, "Phone", at)
+			hisClient.addsPasskey(t, phone, "Phone", at)
 			s.signsIn(t, phone, at).is(t, 201)
 			s.must(t, "user", "disable", "--email", bob.email)
 			invalid(s.signsIn(t, phone, at))
@@ -214,17 +214,17 @@ orgs:
   - {slug: b, hosts: [localhost]}
 `))
 	const onA = "Host: a.example.com"
-	at, body := s.onLocalhost(), object{"credential": object{}}
+	path, body := s.onLocalhost(), object{"credential": object{}}
 	s.anonymous().do(t, "POST", passkeySignIn+passkeyOptions, nil, onA).problem(t, 403, "https_required")
 	s.anonymous().do(t, "POST", passkeySignIn+passkeyOptions+"?x=1", nil, onA).problem(t, 400, "unknown_parameter")
 	s.anonymous().do(t, "POST", passkeySignIn, body, onA).problem(t, 403, "https_required")
-	s.anonymous().do(t, "POST", passkeySignIn, body, at, "Sec-Fetch-Site: cross-site").problem(t, 403, "cross_origin")
-	s.anonymous().do(t, "POST", passkeySignIn, `{"credential"`, at).problem(t, 400, "malformed_json")
+	s.anonymous().do(t, "POST", passkeySignIn, body, path, "Sec-Fetch-Site: cross-site").problem(t, 403, "cross_origin")
+	s.anonymous().do(t, "POST", passkeySignIn, `{"credential"`, path).problem(t, 400, "malformed_json")
 	for range 3 {
-		s.anonymous().do(t, "POST", passkeySignIn, body, at).problem(t, 401, "passkey_invalid")
+		s.anonymous().do(t, "POST", passkeySignIn, body, path).problem(t, 401, "passkey_invalid")
 	}
-	refused := s.anonymous().do(t, "POST", passkeySignIn, body, at).problem(t, 429, "rate_limited")
-	if refused.header.Get("Retry-After") == "" {
-		t.Errorf("headers %v", refused.header)
+	refusal := s.anonymous().do(t, "POST", passkeySignIn, body, path).problem(t, 429, "rate_limited")
+	if refusal.header.Get("Retry-After") == "" {
+		t.Errorf("headers %v", refusal.header)
 	}
 }

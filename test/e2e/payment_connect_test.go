@@ -16,11 +16,11 @@ func TestAConnectedAccount(t *testing.T) {
 		text, err := os.ReadFile(d.config())
 		require.NoError(t, err)
 		const key = "publishable_key: pk_test_1,"
-		connected := strings.Replace(string(text), key, key+" account: acct_connected,", 1)
-		if connected == string(text) {
+		connectedText := strings.Replace(string(text), key, key+" account: acct_connected,", 1)
+		if connectedText == string(text) {
 			t.Fatalf("no account at Stripe in %s", text)
 		}
-		d.configure(connected)
+		d.configure(connectedText)
 	})
 	s.user(t, "owner").create(t, payments+"/setup-intent", object{}).has(t, map[string]string{
 		"account_id": "acct_connected", "publishable_key": "pk_test_1", "gateway": "stripe",

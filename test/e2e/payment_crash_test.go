@@ -67,7 +67,7 @@ func TestACrashAmongPayments(t *testing.T) {
 			}
 			c := ann.at(s)
 			var clients sync.WaitGroup
-			until := func(call func(i int) (*answer, error)) {
+			repeatUntil := func(call func(i int) (*answer, error)) {
 				clients.Go(func() {
 					for i := 0; ; i++ {
 						if _, err := call(i); err != nil {
@@ -77,22 +77,22 @@ func TestACrashAmongPayments(t *testing.T) {
 				})
 			}
 			plan := func(i int) string { return []string{"basic", "pro"}[i%2] }
-			until(func(i int) (*answer, error) {
+			repeatUntil(func(i int) (*answer, error) {
 				wishes.Add(1)
 				return c.try(t, "POST", payments+"/subscriptions", object{"plan_id": plan(i), "quantity": 1 + i%3},
 					fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
 			})
-			until(func(i int) (*answer, error) {
+			repeatUntil(func(i int) (*answer, error) {
 				return c.try(t, "PATCH", mine, object{"plan_id": plan(i), "quantity": 1 + rand.N(9)})
 			})
-			until(func(int) (*answer, error) { return c.try(t, "DELETE", mine, nil) })
+			repeatUntil(func(int) (*answer, error) { return c.try(t, "DELETE", mine, nil) })
 			late := rand.N(time.Second)
 			if round%2 == 0 {
 				late = 10 * time.Second // should nobody call
 			}
-			killed := time.AfterFunc(late, func() { _ = s.process.Process.Kill() })
+			killedTimer := time.AfterFunc(late, func() { _ = s.process.Process.Kill() })
 			d.hurry(t, s)
-			killed.Stop()
+			killedTimer.Stop()
 			clients.Wait()
 			killer.hire(nil, -1)
 			d.sql(t, `UPDATE jobs SET due_at = 1 WHERE state = 'running'`) // expire the leases of the killed workers
@@ -103,25 +103,25 @@ func TestACrashAmongPayments(t *testing.T) {
 				t.Fatalf("in round %d", round)
 			}
 		}
-		charged := map[string]bool{}
+		chargedTexts := map[string]bool{}
 		for _, charge := range api.Charges() {
-			if charged[charge.Key] {
+			if chargedTexts[charge.Key] {
 				t.Errorf("charged twice under %s", charge.Key)
 			}
-			charged[charge.Key] = true
+			chargedTexts[charge.Key] = true
 		}
-		made := api.Made("atrium_key")
-		for key, n := range made {
+		counts := api.Made("atrium_key")
+		for key, n := range counts {
 			if n != 1 || key == "" {
 				t.Errorf("%d subscriptions of %q", n, key)
 			}
 		}
-		if wrong := api.Wrongs(); len(wrong) > 0 || int64(len(made)) > wishes.Load() || api.Customers() != 1 {
-			t.Errorf("%v; %d subscriptions of %d wishes, %d customers", wrong, len(made), wishes.Load(),
+		if invalid := api.Wrongs(); len(invalid) > 0 || int64(len(counts)) > wishes.Load() || api.Customers() != 1 {
+			t.Errorf("%v; %d subscriptions of %d wishes, %d customers", invalid, len(counts), wishes.Load(),
 				api.Customers())
 		}
-		t.Logf("%d rounds, %d wishes to subscribe, %d subscriptions, %d charges", rounds, wishes.Load(), len(made),
-			len(charged))
+		t.Logf("%d rounds, %d wishes to subscribe, %d subscriptions, %d charges", rounds, wishes.Load(), len(counts),
+			len(chargedTexts))
 	})
 }
 
@@ -151,9 +151,9 @@ func (d *deployment) reconciled(t *testing.T, s *server) {
 // agrees compares the mirror with what the gateway counted.
 func (d *deployment) agrees(t *testing.T, c *client, api *stripeapi.Server, customer string) {
 	t.Helper()
-	mirrored, live := d.column(t, `SELECT id FROM payment_subscriptions WHERE ended_at = 0`), api.Live(customer)
-	if fmt.Sprint(mirrored) != fmt.Sprint(live) || len(live) > 1 {
-		t.Errorf("the mirror has %v, and the gateway %v", mirrored, live)
+	mirroredTexts, live := d.column(t, `SELECT id FROM payment_subscriptions WHERE ended_at = 0`), api.Live(customer)
+	if fmt.Sprint(mirroredTexts) != fmt.Sprint(live) || len(live) > 1 {
+		t.Errorf("the mirror has %v, and the gateway %v", mirroredTexts, live)
 	}
 	if out := d.must(t, "doctor", "payments"); !strings.Contains(out, "1 customer, 0 differences") {
 		t.Errorf("the doctor says: %s", out)

@@ -106,10 +106,10 @@ func TestDetailsReachStripe(t *testing.T) {
 		s := start(t, engine, stripe)
 		ann := s.user(t, "owner")
 		customer := ann.customer(t)
-		has := func(name, email string) func() bool {
+		contains := func(name, email string) func() bool {
 			return func() bool {
-				is, to, _, _ := api.Described(customer)
-				return is == name && to == email
+				actual, destination, _, _ := api.Described(customer)
+				return actual == name && destination == email
 			}
 		}
 		t.Run("a workspace is renamed while Stripe is away", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestDetailsReachStripe(t *testing.T) {
 				s.sql(t, `UPDATE jobs SET due_at = 1
 					WHERE kind = 'payment.details' AND state = 'queued' AND due_at > 1`)
 				return s.only(t, `SELECT COUNT(*) FROM jobs WHERE kind = 'payment.details'
-					AND state <> 'succeeded'`) == "0" && has("Other Name", ann.email)()
+					AND state <> 'succeeded'`) == "0" && contains("Other Name", ann.email)()
 			})
 		})
 		t.Run("billing details", func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestDetailsReachStripe(t *testing.T) {
 				t.Error(name, email, country, taxIDs)
 			}
 			ann.do(t, "PUT", billingDetails, object{}).is(t, 200)
-			s.await(t, has("Other Name", ann.email))
+			s.await(t, contains("Other Name", ann.email))
 		})
 		t.Run("a gateway that makes no sense", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/customers", "GET /v1/customers"))
@@ -142,7 +142,7 @@ func TestDetailsReachStripe(t *testing.T) {
 			api.Provoke(nil)
 			ann.get(t, billingDetails).has(t, map[string]string{"name": "null"})
 			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.details' AND state = 'queued'`)
-			s.await(t, has("Other Name", ann.email))
+			s.await(t, contains("Other Name", ann.email))
 		})
 	})
 }

@@ -62,12 +62,12 @@ func whose(fault stripeapi.Fault, paths ...string) stripeapi.Trouble {
 
 // onceChanged makes all calls for subscriptions return garbage from the first change of a path on.
 func onceChanged(path string) stripeapi.Trouble {
-	garbage, changed := whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"), atomic.Bool{}
+	garbage, changedFlag := whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"), atomic.Bool{}
 	return func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		if c.Changes() && strings.HasPrefix(c.Path, path) {
-			changed.Store(true)
+			changedFlag.Store(true)
 		}
-		if !changed.Load() {
+		if !changedFlag.Load() {
 			return stripeapi.None, 0
 		}
 		return garbage(c)
@@ -81,8 +81,8 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 		ann := s.user(t, "owner")
 		customer := ann.customer(t)
 		first, broken := api.AddCard(customer, "4242"), api.AddCard(customer, "0341")
-		expired := api.AddCard(customer, "4242")
-		api.Expire(expired)
+		value := api.AddCard(customer, "4242")
+		api.Expire(value)
 		order := object{"plan_id": "basic", "payment_method_id": first}
 		t.Run("a setup intent", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/setup_intents"))
@@ -114,8 +114,8 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "quantity": "2"})
 		})
 		t.Run("the default method, and expired cards", func(t *testing.T) {
-			ann.do(t, "POST", payments+"/methods/"+expired+"/default", nil).problem(t, 422, "payment_method_expired")
-			ann.do(t, "DELETE", payments+"/methods/"+broken+"?replacement_id="+expired, nil).problem(t, 422,
+			ann.do(t, "POST", payments+"/methods/"+value+"/default", nil).problem(t, 422, "payment_method_expired")
+			ann.do(t, "DELETE", payments+"/methods/"+broken+"?replacement_id="+value, nil).problem(t, 422,
 				"payment_method_expired")
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/customers", "GET /v1/customers"))
 			ann.do(t, "POST", payments+"/methods/"+first+"/default", nil).problem(t, 502, "gateway_error")
@@ -140,15 +140,15 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 				t.Errorf("%v live", live)
 			}
 		})
-		if wrong := api.Wrongs(); len(wrong) != 0 {
-			t.Error(wrong)
+		if invalid := api.Wrongs(); len(invalid) != 0 {
+			t.Error(invalid)
 		}
 		s.stop(t)
-		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
+		for place, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
 			"the database": s.dump(t)} {
 			if strings.Contains(text, standInKey) || strings.Contains(text, "_secret_") ||
 				strings.Contains(text, webhookKey) {
-				t.Errorf("%s holds a secret: %s", where, text)
+				t.Errorf("%s holds a secret: %s", place, text)
 			}
 		}
 	})
@@ -159,15 +159,15 @@ func TestACustomerThatTheGatewayDeleted(t *testing.T) {
 	api, stripe := newStripe(t)
 	s := start(t, sqlite, stripe)
 	ann := s.user(t, "owner")
-	was := ann.customer(t)
-	api.AddCard(was, "4242")
+	previous := ann.customer(t)
+	api.AddCard(previous, "4242")
 	ann.subscribe(t, "basic")
-	api.Delete(was)
+	api.Delete(previous)
 	s.sql(t, `UPDATE payment_customers SET wallet_at = 1, subscription_at = 1`)
 	ann.get(t, payments+"/methods").has(t, map[string]string{"data": "[]", "stale": "false"})
 	ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
-	if now := ann.customer(t); now == was || now == "" {
-		t.Errorf("customer %q, and %q before", now, was)
+	if current := ann.customer(t); current == previous || current == "" {
+		t.Errorf("customer %q, and %q before", current, previous)
 	}
 	a := ann.get(t, "/api/events?type=payment_customer.lost").has(t, map[string]string{"data.1": ""})
 	if a.at("data.0.subject") == "" {

@@ -22,14 +22,14 @@ func TestAClientThatHangsUpDuringAPayment(t *testing.T) {
 	hangUp := func(t *testing.T, method, path string, body any, headers ...string) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
-		gone := make(chan struct{})
+		goneSignal := make(chan struct{})
 		var first sync.Once
 		api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 			wait := time.Duration(0)
 			if c.Changes() && c.Path != "/v1/customers/"+customer {
 				first.Do(func() {
 					cancel()
-					<-gone
+					<-goneSignal
 					wait = 300 * time.Millisecond // for a server that ends its own call, too
 				})
 			}
@@ -44,12 +44,12 @@ func TestAClientThatHangsUpDuringAPayment(t *testing.T) {
 			t.Fatalf("it got a response: %s", resp.Status)
 		}
 		s.sql(t, `UPDATE jobs SET due_at = 9000000000000000 WHERE kind = 'payment.reconcile'`)
-		close(gone)
+		close(goneSignal)
 		awaits(t, "the answer is stored", s, func() bool {
 			return s.column(t, `SELECT COUNT(*) FROM payment_customers WHERE pending <> ''`)[0] == "0"
 		})
 	}
-	charged := func(t *testing.T, times int) {
+	chargedCall := func(t *testing.T, times int) {
 		t.Helper()
 		if n := len(api.Charges()); n != times {
 			t.Errorf("%d charges, want %d", n, times)
@@ -60,16 +60,16 @@ func TestAClientThatHangsUpDuringAPayment(t *testing.T) {
 		hangUp(t, "POST", payments+"/subscriptions", order, key)
 		ann.get(t, mine).has(t, map[string]string{"status": "active", "quantity": "1"})
 		ann.create(t, payments+"/subscriptions", order, key).has(t, map[string]string{"subscription.status": "active"})
-		charged(t, 1)
+		chargedCall(t, 1)
 	})
 	t.Run("a change", func(t *testing.T) {
 		const key = "Idempotency-Key: change"
 		hangUp(t, "PATCH", mine, object{"quantity": 2}, key)
 		ann.get(t, mine).has(t, map[string]string{"quantity": "2"})
 		ann.do(t, "PATCH", mine, object{"quantity": 2}, key).is(t, 200).has(t, map[string]string{"quantity": "2"})
-		charged(t, 2)
+		chargedCall(t, 2)
 		ann.do(t, "PATCH", mine, object{"quantity": 3}, "Idempotency-Key: next").is(t, 200) // which need not wait
-		charged(t, 3)
+		chargedCall(t, 3)
 	})
 	t.Run("a change that has to wait is made when it is repeated with its key", func(t *testing.T) {
 		lost := func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
@@ -89,10 +89,10 @@ func TestAClientThatHangsUpDuringAPayment(t *testing.T) {
 		s.reconciled(t, s)
 		ann.do(t, "PATCH", mine, object{"quantity": 4}, "Idempotency-Key: lost").is(t, 200).has(t,
 			map[string]string{"quantity": "4"})
-		charged(t, 4)
+		chargedCall(t, 4)
 		ann.do(t, "PATCH", mine, object{"quantity": 5}, key).is(t, 200).has(t, map[string]string{"quantity": "5"})
 		ann.do(t, "PATCH", mine, object{"quantity": 6}, key).problem(t, 422, "idempotency_key_reused")
-		charged(t, 5)
+		chargedCall(t, 5)
 	})
 	t.Run("a decline is the result of its key, also with another card", func(t *testing.T) {
 		charge := func(card any) {

@@ -59,9 +59,9 @@ func TestOpenInvoicesArePaid(t *testing.T) {
 			member.do(t, "POST", payPath(open), nil).problem(t, 403, "billing_role_required")
 			ann.do(t, "POST", payPath("in_none"), nil).problem(t, 404, "invoice_not_found")
 			ann.do(t, "POST", payPath(open), nil).problem(t, 402, "card_declined")
-			for _, more := range []object{{"plan_id": "pro"}, {"quantity": 2}} {
-				ann.do(t, "PATCH", mine, more).problem(t, 409, "subscription_not_active")
-				ann.do(t, "POST", mine+"/preview", more).problem(t, 409, "subscription_not_active")
+			for _, extra := range []object{{"plan_id": "pro"}, {"quantity": 2}} {
+				ann.do(t, "PATCH", mine, extra).problem(t, 409, "subscription_not_active")
+				ann.do(t, "POST", mine+"/preview", extra).problem(t, 409, "subscription_not_active")
 			}
 			s.must(t, "payments", "sandbox", "advance", "14d")
 			ann.becomes(t, "unpaid")
@@ -70,9 +70,9 @@ func TestOpenInvoicesArePaid(t *testing.T) {
 			paid.has(t, map[string]string{"invoice.status": "paid", "invoice.amount_paid.amount": "900",
 				"action": "null", "gateway": "sandbox"})
 			ann.get(t, mine).has(t, map[string]string{"status": "active", "entitled": "true"})
-			again := ann.do(t, "POST", payPath(open), nil, "Idempotency-Key: pay").is(t, 200)
-			if again.header.Get("Idempotency-Replayed") != "true" {
-				t.Errorf("%v", again.header)
+			second := ann.do(t, "POST", payPath(open), nil, "Idempotency-Key: pay").is(t, 200)
+			if second.header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("%v", second.header)
 			}
 			ann.do(t, "POST", payPath(open), nil).is(t, 200).has(t, map[string]string{"invoice.status": "paid"})
 			ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1.status": "paid",
@@ -90,9 +90,9 @@ func TestOpenInvoicesArePaid(t *testing.T) {
 			if a.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%v", a.header)
 			}
-			again := ann.do(t, "POST", payPath(open), nil).is(t, 200)
-			if again.at("action.client_secret") != a.at("action.client_secret") {
-				t.Errorf("%s\n%s", a, again)
+			second := ann.do(t, "POST", payPath(open), nil).is(t, 200)
+			if second.at("action.client_secret") != a.at("action.client_secret") {
+				t.Errorf("%s\n%s", a, second)
 			}
 			ann.authenticate(t, a.at("action.client_secret"))
 			ann.get(t, mine).has(t, map[string]string{"status": "active"})

@@ -17,7 +17,7 @@ func TestCardsAreNotTested(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine, sold, carded, set("metrics.addr", "127.0.0.1:0"))
 		ann, ben := s.user(t, "owner"), s.user(t, "owner", "--workspace", "second")
-		limited := func(t *testing.T, c *client) {
+		limit := func(t *testing.T, c *client) {
 			t.Helper()
 			a := c.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 429, "setup_intent_rate_limited")
 			if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 3600 {
@@ -28,13 +28,13 @@ func TestCardsAreNotTested(t *testing.T) {
 			for range 3 {
 				ann.intent(t)
 			}
-			limited(t, ann)
+			limit(t, ann)
 		})
 		t.Run("at most ten setup intents are created within an hour", func(t *testing.T) {
 			for range 10 {
 				ben.card(t, cardNumber)
 			}
-			limited(t, ben)
+			limit(t, ben)
 		})
 		t.Run("ten declines pause the payments", func(t *testing.T) {
 			cat := s.user(t, "owner", "--workspace", "third")

@@ -23,11 +23,11 @@ func TestNotices(t *testing.T) {
 	s.user(t, "admin") // gets no mail
 	ann.card(t, cardNumber)
 	ann.subscribe(t, "try")
-	given := func(kind string) int {
+	grants := func(kind string) int {
 		types := ann.get(t, "/api/events?limit=100&type="+kind).each(t, "type")
-		return len(slices.DeleteFunc(types, func(is string) bool { return is != kind }))
+		return len(slices.DeleteFunc(types, func(actual string) bool { return actual != kind }))
 	}
-	mailed := func(subject string) (n int) {
+	mails := func(subject string) (n int) {
 		for _, l := range smtp.Letters() {
 			if strings.Contains(l.Text, subject) && l.To == ann.email {
 				n++
@@ -38,7 +38,7 @@ func TestNotices(t *testing.T) {
 	// notice waits for one, and then provokes it again on both nodes.
 	notice := func(t *testing.T, kind, text string) {
 		t.Helper()
-		s.await(t, func() bool { return given(kind) == 1 && mailed(text) == 1 })
+		s.await(t, func() bool { return grants(kind) == 1 && mails(text) == 1 })
 		for _, event := range strings.Fields(s.must(t, "payments", "events", "list", "--limit", "100")) {
 			if strings.HasPrefix(event, "evt_") {
 				s.must(t, "payments", "events", "replay", event)
@@ -51,13 +51,13 @@ func TestNotices(t *testing.T) {
 		s.await(t, func() bool {
 			return s.only(t, `SELECT COUNT(*) FROM payment_events WHERE state = 'received'`) == "0"
 		})
-		if given(kind) != 1 || mailed(text) != 1 {
-			t.Errorf("%s was given %d times and mailed %d times", kind, given(kind), mailed(text))
+		if grants(kind) != 1 || mails(text) != 1 {
+			t.Errorf("%s was given %d times and mailed %d times", kind, grants(kind), mails(text))
 		}
 	}
 	t.Run("the end of a trial", func(t *testing.T) {
 		s.must(t, "payments", "sandbox", "advance", "10d")
-		if given("trial.ending") != 0 {
+		if grants("trial.ending") != 0 {
 			t.Error("it was told of four days before")
 		}
 		s.must(t, "payments", "sandbox", "advance", "2d")

@@ -88,8 +88,8 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 		})
 		first := ann.create(t, checkoutPath, order, "Idempotency-Key: once")
 		first.has(t, map[string]string{"gateway": "sandbox"})
-		if again := ann.create(t, checkoutPath, order, "Idempotency-Key: once"); again.text != first.text {
-			t.Errorf("%s\n%s", first, again)
+		if repeat := ann.create(t, checkoutPath, order, "Idempotency-Key: once"); repeat.text != first.text {
+			t.Errorf("%s\n%s", first, repeat)
 		}
 		second := ann.create(t, checkoutPath, order).at("url")
 		t.Run("a page ends with the next one", func(t *testing.T) {
@@ -154,8 +154,8 @@ func TestHostedPagesOfTheSandbox(t *testing.T) {
 			ann.get(t, payments+"/methods").has(t, map[string]string{
 				"data.0.last4": "4444", "data.0.is_default": "true", "data.1.is_default": "false",
 			})
-			charged := ann.get(t, payments+"/methods").at("data.0.id")
-			ann.get(t, mine).has(t, map[string]string{"default_payment_method_id": charged})
+			chargedID := ann.get(t, payments+"/methods").at("data.0.id")
+			ann.get(t, mine).has(t, map[string]string{"default_payment_method_id": chargedID})
 		})
 		s.stop(t)
 		log := s.stderr.String() + s.stdout.String()
@@ -173,9 +173,9 @@ func TestHostedPagesOfAGatewayThatFails(t *testing.T) {
 	ann.customer(t)
 	ann.do(t, "POST", portalPath, object{"return_url": shopOrigin}).problem(t, 422, "invalid_fields") // no sandbox
 	const app = "https://app.example.com"
-	back := object{"return_url": app + "/billing"}
+	responses := object{"return_url": app + "/billing"}
 	order := object{"plan_id": "basic", "success_url": app + "/yes", "cancel_url": app}
-	ann.create(t, portalPath, back).has(t, map[string]string{"gateway": "stripe"})
+	ann.create(t, portalPath, responses).has(t, map[string]string{"gateway": "stripe"})
 	for _, tt := range []struct {
 		fault  stripeapi.Fault
 		status int
@@ -185,7 +185,7 @@ func TestHostedPagesOfAGatewayThatFails(t *testing.T) {
 		{stripeapi.Silent, 504, "gateway_timeout"}, {stripeapi.Denied, 502, "gateway_access_denied"},
 	} {
 		api.Provoke(whose(tt.fault, "POST /v1/billing_portal", "POST /v1/checkout"))
-		ann.do(t, "POST", portalPath, back).problem(t, tt.status, tt.code)
+		ann.do(t, "POST", portalPath, responses).problem(t, tt.status, tt.code)
 		ann.do(t, "POST", checkoutPath, order).problem(t, tt.status, tt.code)
 	}
 	api.Provoke(nil)

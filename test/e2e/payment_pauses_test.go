@@ -19,11 +19,11 @@ func TestPausesReasonsAndMeteredPrices(t *testing.T) {
 		ann := s.user(t, "owner")
 		ann.card(t, cardNumber)
 		ann.subscribe(t, "basic")
-		paused := object{"paused": true}
+		pausedValues := object{"paused": true}
 		t.Run("a paused subscription entitles until the end of what was paid", func(t *testing.T) {
 			end := ann.get(t, mine).at("current_period_end")
 			ann.do(t, "PATCH", mine, object{"paused": true, "plan_id": "pro"}).problem(t, 422, "invalid_fields")
-			ann.do(t, "PATCH", mine, paused).is(t, 200).has(t, map[string]string{
+			ann.do(t, "PATCH", mine, pausedValues).is(t, 200).has(t, map[string]string{
 				"paused": "true", "paid_until": end, "entitled": "true", "status": "active",
 			})
 			ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).problem(t, 409, "subscription_paused")
@@ -46,13 +46,13 @@ func TestPausesReasonsAndMeteredPrices(t *testing.T) {
 			})
 		})
 		t.Run("a reason is shown, and its comment is in no event", func(t *testing.T) {
-			why := object{"cancellation_feedback": "unused", "cancellation_comment": "No one wants it."}
-			ann.do(t, "PATCH", mine, why).problem(t, 422, "invalid_fields")
-			why["cancel_at_period_end"] = true
-			ann.do(t, "PATCH", mine, why).is(t, 200).has(t, map[string]string{
+			reasons := object{"cancellation_feedback": "unused", "cancellation_comment": "No one wants it."}
+			ann.do(t, "PATCH", mine, reasons).problem(t, 422, "invalid_fields")
+			reasons["cancel_at_period_end"] = true
+			ann.do(t, "PATCH", mine, reasons).is(t, 200).has(t, map[string]string{
 				"cancellation_feedback": "unused", "cancellation_comment": "No one wants it.",
 			})
-			ann.do(t, "PATCH", mine, paused).problem(t, 409, "subscription_ends")
+			ann.do(t, "PATCH", mine, pausedValues).problem(t, 409, "subscription_ends")
 			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200).has(t, map[string]string{
 				"cancellation_feedback": "null", "cancellation_comment": "null",
 			})
@@ -71,17 +71,17 @@ func TestPausesReasonsAndMeteredPrices(t *testing.T) {
 				"data.3.metered_price.unit_price.amount": "3",
 			})
 			ann.subscribe(t, "used")
-			used := func(quantity int, key string) {
+			usageOf := func(quantity int, key string) {
 				t.Helper()
 				ann.do(t, "POST", payments+"/usage", object{"feature": "emails", "quantity": quantity,
 					"idempotency_key": key}).is(t, 200)
 				s.await(t, func() bool { return s.only(t, `SELECT COUNT(*) FROM usage_events`) == "0" })
 			}
-			used(100, "one")
-			used(100, "one")
-			used(11, "two")
+			usageOf(100, "one")
+			usageOf(100, "one")
+			usageOf(11, "two")
 			ann.get(t, payments+"/entitlements").has(t, map[string]string{"limits.emails.used": "111"})
-			ann.do(t, "PATCH", mine, paused).problem(t, 422, "invalid_fields")
+			ann.do(t, "PATCH", mine, pausedValues).problem(t, 422, "invalid_fields")
 			ann.do(t, "POST", previewPath, object{"quantity": 2}).is(t, 200).
 				has(t, map[string]string{"due_next.amount": "1333", "due_today.currency": "usd"})
 			s.must(t, "payments", "sandbox", "advance", "32d")

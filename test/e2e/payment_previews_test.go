@@ -33,38 +33,38 @@ func TestPreviewsOfChanges(t *testing.T) {
 				map[string]string{"data.0.amount_paid.amount": p.at("due_today.amount")})
 		})
 		t.Run("a promotion code", func(t *testing.T) {
-			more := object{"quantity": 2, "promotion_code": "tenoff"}
+			extra := object{"quantity": 2, "promotion_code": "tenoff"}
 			ann.do(t, "POST", previewPath, object{"quantity": 2, "promotion_code": "EXPIRED"}).
 				problem(t, 422, "promotion_code_invalid")
-			p := ann.do(t, "POST", previewPath, more).is(t, 200)
+			p := ann.do(t, "POST", previewPath, extra).is(t, 200)
 			p.has(t, map[string]string{"due_next.amount": "5220"})
-			more["preview"] = p.at("signature")
-			without := object{"quantity": 2, "preview": p.at("signature")}
-			ann.do(t, "PATCH", mine, without).problem(t, 409, "preview_outdated")
-			ann.do(t, "PATCH", mine, more).is(t, 200).has(t, map[string]string{"discount.percent_off": "10"})
+			extra["preview"] = p.at("signature")
+			other := object{"quantity": 2, "preview": p.at("signature")}
+			ann.do(t, "PATCH", mine, other).problem(t, 409, "preview_outdated")
+			ann.do(t, "PATCH", mine, extra).is(t, 200).has(t, map[string]string{"discount.percent_off": "10"})
 			ann.get(t, payments+"/invoices").has(t,
 				map[string]string{"data.0.amount_paid.amount": p.at("due_today.amount")})
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 			ann.subscribe(t, "pro")
 		})
-		less := object{"plan_id": "basic"}
-		old := ann.do(t, "POST", previewPath, less).is(t, 200)
+		reductions := object{"plan_id": "basic"}
+		old := ann.do(t, "POST", previewPath, reductions).is(t, 200)
 		old.has(t, map[string]string{"at_renewal": "true", "due_today.amount": "0", "due_next.amount": "900"})
-		carried := func(change object, signature string) object {
-			with := object{"preview": signature}
+		carriedValues := func(change object, signature string) object {
+			extra := object{"preview": signature}
 			for name, value := range change {
-				with[name] = value
+				extra[name] = value
 			}
-			return with
+			return extra
 		}
 		t.Run("another change, another subscription, or another price is refused", func(t *testing.T) {
 			other := object{"plan_id": "basic", "quantity": 2}
-			ann.do(t, "PATCH", mine, carried(other, old.at("signature"))).problem(t, 409, "preview_outdated")
+			ann.do(t, "PATCH", mine, carriedValues(other, old.at("signature"))).problem(t, 409, "preview_outdated")
 			s.must(t, "payments", "sandbox", "advance", "16m")
-			ann.do(t, "PATCH", mine, carried(less, old.at("signature"))).problem(t, 409, "preview_outdated")
-			before := ann.do(t, "POST", previewPath, object{"quantity": 3}).is(t, 200)
+			ann.do(t, "PATCH", mine, carriedValues(reductions, old.at("signature"))).problem(t, 409, "preview_outdated")
+			previous := ann.do(t, "POST", previewPath, object{"quantity": 3}).is(t, 200)
 			ann.do(t, "PATCH", mine, object{"quantity": 2}).is(t, 200)
-			ann.do(t, "PATCH", mine, carried(object{"quantity": 3}, before.at("signature"))).
+			ann.do(t, "PATCH", mine, carriedValues(object{"quantity": 3}, previous.at("signature"))).
 				problem(t, 409, "preview_outdated")
 			ann.get(t, mine).has(t, map[string]string{"plan_id": "pro", "quantity": "2", "pending_change": "null"})
 		})
@@ -72,13 +72,13 @@ func TestPreviewsOfChanges(t *testing.T) {
 			bob := s.user(t, "owner", "--workspace", "elsewhere")
 			bob.card(t, cardNumber)
 			bob.subscribe(t, "pro")
-			p := bob.do(t, "POST", previewPath, less).is(t, 200)
-			ann.do(t, "PATCH", mine, carried(less, p.at("signature"))).problem(t, 404, "preview_not_found")
-			ann.do(t, "PATCH", mine, carried(less, "forged")).problem(t, 404, "preview_not_found")
+			p := bob.do(t, "POST", previewPath, reductions).is(t, 200)
+			ann.do(t, "PATCH", mine, carriedValues(reductions, p.at("signature"))).problem(t, 404, "preview_not_found")
+			ann.do(t, "PATCH", mine, carriedValues(reductions, "forged")).problem(t, 404, "preview_not_found")
 		})
 		t.Run("a subscription that ends has no preview of another plan", func(t *testing.T) {
 			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200)
-			ann.do(t, "POST", previewPath, less).problem(t, 409, "subscription_ends")
+			ann.do(t, "POST", previewPath, reductions).problem(t, 409, "subscription_ends")
 		})
 	})
 }

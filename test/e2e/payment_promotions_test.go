@@ -61,9 +61,9 @@ func TestPromotionCodes(t *testing.T) {
 				t.Errorf("Retry-After: %q", a.header.Get("Retry-After"))
 			}
 			ben.subscribe(t, "basic")
-			tried := object{"promotion_code": "TENOFF"}
-			ben.do(t, "PATCH", mine, tried).problem(t, 429, "promotion_code_rate_limited")
-			ben.do(t, "POST", previewPath, tried).problem(t, 429, "promotion_code_rate_limited")
+			triedValues := object{"promotion_code": "TENOFF"}
+			ben.do(t, "PATCH", mine, triedValues).problem(t, 429, "promotion_code_rate_limited")
+			ben.do(t, "POST", previewPath, triedValues).problem(t, 429, "promotion_code_rate_limited")
 		})
 	})
 }

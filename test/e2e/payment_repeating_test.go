@@ -56,20 +56,20 @@ func TestRepeatedPaymentCalls(t *testing.T) {
 			paid(t, "900")
 		})
 		t.Run("a change without a response is repeated with its key", func(t *testing.T) {
-			more := object{"quantity": 2}
+			extra := object{"quantity": 2}
 			tag := "If-Match: " + ann.get(t, mine).header.Get("ETag")
 			lose(t, "amend")
-			ann.do(t, "PATCH", mine, more, change, tag).problem(t, 504, "gateway_timeout")
-			waits(t, ann.do(t, "PATCH", mine, more))
+			ann.do(t, "PATCH", mine, extra, change, tag).problem(t, 504, "gateway_timeout")
+			waits(t, ann.do(t, "PATCH", mine, extra))
 			s.reconciled(t, s)
-			ann.do(t, "PATCH", mine, more, change, tag).is(t, 200).has(t, map[string]string{"quantity": "2"})
-			if a := ann.do(t, "PATCH", mine, more, change, tag).is(t, 200); a.header.Get(
+			ann.do(t, "PATCH", mine, extra, change, tag).is(t, 200).has(t, map[string]string{"quantity": "2"})
+			if a := ann.do(t, "PATCH", mine, extra, change, tag).is(t, 200); a.header.Get(
 				"Idempotency-Replayed",
 			) != "true" {
 				t.Errorf("the stored response is carried out: %v", a.header)
 			}
 			ann.do(t, "PATCH", mine, object{"quantity": 9}, change).problem(t, 422, "idempotency_key_reused")
-			ann.do(t, "PATCH", mine, more, "Idempotency-Key: late", tag).problem(t, 412, "revision_mismatch")
+			ann.do(t, "PATCH", mine, extra, "Idempotency-Key: late", tag).problem(t, 412, "revision_mismatch")
 			paid(t, "900", "900")
 		})
 		t.Run("a change without a response is repeated at once, too", func(t *testing.T) {
@@ -80,14 +80,14 @@ func TestRepeatedPaymentCalls(t *testing.T) {
 			paid(t, "900", "900", "900")
 		})
 		t.Run("a change with a preview is repeated with it", func(t *testing.T) {
-			more := object{"quantity": 4}
-			more["preview"] = ann.do(t, "POST", previewPath, more).is(t, 200).at("signature")
+			extra := object{"quantity": 4}
+			extra["preview"] = ann.do(t, "POST", previewPath, extra).is(t, 200).at("signature")
 			lose(t, "amend")
-			ann.do(t, "PATCH", mine, more).problem(t, 504, "gateway_timeout")
-			waits(t, ann.do(t, "PATCH", mine, more))
+			ann.do(t, "PATCH", mine, extra).problem(t, 504, "gateway_timeout")
+			waits(t, ann.do(t, "PATCH", mine, extra))
 			s.reconciled(t, s)
-			ann.do(t, "PATCH", mine, more).is(t, 200).has(t, map[string]string{"quantity": "4"})
-			other := object{"quantity": 5, "preview": more["preview"]}
+			ann.do(t, "PATCH", mine, extra).is(t, 200).has(t, map[string]string{"quantity": "4"})
+			other := object{"quantity": 5, "preview": extra["preview"]}
 			ann.do(t, "PATCH", mine, other).problem(t, 409, "preview_outdated")
 			paid(t, "900", "900", "900", "900")
 		})

@@ -19,17 +19,17 @@ func TestUsageBelongsToTheWorkspace(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine, limitedUsage)
 		ann := s.user(t, "owner")
-		report := func(t *testing.T, quantity int, used string) {
+		report := func(t *testing.T, quantity int, usedText string) {
 			t.Helper()
 			ann.do(t, "POST", payments+"/usage", object{"feature": "messages", "quantity": quantity}).is(t, 200).has(t,
-				map[string]string{"used": used})
+				map[string]string{"used": usedText})
 		}
-		left := func(t *testing.T, used, remaining string) {
+		leave := func(t *testing.T, usedText, remaining string) {
 			t.Helper()
 			ann.get(t, payments+"/entitlements", "Cache-Control: no-cache").has(t,
-				map[string]string{"limits.messages.used": used, "limits.messages.remaining": remaining})
+				map[string]string{"limits.messages.used": usedText, "limits.messages.remaining": remaining})
 		}
-		again := func(t *testing.T, order object) {
+		repeat := func(t *testing.T, order object) {
 			t.Helper()
 			s.must(t, "payments", "sandbox", "advance", "1h")
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
@@ -39,27 +39,27 @@ func TestUsageBelongsToTheWorkspace(t *testing.T) {
 		report(t, 10, "10")
 		t.Run("who ends a free plan and begins it again has used as much", func(t *testing.T) {
 			for range 2 {
-				again(t, object{"plan_id": "free"})
-				left(t, "10", "0")
+				repeat(t, object{"plan_id": "free"})
+				leave(t, "10", "0")
 			}
 		})
 		t.Run("a code for 100 % resets nothing", func(t *testing.T) {
-			again(t, object{"plan_id": "paid", "promotion_code": "FREE1"})
-			left(t, "10", "90")
+			repeat(t, object{"plan_id": "paid", "promotion_code": "FREE1"})
+			leave(t, "10", "90")
 		})
 		t.Run("a subscription that is paid begins a new period at once", func(t *testing.T) {
 			ann.card(t, cardNumber)
-			again(t, object{"plan_id": "paid"})
-			left(t, "0", "100")
+			repeat(t, object{"plan_id": "paid"})
+			leave(t, "0", "100")
 			report(t, 7, "7")
 		})
 		t.Run("a free plan after it goes on with that period", func(t *testing.T) {
-			again(t, object{"plan_id": "free"})
-			left(t, "7", "3")
+			repeat(t, object{"plan_id": "free"})
+			leave(t, "7", "3")
 		})
 		t.Run("the next month begins with nothing", func(t *testing.T) {
 			s.must(t, "payments", "sandbox", "advance", "31d")
-			left(t, "0", "10")
+			leave(t, "0", "10")
 		})
 	})
 }

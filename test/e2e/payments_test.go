@@ -180,10 +180,10 @@ func TestPayments(t *testing.T) {
 				ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200).has(t,
 					map[string]string{"cancel_at_period_end": "false", "pending_change.plan_id": "basic"})
 				ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200)
-				less := object{"plan_id": "basic", "quantity": 1}
-				ann.do(t, "PATCH", mine, less).problem(t, 409, "subscription_ends")
-				less["cancel_at_period_end"] = false
-				ann.do(t, "PATCH", mine, less).is(t, 200).has(t,
+				reductions := object{"plan_id": "basic", "quantity": 1}
+				ann.do(t, "PATCH", mine, reductions).problem(t, 409, "subscription_ends")
+				reductions["cancel_at_period_end"] = false
+				ann.do(t, "PATCH", mine, reductions).is(t, 200).has(t,
 					map[string]string{"cancel_at_period_end": "false", "pending_change.plan_id": "basic"})
 				ann.do(t, "PATCH", mine, object{"plan_id": "other"}).problem(t, 404, "plan_not_found")
 			})
@@ -215,10 +215,10 @@ func TestPayments(t *testing.T) {
 			a := ann.create(t, payments+"/subscriptions", order).has(t,
 				map[string]string{"subscription.status": "incomplete", "subscription.entitled": "false",
 					"action.type": "confirm_payment"})
-			again := ann.do(t, "POST", payments+"/subscriptions", order).is(t, 200)
-			if again.at("action.client_secret") != a.at("action.client_secret") ||
-				again.at("subscription.id") != a.at("subscription.id") {
-				t.Errorf("%s\n%s", a, again)
+			second := ann.do(t, "POST", payments+"/subscriptions", order).is(t, 200)
+			if second.at("action.client_secret") != a.at("action.client_secret") ||
+				second.at("subscription.id") != a.at("subscription.id") {
+				t.Errorf("%s\n%s", a, second)
 			}
 			ann.get(t, mine).has(t, map[string]string{"action.client_secret": a.at("action.client_secret")})
 			member.get(t, mine).has(t, map[string]string{"action": "null", "status": "incomplete"})
@@ -246,12 +246,12 @@ func TestPayments(t *testing.T) {
 			}
 		})
 		s.stop(t)
-		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
+		for place, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
 			"the database": s.dump(t)} {
-			for _, never := range []string{"4242424242424242", "4111111111111111", "5555555555554444",
+			for _, absent := range []string{"4242424242424242", "4111111111111111", "5555555555554444",
 				"4000000000000341", cardNumber, "_secret_", "whsec_"} {
-				if i := strings.Index(text, never); i >= 0 {
-					t.Errorf("%s holds %s: …%s", where, never, text[max(0, i-200):min(len(text), i+60)])
+				if i := strings.Index(text, absent); i >= 0 {
+					t.Errorf("%s holds %s: …%s", place, absent, text[max(0, i-200):min(len(text), i+60)])
 				}
 			}
 		}

@@ -57,9 +57,9 @@ func TestWebhooks(t *testing.T) {
 		body := func(id string) string {
 			return `{"id":"` + id + `","object":"event","type":"invoice.paid","api_version":"2099-01-01","created":1,"data":{"object":{"object":"invoice","customer":"` + customer + `"}}}`
 		}
-		post := func(body string, at time.Time, key string, headers ...string) *answer {
+		post := func(body string, instant time.Time, key string, headers ...string) *answer {
 			return gateway.do(t, "POST", path, body,
-				append(headers, "Stripe-Signature: "+payment.Sign(secret.New(key), []byte(body), at))...)
+				append(headers, "Stripe-Signature: "+payment.Sign(secret.New(key), []byte(body), instant))...)
 		}
 		now := time.Now()
 		t.Run("a webhook sent 100 times is stored once", func(t *testing.T) {

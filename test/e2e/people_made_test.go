@@ -214,7 +214,7 @@ func (c *client) key(t *testing.T, flags ...string) (other *client, id string) {
 	if err != nil {
 		m = c.server.byCommand(t, append([]string{"token", "create", "--json", "--email", c.email}, flags...)...)
 	}
-	moved := *c
-	moved.token = m.Token
-	return &moved, m.Key
+	movedClient := *c
+	movedClient.token = m.Token
+	return &movedClient, m.Key
 }

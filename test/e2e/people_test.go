@@ -16,22 +16,22 @@ const peoplePath = "/api/people"
 // sleeper stores a person of the org red who never does anything, and returns the id.
 func (h *testWorkspace) sleeper(t *testing.T) string {
 	t.Helper()
-	who := id.New("usr")
+	name := id.New("usr")
 	h.sql(t, fmt.Sprintf(`INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator,
 		operator_by_hand, default_workspace_id, revision, created_at, updated_at)
 		SELECT '%[1]s', id, '%[1]s@example.com', '%[1]s@example.com', TRUE, 'Sleeper', FALSE, FALSE, FALSE, '', 1, 1, 1
-		FROM orgs WHERE slug = 'red'`, who))
-	return who
+		FROM orgs WHERE slug = 'red'`, name))
+	return name
 }
 
 // erased stores a person and erases them.
 func (h *testWorkspace) erased(t *testing.T) string {
 	t.Helper()
-	who := h.sleeper(t)
+	name := h.sleeper(t)
 	for _, c := range h.callers {
 		if c.operator && c.full {
-			c.do(t, "POST", peoplePath+"/"+who+"/erase", nil, onRed).is(t, 202)
-			return who
+			c.do(t, "POST", peoplePath+"/"+name+"/erase", nil, onRed).is(t, 202)
+			return name
 		}
 	}
 	t.Fatal("there is no operator")
@@ -72,7 +72,7 @@ func TestErasedPeople(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		r := newRealm(t, engine, "sign_up: open")
 		operator := r.user(t, "owner", "--operator")
-		erase := func(who string) *answer { return operator.do(t, "POST", peoplePath+"/"+who+"/erase", nil) }
+		erase := func(name string) *answer { return operator.do(t, "POST", peoplePath+"/"+name+"/erase", nil) }
 		zeb := r.person(t, "zeb-sub", object{"name": "Zebulon Quux", "email": "Zeb.Quux@example.com"})
 		token, _ := r.invite(t, operator, "zeb.quux@example.com", "member")
 		accept(t, zeb, token).is(t, 200)
@@ -84,11 +84,11 @@ func TestErasedPeople(t *testing.T) {
 		stream.next()
 		zeb.do(t, "POST", presences, object{"status": "dnd", "text": "Zebulon Quux is out", "ttl_seconds": 300}).is(t,
 			200)
-		own := zeb.create(t, "/api/workspaces", object{"name": "Zebulon Quux"}, "Idempotency-Key: zeb-made-it")
+		ownResponse := zeb.create(t, "/api/workspaces", object{"name": "Zebulon Quux"}, "Idempotency-Key: zeb-made-it")
 
-		for who, path := range map[*client]string{operator: peoplePath + "/" + zeb.id + "/export",
+		for person, path := range map[*client]string{operator: peoplePath + "/" + zeb.id + "/export",
 			zeb: "/api/me/export"} {
-			data := who.get(t, path)
+			data := person.get(t, path)
 			for _, part := range []string{
 				`"name":"Zebulon Quux"`, `"email_verified":true`, "zeb-sub", "Laptop of", "is out", `"name":"events"`,
 			} {
@@ -101,11 +101,11 @@ func TestErasedPeople(t *testing.T) {
 		operator.do(t, "GET", peoplePath+"/usr_00000000000000000000000000/export", nil).problem(t, 404,
 			"user_not_found")
 		a := erase(zeb.id).problem(t, 409, "only_owner")
-		if !strings.Contains(a.at("detail"), own.at("slug")) {
+		if !strings.Contains(a.at("detail"), ownResponse.at("slug")) {
 			t.Errorf("it does not name the workspace: %s", a)
 		}
-		zeb.do(t, "DELETE", "/api/workspaces/"+own.at("id"), nil).is(t, 204)
-		if own := operator.id; erase(own).problem(t, 409, "last_operator") == nil {
+		zeb.do(t, "DELETE", "/api/workspaces/"+ownResponse.at("id"), nil).is(t, 204)
+		if ownID := operator.id; erase(ownID).problem(t, 409, "last_operator") == nil {
 			t.Fatal("the last operator")
 		}
 		operator.do(t, "GET", peoplePath+"/"+zeb.id+"/erasure", nil).problem(t, 404, "erasure_not_found")
@@ -132,14 +132,14 @@ func TestErasedPeople(t *testing.T) {
 		if engine == sqlite {
 			archive := filepath.Join(t.TempDir(), "backup.tar.gz")
 			r.must(t, "backup", archive)
-			restored := r.deployment.another(t)
-			restored.must(t, "restore", archive)
-			texts["a backup"] = (&server{deployment: restored}).dump(t)
+			restoredDeployment := r.deployment.another(t)
+			restoredDeployment.must(t, "restore", archive)
+			texts["a backup"] = (&server{deployment: restoredDeployment}).dump(t)
 		}
-		for where, text := range texts {
+		for place, text := range texts {
 			for _, trace := range []string{"zebulon", "quux", "zeb-sub", "zeb-made-it"} {
 				if i := strings.Index(strings.ToLower(text), trace); i >= 0 {
-					t.Errorf("%s is in %s: %s", trace, where, text[max(0, i-200):min(len(text), i+50)])
+					t.Errorf("%s is in %s: %s", trace, place, text[max(0, i-200):min(len(text), i+50)])
 				}
 			}
 		}

@@ -134,9 +134,9 @@ func TestADowngradeKeepsEverything(t *testing.T) {
 		o := s.user(t, "owner")
 		o.card(t, cardNumber)
 		o.subscribe(t, "large")
-		var made []string
+		var texts []string
 		for i := range 3 {
-			made = append(made, templates+"/"+
+			texts = append(texts, templates+"/"+
 				o.create(t, templates, object{"name": fmt.Sprint("kept ", i), "type": "text"}).at("id"))
 		}
 		o.get(t, entitlements).has(t, map[string]string{"plan_id": "large", "limits.prompt_templates.limit": "100",
@@ -149,12 +149,12 @@ func TestADowngradeKeepsEverything(t *testing.T) {
 		o.get(t, entitlements).has(t, map[string]string{"plan_id": "small", "status": "active", "entitled": "true",
 			"features.0": "Chats", "limits.prompt_templates.used": "3", "limits.prompt_templates.limit": "1",
 			"limits.prompt_templates.remaining": "0"})
-		for _, path := range made {
+		for _, path := range texts {
 			o.get(t, path)
 		}
-		o.do(t, "PATCH", made[0], object{"name": "still mine"}).is(t, 200)
+		o.do(t, "PATCH", texts[0], object{"name": "still mine"}).is(t, 200)
 		o.do(t, "POST", templates, object{"name": "another", "type": "text"}).problem(t, 409, "plan_limit_reached")
-		o.do(t, "DELETE", made[0], nil).is(t, 204)
+		o.do(t, "DELETE", texts[0], nil).is(t, 204)
 		o.do(t, "POST", templates, object{"name": "another", "type": "text"}).problem(t, 409, "plan_limit_reached")
 	})
 }
@@ -164,10 +164,10 @@ func TestUsageReports(t *testing.T) {
 		s := start(t, engine, configured("orgs:\n  - slug: default\n    "+limitedSettings))
 		o, member := s.user(t, "owner"), s.user(t, "member")
 		const usage = payments + "/usage"
-		report := func(by *client, feature string, quantity any, more ...string) *answer {
+		report := func(by *client, feature string, quantity any, extra ...string) *answer {
 			body := object{"feature": feature, "quantity": quantity}
-			if len(more) > 0 {
-				body["idempotency_key"] = more[0]
+			if len(extra) > 0 {
+				body["idempotency_key"] = extra[0]
 			}
 			return by.do(t, "POST", usage, body)
 		}

@@ -10,7 +10,7 @@ import (
 func TestPoolers(t *testing.T) {
 	t.Parallel()
 	// through returns a deployment whose database is reached through PgBouncer.
-	through := func(t *testing.T, mode string) *deployment {
+	throughProxy := func(t *testing.T, mode string) *deployment {
 		t.Helper()
 		d := deployMigrated(t, postgres)
 		set("database.url", services.PgBouncer(t, d.database, mode).URL)(d)
@@ -18,7 +18,7 @@ func TestPoolers(t *testing.T) {
 	}
 	t.Run("a server works behind a pooler by session", func(t *testing.T) {
 		t.Parallel()
-		d := through(t, "session")
+		d := throughProxy(t, "session")
 		s := d.start(t)
 		ann := s.user(t, "member")
 		ann.get(t, ann.template(t, "pooled"))
@@ -29,7 +29,7 @@ func TestPoolers(t *testing.T) {
 	})
 	t.Run("a server refuses a pooler by transaction with a sentence, and so does doctor", func(t *testing.T) {
 		t.Parallel()
-		d := through(t, "transaction")
+		d := throughProxy(t, "transaction")
 		const sentence = "pools by transaction, and Atrium needs connections of its own: set pool_mode = session"
 		if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, sentence) {
 			t.Errorf("serve ended with %d: %s", r.code, r.stderr)

@@ -16,30 +16,30 @@ func TestWhoIsInvisibleLeavesNoTrace(t *testing.T) {
 		watching := bob.stream(t, "?user_id="+ann.id)
 		watching.next()
 		ann.do(t, "POST", presences, object{"status": "invisible"}).is(t, 200)
-		told := watching.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.status": "offline"})
+		report := watching.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.status": "offline"})
 		watching.close()
 		seen := map[*client]string{bob: bob.get(t, theirs).text, operator: operator.get(t, theirs).text}
-		since := operator.get(t, presences).at("seq")
+		startSeq := operator.get(t, presences).at("seq")
 
 		ann.do(t, "POST", presences, object{"device_id": "phone", "device_kind": "mobile", "text": "secret"}).is(t, 200)
-		for who, before := range seen {
-			if now := who.get(t, theirs).text; now != before {
-				t.Errorf("others see\n%s, before\n%s", now, before)
+		for person, previous := range seen {
+			if currentText := person.get(t, theirs).text; currentText != previous {
+				t.Errorf("others see\n%s, before\n%s", currentText, previous)
 			}
 		}
-		if listed := operator.get(t, presences+"?since_seq="+since+"&user_id="+ann.id).items(t); len(listed) > 0 {
-			t.Errorf("the operator's list has %v", listed)
+		if list := operator.get(t, presences+"?since_seq="+startSeq+"&user_id="+ann.id).items(t); len(list) > 0 {
+			t.Errorf("the operator's list has %v", list)
 		}
-		resumed := bob.stream(t, "?user_id="+ann.id, "Last-Event-ID: "+told.id)
+		resumedEvents := bob.stream(t, "?user_id="+ann.id, "Last-Event-ID: "+report.id)
 		bob.do(t, "POST", presences, object{"text": "mine"}).is(t, 200)
 		for {
-			e := resumed.is("change", map[string]string{"data.0.user_id": bob.id, "data.1": ""})
+			e := resumedEvents.is("change", map[string]string{"data.0.user_id": bob.id, "data.1": ""})
 			if e.at("data.0.text") == "mine" {
 				break
 			}
 		}
 		ann.do(t, "POST", presences, object{"status": "auto"}).is(t, 200)
-		resumed.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online",
+		resumedEvents.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online",
 			"data.0.text": "secret"})
 	})
 }
@@ -55,32 +55,32 @@ func TestATicketResumesItsOwnStream(t *testing.T) {
 		}
 		anonymous, first := s.anonymous(), ticket()
 		query := "?user_id=" + bob.id + "&ticket=" + first
-		opened := anonymous.stream(t, query)
-		last := opened.is("snapshot", map[string]string{"data.0.user_id": ann.id})
-		opened.close()
+		openedEvents := anonymous.stream(t, query)
+		last := openedEvents.is("snapshot", map[string]string{"data.0.user_id": ann.id})
+		openedEvents.close()
 		bob.create(t, presences, object{"text": "meanwhile"})
 		for range 2 {
-			again := anonymous.stream(t, query, "Last-Event-ID: "+last.id)
-			again.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "meanwhile"})
-			again.close()
+			second := anonymous.stream(t, query, "Last-Event-ID: "+last.id)
+			second.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "meanwhile"})
+			second.close()
 		}
 		path := presences + "/stream"
-		refused := func(query, id string) {
+		refuses := func(query, id string) {
 			t.Helper()
 			anonymous.do(t, "GET", path+query, nil, "Last-Event-ID: "+id).problem(t, 401, "unauthenticated")
 		}
 		another := anonymous.stream(t, "?ticket="+ticket()).next()
 		byKey := ann.stream(t, "?user_id="+bob.id).next()
-		refused(query, byKey.id)           // it was received without the ticket
-		refused(query, another.id)         // with another ticket
-		refused("?ticket="+first, last.id) // with another query
-		refused(query, "x"+last.id+"x")    // changed
+		refuses(query, byKey.id)           // it was received without the ticket
+		refuses(query, another.id)         // with another ticket
+		refuses("?ticket="+first, last.id) // with another query
+		refuses(query, "x"+last.id+"x")    // changed
 		anonymous.do(t, "GET", path+query, nil).problem(t, 401, "unauthenticated")
 
 		key, id := ann.key(t)
 		ends := key.do(t, "POST", path+"-tickets", nil).is(t, 200).at("ticket")
-		of := anonymous.stream(t, "?ticket="+ends).next()
+		owner := anonymous.stream(t, "?ticket="+ends).next()
 		ann.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
-		refused("?ticket="+ends, of.id) // its key has ended
+		refuses("?ticket="+ends, owner.id) // its key has ended
 	})
 }

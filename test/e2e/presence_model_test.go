@@ -134,8 +134,8 @@ var manual = map[presence.Manual]string{presence.Auto: "auto", presence.ManualOn
 // act performs one random change.
 func (c *crowd) act(t *testing.T, action int) {
 	t.Helper()
-	who, node := c.random.IntN(len(c.people)), c.random.IntN(len(c.nodes))
-	h, by := c.histories[who], c.people[who].at(c.nodes[node])
+	personCount, node := c.random.IntN(len(c.people)), c.random.IntN(len(c.nodes))
+	h, by := c.histories[personCount], c.people[personCount].at(c.nodes[node])
 	switch action {
 	case 0:
 		c.note("node %d is killed", node)
@@ -151,8 +151,8 @@ func (c *crowd) act(t *testing.T, action int) {
 		c.note("%s is deleted at node %d: %d", by.id, node, a.status)
 		switch {
 		case a.status == 204 || !h.Heard():
-			*h, c.ended[who] = fixture.PresenceHistory{}, true
-		case a.status != 404 || !c.ended[who]:
+			*h, c.ended[personCount] = fixture.PresenceHistory{}, true
+		case a.status != 404 || !c.ended[personCount]:
 			t.Errorf("%s", a)
 		default:
 			// A node that had not learned of the last deletion acknowledged the heartbeat. This one has not learned of
@@ -177,7 +177,7 @@ func (c *crowd) act(t *testing.T, action int) {
 				time.Millisecond))
 			body["manual_until"] = b.Until.Format(time.RFC3339Nano)
 		}
-		sent := time.Now()
+		sentAt := time.Now()
 		a := by.do(t, "POST", presences, body)
 		if a.status == 429 { // more than anybody's devices may report
 			pause(t.Context(), time.Second)
@@ -186,7 +186,7 @@ func (c *crowd) act(t *testing.T, action int) {
 		if a.status > 201 {
 			t.Fatalf("%s", a)
 		}
-		h.Beat(c.nodes[node], b, sent, time.Now())
+		h.Beat(c.nodes[node], b, sentAt, time.Now())
 		c.note("%s reports %v at node %d: %d", by.id, body, node, a.status)
 		c.beats++
 	}
@@ -205,18 +205,18 @@ func (c *crowd) agree(t *testing.T) {
 	c.checks++
 	defer clear(c.ended)
 	for i := range c.nodes {
-		var asked []time.Time // for the state, as long as it was wrong
+		var askedTimes []time.Time // for the state, as long as it was wrong
 		proof.Await(t, fmt.Sprintf("node %d shows a possible state\n%s", i, strings.Join(c.trace, "\n")),
 			func() string {
 				start, deviation := time.Now(), c.compare(t, i)
 				if deviation != "" {
-					asked = append(asked, start)
+					askedTimes = append(askedTimes, start)
 				}
 				return deviation
-			}, func(wrong string) bool { return wrong == "" })
-		if len(asked) > 0 {
+			}, func(problem string) bool { return problem == "" })
+		if len(askedTimes) > 0 {
 			c.slowest = max(c.slowest, time.Since(c.acted))
-			if delay := asked[len(asked)-1].Sub(c.acted); delay > late() {
+			if delay := askedTimes[len(askedTimes)-1].Sub(c.acted); delay > late() {
 				t.Fatalf("node %d showed a wrong state %s after the last action\n%s", i, delay,
 					strings.Join(c.trace, "\n"))
 			}
@@ -227,7 +227,7 @@ func (c *crowd) agree(t *testing.T) {
 // compare returns a difference between what a node shows and the possible states, or "".
 func (c *crowd) compare(t *testing.T, node int) string {
 	t.Helper()
-	began := time.Now()
+	begin := time.Now()
 	var list struct {
 		Data []struct {
 			User   string          `json:"user_id"`
@@ -236,18 +236,18 @@ func (c *crowd) compare(t *testing.T, node int) string {
 	}
 	require.NoError(t, json.Unmarshal([]byte(c.operator.at(c.nodes[node]).get(t, presences+"?limit=100").text),
 		&list))
-	listed := map[string]presence.Status{}
+	status := map[string]presence.Status{}
 	for _, p := range list.Data {
-		listed[p.User] = p.Status
+		status[p.User] = p.Status
 	}
-	streamed, ended := c.readers[node].state(), time.Now()
+	streamedKnowns, end := c.readers[node].state(), time.Now()
 	for i, p := range c.people {
-		may := c.histories[i].Possible(began, ended, late())
-		if got := cmp.Or(listed[p.id], presence.Offline); !may[got] {
-			return fmt.Sprintf("%s as %s in its list, may %v", p.id, got, may)
+		allowedStatus := c.histories[i].Possible(begin, end, late())
+		if got := cmp.Or(status[p.id], presence.Offline); !allowedStatus[got] {
+			return fmt.Sprintf("%s as %s in its list, may %v", p.id, got, allowedStatus)
 		}
-		if got := cmp.Or(presence.Status(streamed[p.id].status), presence.Offline); !may[got] {
-			return fmt.Sprintf("%s as %s in its stream, may %v", p.id, got, may)
+		if got := cmp.Or(presence.Status(streamedKnowns[p.id].status), presence.Offline); !allowedStatus[got] {
+			return fmt.Sprintf("%s as %s in its stream, may %v", p.id, got, allowedStatus)
 		}
 	}
 	return ""

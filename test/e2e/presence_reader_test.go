@@ -33,7 +33,7 @@ func newReader(by *client, query string) *reader {
 }
 
 // open follows the stream at a node, from where the reader was.
-func (r *reader) open(t *testing.T, at *server) {
+func (r *reader) open(t *testing.T, position *server) {
 	t.Helper()
 	r.mu.Lock()
 	var resume []string
@@ -41,12 +41,12 @@ func (r *reader) open(t *testing.T, at *server) {
 		resume = []string{"Last-Event-ID: " + r.last}
 	}
 	r.mu.Unlock()
-	e, ended := r.by.at(at).stream(t, r.query, resume...), make(chan struct{})
+	e, endedSignal := r.by.at(position).stream(t, r.query, resume...), make(chan struct{})
 	r.mu.Lock()
-	r.current, r.ended = e, ended
+	r.current, r.ended = e, endedSignal
 	r.mu.Unlock()
 	go func() {
-		defer close(ended)
+		defer close(endedSignal)
 		var kind, id string
 		for line := range e.lines {
 			switch name, value, _ := strings.Cut(line, ": "); name {
@@ -64,10 +64,10 @@ func (r *reader) open(t *testing.T, at *server) {
 // cut ends the current stream at any point.
 func (r *reader) cut() {
 	r.mu.Lock()
-	e, ended := r.current, r.ended
+	e, endedSignal := r.current, r.ended
 	r.mu.Unlock()
 	e.close()
-	<-ended
+	<-endedSignal
 }
 
 func (r *reader) take(kind, id, data string) {
@@ -109,8 +109,8 @@ func (r *reader) take(kind, id, data string) {
 		r.users[p.ID] = p.User
 		r.shown[p.User] = known{p.Status, p.Text, p.Emoji, p.Source, p.Until, fmt.Sprint(p.Devices)}
 	}
-	for _, gone := range batch.Gone {
-		delete(r.shown, r.users[gone])
+	for _, goneText := range batch.Gone {
+		delete(r.shown, r.users[goneText])
 	}
 }
 
@@ -126,8 +126,8 @@ func (r *reader) sound(t *testing.T) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, wrong := range r.wrong {
-		t.Error(wrong)
+	for _, problem := range r.wrong {
+		t.Error(problem)
 	}
 	if r.resets > 0 {
 		t.Errorf("it was reset %d times", r.resets)

@@ -32,19 +32,19 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 		}
 		query := "?user_id=" + strings.Join(ids, ",")
 		// Of each pair the first is never cut.
-		all, some := []*reader{newReader(operator, "")}, []*reader{newReader(member, query)}
+		all, subset := []*reader{newReader(operator, "")}, []*reader{newReader(member, query)}
 		for range 3 {
-			all, some = append(all, newReader(operator, "")), append(some, newReader(member, query))
+			all, subset = append(all, newReader(operator, "")), append(subset, newReader(member, query))
 		}
 		begin := time.Now()
-		over := func() bool { return time.Since(begin) > lasts || t.Failed() }
+		isOver := func() bool { return time.Since(begin) > lasts || t.Failed() }
 		var running sync.WaitGroup
 		var cuts, changes int
 		var mu sync.Mutex
-		for i, r := range append(all[1:len(all):len(all)], some[1:]...) {
+		for i, r := range append(all[1:len(all):len(all)], subset[1:]...) {
 			r.open(t, nodes[i%len(nodes)])
 			running.Go(func() {
-				for n := 1; !over(); n++ {
+				for n := 1; !isOver(); n++ {
 					pause(t.Context(), rand.N(300*time.Millisecond))
 					r.cut()
 					pause(t.Context(), rand.N(300*time.Millisecond))
@@ -56,10 +56,10 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 			})
 		}
 		all[0].open(t, nodes[0])
-		some[0].open(t, nodes[0])
+		subset[0].open(t, nodes[0])
 		for _, p := range people {
 			running.Go(func() {
-				for n := 0; !over(); n++ {
+				for n := 0; !isOver(); n++ {
 					by := p.at(nodes[rand.N(len(nodes))])
 					var err error
 					if n%7 == 6 {
@@ -91,7 +91,7 @@ func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 			p.do(t, "POST", presences, object{"device_id": "last", "status": "dnd",
 				"text": fmt.Sprint("the end of ", i)})
 		}
-		for _, readers := range [][]*reader{all, some} {
+		for _, readers := range [][]*reader{all, subset} {
 			soon(t, func() string {
 				for i, p := range people {
 					if got := readers[0].state()[p.id]; got.text != fmt.Sprint("the end of ", i) ||

@@ -36,10 +36,10 @@ func TestASnapshotOfManyPresencesIsStreamed(t *testing.T) {
 		d.sql(t, `UPDATE presence_seqs SET seq = (SELECT MAX(seq) FROM presences)`)
 		operator = operator.at(d.start(t))
 		operator.get(t, "/api/me")
-		before, begun := operator.server.heap(t), time.Now()
+		previous, begin := operator.server.heap(t), time.Now()
 		e := operator.stream(t, "")
 		seen, bytes, largest := 0, 0, 0
-		for more := true; more; {
+		for hasMore := true; hasMore; {
 			line, ok := <-e.lines
 			if !ok {
 				t.Fatalf("the stream ended after %d presences", seen)
@@ -57,11 +57,11 @@ func TestASnapshotOfManyPresencesIsStreamed(t *testing.T) {
 				t.Fatalf("an event has %d presences", len(batch.Data))
 			}
 			largest = max(largest, operator.server.heap(t))
-			more = batch.More != nil && *batch.More
+			hasMore = batch.More != nil && *batch.More
 		}
-		grown := largest - before
+		grown := largest - previous
 		t.Logf("%d presences, %d KiB, in %s; the heap grew by %d KiB", seen, bytes>>10,
-			time.Since(begun).Round(time.Millisecond), grown>>10)
+			time.Since(begin).Round(time.Millisecond), grown>>10)
 		if seen < people {
 			t.Errorf("%d of %d presences were sent", seen, people)
 		}

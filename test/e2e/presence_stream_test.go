@@ -118,12 +118,12 @@ func (e *events) is(kind string, want map[string]string) event {
 }
 
 // ends expects that the stream ends. If durations count, it must be within a time.
-func (e *events) ends(within time.Duration) {
+func (e *events) ends(limit time.Duration) {
 	e.t.Helper()
 	if !proof.Running() {
-		within = patience
+		limit = patience
 	}
-	late := time.After(within)
+	late := time.After(limit)
 	for {
 		select {
 		case _, open := <-e.lines:
@@ -131,7 +131,7 @@ func (e *events) ends(within time.Duration) {
 				return
 			}
 		case <-late:
-			e.t.Fatalf("it goes on after %s", within)
+			e.t.Fatalf("it goes on after %s", limit)
 		}
 	}
 }
@@ -144,40 +144,40 @@ func TestPresenceStream(t *testing.T) {
 		stranger.create(t, presences, object{})
 
 		t.Run("a stream starts with a snapshot, followed by changes", func(t *testing.T) {
-			mine := ann.stream(t, "?user_id="+bob.id+","+stranger.id)
+			ownEvents := ann.stream(t, "?user_id="+bob.id+","+stranger.id)
 			// An open stream counts as a heartbeat.
-			mine.is("snapshot", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online",
+			ownEvents.is("snapshot", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online",
 				"data.0.devices.0.id": "stream", "data.1": "", "gone": "[]", "more": "false"})
 			bob.create(t, presences, object{"text": "hello"})
-			told := mine.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "hello",
+			report := ownEvents.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "hello",
 				"data.0.devices": "", "data.0.seq": "", "data.1": ""})
 			stranger.do(t, "POST", presences, object{"text": "not for ann"}).is(t, 200)
 			bob.do(t, "DELETE", presences+"/me", nil).is(t, 204)
-			mine.is("change", map[string]string{"data": "[]", "gone.0": told.at("data.0.id")})
-			mine.close()
+			ownEvents.is("change", map[string]string{"data": "[]", "gone.0": report.at("data.0.id")})
+			ownEvents.close()
 
 			t.Run("a client that was disconnected resumes where it was", func(t *testing.T) {
 				bob.create(t, presences, object{"text": "again"})
-				for _, resumed := range []*events{
-					ann.stream(t, "?user_id="+bob.id+","+stranger.id, "Last-Event-ID: "+told.id),
-					ann.stream(t, "?last_event_id="+told.id+"&user_id="+bob.id+","+stranger.id),
+				for _, resumedEvents := range []*events{
+					ann.stream(t, "?user_id="+bob.id+","+stranger.id, "Last-Event-ID: "+report.id),
+					ann.stream(t, "?last_event_id="+report.id+"&user_id="+bob.id+","+stranger.id),
 				} {
-					resumed.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "again",
+					resumedEvents.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "again",
 						"data.1": ""})
 				}
 			})
 			t.Run("a Last-Event-ID of another stream is answered with a reset and a new snapshot", func(t *testing.T) {
-				number := told.id[strings.IndexByte(told.id, '.'):]
-				for _, id := range []string{"x", "1", told.id, "x" + number, strings.TrimSuffix(told.id, number) +
-					".99999999", strings.TrimSuffix(told.id, number) + ".-1"} {
+				number := report.id[strings.IndexByte(report.id, '.'):]
+				for _, id := range []string{"x", "1", report.id, "x" + number, strings.TrimSuffix(report.id, number) +
+					".99999999", strings.TrimSuffix(report.id, number) + ".-1"} {
 					query := "?user_id=" + bob.id + "," + stranger.id
-					if id == told.id {
+					if id == report.id {
 						query = "?user_id=" + bob.id // other parameters
 					}
-					again := ann.stream(t, query, "Last-Event-ID: "+id)
-					again.is("reset", nil)
-					again.is("snapshot", map[string]string{"data.1.text": "again", "more": "false"})
-					again.close()
+					second := ann.stream(t, query, "Last-Event-ID: "+id)
+					second.is("reset", nil)
+					second.is("snapshot", map[string]string{"data.1.text": "again", "more": "false"})
+					second.close()
 				}
 			})
 		})
@@ -197,14 +197,14 @@ func TestPresenceStream(t *testing.T) {
 			}
 		})
 		t.Run("a ticket opens one stream", func(t *testing.T) {
-			made := ann.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200)
-			if made.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("%v", made.header)
+			response := ann.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200)
+			if response.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%v", response.header)
 			}
 			anonymous := s.anonymous()
-			opened := anonymous.stream(t, "?ticket="+made.at("ticket"))
-			opened.is("snapshot", map[string]string{"data.0.user_id": ann.id})
-			anonymous.do(t, "GET", presences+"/stream?ticket="+made.at("ticket"), nil).problem(t, 401,
+			openedEvents := anonymous.stream(t, "?ticket="+response.at("ticket"))
+			openedEvents.is("snapshot", map[string]string{"data.0.user_id": ann.id})
+			anonymous.do(t, "GET", presences+"/stream?ticket="+response.at("ticket"), nil).problem(t, 401,
 				"unauthenticated")
 			anonymous.do(t, "GET", presences+"/stream?ticket=atp_x", nil).problem(t, 401, "unauthenticated")
 			anonymous.do(t, "GET", presences+"/stream", nil).problem(t, 401, "unauthenticated")
@@ -214,12 +214,12 @@ func TestPresenceStream(t *testing.T) {
 			t.Run("a stream ends with the credential that opened it", func(t *testing.T) {
 				key, id := ann.key(t)
 				ticket := key.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
-				opened := anonymous.stream(t, "?ticket="+ticket)
-				opened.next()
-				unused := key.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
+				openedValue := anonymous.stream(t, "?ticket="+ticket)
+				openedValue.next()
+				unusedTicket := key.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
 				ann.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
-				opened.ends(1500 * time.Millisecond)
-				anonymous.do(t, "GET", presences+"/stream?ticket="+unused, nil).problem(t, 401, "unauthenticated")
+				openedValue.ends(1500 * time.Millisecond)
+				anonymous.do(t, "GET", presences+"/stream?ticket="+unusedTicket, nil).problem(t, 401, "unauthenticated")
 			})
 		})
 		t.Run("a user who leaves the workspace receives no more changes of its members", func(t *testing.T) {
@@ -251,10 +251,10 @@ func TestPresenceStream(t *testing.T) {
 		t.Run("a server that stops ends its streams at once", func(t *testing.T) {
 			open := bob.stream(t, "")
 			open.next()
-			begun := time.Now()
+			begin := time.Now()
 			s.stop(t)
 			open.ends(time.Second)
-			proof.Within(t, "the stop", time.Since(begun), 10*time.Second)
+			proof.Within(t, "the stop", time.Since(begin), 10*time.Second)
 		})
 	})
 }
@@ -272,11 +272,11 @@ func TestASlowReaderIsCut(t *testing.T) {
 	s.sql(t, `INSERT INTO presence_seqs SELECT id, 3000 FROM orgs`)
 	conn := must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
 	defer conn.Close()
-	begun := time.Now()
+	begin := time.Now()
 	fmt.Fprintf(conn, "GET %s/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", presences,
 		operator.token)
 	s.stderr.await(t, s, regexp.MustCompile(`"route":"/api/presence/stream","status":200`)) // logged at its end
-	if took := time.Since(begun); took < 9*time.Second {
+	if took := time.Since(begin); took < 9*time.Second {
 		t.Errorf("it ended after %s", took)
 	}
 }
@@ -299,14 +299,14 @@ func testNodes(t *testing.T, d *deployment) {
 	ann, bob := nodes[0].user(t, "member"), nodes[0].user(t, "member")
 	stream := bob.at(nodes[2]).stream(t, "?user_id="+ann.id)
 	stream.is("snapshot", map[string]string{"data.0.user_id": bob.id, "data.1": ""})
-	begun := time.Now()
+	begin := time.Now()
 	path := ann.at(nodes[0]).create(t, presences, object{"device_id": "a", "ttl_seconds": 30}).header.Get("Location")
 	stream.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online"})
-	proof.Within(t, "telling another node", time.Since(begun), time.Second)
+	proof.Within(t, "telling another node", time.Since(begin), time.Second)
 	t.Run("devices at several nodes make one presence", func(t *testing.T) {
-		both := ann.at(nodes[1]).do(t, "POST", presences,
+		pair := ann.at(nodes[1]).do(t, "POST", presences,
 			object{"device_id": "b", "activity": "idle", "ttl_seconds": 300}).is(t, 200)
-		both.has(t, map[string]string{"status": "online", "devices.0.id": "a", "devices.1.id": "b"})
+		pair.has(t, map[string]string{"status": "online", "devices.0.id": "a", "devices.1.id": "b"})
 	})
 	t.Run("users of a killed node go offline", func(t *testing.T) {
 		nodes[0].kill(t)
@@ -314,7 +314,7 @@ func testNodes(t *testing.T, d *deployment) {
 		for got.answer == nil || got.at("data.0.status") != "away" { // the device that was in use is offline
 			got = stream.nextWithin(2 * patience)
 		}
-		if took := time.Since(begun); took < 29*time.Second || (proof.Running() && took > 33*time.Second) {
+		if took := time.Since(begin); took < 29*time.Second || (proof.Running() && took > 33*time.Second) {
 			t.Errorf("after %s, want 30 seconds", took)
 		}
 		bob.at(nodes[1]).get(t, path).has(t, map[string]string{"status": "away"})
@@ -322,7 +322,7 @@ func testNodes(t *testing.T, d *deployment) {
 	t.Run("a stream can be resumed at another node", func(t *testing.T) {
 		last := bob.at(nodes[2]).stream(t, "?user_id="+ann.id).next()
 		ann.at(nodes[2]).do(t, "POST", presences, object{"device_id": "b", "text": "moved"}).is(t, 200)
-		moved := bob.at(nodes[1]).stream(t, "?user_id="+ann.id, "Last-Event-ID: "+last.id)
-		moved.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.text": "moved", "data.1": ""})
+		movedEvents := bob.at(nodes[1]).stream(t, "?user_id="+ann.id, "Last-Event-ID: "+last.id)
+		movedEvents.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.text": "moved", "data.1": ""})
 	})
 }

@@ -27,17 +27,17 @@ func TestPresences(t *testing.T) {
 				t.Errorf("listed: %v", got)
 			}
 		})
-		begun := ann.create(t, presences, object{})
-		path := begun.header.Get("Location")
+		response := ann.create(t, presences, object{})
+		path := response.header.Get("Location")
 		t.Run("the first heartbeat creates a presence, and the next ones return 200", func(t *testing.T) {
-			begun.has(t, map[string]string{"status": "online", "source": "auto", "manual_status": "auto",
+			response.has(t, map[string]string{"status": "online", "source": "auto", "manual_status": "auto",
 				"user_id": ann.id, "heartbeat_after_seconds": "30", "devices.0.id": "default", "devices.0.kind": "api",
 				"devices.0.state": "active", "devices.1": ""})
-			assert.Equal(t, "Location", path, presences+"/"+begun.at("id"))
-			again := ann.do(t, "POST", presences, object{"user_id": ann.id}).is(t, 200)
-			if again.at("id") != begun.at("id") || again.at("seq") != begun.at("seq") ||
-				again.at("expires_at") <= begun.at("expires_at") {
-				t.Errorf("%s\nbefore: %s", again, begun)
+			assert.Equal(t, "Location", path, presences+"/"+response.at("id"))
+			second := ann.do(t, "POST", presences, object{"user_id": ann.id}).is(t, 200)
+			if second.at("id") != response.at("id") || second.at("seq") != response.at("seq") ||
+				second.at("expires_at") <= response.at("expires_at") {
+				t.Errorf("%s\nbefore: %s", second, response)
 			}
 		})
 		t.Run("a claimed status is shown to everyone who may see it", func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestPresences(t *testing.T) {
 			stranger.do(t, "GET", path, nil).problem(t, 404, "presence_not_found")
 		})
 		t.Run("a claimed status that expires is replaced by the one before", func(t *testing.T) {
-			until := time.Now().Add(1500 * time.Millisecond).UTC().Format(time.RFC3339Nano)
-			ann.do(t, "POST", presences, object{"status": "away", "text": "lunch", "manual_until": until}).is(t,
+			end := time.Now().Add(1500 * time.Millisecond).UTC().Format(time.RFC3339Nano)
+			ann.do(t, "POST", presences, object{"status": "away", "text": "lunch", "manual_until": end}).is(t,
 				200).has(t, map[string]string{"status": "away", "text": "lunch"})
 			soon(t, func() string {
 				return ann.get(t, presences+"/me").at("text")
@@ -101,12 +101,12 @@ func TestPresences(t *testing.T) {
 			for _, c := range []*client{ann, bob, operator} {
 				c.do(t, "GET", path, nil).problem(t, 404, "presence_not_found")
 			}
-			ann.create(t, presences, object{}).has(t, map[string]string{"id": begun.at("id"), "status": "online",
+			ann.create(t, presences, object{}).has(t, map[string]string{"id": response.at("id"), "status": "online",
 				"text": "", "devices.1": ""})
 			operator.do(t, "DELETE", path, nil).is(t, 204)
 			admin := s.user(t, "admin")
 			admin.get(t, "/api/events?type=presence.deleted").has(t,
-				map[string]string{"data.0.subject": begun.at("id"), "data.0.actor": operator.id, "data.1": ""})
+				map[string]string{"data.0.subject": response.at("id"), "data.0.actor": operator.id, "data.1": ""})
 			ann.create(t, presences, object{})
 		})
 	})
@@ -118,11 +118,11 @@ func TestPresencesOutliveTheServer(t *testing.T) {
 		s := d.start(t)
 		ann, bob, operator := s.user(t, "member"), s.user(t, "member"), s.user(t, "viewer", "--operator")
 		ann.create(t, presences, object{"status": "dnd", "text": "claimed"})
-		gone := s.user(t, "member")
-		gone.create(t, presences, object{})
+		goneClient := s.user(t, "member")
+		goneClient.create(t, presences, object{})
 		s.kill(t)
 		s.sql(t, `UPDATE presences SET due_at = 1, devices = '[{"id":"default","kind":"api","seen_at":1,"ttl":30}]'
-			WHERE user_id = '`+gone.id+`'`)
+			WHERE user_id = '`+goneClient.id+`'`)
 		s = d.start(t)
 		t.Run("claimed statuses survive a kill of the server", func(t *testing.T) {
 			bob.at(s).create(t, presences, object{})
@@ -130,10 +130,10 @@ func TestPresencesOutliveTheServer(t *testing.T) {
 		})
 		t.Run("a user who sent no heartbeat meanwhile is offline, in counts and filters too", func(t *testing.T) {
 			soon(t, func() string { return operator.at(s).get(t, presences+"?status=offline").at("data.0.user_id") },
-				gone.id)
+				goneClient.id)
 			operator.at(s).get(t, presences).has(t, map[string]string{"counts.offline": "1", "counts.online": "1",
 				"counts.dnd": "1"})
-			gone.at(s).do(t, "POST", presences, object{}).is(t, 200)
+			goneClient.at(s).do(t, "POST", presences, object{}).is(t, 200)
 		})
 		t.Run("the times that users were last seen survive a clean stop", func(t *testing.T) {
 			seen := ann.at(s).do(t, "POST", presences, object{}).is(t, 200).at("last_seen_at")

@@ -33,7 +33,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 	require.NoError(t, err)
 	defer runner.Close()
 	w := warehouse.NewConfined(runner.Run, runner.Stream)
-	to := func(kind connection.Kind, credential string) ports.Target {
+	call := func(kind connection.Kind, credential string) ports.Target {
 		t.Helper()
 		c, err := connection.ParseCredential(kind, []byte(credential))
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 	}
 
 	t.Run("the child reads a file", func(t *testing.T) {
-		tables, err := w.Tables(t.Context(), to(connection.SQLite, `{"file":"sample.db"}`),
+		tables, err := w.Tables(t.Context(), call(connection.SQLite, `{"file":"sample.db"}`),
 			connection.TableQuery{Limit: 10})
 		if err != nil || len(tables) != 1 || tables[0].Name != "people" {
 			t.Errorf("tables = %+v, %v", tables, err)
@@ -50,7 +50,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 
 	t.Run("the child reaches only allowed networks", func(t *testing.T) {
 		for _, host := range []string{"127.0.0.1", "localhost"} {
-			r := w.Probe(t.Context(), to(connection.Postgres, `{"host":"`+host+`","database":"d","username":"u"}`))
+			r := w.Probe(t.Context(), call(connection.Postgres, `{"host":"`+host+`","database":"d","username":"u"}`))
 			assert.Equal(t, host+": failure", r.Failure(), connection.NetworkNotAllowed)
 		}
 	})

@@ -4,9 +4,9 @@ import "testing"
 
 // contracts runs as a part of TestTheLifeOfAPrompt.
 func contracts(t *testing.T, ann *client) {
-	made := ann.create(t, templates, object{"name": "contract", "compatibility": "backward", "version": object{
+	response := ann.create(t, templates, object{"name": "contract", "compatibility": "backward", "version": object{
 		"text": "Hello {{name}}", "activate": true}}).has(t, map[string]string{"compatibility": "backward"})
-	template := templates + "/" + made.at("id")
+	template := templates + "/" + response.at("id")
 	broken := map[string]string{"breaks.0.member": "variables", "breaks.0.name": "order",
 		"breaks.0.code": "variable_required", "breaks.1": ""}
 	next := object{"text": "Hello {{name}}, about {{order}}", "activate": true}

@@ -20,14 +20,14 @@ func copies(t *testing.T, ann, bob *client) {
 	ann.create(t, template+"/versions", object{"text": "two {{x}}", "activate": true, "commit_message": "Better"})
 	ann.version(t, template, "a draft")
 
-	made := ann.create(t, template+"/copy", object{}).has(t, map[string]string{"name": "original copy",
+	response := ann.create(t, template+"/copy", object{}).has(t, map[string]string{"name": "original copy",
 		"version_count": "3", "active_version.number": "2", "my_role": "owner", "visibility": "private"})
-	copied := templates + "/" + made.at("id")
-	ann.get(t, copied+"/versions/production").has(t, map[string]string{"number": "1", "text": "one"})
-	if got := ann.get(t, copied+"/versions/v2").at("commit_message"); len(got) < len("Better (by , 2026-01-01)") {
+	copiedText := templates + "/" + response.at("id")
+	ann.get(t, copiedText+"/versions/production").has(t, map[string]string{"number": "1", "text": "one"})
+	if got := ann.get(t, copiedText+"/versions/v2").at("commit_message"); len(got) < len("Better (by , 2026-01-01)") {
 		t.Errorf("the commit message is %q", got)
 	}
-	ann.get(t, copied+"/versions/v3").has(t, map[string]string{"state": "draft"})
+	ann.get(t, copiedText+"/versions/v3").has(t, map[string]string{"state": "draft"})
 	ann.do(t, "POST", template+"/copy", object{}).problem(t, 409, "name_taken")
 	bob.create(t, template+"/copy", object{"name": "of a viewer"}).has(t, map[string]string{"version_count": "2"})
 	bob.create(t, template+"/copy", object{"name": "short", "history": "latest"}).has(t,

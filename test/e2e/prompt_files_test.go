@@ -12,9 +12,9 @@ import (
 )
 
 func init() {
-	var made atomic.Int64
+	var count atomic.Int64
 	examples["importPrompts"] = example{make: func(*testing.T, *testWorkspace, *testCaller) target {
-		path := fmt.Sprintf("imported/example-%d.md", made.Add(1)) // a name is its creator's
+		path := fmt.Sprintf("imported/example-%d.md", count.Add(1)) // a name is its creator's
 		return target{body: object{"files": []object{{"path": path, "content": "---\n---\nHello"}}}}
 	}}
 }
@@ -67,9 +67,9 @@ func files(t *testing.T, from, to *client) {
 				t.Errorf("%s: file %d was %s, the first %s", format, i, got, want)
 			}
 		}
-		for other, before := range first {
-			if after := to.get(t, export+"&format="+other).text; after != before {
-				t.Errorf("%s after an import of %s:\n%s\nwant\n%s", other, format, after, before)
+		for other, previous := range first {
+			if nextText := to.get(t, export+"&format="+other).text; nextText != previous {
+				t.Errorf("%s after an import of %s:\n%s\nwant\n%s", other, format, nextText, previous)
 			}
 		}
 	}

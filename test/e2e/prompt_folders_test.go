@@ -24,9 +24,9 @@ func init() {
 // ofFolderShare is an example on a new share of a folder.
 func ofFolderShare(body any) example {
 	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
-		made := h.owner.create(t, folderShares,
+		response := h.owner.create(t, folderShares,
 			object{"folder": id.New("f"), "user_id": h.person, "role": "viewer"}, onRed)
-		return target{ids: []string{made.at("id")}, body: body}
+		return target{ids: []string{response.at("id")}, body: body}
 	}}
 }
 
@@ -83,53 +83,53 @@ func TestSharesOfFolders(t *testing.T) {
 			return folderShares + "/" + admin.create(t, folderShares,
 				object{"folder": folder, "user_id": user, "role": role}).at("id")
 		}
-		gone := func(t *testing.T, path string) {
+		isGone := func(t *testing.T, path string) {
 			t.Helper()
 			bob.do(t, "GET", path, nil).problem(t, 404, "prompt_template_not_found")
 		}
 		t.Run("a share gives a role on all that is in the folder, now and later, and tells so", func(t *testing.T) {
-			deep, beside := make(t, "support/mail/one"), make(t, "supporting/one")
-			gone(t, deep)
-			shared := share(t, "Support/", bob.id, "editor")
-			later := make(t, "support/two")
-			for _, path := range []string{deep, later} {
+			deep, neighbour := make(t, "support/mail/one"), make(t, "supporting/one")
+			isGone(t, deep)
+			sharedText := share(t, "Support/", bob.id, "editor")
+			text := make(t, "support/two")
+			for _, path := range []string{deep, text} {
 				bob.get(t, path).has(t, map[string]string{"my_role": "editor", "my_role_source.kind": "folder",
 					"my_role_source.folder": "Support"})
 				bob.get(t, path+"/versions/active").has(t, map[string]string{"text": "Text"})
 			}
-			gone(t, beside)
+			isGone(t, neighbour)
 			bob.get(t, templates+"?folder=support&sort=name").has(t,
 				map[string]string{"data.0.name": "support/mail/one",
 					"data.1.name": "support/two", "data.2": ""})
 			bob.create(t, deep+"/versions", object{"text": "by bob"})
 			ann.get(t, deep+"/folder-shares").has(t, map[string]string{"data.0.folder": "Support",
 				"data.0.user_id": bob.id, "data.1": ""})
-			ann.get(t, beside+"/folder-shares").has(t, map[string]string{"data": "[]"})
+			ann.get(t, neighbour+"/folder-shares").has(t, map[string]string{"data": "[]"})
 			ann.get(t, deep).has(t, map[string]string{"my_role_source.kind": "ownership"})
 			admin.get(t, deep).has(t, map[string]string{"my_role_source.kind": "workspace_role",
 				"my_role_source.folder": "null"})
-			got := bob.get(t, shared).has(t, map[string]string{"role": "editor"})
-			admin.do(t, "PATCH", shared, object{"role": "viewer"}, "If-Match: \"9\"").problem(t, 412,
+			got := bob.get(t, sharedText).has(t, map[string]string{"role": "editor"})
+			admin.do(t, "PATCH", sharedText, object{"role": "viewer"}, "If-Match: \"9\"").problem(t, 412,
 				"revision_mismatch")
-			admin.do(t, "PATCH", shared, object{"role": "viewer"}, "If-Match: "+got.header.Get("ETag")).is(t, 200)
+			admin.do(t, "PATCH", sharedText, object{"role": "viewer"}, "If-Match: "+got.header.Get("ETag")).is(t, 200)
 			bob.do(t, "POST", deep+"/versions", object{"text": "x"}).problem(t, 403, "prompt_template_forbidden")
 			admin.get(t, "/api/events?type=folder_share.updated").has(t,
 				map[string]string{"data.0.data.folder": "Support",
 					"data.0.data.role.to": "viewer"})
-			bob.do(t, "DELETE", shared, nil).is(t, 204) // everyone ends their own
-			gone(t, deep)
+			bob.do(t, "DELETE", sharedText, nil).is(t, 204) // everyone ends their own
+			isGone(t, deep)
 		})
 		t.Run("a group's share is one with each of its people", func(t *testing.T) {
-			made := make(t, "grouped/one")
+			newText := make(t, "grouped/one")
 			group := admin.create(t, groups, object{"name": "Folder people"}).at("id")
-			shared := share(t, "grouped", group, "viewer")
-			gone(t, made)
+			sharedText := share(t, "grouped", group, "viewer")
+			isGone(t, newText)
 			admin.do(t, "PUT", groups+"/"+group+"/members/"+bob.id, nil).is(t, 204)
-			bob.get(t, made).has(t, map[string]string{"my_role": "viewer", "my_role_source.kind": "folder"})
+			bob.get(t, newText).has(t, map[string]string{"my_role": "viewer", "my_role_source.kind": "folder"})
 			admin.get(t, folderShares+"?folder=grouped/deep").has(t, map[string]string{"data.0.name": "Folder people",
 				"data.1": ""})
-			admin.do(t, "DELETE", shared, nil).is(t, 204)
-			gone(t, made)
+			admin.do(t, "DELETE", sharedText, nil).is(t, 204)
+			isGone(t, newText)
 		})
 		t.Run("who manages a folder shares it and what is below, and nothing else", func(t *testing.T) {
 			share(t, "managed", bob.id, "manager")
@@ -154,20 +154,20 @@ func TestSharesOfFolders(t *testing.T) {
 			owner.do(t, "GET", folderShares+"/pfsh_none", nil).problem(t, 404, "share_not_found")
 		})
 		t.Run("only who manages a template moves it in or out of a shared folder", func(t *testing.T) {
-			made := make(t, "free/one")
-			ann.create(t, made+"/shares", object{"user_id": bob.id, "role": "editor"})
+			newText := make(t, "free/one")
+			ann.create(t, newText+"/shares", object{"user_id": bob.id, "role": "editor"})
 			share(t, "open", owner.id, "viewer")
-			bob.do(t, "PATCH", made, object{"name": "free/two"}).is(t, 200)
-			bob.do(t, "PATCH", made, object{"name": "open/two"}).problem(t, 403, "prompt_template_forbidden")
-			bob.get(t, made).has(t, map[string]string{"name": "free/two"})
+			bob.do(t, "PATCH", newText, object{"name": "free/two"}).is(t, 200)
+			bob.do(t, "PATCH", newText, object{"name": "open/two"}).problem(t, 403, "prompt_template_forbidden")
+			bob.get(t, newText).has(t, map[string]string{"name": "free/two"})
 			bob.do(t, "POST", templates+"/folders/move", object{"from": "free", "to": "open/x"}).problem(t, 403,
 				"prompt_template_forbidden")
-			ann.do(t, "PATCH", made, object{"name": "open/two"}).is(t, 200)
-			bob.do(t, "PATCH", made, object{"name": "two"}).problem(t, 403, "prompt_template_forbidden")
+			ann.do(t, "PATCH", newText, object{"name": "open/two"}).is(t, 200)
+			bob.do(t, "PATCH", newText, object{"name": "two"}).problem(t, 403, "prompt_template_forbidden")
 		})
 		t.Run("a workspace has 500 of them at most", func(t *testing.T) {
-			left := 500 - len(admin.get(t, folderShares+"?limit=100").each(t, "id"))
-			for i := range left {
+			remainder := 500 - len(admin.get(t, folderShares+"?limit=100").each(t, "id"))
+			for i := range remainder {
 				share(t, fmt.Sprint("many/", i), ann.id, "viewer")
 			}
 			admin.do(t, "POST", folderShares, object{"folder": "more", "user_id": ann.id, "role": "viewer"}).problem(t,

@@ -4,13 +4,13 @@ import "testing"
 
 // includes runs as a part of TestTheLifeOfAPrompt. Bob is a member of the workspace.
 func includes(t *testing.T, ann, bob *client) {
-	make := func(who *client, name, text string) string {
-		return templates + "/" + who.create(t, templates, object{"name": name, "version": object{"text": text,
+	make := func(person *client, name, text string) string {
+		return templates + "/" + person.create(t, templates, object{"name": name, "version": object{"text": text,
 			"activate": true}}).at("id")
 	}
-	render := func(who *client, template, ref, want string) {
+	render := func(user *client, template, ref, want string) {
 		t.Helper()
-		who.do(t, "POST", template+"/render", object{"ref": ref, "variables": object{"name": "Ann"}}).is(t, 200).has(t,
+		user.do(t, "POST", template+"/render", object{"ref": ref, "variables": object{"name": "Ann"}}).is(t, 200).has(t,
 			map[string]string{"text": want})
 	}
 	rules := make(ann, "inc/rules", "Be kind to {{name}}.")
@@ -26,17 +26,17 @@ func includes(t *testing.T, ann, bob *client) {
 		"includes.0.name": "inc/rules", "includes.0.ref": "active", "includes.0.version_number": "1"})
 	ann.get(t, templates+"/resolve?name=inc/greeting").has(t, map[string]string{
 		"text": "Hello!\nBe kind to {{name}}.\nBye.", "variables.0.name": "name"})
-	resolved := func(name, want string) {
+	resolvedCall := func(name, want string) {
 		t.Helper()
 		ann.do(t, "POST", templates+"/resolve", object{"refs": []object{{"name": name}}}).is(t, 200).has(t,
 			map[string]string{"data.0.version.text": want})
 	}
-	resolved("inc/floating", "Hello!\nBe kind to {{name}}.\nBye. Be kind to {{name}}.")
+	resolvedCall("inc/floating", "Hello!\nBe kind to {{name}}.\nBye. Be kind to {{name}}.")
 
 	// A pinned version keeps what it had, and a floating one shows the change at once, also if it is warm.
 	ann.create(t, rules+"/versions", object{"text": "Be fair to {{name}}.", "activate": true})
 	render(ann, greeting, "active", "Hello!\nBe kind to Ann.\nBye.")
-	resolved("inc/floating", "Hello!\nBe kind to {{name}}.\nBye. Be fair to {{name}}.")
+	resolvedCall("inc/floating", "Hello!\nBe kind to {{name}}.\nBye. Be fair to {{name}}.")
 	ann.create(t, greeting+"/versions", object{"text": "Hello!\n{{> inc/rules}}\nBye."})
 	ann.get(t, greeting+"/versions/v2/diff").has(t, map[string]string{"changed_fields.0": "text"})
 

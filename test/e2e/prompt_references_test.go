@@ -11,9 +11,9 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		id := ann.create(t, templates, object{"name": "tone", "type": "text"}).at("id")
 		prompt, share := templates+"/"+id, object{"user_id": bob.id, "role": "viewer"}
-		activate := func(c *client, of, text string) {
+		activate := func(c *client, owner, text string) {
 			t.Helper()
-			c.create(t, of+"/versions", object{"text": text, "activate": true})
+			c.create(t, owner+"/versions", object{"text": text, "activate": true})
 		}
 		activate(ann, prompt, "first")
 		ann.create(t, prompt+"/shares", share)
@@ -23,14 +23,14 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 			"include_mode": "floating"}).at("id")
 		activate(bob, floating, "{{> tone}}")
 		activate(ann, prompt, "second") // after the include was stored with its text
-		shows := func(text, health, code, degraded string) {
+		shows := func(text, health, code, degradedText string) {
 			t.Helper()
 			bob.get(t, chat+"/runtime").has(t, map[string]string{"instructions": text})
 			bob.get(t, chat).has(t, map[string]string{"health": health, "issues.0.code": code})
 			bob.get(t, chats).has(t, map[string]string{"data.0.health": health, "data.0.issues.0.code": code})
 			bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
 				{"prompt_template_id": floating[len(templates)+1:], "ref": "active"}}}).is(t, 200).has(t,
-				map[string]string{"data.0.version.text": text, "data.0.version.includes.0.degraded": degraded})
+				map[string]string{"data.0.version.text": text, "data.0.version.includes.0.degraded": degradedText})
 		}
 		shows("second", "ok", "", "false")
 		ann.do(t, "DELETE", prompt+"/shares/"+bob.id, nil).is(t, 204)
@@ -41,7 +41,7 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 		next := s.deployment.start(t) // notes at once what was lost
 		ann, bob = ann.at(next), bob.at(next)
 		t.Run("the owners of the chat, of the including prompt and of the prompt learn of it", func(t *testing.T) {
-			for about, want := range map[string]struct {
+			for topic, want := range map[string]struct {
 				reader *client
 				events string
 			}{
@@ -50,7 +50,7 @@ func TestAReferenceStaysAtItsVersionWhileItsOwnerMayNotReadThePrompt(t *testing.
 				id:                          {ann, "prompt_template.reader_lost prompt_template.reader_lost"},
 			} {
 				kind, _, _ := strings.Cut(want.events, " ")
-				list := "/api/events?limit=100&type=" + kind + "&subject=" + about
+				list := "/api/events?limit=100&type=" + kind + "&subject=" + topic
 				soon(t, func() string { return strings.Join(want.reader.get(t, list).each(t, "type"), " ") },
 					want.events)
 			}

@@ -25,9 +25,9 @@ func ofRequest(body any) example {
 		}
 		path := templates + "/" + template
 		h.author.create(t, path+"/versions", object{"text": "later"}, onRed)
-		asked := maker.do(t, "POST", path+"/versions/latest/activate", object{"activate_at": fromNow(time.Hour)},
+		request := maker.do(t, "POST", path+"/versions/latest/activate", object{"activate_at": fromNow(time.Hour)},
 			onRed).is(t, 202)
-		return target{ids: []string{template, asked.at("activation_request.id")}, body: body}
+		return target{ids: []string{template, request.at("activation_request.id")}, body: body}
 	}}
 }
 
@@ -46,13 +46,13 @@ func requests(t *testing.T, ann, bob *client) {
 		"prompt_template_forbidden")
 
 	activate := template + "/versions/v2/activate"
-	asked := bob.do(t, "POST", activate, object{"reason": "Better"}).is(t, 202).has(t, map[string]string{
+	askedResponse := bob.do(t, "POST", activate, object{"reason": "Better"}).is(t, 202).has(t, map[string]string{
 		"active_version.number": "1", "open_requests": "1", "activation_request.state": "waiting",
 		"activation_request.waits_for": `["approvals"]`, "activation_request.requested_by": bob.id})
-	request := template + "/activation-requests/" + asked.at("activation_request.id")
-	assert.Equal(t, "Location", asked.header.Get("Location"), request)
+	request := template + "/activation-requests/" + askedResponse.at("activation_request.id")
+	assert.Equal(t, "Location", askedResponse.header.Get("Location"), request)
 	bob.do(t, "POST", activate, object{"reason": "Better"}).is(t, 202).has(t, map[string]string{
-		"activation_request.id": asked.at("activation_request.id")})
+		"activation_request.id": askedResponse.at("activation_request.id")})
 	ann.get(t, request).has(t, map[string]string{"diff.unified": "--- v1\n+++ v2\n@@ -1 +1 @@\n-one\n" +
 		"\\ No newline at end of file\n+two\n\\ No newline at end of file\n", "base_version_number": "1", "version.number": "2"})
 	ann.get(t, template+"/activation-requests?state=waiting").has(t,
@@ -63,7 +63,7 @@ func requests(t *testing.T, ann, bob *client) {
 	ann.get(t, template).has(t, map[string]string{"active_version.number": "2", "active_version.activated_by": bob.id,
 		"open_requests": "0"})
 	ann.get(t, template+"/activations").has(t, map[string]string{
-		"data.0.request_id": asked.at("activation_request.id"), "data.0.activated_by": bob.id})
+		"data.0.request_id": askedResponse.at("activation_request.id"), "data.0.activated_by": bob.id})
 	ann.do(t, "POST", request+"/refuse", nil).problem(t, 409, "activation_request_ended")
 
 	// Required checks hold back managers, too, until they pass or are bypassed for a reason.
@@ -95,18 +95,18 @@ func requests(t *testing.T, ann, bob *client) {
 	ann.do(t, "PATCH", template, object{"required_checks": nil, "protected": false}).is(t, 200)
 	ann.do(t, "POST", activate, object{"activate_at": fromNow(-time.Second)}).problem(t, 422, "invalid_fields").has(t,
 		map[string]string{"errors.0.pointer": "/activate_at", "errors.0.code": "in_the_past"})
-	later := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Hour)}).is(t, 202).has(t, map[string]string{
+	item := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Hour)}).is(t, 202).has(t, map[string]string{
 		"activation_request.waits_for": `["time"]`})
 	ann.do(t, "POST", activate, object{"activate_at": fromNow(2 * time.Hour)}).problem(t, 409, "activation_requested")
-	request = template + "/activation-requests/" + later.at("activation_request.id")
+	request = template + "/activation-requests/" + item.at("activation_request.id")
 	bob.do(t, "POST", request+"/cancel", nil).is(t, 200).has(t,
 		map[string]string{"state": "cancelled", "cause": "withdrawn", "ended_by": bob.id})
-	later = bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Hour)}).is(t, 202)
+	item = bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Hour)}).is(t, 202)
 	ann.do(t, "POST", template+"/versions/v3/activate", nil).is(t, 200)
-	ann.get(t, template+"/activation-requests/"+later.at("activation_request.id")).has(t, map[string]string{
+	ann.get(t, template+"/activation-requests/"+item.at("activation_request.id")).has(t, map[string]string{
 		"state": "cancelled", "cause": "base_moved"})
-	scheduled := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Second)}).is(t, 202).
+	scheduledID := bob.do(t, "POST", activate, object{"activate_at": fromNow(time.Second)}).is(t, 202).
 		at("activation_request.id")
-	soon(t, func() string { return ann.get(t, template+"/activation-requests/"+scheduled).at("state") }, "activated")
+	soon(t, func() string { return ann.get(t, template+"/activation-requests/"+scheduledID).at("state") }, "activated")
 	ann.get(t, template).has(t, map[string]string{"active_version.number": "2", "active_version.activated_by": bob.id})
 }

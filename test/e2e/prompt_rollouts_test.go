@@ -41,9 +41,9 @@ func rollouts(t *testing.T, ann, bob *client) {
 	bob.do(t, "PUT", rollout, divide(50, 50)).problem(t, 404, "prompt_version_not_found")
 	ann.do(t, "PUT", rollout, divide(50, 50)).is(t, 200).has(t, map[string]string{"label": "live",
 		"versions.0.version_number": "1", "versions.1.weight": "50"})
-	outdated := divide(40, 60)
-	outdated["expected_version"] = "v3"
-	ann.do(t, "PUT", rollout, outdated).problem(t, 409, "label_changed")
+	outdatedValues := divide(40, 60)
+	outdatedValues["expected_version"] = "v3"
+	ann.do(t, "PUT", rollout, outdatedValues).problem(t, 409, "label_changed")
 	ann.get(t, template+"/versions/v2").has(t, map[string]string{"state": "frozen", "labels": "[]"})
 	bob.get(t, template+"/rollouts").has(t, map[string]string{"data.0.versions.1.version_number": "2", "data.1": ""})
 	ann.do(t, "DELETE", template+"/versions/v2", nil).problem(t, 409, "version_in_rollout")
@@ -89,7 +89,7 @@ func sticky(t *testing.T, ann, bob *client, template, resolve string, divide fun
 	keys := proof.Sample(400, 10_000)
 	ann.do(t, "PUT", rollout, divide(100-10, 10)).is(t, 200)
 	var wg sync.WaitGroup
-	var done, reads, back atomic.Int64
+	var done, reads, reply atomic.Int64
 	for reader := range 16 {
 		wg.Go(func() {
 			for i := reader; i < keys; i += 16 {
@@ -104,7 +104,7 @@ func sticky(t *testing.T, ann, bob *client, template, resolve string, divide fun
 					}
 					number := a.at("number")
 					if reads.Add(1); last == "2" && number == "1" {
-						back.Add(1) // the weight of version 2 only grows
+						reply.Add(1) // the weight of version 2 only grows
 					}
 					last = number
 					pause(t.Context(), 2*time.Millisecond) // each read is a connection of its own
@@ -120,8 +120,8 @@ func sticky(t *testing.T, ann, bob *client, template, resolve string, divide fun
 	}
 	done.Add(1)
 	wg.Wait()
-	if back.Load()*1000 > reads.Load() {
-		t.Errorf("%d of %d reads went back to the version before", back.Load(), reads.Load())
+	if reply.Load()*1000 > reads.Load() {
+		t.Errorf("%d of %d reads went back to the version before", reply.Load(), reads.Load())
 	}
 	second := 0
 	for i := range keys {
@@ -130,8 +130,8 @@ func sticky(t *testing.T, ann, bob *client, template, resolve string, divide fun
 		}
 	}
 	t.Logf("%d of %d keys have version 2, whose weight is 50; %d reads, %d went back", second, keys, reads.Load(),
-		back.Load())
-	if off := second*100/keys - 50; max(off, -off) > proof.Sample(10, 2) {
+		reply.Load())
+	if deviation := second*100/keys - 50; max(deviation, -deviation) > proof.Sample(10, 2) {
 		t.Errorf("%d of %d keys have version 2, whose weight is 50", second, keys)
 	}
 }
@@ -146,34 +146,34 @@ func TestARolloutDividesItsReadersByTheWeights(t *testing.T) {
 		ann.version(t, template, "one")
 		ann.version(t, template, "two")
 		keys := proof.Sample(300, 10_000)
-		ask := func(weight int) (has map[int]string) {
+		ask := func(weight int) (existing map[int]string) {
 			ann.do(t, "PUT", template+"/labels/live/rollout", object{"versions": []object{
 				{"version": "v1", "weight": 100 - weight}, {"version": "v2", "weight": weight}}}).is(t, 200)
-			has = map[int]string{}
+			existing = map[int]string{}
 			for key := range keys {
-				has[key] = ann.get(t, fmt.Sprintf("%s/resolve?name=divided&ref=live&key=user+%d", templates,
+				existing[key] = ann.get(t, fmt.Sprintf("%s/resolve?name=divided&ref=live&key=user+%d", templates,
 					key)).at("number")
 			}
-			return has
+			return existing
 		}
-		share := func(has map[int]string) (percent float64) {
-			for _, number := range has {
+		share := func(existing map[int]string) (percent float64) {
+			for _, number := range existing {
 				if number == "2" {
 					percent += 100 / float64(keys)
 				}
 			}
 			return percent
 		}
-		before, after := ask(10), ask(30)
+		previous, current := ask(10), ask(30)
 		// With few keys a share is off by chance: 14 is more than five times the standard deviation of 30 % of 300.
-		allowed := proof.Sample(14, 2)
-		for want, got := range map[float64]float64{10: share(before), 30: share(after)} {
-			if math.Abs(got-want) > float64(allowed) {
+		limit := proof.Sample(14, 2)
+		for want, got := range map[float64]float64{10: share(previous), 30: share(current)} {
+			if math.Abs(got-want) > float64(limit) {
 				t.Errorf("%.1f %% of %d keys get the new version, of which the weight is %.0f", got, keys, want)
 			}
 		}
-		for i, number := range before {
-			if number == "2" && after[i] != "2" {
+		for i, number := range previous {
+			if number == "2" && current[i] != "2" {
 				t.Errorf("the key %d lost the new version when that got more weight", i)
 			}
 		}

@@ -29,15 +29,15 @@ func TestPlansReplaceQuotas(t *testing.T) {
 		large := object{"text": strings.Repeat("x", 20_000)}
 		for _, c := range []*client{ann, ben} {
 			path := templates + "/" + c.create(t, templates, object{"name": "first"}).at("id") + "/versions"
-			more := []*answer{c.do(t, "POST", templates, object{"name": "second"})}
+			extra := []*answer{c.do(t, "POST", templates, object{"name": "second"})}
 			if c == ben {
 				c.do(t, "POST", path, large).problem(t, 409, "quota_exceeded") // by its bytes
 			}
 			c.create(t, path, object{"text": "small"})
-			more = append(more, c.do(t, "POST", path, large))
+			extra = append(extra, c.do(t, "POST", path, large))
 			c.create(t, chats, object{"name": "first"})
-			more = append(more, c.do(t, "POST", chats, object{"name": "second"}))
-			for _, a := range more {
+			extra = append(extra, c.do(t, "POST", chats, object{"name": "second"}))
+			for _, a := range extra {
 				if c == ann {
 					a.is(t, 201)
 				} else {
@@ -113,11 +113,11 @@ func TestQuotas(t *testing.T) {
 			s.stop(t)
 			s.configure(strings.NewReplacer("prompt_templates: 2", "prompt_templates: 1", "prompt_versions: 3",
 				"prompt_versions: 1", "storage_bytes: 40000", "storage_bytes: 1000").Replace(limited))
-			again := ann.at(s.deployment.start(t))
-			again.get(t, first+"/versions/v2").has(t, map[string]string{"number": "2"})
-			again.do(t, "PATCH", first, object{"name": "1st"}).is(t, 200)
-			full(t, again.do(t, "POST", first+"/versions", object{"text": "x"}), "prompt_versions", 1)
-			full(t, again.do(t, "POST", templates, object{"name": "x", "type": "text"}), "prompt_templates", 1)
+			repeat := ann.at(s.deployment.start(t))
+			repeat.get(t, first+"/versions/v2").has(t, map[string]string{"number": "2"})
+			repeat.do(t, "PATCH", first, object{"name": "1st"}).is(t, 200)
+			full(t, repeat.do(t, "POST", first+"/versions", object{"text": "x"}), "prompt_versions", 1)
+			full(t, repeat.do(t, "POST", templates, object{"name": "x", "type": "text"}), "prompt_templates", 1)
 		})
 	})
 }

@@ -23,7 +23,7 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 			ann.create(t, template+"/versions", object{"text": "Hello"})
 		}
 		var active, reads atomic.Int64
-		var wrong atomic.Pointer[string]
+		var invalid atomic.Pointer[string]
 		done := make(chan struct{})
 		var readers sync.WaitGroup
 		for _, c := range []*client{ann, bob, ann, bob} {
@@ -39,15 +39,15 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 						template:                      "active_version.number",
 						"/api/prompt-templates":       "data.0.active_version.number",
 					} {
-						least := active.Load()
+						minimum := active.Load()
 						a, err := c.try(t, "GET", path, nil)
 						reads.Add(1)
-						if err != nil || least == 0 {
+						if err != nil || minimum == 0 {
 							continue
 						}
-						if n, _ := strconv.ParseInt(a.at(number), 10, 64); n < least {
+						if n, _ := strconv.ParseInt(a.at(number), 10, 64); n < minimum {
 							text := path + ": " + a.String()
-							wrong.Store(&text)
+							invalid.Store(&text)
 						}
 					}
 				}
@@ -56,12 +56,12 @@ func TestReadsFollowWritesAtOnce(t *testing.T) {
 		for n := range 20 {
 			ann.do(t, "POST", template+"/versions/v"+strconv.Itoa(n+1)+"/activate", nil).is(t, 200)
 			active.Store(int64(n + 1))
-			before := reads.Load()
-			proof.Eventually(t, "the readers keep answers", func() bool { return reads.Load() >= before+8 })
+			previous := reads.Load()
+			proof.Eventually(t, "the readers keep answers", func() bool { return reads.Load() >= previous+8 })
 		}
 		close(done)
 		readers.Wait()
-		if text := wrong.Load(); text != nil {
+		if text := invalid.Load(); text != nil {
 			t.Errorf("a read showed an earlier version than a write before it had made active: %s", *text)
 		}
 		t.Run("and a share that has ended shows nothing any more", func(t *testing.T) {
@@ -100,22 +100,22 @@ func TestTheServerNoticesACommandOnSQLite(t *testing.T) {
 	template := ann.template(t, "read")
 	ann.create(t, template+"/versions", object{"text": "Hello"})
 	ann.do(t, "POST", template+"/versions/v1/activate", nil).is(t, 200)
-	revoked, id := ann.key(t)
+	revokedClient, id := ann.key(t)
 	for _, tt := range []struct {
 		name    string
 		reads   *client
 		path    string
 		command []string
 	}{
-		{"a revoked key", revoked, template + "/versions/active", []string{"token", "revoke", id}},
+		{"a revoked key", revokedClient, template + "/versions/active", []string{"token", "revoke", id}},
 		{"a disabled person", bob, "/api/me", []string{"user", "disable", "--email", bob.email}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var last atomic.Pointer[time.Time] // when the last request began that succeeded
-			done, ended := make(chan struct{}), make(chan struct{})
-			begun := make(chan struct{})
+			done, endedSignal := make(chan struct{}), make(chan struct{})
+			startSignal := make(chan struct{})
 			go func() {
-				defer close(ended)
+				defer close(endedSignal)
 				for first := true; ; first = false {
 					now := time.Now()
 					a, err := tt.reads.try(t, "GET", tt.path, nil)
@@ -124,7 +124,7 @@ func TestTheServerNoticesACommandOnSQLite(t *testing.T) {
 					}
 					last.Store(&now)
 					if first {
-						close(begun)
+						close(startSignal)
 					}
 					select {
 					case <-done:
@@ -134,15 +134,15 @@ func TestTheServerNoticesACommandOnSQLite(t *testing.T) {
 				}
 			}()
 			defer close(done)
-			<-begun
+			<-startSignal
 			s.must(t, tt.command...)
-			stored := time.Now()
+			storedAt := time.Now()
 			select {
-			case <-ended:
+			case <-endedSignal:
 			case <-time.After(patience):
 				t.Fatal("the server does not notice it")
 			}
-			proof.Within(t, "until the server noticed a command", last.Load().Sub(stored), time.Second)
+			proof.Within(t, "until the server noticed a command", last.Load().Sub(storedAt), time.Second)
 			tt.reads.do(t, "GET", tt.path, nil).problem(t, 401, "unauthenticated")
 		})
 	}

@@ -14,26 +14,26 @@ func TestReplaysReadAgain(t *testing.T) {
 			"Idempotency-Key: template")
 		path := templates + "/" + template.at("id")
 		body := object{"text": strings.Repeat("long ", 40_000)}
-		made := ann.create(t, path+"/versions", body, "Idempotency-Key: version")
-		version := made.header.Get("Location")
-		again := func(t *testing.T) *answer {
+		response := ann.create(t, path+"/versions", body, "Idempotency-Key: version")
+		version := response.header.Get("Location")
+		repeat := func(t *testing.T) *answer {
 			t.Helper()
 			a := ann.create(t, path+"/versions", body, "Idempotency-Key: version")
 			if a.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Location") != version ||
-				a.at("id") != made.at("id") {
+				a.at("id") != response.at("id") {
 				t.Fatalf("%.300s: %v", a, a.header)
 			}
 			return a
 		}
 
 		t.Run("a replayed response is the same while nothing has changed", func(t *testing.T) {
-			if a := again(t); a.text != made.text || a.header.Get("Etag") != made.header.Get("Etag") {
+			if a := repeat(t); a.text != response.text || a.header.Get("Etag") != response.header.Get("Etag") {
 				t.Errorf("%.300s: %v", a, a.header)
 			}
 		})
 		t.Run("a replayed response shows the current state", func(t *testing.T) {
 			ann.do(t, "PATCH", version, object{"text": "short"}).is(t, 200)
-			if a := again(t); a.at("text") != "short" ||
+			if a := repeat(t); a.at("text") != "short" ||
 				a.header.Get("Etag") != ann.get(t, version).header.Get("Etag") {
 				t.Errorf("%.300s: %v", a, a.header)
 			}
@@ -59,12 +59,12 @@ func TestReplaysReadAgain(t *testing.T) {
 				"idempotency_answer_erased")
 		})
 		t.Run("a replay does not show or recreate what was deleted", func(t *testing.T) {
-			gone := ann.create(t, templates, object{"name": "gone"}, "Idempotency-Key: gone")
-			ann.do(t, "DELETE", templates+"/"+gone.at("id"), nil).is(t, 204)
+			goneResponse := ann.create(t, templates, object{"name": "gone"}, "Idempotency-Key: gone")
+			ann.do(t, "DELETE", templates+"/"+goneResponse.at("id"), nil).is(t, 204)
 			ann.do(t, "POST", templates, object{"name": "gone"}, "Idempotency-Key: gone").problem(t, 409,
 				"idempotency_answer_erased")
-			if left := ann.get(t, templates+"?q=gone").items(t); len(left) != 0 {
-				t.Errorf("%d templates", len(left))
+			if rest := ann.get(t, templates+"?q=gone").items(t); len(rest) != 0 {
+				t.Errorf("%d templates", len(rest))
 			}
 		})
 	})

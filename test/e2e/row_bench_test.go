@@ -36,42 +36,42 @@ func longStream(t *testing.T, ann *client, shop *shopWarehouse) {
 
 	page := time.Hour
 	for range 3 { // the first one may start a child
-		begun := time.Now()
+		begin := time.Now()
 		ann.get(t, path+"?limit=100").has(t, map[string]string{"has_more": "true"})
-		page = min(page, time.Since(begun))
+		page = min(page, time.Since(begin))
 	}
 	proof.Within(t, "the first page", page, 300*time.Millisecond)
 
-	before := ann.server.resident(t)
-	most, done, ended := before, make(chan struct{}), make(chan struct{})
+	previous := ann.server.resident(t)
+	limit, done, endedSignal := previous, make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(endedSignal)
 		for {
 			select {
 			case <-done:
 				return
 			case <-time.After(20 * time.Millisecond):
-				most = max(most, ann.server.resident(t))
+				limit = max(limit, ann.server.resident(t))
 			}
 		}
 	}()
-	var rate, share, used, usedBare []float64
+	var rate, share, usage, usedBare []float64
 	for range proof.Sample(1, 5) {
 		cpu := cpuTime(t, ann.server)
 		took := streamed(t, ann, path, rows)
-		used = append(used, (cpuTime(t, ann.server) - cpu).Seconds())
+		usage = append(usage, (cpuTime(t, ann.server) - cpu).Seconds())
 		driver, cpuBare := drives(t, shop, rows)
 		usedBare = append(usedBare, cpuBare.Seconds())
 		rate, share = append(rate, float64(rows)/took.Seconds()), append(share, driver.Seconds()/took.Seconds())
 	}
 	close(done)
-	<-ended
-	if grown := most - before; grown > 64<<20 {
+	<-endedSignal
+	if grown := limit - previous; grown > 64<<20 {
 		t.Errorf("the server grew by %d bytes, more than 64 MiB", grown)
 	}
 	t.Logf("%d rows: first page %s; NDJSON %.0f rows/s, %.2f of the driver's; the server and its child use %.2f s, "+
 		"the driver %.2f; the server grew by %.1f MiB", rows, page.Round(time.Millisecond), median(rate), median(share),
-		median(used), median(usedBare), float64(most-before)/(1<<20))
+		median(usage), median(usedBare), float64(limit-previous)/(1<<20))
 	t.Logf("shares: %.2f", share)
 }
 
@@ -85,10 +85,10 @@ func cpuTime(t *testing.T, s *server) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
 	require.NoError(t, err)
-	_, after, _ := strings.Cut(string(text), ") ")
+	_, next, _ := strings.Cut(string(text), ") ")
 	const first, last = 11, 15 // utime, stime, cutime and cstime, in hundredths of a second (proc(5))
 	ticks := 0
-	for _, field := range strings.Fields(after)[first:last] {
+	for _, field := range strings.Fields(next)[first:last] {
 		n, err := strconv.Atoi(field)
 		require.NoError(t, err)
 		ticks += n
@@ -105,16 +105,16 @@ func ownCPU(t *testing.T) time.Duration {
 }
 
 // streamed reads all rows as NDJSON.
-func streamed(t *testing.T, as *client, path string, rows int) time.Duration {
+func streamed(t *testing.T, formatClient *client, path string, rows int) time.Duration {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, as.server.url+path, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, formatClient.server.url+path, nil)
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+as.token)
+	request.Header.Set("Authorization", "Bearer "+formatClient.token)
 	request.Header.Set("Accept", "application/x-ndjson")
-	begun := time.Now()
-	own := &http.Transport{}
-	defer own.CloseIdleConnections()
-	response, err := own.RoundTrip(request)
+	begin := time.Now()
+	ownTransport := &http.Transport{}
+	defer ownTransport.CloseIdleConnections()
+	response, err := ownTransport.RoundTrip(request)
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	n := 0
@@ -125,13 +125,13 @@ func streamed(t *testing.T, as *client, path string, rows int) time.Duration {
 	if in.Err() != nil || n != rows {
 		t.Fatalf("%d rows of %d, %v", n, rows, in.Err())
 	}
-	return time.Since(begun)
+	return time.Since(begin)
 }
 
 // drives reads the same rows by the driver alone, on a new connection. It also returns the processor time.
 func drives(t *testing.T, shop *shopWarehouse, rows int) (took, cpu time.Duration) {
 	t.Helper()
-	begun, cpu := time.Now(), ownCPU(t)
+	begin, cpu := time.Now(), ownCPU(t)
 	c, err := pgconn.Connect(t.Context(), shop.url.String())
 	require.NoError(t, err)
 	defer func() { _ = c.Close(context.Background()) }()
@@ -146,5 +146,5 @@ func drives(t *testing.T, shop *shopWarehouse, rows int) (took, cpu time.Duratio
 	if _, err := in.Close(); err != nil || n != rows || bytes == 0 {
 		t.Fatalf("%d rows of %d, %v", n, rows, err)
 	}
-	return time.Since(begun), ownCPU(t) - cpu
+	return time.Since(begin), ownCPU(t) - cpu
 }

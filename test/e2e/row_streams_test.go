@@ -68,12 +68,12 @@ func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 	t.Run("of a connection that is revoked", func(t *testing.T) {
 		in, end := openRows(t, ann, rows)
 		defer end()
-		before := time.Now()
+		previous := time.Now()
 		ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200)
 		if _, err := io.Copy(io.Discard, in); err == nil {
 			t.Error("the stream ends as if it were complete")
 		}
-		proof.Within(t, "a revoked stream", time.Since(before), 2*time.Second)
+		proof.Within(t, "a revoked stream", time.Since(previous), 2*time.Second)
 		nothingIsLeft(t)
 	})
 	t.Run("of a client that stops reading", func(t *testing.T) {
@@ -101,17 +101,17 @@ func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 }
 
 // openRows begins to read a stream of rows.
-func openRows(t *testing.T, as *client, path string) (io.Reader, func()) {
+func openRows(t *testing.T, formatClient *client, path string) (io.Reader, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, as.server.url+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, formatClient.server.url+path, nil)
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+as.token)
+	request.Header.Set("Authorization", "Bearer "+formatClient.token)
 	request.Header.Set("Accept", "application/x-ndjson")
-	own := &http.Transport{}
-	response, err := own.RoundTrip(request)
+	ownTransport := &http.Transport{}
+	response, err := ownTransport.RoundTrip(request)
 	require.NoError(t, err)
-	end := func() { cancel(); _ = response.Body.Close(); own.CloseIdleConnections() }
+	end := func() { cancel(); _ = response.Body.Close(); ownTransport.CloseIdleConnections() }
 	in := bufio.NewReader(response.Body)
 	if line, err := in.ReadString('\n'); err != nil || response.StatusCode != http.StatusOK {
 		end()
@@ -137,6 +137,6 @@ func isZombie(pid int) bool {
 	if err != nil {
 		return true
 	}
-	_, after, _ := strings.Cut(string(text), ") ")
-	return strings.HasPrefix(after, "Z")
+	_, next, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(next, "Z")
 }

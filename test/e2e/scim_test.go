@@ -75,29 +75,29 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			}
 			return a.is(t, 200).at("role")
 		}
-		made := scimmer.do(t, "POST", scimUsers, scimUser("ann@example.com")).is(t, 201)
-		ann := made.at("id")
-		made.has(t, map[string]string{"userName": "ann@example.com", "externalId": "ext-ann@example.com",
+		response := scimmer.do(t, "POST", scimUsers, scimUser("ann@example.com")).is(t, 201)
+		ann := response.at("id")
+		response.has(t, map[string]string{"userName": "ann@example.com", "externalId": "ext-ann@example.com",
 			"emails.0.value": "ann@example.com", "name.familyName": "Lee", "active": "true", "meta.resourceType": "User"})
-		assert.Equal(t, "Location", made.header.Get("Location"), scimUsers+"/"+ann)
+		assert.Equal(t, "Location", response.header.Get("Location"), scimUsers+"/"+ann)
 		one := scimUsers + "/" + ann
 		var group string
 		t.Run("a group gives its people what the claim rules say", func(t *testing.T) {
 			assert.Equal(t, "without a group ann", member(t, ann), "")
-			followed := "/api/groups/" + owner.create(t, "/api/groups",
+			followedText := "/api/groups/" + owner.create(t, "/api/groups",
 				object{"name": "Builders", "external_id": "Engineering"}).at("id")
 			g := scimmer.do(t, "POST", scimGroup, object{"schemas": []string{
 				"urn:ietf:params:scim:schemas:core:2.0:Group"}, "displayName": "Engineering",
 				"members": []object{{"value": ann}}}).is(t, 201)
 			group = scimGroup + "/" + g.at("id")
 			assert.Equal(t, "in Engineering ann", member(t, ann), "member")
-			owner.get(t, followed+"/members").has(t, map[string]string{"data.0.user_id": ann})
+			owner.get(t, followedText+"/members").has(t, map[string]string{"data.0.user_id": ann})
 			scimmer.get(t, one).has(t, map[string]string{"groups.0.display": "Engineering"})
-			renamed := patch(object{"op": "replace", "value": object{"displayName": "Admins"}})
-			scimmer.do(t, "PATCH", group, renamed).is(t, 200)
+			renamedValues := patch(object{"op": "replace", "value": object{"displayName": "Admins"}})
+			scimmer.do(t, "PATCH", group, renamedValues).is(t, 200)
 			assert.Equal(t, "in Admins ann", member(t, ann), "admin")
-			owner.get(t, followed).has(t, map[string]string{"size": "0"})
-			owner.do(t, "PATCH", followed, object{"external_id": nil}).is(t, 200).has(t,
+			owner.get(t, followedText).has(t, map[string]string{"size": "0"})
+			owner.do(t, "PATCH", followedText, object{"external_id": nil}).is(t, 200).has(t,
 				map[string]string{"external_id": "null"})
 			scimmer.do(t, "PATCH", group+"?excludedAttributes=members",
 				patch(object{"op": "remove", "path": `members[value eq "` + ann + `"]`})).is(t, 200).has(t,
@@ -148,11 +148,11 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(key), &token))
 			reader := &client{server: s, token: token.Token}
 			reader.do(t, "GET", "/api/me", nil).is(t, 200)
-			deactivated := patch(object{"op": "Replace", "path": "active", "value": "False"})
-			scimmer.do(t, "PATCH", one, deactivated).is(t, 200).has(t, map[string]string{"active": "false"})
+			deactivatedValues := patch(object{"op": "Replace", "path": "active", "value": "False"})
+			scimmer.do(t, "PATCH", one, deactivatedValues).is(t, 200).has(t, map[string]string{"active": "false"})
 			s.await(t, func() bool { return reader.do(t, "GET", "/api/me", nil).status == http.StatusUnauthorized })
-			again := scimmer.do(t, "PUT", one, scimUser("ann@example.com")).is(t, 200)
-			again.has(t, map[string]string{"active": "true"})
+			second := scimmer.do(t, "PUT", one, scimUser("ann@example.com")).is(t, 200)
+			second.has(t, map[string]string{"active": "true"})
 			s.await(t, func() bool { return reader.do(t, "GET", "/api/me", nil).status == http.StatusOK })
 			assert.Equal(t, "active again ann", member(t, ann), "admin")
 		})
@@ -190,27 +190,27 @@ func TestProvidersThatProvisionAreUnderstood(t *testing.T) {
 			}
 			user, group := "", ""
 			for _, file := range all {
-				var recorded struct {
+				var recordedCase struct {
 					Request      json.RawMessage
 					Method, Path string
 				}
 				text, err := os.ReadFile(file)
 				if err == nil {
-					err = json.Unmarshal(text, &recorded)
+					err = json.Unmarshal(text, &recordedCase)
 				}
 				require.NoError(t, err)
 				id := user
-				if strings.HasPrefix(recorded.Path, "/Groups") {
+				if strings.HasPrefix(recordedCase.Path, "/Groups") {
 					id = group
 				}
 				var body any
-				if len(recorded.Request) > 0 {
-					body = string(recorded.Request)
-					if recorded.Method == "PATCH" { // ids are those of members, and the group's own
+				if len(recordedCase.Request) > 0 {
+					body = string(recordedCase.Request)
+					if recordedCase.Method == "PATCH" { // ids are those of members, and the group's own
 						body = ids.ReplaceAllString(body.(string), user)
 					}
 				}
-				a := scimmer.do(t, recorded.Method, scim+ids.ReplaceAllString(recorded.Path, id), body)
+				a := scimmer.do(t, recordedCase.Method, scim+ids.ReplaceAllString(recordedCase.Path, id), body)
 				if a.status > 204 {
 					t.Errorf("%s: %s answered %d %s", filepath.Base(file), a.call, a.status, a.text)
 				}

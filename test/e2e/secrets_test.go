@@ -29,10 +29,10 @@ func TestSecrets(t *testing.T) {
 
 		var problems strings.Builder
 		note := func(a *answer) { problems.WriteString(a.text) }
-		made := admin.create(t, "/api/api-keys", object{"name": "made"}, "Idempotency-Key: shown")
+		response := admin.create(t, "/api/api-keys", object{"name": "made"}, "Idempotency-Key: shown")
 		admin.create(t, "/api/api-keys", object{"name": "made"}, "Idempotency-Key: shown")
-		printed, _ := admin.key(t)
-		tokens := []string{admin.token, made.at("token"), printed.token}
+		printedClient, _ := admin.key(t)
+		tokens := []string{admin.token, response.at("token"), printedClient.token}
 		for _, token := range tokens {
 			c := &client{server: s, token: token}
 			c.get(t, "/api/me")
@@ -51,7 +51,7 @@ func TestSecrets(t *testing.T) {
 				"variables": []object{{"name": "password", "sensitive": true, "enum": []string{"other"}}}})
 		note(admin.do(t, "POST", template+"/render", object{"ref": "latest", "variables": object{"password": canary}}).
 			problem(t, 422, "invalid_variables"))
-		admin.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204)
+		admin.do(t, "DELETE", "/api/api-keys/"+response.at("id"), nil).is(t, 204)
 		e := admin.embeds(t, nil)
 		session := e.visit(t, fromShop).is(t, 200).at("session")
 		e.resume(t, session, fromShop).is(t, 200)
@@ -72,11 +72,11 @@ func TestSecrets(t *testing.T) {
 			secrets = append(secrets, token[4:40], hex.EncodeToString(sum[:]),
 				base64.StdEncoding.EncodeToString(sum[:])[:40], base64.RawURLEncoding.EncodeToString(sum[:])[:40])
 		}
-		for where, text := range map[string]string{"the log": s.stderr.String(), "an event": events,
+		for place, text := range map[string]string{"the log": s.stderr.String(), "an event": events,
 			"a keys list": d.must(t, "keys", "list"), "doctor": d.must(t, "doctor")} {
 			for _, secret := range secrets {
 				if i := strings.Index(text, secret); i >= 0 {
-					t.Errorf("%s holds a secret: …%s…", where, text[max(0, i-100):i])
+					t.Errorf("%s holds a secret: …%s…", place, text[max(0, i-100):i])
 				}
 			}
 		}

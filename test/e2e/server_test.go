@@ -182,13 +182,13 @@ func (d *deployment) spawn(t *testing.T, process *exec.Cmd) *server {
 func (s *server) inspect(t *testing.T) {
 	t.Helper()
 	log := s.stderr.String()
-	for _, never := range []string{"DATA RACE", `"msg":"panic"`, "goroutine "} {
-		if i := strings.Index(log, never); i >= 0 {
-			t.Errorf("the log holds %q:\n%s", never, log[max(0, i-500):min(len(log), i+4000)])
+	for _, absent := range []string{"DATA RACE", `"msg":"panic"`, "goroutine "} {
+		if i := strings.Index(log, absent); i >= 0 {
+			t.Errorf("the log holds %q:\n%s", absent, log[max(0, i-500):min(len(log), i+4000)])
 		}
 	}
-	if at := anyToken.FindStringIndex(log); at != nil {
-		t.Errorf("the log holds a token:\n%s", log[max(0, at[0]-500):at[1]])
+	if positions := anyToken.FindStringIndex(log); positions != nil {
+		t.Errorf("the log holds a token:\n%s", log[max(0, positions[0]-500):positions[1]])
 	}
 }
 
@@ -313,13 +313,13 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 	late := time.After(patience)
 	for {
 		o.mu.Lock()
-		found, more := pattern.FindStringSubmatch(string(o.text)), o.more
+		found, extra := pattern.FindStringSubmatch(string(o.text)), o.more
 		o.mu.Unlock()
 		if found != nil {
 			return found
 		}
 		select {
-		case <-more:
+		case <-extra:
 		case <-s.ended:
 			if found := pattern.FindStringSubmatch(o.String()); found != nil {
 				return found

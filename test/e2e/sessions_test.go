@@ -60,12 +60,12 @@ func TestSessions(t *testing.T) {
 		t.Run("Authorization takes precedence over a cookie", func(t *testing.T) {
 			in, _ := s.opens(t, ann.token)
 			bob := s.user(t, "member")
-			both := *in
-			both.token = bob.token
-			both.get(t, "/api/me").has(t, map[string]string{"user.id": bob.id})
-			both.token = "garbage"
-			both.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-			both.do(t, "DELETE", "/api/auth/session", nil, "Authorization: Bearer "+bob.token).
+			pair := *in
+			pair.token = bob.token
+			pair.get(t, "/api/me").has(t, map[string]string{"user.id": bob.id})
+			pair.token = "garbage"
+			pair.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			pair.do(t, "DELETE", "/api/auth/session", nil, "Authorization: Bearer "+bob.token).
 				problem(t, 409, "no_session")
 		})
 		t.Run("signing out ends the session and removes its cookie", func(t *testing.T) {
@@ -207,21 +207,21 @@ func TestSessionsEndEverywhere(t *testing.T) {
 		second := first.another(t)
 		ann := first.user(t, "owner")
 		in, id := first.opens(t, first.link(t, ann.email))
-		here := in.stream(t, "")
+		local := in.stream(t, "")
 		ticket := in.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
 		elsewhere := (&client{server: second}).stream(t, "?ticket="+ticket)
-		here.is("snapshot", nil)
+		local.is("snapshot", nil)
 		elsewhere.is("snapshot", nil)
-		moved := in.at(second)
+		movedClient := in.at(second)
 		_, value, _ := strings.Cut(in.cookie, "=")
-		moved.cookie = "atrium_session_" + second.port() + "=" + value
-		moved.get(t, "/api/me")
+		movedClient.cookie = "atrium_session_" + second.port() + "=" + value
+		movedClient.get(t, "/api/me")
 		ann.do(t, "DELETE", mySessions+"/"+id, nil).problem(t, 404, "session_not_found") // a key sees only its own
 		other, _ := first.opens(t, first.link(t, ann.email))
 		other.do(t, "DELETE", mySessions, nil).is(t, 204)
 		in.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-		moved.refusedWithin(t, 1500*time.Millisecond)
-		here.ends(3 * time.Second)
+		movedClient.refusedWithin(t, 1500*time.Millisecond)
+		local.ends(3 * time.Second)
 		elsewhere.ends(3 * time.Second)
 	})
 }
@@ -230,21 +230,21 @@ func TestSessionsThatAreUsedStay(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		ann := s.user(t, "owner")
-		used, usedID := s.opens(t, ann.token)
+		uses, usedID := s.opens(t, ann.token)
 		idle, idleID := s.opens(t, ann.token)
 		s.sql(t, `UPDATE sessions SET last_seen_at = last_seen_at - 39600000000`) // 11 hours ago
-		before := time.Now()
-		used.get(t, "/api/me")
+		previous := time.Now()
+		uses.get(t, "/api/me")
 		proof.Await(t, "it was seen", func() string {
-			return used.get(t, mySessions+"/"+usedID).at("last_seen_at")
+			return uses.get(t, mySessions+"/"+usedID).at("last_seen_at")
 		}, func(last string) bool {
 			seen, err := time.Parse(time.RFC3339, last)
-			return err == nil && seen.After(before.Add(-time.Minute))
+			return err == nil && seen.After(previous.Add(-time.Minute))
 		})
 		s.sql(t, `UPDATE sessions SET last_seen_at = last_seen_at - 3600000000`)
 		idle.refusedWithin(t, 2*time.Second)
-		used.get(t, "/api/me")
-		if got := used.get(t, mySessions).each(t, "id"); slices.Contains(got, idleID) || !slices.Contains(got, usedID) {
+		uses.get(t, "/api/me")
+		if got := uses.get(t, mySessions).each(t, "id"); slices.Contains(got, idleID) || !slices.Contains(got, usedID) {
 			t.Errorf("sessions %v", got)
 		}
 	})
@@ -261,7 +261,7 @@ func TestSignInsAreLimited(t *testing.T) {
 	for range 3 {
 		s.anonymous().do(t, "POST", openSessions, object{"token": "atl_x"}).problem(t, 401, "sign_in_link_invalid")
 	}
-	refused := s.anonymous().do(t, "POST", openSessions, object{"token": ann.token}).problem(t, 429, "rate_limited")
+	refusal := s.anonymous().do(t, "POST", openSessions, object{"token": ann.token}).problem(t, 429, "rate_limited")
 	s.anonymous().do(t, "POST", "/api/auth/links", object{"email": ann.email}).problem(t, 429, "rate_limited")
 	for _, path := range []string{previewInvitation, joinByInvitation} {
 		s.anonymous().do(t, "POST", path, object{"token": "ati_x"}).problem(t, 429, "rate_limited")
@@ -271,8 +271,8 @@ func TestSignInsAreLimited(t *testing.T) {
 		page := s.anonymous().do(t, "GET", path, nil, asBrowser).is(t, 303)
 		assert.Equal(t, "a browser is sent to", page.header.Get("Location"), "/console/sign-in#error=rate_limited")
 	}
-	if refused.header.Get("Retry-After") == "" {
-		t.Errorf("headers %v", refused.header)
+	if refusal.header.Get("Retry-After") == "" {
+		t.Errorf("headers %v", refusal.header)
 	}
 	ann.get(t, "/api/me") // others are not affected
 	for range 6 {
@@ -310,17 +310,17 @@ func TestOperatorsEndSessions(t *testing.T) {
 	ann, operator := s.user(t, "member"), s.user(t, "owner", "--operator")
 	laptop, laptopID := s.opens(t, s.link(t, ann.email), "User-Agent: Firefox")
 	phone, phoneID := s.opens(t, s.link(t, ann.email))
-	listed := jsonArray(t, s.must(t, "session", "list", "--email", ann.email, "--json"))
-	if len(listed) != 2 || listed[1]["session_id"] != laptopID || listed[1]["user_agent"] != "Firefox" ||
-		listed[1]["user_id"] != ann.id || listed[1]["api_key_id"] != nil || listed[1]["source"] != "link" {
-		t.Errorf("sessions %v", listed)
+	list := jsonArray(t, s.must(t, "session", "list", "--email", ann.email, "--json"))
+	if len(list) != 2 || list[1]["session_id"] != laptopID || list[1]["user_agent"] != "Firefox" ||
+		list[1]["user_id"] != ann.id || list[1]["api_key_id"] != nil || list[1]["source"] != "link" {
+		t.Errorf("sessions %v", list)
 	}
 	path := "/api/people/" + ann.id + "/sessions"
 	assert.EqualSlice(t, "sessions", operator.get(t, path).each(t, "id"), []string{phoneID, laptopID})
 	ann.do(t, "GET", path, nil).problem(t, 403, "forbidden")
 	operator.do(t, "GET", "/api/people/usr_00000000000000000000000000/sessions", nil).problem(t, 404, "user_not_found")
-	ended := s.must(t, "session", "end", "--email", ann.email, phoneID, "--json")
-	assert.Contains(t, "it wrote", ended, `"ended":1`)
+	endedText := s.must(t, "session", "end", "--email", ann.email, phoneID, "--json")
+	assert.Contains(t, "it wrote", endedText, `"ended":1`)
 	phone.refusedWithin(t, patience)
 	if r := s.run(t, "session", "end", "--email", ann.email, phoneID); r.code != 1 {
 		t.Errorf("it ended with %d: %s", r.code, r.stderr)

@@ -37,18 +37,18 @@ func (h *testWorkspace) prospects(t *testing.T) []*prospect {
 	require.NoError(t, json.Unmarshal(contract.JSON(), &doc))
 	var all []*prospect
 	for _, op := range contract.Operations() {
-		var declared struct {
+		var declaredCase struct {
 			Responses  map[int]json.RawMessage
 			Parameters []struct {
 				Ref string `json:"$ref"`
 			}
 		}
-		require.NoError(t, json.Unmarshal(doc.Paths[op.Path][strings.ToLower(op.Method)], &declared))
+		require.NoError(t, json.Unmarshal(doc.Paths[op.Path][strings.ToLower(op.Method)], &declaredCase))
 		p := &prospect{op: op, status: map[int]bool{}}
-		for _, parameter := range declared.Parameters {
+		for _, parameter := range declaredCase.Parameters {
 			p.once = p.once || strings.HasSuffix(parameter.Ref, "/IdempotencyKey")
 		}
-		for status := range declared.Responses {
+		for status := range declaredCase.Responses {
 			p.status[status] = true
 		}
 		for _, c := range h.callers {
@@ -72,18 +72,18 @@ func (h *testWorkspace) prospects(t *testing.T) []*prospect {
 }
 
 // has calls the operation as c, and expects a status if the operation declares it.
-func (p *prospect) has(t *testing.T, status int, c *testCaller, at target) {
+func (p *prospect) has(t *testing.T, status int, c *testCaller, position target) {
 	t.Helper()
 	if !p.status[status] {
 		return
 	}
-	a := c.call(t, p.op, at)
+	a := c.call(t, p.op, position)
 	// All tests share one server, which may accept no more connections for a moment.
 	for try := 0; status == http.StatusGatewayTimeout && a.status == http.StatusServiceUnavailable && try < 3; try++ {
-		a = c.call(t, p.op, at)
+		a = c.call(t, p.op, position)
 	}
 	if a.status == status && isStream(p.op) {
-		a = c.callBy(t, http.MethodGet, p.op, at) // now that it ends
+		a = c.callBy(t, http.MethodGet, p.op, position) // now that it ends
 	}
 	if a.status != status {
 		t.Errorf("%s by %s answered %.500s, want %d", p.op.ID, c.name, a, status)
@@ -92,9 +92,9 @@ func (p *prospect) has(t *testing.T, status int, c *testCaller, at target) {
 
 // with returns the target of p with other headers.
 func (p *prospect) with(headers ...string) target {
-	at := p.at
-	at.headers = append(headers, at.headers...)
-	return at
+	position := p.at
+	position.headers = append(headers, position.headers...)
+	return position
 }
 
 // moved returns c as a client of another server.
@@ -234,10 +234,10 @@ func (h *testWorkspace) lockEverything(t *testing.T) (release func()) {
 
 // asksWrongly sends each kind of invalid request that p declares a response for. None has an effect.
 func (p *prospect) asksWrongly(t *testing.T) {
-	at := p.at
-	at.query += map[bool]string{true: "&", false: "?"}[strings.Contains(at.query, "?")] + "no_such_parameter=1"
+	item := p.at
+	item.query += map[bool]string{true: "&", false: "?"}[strings.Contains(item.query, "?")] + "no_such_parameter=1"
 	if p.op.Access.Area != "public" { // its parameters are not checked
-		p.has(t, http.StatusBadRequest, p.caller, at)
+		p.has(t, http.StatusBadRequest, p.caller, item)
 	}
 	p.has(t, http.StatusNotAcceptable, p.caller, p.with("Accept: image/png"))
 	p.has(t, http.StatusPreconditionFailed, p.caller, p.with(`If-Match: "999-none"`))
@@ -245,14 +245,14 @@ func (p *prospect) asksWrongly(t *testing.T) {
 	stranger.host = "Host: nowhere.example.com"
 	p.has(t, http.StatusMisdirectedRequest, &stranger, p.at)
 	if p.op.HasBody {
-		at = p.at
-		at.body = strings.Repeat(" ", int(p.op.MaxBody)+1)
-		p.has(t, http.StatusRequestEntityTooLarge, p.caller, at)
-		at.body = object{"no_such_field": 1}
-		p.has(t, http.StatusUnprocessableEntity, p.caller, at)
-		at = p.with("Content-Type: text/plain")
-		at.body = "{}"
-		p.has(t, http.StatusUnsupportedMediaType, p.caller, at)
+		item = p.at
+		item.body = strings.Repeat(" ", int(p.op.MaxBody)+1)
+		p.has(t, http.StatusRequestEntityTooLarge, p.caller, item)
+		item.body = object{"no_such_field": 1}
+		p.has(t, http.StatusUnprocessableEntity, p.caller, item)
+		item = p.with("Content-Type: text/plain")
+		item.body = "{}"
+		p.has(t, http.StatusUnsupportedMediaType, p.caller, item)
 	}
 	if p.status[http.StatusNotModified] {
 		tag := p.caller.call(t, p.op, p.at).header.Get("Etag")
@@ -268,9 +268,9 @@ func (p *prospect) asksWrongly(t *testing.T) {
 
 // keepsOut calls as a user without account and invitation, and as one whose token lacks a claim that the org requires.
 func (p *prospect) keepsOut(t *testing.T, h *testWorkspace) {
-	for code, verified := range map[string]bool{"sign_up_closed": true, "required_claim_missing": false} {
+	for code, isVerified := range map[string]bool{"sign_up_closed": true, "required_claim_missing": false} {
 		claims := h.issuer.Claims("atrium", time.Now())
-		claims["sub"], claims["email"], claims["email_verified"] = "nobody", "nobody@example.com", verified
+		claims["sub"], claims["email"], claims["email_verified"] = "nobody", "nobody@example.com", isVerified
 		stranger := *p.signed
 		stranger.client = &client{server: h.server, token: h.issuer.Token(claims)}
 		a := stranger.call(t, p.op, p.at)

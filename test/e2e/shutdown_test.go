@@ -26,8 +26,8 @@ func TestStopUnderLoad(t *testing.T) {
 		d := deploy(t, engine, set("log.level", "info"))
 		s := d.start(t)
 		ann, admin := s.user(t, "member"), s.user(t, "admin")
-		var answered, number atomic.Int64
-		served := 0
+		var answeredCount, number atomic.Int64
+		servedCount := 0
 		var took []time.Duration // from the last answer, or the signal if that came later, to the end
 		for range stops {
 			var clients sync.WaitGroup
@@ -44,20 +44,20 @@ func TestStopUnderLoad(t *testing.T) {
 						if a.status != 201 {
 							t.Errorf("an accepted request failed: %s", a)
 						}
-						answered.Add(1)
+						answeredCount.Add(1)
 						last.Store(time.Now().UnixNano())
 					}
 				})
 			}
-			enough := answered.Load() + rand.Int64N(50)
-			proof.Eventually(t, "it serves", func() bool { return answered.Load() >= enough }, s.stderr)
-			told := time.Now()
+			enoughCount := answeredCount.Load() + rand.Int64N(50)
+			proof.Eventually(t, "it serves", func() bool { return answeredCount.Load() >= enoughCount }, s.stderr)
+			reportedAt := time.Now()
 			s.stop(t)
-			ended := time.Now()
+			end := time.Now()
 			clients.Wait()
 			listening.ends(patience)
-			took = append(took, min(ended.Sub(told), ended.Sub(time.Unix(0, last.Load()))))
-			served += strings.Count(s.stderr.String(), `"route":"/api/prompt-templates","status":201`)
+			took = append(took, min(end.Sub(reportedAt), end.Sub(time.Unix(0, last.Load()))))
+			servedCount += strings.Count(s.stderr.String(), `"route":"/api/prompt-templates","status":201`)
 			if strings.Contains(s.stderr.String(), `"status":5`) {
 				t.Errorf("the server answered 5xx:\n%s", s.stderr)
 			}
@@ -75,13 +75,13 @@ func TestStopUnderLoad(t *testing.T) {
 		slowest := took[len(took)-1]
 		t.Logf("%d stops, %d requests accepted, none of which may fail; the process ended within %s of the last "+
 			"answer, half of them within %s",
-			stops, served, slowest.Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond))
+			stops, servedCount, slowest.Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond))
 		if proof.Running() && slowest > time.Second {
 			t.Errorf("it took %s to end", slowest)
 		}
-		if n := int(answered.Load()); n != served || n != done || n == 0 {
+		if n := int(answeredCount.Load()); n != servedCount || n != done || n == 0 {
 			t.Errorf("clients were answered %d times, the server served %d requests, and %d took effect", n,
-				served, done)
+				servedCount, done)
 		}
 	})
 }
@@ -125,12 +125,12 @@ func TestStop(t *testing.T) {
 		s.user(t, "member").stuck(t)
 		s.signal(t, syscall.SIGTERM)
 		s.stderr.await(t, s, stopping)
-		begun := time.Now()
+		begin := time.Now()
 		s.signal(t, syscall.SIGINT)
 		if code := s.wait(t); code == 0 {
 			t.Error("it ended with 0")
 		}
-		proof.Within(t, "the end", time.Since(begun), 5*time.Second)
+		proof.Within(t, "the end", time.Since(begin), 5*time.Second)
 	})
 	t.Run("a request that does not end is cut off when the time is over", func(t *testing.T) {
 		t.Parallel()
@@ -159,17 +159,17 @@ func TestStop(t *testing.T) {
 }
 
 // reload gives the server another file, and expects the given log message.
-func (s *server) reload(t *testing.T, config, told string) {
+func (s *server) reload(t *testing.T, config, report string) {
 	t.Helper()
 	const word = "the configuration was"
-	before := strings.Count(s.stderr.String(), word)
+	previous := strings.Count(s.stderr.String(), word)
 	s.configure(config)
 	s.signal(t, syscall.SIGHUP)
-	s.stderr.await(t, s, regexp.MustCompile(fmt.Sprintf(`(?s)(?:%s.*){%d}`, word, before+1)))
+	s.stderr.await(t, s, regexp.MustCompile(fmt.Sprintf(`(?s)(?:%s.*){%d}`, word, previous+1)))
 	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
 	for i := len(lines) - 1; ; i-- {
 		if strings.Contains(lines[i], word) {
-			assert.Contains(t, "the log says", lines[i], told)
+			assert.Contains(t, "the log says", lines[i], report)
 			return
 		}
 	}

@@ -23,11 +23,11 @@ func TestMailedLinks(t *testing.T) {
 		}
 		s.anonymous().get(t, "/api/auth/methods").has(t, map[string]string{"mail": "true"})
 		first := ask("nobody@example.com")
-		for who, email := range map[string]string{
+		for name, email := range map[string]string{
 			"no address": "not an address", "a person": strings.ToUpper(ann.email), "another person": bob.email,
 		} {
 			if a := ask(email); a.text != first.text || len(a.header) != len(first.header) {
-				t.Errorf("%s: %s, %v, want %s, %v", who, a, a.header, first, first.header)
+				t.Errorf("%s: %s, %v, want %s, %v", name, a, a.header, first, first.header)
 			}
 		}
 		ask(ann.email) // a second time within a minute
@@ -98,21 +98,21 @@ func TestOldSessionsUndoNothing(t *testing.T) {
 	in.do(t, "POST", "/api/people/"+bob.id+"/erase", nil).problem(t, 403, "step_up_required")
 	in.do(t, "DELETE", workspace, nil).problem(t, 403, "step_up_required")
 	in.do(t, "PATCH", workspace, object{"name": "Other"}).is(t, 200)
-	again, _ := s.opens(t, s.link(t, owner.email))
+	second, _ := s.opens(t, s.link(t, owner.email))
 	transfer, carl := workspace+"/transfer", s.user(t, "member")
 	program := owner.create(t, "/api/api-keys", object{"name": "p", "kind": "service", "role_ceiling": "member"})
 	in.do(t, "POST", transfer, object{"user_id": carl.id}).problem(t, 403, "step_up_required")
-	again.do(t, "POST", transfer, object{"user_id": "usr_none"}).problem(t, 404, "member_not_found")
-	for _, to := range []string{owner.id, program.at("user_id")} {
-		again.do(t, "POST", transfer, object{"user_id": to}).problem(t, 409, "transfer_refused")
+	second.do(t, "POST", transfer, object{"user_id": "usr_none"}).problem(t, 404, "member_not_found")
+	for _, destination := range []string{owner.id, program.at("user_id")} {
+		second.do(t, "POST", transfer, object{"user_id": destination}).problem(t, 409, "transfer_refused")
 	}
-	again.do(t, "POST", disable, nil).is(t, 204)
-	again.do(t, "POST", transfer, object{"user_id": bob.id}).problem(t, 409, "transfer_refused") // who is disabled
-	again.do(t, "POST", transfer, object{"user_id": carl.id}).is(t, 200).
+	second.do(t, "POST", disable, nil).is(t, 204)
+	second.do(t, "POST", transfer, object{"user_id": bob.id}).problem(t, 409, "transfer_refused") // who is disabled
+	second.do(t, "POST", transfer, object{"user_id": carl.id}).is(t, 200).
 		has(t, map[string]string{"user_id": carl.id, "role": "owner"})
 	owner.get(t, "/api/events?type=workspace.transferred").
 		has(t, map[string]string{"data.0.data.from": owner.id, "data.0.data.to": carl.id})
-	again.do(t, "DELETE", workspace, nil).problem(t, 403, "forbidden") // an admin now
-	his, _ := s.opens(t, s.link(t, carl.email))
-	his.do(t, "DELETE", workspace, nil).is(t, 204)
+	second.do(t, "DELETE", workspace, nil).problem(t, 403, "forbidden") // an admin now
+	hisClient, _ := s.opens(t, s.link(t, carl.email))
+	hisClient.do(t, "DELETE", workspace, nil).is(t, 204)
 }

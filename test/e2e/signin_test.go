@@ -22,11 +22,11 @@ func TestSignIn(t *testing.T) {
 				"user.email": "ann@example.com", "user.name": "Ann", "user.operator": "false", "role": "owner",
 				"workspaces.0.my_role": "owner", "workspaces.1.id": "",
 			})
-			own := me.at("workspaces.0.id")
+			ownID := me.at("workspaces.0.id")
 			ann.create(t, templates, object{"name": "first"})
-			again := r.person(t, "ann")
-			if again.id != ann.id || again.get(t, "/api/me").at("workspaces.0.id") != own {
-				t.Errorf("another token makes somebody else of %s: %s", ann.id, again.get(t, "/api/me"))
+			second := r.person(t, "ann")
+			if second.id != ann.id || second.get(t, "/api/me").at("workspaces.0.id") != ownID {
+				t.Errorf("another token makes somebody else of %s: %s", ann.id, second.get(t, "/api/me"))
 			}
 			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types,
 				" ") != "prompt_template.created user.signed_in user.created workspace.created" {
@@ -68,27 +68,27 @@ func TestSignIn(t *testing.T) {
 					"user.email": "bob.b@example.com"})
 		})
 		t.Run("an account is joined by an address that is verified, and by no other", func(t *testing.T) {
-			known := r.user(t, "member")
-			stranger := r.person(t, "stranger", object{"email": known.email, "email_verified": false})
-			unsaid := r.person(t, "unsaid", object{"email": known.email, "email_verified": nil})
+			existing := r.user(t, "member")
+			stranger := r.person(t, "stranger", object{"email": existing.email, "email_verified": false})
+			unsaid := r.person(t, "unsaid", object{"email": existing.email, "email_verified": nil})
 			for _, c := range []*client{stranger, unsaid} {
-				if c.id == known.id {
+				if c.id == existing.id {
 					t.Fatal("an address that nobody vouches for took an account over")
 				}
 				c.get(t, "/api/me").has(t, map[string]string{"user.email": "null"})
 			}
-			joined := r.person(t, "known", object{"email": strings.ToUpper(known.email)})
-			joined.get(t, "/api/me").has(t, map[string]string{"user.id": known.id, "role": "member",
+			joinedClient := r.person(t, "known", object{"email": strings.ToUpper(existing.email)})
+			joinedClient.get(t, "/api/me").has(t, map[string]string{"user.id": existing.id, "role": "member",
 				"workspaces.0.slug": "default", "workspaces.1.id": ""})
-			known.get(t, "/api/me").has(t, map[string]string{"user.id": known.id}) // the key goes on
+			existing.get(t, "/api/me").has(t, map[string]string{"user.id": existing.id}) // the key goes on
 			first := r.person(t, "first", object{"email": "owner@localhost"})
 			first.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "workspaces.0.my_role": "owner",
 				"workspaces.1.id": ""})
 			if first.get(t, "/api/me").at("workspaces.0.slug") == "default" {
 				t.Error("the first start's owner was joined")
 			}
-			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t,
-				map[string]string{"user.id": known.id})
+			r.again(joinedClient, "known", object{"email": "renamed." + existing.email}).get(t, "/api/me").has(t,
+				map[string]string{"user.id": existing.id})
 		})
 		t.Run("a second subject with another's address is another user, and the log says so once", func(t *testing.T) {
 			carl := r.person(t, "carl")
@@ -126,17 +126,17 @@ func TestSignIn(t *testing.T) {
 func TestRefusedTokens(t *testing.T) {
 	t.Parallel()
 	issuer := fixture.NewIssuer(t, "ES256")
-	retired := issuer.Key()
+	retiredKey := issuer.Key()
 	issuer.Rotate(fixture.NewSigningKey(t, "ES256", "key-2"))
 	r := &realm{start(t, sqlite, forIssuer(issuer)), issuer}
 	now := time.Now()
-	at := func(d time.Duration) int64 { return now.Add(d).Unix() }
-	sign := func(key fixture.SigningKey, header, more object) string {
+	call := func(d time.Duration) int64 { return now.Add(d).Unix() }
+	sign := func(key fixture.SigningKey, header, extra object) string {
 		h := object{"alg": key.Alg, "kid": key.ID, "typ": "JWT"}
 		for k, v := range header {
 			h[k] = v
 		}
-		return fixture.SignToken(t, h, r.claims("ann", more), key.Private)
+		return fixture.SignToken(t, h, r.claims("ann", extra), key.Private)
 	}
 	key, other := issuer.Key(), fixture.NewSigningKey(t, "ES256", issuer.Key().ID)
 	rsa := fixture.NewSigningKey(t, "RS256", "key-2")
@@ -158,7 +158,7 @@ func TestRefusedTokens(t *testing.T) {
 		"a key that is not published":    sign(other, nil, nil),
 		"a key that brings itself":       sign(other, object{"jwk": other.JWK()}, nil),
 		"an unknown kid":                 sign(key, object{"kid": "key-3"}, nil),
-		"a key that was rotated out":     sign(retired, nil, nil),
+		"a key that was rotated out":     sign(retiredKey, nil, nil),
 		"a critical extension":           sign(key, object{"crit": []string{"b64"}, "b64": true}, nil),
 		"a token of another type":        sign(key, object{"typ": "logout+jwt"}, nil),
 		"another audience":               r.token("ann", object{"aud": "another"}),
@@ -168,10 +168,10 @@ func TestRefusedTokens(t *testing.T) {
 		"another issuer":                 r.token("ann", object{"iss": "https://evil.example.com"}),
 		"a final slash too many":         r.token("ann", object{"iss": issuer.URL + "/"}),
 		"no subject":                     r.token("ann", object{"sub": ""}),
-		"an expired one":                 r.token("ann", object{"exp": at(-2 * time.Minute)}),
+		"an expired one":                 r.token("ann", object{"exp": call(-2 * time.Minute)}),
 		"one that never ends":            r.token("ann", object{"exp": nil}),
-		"one that is not valid yet":      r.token("ann", object{"nbf": at(2 * time.Minute)}),
-		"one from the future":            r.token("ann", object{"iat": at(2 * time.Minute)}),
+		"one that is not valid yet":      r.token("ann", object{"nbf": call(2 * time.Minute)}),
+		"one from the future":            r.token("ann", object{"iat": call(2 * time.Minute)}),
 		"a huge one":                     r.token("ann", object{"padding": strings.Repeat("x", 20<<10)}),
 		"a changed one":                  good[:len(good)-6] + "AAAAAA",
 		"one without a signature":        good[:strings.LastIndexByte(good, '.')+1],
@@ -184,8 +184,8 @@ func TestRefusedTokens(t *testing.T) {
 		})
 	}
 	t.Run("clocks may differ by a minute", func(t *testing.T) {
-		r.bearer(r.token("ann", object{"exp": at(-30 * time.Second)})).get(t, "/api/me")
-		r.bearer(r.token("ann", object{"nbf": at(30 * time.Second), "iat": at(30 * time.Second)})).get(t, "/api/me")
+		r.bearer(r.token("ann", object{"exp": call(-30 * time.Second)})).get(t, "/api/me")
+		r.bearer(r.token("ann", object{"nbf": call(30 * time.Second), "iat": call(30 * time.Second)})).get(t, "/api/me")
 	})
 	t.Run("one of several audiences is enough, if the token was issued to one of ours", func(t *testing.T) {
 		r.bearer(r.token("ann", object{"aud": []string{"another", "atrium"}, "azp": "atrium"})).get(t, "/api/me")
@@ -219,10 +219,10 @@ func TestClaimRules(t *testing.T) {
 			ann.create(t, templates, object{"name": "mine"})
 			role(t, r.again(ann, "ann", groups("engineering", "leads")), "admin")
 			role(t, r.again(ann, "ann", groups("engineering")), "member")
-			gone := r.again(ann, "ann", groups())
-			role(t, gone, "")
-			gone.do(t, "GET", templates, nil).problem(t, 400, "workspace_required")
-			gone.do(t, "GET", templates, nil, "Workspace-Id: research").problem(t, 404, "workspace_not_found")
+			goneClient := r.again(ann, "ann", groups())
+			role(t, goneClient, "")
+			goneClient.do(t, "GET", templates, nil).problem(t, 400, "workspace_required")
+			goneClient.do(t, "GET", templates, nil, "Workspace-Id: research").problem(t, 404, "workspace_not_found")
 			r.person(t, "bob", groups("nobody")).get(t, "/api/me").has(t,
 				map[string]string{"workspaces.0.id": "", "role": "null"})
 		})
@@ -249,8 +249,8 @@ func TestClaimRules(t *testing.T) {
 			mallory := r.person(t, "mallory")
 			mallory.do(t, "POST", "/api/workspaces", object{"name": "Nowhere", "slug": "nowhere"}).problem(t, 409,
 				"slug_taken")
-			own := "/api/workspaces/" + mallory.create(t, "/api/workspaces", object{"name": "Somewhere"}).at("id")
-			mallory.do(t, "PATCH", own, object{"slug": "nowhere"}).problem(t, 409, "slug_taken")
+			ownText := "/api/workspaces/" + mallory.create(t, "/api/workspaces", object{"name": "Somewhere"}).at("id")
+			mallory.do(t, "PATCH", ownText, object{"slug": "nowhere"}).problem(t, 409, "slug_taken")
 		})
 		t.Run("the audit trail records roles by claims, in the workspace too", func(t *testing.T) {
 			r.leaves(t, []string{"user.created", "user.linked", "user.updated"}, "ann@example.com", "carl@example.com")

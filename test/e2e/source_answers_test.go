@@ -44,8 +44,8 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		shop.sql(t, shop.name, `GRANT SELECT ON orders TO `+reader)
 		credential := shop.credential(fixture.Canary)
 		credential["username"] = reader
-		through := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
-		ann.do(t, "GET", table+through, nil).problem(t, 422, "permission_denied")
+		proxyID := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
+		ann.do(t, "GET", table+proxyID, nil).problem(t, 422, "permission_denied")
 	})
 	t.Run("a key by which the database cannot order rows", func(t *testing.T) {
 		places := "places_of_" + shop.people(t, connection)["location"].(object)["table"].(string)
@@ -55,20 +55,20 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		bySpot := []object{{"field": "full_name", "column": "email"}, {"field": "email", "column": "spot"}}
 		body := object{"type": "contacts", "location": object{"connection_id": connection, "schema": "public",
 			"table": places}, "mapping": mapping["mapping"]}
-		own := sources + "/" + ann.create(t, sources, body).at("id")
+		ownText := sources + "/" + ann.create(t, sources, body).at("id")
 		body["mapping"] = bySpot
-		for what, got := range map[string]*answer{
-			"attach": ann.do(t, "POST", sources, body), "map": ann.do(t, "PUT", own, object{"mapping": bySpot}),
+		for name, got := range map[string]*answer{
+			"attach": ann.do(t, "POST", sources, body), "map": ann.do(t, "PUT", ownText, object{"mapping": bySpot}),
 		} {
 			fields := got.problem(t, 422, "key_unsupported").wrong()
 			if !slices.Equal(fields, []string{"/mapping/1/column key_unsupported"}) {
-				t.Errorf("%s: %s", what, got.text)
+				t.Errorf("%s: %s", name, got.text)
 			}
 		}
-		ann.get(t, own+"/rows").has(t, map[string]string{"data": `[{"email":"ada@example.com"}]`})
+		ann.get(t, ownText+"/rows").has(t, map[string]string{"data": `[{"email":"ada@example.com"}]`})
 		shop.sql(t, shop.name, `ALTER TABLE `+places+` ALTER email TYPE point USING spot`)
-		ann.do(t, "GET", own+"/rows", nil).problem(t, 422, "key_unsupported")
-		ann.do(t, "GET", own+"/rows", nil, "Accept: application/x-ndjson").is(t, 200)
+		ann.do(t, "GET", ownText+"/rows", nil).problem(t, 422, "key_unsupported")
+		ann.do(t, "GET", ownText+"/rows", nil, "Accept: application/x-ndjson").is(t, 200)
 	})
 	t.Run("a view with an error of its own", func(t *testing.T) {
 		people := shop.people(t, connection)["location"].(object)["table"].(string)
@@ -81,7 +81,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		shop.sql(t, shop.name, `UPDATE `+people+` SET visits = 0`)
 		shop.sql(t, shop.name, `CREATE VIEW other_`+view+` AS SELECT * FROM `+view)
 		body["location"].(object)["table"] = "other_" + view
-		for what, got := range map[string]*answer{
+		for name, got := range map[string]*answer{
 			"attach": ann.do(t, "POST", sources, body),
 			"map":    ann.do(t, "PUT", sources+"/"+id, mapping),
 			"rows":   ann.do(t, "GET", sources+"/"+id+"/rows", nil),
@@ -89,7 +89,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 				connection, nil),
 		} {
 			if got.problem(t, 422, "table_unreadable"); got.at("sqlstate") != "22012" {
-				t.Errorf("%s: %s", what, got.text)
+				t.Errorf("%s: %s", name, got.text)
 			}
 		}
 		ann.do(t, "POST", connections+"/"+connection+"/verify", nil).is(t, 200)
@@ -177,13 +177,13 @@ func codePages(t *testing.T, ann *client, file func(name, begin string, size int
 		"headers.0.name": "Ïî÷òà;Èìÿ"})
 	ann.do(t, "GET", preview+"&locale=de", nil).problem(t, 400, "invalid_parameter")
 	ann.do(t, "GET", preview+"&charset=windows-1", nil).problem(t, 400, "invalid_parameter")
-	made := ann.do(t, "POST", sources, object{"type": "contacts",
+	response := ann.do(t, "POST", sources, object{"type": "contacts",
 		"mapping": []object{{"field": "email", "column": "Ïî÷òà"}},
 		"location": object{"url": "file:russian.csv", "header_row": 1, "charset": "windows-1252",
 			"locale": "de-DE"}}).is(t, 201)
-	made.has(t, map[string]string{"location.charset": "windows-1252", "location.locale": "de-DE",
+	response.has(t, map[string]string{"location.charset": "windows-1252", "location.locale": "de-DE",
 		"columns.0.name": "Ïî÷òà"})
-	ann.get(t, sources+"/sheet-preview?source_id="+made.at("id")).has(t,
+	ann.get(t, sources+"/sheet-preview?source_id="+response.at("id")).has(t,
 		map[string]string{"charset": "windows-1252", "headers.0.name": "Ïî÷òà"})
 	const unclosed = "Mail,Name\na@example.com,\"A\n"
 	file("unclosed.csv", unclosed, int64(len(unclosed)))

@@ -46,18 +46,18 @@ func TestRemovedRowsAreReported(t *testing.T) {
 		ann.do(t, "PATCH", path, object{"change_key": "email"}).is(t, 200) // compares, as a refresh does
 		cursor := compared(t, ann, path, 2).has(t, map[string]string{"data.0.removed": "1"}).at("data.0.cursor")
 		shop.sql(t, shop.name, `INSERT INTO `+table+` VALUES ('zoe@example.com', 'Zoe', 1)`)
-		since := rows + "&ids=true&removed=true&since=" + cursor
-		first := ann.get(t, since+"&limit=1").has(t, map[string]string{"removed": `["` + emmy + `"]`,
+		text := rows + "&ids=true&removed=true&since=" + cursor
+		first := ann.get(t, text+"&limit=1").has(t, map[string]string{"removed": `["` + emmy + `"]`,
 			"data": `[{"$id":"` + ada + `","first_name":"Augusta"}]`, "has_more": "true"})
-		ann.get(t, since+"&limit=1&cursor="+first.at("next_cursor")).has(t, map[string]string{"removed": "[]",
+		ann.get(t, text+"&limit=1&cursor="+first.at("next_cursor")).has(t, map[string]string{"removed": "[]",
 			"data.0.first_name": "Zoe", "has_more": "false"})
-		lines := ann.do(t, "GET", since+"&filter[first_name]=Augusta", nil, "Accept: application/x-ndjson").is(t, 200)
+		lines := ann.do(t, "GET", text+"&filter[first_name]=Augusta", nil, "Accept: application/x-ndjson").is(t, 200)
 		if want := `{"$removed":"` + emmy + `"}` + "\n" + `{"first_name":"Augusta","$id":"` + ada + `"}` +
 			"\n"; lines.text != want {
 			t.Errorf("%q, want %q", lines.text, want)
 		}
 		for _, accept := range []string{"text/csv", "application/vnd.apache.arrow.stream"} {
-			ann.do(t, "GET", since, nil, "Accept: "+accept).problem(t, 400, "invalid_parameter")
+			ann.do(t, "GET", text, nil, "Accept: "+accept).problem(t, 400, "invalid_parameter")
 		}
 		ann.do(t, "GET", rows+"&removed=true", nil).problem(t, 400, "invalid_parameter")
 		ann.do(t, "GET", rows+"&ids=true&raw=true", nil).problem(t, 400, "invalid_parameter")

@@ -24,11 +24,11 @@ func (s *shopWarehouse) through(t *testing.T) (*shopWarehouse, *fixture.Proxy) {
 }
 
 // hold locks the tables of the shop against reads, until the returned function is called.
-func (s *shopWarehouse) hold(t *testing.T, held []string) (release func()) {
+func (s *shopWarehouse) hold(t *testing.T, holdings []string) (release func()) {
 	t.Helper()
 	tx, err := s.db.BeginTx(t.Context(), nil)
 	if err == nil {
-		_, err = tx.ExecContext(t.Context(), `LOCK TABLE `+strings.Join(held, ", ")+` IN ACCESS EXCLUSIVE MODE`)
+		_, err = tx.ExecContext(t.Context(), `LOCK TABLE `+strings.Join(holdings, ", ")+` IN ACCESS EXCLUSIVE MODE`)
 	}
 	require.NoError(t, err)
 	return func() { _ = tx.Rollback() }
@@ -40,9 +40,9 @@ func sorted(lines string) string {
 }
 
 // awaits waits until a condition is true.
-func awaits(t *testing.T, what string, s *server, so func() bool) {
+func awaits(t *testing.T, name string, s *server, isSuch func() bool) {
 	t.Helper()
-	proof.Eventually(t, what, so, "the server wrote: ", s.stderr)
+	proof.Eventually(t, name, isSuch, "the server wrote: ", s.stderr)
 }
 
 // TestARevocationAmidRefreshes revokes a connection at one node while another one refreshes eight sources through it,
@@ -59,10 +59,10 @@ func TestARevocationAmidRefreshes(t *testing.T) {
 	shop := newShop(t)
 	seen, proxy := shop.through(t)
 	connection := ann.create(t, connections, seen.connection(fixture.Canary)).at("id")
-	var ids, held []string
+	var ids, holdings []string
 	for range many {
 		body := shop.people(t, connection)
-		held = append(held, body["location"].(object)["table"].(string))
+		holdings = append(holdings, body["location"].(object)["table"].(string))
 		ids = append(ids, ann.create(t, sources, body).at("id"))
 	}
 	count := func(jobs string) int {
@@ -71,42 +71,42 @@ func TestARevocationAmidRefreshes(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	settled := func() bool {
+	settle := func() bool {
 		return count(fmt.Sprintf(`(state = 'running' OR state = 'queued' AND due_at < %d)`,
 			time.Now().UnixMicro())) == 0
 	}
 	const atOnce = 2 // jobs of one workspace
 	reading := func() bool { return count(`state = 'running'`) == atOnce && proxy.Open() >= atOnce }
-	awaits(t, "the refreshes of what was attached have ended", s, settled)
-	release := shop.hold(t, held)
+	awaits(t, "the refreshes of what was attached have ended", s, settle)
+	release := shop.hold(t, holdings)
 	for _, id := range ids {
 		ann.do(t, "POST", sources+"/"+id+"/refresh", nil).is(t, 202)
 	}
 	for round := range rounds {
 		awaits(t, "refreshes of the other node have connected", s, reading)
 		ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200)
-		answered, connected, rows := time.Now(), proxy.Accepted(), sorted(s.dumpOf(t, "sources"))
+		answeredAt, connectedCount, rows := time.Now(), proxy.Accepted(), sorted(s.dumpOf(t, "sources"))
 		awaits(t, "what reads is cut off", s, func() bool { return proxy.Open() == 0 })
-		proof.Within(t, "the end of the reads", time.Since(answered), 2*time.Second)
+		proof.Within(t, "the end of the reads", time.Since(answeredAt), 2*time.Second)
 		release()
 		// Then nobody is left who could connect, or store anything.
 		awaits(t, "the jobs have ended", s, func() bool { return count(`state = 'running'`) == 0 })
 		if n := count(`state = 'queued'`); n > 0 {
 			t.Errorf("round %d: %d jobs are queued for sources that are paused", round, n)
 		}
-		if now := proxy.Accepted(); now != connected {
-			t.Errorf("round %d: %d connections were opened after the answer", round, now-connected)
+		if current := proxy.Accepted(); current != connectedCount {
+			t.Errorf("round %d: %d connections were opened after the answer", round, current-connectedCount)
 		}
-		if after := sorted(s.dumpOf(t, "sources")); after != rows {
-			t.Errorf("round %d: sources changed after the answer:\n%s\nbefore:\n%s", round, after, rows)
+		if next := sorted(s.dumpOf(t, "sources")); next != rows {
+			t.Errorf("round %d: sources changed after the answer:\n%s\nbefore:\n%s", round, next, rows)
 		}
 		if round < rounds-1 { // what comes back is read at once, and stands still there
-			release = shop.hold(t, held)
+			release = shop.hold(t, holdings)
 		}
 		ann.do(t, "POST", connections+"/"+connection+"/verify",
 			object{"credential": seen.credential(fixture.Canary)}).is(t, 200)
 	}
-	awaits(t, "all have come back", s, settled)
+	awaits(t, "all have come back", s, settle)
 	for _, id := range ids {
 		ann.get(t, sources+"/"+id).has(t, map[string]string{"status": "active", "failure": "null"})
 	}
@@ -126,9 +126,9 @@ func TestAKilledRefresh(t *testing.T) {
 	id := ann.create(t, sources, body).at("id")
 
 	release := shop.hold(t, []string{body["location"].(object)["table"].(string)})
-	doomed := d.spawn(t, d.command("work"))
-	awaits(t, "the refresh has connected", doomed, func() bool { return proxy.Open() > 0 })
-	doomed.kill(t)
+	doomedServer := d.spawn(t, d.command("work"))
+	awaits(t, "the refresh has connected", doomedServer, func() bool { return proxy.Open() > 0 })
+	doomedServer.kill(t)
 	release()
 	lease, err := strconv.ParseInt(d.column(t, `SELECT due_at - started_at FROM jobs WHERE state = 'running'
 		AND subject = '`+id+`'`)[0], 10, 64)

@@ -16,26 +16,26 @@ func TestAWorkbookIsReadInAnotherLocale(t *testing.T) {
 		"mapping": []object{{"field": "email", "column": "Email"}, {"field": "first_name", "column": "Since"}}}).at("id")
 	path := sources + "/" + id
 	refreshed(t, ann, id)
-	shown := func(want string) *answer {
+	show := func(want string) *answer {
 		t.Helper()
 		return ann.get(t, path+"/rows?limit=1&fields=first_name&raw=true").has(t,
 			map[string]string{"data.0.first_name": want})
 	}
-	cursor := shown("14/03/2026").at("next_cursor")
+	cursor := show("14/03/2026").at("next_cursor")
 	viewer.do(t, "PATCH", path, object{"locale": "de-DE"}).problem(t, 403, "source_forbidden")
 	ann.do(t, "PATCH", path, object{"locale": "de"}).problem(t, 422, "invalid_fields")
-	was := ann.get(t, path)
+	previous := ann.get(t, path)
 	ann.do(t, "PATCH", path, object{"locale": "de-DE"}).is(t, 200).has(t,
-		map[string]string{"location.locale": "de-DE", "last_refreshed_at": was.at("last_refreshed_at")})
+		map[string]string{"location.locale": "de-DE", "last_refreshed_at": previous.at("last_refreshed_at")})
 	ann.do(t, "GET", path+"/rows?limit=1&fields=first_name&raw=true&cursor="+cursor, nil).problem(t, 409,
 		"source_changed")
-	shown("14.03.2026")
-	queued := ann.get(t, path+"/jobs").has(t, map[string]string{"data.0.kind": "source.refresh"})
-	if queued.at("data.0.created_at") == "" {
-		t.Error(queued)
+	show("14.03.2026")
+	jobs := ann.get(t, path+"/jobs").has(t, map[string]string{"data.0.kind": "source.refresh"})
+	if jobs.at("data.0.created_at") == "" {
+		t.Error(jobs)
 	}
 	s.user(t, "owner").get(t, "/api/events?type=source.locale_changed&subject="+id).has(t, map[string]string{
 		"data.0.data.locale.from": "", "data.0.data.locale.to": "de-DE", "data.1": ""})
 	ann.do(t, "PATCH", path, object{"locale": nil}).is(t, 200).has(t, map[string]string{"location.locale": ""})
-	shown("14/03/2026")
+	show("14/03/2026")
 }

@@ -117,12 +117,12 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		shop.sql(t, shop.name, `GRANT SELECT ON `+table+` TO `+role)
 		credential := shop.credential("p")
 		credential["username"] = role
-		through := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
-		people["location"].(object)["connection_id"] = through
-		own := attach(t, people)
+		id := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
+		people["location"].(object)["connection_id"] = id
+		ownText := attach(t, people)
 		shop.sql(t, shop.name, `REVOKE SELECT ON `+table+` FROM `+role)
-		ann.do(t, "GET", own+"/rows", nil, "Accept: text/csv").problem(t, 422, "permission_denied")
-		ann.do(t, "GET", own+"/validation/failing-rows", nil).problem(t, 422, "permission_denied")
+		ann.do(t, "GET", ownText+"/rows", nil, "Accept: text/csv").problem(t, 422, "permission_denied")
+		ann.do(t, "GET", ownText+"/validation/failing-rows", nil).problem(t, 422, "permission_denied")
 		shop.sql(t, shop.name, `DROP TABLE `+table)
 		ann.do(t, "GET", rows, nil).problem(t, 404, "table_not_found")
 	})
@@ -137,8 +137,8 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		shop.sql(t, shop.name, `CREATE VIEW endless AS SELECT 'user' || g || '@example.com' AS email
 			FROM (SELECT generate_series(1, 1000000000) AS g) AS s`)
 		shop.sql(t, shop.name, `GRANT SELECT ON endless TO PUBLIC`)
-		own := ann.create(t, connections, shop.connection("p")).at("id")
-		endless := shop.people(t, own)
+		ownID := ann.create(t, connections, shop.connection("p")).at("id")
+		endless := shop.people(t, ownID)
 		endless["location"].(object)["table"] = "endless"
 		rows := attach(t, endless) + "/rows?fields=email"
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+rows, nil)
@@ -153,13 +153,13 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 			!strings.Contains(line, "@example.com") {
 			t.Fatalf("%d, %q, %v", response.StatusCode, line, err)
 		}
-		begun := time.Now()
-		ann.do(t, "DELETE", connections+"/"+own, nil).is(t, 200)
+		begin := time.Now()
+		ann.do(t, "DELETE", connections+"/"+ownID, nil).is(t, 200)
 		_, err = io.Copy(io.Discard, in)
 		if err == nil {
 			t.Error("the stream ends as if it were complete")
 		}
-		proof.Within(t, "a revoked stream", time.Since(begun), 2*time.Second)
+		proof.Within(t, "a revoked stream", time.Since(begin), 2*time.Second)
 		ann.do(t, "GET", rows, nil).problem(t, 409, "source_paused")
 	})
 }

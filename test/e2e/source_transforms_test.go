@@ -27,9 +27,9 @@ func rowsAreTransformed(t *testing.T, ann *client, shop *shopWarehouse, connecti
 			"rows.1.2": `{"after":null,"before":[null],"code":null,"field":"last_name"}`,
 		})
 	})
-	made := ann.create(t, sources, object{"type": "contacts", "location": object{"url": "file:guests.csv",
+	response := ann.create(t, sources, object{"type": "contacts", "location": object{"url": "file:guests.csv",
 		"header_row": 1}, "mapping": mapping})
-	id := made.at("id")
+	id := response.at("id")
 	t.Run("they are remembered with the mapping, and rows and changes of the mapping apply them", func(t *testing.T) {
 		ann.get(t, sources+"/"+id).has(t, map[string]string{
 			"mapping.0.transform":              `{"case":"lower","trim":true}`,
@@ -51,12 +51,12 @@ func rowsAreTransformed(t *testing.T, ann *client, shop *shopWarehouse, connecti
 			"rows.0.email": "ada@example.com", "rows.0.first_name": "Ada"})
 	})
 	t.Run("one that does not fit its field is refused", func(t *testing.T) {
-		wrong := ann.do(t, "PUT", sources+"/"+id, object{"mapping": []object{{"field": "email", "column": "Mail",
+		invalid := ann.do(t, "PUT", sources+"/"+id, object{"mapping": []object{{"field": "email", "column": "Mail",
 			"transform": object{"decimal": "comma", "join": object{"columns": []string{"Nothing"}}}}}}).
 			problem(t, 422, "mapping_invalid").wrong()
-		if len(wrong) != 2 || wrong[0] != "/mapping/0/transform/decimal not_allowed_value" ||
-			wrong[1] != "/mapping/0/transform/join/columns unknown_column" {
-			t.Errorf("%q", wrong)
+		if len(invalid) != 2 || invalid[0] != "/mapping/0/transform/decimal not_allowed_value" ||
+			invalid[1] != "/mapping/0/transform/join/columns unknown_column" {
+			t.Errorf("%q", invalid)
 		}
 	})
 	t.Run("a table's columns are joined", func(t *testing.T) {

@@ -49,8 +49,8 @@ func refreshed(t *testing.T, c *client, id string) *answer {
 func due(t *testing.T, jobs *answer) bool {
 	t.Helper()
 	for i, state := range jobs.each(t, "state") {
-		at, err := time.Parse(time.RFC3339, jobs.at(fmt.Sprintf("data.%d.due_at", i)))
-		if state == "queued" && err == nil && at.Before(time.Now()) {
+		instant, err := time.Parse(time.RFC3339, jobs.at(fmt.Sprintf("data.%d.due_at", i)))
+		if state == "queued" && err == nil && instant.Before(time.Now()) {
 			return true
 		}
 	}
@@ -99,29 +99,29 @@ func TestSources(t *testing.T) {
 				problem(t, 422, "url_not_allowed")
 			ann.do(t, "POST", sources, object{"type": "animals", "location": body["location"]}).problem(t, 422,
 				"unknown_source_type")
-			wrong := ann.do(t, "POST", sources, object{"type": "contacts", "location": body["location"],
+			invalid := ann.do(t, "POST", sources, object{"type": "contacts", "location": body["location"],
 				"mapping": []object{{"field": "phone", "column": "x"}}}).problem(t, 422, "mapping_invalid").wrong()
 			if want := []string{"/mapping/0/column unknown_column", "/mapping required_field_unmapped"}; !slices.Equal(
-				wrong, want) {
-				t.Errorf("wrong: %q, want %q", wrong, want)
+				invalid, want) {
+				t.Errorf("wrong: %q, want %q", invalid, want)
 			}
 			if all := ann.get(t, sources).items(t); len(all) != 0 {
 				t.Errorf("%d sources", len(all))
 			}
 		})
 
-		made := ann.create(t, sources, body, "Idempotency-Key: attach").has(t, map[string]string{
+		response := ann.create(t, sources, body, "Idempotency-Key: attach").has(t, map[string]string{
 			"status": "active", "name": table, "backend": "warehouse", "location.connection_id": connection,
 			"mapping_report.matched":          "1",
 			"mapping_report.unmapped_columns": `["First Name","visits"]`, "owner_id": ann.id, "revision": "1",
 			"drift.level": "none",
 		})
-		id := made.at("id")
+		id := response.at("id")
 		one := sources + "/" + id
 		t.Run("attaching a source again is refused, and the repeated request gets the same response",
 			func(t *testing.T) {
-				if again := ann.create(t, sources, body, "Idempotency-Key: attach"); again.text != made.text {
-					t.Errorf("%s", again)
+				if second := ann.create(t, sources, body, "Idempotency-Key: attach"); second.text != response.text {
+					t.Errorf("%s", second)
 				}
 				peer.do(t, "POST", sources, body).problem(t, 409, "already_attached")
 			})
@@ -218,13 +218,13 @@ func TestSources(t *testing.T) {
 			for _, path := range []string{one, one + "/jobs"} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "source_not_found")
 			}
-			left := func(state string) bool {
+			isRemaining := func(state string) bool {
 				return regexp.MustCompile(id + `.*"` + state + `"`).MatchString(s.dumpOf(t, "jobs"))
 			}
-			if left("queued") {
+			if isRemaining("queued") {
 				t.Errorf("jobs are left:\n%s", s.dumpOf(t, "jobs"))
 			}
-			awaits(t, "a job that ran ends", s, func() bool { return !left("running") })
+			awaits(t, "a job that ran ends", s, func() bool { return !isRemaining("running") })
 		})
 		t.Run("every change of a source is in the audit trail", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+id).each(t, "type")
@@ -265,28 +265,28 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 			t.Errorf("%s: %s", location, a)
 		}
 	}
-	made := ann.create(t, sources, object{"type": "contacts", "location": object{"url": "file:people.csv"}}).has(t,
+	id := ann.create(t, sources, object{"type": "contacts", "location": object{"url": "file:people.csv"}}).has(t,
 		map[string]string{
 			"status": "unmapped", "backend": "sheet", "location.header_row": "2",
 			"mapping_report.unmapped_required": `["email"]`, "name": "people",
 		}).at("id")
-	refreshed(t, ann, made)
-	ann.do(t, "PUT", sources+"/"+made, object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).is(t,
+	refreshed(t, ann, id)
+	ann.do(t, "PUT", sources+"/"+id, object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).is(t,
 		200).has(t, map[string]string{
 		"source.status": "active", "rows": `[{"email":"ada@example.com"},{"email":"grace@example.com"}]`,
 	})
-	ann.get(t, sources+"/sheet-preview?source_id="+made).has(t,
+	ann.get(t, sources+"/sheet-preview?source_id="+id).has(t,
 		map[string]string{"header_row": "2", "header_confidence": "1", "suggestions.0.score": "1"})
 	write("Mail;First name\nada@example.com;Ada\n")
-	ann.do(t, "PUT", sources+"/"+made, object{"mapping": []object{{"field": "email", "column": "Mail"}},
+	ann.do(t, "PUT", sources+"/"+id, object{"mapping": []object{{"field": "email", "column": "Mail"}},
 		"header_row": 1}).is(t, 200).has(t, map[string]string{"source.location.header_row": "1"})
 	attach := func(location object) object { return object{"type": "contacts", "location": location} }
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "bare.csv"), []byte("a@example.com,A,1\nb@example.com,B,2\n"),
 		0o600))
-	wrong := ann.do(t, "POST", sources, attach(object{"url": "file:bare.csv"})).problem(t, 422,
+	invalid := ann.do(t, "POST", sources, attach(object{"url": "file:bare.csv"})).problem(t, 422,
 		"header_uncertain").wrong()
-	if len(wrong) != 3 || wrong[0] != "/location/header_row header_candidate" {
-		t.Errorf("wrong = %q", wrong)
+	if len(invalid) != 3 || invalid[0] != "/location/header_row header_candidate" {
+		t.Errorf("wrong = %q", invalid)
 	}
 	ann.get(t, sources+"/sheet-preview?url=file:bare.csv&header_row=0").has(t, map[string]string{
 		"header_row": "0", "headers.0.name": "A", "headers.2.name": "C", "headers.0.inferred_type": "email",
@@ -296,12 +296,12 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 	ann.do(t, "PUT", sources+"/"+bare, object{"mapping": []object{{"field": "email", "column": "A"}},
 		"header_row": 0}).is(t, 200).has(t, map[string]string{"source.location.header_row": "0",
 		"rows": `[{"email":"a@example.com"},{"email":"b@example.com"}]`})
-	refreshed(t, ann, made).has(t, map[string]string{"status": "active", "row_estimate": "1"})
+	refreshed(t, ann, id).has(t, map[string]string{"status": "active", "row_estimate": "1"})
 	require.NoError(t, os.Remove(filepath.Join(folder, "people.csv")))
-	ann.do(t, "POST", sources+"/"+made+"/refresh", nil).is(t, 202)
+	ann.do(t, "POST", sources+"/"+id+"/refresh", nil).is(t, 202)
 	// On a busy machine, a refresh can be put off: it has not ended, but is not due either.
 	awaits(t, "a source whose file is gone fails", s, func() bool {
-		return ann.get(t, sources+"/"+made).at("status") == "failing"
+		return ann.get(t, sources+"/"+id).at("status") == "failing"
 	})
-	ann.get(t, sources+"/"+made).has(t, map[string]string{"failure.code": "sheet_not_found"})
+	ann.get(t, sources+"/"+id).has(t, map[string]string{"failure.code": "sheet_not_found"})
 }

@@ -38,11 +38,11 @@ func TestStart(t *testing.T) {
 			site := s.stdout.await(t, s, regexp.MustCompile(`sample chat: (http://localhost:\d+)/\n`))[1]
 			page, _ := io.ReadAll(fetch(t, &server{url: site}, "/").Body)
 			embedToken := regexp.MustCompile(`data-token="(ate_\w+)"`).FindSubmatch(page)[1]
-			shown := &embeddedChat{manager: owner, secret: string(embedToken)}
-			visit := shown.visit(t, "Origin: "+site).is(t, 200).at("session")
-			asked := shown.says(t, visit, object{"text": "Where is my order?"}, "Origin: "+site).is(t, 200)
-			if !strings.Contains(asked.text, "D-1042") {
-				t.Errorf("the sample chat answers %s", asked)
+			visibleChat := &embeddedChat{manager: owner, secret: string(embedToken)}
+			visit := visibleChat.visit(t, "Origin: "+site).is(t, 200).at("session")
+			request := visibleChat.says(t, visit, object{"text": "Where is my order?"}, "Origin: "+site).is(t, 200)
+			if !strings.Contains(request.text, "D-1042") {
+				t.Errorf("the sample chat answers %s", request)
 			}
 			demoChats := owner.get(t, chats)
 			if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok",
@@ -67,18 +67,18 @@ func TestStart(t *testing.T) {
 			}
 			s.stop(t)
 			s = d.start(t)
-			if again := len(owner.at(s).get(t, templates).items(t)); again != len(demo) {
-				t.Errorf("the second start with --demo leaves %d templates, want %d", again, len(demo))
+			if second := len(owner.at(s).get(t, templates).items(t)); second != len(demo) {
+				t.Errorf("the second start with --demo leaves %d templates, want %d", second, len(demo))
 			}
-			if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
-				t.Errorf("the second start with --demo leaves %d chats", again)
+			if second := len(owner.at(s).get(t, chats).items(t)); second != 2 {
+				t.Errorf("the second start with --demo leaves %d chats", second)
 			}
-			there := owner.at(s).get(t, connections).each(t, "id")
-			if len(there) != 2 || !slices.Contains(there, shop) {
-				t.Errorf("the second start with --demo leaves the connections %v", there)
+			other := owner.at(s).get(t, connections).each(t, "id")
+			if len(other) != 2 || !slices.Contains(other, shop) {
+				t.Errorf("the second start with --demo leaves the connections %v", other)
 			}
-			if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
-				t.Errorf("the second start with --demo leaves %d sources", again)
+			if second := len(owner.at(s).get(t, sources).items(t)); second != 2 {
+				t.Errorf("the second start with --demo leaves %d sources", second)
 			}
 			s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
 			hint := s.stdout.await(t, s, regexp.MustCompile(
@@ -103,14 +103,14 @@ func TestStart(t *testing.T) {
 		require.NoError(t, err)
 		owner := &client{server: s, token: strings.TrimSpace(string(token))}
 		ends, err := time.Parse(time.RFC3339, owner.get(t, "/api/api-keys").at("data.0.expires_at"))
-		if left := time.Until(ends); err != nil || left < 23*time.Hour || left > 24*time.Hour {
-			t.Errorf("the key ends in %s, %v", left, err)
+		if rest := time.Until(ends); err != nil || rest < 23*time.Hour || rest > 24*time.Hour {
+			t.Errorf("the key ends in %s, %v", rest, err)
 		}
 		if answers := newShell(t).run(t, []string{command}); len(answers[0]) != 1 || answers[0][0] != "200" {
 			t.Errorf("%s: %v", command, answers)
 		}
-		printed := s.stdout.String() + s.stderr.String()
-		if strings.Contains(printed, "atk_") || strings.Contains(printed, "atl_") {
+		printedText := s.stdout.String() + s.stderr.String()
+		if strings.Contains(printedText, "atk_") || strings.Contains(printedText, "atl_") {
 			t.Error("the key or a link was printed")
 		}
 	})

@@ -16,12 +16,12 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		admin := s.user(t, "admin")
 
-		made := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}},
+		item := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}},
 			"Idempotency-Key: first")
-		template := templates + "/" + made.at("id")
-		made.has(t, map[string]string{"my_role": "owner", "owner_id": ann.id, "visibility": "private",
+		template := templates + "/" + item.at("id")
+		item.has(t, map[string]string{"my_role": "owner", "owner_id": ann.id, "visibility": "private",
 			"active_version": "null", "revision": "1", "version_count": "0"})
-		assert.Equal(t, "Location", made.header.Get("Location"), template)
+		assert.Equal(t, "Location", item.header.Get("Location"), template)
 		var v1, v2 *answer
 
 		t.Run("versions are numbered, and their variables are inferred", func(t *testing.T) {
@@ -72,9 +72,9 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.do(t, "POST", template+"/versions/v2/activate", nil).is(t, 200).has(t,
 				map[string]string{"revision": "2"})
 			ann.do(t, "PATCH", template+"/versions/v2", object{"text": "No"}).problem(t, 409, "version_frozen")
-			for _, expected := range []string{"", "v2"} {
+			for _, want := range []string{"", "v2"} {
 				ann.do(t, "POST", template+"/versions/v2/activate",
-					object{"expected_active_version_id": expected}).problem(t, 422, "invalid_fields")
+					object{"expected_active_version_id": want}).problem(t, 422, "invalid_fields")
 			}
 			ann.do(t, "DELETE", template+"/versions/active", nil).problem(t, 409, "version_active")
 			ann.do(t, "POST", template+"/versions/v1/activate",
@@ -127,19 +127,19 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		})
 		t.Run("a POST that is repeated under its key has no effect, and returns the resource as it is now",
 			func(t *testing.T) {
-				again := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}},
+				value := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}},
 					"Idempotency-Key: first")
-				if again.header.Get("Idempotency-Replayed") != "true" || made.header.Get("Idempotency-Replayed") != "" {
+				if value.header.Get("Idempotency-Replayed") != "true" || item.header.Get("Idempotency-Replayed") != "" {
 					t.Error("the replay does not say that it is one, or the first answer does")
 				}
 				for _, h := range []string{"Location", "Content-Type"} {
-					if again.header.Get(h) != made.header.Get(h) {
-						t.Errorf("%s is %q, was %q", h, again.header.Get(h), made.header.Get(h))
+					if value.header.Get(h) != item.header.Get(h) {
+						t.Errorf("%s is %q, was %q", h, value.header.Get(h), item.header.Get(h))
 					}
 				}
-				now := ann.get(t, made.header.Get("Location"))
-				if again.text != now.text || again.header.Get("Etag") != now.header.Get("Etag") {
-					t.Errorf("the replay reads\n%s\nthe resource\n%s", again.text, now.text)
+				current := ann.get(t, item.header.Get("Location"))
+				if value.text != current.text || value.header.Get("Etag") != current.header.Get("Etag") {
+					t.Errorf("the replay reads\n%s\nthe resource\n%s", value.text, current.text)
 				}
 				ann.do(t, "POST", templates, object{"name": "other"}, "Idempotency-Key: first").problem(t, 422,
 					"idempotency_key_reused")
@@ -147,9 +147,9 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		t.Run("a diff shows what changed", func(t *testing.T) {
 			diff := ann.get(t, template+"/versions/v2/diff?against=v1")
 			diff.has(t, map[string]string{"against.number": "1", "version.number": "2"})
-			if unified := diff.at("unified"); !strings.Contains(unified, "-Hello {{customer}}!") ||
-				!strings.Contains(unified, "+Dear {{customer}},") {
-				t.Errorf("the diff reads\n%s", unified)
+			if unifiedUnified := diff.at("unified"); !strings.Contains(unifiedUnified, "-Hello {{customer}}!") ||
+				!strings.Contains(unifiedUnified, "+Dear {{customer}},") {
+				t.Errorf("the diff reads\n%s", unifiedUnified)
 			}
 			assert.Contains(t, "changes are", diff.at("changes"), `"field":"variables"`)
 			assert.Contains(t, "changed_fields are", diff.at("changed_fields"), `"text"`)
@@ -169,8 +169,8 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		})
 		t.Run("one call resolves several references, each with its own result", func(t *testing.T) {
 			out := bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
-				{"name": "Support/GREETING"}, {"prompt_template_id": made.at("id"), "ref": "staging"},
-				{"prompt_template_id": made.at("id"), "ref": "nowhere"}, {"name": "not/there"},
+				{"name": "Support/GREETING"}, {"prompt_template_id": item.at("id"), "ref": "staging"},
+				{"prompt_template_id": item.at("id"), "ref": "nowhere"}, {"name": "not/there"},
 				{"prompt_template_id": "ptpl_bad"},
 			}}).is(t, 200)
 			out.has(t, map[string]string{
@@ -182,10 +182,10 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				t.Errorf("the ETag is %q, that of the version %q", out.at("data.0.etag"), want)
 			}
 			tag := out.at("data.0.etag")
-			again := bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
+			second := bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
 				{"prompt_template_id": out.at("data.0.prompt_template_id"), "if_none_match": tag},
 				{"prompt_template_id": out.at("data.0.prompt_template_id"), "if_none_match": `"1-old"`}}}).is(t, 200)
-			again.has(t, map[string]string{"data.0.not_modified": "true", "data.0.version": "", "data.0.etag": tag,
+			second.has(t, map[string]string{"data.0.not_modified": "true", "data.0.version": "", "data.0.etag": tag,
 				"data.1.not_modified": "", "data.1.version.number": "2"})
 			byName := templates + "/resolve?name=" + url.QueryEscape(out.at("data.0.name"))
 			if got := bob.get(t, byName); got.header.Get("Etag") != tag || got.at("number") != "2" {
@@ -220,18 +220,18 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		})
 		t.Run("a deleted template is hidden from everyone, and can be restored", func(t *testing.T) {
 			ann.do(t, "DELETE", template, nil).is(t, 204)
-			for _, who := range []*client{ann, bob, admin} {
-				who.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
+			for _, person := range []*client{ann, bob, admin} {
+				person.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
 			}
-			for who, want := range map[*client]bool{ann: true, admin: true, bob: false} {
-				got := who.get(t, templates+"?deleted=true").each(t, "id")
-				if slices.Contains(got, made.at("id")) != want {
+			for person, want := range map[*client]bool{ann: true, admin: true, bob: false} {
+				got := person.get(t, templates+"?deleted=true").each(t, "id")
+				if slices.Contains(got, item.at("id")) != want {
 					t.Errorf("the trash has %q", got)
 				}
 			}
-			taken := ann.template(t, "support/greeting")
+			takenText := ann.template(t, "support/greeting")
 			ann.do(t, "POST", template+"/restore", nil).problem(t, 409, "name_taken")
-			ann.do(t, "DELETE", taken, nil).is(t, 204)
+			ann.do(t, "DELETE", takenText, nil).is(t, 204)
 			bob.do(t, "POST", template+"/restore", nil).problem(t, 404, "prompt_template_not_found")
 			admin.do(t, "POST", template+"/restore", nil).is(t, 200).has(t,
 				map[string]string{"active_version.number": "1", "my_role": "manager"})
@@ -243,8 +243,8 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			bob.get(t, template).has(t, map[string]string{"my_role": "owner"})
 		})
 		t.Run("the audit trail lists every event, latest first, for admins", func(t *testing.T) {
-			all := admin.get(t, "/api/events?limit=100&subject="+made.at("id"))
-			own := bob.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
+			all := admin.get(t, "/api/events?limit=100&subject="+item.at("id"))
+			own := bob.get(t, "/api/events?limit=100&subject="+item.at("id")).each(t, "type")
 			got := all.each(t, "type")
 			slices.Reverse(got)
 			want := []string{
@@ -264,43 +264,43 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			if !slices.Equal(own, want) {
 				t.Errorf("the owner reads\n%v\nwant\n%v", own, want)
 			}
-			if by := admin.events(t, "&actor="+admin.id+"&subject="+made.at("id")); len(by) != 2 {
+			if by := admin.events(t, "&actor="+admin.id+"&subject="+item.at("id")); len(by) != 2 {
 				t.Errorf("the admin did %d things, want the description and the restore", len(by))
 			}
-			if by := admin.events(t, "&type=prompt_template.activated&subject="+made.at("id")); len(by) != 2 {
+			if by := admin.events(t, "&type=prompt_template.activated&subject="+item.at("id")); len(by) != 2 {
 				t.Errorf("%d activations, want 2", len(by))
 			}
-			if later := admin.events(t, "&created_after="+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); len(
-				later) != 0 {
-				t.Errorf("%d events of the future", len(later))
+			if values := admin.events(t, "&created_after="+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)); len(
+				values) != 0 {
+				t.Errorf("%d events of the future", len(values))
 			}
 			for _, id := range admin.get(t, "/api/events?request_id="+all.at("data.0.request_id")).each(t, "id") {
 				assert.Equal(t, "is of another request", id, all.at("data.0.id"))
 			}
-			var paged []string
+			var pagedTexts []string
 			for cursor := ""; ; {
-				p := admin.get(t, "/api/events?limit=5&subject="+made.at("id")+cursor)
-				paged = append(paged, p.each(t, "id")...)
+				p := admin.get(t, "/api/events?limit=5&subject="+item.at("id")+cursor)
+				pagedTexts = append(pagedTexts, p.each(t, "id")...)
 				if p.at("next_cursor") == "null" {
 					break
 				}
 				cursor = "&cursor=" + p.at("next_cursor")
 			}
-			if !slices.Equal(paged, all.each(t, "id")) {
-				t.Errorf("in pages of 5 they are\n%v\nat once\n%v", paged, all.each(t, "id"))
+			if !slices.Equal(pagedTexts, all.each(t, "id")) {
+				t.Errorf("in pages of 5 they are\n%v\nat once\n%v", pagedTexts, all.each(t, "id"))
 			}
 		})
 		t.Run("the feed has every event in the order of seq", func(t *testing.T) {
-			feed := "/api/events?order=asc&subject=" + made.at("id")
-			want := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "id")
+			feed := "/api/events?order=asc&subject=" + item.at("id")
+			want := admin.get(t, "/api/events?limit=100&subject="+item.at("id")).each(t, "id")
 			slices.Reverse(want)
 			awaits(t, "the events are linked", s, func() bool {
 				return slices.Equal(admin.get(t, feed+"&limit=100").each(t, "id"), want)
 			})
 			var read []string
-			for after := "0"; len(read) < len(want); {
-				p := admin.get(t, feed+"&limit=5&after="+after)
-				read, after = append(read, p.each(t, "id")...), p.at("last_seq")
+			for next := "0"; len(read) < len(want); {
+				p := admin.get(t, feed+"&limit=5&after="+next)
+				read, next = append(read, p.each(t, "id")...), p.at("last_seq")
 			}
 			if !slices.Equal(read, want) {
 				t.Errorf("read on from last_seq they are\n%v\nwant\n%v", read, want)
@@ -309,13 +309,13 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			first.has(t, map[string]string{"data.0.id": want[0]})
 			second := admin.get(t, feed+"&limit=1&cursor="+first.at("next_cursor"))
 			second.has(t, map[string]string{"data.0.id": want[1]})
-			some := admin.get(t, feed+"&types=prompt_template.deleted,prompt_template.restored").each(t, "type")
-			if !slices.Equal(some, []string{"prompt_template.deleted", "prompt_template.restored"}) {
-				t.Errorf("filtered by type they are %v", some)
+			subset := admin.get(t, feed+"&types=prompt_template.deleted,prompt_template.restored").each(t, "type")
+			if !slices.Equal(subset, []string{"prompt_template.deleted", "prompt_template.restored"}) {
+				t.Errorf("filtered by type they are %v", subset)
 			}
-			for _, wrong := range []string{"after=1", "types=prompt_template.deleted", "order=desc&after=1",
+			for _, problem := range []string{"after=1", "types=prompt_template.deleted", "order=desc&after=1",
 				"order=asc&after=-1", "order=asc&after=x", "order=asc&types=,", "order=up"} {
-				admin.do(t, "GET", "/api/events?"+wrong, nil).problem(t, 400, "invalid_parameter")
+				admin.do(t, "GET", "/api/events?"+problem, nil).problem(t, 400, "invalid_parameter")
 			}
 		})
 	})

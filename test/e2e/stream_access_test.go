@@ -44,11 +44,11 @@ type liveStream struct {
 
 // smallBuffers makes little of a response fit between the server and a client that does not read.
 func smallBuffers(_, _ string, raw syscall.RawConn) error {
-	var failed error
+	var failure error
 	err := raw.Control(func(fd uintptr) {
-		failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
+		failure = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096)
 	})
-	return errors.Join(err, failed)
+	return errors.Join(err, failure)
 }
 
 // streamStage has what the streams of a caller read.
@@ -99,9 +99,9 @@ func TestEveryStreamEndsWithTheAccessOfItsReader(t *testing.T) {
 		visitor := s.far.anonymous()
 		l := s.begin(t, visitor, op, streamCase{method: "POST", path: messages, body: object{"text": "Where?"}},
 			"Authorization: Bearer "+session, fromShop)
-		began := time.Now()
+		begin := time.Now()
 		lose(t, s.owner, chat)
-		losses[name] = func(t *testing.T) { l.ends(t, s.far, began) }
+		losses[name] = func(t *testing.T) { l.ends(t, s.far, begin) }
 	}
 	for name, ends := range losses {
 		t.Run("of a visitor "+name, ends)
@@ -127,10 +127,10 @@ func (s *streamStage) losesAll(t *testing.T, ops []*openapi.Operation, way losin
 			}
 		}
 	}
-	began := time.Now()
+	begin := time.Now()
 	way.lose(t, s, c, key)
 	for _, l := range ending {
-		l.ends(t, s.far, began)
+		l.ends(t, s.far, begin)
 	}
 	for _, l := range staying {
 		l.goesOn(t)
@@ -196,8 +196,8 @@ func newStreamStage(t *testing.T) *streamStage {
 	t.Helper()
 	d := deployMigrated(t, postgres, toShops, set("server.concurrency.per_caller", "100"),
 		set("server.concurrency.per_workspace", "100"))
-	near := d.start(t)
-	s := &streamStage{deployment: d, owner: near.user(t, "owner", "--operator"), far: near.another(t)}
+	nearServer := d.start(t)
+	s := &streamStage{deployment: d, owner: nearServer.user(t, "owner", "--operator"), far: nearServer.another(t)}
 	shop := newShop(t)
 	shop.sql(t, shop.name, `CREATE VIEW slow AS SELECT 'no address' AS email, repeat(md5(g::text), 1000) AS "First Name"
 		FROM generate_series(1, 1000000) AS g WHERE pg_sleep(0.02)::text = ''`)
@@ -207,8 +207,8 @@ func newStreamStage(t *testing.T) *streamStage {
 	body["mapping"] = []object{{"field": "email", "column": "email"}, {"field": "first_name", "column": "First Name"}}
 	s.source = sources + "/" + s.owner.create(t, sources, body).at("id")
 
-	stalled, proxy := shop.through(t)
-	s.stalled = stalled.connection(fixture.Canary)
+	stalledWarehouse, proxy := shop.through(t)
+	s.stalled = stalledWarehouse.connection(fixture.Canary)
 	s.slow = s.owner.create(t, connections, s.stalled).at("id")
 	proxy.Swallow(true)
 
@@ -223,7 +223,7 @@ func newStreamStage(t *testing.T) *streamStage {
 	for half := range slices.Chunk(files, 20) {
 		s.owner.do(t, "POST", templates+"/import?activate=true&visibility=workspace", object{"files": half}).is(t, 200)
 	}
-	s.exported = near.user(t, "member").id
+	s.exported = nearServer.user(t, "member").id
 	s.enlarge(t, s.exported)
 	return s
 }
@@ -258,8 +258,8 @@ func (s *streamStage) caller(t *testing.T, bySession bool) (c *client, key strin
 		in.workspace = c.workspace
 		return in, ""
 	}
-	keyed, key := c.key(t, "--role", "owner")
-	return keyed.at(s.far), key
+	keyedClient, key := c.key(t, "--role", "owner")
+	return keyedClient.at(s.far), key
 }
 
 // casesOf returns how the streams of an operation are opened.
@@ -324,8 +324,8 @@ func (s *streamStage) begin(
 		headers = append(headers, "Workspace-Id: "+c.workspace, "Origin: "+c.server.url)
 	}
 	request := must(sender.request(t.Context(), one.method, one.path, one.body, headers...))
-	own := &http.Transport{DialContext: (&net.Dialer{Control: smallBuffers}).DialContext, DisableCompression: true}
-	response, err := own.RoundTrip(request)
+	ownValue := &http.Transport{DialContext: (&net.Dialer{Control: smallBuffers}).DialContext, DisableCompression: true}
+	response, err := ownValue.RoundTrip(request)
 	require.NoError(t, err)
 	l.response = response
 	t.Cleanup(func() { _ = response.Body.Close() })
@@ -345,22 +345,22 @@ func (s *streamStage) begin(
 
 // ends waits until the stream has ended because of the lost access. Most streams would also end by themselves, such as
 // for a time limit: then the log of the request does not have the code of a refusal.
-func (l *liveStream) ends(t *testing.T, far *server, began time.Time) {
+func (l *liveStream) ends(t *testing.T, far *server, begin time.Time) {
 	t.Helper()
 	if l.isFile {
 		far.stderr.await(t, far, regexp.MustCompile(`"request_id":"`+l.id+`"`)) // logged at its end
-		proof.Within(t, l.name, time.Since(began), time.Second)
+		proof.Within(t, l.name, time.Since(begin), time.Second)
 		if _, err := io.Copy(io.Discard, l.response.Body); err == nil {
 			t.Errorf("%s was complete", l.name)
 		}
 	} else {
 		select {
 		case err := <-l.ended:
-			proof.Within(t, l.name, time.Since(began), time.Second)
+			proof.Within(t, l.name, time.Since(begin), time.Second)
 			if l.breaksOff && err == nil {
 				t.Errorf("%s ends as if it were complete", l.name)
 			}
-		case <-time.After(proof.Patience - time.Since(began)):
+		case <-time.After(proof.Patience - time.Since(begin)):
 			t.Fatalf("%s goes on", l.name)
 		}
 	}

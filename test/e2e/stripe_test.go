@@ -45,16 +45,16 @@ orgs:
 		})
 		t.Run("Stripe's events are accepted, and the sandbox's are refused", func(t *testing.T) {
 			const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
-			signed := "Stripe-Signature: " + payment.Sign(secret.New(webhookKey), []byte(body), time.Now())
-			s.anonymous().do(t, "POST", payments+"/webhooks/stripe/default", body, signed).is(t, 200)
-			s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, signed).problem(t, 404,
+			signature := "Stripe-Signature: " + payment.Sign(secret.New(webhookKey), []byte(body), time.Now())
+			s.anonymous().do(t, "POST", payments+"/webhooks/stripe/default", body, signature).is(t, 200)
+			s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, signature).problem(t, 404,
 				"gateway_not_found")
 		})
 		s.stop(t)
-		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
+		for place, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(),
 			"the database": s.dump(t)} {
 			if strings.Contains(text, key) || strings.Contains(text, "_secret_") || strings.Contains(text, webhookKey) {
-				t.Errorf("%s holds a secret: %s", where, text)
+				t.Errorf("%s holds a secret: %s", place, text)
 			}
 		}
 	})

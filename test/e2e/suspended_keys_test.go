@@ -15,11 +15,11 @@ func TestDeactivationsByADirectorySuspendKeys(t *testing.T) {
 		user := scimmer.do(t, "POST", scimUsers, scimUser("ann@example.com")).is(t, 201).at("id")
 		s.must(t, "user", "create", "--email", "ann@example.com", "--workspace", "default", "--role", "admin")
 		ann := &client{server: s, id: user, email: "ann@example.com", workspace: owner.workspace}
-		own, _ := ann.key(t)
-		program, id := own.service(t, "admin")
-		active := func(t *testing.T, is bool) {
+		ownClient, _ := ann.key(t)
+		program, id := ownClient.service(t, "admin")
+		active := func(t *testing.T, ok bool) {
 			t.Helper()
-			scimmer.do(t, "PATCH", scimUsers+"/"+user, patch(object{"op": "replace", "path": "active", "value": is})).
+			scimmer.do(t, "PATCH", scimUsers+"/"+user, patch(object{"op": "replace", "path": "active", "value": ok})).
 				is(t, 200)
 		}
 		t.Run("a service key waits while its creator is deactivated", func(t *testing.T) {
@@ -56,13 +56,13 @@ func TestDeactivationsByADirectorySuspendKeys(t *testing.T) {
 			program.answeredWithin(t, 200, 1500*time.Millisecond)
 		})
 		t.Run("a suspended key above the role that is left ends", func(t *testing.T) {
-			program, id := own.service(t, "admin")
+			program, id := ownClient.service(t, "admin")
 			active(t, false)
 			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+user, object{"role": "viewer"}).
 				is(t, 200).
 				has(t, map[string]string{"lost.service_keys_ended.0": id})
 			active(t, true)
-			own.answeredWithin(t, 200, 1500*time.Millisecond)
+			ownClient.answeredWithin(t, 200, 1500*time.Millisecond)
 			program.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			owner.get(t, apiKeys+"/"+id).has(t, map[string]string{"status": "revoked"})
 		})

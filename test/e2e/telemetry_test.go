@@ -15,7 +15,7 @@ import (
 // variables.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	backend, sent := collector(t)
+	backend, sentMessages := collector(t)
 	d := deployMigrated(t, sqlite)
 	d.env = append(d.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+backend, "OTEL_BSP_SCHEDULE_DELAY=50")
 	s := d.start(t)
@@ -29,16 +29,16 @@ func TestTraces(t *testing.T) {
 	ann.get(t, template, "traceparent: 00-"+trace+"-00f067aa0ba902b7-01")
 
 	proof.Eventually(t, "a span of the request", func() bool {
-		return strings.Contains(sent(), "GET /api/prompt-templates/{prompt_template_id}")
+		return strings.Contains(sentMessages(), "GET /api/prompt-templates/{prompt_template_id}")
 	})
 	s.stop(t)
-	all := sent()
-	for what, want := range map[string]string{
+	all := sentMessages()
+	for name, want := range map[string]string{
 		"the path of OTLP over HTTP": "/v1/traces", "the service's name": "atrium", "a statement's span": "sql.",
 		"the caller's own trace": string([]byte{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6}),
 	} {
 		if !strings.Contains(all, want) {
-			t.Errorf("%s is not there", what)
+			t.Errorf("%s is not there", name)
 		}
 	}
 	if anyToken.MatchString(all) {

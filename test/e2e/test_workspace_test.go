@@ -92,11 +92,11 @@ orgs:
 	provider.SignIn(object{"email": signedIn.email})
 	signedIn.token, h.guest = issuer.Token(claims), signedIn
 
-	capped, _ := h.owner.key(t, "--org", "red", "--role", "viewer")
+	cappedItem, _ := h.owner.key(t, "--org", "red", "--role", "viewer")
 	cappedAuthor, _ := h.author.key(t, "--org", "red", "--role", "viewer")
-	expired, expiredID := h.owner.key(t, "--org", "red", "--expires", "1h")
+	expiredClient, expiredID := h.owner.key(t, "--org", "red", "--expires", "1h")
 	s.sql(t, `UPDATE api_keys SET expires_at = 1 WHERE id = '`+expiredID+`'`)
-	revoked, revokedID := h.owner.key(t, "--org", "red")
+	revokedClient, revokedID := h.owner.key(t, "--org", "red")
 	h.owner.do(t, "DELETE", "/api/api-keys/"+revokedID, nil, onRed).is(t, 204)
 	// The owner of the workspace, but by a key of another workspace that is theirs.
 	second := h.owner.create(t, "/api/workspaces", object{"name": "Second"}, onRed).at("id")
@@ -108,16 +108,16 @@ orgs:
 	in := h.signIn(t)
 
 	bearing := func(token string) *client { return &client{server: s, token: token} }
-	damaged := h.owner.token[:len(h.owner.token)-1] + "!"
+	damagedText := h.owner.token[:len(h.owner.token)-1] + "!"
 	for _, c := range []*testCaller{
 		{name: "nobody", client: s.anonymous(), malformed: true},
 		{name: "garbage", client: bearing("garbage"), malformed: true},
-		{name: "a damaged key", client: bearing(damaged), malformed: true},
+		{name: "a damaged key", client: bearing(damagedText), malformed: true},
 		{name: "a visitor's session", client: bearing(h.session), malformed: true},
 		{name: "an embed token", client: bearing(h.embed.secret), malformed: true},
 		{name: "a key that nobody made", client: bearing(account.NewToken().Reveal())},
-		{name: "an expired key", client: expired},
-		{name: "a revoked key", client: revoked},
+		{name: "an expired key", client: expiredClient},
+		{name: "a revoked key", client: revokedClient},
 		{name: "a session without its proof", client: in.noProof},
 		{name: "a session with the proof of another", client: in.othersProof},
 		{name: "a session's cookie of another port", client: in.otherPort},
@@ -138,7 +138,7 @@ orgs:
 		{name: "an operator", client: operator, known: true, role: identity.Viewer, operator: true},
 		{name: "an operator by a key with the full ceiling", client: operates, known: true, role: identity.Viewer,
 			operator: true, full: true},
-		{name: "the owner by a key for viewing", client: capped, known: true, role: identity.Viewer, viewing: true},
+		{name: "the owner by a key for viewing", client: cappedItem, known: true, role: identity.Viewer, viewing: true},
 		{name: "the template's owner by a key for viewing", client: cappedAuthor, known: true, role: identity.Viewer,
 			viewing: true, template: viewing},
 		{name: "a member", client: member, known: true, role: identity.Member},
@@ -168,18 +168,18 @@ orgs:
 // newChat creates a chat template with a member of each role.
 func (h *testWorkspace) newChat(t *testing.T, manager string) string {
 	t.Helper()
-	made := h.author.create(t, chats, object{"name": "chat"}, onRed).at("id")
+	id := h.author.create(t, chats, object{"name": "chat"}, onRed).at("id")
 	for role, user := range map[string]string{"viewer": h.viewer.id, "editor": h.editor.id, "manager": manager} {
-		h.author.create(t, chats+"/"+made+"/members", object{"user_id": user, "role": role}, onRed)
+		h.author.create(t, chats+"/"+id+"/members", object{"user_id": user, "role": role}, onRed)
 	}
-	return made
+	return id
 }
 
 // newTemplate creates a template with shares for each level: version 1 is active, 2 frozen, 3 a draft.
 func (h *testWorkspace) newTemplate(t *testing.T, manager string) string {
 	t.Helper()
-	made := h.author.create(t, templates, object{"name": fmt.Sprint("template ", people.Add(1))}, onRed).at("id")
-	path := templates + "/" + made
+	id := h.author.create(t, templates, object{"name": fmt.Sprint("template ", people.Add(1))}, onRed).at("id")
+	path := templates + "/" + id
 	for role, user := range map[string]string{"viewer": h.viewer.id, "editor": h.editor.id, "manager": manager} {
 		h.author.create(t, path+"/shares", object{"user_id": user, "role": role}, onRed)
 	}
@@ -187,7 +187,7 @@ func (h *testWorkspace) newTemplate(t *testing.T, manager string) string {
 	h.author.create(t, path+"/versions", object{"text": "two", "labels": []string{"two"}}, onRed)
 	h.author.create(t, path+"/versions", object{"text": "three"}, onRed)
 	h.author.do(t, "POST", path+"/versions/v1/activate", nil, onRed).is(t, 200)
-	return made
+	return id
 }
 
 // connect creates a connection of by.

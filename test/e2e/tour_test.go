@@ -29,10 +29,10 @@ func TestTheTour(t *testing.T) {
 
 	t.Run("the command that the first start prints works as it is", func(t *testing.T) {
 		s.stdout.await(t, s, regexp.MustCompile(`everything is kept in \./atrium-data\.`))
-		printed := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
-		answers := sh.run(t, []string{printed})
+		printedText := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
+		answers := sh.run(t, []string{printedText})
 		if len(answers[0]) != 1 || answers[0][0] != "200" {
-			t.Errorf("%s: %v", strings.ReplaceAll(printed, key, "atk_…"), answers)
+			t.Errorf("%s: %v", strings.ReplaceAll(printedText, key, "atk_…"), answers)
 		}
 	})
 
@@ -71,18 +71,18 @@ func (s shell) follow(t *testing.T, name, url, key string) string {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	require.NoError(t, err)
 	text := string(page)
-	for what, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + url, "KEY=atk_…": "KEY=" + key} {
-		if strings.Count(text, what) != 1 {
-			t.Fatalf("%s sets %s %d times, want once", name, what, strings.Count(text, what))
+	for label, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + url, "KEY=atk_…": "KEY=" + key} {
+		if strings.Count(text, label) != 1 {
+			t.Fatalf("%s sets %s %d times, want once", name, label, strings.Count(text, label))
 		}
-		text = strings.Replace(text, what, value, 1)
+		text = strings.Replace(text, label, value, 1)
 	}
 	lines := shellOf(text)
 	answers := s.run(t, lines)
 	for i, line := range lines {
 		want := "2"
-		if promised := promise.FindStringSubmatch(line); promised != nil {
-			want = promised[1]
+		if promisedTexts := promise.FindStringSubmatch(line); promisedTexts != nil {
+			want = promisedTexts[1]
 		}
 		if len(answers[i]) == 0 && asks.MatchString(line) {
 			t.Errorf("%s\nwas not answered", line)
@@ -144,13 +144,13 @@ func (s shell) run(t *testing.T, lines []string) [][]string {
 	sh.Dir, sh.WaitDelay = s.folder, time.Second
 	sh.Env = append(os.Environ(), "PATH="+s.folder+":"+os.Getenv("PATH"), "STATUSES="+statuses)
 	wrote, err := sh.CombinedOutput()
-	noted, errNoted := os.ReadFile(statuses)
+	notedContent, errNoted := os.ReadFile(statuses)
 	if errNoted != nil {
 		t.Fatal(errNoted)
 	}
 	_ = os.Remove(statuses)
 	answers := make([][]string, 0, len(lines))
-	for _, status := range strings.Fields(string(noted)) {
+	for _, status := range strings.Fields(string(notedContent)) {
 		if status == "next" {
 			answers = append(answers, nil)
 			continue

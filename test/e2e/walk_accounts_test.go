@@ -51,16 +51,16 @@ func (w *walk) changeRole(p *actor, _ *ladder) {
 	path, want := w.workspace(p, identity.Admin)
 	id, th := w.pick(p, "usr")
 	name := one(w, []string{"viewer", "member", "admin", "owner"})
-	role, has := identity.ParseRole(name), p.space.roles[id]
-	if (has == identity.Owner && p.id == id) ||
+	role, existing := identity.ParseRole(name), p.space.roles[id]
+	if (existing == identity.Owner && p.id == id) ||
 		(want.allows() && role == identity.Owner && p.role() == identity.Owner) {
 		return // owners stay as they are
 	}
-	if want.allows() && (th == nil || has == identity.NoRole) {
+	if want.allows() && (th == nil || existing == identity.NoRole) {
 		want = verdict{status: 404, code: "member_not_found"}
 	}
 	if want.allows() {
-		want = want.and(has <= p.role() && role <= p.role(), 403, "role_ceiling")
+		want = want.and(existing <= p.role() && role <= p.role(), 403, "role_ceiling")
 	}
 	if w.call(p, "PATCH", path+"/members/"+id, object{"role": name}, want) != nil {
 		p.space.roles[id] = role
@@ -87,8 +87,8 @@ func (w *walk) touchKey(p *actor, _ *ladder) {
 	case n < 2 && want.allows() && th.root: // else nobody walks on
 	case n == 0:
 		if want.allows() && !th.gone {
-			now := min(th.ceiling, th.space.roles[th.owner]) // what the key allows
-			want = want.and(now <= p.role(), 403, "role_ceiling")
+			current := min(th.ceiling, th.space.roles[th.owner]) // what the key allows
+			want = want.and(current <= p.role(), 403, "role_ceiling")
 		}
 		if w.call(p, "DELETE", path, nil, want) != nil {
 			th.gone = true
@@ -98,15 +98,15 @@ func (w *walk) touchKey(p *actor, _ *ladder) {
 			want = want.and(th.owner == p.id, 403, "forbidden")
 		}
 		ceiling := verdict{status: 403, code: "role_ceiling"}
-		above := th != nil && th.ceiling > max(p.role(), identity.Member) // made when they were more
+		isAbove := th != nil && th.ceiling > max(p.role(), identity.Member) // made when they were more
 		switch {
 		case !want.allows():
 		case th.gone:
 			want = verdict{status: 409, code: "api_key_inactive"}
-			if above {
+			if isAbove {
 				want.or = []verdict{ceiling}
 			}
-		case above:
+		case isAbove:
 			want = ceiling
 		default:
 			want = unless(verdict{status: 409, code: "quota_exceeded"})
@@ -172,10 +172,10 @@ func (w *walk) wrongCredential(p *actor, l *ladder) {
 	if th != nil {
 		path += "/" + th.id
 	}
-	before := w.written()
+	previous := w.written()
 	check := func(a *answer, status int, code string) {
 		w.calls, w.refused = w.calls+1, w.refused+1
-		if a.status != status || a.at("code") != code || w.written() != before {
+		if a.status != status || a.at("code") != code || w.written() != previous {
 			w.fail("%s of %s: %s, want %d %s", p.name, p.space.name, a, status, code)
 		}
 		w.leaks(p, a, path)

@@ -207,8 +207,8 @@ func (w *walk) touchMethod(p *actor, _ *ladder) {
 		w.call(p, "POST", payments+"/methods/"+id+"/default", nil, want)
 		return
 	}
-	left := w.of("pm", func(th *entity) bool { return th.space == p.space && !th.gone })
-	if want.allows() && p.space.subscribed && len(left) == 1 {
+	rest := w.of("pm", func(th *entity) bool { return th.space == p.space && !th.gone })
+	if want.allows() && p.space.subscribed && len(rest) == 1 {
 		want = verdict{status: 409, code: "payment_method_in_use"}
 	}
 	if w.call(p, "DELETE", payments+"/methods/"+id, nil, want) != nil {
@@ -277,25 +277,25 @@ func (w *walk) listPresences(p *actor, _ *ladder) {
 
 func (w *walk) readPresence(p *actor, _ *ladder) {
 	id, th := w.pick(p, "prs")
-	whose := w.present(th)
+	owner := w.present(th)
 	want := verdict{status: 404, code: "presence_not_found"}
-	if whose != nil && p.sees(th) {
+	if owner != nil && p.sees(th) {
 		want = may
 	}
 	a := w.call(p, "GET", presences+"/"+id, nil, want)
-	if whole := a != nil && a.at("devices") != ""; a != nil && whole != (whose == p || p.operator) {
-		w.fail("%s sees of %s's presence what is not for them, or not what is", p.name, whose.name)
+	if isComplete := a != nil && a.at("devices") != ""; a != nil && isComplete != (owner == p || p.operator) {
+		w.fail("%s sees of %s's presence what is not for them, or not what is", p.name, owner.name)
 	}
 }
 
 func (w *walk) deletePresence(p *actor, _ *ladder) {
 	id, th := w.pick(p, "prs")
-	whose := w.present(th)
+	owner := w.present(th)
 	want := verdict{status: 404, code: "presence_not_found"}
-	if whose != nil && (whose == p || (p.operator && whose.space.org == p.space.org)) {
+	if owner != nil && (owner == p || (p.operator && owner.space.org == p.space.org)) {
 		want = may
 	}
 	if w.call(p, "DELETE", presences+"/"+id, nil, want) != nil {
-		whose.there = false
+		owner.there = false
 	}
 }

@@ -54,17 +54,17 @@ func (th *entity) level(p *actor) level {
 	if th.space != p.space || th.gone || p.role() == identity.NoRole {
 		return none
 	}
-	has := th.shares[p.id]
+	existing := th.shares[p.id]
 	if p.role() >= identity.Admin {
-		has = max(has, managing)
+		existing = max(existing, managing)
 	}
 	if th.open {
-		has = max(has, viewing)
+		existing = max(existing, viewing)
 	}
 	if th.owner == p.id {
-		has = owning
+		existing = owning
 	}
-	return has
+	return existing
 }
 
 // verdict is the expected result of a call: a status and the code of its problem. A status of 0 is any success.

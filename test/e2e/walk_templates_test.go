@@ -87,15 +87,15 @@ func (w *walk) changeTemplate(p *actor, l *ladder) {
 			th.open = open
 		}
 	default:
-		to := one(w, w.actors)
-		if th != nil && th.owner == to.id {
+		recipient := one(w, w.actors)
+		if th != nil && th.owner == recipient.id {
 			return // which changes nothing
 		}
-		want := l.on(p, th, owning).and(p.space.roles[to.id] != identity.NoRole, 422, "user_not_in_workspace")
-		if w.call(p, "PATCH", path, object{"owner_id": to.id}, want) != nil {
-			delete(th.shares, to.id)
+		want := l.on(p, th, owning).and(p.space.roles[recipient.id] != identity.NoRole, 422, "user_not_in_workspace")
+		if w.call(p, "PATCH", path, object{"owner_id": recipient.id}, want) != nil {
+			delete(th.shares, recipient.id)
 			th.shares[th.owner] = managing // who owned it goes on as a manager
-			th.owner = to.id
+			th.owner = recipient.id
 		}
 	}
 }
@@ -109,9 +109,9 @@ func (w *walk) deleteTemplate(p *actor, l *ladder) {
 
 func (w *walk) restoreTemplate(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
-	if gone := w.of(l.kind, func(th *entity) bool { return th.gone && th.space == p.space }); len(gone) > 0 &&
+	if goneTexts := w.of(l.kind, func(th *entity) bool { return th.gone && th.space == p.space }); len(goneTexts) > 0 &&
 		w.chance(60) {
-		id = one(w, gone)
+		id = one(w, goneTexts)
 		th = w.entities[id]
 	}
 	if w.call(p, "POST", l.path+"/"+id+"/restore", nil, l.restore(p, th)) != nil {
@@ -142,38 +142,38 @@ func (w *walk) listPeople(p *actor, l *ladder) {
 
 func (w *walk) addPerson(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
-	to, role := one(w, w.actors), one(w, []string{"viewer", "editor", "manager"})
-	want := l.on(p, th, managing).and(p.space.roles[to.id] != identity.NoRole, 422, "user_not_in_workspace")
-	if want.allows() && th.owner == to.id {
+	recipient, role := one(w, w.actors), one(w, []string{"viewer", "editor", "manager"})
+	want := l.on(p, th, managing).and(p.space.roles[recipient.id] != identity.NoRole, 422, "user_not_in_workspace")
+	if want.allows() && th.owner == recipient.id {
 		want = l.hasOwner
-	} else if want.allows() && th.shares[to.id] != none {
+	} else if want.allows() && th.shares[recipient.id] != none {
 		want = l.twice
 	}
-	if w.call(p, "POST", l.path+"/"+id+"/"+l.people, object{"user_id": to.id, "role": role}, want) != nil {
-		th.shares[to.id] = levelNames[role]
+	if w.call(p, "POST", l.path+"/"+id+"/"+l.people, object{"user_id": recipient.id, "role": role}, want) != nil {
+		th.shares[recipient.id] = levelNames[role]
 	}
 }
 
 func (w *walk) removePerson(p *actor, l *ladder) {
 	id, th := w.pick(p, l.kind)
-	to := one(w, w.actors)
+	recipient := one(w, w.actors)
 	want := l.on(p, th, managing)
-	if own := th != nil && th.level(p) != none && p.id == to.id && th.shares[p.id] != none; own {
+	if isOwn := th != nil && th.level(p) != none && p.id == recipient.id && th.shares[p.id] != none; isOwn {
 		want = may // everybody may leave
 	}
 	missing := verdict{status: 404, code: l.missing}
 	switch {
 	case !want.allows():
-	case th.owner == to.id && l == chatLadder:
+	case th.owner == recipient.id && l == chatLadder:
 		want = verdict{status: 409, code: "owner_stays"}
-	case th.shares[to.id] == none:
+	case th.shares[recipient.id] == none:
 		want = missing
 	}
-	if p.id == to.id && want.status == 403 { // who has no share cannot leave: either is said of it
+	if p.id == recipient.id && want.status == 403 { // who has no share cannot leave: either is said of it
 		want.or = []verdict{missing}
 	}
-	if w.call(p, "DELETE", l.path+"/"+id+"/"+l.people+"/"+to.id, nil, want) != nil {
-		delete(th.shares, to.id)
+	if w.call(p, "DELETE", l.path+"/"+id+"/"+l.people+"/"+recipient.id, nil, want) != nil {
+		delete(th.shares, recipient.id)
 	}
 }
 

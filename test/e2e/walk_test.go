@@ -42,13 +42,13 @@ func TestRandomWalk(t *testing.T) {
 	seed := proof.Seed(t)
 	onEach(t, func(t *testing.T, engine string) {
 		w := newWalk(t, engine, seed)
-		begun := time.Now()
+		begin := time.Now()
 		for range steps {
 			w.step()
 		}
 		t.Logf("%d calls in %s: %d were allowed, %d refused, of which %d were about another workspace; %d ids were "+
 			"known in the end",
-			w.calls, time.Since(begun).Round(time.Second), w.allowed, w.refused, w.foreign, len(w.heard))
+			w.calls, time.Since(begin).Round(time.Second), w.allowed, w.refused, w.foreign, len(w.heard))
 	})
 }
 
@@ -63,9 +63,9 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 		known: map[string]bool{},
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
-	for _, named := range []struct{ name, slug, org, host string }{{"A", "default", "red", onRed},
+	for _, namedCase := range []struct{ name, slug, org, host string }{{"A", "default", "red", onRed},
 		{"B", "elsewhere", "red", onRed}, {"C", "default", "blue", onBlue}} {
-		w.spaces = append(w.spaces, &space{name: named.name, org: named.org, host: named.host,
+		w.spaces = append(w.spaces, &space{name: namedCase.name, org: namedCase.org, host: namedCase.host,
 			roles: map[string]identity.Role{}})
 	}
 	a, b, c := w.spaces[0], w.spaces[1], w.spaces[2]
@@ -132,7 +132,7 @@ func (w *walk) mark() string { return fmt.Sprintf("mark%dx", w.rand.Uint64()) }
 
 func (w *walk) whose(mark string, th *entity) *entity { w.marks[mark] = th; return th }
 
-func one[T any](w *walk, of []T) T { return of[w.rand.IntN(len(of))] }
+func one[T any](w *walk, owners []T) T { return owners[w.rand.IntN(len(owners))] }
 
 func (w *walk) chance(percent int) bool { return w.rand.IntN(100) < percent }
 
@@ -169,9 +169,9 @@ var (
 // call makes a call and checks the response against its verdict. It returns nil if the call was refused.
 func (w *walk) call(p *actor, method, path string, body any, want verdict) *answer {
 	w.Helper()
-	before := ""
+	previous := ""
 	if !want.allows() {
-		before = w.written()
+		previous = w.written()
 	}
 	a := p.do(w.T, method, path, body, p.space.host, "Request-Id: same")
 	w.calls++
@@ -190,7 +190,7 @@ func (w *walk) call(p *actor, method, path string, body any, want verdict) *answ
 	if want.allows() {
 		return nil // for the state of things
 	}
-	if (a.status == 401 || a.status == 403 || a.status == 404) && w.written() != before {
+	if (a.status == 401 || a.status == 403 || a.status == 404) && w.written() != previous {
 		w.fail("who was refused wrote something")
 	}
 	if a.status == 404 {
@@ -208,23 +208,23 @@ func (w *walk) twins(p *actor, method, path string, body any, a *answer) {
 		w.foreign++
 	}
 	part := strings.Split(path, "/")
-	at := 3 // /api/{things}/{id}
+	index := 3 // /api/{things}/{id}
 	switch code := strings.TrimSuffix(a.at("code"), "_not_found"); {
 	case strings.HasSuffix(path, "/render") && code == "prompt_version", code == "workflow_not_attached",
 		code == "no_active_subscription", strings.Contains(path, "?"), strings.HasSuffix(path, "/"+p.id):
 		return // what is not there is named elsewhere, or one's own
 	case strings.HasPrefix(path, payments+"/sandbox"):
-		at = 5
+		index = 5
 	case strings.HasPrefix(path, payments):
-		at = 4
+		index = 4
 	case code != "prompt_template" && code != "chat_template" && code != "workspace" && len(part) > 5:
-		at = 5 // /api/{things}/{id}/{others}/{id}
+		index = 5 // /api/{things}/{id}/{others}/{id}
 	}
-	if len(part) <= at {
+	if len(part) <= index {
 		return
 	}
-	kind, _, _ := strings.Cut(part[at], "_")
-	part[at] = id.New(kind)
+	kind, _, _ := strings.Cut(part[index], "_")
+	part[index] = id.New(kind)
 	b := p.do(w.T, method, strings.Join(part, "/"), body, p.space.host, "Request-Id: same")
 	w.calls++
 	same(w.T, fmt.Sprintf("%s: what is hidden and what is not there", p.name), a, b)
@@ -235,10 +235,10 @@ func (w *walk) twins(p *actor, method, path string, body any, a *answer) {
 
 // leaks searches a response for entities that its caller may not see. Events of what the caller did are no leak: who
 // leaves a chat template still reads in the log that they left it.
-func (w *walk) leaks(p *actor, a *answer, asked string) {
+func (w *walk) leaks(p *actor, a *answer, query string) {
 	w.Helper()
 	text := a.text
-	if strings.HasPrefix(asked, "/api/events?") && a.status == 200 {
+	if strings.HasPrefix(query, "/api/events?") && a.status == 200 {
 		text = ""
 		for _, e := range a.items(w.T) {
 			if e.(object)["actor"] != p.id {
@@ -248,7 +248,7 @@ func (w *walk) leaks(p *actor, a *answer, asked string) {
 	}
 	for _, id := range anyID.FindAllString(text, -1) {
 		switch th := w.entities[id]; {
-		case th == nil || strings.Contains(asked, id):
+		case th == nil || strings.Contains(query, id):
 			w.hear(id)
 		case !p.sees(th):
 			w.fail("%s of workspace %s leaked", id, th.space.name)

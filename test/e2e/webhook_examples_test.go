@@ -16,13 +16,13 @@ func hookOf(url string, events ...string) object { return object{"url": url, "ev
 func init() {
 	const nowhere = "https://hooks.example.com/x"
 	clear := func(t *testing.T, h *testWorkspace) { h.sql(t, `DELETE FROM webhooks`) } // a workspace can have 20
-	of := func(body any, below func(t *testing.T, h *testWorkspace, hook string) []string) example {
+	newExample := func(body any, pathBelow func(t *testing.T, h *testWorkspace, hook string) []string) example {
 		return example{after: clear, make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 			clear(t, h)
 			hook := h.owner.create(t, webhooks, hookOf(nowhere, "passkey.renamed"), onRed).at("id")
 			ids := []string{hook}
-			if below != nil {
-				ids = append(ids, below(t, h, hook)...)
+			if pathBelow != nil {
+				ids = append(ids, pathBelow(t, h, hook)...)
 			}
 			return target{ids: ids, body: body}
 		}}
@@ -31,15 +31,15 @@ func init() {
 		clear(t, h)
 		return target{body: hookOf(nowhere, "*")}
 	}}
-	examples["getWebhook"] = of(nil, nil)
-	examples["updateWebhook"] = of(object{"description": "for CI"}, nil)
-	examples["deleteWebhook"] = of(nil, nil)
-	examples["confirmWebhook"] = of(nil, nil)
-	examples["rotateWebhook"] = of(object{"grace_seconds": 60}, nil)
-	examples["testWebhook"] = of(object{"type": "member.added"}, nil)
-	examples["replayWebhook"] = of(object{"from": 1}, nil)
-	examples["listWebhookDeliveries"] = of(nil, nil)
-	examples["retryWebhookDelivery"] = of(nil, func(t *testing.T, h *testWorkspace, hook string) []string {
+	examples["getWebhook"] = newExample(nil, nil)
+	examples["updateWebhook"] = newExample(object{"description": "for CI"}, nil)
+	examples["deleteWebhook"] = newExample(nil, nil)
+	examples["confirmWebhook"] = newExample(nil, nil)
+	examples["rotateWebhook"] = newExample(object{"grace_seconds": 60}, nil)
+	examples["testWebhook"] = newExample(object{"type": "member.added"}, nil)
+	examples["replayWebhook"] = newExample(object{"from": 1}, nil)
+	examples["listWebhookDeliveries"] = newExample(nil, nil)
+	examples["retryWebhookDelivery"] = newExample(nil, func(t *testing.T, h *testWorkspace, hook string) []string {
 		delivery := id.New(webhook.DeliveryPrefix)
 		h.sql(t, fmt.Sprintf(`INSERT INTO webhook_deliveries (id, webhook_id, event_id, seq, type, subject, state, attempts,
 			due_at, status, failure, answer, took, created_at, attempted_at)

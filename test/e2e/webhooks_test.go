@@ -84,14 +84,14 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine, toShops)
 		owner, member := s.user(t, "owner"), s.user(t, "member")
-		to := newReceiver(t)
-		body := hookOf(to.url, "prompt_template.*", "prompt_version.created")
+		recipient := newReceiver(t)
+		body := hookOf(recipient.url, "prompt_template.*", "prompt_version.created")
 		body["headers"] = object{"Authorization": "Bearer of-the-header"}
-		made := owner.create(t, webhooks, body)
-		hook, secret := made.at("id"), made.at("secret")
+		response := owner.create(t, webhooks, body)
+		hook, secret := response.at("id"), response.at("secret")
 		path := webhooks + "/" + hook
 		template := owner.template(t, "hooks/one")
-		settled := func(t *testing.T) {
+		settle := func(t *testing.T) {
 			t.Helper()
 			awaits(t, "nothing is pending", s, func() bool {
 				return len(owner.get(t, path+"/deliveries?state=pending").items(t)) == 0
@@ -99,8 +99,8 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 		}
 
 		t.Run("an event arrives, signed as Standard Webhooks describes", func(t *testing.T) {
-			to.await(t, s, "prompt_template.created", 1)
-			got := to.last()
+			recipient.await(t, s, "prompt_template.created", 1)
+			got := recipient.last()
 			assert.Equal(t, "the additional header", got.header.Get("Authorization"), "Bearer of-the-header")
 			verifier, err := standardwebhooks.NewWebhook(secret)
 			require.NoError(t, err)
@@ -122,79 +122,79 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 			a.has(t, map[string]string{"type": "prompt_template.created",
 				"data.subject.id": strings.TrimPrefix(template, templates+"/"), "data.subject.type": "prompt_template", "data.subject.revision": "1",
 				"data.change.name": "hooks/one"})
-			settled(t)
+			settle(t)
 			owner.get(t, path).has(t, map[string]string{"status": "active", "header_names.0": "Authorization"})
 			owner.get(t, path+"/deliveries?type=prompt_template.created").has(t, map[string]string{
 				"data.0.state": "delivered", "data.0.attempts": "1", "data.0.last_attempt.status": "204"})
 		})
 		t.Run("events about the same subject arrive in their order, and again if they failed", func(t *testing.T) {
-			var once sync.Once
-			to.mu.Lock()
-			to.says = func(_ int, _ received) (status int) {
+			var first sync.Once
+			recipient.mu.Lock()
+			recipient.says = func(_ int, _ received) (status int) {
 				status = http.StatusNoContent
-				once.Do(func() { status = http.StatusInternalServerError })
+				first.Do(func() { status = http.StatusInternalServerError })
 				return status
 			}
-			to.mu.Unlock()
+			recipient.mu.Unlock()
 			for _, text := range []string{"a", "b", "c"} {
 				owner.version(t, template, text)
 			}
 			awaits(t, "three events", s, func() bool {
-				return len(slices.Compact(to.ids("prompt_version.created"))) == 3
+				return len(slices.Compact(recipient.ids("prompt_version.created"))) == 3
 			})
-			ids := to.ids("prompt_version.created")
+			ids := recipient.ids("prompt_version.created")
 			if len(ids) != 4 || ids[0] != ids[1] || !slices.IsSorted(ids) {
 				t.Errorf("they arrived as %q", ids)
 			}
 		})
 		t.Run("a replay sends the same ids", func(t *testing.T) {
-			settled(t)
-			before := to.ids("prompt_version.created")
+			settle(t)
+			previous := recipient.ids("prompt_version.created")
 			a := owner.do(t, "POST", path+"/replay", object{"from": 1}).is(t, 202)
 			if a.at("queued") == "0" || a.at("next") != "null" {
 				t.Errorf("%s", a)
 			}
-			after := to.await(t, s, "prompt_version.created", len(before)+3)
-			if !slices.Equal(slices.Compact(after[len(before):]), slices.Compact(before)) {
-				t.Errorf("%q instead of %q", after[len(before):], before)
+			current := recipient.await(t, s, "prompt_version.created", len(previous)+3)
+			if !slices.Equal(slices.Compact(current[len(previous):]), slices.Compact(previous)) {
+				t.Errorf("%q instead of %q", current[len(previous):], previous)
 			}
 		})
 		t.Run("a rotated secret signs beside the new one for a while", func(t *testing.T) {
-			rotated := owner.do(t, "POST", path+"/rotate", object{"grace_seconds": 3600}).is(t, 200).at("secret")
+			rotatedSecret := owner.do(t, "POST", path+"/rotate", object{"grace_seconds": 3600}).is(t, 200).at("secret")
 			owner.do(t, "POST", path+"/test", object{"type": "member.added"}).is(t, 200).has(t, map[string]string{
 				"delivered": "true", "status": "204"})
-			for _, secret := range []string{secret, rotated} {
+			for _, secret := range []string{secret, rotatedSecret} {
 				verifier, err := standardwebhooks.NewWebhook(secret)
 				require.NoError(t, err)
-				if got := to.last(); verifier.Verify(got.body, got.header) != nil {
+				if got := recipient.last(); verifier.Verify(got.body, got.header) != nil {
 					t.Errorf("%q does not verify", got.header)
 				}
 			}
 		})
 		t.Run("a URL that answers 410 gets no more", func(t *testing.T) {
-			to.mu.Lock()
-			to.says = func(int, received) int { return http.StatusGone }
-			to.mu.Unlock()
+			recipient.mu.Lock()
+			recipient.says = func(int, received) int { return http.StatusGone }
+			recipient.mu.Unlock()
 			owner.template(t, "hooks/two")
 			awaits(t, "it is disabled", s, func() bool { return owner.get(t, path).at("status") == "disabled" })
 			owner.get(t, path).has(t, map[string]string{"disabled_reason": "gone", "enabled": "false"})
-			failed := owner.get(t, path+"/deliveries?state=pending").at("data.0.id")
-			owner.do(t, "POST", path+"/deliveries/"+failed+"/retry", nil).problem(t, 409, "webhook_disabled")
+			failedID := owner.get(t, path+"/deliveries?state=pending").at("data.0.id")
+			owner.do(t, "POST", path+"/deliveries/"+failedID+"/retry", nil).problem(t, 409, "webhook_disabled")
 			owner.do(t, "POST", path+"/replay", object{"from": 1}).problem(t, 409, "webhook_disabled")
-			to.mu.Lock()
-			to.says = nil
-			to.mu.Unlock()
+			recipient.mu.Lock()
+			recipient.says = nil
+			recipient.mu.Unlock()
 			owner.do(t, "PATCH", path, object{"enabled": true}).is(t, 200)
-			to.await(t, s, "prompt_template.created", 2)
-			owner.do(t, "POST", path+"/deliveries/"+failed+"/retry", nil).is(t, 202)
+			recipient.await(t, s, "prompt_template.created", 2)
+			owner.do(t, "POST", path+"/deliveries/"+failedID+"/retry", nil).is(t, 202)
 		})
 		t.Run("what is wrong is refused", func(t *testing.T) {
-			for _, wrong := range []object{
+			for _, invalid := range []object{
 				hookOf("ftp://example.com", "*"), hookOf("https://user:pass@example.com", "*"),
 				hookOf("https://example.com/#x", "*"), hookOf("https://example.com", "nothing.happened"),
 				{"url": "https://example.com", "events": []string{"*"}, "headers": object{"Webhook-Id": "x"}},
 			} {
-				owner.do(t, "POST", webhooks, wrong).problem(t, 422, "invalid_fields")
+				owner.do(t, "POST", webhooks, invalid).problem(t, 422, "invalid_fields")
 			}
 			owner.do(t, "POST", path+"/test", object{"type": "nothing.happened"}).problem(t, 422, "invalid_fields")
 			member.do(t, "GET", webhooks, nil).problem(t, 403, "forbidden")
@@ -229,8 +229,8 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 		t.Run("a private network that is not allowed is not reached", func(t *testing.T) {
 			all := owner.get(t, webhooks).each(t, "id")
 			owner.do(t, "DELETE", webhooks+"/"+all[0], nil).is(t, 204)
-			guarded := owner.create(t, webhooks, hookOf("http://10.1.2.3:8080/", "*")).at("id")
-			owner.do(t, "POST", webhooks+"/"+guarded+"/test", object{"type": "member.added"}).is(t, 200).has(t,
+			guardedID := owner.create(t, webhooks, hookOf("http://10.1.2.3:8080/", "*")).at("id")
+			owner.do(t, "POST", webhooks+"/"+guardedID+"/test", object{"type": "member.added"}).is(t, 200).has(t,
 				map[string]string{"delivered": "false", "failure": "network_not_allowed", "status": "null"})
 		})
 		for _, hidden := range []string{"of-the-header", "of-the-path", strings.TrimPrefix(secret, "whsec_")} {

@@ -49,10 +49,10 @@ func writes(ctx context.Context, t *testing.T, root, text string) {
 }
 
 // checksAccessibility expects that axe finds nothing.
-func checksAccessibility(ctx context.Context, t *testing.T, of string) {
+func checksAccessibility(ctx context.Context, t *testing.T, owner string) {
 	t.Helper()
 	drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`axe.run(`+of+`, {resultTypes: ['violations']}).then((r) => {
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`axe.run(`+owner+`, {resultTypes: ['violations']}).then((r) => {
 		const found = r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))
 		window.axeFound = 'done: ' + found.join(' | ')
 	}), undefined`))
@@ -180,8 +180,8 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 	})
 	t.Run("a session is renewed before it ends, and replaced if it has ended", func(t *testing.T) {
 		ctx, _ := tab(t, chromium, shop+"/script?clock=fast")
-		session := func(of string) string {
-			s, _ := drive(ctx, t, poll[object](`told.`+of))["session"].(string)
+		session := func(owner string) string {
+			s, _ := drive(ctx, t, poll[object](`told.`+owner))["session"].(string)
 			return s
 		}
 		first, second := session("ready"), session("renewed")
@@ -191,11 +191,11 @@ func TestAVisitorTalksToTheWidget(t *testing.T) {
 		e.resume(t, second, "Origin: "+shop).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
 
 		ctx, _ = tab(t, chromium, shop+"/script")
-		ended := session("ready")
-		for _, enabled := range []bool{false, true} {
-			e.manager.do(t, "PATCH", e.path, object{"enabled": enabled}).is(t, 200)
+		endedText := session("ready")
+		for _, isEnabled := range []bool{false, true} {
+			e.manager.do(t, "PATCH", e.path, object{"enabled": isEnabled}).is(t, 200)
 		}
-		e.resume(t, ended, "Origin: "+shop).problem(t, 401, "embed_session_invalid")
+		e.resume(t, endedText, "Origin: "+shop).problem(t, 401, "embed_session_invalid")
 		said <- "markdown"
 		writes(ctx, t, chatRoot, "Still there?")
 		drive(ctx, t, poll[string](`told.reply`))

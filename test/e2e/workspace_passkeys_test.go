@@ -33,11 +33,11 @@ func (h *testWorkspace) passkeyOf(t *testing.T, c *client, host string) (a *fixt
 // prunePasskeys removes old passkeys of the guest before there are too many.
 func (h *testWorkspace) prunePasskeys(t *testing.T) {
 	t.Helper()
-	have := h.sessions.byLink.get(t, myPasskeys+"?limit=100", onRed).each(t, "id") // newest first
-	if len(have) < account.MaxPasskeys-2 {
+	existing := h.sessions.byLink.get(t, myPasskeys+"?limit=100", onRed).each(t, "id") // newest first
+	if len(existing) < account.MaxPasskeys-2 {
 		return
 	}
-	for _, id := range have[2:] {
+	for _, id := range existing[2:] {
 		h.sessions.byLink.do(t, "DELETE", myPasskeys+"/"+id, nil, onRed).is(t, 204)
 	}
 }
@@ -45,17 +45,17 @@ func (h *testWorkspace) prunePasskeys(t *testing.T) {
 // withPasskey is an example on a new passkey of the guest, or only for a caller who has one.
 func withPasskey(inPath bool, body any) example {
 	return example{make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
-		at := target{body: body}
+		position := target{body: body}
 		if !inPath && withoutOwnSession(c) {
-			return at
+			return position
 		}
 		h.prunePasskeys(t)
 		h.passkeyOf(t, h.sessions.byLink, onRed) // so that the other one is not the last
 		_, id := h.passkeyOf(t, h.sessions.byLink, onRed)
 		if inPath {
-			at.ids = []string{id}
+			position.ids = []string{id}
 		}
-		return at
+		return position
 	}}
 }
 

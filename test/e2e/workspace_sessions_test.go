@@ -27,23 +27,23 @@ func (d *deployment) link(t *testing.T, email string, flags ...string) (token st
 		s ports.Stores, by identity.Actor, _ *identity.Org,
 	) error {
 		service := sessionsapp.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, nil)
-		made, _, err := service.LinkFor(ctx, by, email)
-		token = made.Reveal()
+		newToken, _, err := service.LinkFor(ctx, by, email)
+		token = newToken.Reveal()
 		return err
 	})
 	if err == nil {
 		return token
 	}
 	out := d.must(t, append([]string{"console", "--json", "--email", email}, flags...)...)
-	var made struct {
+	var newCase struct {
 		URL string `json:"url"`
 	}
-	if err := json.Unmarshal([]byte(out), &made); err != nil {
+	if err := json.Unmarshal([]byte(out), &newCase); err != nil {
 		t.Fatalf("console --json wrote %q: %v", out, err)
 	}
-	_, token, isLink := strings.Cut(made.URL, "/console/sign-in#token=")
+	_, token, isLink := strings.Cut(newCase.URL, "/console/sign-in#token=")
 	if !isLink {
-		t.Fatalf("the link is %q", made.URL)
+		t.Fatalf("the link is %q", newCase.URL)
 	}
 	return token
 }
@@ -81,14 +81,14 @@ func (h *testWorkspace) signIn(t *testing.T) *workspaceSessions {
 func (h *testWorkspace) signInAgain(t *testing.T) {
 	t.Helper()
 	in := h.sessions
-	ended := func(c *client) bool { return c.server == nil || c.do(t, "GET", "/api/me", nil, onRed).status == 401 }
-	if ended(in.byKey) {
-		opened, _ := h.opens(t, h.owner.token, onRed)
-		*in.byKey = *opened
+	hasEnded := func(c *client) bool { return c.server == nil || c.do(t, "GET", "/api/me", nil, onRed).status == 401 }
+	if hasEnded(in.byKey) {
+		openedClient, _ := h.opens(t, h.owner.token, onRed)
+		*in.byKey = *openedClient
 	}
-	if ended(in.byLink) {
-		opened, _ := h.opens(t, h.link(t, h.guest.email, "--org", "red"), onRed)
-		*in.byLink = *opened
+	if hasEnded(in.byLink) {
+		openedClient, _ := h.opens(t, h.link(t, h.guest.email, "--org", "red"), onRed)
+		*in.byLink = *openedClient
 	}
 	in.byKey.workspace, in.byLink.workspace = h.workspace, h.workspace
 	*in.noProof, *in.othersProof, *in.otherPort = *in.byLink, *in.byLink, *in.byLink

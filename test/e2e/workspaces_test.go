@@ -107,9 +107,9 @@ func TestMembers(t *testing.T) {
 		owner, admin := r.user(t, "owner", "--workspace", "team"), r.user(t, "admin", "--workspace", "team")
 		member, viewer := r.user(t, "member", "--workspace", "team"), r.user(t, "viewer", "--workspace", "team")
 		members := "/api/workspaces/" + owner.workspace + "/members/"
-		set := func(t *testing.T, by, who *client, role string) *answer {
+		set := func(t *testing.T, by, person *client, role string) *answer {
 			t.Helper()
-			return by.do(t, "PATCH", members+who.id, object{"role": role})
+			return by.do(t, "PATCH", members+person.id, object{"role": role})
 		}
 
 		t.Run("the last owner cannot leave or be lowered", func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestMembers(t *testing.T) {
 			set(t, admin, admin, "owner").problem(t, 403, "role_ceiling")
 			set(t, admin, owner, "viewer").problem(t, 403, "role_ceiling")
 			admin.do(t, "DELETE", members+owner.id, nil).problem(t, 403, "role_ceiling")
-			limited, _ := owner.key(t, "--role", "admin")
-			set(t, limited, member, "owner").problem(t, 403, "role_ceiling")
+			limitedClient, _ := owner.key(t, "--role", "admin")
+			set(t, limitedClient, member, "owner").problem(t, 403, "role_ceiling")
 		})
 		t.Run("a changed role applies at once", func(t *testing.T) {
 			set(t, admin, viewer, "member").is(t, 200).has(t, map[string]string{"role": "member", "revision": "2"})
@@ -141,8 +141,8 @@ func TestMembers(t *testing.T) {
 			owner.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			set(t, admin, owner, "viewer").problem(t, 404, "member_not_found")
 			admin.do(t, "DELETE", members+admin.id, nil).problem(t, 403, "role_ceiling") // by a key of before
-			whole, _ := admin.key(t)
-			whole.do(t, "DELETE", members+admin.id, nil).problem(t, 409, "last_owner")
+			full, _ := admin.key(t)
+			full.do(t, "DELETE", members+admin.id, nil).problem(t, 409, "last_owner")
 		})
 		t.Run("the trail tells of it", func(t *testing.T) {
 			r.leaves(t, []string{"member.updated", "member.removed", "api_key.revoked"}, owner.email, member.email)
@@ -164,7 +164,7 @@ func TestWorkspaceDeletion(t *testing.T) {
 			ann.at(s).get(t, template, "Workspace-Id: "+ws)
 		}
 		ann.do(t, "DELETE", "/api/workspaces/"+ws, nil).is(t, 204)
-		deleted := time.Now()
+		deletedAt := time.Now()
 
 		t.Run("a deleted workspace is gone at once on the node that deleted it", func(t *testing.T) {
 			key.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
@@ -180,7 +180,7 @@ func TestWorkspaceDeletion(t *testing.T) {
 				return key.at(second).do(t, "GET", "/api/me", nil).status == 401 &&
 					ann.at(second).do(t, "GET", template, nil, "Workspace-Id: "+ws).status == 404
 			})
-			proof.Within(t, "until it was gone on another node", time.Since(deleted), 1500*time.Millisecond)
+			proof.Within(t, "until it was gone on another node", time.Since(deletedAt), 1500*time.Millisecond)
 			key.at(second).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			ann.at(second).do(t, "GET", template, nil, "Workspace-Id: "+ws).problem(t, 404, "workspace_not_found")
 		})

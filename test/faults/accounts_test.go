@@ -29,10 +29,10 @@ func onKey(call func(e *env, k *account.Key, token account.Token) error) func(*e
 // onInvitation prepares a call about an invitation to the workspace, and to a chat.
 func onInvitation(call func(e *env, id account.InvitationID, token account.Token) error) func(*env) func() error {
 	return func(e *env) func() error {
-		invited, err := e.accounts.Invite(e.ctx, e.team.Admin, e.org, e.team.Workspace.ID, address(e, "gone"),
+		invitedInvited, err := e.accounts.Invite(e.ctx, e.team.Admin, e.org, e.team.Workspace.ID, address(e, "gone"),
 			identity.Member)
 		require.NoError(e.t, err)
-		return func() error { return call(e, invited.Invitation.ID, invited.Token) }
+		return func() error { return call(e, invitedInvited.Invitation.ID, invitedInvited.Token) }
 	}
 }
 
@@ -173,12 +173,12 @@ var accountCases = []useCase{
 			KeyName: "k",
 		})
 		require.NoError(e.t, err)
-		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
-		added, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, made.ID, guest(e))
+		template := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
+		addedAdded, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, template.ID, guest(e))
 		require.NoError(e.t, err)
 		by := identity.Actor{Org: e.org.ID, User: joins.User, Role: identity.Owner, Ceiling: identity.Owner,
 			At: fixture.At}
-		return func() error { _, err := e.accounts.AcceptInvitation(e.ctx, by, added.Token.Reveal()); return err }
+		return func() error { _, err := e.accounts.AcceptInvitation(e.ctx, by, addedAdded.Token.Reveal()); return err }
 	}},
 	{name: "SignIn, for the first time", prepare: plain(func(e *env) error {
 		_, _, err := e.accounts.SignIn(e.ctx, e.system, e.org, claims(e, "new"))
@@ -188,9 +188,9 @@ var accountCases = []useCase{
 		if _, _, err := e.accounts.SignIn(e.ctx, e.system, e.org, claims(e, "known")); err != nil {
 			e.t.Fatal(err)
 		}
-		later := claims(e, "known")
-		later.Name, later.IssuedAt = "Another", fixture.At.Add(time.Minute)
-		return func() error { _, _, err := e.accounts.SignIn(e.ctx, e.system, e.org, later); return err }
+		laterClaims := claims(e, "known")
+		laterClaims.Name, laterClaims.IssuedAt = "Another", fixture.At.Add(time.Minute)
+		return func() error { _, _, err := e.accounts.SignIn(e.ctx, e.system, e.org, laterClaims); return err }
 	}},
 	{name: "LinkSignIn", prepare: plain(func(e *env) error {
 		_, err := e.accounts.LinkSignIn(e.ctx, e.system, e.org, address(e, "peer"), e.org.Issuers[0].URL,

@@ -12,9 +12,9 @@ import (
 // onChat prepares a call on a template with a member.
 func onChat(call func(e *env, id chat.ID) error) func(*env) func() error {
 	return func(e *env) func() error {
-		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
-		fixture.ChatMember(e.t, e.stores, e.team.Admin, made.ID, e.team.Peer.User, access.Editor)
-		return func() error { return call(e, made.ID) }
+		template := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
+		fixture.ChatMember(e.t, e.stores, e.team.Admin, template.ID, e.team.Peer.User, access.Editor)
+		return func() error { return call(e, template.ID) }
 	}
 }
 
@@ -23,8 +23,8 @@ func withPrompt(call func(e *env, p chat.Prompt, id chat.ID) error) func(*env) f
 	return func(e *env) func() error {
 		p := fixture.Template(e.t, e.stores, e.team.Admin, prompt.Draft{})
 		fixture.Version(e.t, e.stores, e.team.Admin, p.ID, "one")
-		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
-		return func() error { return call(e, chat.Prompt{Template: p.ID, Ref: "v1"}, made.ID) }
+		template := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
+		return func() error { return call(e, chat.Prompt{Template: p.ID, Ref: "v1"}, template.ID) }
 	}
 }
 
@@ -36,10 +36,10 @@ func guest(e *env) chat.Grant {
 // onGuest prepares a call about a guest who was invited to a chat.
 func onGuest(call func(e *env, id chat.ID, user identity.UserID) error) func(*env) func() error {
 	return func(e *env) func() error {
-		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
-		added, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, made.ID, guest(e))
+		template := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
+		addedAdded, err := e.chats.AddMember(e.ctx, e.team.Admin, e.org, template.ID, guest(e))
 		require.NoError(e.t, err)
-		return func() error { return call(e, made.ID, added.Member.User) }
+		return func() error { return call(e, template.ID, addedAdded.Member.User) }
 	}
 }
 
@@ -66,21 +66,21 @@ var chatCases = []useCase{
 	})},
 	{name: "Delete", prepare: onChat(func(e *env, id chat.ID) error { return e.chats.Delete(e.ctx, e.team.Admin, id, nil) })},
 	{name: "Restore", prepare: func(e *env) func() error {
-		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
-		fixture.ChangeChat(e.t, e.stores, e.team.Admin, made.ID,
+		template := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
+		fixture.ChangeChat(e.t, e.stores, e.team.Admin, template.ID,
 			func(c *chat.Template) error { return c.Delete(e.team.Admin, nil) })
-		return func() error { _, err := e.chats.Restore(e.ctx, e.team.Admin, made.ID); return err }
+		return func() error { _, err := e.chats.Restore(e.ctx, e.team.Admin, template.ID); return err }
 	}},
 	{name: "AttachWorkflow", prepare: onChat(func(e *env, id chat.ID) error {
 		_, _, _, err := e.chats.AttachWorkflow(e.ctx, e.team.Admin, id, "digest")
 		return err
 	})},
 	{name: "DetachWorkflow", prepare: func(e *env) func() error {
-		made := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
-		if _, _, _, err := e.chats.AttachWorkflow(e.ctx, e.team.Admin, made.ID, "digest"); err != nil {
+		template := fixture.Chat(e.t, e.stores, e.team.Admin, chat.Draft{})
+		if _, _, _, err := e.chats.AttachWorkflow(e.ctx, e.team.Admin, template.ID, "digest"); err != nil {
 			e.t.Fatal(err)
 		}
-		return func() error { return e.chats.DetachWorkflow(e.ctx, e.team.Admin, made.ID, nil, "digest") }
+		return func() error { return e.chats.DetachWorkflow(e.ctx, e.team.Admin, template.ID, nil, "digest") }
 	}},
 	{name: "Members", prepare: onChat(func(e *env, id chat.ID) error {
 		_, err := e.chats.Members(e.ctx, e.team.Admin, id, ten)

@@ -64,18 +64,18 @@ func attempt(t *testing.T, f *faults, c useCase, e *env) {
 		}
 		f.arm(n)
 		err := call()
-		fired, sent := f.disarm()
+		isFired, count := f.disarm()
 		switch {
-		case !fired && err != nil:
+		case !isFired && err != nil:
 			t.Fatalf("without a fault: %v", err)
-		case !fired && n == 0:
+		case !isFired && n == 0:
 			t.Fatal("it calls no store")
-		case !fired:
+		case !isFired:
 			return
 		case !errors.Is(err, errOutage):
 			t.Errorf("statement %d fails: error = %v, want the store's own", n+1, err)
-		case sent > 0:
-			t.Errorf("statement %d fails, and %d follow", n+1, sent)
+		case count > 0:
+			t.Errorf("statement %d fails, and %d follow", n+1, count)
 		}
 	}
 }

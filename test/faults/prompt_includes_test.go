@@ -16,22 +16,22 @@ func init() { promptCases = slices.Concat(promptCases, includeCases, folderCases
 // which includes a third.
 func onInclude(call func(e *env, id prompt.ID) error) func(*env) func() error {
 	return func(e *env) func() error {
-		made := includedPrompts(e)
-		return func() error { return call(e, made) }
+		newValue := includedPrompts(e)
+		return func() error { return call(e, newValue) }
 	}
 }
 
 func includedPrompts(e *env) prompt.ID {
 	by := e.team.Member
 	add := func(name string, texts ...string) prompt.ID {
-		made := fixture.Template(e.t, e.stores, by, prompt.Draft{Name: name})
+		template := fixture.Template(e.t, e.stores, by, prompt.Draft{Name: name})
 		for i, text := range texts {
 			d := prompt.VersionDraft{Content: prompt.Content{Text: text}, Activate: i == 0}
-			if _, _, err := e.prompts.AddVersion(e.ctx, by, made.ID, d); err != nil {
+			if _, _, err := e.prompts.AddVersion(e.ctx, by, template.ID, d); err != nil {
 				e.t.Fatal(err)
 			}
 		}
-		return made.ID
+		return template.ID
 	}
 	add("third", "words")
 	add("other", "A {{> third}}")
@@ -105,8 +105,8 @@ var folderCases = []useCase{
 		return err
 	})},
 	{name: "InheritedShares", prepare: func(e *env) func() error {
-		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{Name: "here/x"})
-		return func() error { _, err := e.prompts.InheritedShares(e.ctx, e.team.Member, made.ID, ten); return err }
+		template := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{Name: "here/x"})
+		return func() error { _, err := e.prompts.InheritedShares(e.ctx, e.team.Member, template.ID, ten); return err }
 	}},
 	{name: "FolderShare", prepare: onFolder(func(e *env, id prompt.FolderShareID) error {
 		_, err := e.prompts.FolderShare(e.ctx, e.team.Admin, id)

@@ -14,12 +14,12 @@ var ten = page.Query{Limit: 10}
 func onPrompt(call func(e *env, id prompt.ID) error) func(*env) func() error {
 	return func(e *env) func() error {
 		by := e.team.Member
-		made := fixture.Template(e.t, e.stores, by, prompt.Draft{})
-		fixture.Version(e.t, e.stores, by, made.ID, "one", "live")
-		fixture.Version(e.t, e.stores, by, made.ID, "two")
-		fixture.Activate(e.t, e.stores, by, made.ID, prompt.Ref{Number: 1})
-		fixture.Share(e.t, e.stores, by, made.ID, prompt.Grant{User: e.team.Peer.User, Role: access.Viewer})
-		return func() error { return call(e, made.ID) }
+		template := fixture.Template(e.t, e.stores, by, prompt.Draft{})
+		fixture.Version(e.t, e.stores, by, template.ID, "one", "live")
+		fixture.Version(e.t, e.stores, by, template.ID, "two")
+		fixture.Activate(e.t, e.stores, by, template.ID, prompt.Ref{Number: 1})
+		fixture.Share(e.t, e.stores, by, template.ID, prompt.Grant{User: e.team.Peer.User, Role: access.Viewer})
+		return func() error { return call(e, template.ID) }
 	}
 }
 
@@ -64,9 +64,9 @@ var promptCases = []useCase{
 	})},
 	{name: "Delete", prepare: onPrompt(func(e *env, id prompt.ID) error { return e.prompts.Delete(e.ctx, e.team.Member, id, nil, true) })},
 	{name: "Restore", prepare: func(e *env) func() error {
-		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
-		fixture.Delete(e.t, e.stores, e.team.Member, made.ID)
-		return func() error { _, err := e.prompts.Restore(e.ctx, e.team.Member, made.ID); return err }
+		template := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
+		fixture.Delete(e.t, e.stores, e.team.Member, template.ID)
+		return func() error { _, err := e.prompts.Restore(e.ctx, e.team.Member, template.ID); return err }
 	}},
 	{name: "Versions", prepare: onPrompt(func(e *env, id prompt.ID) error {
 		_, _, err := e.prompts.Versions(e.ctx, e.team.Member, id, ten)
@@ -78,10 +78,10 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "AddVersion, with a base", prepare: func(e *env) func() error {
-		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
-		base := fixture.Version(e.t, e.stores, e.team.Member, made.ID, "base")
+		template := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
+		base := fixture.Version(e.t, e.stores, e.team.Member, template.ID, "base")
 		return func() error {
-			_, _, err := e.prompts.AddVersion(e.ctx, e.team.Member, made.ID,
+			_, _, err := e.prompts.AddVersion(e.ctx, e.team.Member, template.ID,
 				prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: base.ID})
 			return err
 		}
@@ -138,10 +138,10 @@ var promptCases = []useCase{
 		return err
 	})},
 	{name: "RemoveLabel", prepare: func(e *env) func() error {
-		made := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
-		fixture.Version(e.t, e.stores, e.team.Member, made.ID, "text", "live")
+		template := fixture.Template(e.t, e.stores, e.team.Member, prompt.Draft{})
+		fixture.Version(e.t, e.stores, e.team.Member, template.ID, "text", "live")
 		return func() error {
-			return e.prompts.RemoveLabel(e.ctx, e.team.Member, made.ID, nil, prompt.LabelMove{Label: "live"})
+			return e.prompts.RemoveLabel(e.ctx, e.team.Member, template.ID, nil, prompt.LabelMove{Label: "live"})
 		}
 	}},
 	{name: "Render", prepare: onPrompt(func(e *env, id prompt.ID) error {

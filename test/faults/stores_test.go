@@ -59,7 +59,7 @@ func (f *faults) arm(n int) {
 }
 
 // disarm returns whether a statement failed, and how many were sent after it.
-func (f *faults) disarm() (fired bool, sent int) {
+func (f *faults) disarm() (isFired bool, count int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.armed = false

@@ -36,12 +36,12 @@ func TestNoOnePaysForADeletedWorkspace(t *testing.T) {
 				})
 				require.NoError(t, err)
 				require.That(t, !first || api.CheckOut(p.URL, "4242"), "the payer cannot pay")
-				deleted := people.DeleteWorkspace(t.Context(), at(by), by.Workspace, nil)
+				failure := people.DeleteWorkspace(t.Context(), at(by), by.Workspace, nil)
 				if first {
-					require.ErrorIs(t, deleted, account.ErrWorkspaceInUse)
+					require.ErrorIs(t, failure, account.ErrWorkspaceInUse)
 					return
 				}
-				require.NoError(t, deleted)
+				require.NoError(t, failure)
 				assert.That(t, !api.CheckOut(p.URL, "4242"), "the payer has paid for a deleted workspace")
 			})
 		})

@@ -152,8 +152,8 @@ func (s *shop) endsAtPeriodEnd(ctx context.Context, key string, ends bool) error
 // isEnding fails t unless the subscription ends at the end of its period, or not, at the gateway.
 func (s *shop) isEnding(t *testing.T, want bool) {
 	t.Helper()
-	for _, held := range s.api.Subscriptions(s.customer) {
-		assert.Equal(t, "ends at the end of the period", held.CancelAtPeriodEnd, want)
+	for _, holding := range s.api.Subscriptions(s.customer) {
+		assert.Equal(t, "ends at the end of the period", holding.CancelAtPeriodEnd, want)
 	}
 }
 
@@ -166,8 +166,8 @@ func (s *shop) pauses(ctx context.Context, key string, pause bool) error {
 // isPaused fails t unless the subscription is paused, or not, at the gateway.
 func (s *shop) isPaused(t *testing.T, want bool) {
 	t.Helper()
-	for _, held := range s.api.Subscriptions(s.customer) {
-		assert.Equal(t, "paused", held.Paused, want)
+	for _, holding := range s.api.Subscriptions(s.customer) {
+		assert.Equal(t, "paused", holding.Paused, want)
 	}
 }
 

@@ -18,20 +18,20 @@ func TestAFailureThatTheGatewayKeepsLocksNoOneOut(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		api, g := atStripe(t)
 		s := &shop{Service: w.selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
-		once := func(path string) {
-			failed := map[string]bool{}
+		runOnce := func(path string) {
+			failedTexts := map[string]bool{}
 			api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
-				if c.Method+" "+c.Path != path || (len(failed) > 0 && !failed[c.Key]) {
+				if c.Method+" "+c.Path != path || (len(failedTexts) > 0 && !failedTexts[c.Key]) {
 					return stripeapi.None, 0
 				}
-				failed[c.Key] = true
+				failedTexts[c.Key] = true
 				return stripeapi.Failed, 0
 			})
 		}
-		once("POST /v1/customers")
+		runOnce("POST /v1/customers")
 		_, err := s.SetupIntent(t.Context(), s.now(), "first", payment.OffSession)
 		require.NoError(t, err)
-		once("POST /v1/setup_intents")
+		runOnce("POST /v1/setup_intents")
 		_, err = s.SetupIntent(t.Context(), s.now(), "second", payment.OffSession)
 		require.NoError(t, err)
 		assert.Equal(t, "customers", api.Customers(), 1)
@@ -39,30 +39,30 @@ func TestAFailureThatTheGatewayKeepsLocksNoOneOut(t *testing.T) {
 }
 
 func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
-	lost := func(t *testing.T, s *shop, was string) {
+	lost := func(t *testing.T, s *shop, previous string) {
 		t.Helper()
 		events, err := s.world.stores.Events.List(t.Context(), s.by.Workspace, event.Filter{}, page.Query{Limit: 100})
 		require.NoError(t, err)
 		types := ""
 		for _, e := range events.Items {
-			if e.Type == "payment_customer.lost" && e.Subject == was {
+			if e.Type == "payment_customer.lost" && e.Subject == previous {
 				types += e.Type
 			}
 		}
-		assert.That(t, types == "payment_customer.lost", "recorded %q of %s", types, was)
+		assert.That(t, types == "payment_customer.lost", "recorded %q of %s", types, previous)
 	}
 	buys := func(t *testing.T, s *shop, paid string) {
 		t.Helper()
 		c := s.mirror(t)
 		require.That(t, c.ID != "" && string(c.ID) != s.customer, "%+v", c)
-		was := s.customer
+		previousCustomer := s.customer
 		s.customer = string(c.ID)
 		s.addCard("4242")
 		s.buy(t, "second", "basic")
 		s.agrees(t, 1, paid)
-		lost(t, s, was)
+		lost(t, s, previousCustomer)
 	}
-	subscribed := func(t *testing.T, s *shop) {
+	subscribedCall := func(t *testing.T, s *shop) {
 		t.Helper()
 		s.addCard("4242")
 		s.buy(t, "buy", "basic")
@@ -70,7 +70,7 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 	}
 	t.Run("a read finds it", func(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
-			subscribed(t, s)
+			subscribedCall(t, s)
 			s.later(2 * time.Minute)
 			w := s.wallet(t)
 			assert.That(t, len(w.Methods) == 0 && !w.Stale, "%+v", w)
@@ -83,7 +83,7 @@ func TestACustomerThatWasDeletedIsReplaced(t *testing.T) {
 	})
 	t.Run("a setup intent finds it", func(t *testing.T) {
 		eachShop(t, func(t *testing.T, s *shop) {
-			subscribed(t, s)
+			subscribedCall(t, s)
 			_, err := s.SetupIntent(t.Context(), s.now(), "again", payment.OffSession)
 			require.NoError(t, err)
 			buys(t, s, "900 900")

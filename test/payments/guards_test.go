@@ -18,7 +18,7 @@ import (
 func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		s.addCard("4242")
-		begun, release := make(chan struct{}), make(chan struct{})
+		start, release := make(chan struct{}), make(chan struct{})
 		var calls atomic.Int64
 		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 			if c.Method+" "+c.Path != "POST /v1/subscriptions" {
@@ -26,7 +26,7 @@ func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
 			}
 			switch calls.Add(1) {
 			case 1:
-				close(begun)
+				close(start)
 				<-release
 				return stripeapi.Lost, 0
 			case 2:
@@ -38,7 +38,7 @@ func TestARefusalWhileTheFirstCallRunsIsNoOutcome(t *testing.T) {
 		first.Go(func() { // which may get its response by a repetition
 			_, _ = s.Subscribe(t.Context(), s.now(), "one", payment.SubscribeRequest{Plan: "basic", Quantity: 1})
 		})
-		<-begun
+		<-start
 		_, err := s.subscribe(t, "one", "basic")
 		assert.That(t, payment.OutcomeUnknown(err), "a refused repetition: %v", err)
 		if _, err = s.subscribe(t, "two", "pro"); err == nil {

@@ -66,11 +66,11 @@ func (m *modelWalk) begin(t *testing.T, key string) {
 }
 
 // step does one random thing, with faults, as a process that may be killed.
-func (m *modelWalk) step(t *testing.T, key string) (what string, err error) {
-	for what = "nothing"; what == "nothing" && err == nil; {
-		what, err = m.roll(t, key)
+func (m *modelWalk) step(t *testing.T, key string) (name string, err error) {
+	for name = "nothing"; name == "nothing" && err == nil; {
+		name, err = m.roll(t, key)
 	}
-	return what, err
+	return name, err
 }
 
 // roll is step, or finds that there is nothing to do.
@@ -165,9 +165,9 @@ func (m *modelWalk) report(t *testing.T, key string) {
 	r, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
 	require.That(t, err == nil && !r.Repeated, "a report: %+v, %v", r, err)
 	if m.random.IntN(2) == 0 {
-		again, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
-		require.That(t, err == nil && again.Repeated && again.Used == r.Used,
-			"a repeated report: %+v after %+v, %v", again, r, err)
+		second, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
+		require.That(t, err == nil && second.Repeated && second.Used == r.Used,
+			"a repeated report: %+v after %+v, %v", second, r, err)
 	}
 }
 
@@ -177,7 +177,7 @@ func (m *modelWalk) system() identity.Actor {
 
 // checkUsage sends what is left of the usage, and fails t if the gateway has got more than was reported or less than
 // is billed.
-func (m *modelWalk) checkUsage(t *testing.T, when string) {
+func (m *modelWalk) checkUsage(t *testing.T, occasion string) {
 	t.Helper()
 	err := m.SendUsage(t.Context(), m.system())
 	if m.api.Deleted(m.customer) {
@@ -186,63 +186,63 @@ func (m *modelWalk) checkUsage(t *testing.T, when string) {
 	sum, _ := m.api.Usage(m.customer)
 	want := m.model.billed[m.customer]
 	require.That(t, err == nil && sum >= want.must && sum <= want.must+want.may,
-		"%s: the gateway has got %d units, want %d and at most %d more; %v", when, sum, want.must, want.may, err)
+		"%s: the gateway has got %d units, want %d and at most %d more; %v", occasion, sum, want.must, want.may, err)
 }
 
 // check compares what the gateway did, and what Atrium says a minute later, with the model.
-func (m *modelWalk) check(t *testing.T, when string) {
+func (m *modelWalk) check(t *testing.T, occasion string) {
 	t.Helper()
 	m.later(time.Minute + time.Second)
 	m.api.Advance(time.Minute + time.Second)
 	err := m.reconcile(t)
-	require.That(t, err == nil || payment.OutcomeUnknown(err), "%s: %v", when, err)
-	m.checkUsage(t, when)
-	held := m.api.Subscriptions(m.customer)
-	m.model.see(held, m.now().At)
-	m.checkCharges(t, when)
+	require.That(t, err == nil || payment.OutcomeUnknown(err), "%s: %v", occasion, err)
+	m.checkUsage(t, occasion)
+	holdings := m.api.Subscriptions(m.customer)
+	m.model.see(holdings, m.now().At)
+	m.checkCharges(t, occasion)
 	live := m.api.Live(m.customer)
-	require.That(t, len(live) <= 1, "%s: %d live", when, len(live))
+	require.That(t, len(live) <= 1, "%s: %d live", occasion, len(live))
 	v, err := m.Subscription(t.Context(), m.now())
 	if errors.Is(err, payment.ErrNoSubscription) {
-		m.replaceCustomer(t, when)
+		m.replaceCustomer(t, occasion)
 		require.That(t, len(live) == 0 || m.mirror(t).Pending != nil,
-			"%s: a live subscription is unknown for over a minute", when)
+			"%s: a live subscription is unknown for over a minute", occasion)
 		return
 	}
-	require.That(t, err == nil, "%s: %v", when, err)
-	for _, h := range held {
+	require.That(t, err == nil, "%s: %v", occasion, err)
+	for _, h := range holdings {
 		if h.ID == v.ID && v.Entitled && !m.model.entitled(h, m.now().At) {
-			t.Fatalf("%s: entitled by a subscription that is %s since %s", when, h.Status, m.model.since[h.ID])
+			t.Fatalf("%s: entitled by a subscription that is %s since %s", occasion, h.Status, m.model.since[h.ID])
 		}
 	}
 	require.That(t, m.mirror(t).Pending != nil || (len(live) == 1 && live[0] == string(v.ID)),
-		"%s: Atrium knows %s, the gateway has %v", when, v.ID, live)
+		"%s: Atrium knows %s, the gateway has %v", occasion, v.ID, live)
 }
 
 // checkCharges fails t if more was paid for a period than it may cost, or if the workspace has had two trials.
-func (m *modelWalk) checkCharges(t *testing.T, when string) {
+func (m *modelWalk) checkCharges(t *testing.T, occasion string) {
 	t.Helper()
 	paid := map[period]int64{}
 	for _, c := range m.api.Charges() {
-		at := period{c.Subscription, c.Period}
-		paid[at] += c.Amount
-		if most, known := m.model.mayCost(at); known && paid[at] > most {
-			t.Fatalf("%s: paid %d for the period from %s, which may cost %d", when, paid[at], c.Period, most)
+		position := period{c.Subscription, c.Period}
+		paid[position] += c.Amount
+		if limit, exists := m.model.mayCost(position); exists && paid[position] > limit {
+			t.Fatalf("%s: paid %d for the period from %s, which may cost %d", occasion, paid[position], c.Period, limit)
 		}
 	}
 	n := len(m.model.trials)
-	require.That(t, n <= 1, "%s: %d trials", when, n)
+	require.That(t, n <= 1, "%s: %d trials", occasion, n)
 }
 
 // replaceCustomer makes the workspace a customer again if it was deleted at the gateway. Atrium finds that when it
 // reads the payment methods.
-func (m *modelWalk) replaceCustomer(t *testing.T, when string) {
+func (m *modelWalk) replaceCustomer(t *testing.T, occasion string) {
 	t.Helper()
 	if !m.api.Deleted(m.customer) || m.mirror(t).Pending != nil {
 		return
 	}
 	w, err := m.Methods(t.Context(), m.now())
-	require.That(t, err == nil && len(w.Methods) == 0, "%s: methods of a deleted customer: %+v, %v", when, w, err)
+	require.That(t, err == nil && len(w.Methods) == 0, "%s: methods of a deleted customer: %+v, %v", occasion, w, err)
 	m.begin(t, fmt.Sprint("customer ", m.api.Customers()+1))
 }
 
@@ -252,8 +252,8 @@ func (m *modelWalk) replaceCustomer(t *testing.T, when string) {
 func TestMoneyMatchesAModel(t *testing.T) {
 	first := proof.Seed(t)
 	if proof.Running() { // a walk keeps little, so that collecting garbage less often costs little
-		before := debug.SetGCPercent(400)
-		t.Cleanup(func() { debug.SetGCPercent(before) })
+		previous := debug.SetGCPercent(400)
+		t.Cleanup(func() { debug.SetGCPercent(previous) })
 	}
 	for _, engine := range []struct {
 		name  string
@@ -268,10 +268,10 @@ func TestMoneyMatchesAModel(t *testing.T) {
 		for i := range engine.walks {
 			t.Run(fmt.Sprintf("on %s, walk %d", engine.name, i), func(t *testing.T) {
 				t.Parallel()
-				url, began := engine.url(t), time.Now()
+				url, start := engine.url(t), time.Now()
 				steps := proof.Sample(200, 5000)
 				synctest.Test(t, func(t *testing.T) { walkByTheModel(t, newWorld(t, url), first+i, steps) })
-				t.Logf("%.0f steps a second", float64(steps)/time.Since(began).Seconds())
+				t.Logf("%.0f steps a second", float64(steps)/time.Since(start).Seconds())
 			})
 		}
 	}
@@ -281,14 +281,14 @@ func walkByTheModel(t *testing.T, w *world, seed uint64, steps int) {
 	m := newModelWalk(t, w, seed)
 	done := map[string]int{}
 	for step := range steps {
-		var what string
-		err := survive(func() (err error) { what, err = m.step(t, fmt.Sprintf("%d %d", seed, step)); return err })
-		done[what]++
-		m.check(t, fmt.Sprintf("seed %d, step %d, %s (%v)", seed, step, what, err))
+		var name string
+		err := survive(func() (err error) { name, err = m.step(t, fmt.Sprintf("%d %d", seed, step)); return err })
+		done[name]++
+		m.check(t, fmt.Sprintf("seed %d, step %d, %s (%v)", seed, step, name, err))
 	}
 	units := int64(0)
-	for _, billed := range m.model.billed {
-		units += billed.must
+	for _, billedMetered := range m.model.billed {
+		units += billedMetered.must
 	}
 	t.Logf("%d charges, %d trials, %d periods that rested, %d units of usage; %v", len(m.api.Charges()),
 		len(m.model.trials), len(m.model.free), units, done)

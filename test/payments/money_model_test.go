@@ -53,7 +53,7 @@ func newMoney() money {
 // use takes in a report of usage for a customer that has these subscriptions. certain is false while the outcome of a
 // change is unknown, so that Atrium may not know that usage is billed.
 func (m *money) use(customer string, subscriptions []payment.GatewaySubscription, units int64, certain bool) {
-	now := m.billed[customer]
+	current := m.billed[customer]
 	for _, h := range subscriptions {
 		p := modelPlans.ByPrice(h.Rate.Ref)
 		bills := h.Status.Live() && h.Status != payment.Trialing && h.Status != payment.Incomplete && p != nil &&
@@ -63,22 +63,22 @@ func (m *money) use(customer string, subscriptions []payment.GatewaySubscription
 		}
 		m.used[period{string(h.ID), h.PeriodStart}] += units
 		if certain {
-			now.must += units
+			current.must += units
 		} else {
-			now.may += units
+			current.may += units
 		}
 	}
-	m.billed[customer] = now
+	m.billed[customer] = current
 }
 
 // rest takes in whether a subscription is paused.
 func (m *money) rest(h payment.GatewaySubscription) {
-	switch began := m.rests[h.ID]; {
+	switch start := m.rests[h.ID]; {
 	case !h.Paused:
 		delete(m.rests, h.ID)
-	case began.IsZero():
+	case start.IsZero():
 		m.rests[h.ID] = h.PeriodStart
-	case !began.Equal(h.PeriodStart):
+	case !start.Equal(h.PeriodStart):
 		m.free[period{string(h.ID), h.PeriodStart}] = true
 	}
 }
@@ -93,15 +93,15 @@ func (m *money) see(subscriptions []payment.GatewaySubscription, now time.Time) 
 			continue
 		}
 		m.rest(h)
-		at := period{string(h.ID), h.PeriodStart}
-		if was := m.latest[at.subscription]; was != at {
-			m.before[at], m.latest[at.subscription] = was, at
+		position := period{string(h.ID), h.PeriodStart}
+		if previous := m.latest[position.subscription]; previous != position {
+			m.before[position], m.latest[position.subscription] = previous, position
 		}
-		if p := modelPlans.ByPrice(h.Rate.Ref); p != nil && !m.free[at] {
-			m.worth[at] = max(m.worth[at], p.Price.Amount*int64(h.Quantity))
+		if p := modelPlans.ByPrice(h.Rate.Ref); p != nil && !m.free[position] {
+			m.worth[position] = max(m.worth[position], p.Price.Amount*int64(h.Quantity))
 		}
-		switch owed := h.Status == payment.PastDue || h.Status == payment.Unpaid; {
-		case !owed:
+		switch isOwed := h.Status == payment.PastDue || h.Status == payment.Unpaid; {
+		case !isOwed:
 			delete(m.since, h.ID)
 		case m.since[h.ID].IsZero():
 			m.since[h.ID] = now
@@ -112,15 +112,15 @@ func (m *money) see(subscriptions []payment.GatewaySubscription, now time.Time) 
 // mayCost returns the most that may be paid for a period: its price, and what was used in it and in the one before it.
 // Nothing may be paid for the time before a trial ends. known is false for a period in which the subscription was not
 // seen. One that began while it was paused costs nothing.
-func (m *money) mayCost(at period) (amount int64, known bool) {
-	if m.free[at] {
+func (m *money) mayCost(position period) (amount int64, exists bool) {
+	if m.free[position] {
 		return 0, true
 	}
-	if end := m.trials[payment.SubscriptionID(at.subscription)]; at.start.Before(end) {
+	if end := m.trials[payment.SubscriptionID(position.subscription)]; position.start.Before(end) {
 		return 0, true
 	}
-	units := m.used[at] + m.used[m.before[at]]
-	return m.worth[at] + 3*units, m.worth[at] > 0
+	units := m.used[position] + m.used[m.before[position]]
+	return m.worth[position] + 3*units, m.worth[position] > 0
 }
 
 // entitled reports whether a subscription may entitle at a time.

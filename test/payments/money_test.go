@@ -117,11 +117,11 @@ func inSequence(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
 		if c.Method+" "+c.Path != path {
 			return stripeapi.None, 0
 		}
-		now := faults[0]
+		current := faults[0]
 		if len(faults) > 1 {
 			faults = faults[1:]
 		}
-		return now, 0
+		return current, 0
 	}
 }
 

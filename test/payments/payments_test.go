@@ -147,17 +147,17 @@ func TestTwoOrgsDoNotMeet(t *testing.T) {
 		one, two := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner, fixture.NewTeam(t, w.stores, w.orgs[1]).Owner
 		w.addCard(t, one)
 		w.addCard(t, two)
-		mine, err := w.receive.Methods(t.Context(), at(one))
+		ownWallet, err := w.receive.Methods(t.Context(), at(one))
 		require.NoError(t, err)
-		_, _, err = w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID)
+		_, _, err = w.receive.SetDefault(t.Context(), at(two), ownWallet.Methods[0].ID)
 		assert.ErrorIs(t, err, payment.ErrMethodNotFound)
-		assert.ErrorIs(t, w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""),
+		assert.ErrorIs(t, w.receive.RemoveMethod(t.Context(), at(two), ownWallet.Methods[0].ID, ""),
 			payment.ErrMethodNotFound)
 		body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
-		signed := payment.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
-		assert.ErrorIs(t, w.receive.Receive(t.Context(), w.orgs[1], payment.Sandbox, body, signed, time.Now()),
+		signature := payment.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
+		assert.ErrorIs(t, w.receive.Receive(t.Context(), w.orgs[1], payment.Sandbox, body, signature, time.Now()),
 			payment.ErrSignature)
-		assert.NoError(t, w.receive.Receive(t.Context(), w.orgs[0], payment.Sandbox, body, signed, time.Now()))
+		assert.NoError(t, w.receive.Receive(t.Context(), w.orgs[0], payment.Sandbox, body, signature, time.Now()))
 		_, err = w.stores.Inbox.Get(t.Context(), w.orgs[1], stripesim.Account, "evt_x")
 		assert.ErrorIs(t, err, payment.ErrEventNotFound)
 	})

@@ -33,18 +33,18 @@ func (g guessed) Promotion(
 
 func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		var asked atomic.Int64
+		var askedCount atomic.Int64
 		s := newService(w.stores, func(org identity.OrgID) payments.Terms {
 			return payments.Terms{
 				Kind: payment.Sandbox, Account: stripesim.Account, Gateway: guessed{before(w.calm[org]),
-					&asked}, Plans: plans,
+					&askedCount}, Plans: plans,
 				Limits: payment.CardLimits{InvalidCodesPerHour: 5},
 			}
 		})
 		by := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner
 		w.addCard(t, by)
 		var all sync.WaitGroup
-		var invalid, limited atomic.Int64
+		var invalid, limitedCount atomic.Int64
 		for n := range 24 {
 			all.Go(func() {
 				_, err := s.Subscribe(context.Background(), at(by), fmt.Sprint("guess ", n), payment.SubscribeRequest{
@@ -54,16 +54,16 @@ func TestGuessesInParallelStayWithinTheLimit(t *testing.T) {
 				case errors.Is(err, payment.ErrPromotionInvalid):
 					invalid.Add(1)
 				case errors.Is(err, payment.ErrPromotionLimit):
-					limited.Add(1)
+					limitedCount.Add(1)
 				default:
 					t.Error(err)
 				}
 			})
 		}
 		all.Wait()
-		if asked.Load() != 5 || invalid.Load() != 5 || limited.Load() != 19 {
-			t.Errorf("the gateway was asked for %d codes; %d invalid, %d limited", asked.Load(), invalid.Load(),
-				limited.Load())
+		if askedCount.Load() != 5 || invalid.Load() != 5 || limitedCount.Load() != 19 {
+			t.Errorf("the gateway was asked for %d codes; %d invalid, %d limited", askedCount.Load(), invalid.Load(),
+				limitedCount.Load())
 		}
 	})
 }

@@ -82,10 +82,10 @@ func (h *hazard) trouble(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 }
 
 // set takes over of now whether anybody is impatient, and the weather.
-func (h *hazard) set(now *hazard) {
+func (h *hazard) set(current *hazard) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.impatient, h.storm, h.begun, h.calm, h.wild = now.impatient, now.storm, false, now.calm, now.wild
+	h.impatient, h.storm, h.begun, h.calm, h.wild = current.impatient, current.storm, false, current.calm, current.wild
 }
 
 func TestWalksEndInAgreementAtStripe(t *testing.T) {

@@ -44,11 +44,11 @@ func (m mortal) Amend(ctx context.Context, key string, c payment.CustomerID, s p
 }
 
 func (m mortal) Cancel(
-	ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, why payment.Cancellation,
+	ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation,
 ) error {
 	defer m.mayDie()
 	m.mayDie()
-	return m.Gateway.Cancel(ctx, key, c, s, why)
+	return m.Gateway.Cancel(ctx, key, c, s, reason)
 }
 
 func (m mortal) Pay(ctx context.Context, key string, c payment.CustomerID,
@@ -122,8 +122,8 @@ func (w *caller) walk(t *testing.T, steps int) {
 	w.asked, w.changed = map[string]bool{}, map[string]bool{}
 	deaths, unknown := 0, 0
 	for step := range steps {
-		when := fmt.Sprintf("seed %d, step %d", w.seed, step)
-		err := survive(func() error { return w.step(t, when) })
+		occasion := fmt.Sprintf("seed %d, step %d", w.seed, step)
+		err := survive(func() error { return w.step(t, occasion) })
 		switch {
 		case errors.Is(err, errKilled):
 			deaths++
@@ -133,7 +133,7 @@ func (w *caller) walk(t *testing.T, steps int) {
 			errors.Is(err, payment.ErrGatewayDenied), errors.Is(err, payment.ErrPending),
 			errors.Is(err, payment.ErrSubscriptionExists), errors.Is(err, payment.ErrNoSubscription):
 		default:
-			t.Fatalf("%s: %v", when, err)
+			t.Fatalf("%s: %v", occasion, err)
 		}
 		if errors.Is(err, payment.ErrPending) {
 			w.waiting++
@@ -144,7 +144,7 @@ func (w *caller) walk(t *testing.T, steps int) {
 			w.ahead += 24 * time.Hour
 			w.till.another(24 * time.Hour)
 		}
-		w.agree(t, false, when)
+		w.agree(t, false, occasion)
 	}
 	end := fmt.Sprintf("seed %d, at the end", w.seed)
 	w.ahead += 24 * time.Hour
@@ -167,11 +167,11 @@ func (w *caller) step(t *testing.T, key string) (err error) {
 	ctx, cancel := w.till.within(t.Context())
 	defer cancel()
 	plan, quantity := plans[w.random.IntN(2)].ID, 1+w.random.IntN(3)
-	what := w.random.IntN(6)
+	subjectCount := w.random.IntN(6)
 	if w.waiting > 0 && w.random.IntN(2) == 0 {
-		what = 5
+		subjectCount = 5
 	}
-	switch what {
+	switch subjectCount {
 	case 0, 1:
 		w.asked[key] = true
 		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, payment.SubscribeRequest{Plan: plan, Quantity: quantity})
@@ -190,26 +190,26 @@ func (w *caller) step(t *testing.T, key string) (err error) {
 // agree fails t if two subscriptions are live, if one was created without a request or twice for one, if a request was
 // charged twice, or if no operation is pending and the mirror does not know whether a subscription is live. At the end
 // it also fails t if the mirror differs from the gateway.
-func (w *caller) agree(t *testing.T, settled bool, when string) {
+func (w *caller) agree(t *testing.T, isSettled bool, occasion string) {
 	t.Helper()
 	c, err := w.world.stores.Payments.Customer(t.Context(), w.by.Workspace, w.till.account)
 	require.NoError(t, err)
-	live, made := w.till.count(t, c.ID)
-	for key, n := range made {
-		require.That(t, w.asked[key] && n <= 1, "%s: %d subscriptions were made for %q", when, n, key)
+	live, counts := w.till.count(t, c.ID)
+	for key, n := range counts {
+		require.That(t, w.asked[key] && n <= 1, "%s: %d subscriptions were made for %q", occasion, n, key)
 	}
-	require.That(t, live <= 1, "%s: %d subscriptions live", when, live)
-	charged := map[string]bool{}
+	require.That(t, live <= 1, "%s: %d subscriptions live", occasion, live)
+	chargedTexts := map[string]bool{}
 	for _, key := range w.till.charged() {
-		require.That(t, key == "" || (!charged[key] && (w.asked[key] || w.changed[key])),
-			"%s: charged again, or for nothing, under %q", when, key)
-		charged[key] = true
+		require.That(t, key == "" || (!chargedTexts[key] && (w.asked[key] || w.changed[key])),
+			"%s: charged again, or for nothing, under %q", occasion, key)
+		chargedTexts[key] = true
 	}
-	require.That(t, (!settled || c.Pending == nil) && (c.Pending != nil || (c.Subscription != nil) == (live == 1)),
-		"%s: %+v, and %d live", when, c, live)
-	if !settled {
+	require.That(t, (!isSettled || c.Pending == nil) && (c.Pending != nil || (c.Subscription != nil) == (live == 1)),
+		"%s: %+v, and %d live", occasion, c, live)
+	if !isSettled {
 		return
 	}
 	different, err := w.till.calm.Differences(t.Context(), w.system())
-	require.That(t, err == nil && len(different) == 0, "%s: %+v, %v", when, different, err)
+	require.That(t, err == nil && len(different) == 0, "%s: %+v, %v", occasion, different, err)
 }

@@ -50,26 +50,26 @@ func onEach(t *testing.T, test func(t *testing.T, url string)) {
 // TestAReadFromMemorySendsNoStatement reads a version, and lists of 20 items.
 func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
-		sent := new(statements.Log)
-		a := newAPI(t, url, sent)
+		message := new(statements.Log)
+		a := newAPI(t, url, message)
 		by := a.team.Owner
-		made := fixture.Template(t, a.stores, by, prompt.Draft{})
-		fixture.Activate(t, a.stores, by, made.ID,
-			prompt.Ref{ID: fixture.Version(t, a.stores, by, made.ID, "Hello").ID})
+		template := fixture.Template(t, a.stores, by, prompt.Draft{})
+		fixture.Activate(t, a.stores, by, template.ID,
+			prompt.Ref{ID: fixture.Version(t, a.stores, by, template.ID, "Hello").ID})
 		for i := range 20 {
 			fixture.Template(t, a.stores, by, prompt.Draft{Name: fmt.Sprint("Prompt ", i)})
 			fixture.Chat(t, a.stores, by, chat.Draft{})
 			fixture.Source(t, a.stores, by, fixture.TableReading(fixture.Connection(t, a.stores, by).ID))
 		}
-		for path, most := range map[string]int{ // of statements, beside that of the caller
-			"prompt-templates/" + string(made.ID) + "/versions/active": 2, "prompt-templates?limit=20": 1,
+		for path, limit := range map[string]int{ // of statements, beside that of the caller
+			"prompt-templates/" + string(template.ID) + "/versions/active": 2, "prompt-templates?limit=20": 1,
 			"chat-templates?limit=20": 1, "connections?limit=20": 1, "datasources?limit=20": 1, "events?limit=20": 1,
 		} {
 			t.Run(path, func(t *testing.T) {
 				request := a.request(t, by, "/api/"+path)
 				read := func() (queries []string) {
 					a.get(t, request, httptest.NewRecorder())
-					for _, s := range sent.Take() {
+					for _, s := range message.Take() {
 						if !strings.Contains(s.Query, "FROM api_keys ") {
 							queries = append(queries, s.Query)
 						}
@@ -77,18 +77,18 @@ func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 					return queries
 				}
 				for range 100 {
-					sent.Take()
+					message.Take()
 					start := time.Now()
-					if first := read(); len(first) == 0 || len(first) > most {
+					if first := read(); len(first) == 0 || len(first) > limit {
 						t.Fatalf("a read that is the first one, or a second after it, sent %.300q", first)
 					}
-					var again []string
+					var second []string
 					for range 20 {
-						again = append(again, read()...)
+						second = append(second, read()...)
 					}
 					if time.Since(start) < time.Second { // what is in memory lasts that long
-						if len(again) > 0 {
-							t.Errorf("sent %.300q", again)
+						if len(second) > 0 {
+							t.Errorf("sent %.300q", second)
 						}
 						return
 					}
@@ -107,11 +107,11 @@ type api struct {
 }
 
 // newAPI returns an API whose database logs its statements.
-func newAPI(t *testing.T, url string, sent *statements.Log) api {
+func newAPI(t *testing.T, url string, message *statements.Log) api {
 	t.Helper()
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 4, StatementTimeout: proof.Patience}, nil,
-		func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, sent.Add)) })
+		func(c driver.Connector) *sql.DB { return sql.OpenDB(statements.Watch(c, message.Add)) })
 	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	orgs, err := db.EnsureOrgs(t.Context(), []string{"default"})

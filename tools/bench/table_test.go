@@ -27,8 +27,8 @@ func TestTablesTakeThePlaceOfThoseOfTheSameNameInADocument(t *testing.T) {
 	}
 	r.section("Three", "a")
 	require.NoError(t, r.write(path))
-	if again, err := os.ReadFile(path); err != nil || string(again) != want {
-		t.Errorf("a table without a mark changed the document to %s, %v", again, err)
+	if second, err := os.ReadFile(path); err != nil || string(second) != want {
+		t.Errorf("a table without a mark changed the document to %s, %v", second, err)
 	}
 	if err := hasKnownTables(path); err == nil {
 		t.Error("a table that nothing measures was not noticed")
@@ -40,11 +40,11 @@ func TestEveryTableOfThePageIsMeasured(t *testing.T) {
 }
 
 func TestPercentilesAndMediansAreOfWhatWasMeasured(t *testing.T) {
-	var sorted []time.Duration
+	var sortedDurations []time.Duration
 	for i := range 200 {
-		sorted = append(sorted, time.Duration(i+1))
+		sortedDurations = append(sortedDurations, time.Duration(i+1))
 	}
-	if p50, p99 := percentile(sorted, 50), percentile(sorted, 99); p50 != 100 || p99 != 198 {
+	if p50, p99 := percentile(sortedDurations, 50), percentile(sortedDurations, 99); p50 != 100 || p99 != 198 {
 		t.Errorf("p50 %d, p99 %d", p50, p99)
 	}
 	if m := median([]float64{3, 1, 2, 10}); m != 2.5 {

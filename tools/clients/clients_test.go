@@ -42,10 +42,10 @@ func TestGeneratingTwiceGivesTheSame(t *testing.T) {
 		if d, err = load(text); err != nil {
 			t.Fatal(err)
 		}
-		again, err := generate(d)
+		second, err := generate(d)
 		require.NoError(t, err)
 		for name := range first {
-			if string(first[name]) != string(again[name]) {
+			if string(first[name]) != string(second[name]) {
 				t.Fatalf("%s differs", name)
 			}
 		}
@@ -71,7 +71,7 @@ func changed(t *testing.T, change func(operation, components map[string]any)) []
 	t.Helper()
 	var doc map[string]any
 	require.NoError(t, json.Unmarshal(contract(t), &doc))
-	at := func(path ...string) map[string]any {
+	valuesAt := func(path ...string) map[string]any {
 		v := doc
 		for _, p := range path {
 			inner, ok := v[p].(map[string]any)
@@ -82,7 +82,7 @@ func changed(t *testing.T, change func(operation, components map[string]any)) []
 		}
 		return v
 	}
-	change(at("paths", "/api/prompt-templates", "post"), at("components", "schemas"))
+	change(valuesAt("paths", "/api/prompt-templates", "post"), valuesAt("components", "schemas"))
 	text, err := json.Marshal(doc)
 	require.NoError(t, err)
 	return text

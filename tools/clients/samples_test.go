@@ -46,12 +46,12 @@ func TestTheSamplesInGoCompile(t *testing.T) {
 			file.WriteString("return err\n}\n")
 		}
 	}
-	written := filepath.Join(t.TempDir(), "samples.go")
-	require.NoError(t, os.WriteFile(written, []byte(file.String()), 0o600))
+	writtenPath := filepath.Join(t.TempDir(), "samples.go")
+	require.NoError(t, os.WriteFile(writtenPath, []byte(file.String()), 0o600))
 	folder, err := filepath.Abs("../../clients/go")
 	require.NoError(t, err)
 	overlay, err := json.Marshal(map[string]any{
-		"Replace": map[string]string{filepath.Join(folder, "samples", "samples.go"): written},
+		"Replace": map[string]string{filepath.Join(folder, "samples", "samples.go"): writtenPath},
 	})
 	require.NoError(t, err)
 	overlayFile := filepath.Join(t.TempDir(), "overlay.json")

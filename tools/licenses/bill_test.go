@@ -18,10 +18,10 @@ func TestTheBillHasModulesAndTheConsolesPackages(t *testing.T) {
 	require.NoError(t, os.WriteFile(folder+"/LICENSE", []byte("Apache License Version 2.0"), 0o600))
 	var out bytes.Buffer
 	require.NoError(t, writeBill(&out, "v1.2.3", []module{{"example.com/m", "v2.0.0+incompatible", folder}}))
-	var written bill
-	require.NoError(t, json.Unmarshal(out.Bytes(), &written))
+	var output bill
+	require.NoError(t, json.Unmarshal(out.Bytes(), &output))
 	console := map[string]bool{}
-	for _, c := range written.Components {
+	for _, c := range output.Components {
 		if strings.HasPrefix(c.PURL, "pkg:npm/") {
 			console[fmt.Sprintf("%s %s (%s)", c.Name, c.Version, c.Licences[0].Licence.ID)] = true
 		}
@@ -41,7 +41,7 @@ func TestTheBillHasModulesAndTheConsolesPackages(t *testing.T) {
 		t.Errorf("the console has the licences of %d packages, and the bill has %d", found, len(console))
 	}
 	for _, purl := range []string{"pkg:golang/example.com/m@v2.0.0%2Bincompatible", "pkg:npm/%40base-ui/react@"} {
-		if !slices.ContainsFunc(written.Components,
+		if !slices.ContainsFunc(output.Components,
 			func(c component) bool { return strings.HasPrefix(c.PURL, purl) }) {
 			t.Errorf("the bill lacks %s", purl)
 		}

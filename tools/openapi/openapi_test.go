@@ -176,7 +176,7 @@ func TestJSONKeepsTheOrderAndLeavesOutWhatOnlyTheGeneratorReads(t *testing.T) {
 }
 
 func TestWhatRequestsAreCheckedByIsReducedToWhatTheyNeed(t *testing.T) {
-	reduced, err := checks([]byte(`{"paths": {"/things": {"parameters": [{"$ref": "#/components/parameters/Limit"}],
+	content, err := checks([]byte(`{"paths": {"/things": {"parameters": [{"$ref": "#/components/parameters/Limit"}],
 		"post": {"operationId": "create", "summary": "Creates.", "x-codes": ["taken"], "x-scope": "any",
 			"requestBody": {"required": true, "content": {"application/json": {
 				"schema": {"$ref": "#/components/schemas/Thing"}, "example": {}}}},
@@ -198,7 +198,7 @@ func TestWhatRequestsAreCheckedByIsReducedToWhatTheyNeed(t *testing.T) {
 		`"requestBody":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Thing"}}},` +
 		`"required":true,"x-secret":true},"x-codes":["malformed","taken"],"x-scope":"any"}}},` +
 		`"x-problems":{"taken":{"status":409}}}`
-	if string(reduced) != want {
-		t.Errorf("it is\n%s\ninstead of\n%s", reduced, want)
+	if string(content) != want {
+		t.Errorf("it is\n%s\ninstead of\n%s", content, want)
 	}
 }

@@ -53,7 +53,7 @@ paths:
 	get, patch := at(item, "get"), at(item, "patch")
 	put := at(document, "paths", "/api/workspaces", "put")
 	success := at(get, "responses", "200", "content")
-	opened := at(open, "responses", "200")
+	value := at(open, "responses", "200")
 	ref := func(name string) string { return "map[$ref:#/components/" + name + "]" }
 	for _, c := range []struct{ got, want any }{
 		{at(item, "parameters"), "[" + ref("parameters/ThingId") + " " + ref("parameters/OtherRevision") + "]"},
@@ -76,8 +76,8 @@ paths:
 		{at(open, "parameters"), nil},
 		{at(open, "responses", "400"), ref("responses/BadRequest")},
 		{at(open, "responses", "401"), nil},
-		{at(opened, "headers"), "map[ETag:" + ref("headers/ETag") + " Request-Id:" + ref("headers/RequestId") + "]"},
-		{at(opened, "content", "application/json", "examples"),
+		{at(value, "headers"), "map[ETag:" + ref("headers/ETag") + " Request-Id:" + ref("headers/RequestId") + "]"},
+		{at(value, "content", "application/json", "examples"),
 			"map[Thing:" + ref("examples/Thing") + " Thing2:" + ref("examples/Thing2") + "]"},
 		{at(put, "parameters"), nil},
 		{at(document, "x-code-lists"), nil},
@@ -137,20 +137,20 @@ func TestAnOperationOfTheContractTakesSixteenLinesOnAverage(t *testing.T) {
 	files, err := filepath.Glob("../../adapters/rest/openapi/spec/*.yaml")
 	require.NoError(t, err)
 	method := regexp.MustCompile(`^    (get|post|put|patch|delete|head|options):$`)
-	outside := regexp.MustCompile(`^ {0,4}\S`)
+	foreign := regexp.MustCompile(`^ {0,4}\S`)
 	var lengths []int
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		inside := false
+		isInside := false
 		for line := range strings.Lines(string(text)) {
 			switch line = strings.TrimRight(line, "\n"); {
 			case method.MatchString(line):
-				inside = true
+				isInside = true
 				lengths = append(lengths, 1)
-			case outside.MatchString(line):
-				inside = false
-			case inside:
+			case foreign.MatchString(line):
+				isInside = false
+			case isInside:
 				lengths[len(lengths)-1]++
 			}
 		}

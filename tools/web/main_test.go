@@ -25,7 +25,7 @@ func TestTheCommittedConsoleIsBuiltFromItsSources(t *testing.T) {
 }
 
 func TestTheCommittedCompressedFilesAreThoseBesideThem(t *testing.T) {
-	compressed := 0
+	compressedCount := 0
 	err := filepath.WalkDir("../../"+distFolder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -37,7 +37,7 @@ func TestTheCommittedCompressedFilesAreThoseBesideThem(t *testing.T) {
 			}
 			return nil
 		}
-		compressed++
+		compressedCount++
 		file, err := os.Open(name)
 		if err != nil {
 			return err
@@ -52,8 +52,8 @@ func TestTheCommittedCompressedFilesAreThoseBesideThem(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || compressed == 0 {
-		t.Errorf("%d files, %v", compressed, err)
+	if err != nil || compressedCount == 0 {
+		t.Errorf("%d files, %v", compressedCount, err)
 	}
 }
 

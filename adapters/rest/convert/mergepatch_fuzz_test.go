@@ -18,9 +18,9 @@ func FuzzMergePatch(f *testing.F) {
 		f.Add([]byte(seed[0]), []byte(seed[1]))
 	}
 	f.Fuzz(func(t *testing.T, old, patch []byte) {
-		before := bytes.Clone(old)
+		previous := bytes.Clone(old)
 		got := mergePatch(old, patch)
-		if !bytes.Equal(before, old) {
+		if !bytes.Equal(previous, old) {
 			t.Errorf("the old value became %q", old)
 		}
 		change := decodeAny(patch)
@@ -28,11 +28,11 @@ func FuzzMergePatch(f *testing.F) {
 			return // null, or no JSON at all, which the contract refuses before
 		}
 		want := rfc7396(decodeAny(old), change)
-		if merged := decodeAny(got); !reflect.DeepEqual(merged, want) {
+		if mergedValue := decodeAny(got); !reflect.DeepEqual(mergedValue, want) {
 			t.Errorf("%q after %q is %q, want %v", old, patch, got, want)
 		}
-		if again := mergePatch(got, patch); json.Valid(got) && !reflect.DeepEqual(decodeAny(again), want) {
-			t.Errorf("%q after %q twice is %q", old, patch, again)
+		if second := mergePatch(got, patch); json.Valid(got) && !reflect.DeepEqual(decodeAny(second), want) {
+			t.Errorf("%q after %q twice is %q", old, patch, second)
 		}
 	})
 }

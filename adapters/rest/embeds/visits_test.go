@@ -27,17 +27,17 @@ type visits struct {
 
 func newVisits(t *testing.T, base string) visits {
 	t.Helper()
-	var reached *http.Request
+	var reach *http.Request
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default", BaseURL: base}}, "")
 	api := server.New(new(openapi.Contract), server.Config{}, server.Deps{
 		Orgs:    func() *identity.Directory { return directory },
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
-	page := server.NewRoute("", "/", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = r }))
+	page := server.NewRoute("", "/", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reach = r }))
 	require.NoError(t, api.Register(server.Area{Below: []server.Route{page}}))
 	return visits{newHandlers(api), func(r *http.Request, address string) *http.Request {
 		r.RemoteAddr = net.JoinHostPort(address, "1024")
 		api.ServeHTTP(httptest.NewRecorder(), r)
-		return reached
+		return reach
 	}}
 }
 
@@ -48,20 +48,20 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		return &embed.Token{ID: id, Settings: embed.Settings{PerMinute: perMinute,
 			Origins: []embed.OriginPattern{shop}}}
 	}
-	visit := func(h visits, token *embed.Token, address, origin, what string) (*httptest.ResponseRecorder, bool) {
+	visit := func(h visits, token *embed.Token, address, origin, name string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		limit := h.visitLimit(w.Header(), h.reach(r, address), embed.Origin(origin), now, what)
+		limit := h.visitLimit(w.Header(), h.reach(r, address), embed.Origin(origin), now, name)
 		err := limit(token, embed.Counted{})
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
 		h := newVisits(t, "")
 		a, b := token("a", 1), token("b", 1)
-		asks := func(times int, token *embed.Token, address, what string, want bool) {
+		asks := func(times int, token *embed.Token, address, name string, want bool) {
 			t.Helper()
 			for i := range times {
-				if _, got := visit(h, token, address, shop, what); got != want {
+				if _, got := visit(h, token, address, shop, name); got != want {
 					t.Errorf("call %d of %s: %v", i, address, got)
 				}
 			}
@@ -77,17 +77,17 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	})
 	t.Run("the tokens of a workspace have 3,000 calls together", func(t *testing.T) {
 		h := newVisits(t, "")
-		visits := func(workspace identity.WorkspaceID, tokens int) (allowed int) {
+		visits := func(workspace identity.WorkspaceID, tokens int) (limit int) {
 			for i := range tokens {
 				embedToken := token(embed.TokenID(fmt.Sprint(workspace, i)), 100)
 				embedToken.Workspace = workspace
 				for range 600 {
 					if _, ok := visit(h, embedToken, fmt.Sprint("192.0.2.", i), shop, "POST"); ok {
-						allowed++
+						limit++
 					}
 				}
 			}
-			return allowed
+			return limit
 		}
 		if n := visits("attacker", 10); n != 3000 {
 			t.Errorf("ten tokens have %d calls", n)
@@ -101,17 +101,17 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		limit := h.visitLimit(
 			http.Header{}, h.reach(httptest.NewRequest("POST", "/", nil), "192.0.2.1"), shop, now, "POST",
 		)
-		signed, session := func(name string) embed.Counted { return embed.Counted{Visitor: name} },
+		sign, session := func(name string) embed.Counted { return embed.Counted{Visitor: name} },
 			func(id string) embed.Counted { return embed.Counted{Session: id} }
 		for i, tt := range []struct {
 			of   embed.Counted
 			want bool
 		}{
-			{signed("ann"), true}, {signed("joe"), true}, {signed("ann"), false}, {signed("192.0.2.1"), true},
+			{sign("ann"), true}, {sign("joe"), true}, {sign("ann"), false}, {sign("192.0.2.1"), true},
 			{session("1"), true}, {session("1"), false}, {session("2"), true}, {session("ann"), true},
 			{embed.Counted{}, true}, {session("4"), true}, {session("5"), true},
 			// the address has had its six; signed visitors are counted apart
-			{session("6"), false}, {embed.Counted{}, false}, {signed("eve"), true},
+			{session("6"), false}, {embed.Counted{}, false}, {sign("eve"), true},
 		} {
 			if got := limit(embedToken, tt.of) == nil; got != tt.want {
 				t.Errorf("call %d of %+v: %v", i, tt.of, got)

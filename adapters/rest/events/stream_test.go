@@ -26,13 +26,13 @@ import (
 func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 	const trail, part, streams, turns = 5000, 100, 19, 4
 	synctest.Test(t, func(t *testing.T) {
-		var reading, most atomic.Int64
+		var reading, limit atomic.Int64
 		mock := gomock.NewController(t)
 		events := mocks.NewMockEvents(mock)
 		events.EXPECT().Feed(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 			func(_ context.Context, _ identity.OrgID, _ identity.WorkspaceID, q event.FeedQuery) (event.Feed, error) {
 				if q.After > 0 {
-					most.Store(max(most.Load(), reading.Add(1)))
+					limit.Store(max(limit.Load(), reading.Add(1)))
 					defer reading.Add(-1)
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -70,6 +70,6 @@ func TestStreamsOfOneCallerThatReadALongTrailTakeTurns(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		assert.Equal(t, "streams read at the same time", most.Load(), turns)
+		assert.Equal(t, "streams read at the same time", limit.Load(), turns)
 	})
 }

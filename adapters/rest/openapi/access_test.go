@@ -86,9 +86,9 @@ func TestAccess(t *testing.T) {
 		if asksNobody := d["security"] != nil; asksNobody != (area == "public" || area == "embed") {
 			t.Errorf("the area is %s, and security = %v", area, d["security"])
 		}
-		for parameter, of := range map[string]string{"{prompt_template_id}": "prompt_template",
+		for parameter, owner := range map[string]string{"{prompt_template_id}": "prompt_template",
 			"{template_id}": "chat_template", "{presence_id}": "presence"} {
-			if strings.Contains(o.Path, parameter) != (area == of) {
+			if strings.Contains(o.Path, parameter) != (area == owner) {
 				t.Errorf("the area is %s", area)
 			}
 		}
@@ -96,7 +96,7 @@ func TestAccess(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	known := append(identity.AllScopes(), identity.AnyScope)
+	existing := append(identity.AllScopes(), identity.AnyScope)
 	declared(t, document(t), func(t *testing.T, o *openapi.Operation, d object) {
 		isOpen := o.Access.Area == "public" || o.Access.Area == "embed"
 		said, _ := d["x-scope"].(string)
@@ -106,7 +106,7 @@ func TestScopes(t *testing.T) {
 		if isOpen != (o.Scope == "") {
 			t.Errorf("the area is %s, and the scope %q", o.Access.Area, o.Scope)
 		}
-		if !isOpen && !slices.Contains(known, o.Scope) {
+		if !isOpen && !slices.Contains(existing, o.Scope) {
 			t.Errorf("%q is not a scope", o.Scope)
 		}
 		needsOne := !isOpen && o.Scope != identity.AnyScope
@@ -116,10 +116,10 @@ func TestScopes(t *testing.T) {
 	})
 	t.Run("the document lists all of them", func(t *testing.T) {
 		schemas := document(t)["components"].(object)["schemas"].(object)
-		var listed []identity.Scope
+		var scopes []identity.Scope
 		for _, name := range schemas["APIKeyScope"].(object)["enum"].([]any) {
-			listed = append(listed, identity.Scope(name.(string)))
+			scopes = append(scopes, identity.Scope(name.(string)))
 		}
-		assert.EqualSlice(t, "it lists", listed, identity.AllScopes())
+		assert.EqualSlice(t, "it lists", scopes, identity.AllScopes())
 	})
 }

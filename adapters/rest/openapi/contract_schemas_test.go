@@ -11,10 +11,10 @@ import (
 // What a request's schema may say is what fields.go has words for.
 func TestRequestSchemas(t *testing.T) {
 	doc := document(t)
-	known := strings.Fields(`$ref type format enum minLength maxLength minItems maxItems uniqueItems maxProperties
+	existing := strings.Fields(`$ref type format enum minLength maxLength minItems maxItems uniqueItems maxProperties
 		minimum maximum pattern required properties additionalProperties items oneOf description default examples x-secret`)
-	var check func(t *testing.T, at string, schema object, seen map[string]bool)
-	check = func(t *testing.T, at string, schema object, seen map[string]bool) {
+	var check func(t *testing.T, path string, schema object, seen map[string]bool)
+	check = func(t *testing.T, path string, schema object, seen map[string]bool) {
 		if ref, ok := schema["$ref"].(string); ok {
 			if seen[ref] {
 				return
@@ -23,27 +23,27 @@ func TestRequestSchemas(t *testing.T) {
 			check(t, ref, follow(doc, schema), seen)
 		}
 		for keyword := range schema {
-			if !slices.Contains(known, keyword) {
-				t.Errorf("%s: fields.go has no words for %s", at, keyword)
+			if !slices.Contains(existing, keyword) {
+				t.Errorf("%s: fields.go has no words for %s", path, keyword)
 			}
 		}
-		isOthers := strings.HasSuffix(at, "/LeakedKey") // its members are GitHub's to define
+		isOthers := strings.HasSuffix(path, "/LeakedKey") // its members are GitHub's to define
 		if schema["properties"] != nil && schema["additionalProperties"] != false && !isOthers {
-			t.Errorf("%s takes unknown members", at)
+			t.Errorf("%s takes unknown members", path)
 		}
 		if branches := list(schema["oneOf"]); branches != nil &&
 			(len(branches) != 2 || branches[1].(object)["type"] != "null") {
-			t.Errorf("%s: oneOf is for something or null", at)
+			t.Errorf("%s: oneOf is for something or null", path)
 		}
 		properties, _ := schema["properties"].(object)
 		for name, member := range properties {
-			check(t, at+"/"+name, member.(object), seen)
+			check(t, path+"/"+name, member.(object), seen)
 		}
 		if items, ok := schema["items"].(object); ok {
-			check(t, at+"/items", items, seen)
+			check(t, path+"/items", items, seen)
 		}
 		for _, branch := range list(schema["oneOf"]) {
-			check(t, at+"/oneOf", branch.(object), seen)
+			check(t, path+"/oneOf", branch.(object), seen)
 		}
 	}
 	declared(t, doc, func(t *testing.T, o *openapi.Operation, d object) {

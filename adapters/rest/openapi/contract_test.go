@@ -66,22 +66,22 @@ func follow(doc object, node any) object {
 }
 
 // walk visits every object below node.
-func walk(node any, at string, visit func(at string, o object)) {
+func walk(node any, path string, visit func(place string, o object)) {
 	switch node := node.(type) {
 	case object:
-		visit(at, node)
+		visit(path, node)
 		for name, member := range node {
-			walk(member, at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), visit)
+			walk(member, path+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), visit)
 		}
 	case []any:
 		for i, item := range node {
-			walk(item, fmt.Sprint(at, "/", i), visit)
+			walk(item, fmt.Sprint(path, "/", i), visit)
 		}
 	}
 }
 
 // declared yields what openapi.yaml says of each operation.
-func declared(t *testing.T, doc object, visit func(t *testing.T, o *openapi.Operation, declared object)) {
+func declared(t *testing.T, doc object, visit func(t *testing.T, o *openapi.Operation, declaredValues object)) {
 	for _, o := range contract(t).Operations() {
 		t.Run(o.ID, func(t *testing.T) {
 			visit(t, o, follow(doc, doc["paths"].(object)[o.Path].(object)[strings.ToLower(o.Method)]))
@@ -110,8 +110,8 @@ func TestDocument(t *testing.T) {
 	t.Run("operations whose responses are sent in parts are marked as streams", func(t *testing.T) {
 		n := 0
 		for _, o := range contract(t).Operations() {
-			at := "/paths/" + schema.Token(o.Path) + "/" + strings.ToLower(o.Method)
-			responses, _ := find(doc, at+"/responses").(object)
+			path := "/paths/" + schema.Token(o.Path) + "/" + strings.ToLower(o.Method)
+			responses, _ := find(doc, path+"/responses").(object)
 			for status, response := range responses {
 				content, _ := follow(doc, response.(object))["content"].(object)
 				for media := range content {
@@ -132,10 +132,10 @@ func TestDocument(t *testing.T) {
 	})
 	t.Run("every reference leads somewhere", func(t *testing.T) {
 		n := 0
-		walk(doc, "", func(at string, o object) {
+		walk(doc, "", func(path string, o object) {
 			if ref, ok := o["$ref"].(string); ok {
 				if n++; follow(doc, o) == nil {
-					t.Errorf("%s: %s", at, ref)
+					t.Errorf("%s: %s", path, ref)
 				}
 			}
 		})
@@ -144,15 +144,15 @@ func TestDocument(t *testing.T) {
 		}
 	})
 	t.Run("every component is used", func(t *testing.T) {
-		used := map[string]bool{"#/components/responses/MethodNotAllowed": true} // of any path
+		usedTexts := map[string]bool{"#/components/responses/MethodNotAllowed": true} // of any path
 		walk(doc, "", func(_ string, o object) {
 			if ref, ok := o["$ref"].(string); ok {
-				used[ref] = true
+				usedTexts[ref] = true
 			}
 		})
 		for kind, members := range doc["components"].(object) {
 			for name := range members.(object) {
-				if ref := "#/components/" + kind + "/" + name; kind != "securitySchemes" && !used[ref] {
+				if ref := "#/components/" + kind + "/" + name; kind != "securitySchemes" && !usedTexts[ref] {
 					t.Error(ref)
 				}
 			}
@@ -179,8 +179,8 @@ func TestOperations(t *testing.T) {
 			!strings.HasSuffix(strings.TrimSpace(description), ".") {
 			t.Errorf("description = %q", description)
 		}
-		if of, _ := d["tags"].([]any); len(of) != 1 || !tags[of[0].(string)] {
-			t.Errorf("tags = %v", of)
+		if owners, _ := d["tags"].([]any); len(owners) != 1 || !tags[owners[0].(string)] {
+			t.Errorf("tags = %v", owners)
 		}
 		if _, ok := d["x-codes"].([]any); !ok {
 			t.Error("x-codes is missing")
@@ -215,22 +215,22 @@ func TestOperations(t *testing.T) {
 			}
 		}
 		// it has no revision, and the next heartbeat repeats the one before
-		unrevised := strings.HasPrefix(o.Path, "/api/presence") ||
+		isUnrevised := strings.HasPrefix(o.Path, "/api/presence") ||
 			// a session never changes, and a credential that is shown once is not kept for a repeated call
 			o.ID == "joinByInvitation" || o.ID == "signInWithPasskey" || (strings.Contains(o.Path, "/session") &&
 			!strings.HasPrefix(o.Path, "/api/embed"))
 		answers := responses[strconv.Itoa(http.StatusOK)]
-		tagged := answers != nil && follow(doc, answers)["headers"].(object)["ETag"] != nil
-		for header, needed := range map[string]bool{
+		isTagged := answers != nil && follow(doc, answers)["headers"].(object)["ETag"] != nil
+		for header, isNeeded := range map[string]bool{
 			// methods are the gateway's, which has no revisions
-			"If-Match": o.Method == http.MethodPatch || (o.Method == http.MethodDelete && !unrevised &&
+			"If-Match": o.Method == http.MethodPatch || (o.Method == http.MethodDelete && !isUnrevised &&
 				o.ID != "deletePaymentMethod") || o.ID == "activatePromptVersion",
-			"If-None-Match":   o.Method == http.MethodGet && tagged,
-			"Idempotency-Key": o.Method == http.MethodPost && (tagged || responses["201"] != nil) && !unrevised,
+			"If-None-Match":   o.Method == http.MethodGet && isTagged,
+			"Idempotency-Key": o.Method == http.MethodPost && (isTagged || responses["201"] != nil) && !isUnrevised,
 			"Workspace-Id": responses["200"] != nil &&
 				follow(doc, responses["200"])["headers"].(object)["Workspace-Id"] != nil,
 		} {
-			if needed && !slices.Contains(names, header) {
+			if isNeeded && !slices.Contains(names, header) {
 				t.Errorf("it takes no %s", header)
 			}
 		}
@@ -252,7 +252,7 @@ func TestOperations(t *testing.T) {
 			}
 			gateways := []string{"createSetupIntent", "createPortalSession", "createCheckoutSession"} // not read here
 			if status == "201" && !slices.Contains(gateways, o.ID) &&
-				(headers["Location"] == nil || (headers["ETag"] == nil && !unrevised)) {
+				(headers["Location"] == nil || (headers["ETag"] == nil && !isUnrevised)) {
 				t.Errorf("%s promises no Location or no ETag", status)
 			}
 		}
@@ -274,13 +274,13 @@ func TestExamples(t *testing.T) {
 	compiler.AssertFormat()
 	require.NoError(t, compiler.AddResource("https://atrium.invalid/api", doc))
 	// encoding/json decodes every number as a float64, and the format int64 concerns only Go.
-	content := func(t *testing.T, at string, media object, check func(json []byte) error) {
+	content := func(t *testing.T, path string, media object, check func(json []byte) error) {
 		examples, _ := media["examples"].(object)
 		if one, ok := media["example"]; ok {
 			examples = object{"only": object{"value": one}}
 		}
 		if len(examples) == 0 {
-			t.Errorf("%s has no example", at)
+			t.Errorf("%s has no example", path)
 		}
 		for name, e := range examples {
 			text, err := json.Marshal(follow(doc, e)["value"])
@@ -288,22 +288,22 @@ func TestExamples(t *testing.T) {
 				err = check(text)
 			}
 			if err != nil {
-				t.Errorf("%s: example %s: %v", at, name, err)
+				t.Errorf("%s: example %s: %v", path, name, err)
 			}
 		}
 	}
-	against := func(schema any) func([]byte) error {
+	baseCall := func(schema any) func([]byte) error {
 		ref, _ := schema.(object)["$ref"].(string)
 		return func(text []byte) error {
 			value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
 			if err != nil || ref == "" {
 				return err
 			}
-			compiled, err := compiler.Compile("https://atrium.invalid/api" + ref)
+			compiledSchema, err := compiler.Compile("https://atrium.invalid/api" + ref)
 			if err != nil {
 				return err
 			}
-			return compiled.Validate(value)
+			return compiledSchema.Validate(value)
 		}
 	}
 	declared(t, doc, func(t *testing.T, o *openapi.Operation, d object) {
@@ -318,7 +318,7 @@ func TestExamples(t *testing.T) {
 		for status, r := range d["responses"].(object) {
 			contents, _ := follow(doc, r)["content"].(object)
 			for mediaType, media := range contents {
-				content(t, status+" "+mediaType, media.(object), against(media.(object)["schema"]))
+				content(t, status+" "+mediaType, media.(object), baseCall(media.(object)["schema"]))
 			}
 		}
 	})
@@ -326,35 +326,35 @@ func TestExamples(t *testing.T) {
 
 func TestCodes(t *testing.T) {
 	doc := document(t)
-	used := map[string]bool{}
+	usedTexts := map[string]bool{}
 	declared(t, doc, func(t *testing.T, o *openapi.Operation, d object) {
-		shared := map[string]bool{}
+		sharedTexts := map[string]bool{}
 		for status, r := range d["responses"].(object) {
 			for _, code := range list(follow(doc, r)["x-codes"]) {
-				shared[code.(string)] = true
+				sharedTexts[code.(string)] = true
 				if p, ok := contract(t).Problem(code.(string)); !ok || strconv.Itoa(p.Status) != status {
 					t.Errorf("%s stands under %s, but is registered as %+v", code, status, p)
 				}
 			}
 		}
 		for _, code := range list(d["x-codes"]) {
-			if shared[code.(string)] {
+			if sharedTexts[code.(string)] {
 				t.Errorf("%s is shared already", code)
 			}
 			p, ok := contract(t).Problem(code.(string))
 			if !ok || d["responses"].(object)[strconv.Itoa(p.Status)] == nil {
 				t.Errorf("%s is not registered, or its status %d is not documented here", code, p.Status)
 			}
-			shared[code.(string)] = true
+			sharedTexts[code.(string)] = true
 		}
-		if want := slices.Sorted(maps.Keys(shared)); !slices.Equal(o.Codes, want) {
+		if want := slices.Sorted(maps.Keys(sharedTexts)); !slices.Equal(o.Codes, want) {
 			t.Errorf("codes = %v, want %v", o.Codes, want)
 		}
-		maps.Copy(used, shared)
+		maps.Copy(usedTexts, sharedTexts)
 	})
-	used["method_not_allowed"] = true // of any path
+	usedTexts["method_not_allowed"] = true // of any path
 	for _, p := range contract(t).Problems() {
-		if !used[p.Code] {
+		if !usedTexts[p.Code] {
 			t.Errorf("%s is registered and never answered", p.Code)
 		}
 		if p.Title == "" || (!strings.HasSuffix(p.Description, ".") && !strings.HasSuffix(p.Description, "`")) ||

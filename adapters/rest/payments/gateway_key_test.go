@@ -19,7 +19,7 @@ func TestGatewayKey(t *testing.T) {
 	contract, err := openapi.Load()
 	require.NoError(t, err)
 	user, key, workspace := id.New("usr"), id.New("key"), id.New("wsp")
-	with := func(method, template, path, idempotency, body string) string {
+	textWith := func(method, template, path, idempotency, body string) string {
 		t.Helper()
 		op, exists := contract.Operation(method, template)
 		require.That(t, exists, "no operation %s %s", method, template)
@@ -35,13 +35,13 @@ func TestGatewayKey(t *testing.T) {
 				Ceiling: identity.Owner,
 			}}))
 	}
-	of := func(method, template, path, idempotency string) string {
+	textOf := func(method, template, path, idempotency string) string {
 		t.Helper()
-		return with(method, template, path, idempotency, "")
+		return textWith(method, template, path, idempotency, "")
 	}
 	const pay = paymentPaths + "/invoices/{invoice_id}/pay"
 	paying := func(idempotency string) string {
-		return of(http.MethodPost, pay, paymentPaths+"/invoices/in_1MtHbELkdIwHu7ixl4OzzPMv/pay", idempotency)
+		return textOf(http.MethodPost, pay, paymentPaths+"/invoices/in_1MtHbELkdIwHu7ixl4OzzPMv/pay", idempotency)
 	}
 	longest := strings.Repeat("k", 255)
 
@@ -54,13 +54,13 @@ func TestGatewayKey(t *testing.T) {
 	})
 	t.Run("it is the same for each attempt, and for nothing else", func(t *testing.T) {
 		assert.That(t, paying("one") == paying("one"), "another one for the second attempt")
-		other := of(http.MethodPost, subscriptionPath, subscriptionPath, "one")
+		other := textOf(http.MethodPost, subscriptionPath, subscriptionPath, "one")
 		k := paying("one")
 		assert.That(t, k != paying("two") && k != other && paying("") != paying(""), "the same for another request")
 	})
 	t.Run("another body under the same Idempotency-Key is another request", func(t *testing.T) {
 		for _, method := range []string{http.MethodPatch, http.MethodDelete} {
-			key := func(body string) string { return with(method, mySubscription, mySubscription, "one", body) }
+			key := func(body string) string { return textWith(method, mySubscription, mySubscription, "one", body) }
 			if key("{}") != key("{}") || key("{}") == key(`{"quantity":2}`) {
 				t.Errorf("%s: %s, %s, %s", method, key("{}"), key("{}"), key(`{"quantity":2}`))
 			}

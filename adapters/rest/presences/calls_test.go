@@ -22,10 +22,10 @@ func (c calls) count() {
 }
 
 func (c calls) Due(
-	ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int,
+	ctx context.Context, org identity.OrgID, by time.Time, current presence.DueEntry, limit int,
 ) ([]presence.DueEntry, error) {
 	c.count()
-	return c.Presences.Due(ctx, org, by, after, limit)
+	return c.Presences.Due(ctx, org, by, current, limit)
 }
 
 func (c calls) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
@@ -45,15 +45,15 @@ func (c calls) Update(ctx context.Context, org identity.OrgID, users []identity.
 	return c.Presences.Update(ctx, org, users, change)
 }
 
-func (c calls) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID,
+func (c calls) Changes(ctx context.Context, org identity.OrgID, bound int64, users []identity.UserID,
 	limit int) ([]presence.Record, error) {
 	c.count()
-	return c.Presences.Changes(ctx, org, above, users, limit)
+	return c.Presences.Changes(ctx, org, bound, users, limit)
 }
 
 // during returns how often the callers of streams were resolved in 35 s, and how often the store of presences was
 // called.
-func (h *streamEnv) during() (resolved, called int) {
+func (h *streamEnv) during() (resolvedCount, calledCount int) {
 	count := func() (int, int) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -61,6 +61,6 @@ func (h *streamEnv) during() (resolved, called int) {
 	}
 	resolvedBefore, calledBefore := count()
 	time.Sleep(35 * time.Second) // more than an open stream may take to report its user
-	resolved, called = count()
-	return resolved - resolvedBefore, called - calledBefore
+	resolvedCount, calledCount = count()
+	return resolvedCount - resolvedBefore, calledCount - calledBefore
 }

@@ -87,15 +87,15 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		require.NoError(t, api.Register(Area()))
 		h.API = api
 		ctx, end := context.WithCancel(t.Context())
-		var kept sync.WaitGroup
-		kept.Go(func() {
+		var keptGroup sync.WaitGroup
+		keptGroup.Go(func() {
 			services.Presences.Run(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} },
 				func(err error) { t.Error(err) })
 		})
 		defer func() {
 			api.Drain()
 			end()
-			kept.Wait()
+			keptGroup.Wait()
 			synctest.Wait()
 		}()
 		test(t, h)
@@ -119,8 +119,8 @@ func (h *streamEnv) keys(mock *gomock.Controller) ports.Keys {
 
 func (h *streamEnv) proofs(mock *gomock.Controller) ports.Tickets {
 	tickets := mocks.NewMockTickets(mock)
-	at := tickets.EXPECT()
-	at.Proven(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+	position := tickets.EXPECT()
+	position.Proven(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
 		_ identity.OrgID, proofs []session.Proof) ([]*session.Principal, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -133,13 +133,13 @@ func (h *streamEnv) proofs(mock *gomock.Controller) ports.Tickets {
 		}
 		return out, h.fails
 	})
-	at.Add(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, t session.Ticket) error {
+	position.Add(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, t session.Ticket) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.tickets[t.Hash] = t
 		return nil
 	})
-	at.Take(gomock.Any(), identity.OrgID("org_1"), gomock.Any(),
+	position.Take(gomock.Any(), identity.OrgID("org_1"), gomock.Any(),
 		gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash,
 		_ time.Time) (*session.Ticket, error) {
 		h.mu.Lock()
@@ -192,13 +192,13 @@ func (h *streamEnv) presences(mock *gomock.Controller) ports.Presences {
 		return out, nil
 	})
 	at.Changes(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
-		gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, above int64,
+		gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, bound int64,
 		users []identity.UserID, limit int) (out []presence.Record, err error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, r := range slices.SortedFunc(maps.Values(h.records),
 			func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) }) {
-			if r.Seq > above && len(out) < limit && (users == nil || slices.Contains(users, r.User)) {
+			if r.Seq > bound && len(out) < limit && (users == nil || slices.Contains(users, r.User)) {
 				out = append(out, *r.Copy())
 			}
 		}
@@ -223,10 +223,10 @@ func (h *streamEnv) caller(n int) (user identity.UserID, token account.Token) {
 }
 
 // change changes what is known of the bearer of a token.
-func (h *streamEnv) change(token account.Token, how func(*account.Principal)) {
+func (h *streamEnv) change(token account.Token, apply func(*account.Principal)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	how(h.principals[token.Hash()])
+	apply(h.principals[token.Hash()])
 }
 
 func (h *streamEnv) post(token account.Token, body string) {

@@ -37,35 +37,35 @@ func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
 	withStreams(t, func(t *testing.T, h *streamEnv) {
 		_, ann := h.caller(1)
 		user, bob := h.caller(2)
-		named := "?user_id=" + string(user)
+		text := "?user_id=" + string(user)
 		h.post(bob, `{"text": "before"}`)
-		l := h.open(ann, named)
+		l := h.open(ann, text)
 		id := l.expect("before", "retry:", "snapshot")
 		h.post(bob, `{"text": "seen"}`)
-		id, before := l.expect("seen", "change"), id
+		id, previous := l.expect("seen", "change"), id
 		l.cut()
 		h.post(bob, `{"text": "missed"}`)
 		h.post(bob, `{"text": "missed as well"}`)
-		for _, again := range []*client{
-			h.open(ann, named, "Last-Event-ID: "+id), h.open(ann, named+"&last_event_id="+id),
-			h.open(ann, named, "Last-Event-ID: "+before),
-			h.open(ann, named+"&last_event_id="+before, "Last-Event-ID: "+id),
+		for _, second := range []*client{
+			h.open(ann, text, "Last-Event-ID: "+id), h.open(ann, text+"&last_event_id="+id),
+			h.open(ann, text, "Last-Event-ID: "+previous),
+			h.open(ann, text+"&last_event_id="+previous, "Last-Event-ID: "+id),
 		} {
-			again.expect(`"missed as well"`, "retry:", "change")
+			second.expect(`"missed as well"`, "retry:", "change")
 		}
 		key, number, _ := strings.Cut(id, ".")
 		for name, tt := range map[string]struct {
 			by        account.Token
 			query, id string
 		}{
-			"a number that was never given":    {ann, named, key + ".4711"}, // such as before the data were restored
-			"a number that is none":            {ann, named, key + ".x"},
-			"a number below zero":              {ann, named, key + ".-1"},
-			"a number of 20 digits":            {ann, named, key + ".99999999999999999999"},
-			"something else":                   {ann, named, number},
+			"a number that was never given":    {ann, text, key + ".4711"}, // such as before the data were restored
+			"a number that is none":            {ann, text, key + ".x"},
+			"a number below zero":              {ann, text, key + ".-1"},
+			"a number of 20 digits":            {ann, text, key + ".99999999999999999999"},
+			"something else":                   {ann, text, number},
 			"another question":                 {ann, "", id},
-			"another user":                     {bob, named, id},
-			"nothing that was ever given away": {ann, named, strings.Repeat("x", 5000) + "." + number},
+			"another user":                     {bob, text, id},
+			"nothing that was ever given away": {ann, text, strings.Repeat("x", 5000) + "." + number},
 		} {
 			t.Log("an id of " + name)
 			other := h.open(tt.by, tt.query, "Last-Event-ID: "+tt.id)
@@ -89,7 +89,7 @@ func TestAReaderWhoTakesNothingIsCutAfterTenSeconds(t *testing.T) {
 }
 
 func TestAStreamEndsWithTheCredential(t *testing.T) {
-	for name, how := range map[string]func(*account.Principal){
+	for name, apply := range map[string]func(*account.Principal){
 		"that is revoked": func(p *account.Principal) { p.Key.RevokedAt = server.Now() },
 		"that expires": func(p *account.Principal) {
 			p.Key.ExpiresAt = server.Now().Add(time.Millisecond)
@@ -104,7 +104,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 				_, other := h.caller(2)
 				l, stays := h.open(token, ""), h.open(other, "")
 				time.Sleep(10300 * time.Millisecond)
-				h.change(token, how)
+				h.change(token, apply)
 				if took := l.after(); took > time.Second {
 					t.Errorf("it ended after %s", took)
 				}
@@ -161,9 +161,9 @@ func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 			add()
 		}
 		h.during()
-		many, calledForMany := h.during()
-		if one < 69 || one > 71 || many < 69 || many > 71 {
-			t.Errorf("callers are checked %d times in 35 s for one stream, %d times for 200", one, many)
+		count, calledForMany := h.during()
+		if one < 69 || one > 71 || count < 69 || count > 71 {
+			t.Errorf("callers are checked %d times in 35 s for one stream, %d times for 200", one, count)
 		}
 		if calledForMany > calledForOne {
 			t.Errorf("the store of presences is called %d times for one stream, %d times for 200", calledForOne,
@@ -206,14 +206,14 @@ func TestAServerThatStopsEndsEveryStream(t *testing.T) {
 func TestATicketOpensAStreamOnce(t *testing.T) {
 	withStreams(t, func(t *testing.T, h *streamEnv) {
 		ann, token := h.caller(1)
-		issued := session.Proof{Key: token.Hash()}
-		ticket, kept := session.NewTicket("org_1", issued, server.Now())
-		h.tickets[kept.Hash] = kept
+		issuedProof := session.Proof{Key: token.Hash()}
+		ticket, keptTicket := session.NewTicket("org_1", issuedProof, server.Now())
+		h.tickets[keptTicket.Hash] = keptTicket
 		l := h.open(account.Token{}, "?ticket="+ticket.Reveal())
 		l.expect(string(ann), "retry:", "snapshot")
 		for _, query := range []string{"?ticket=" + ticket.Reveal(), "?ticket=atp_x", ""} {
-			if again := h.open(account.Token{}, query); again.status != 401 {
-				t.Errorf("%s: %d", query, again.status)
+			if second := h.open(account.Token{}, query); second.status != 401 {
+				t.Errorf("%s: %d", query, second.status)
 			}
 		}
 		h.change(token, func(p *account.Principal) { p.Key.RevokedAt = server.Now() })
@@ -226,7 +226,7 @@ func TestATicketOpensAStreamOnce(t *testing.T) {
 func TestTwoHundredPeopleAreFollowedAtMost(t *testing.T) {
 	withStreams(t, func(t *testing.T, h *streamEnv) {
 		_, token := h.caller(0)
-		named := func(n int) string {
+		nameOf := func(n int) string {
 			users := make([]string, n)
 			for i := range users {
 				users[i] = fmt.Sprintf("usr_%026d", i)
@@ -234,11 +234,11 @@ func TestTwoHundredPeopleAreFollowedAtMost(t *testing.T) {
 			return "?user_id=" + strings.Join(users, ",")
 		}
 		_, last := h.caller(199)
-		l := h.open(token, named(200))
+		l := h.open(token, nameOf(200))
 		l.expect("", "retry:", "snapshot")
 		h.post(last, `{"text": "the last of them"}`)
 		l.expect("the last of them", "change")
-		if l := h.open(token, named(201)); l.status != 400 || !strings.Contains(l.text.String(), "invalid_parameter") {
+		if l := h.open(token, nameOf(201)); l.status != 400 || !strings.Contains(l.text.String(), "invalid_parameter") {
 			t.Errorf("%d %s", l.status, l.text.String())
 		}
 	})

@@ -61,8 +61,8 @@ func TestRoutesAndContract(t *testing.T) {
 		api := newAPI(conformance.Contract(t))
 		require.NoError(t, api.Register(webhooks))
 		all := Area{}
-		for _, declared := range api.Contract.Operations() {
-			all.Operations = append(all.Operations, Operation{declared.Method, declared.Path, Query(list)})
+		for _, declaration := range api.Contract.Operations() {
+			all.Operations = append(all.Operations, Operation{declaration.Method, declaration.Path, Query(list)})
 		}
 		if err := api.CheckComplete(); err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
 			t.Errorf("error = %v", err)

@@ -20,14 +20,14 @@ func TestLimitsFollowCorrectionsOfTheClock(t *testing.T) {
 			if !allow(start) || !allow(start) || allow(start) {
 				t.Fatal("the bucket does not hold two tokens")
 			}
-			corrected := start.Add(shift)
-			if shift <= 0 && allow(corrected) {
+			correctedAt := start.Add(shift)
+			if shift <= 0 && allow(correctedAt) {
 				t.Error("the correction gives a token")
 			}
-			if !allow(corrected.Add(time.Second)) {
+			if !allow(correctedAt.Add(time.Second)) {
 				t.Error("a second later there is no token")
 			}
-			if allow(corrected.Add(time.Second)) && shift <= 0 {
+			if allow(correctedAt.Add(time.Second)) && shift <= 0 {
 				t.Error("there is more than one token")
 			}
 		})
@@ -38,12 +38,12 @@ func TestLimitsFollowCorrectionsOfTheClock(t *testing.T) {
 func TestKnownTokensFollowCorrectionsOfTheClock(t *testing.T) {
 	tokens, start := newKnownTokens(), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	tokens.Remember("token", start)
-	back := start.Add(-2 * time.Hour)
-	if is, _ := tokens.has("token", back); is {
+	returnTime := start.Add(-2 * time.Hour)
+	if ok, _ := tokens.has("token", returnTime); ok {
 		t.Error("a token is known two hours before it was seen")
 	}
-	tokens.Remember("token", back)
-	if is, _ := tokens.has("token", back.Add(time.Minute)); !is {
+	tokens.Remember("token", returnTime)
+	if ok, _ := tokens.has("token", returnTime.Add(time.Minute)); !ok {
 		t.Error("a token that was seen a minute ago is not known")
 	}
 }

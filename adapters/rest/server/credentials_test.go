@@ -19,10 +19,10 @@ func TestGuesses(t *testing.T) {
 	a := &API{Now: Now, Unauthenticated: NewLimiter(2, 2), KnownTokens: newKnownTokens(),
 		Measures: newMeasures(prometheus.NewRegistry(), func() int { return 0 })}
 	obs, now := &Observation{Address: "192.0.2.1"}, Now()
-	may := func(token string) error { return a.LimitFailedAuth(http.Header{}, obs, token, now) }
+	isAllowed := func(token string) error { return a.LimitFailedAuth(http.Header{}, obs, token, now) }
 	a.KnownTokens.Remember("proven", now)
 	for range 2 {
-		if err := may("unknown"); err != nil {
+		if err := isAllowed("unknown"); err != nil {
 			t.Fatalf("refused with guesses left: %v", err)
 		}
 		if err := a.CountFailedAuth(http.Header{}, obs, "unknown",
@@ -35,7 +35,7 @@ func TestGuesses(t *testing.T) {
 		h.Get("Ratelimit") == "" {
 		t.Errorf("with no guesses left: %v, %v", err, h)
 	}
-	if err := may("proven"); err != nil {
+	if err := isAllowed("proven"); err != nil {
 		t.Errorf("a token that proved something lately: %v", err)
 	}
 	if err := a.LimitFailedAuth(http.Header{}, &Observation{Address: "192.0.2.2"}, "unknown", now); err != nil {
@@ -44,15 +44,15 @@ func TestGuesses(t *testing.T) {
 	if err := a.CountFailedAuth(http.Header{}, obs, "proven", identity.ErrUnauthenticated); err != ErrRateLimited {
 		t.Errorf("a token that proves nothing any more: %v", err)
 	}
-	assert.ErrorIs(t, may("proven"), ErrRateLimited)
+	assert.ErrorIs(t, isAllowed("proven"), ErrRateLimited)
 }
 
 func TestProvenTokens(t *testing.T) {
 	p, now := newKnownTokens(), Now()
 	p.Remember("a", now)
-	for after, want := range map[time.Duration]bool{0: true, knownFor - 1: true, knownFor: false} {
-		if got, _ := p.has("a", now.Add(after)); got != want {
-			t.Errorf("after %v: %v, want %v", after, got, want)
+	for delay, want := range map[time.Duration]bool{0: true, knownFor - 1: true, knownFor: false} {
+		if got, _ := p.has("a", now.Add(delay)); got != want {
+			t.Errorf("after %v: %v, want %v", delay, got, want)
 		}
 	}
 	for i := range maxKnownTokens + 10 {
@@ -83,14 +83,14 @@ func TestTakeAll(t *testing.T) {
 		{"k2", user, `"user";r=0;t=4`},
 		{"k3", user, `"user";r=0;t=4`},
 	} {
-		refused, h := take(want.key)
-		if refused != want.refused || h.Get("Ratelimit") != want.ratelimit ||
-			(h.Get("Retry-After") != "") != (refused != nil) {
-			t.Errorf("%d. refused by %v, %v; want %v %s", i, refused, h, want.refused, want.ratelimit)
+		refusedLimiter, h := take(want.key)
+		if refusedLimiter != want.refused || h.Get("Ratelimit") != want.ratelimit ||
+			(h.Get("Retry-After") != "") != (refusedLimiter != nil) {
+			t.Errorf("%d. refused by %v, %v; want %v %s", i, refusedLimiter, h, want.refused, want.ratelimit)
 		}
 	}
-	if left := key.left("k3", now); left != 3 {
-		t.Errorf("a key has %v tokens after its user was refused, want 3", left)
+	if remainder := key.left("k3", now); remainder != 3 {
+		t.Errorf("a key has %v tokens after its user was refused, want 3", remainder)
 	}
 }
 

@@ -40,8 +40,8 @@ func same(t *testing.T, v any) {
 	enc := json.NewEncoder(&want)
 	enc.SetEscapeHTML(false)
 	require.NoError(t, enc.Encode(v))
-	unescaped := strings.NewReplacer(`\u003c`, `<`, `\u003e`, `>`, `\u0026`, `&`)
-	if d := cmp.Diff(unescaped.Replace(want.String()), unescaped.Replace(got.String())); d != "" {
+	unescapedReplacer := strings.NewReplacer(`\u003c`, `<`, `\u003e`, `>`, `\u0026`, `&`)
+	if d := cmp.Diff(unescapedReplacer.Replace(want.String()), unescapedReplacer.Replace(got.String())); d != "" {
 		t.Errorf("(-version 1 +this)\n%s", d)
 	}
 }

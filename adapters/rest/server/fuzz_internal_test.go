@@ -66,14 +66,14 @@ func FuzzCursor(f *testing.F) {
 			return
 		}
 		filter := url.Values{name: {value}}
-		sealed, err := list("wsp_1", filter).Next(position)
+		ciphertext, err := list("wsp_1", filter).Next(position)
 		require.NoError(t, err)
-		own := url.Values{name: {value}, "cursor": {sealed.MustGet()}, "limit": {"7"}}
-		if q, err := list("wsp_1", own).Page(); err != nil || q.After != position {
+		item := url.Values{name: {value}, "cursor": {ciphertext.MustGet()}, "limit": {"7"}}
+		if q, err := list("wsp_1", item).Page(); err != nil || q.After != position {
 			t.Errorf("its own list reads %q as %q, %v", position, q.After, err)
 		}
-		for _, other := range []*Call{list("wsp_2", own), list("wsp_1", url.Values{"cursor": {sealed.MustGet()}}),
-			list("wsp_1", url.Values{name: {value + "x"}, "cursor": {sealed.MustGet()}})} {
+		for _, other := range []*Call{list("wsp_2", item), list("wsp_1", url.Values{"cursor": {ciphertext.MustGet()}}),
+			list("wsp_1", url.Values{name: {value + "x"}, "cursor": {ciphertext.MustGet()}})} {
 			if q, err := other.Page(); err == nil {
 				t.Errorf("another list takes it: %+v", q)
 			}

@@ -32,9 +32,9 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serveOne serves one connection in memory, and returns its client.
 func serveOne(t *testing.T, h http.HandlerFunc) (client net.Conn) {
-	accepted, client := net.Pipe()
+	acceptedConnection, client := net.Pipe()
 	l := &pipes{accepted: make(chan net.Conn, 1), closed: make(chan struct{})}
-	l.accepted <- accepted
+	l.accepted <- acceptedConnection
 	server := HTTPServer(Config{ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 40 * time.Second, IdleTimeout: 2 * time.Minute}, h, slog.New(slog.DiscardHandler))
 	go func() { _ = server.Serve(l) }()
@@ -73,12 +73,12 @@ func TestTimeoutsOfTheServerHold(t *testing.T) {
 
 func TestAReaderThatIsTooSlowIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		failed := make(chan time.Duration, 1)
+		failedDurations := make(chan time.Duration, 1)
 		client := serveOne(t, func(w http.ResponseWriter, _ *http.Request) {
 			start := time.Now()
 			for {
 				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
-					failed <- time.Since(start)
+					failedDurations <- time.Since(start)
 					return
 				}
 			}
@@ -86,6 +86,6 @@ func TestAReaderThatIsTooSlowIsCutOff(t *testing.T) {
 		if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		assert.Equal(t, "it was cut off after", <-failed, 40*time.Second)
+		assert.Equal(t, "it was cut off after", <-failedDurations, 40*time.Second)
 	})
 }

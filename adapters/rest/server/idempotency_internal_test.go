@@ -21,10 +21,10 @@ func TestALongRefusalIsNotStoredUnderItsIdempotencyKey(t *testing.T) {
 		for i := range n {
 			errs.Add(fmt.Sprintf("/variables/%d", i), "invalid_format", "Must begin with a letter.")
 		}
-		answer, kept := a.outcome(observed(httptest.NewRequest(http.MethodPost, "/api/prompt-templates", nil)),
+		answer, isKept := a.outcome(observed(httptest.NewRequest(http.MethodPost, "/api/prompt-templates", nil)),
 			fault.ErrInvalid.WithFields(errs...))
-		if kept != want {
-			t.Errorf("kept = %v for %d fields in %d bytes", kept, n, len(answer.Body))
+		if isKept != want {
+			t.Errorf("kept = %v for %d fields in %d bytes", isKept, n, len(answer.Body))
 		}
 	}
 }
@@ -37,9 +37,9 @@ func TestAResponseThatAsksToWaitIsNotStoredUnderItsIdempotencyKey(t *testing.T) 
 		for wait, want := range map[time.Duration]bool{0: true, time.Second: false} {
 			refusal := &fault.Error{Kind: kind, Code: "payment_pending", Detail: "Wait.", RetryAfter: wait}
 			r := observed(httptest.NewRequest(http.MethodPost, "/api/payments/subscriptions", nil))
-			_, kept := a.outcome(r, refusal)
-			if kept != want {
-				t.Errorf("kept = %v for a refusal of kind %d that asks to wait for %s", kept, kind, wait)
+			_, isKept := a.outcome(r, refusal)
+			if isKept != want {
+				t.Errorf("kept = %v for a refusal of kind %d that asks to wait for %s", isKept, kind, wait)
 			}
 		}
 	}

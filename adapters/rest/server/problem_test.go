@@ -21,13 +21,13 @@ func TestOutcome(t *testing.T) {
 	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
 		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid ||
 			kind == fault.PaymentRequired
-		answer, kept := h.outcome(r, fmt.Errorf("wrapped: %w", &fault.Error{Kind: kind, Code: "x"}))
-		if kept != want || (kept && answer.Status != Statuses[kind]) {
-			t.Errorf("kind %d: kept %v with %d, want %v", kind, kept, answer.Status, want)
+		answer, isKept := h.outcome(r, fmt.Errorf("wrapped: %w", &fault.Error{Kind: kind, Code: "x"}))
+		if isKept != want || (isKept && answer.Status != Statuses[kind]) {
+			t.Errorf("kind %d: kept %v with %d, want %v", kind, isKept, answer.Status, want)
 		}
 	}
 	for _, err := range []error{errors.New("fire"), context.DeadlineExceeded, ports.ErrUnavailable} {
-		if _, kept := h.outcome(r, err); kept {
+		if _, isKept := h.outcome(r, err); isKept {
 			t.Errorf("%v is kept", err)
 		}
 	}

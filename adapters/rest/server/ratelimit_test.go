@@ -51,10 +51,10 @@ func TestLimiter(t *testing.T) {
 			l := NewLimiter(120, 3)
 			for i, r := range requests {
 				w := httptest.NewRecorder()
-				allowed := l.Allow(w, r.caller, start.Add(r.after))
-				if allowed != r.allowed || w.Header().Get("Ratelimit") != r.limit ||
+				isAllowed := l.Allow(w, r.caller, start.Add(r.after))
+				if isAllowed != r.allowed || w.Header().Get("Ratelimit") != r.limit ||
 					w.Header().Get("Retry-After") != r.retry {
-					t.Errorf("request %d: allowed %v, %v; want %+v", i, allowed, w.Header(), r)
+					t.Errorf("request %d: allowed %v, %v; want %+v", i, isAllowed, w.Header(), r)
 				}
 				assert.Equal(t, "policy", w.Header().Get("Ratelimit-Policy"), `"default";q=120;w=60`)
 			}

@@ -19,7 +19,7 @@ import (
 
 func TestReadiness(t *testing.T) {
 	// asked returns a readiness whose check lasts 0.1 seconds and returns find's error.
-	asked := func(find func() error) (r *readiness, checks *int, log *bytes.Buffer) {
+	requests := func(find func() error) (r *readiness, checks *int, log *bytes.Buffer) {
 		checks, log = new(int), new(bytes.Buffer)
 		return &readiness{log: slog.New(slog.NewTextHandler(log, nil)), check: func(ctx context.Context) error {
 			*checks++
@@ -31,7 +31,7 @@ func TestReadiness(t *testing.T) {
 			}
 		}}, checks, log
 	}
-	down := errors.New("down")
+	err := errors.New("down")
 	all := func(t *testing.T, r *readiness, n int, want error) {
 		t.Helper()
 		var everybody sync.WaitGroup
@@ -45,7 +45,7 @@ func TestReadiness(t *testing.T) {
 
 	t.Run("all who ask at once share one check, and good news for a second", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, checks, log := asked(func() error { return nil })
+			r, checks, log := requests(func() error { return nil })
 			all(t, r, 50, nil)
 			time.Sleep(999 * time.Millisecond)
 			all(t, r, 50, nil)
@@ -59,10 +59,10 @@ func TestReadiness(t *testing.T) {
 	})
 	t.Run("bad news is shared while it is found, and logged when it begins and ends", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			found := down
-			r, checks, log := asked(func() error { return found })
-			all(t, r, 50, down)
-			all(t, r, 50, down)
+			found := err
+			r, checks, log := requests(func() error { return found })
+			all(t, r, 50, err)
+			all(t, r, 50, err)
 			if *checks != 2 || strings.Count(log.String(), "not ready") != 1 {
 				t.Errorf("%d checks, and the log says %q", *checks, log)
 			}
@@ -75,7 +75,7 @@ func TestReadiness(t *testing.T) {
 	})
 	t.Run("a caller who leaves does not end the check for others", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, checks, _ := asked(func() error { return nil })
+			r, checks, _ := requests(func() error { return nil })
 			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
 			defer leave()
 			go func() { _ = r.isReady(ctx) }()
@@ -89,7 +89,7 @@ func TestReadiness(t *testing.T) {
 		a := &API{Now: Now, Contract: conformance.Contract(t), Deps: Deps{Log: slog.New(slog.NewTextHandler(log, nil))},
 			Config: Config{RequestTimeout: time.Minute}}
 		ready := a.NewPage(http.MethodGet, "/api/health/ready", showReadiness).handler
-		a.readiness = readiness{check: func(context.Context) error { return down }, log: a.Log}
+		a.readiness = readiness{check: func(context.Context) error { return err }, log: a.Log}
 		for range 5 {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/health/ready", nil)
@@ -105,7 +105,7 @@ func TestReadiness(t *testing.T) {
 	})
 	t.Run("a check that hangs is given up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r, _, _ := asked(func() error { return nil })
+			r, _, _ := requests(func() error { return nil })
 			r.check = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 			start := time.Now()
 			all(t, r, 3, context.DeadlineExceeded)

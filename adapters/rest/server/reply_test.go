@@ -150,10 +150,10 @@ func TestBearer(t *testing.T) {
 }
 
 func TestRequestID(t *testing.T) {
-	for given, kept := range map[string]bool{"a": true, "a b-c": true, strings.Repeat("a", 128): true, "": false,
+	for input, isKept := range map[string]bool{"a": true, "a b-c": true, strings.Repeat("a", 128): true, "": false,
 		strings.Repeat("a", 129): false, "a\nb": false, "é": false, "\x7f": false} {
-		if got := requestID(given); (got == given) != kept {
-			t.Errorf("%q became %q", given, got)
+		if got := requestID(input); (got == input) != isKept {
+			t.Errorf("%q became %q", input, got)
 		}
 	}
 	if first, second := requestID(""), requestID(""); first == second {

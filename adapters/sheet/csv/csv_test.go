@@ -143,10 +143,10 @@ func TestRowsAreCountedWhereverTheHeaderIs(t *testing.T) {
 }
 
 func TestTheOnlyTabHasAName(t *testing.T) {
-	for asked, want := range map[string]error{"": nil, "1": nil, "people": nil, "PEOPLE": nil,
+	for query, want := range map[string]error{"": nil, "1": nil, "people": nil, "PEOPLE": nil,
 		"Sheet2": source.ErrTabNotFound} {
-		if _, err := read("Name,Age\na,1\n", source.SheetLocation{Tab: asked}); !errors.Is(err, want) {
-			t.Errorf("%q: %v", asked, err)
+		if _, err := read("Name,Age\na,1\n", source.SheetLocation{Tab: query}); !errors.Is(err, want) {
+			t.Errorf("%q: %v", query, err)
 		}
 	}
 }

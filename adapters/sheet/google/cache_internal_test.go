@@ -16,8 +16,8 @@ import (
 
 func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
 	g, _, s, target := harness(t)
-	all, joined := sync.WaitGroup{}, make(chan struct{})
-	g.Answer(func(http.ResponseWriter, *http.Request) bool { <-joined; return false })
+	all, joinedSignal := sync.WaitGroup{}, make(chan struct{})
+	g.Answer(func(http.ResponseWriter, *http.Request) bool { <-joinedSignal; return false })
 	for range 20 {
 		all.Go(func() {
 			if _, err := s.Preview(t.Context(), "wsp_1", target); err != nil {
@@ -26,7 +26,7 @@ func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
 		})
 	}
 	proof.Eventually(t, "20 callers wait", func() bool { return callers(s.books) >= 20 && callers(s.heads) >= 20 })
-	close(joined)
+	close(joinedSignal)
 	all.Wait()
 	asked(t, g, "token", "tabs", "values A1:GR52")
 }
@@ -59,12 +59,12 @@ func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {
 
 func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
 	g, _, s, target := harness(t)
-	begun, goOn := make(chan struct{}, 8), make(chan struct{})
-	g.Answer(func(http.ResponseWriter, *http.Request) bool { begun <- struct{}{}; <-goOn; return false })
+	start, goOn := make(chan struct{}, 8), make(chan struct{})
+	g.Answer(func(http.ResponseWriter, *http.Request) bool { start <- struct{}{}; <-goOn; return false })
 	ctx, cancel := context.WithCancel(t.Context())
 	first, second := make(chan error), make(chan error)
 	go func() { _, err := s.Preview(ctx, "wsp_1", target); first <- err }()
-	<-begun
+	<-start
 	go func() { _, err := s.Preview(t.Context(), "wsp_1", target); second <- err }()
 	cancel()
 	assert.ErrorIs(t, <-first, context.Canceled)
@@ -76,12 +76,12 @@ func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
 
 func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 	g, _, s, target := harness(t)
-	begun, cut := make(chan struct{}, 8), make(chan struct{}, 8)
+	start, cut := make(chan struct{}, 8), make(chan struct{}, 8)
 	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/token" {
 			return false
 		}
-		begun <- struct{}{}
+		start <- struct{}{}
 		<-r.Context().Done()
 		cut <- struct{}{}
 		return true
@@ -89,8 +89,8 @@ func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { _, err := s.Preview(ctx, "wsp_1", target); done <- err }()
-	<-begun
-	<-begun
+	<-start
+	<-start
 	cancel()
 	assert.ErrorIs(t, <-done, context.Canceled)
 	for range 2 {

@@ -36,11 +36,11 @@ func consents(t *testing.T) (*fixture.Google, *Accounts, connection.OAuthClient)
 // code gives consent and returns the code of it.
 func code(t *testing.T, g *fixture.Google, a *Accounts, client connection.OAuthClient, scopes ...string) string {
 	t.Helper()
-	back := g.Decide(t, a.Address(client, "the state", verifier), "ada@example.com", scopes...)
-	if back.Query().Get("state") != "the state" {
-		t.Fatalf("sent back to %s", back)
+	reply := g.Decide(t, a.Address(client, "the state", verifier), "ada@example.com", scopes...)
+	if reply.Query().Get("state") != "the state" {
+		t.Fatalf("sent back to %s", reply)
 	}
-	return back.Query().Get("code")
+	return reply.Query().Get("code")
 }
 
 func given(t *testing.T, g *fixture.Google, a *Accounts, client connection.OAuthClient) connection.Credential {
@@ -137,7 +137,7 @@ func (ended) Token() (*oauth2.Token, error) {
 }
 
 func TestSheetsOfPeople(t *testing.T) {
-	of := func(t *testing.T) (*fixture.Google, *Accounts, *Sheets, ports.SheetTarget) {
+	googleOf := func(t *testing.T) (*fixture.Google, *Accounts, *Sheets, ports.SheetTarget) {
 		g, a, client := consents(t)
 		url := g.Put(team())
 		g.Consents.Share(url, "ada@example.com")
@@ -147,13 +147,13 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 	}
 	t.Run("a person's consent reads what is shared with them", func(t *testing.T) {
-		_, _, s, target := of(t)
+		_, _, s, target := googleOf(t)
 		if sheet := preview(t, s, target); sheet.Title != "Team" {
 			t.Errorf("sheet %+v", sheet)
 		}
 	})
 	t.Run("and nothing else", func(t *testing.T) {
-		g, _, s, target := of(t)
+		g, _, s, target := googleOf(t)
 		target.Location.URL = g.Put(team())
 		_, err := s.Preview(t.Context(), "wsp_1", target)
 		if !errors.Is(err, source.ErrSheetNotShared) || !strings.Contains(err.Error(), "ada@example.com") {
@@ -161,7 +161,7 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 	})
 	t.Run("a withdrawn consent ends reads at once, although the access token has not expired", func(t *testing.T) {
-		g, a, s, target := of(t)
+		g, a, s, target := googleOf(t)
 		preview(t, s, target)
 		require.NoError(t, a.Withdraw(t.Context(), target.Account))
 		target.Location.Tab = "It's more" // which is not cached
@@ -174,7 +174,7 @@ func TestSheetsOfPeople(t *testing.T) {
 		assert.EqualSlice(t, "Google refused", g.Consents.Refusals(), []string{"invalid_grant", "invalid_grant"})
 	})
 	t.Run("an access token that Google ended early is replaced", func(t *testing.T) {
-		_, _, s, target := of(t)
+		_, _, s, target := googleOf(t)
 		preview(t, s, target)
 		account, err := s.accounts.forTarget(target)
 		require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 	})
 	t.Run("a consent to a client that the org no longer has is over", func(t *testing.T) {
-		g, _, s, target := of(t)
+		g, _, s, target := googleOf(t)
 		target.Offer.GoogleClient.ID = "other"
 		if _, err := s.Preview(t.Context(), "wsp_1", target); !errors.Is(err, source.ErrSheetConsentEnded) {
 			t.Errorf("error %v", err)
@@ -195,7 +195,7 @@ func TestSheetsOfPeople(t *testing.T) {
 		}
 	})
 	t.Run("a withdrawal has worked if Google did it before, and not if Google is away", func(t *testing.T) {
-		g, a, _, target := of(t)
+		g, a, _, target := googleOf(t)
 		g.Consents.Down(true)
 		if err := a.Withdraw(t.Context(), target.Account); err == nil {
 			t.Error("no error")
@@ -204,8 +204,8 @@ func TestSheetsOfPeople(t *testing.T) {
 		for range 2 {
 			assert.NoError(t, a.Withdraw(t.Context(), target.Account))
 		}
-		if live, revoked := g.Consents.Live(); live != 0 || revoked != 1 {
-			t.Errorf("%d tokens, %d revocations", live, revoked)
+		if live, revokedCount := g.Consents.Live(); live != 0 || revokedCount != 1 {
+			t.Errorf("%d tokens, %d revocations", live, revokedCount)
 		}
 	})
 }

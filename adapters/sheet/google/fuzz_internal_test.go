@@ -41,13 +41,13 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is not quoted", title)
 		}
 		for { // up to the quote that is not doubled
-			before, after, found := strings.Cut(rest, "'")
-			if _ = before; !found {
+			previous, next, found := strings.Cut(rest, "'")
+			if _ = previous; !found {
 				t.Fatalf("%q: the quote does not end", title)
 			}
-			if rest, ok = strings.CutPrefix(after, "'"); !ok {
-				if !strings.HasPrefix(after, "!A1:") {
-					t.Errorf("%q leaves its quotes: %q", title, after)
+			if rest, ok = strings.CutPrefix(next, "'"); !ok {
+				if !strings.HasPrefix(next, "!A1:") {
+					t.Errorf("%q leaves its quotes: %q", title, next)
 				}
 				return
 			}

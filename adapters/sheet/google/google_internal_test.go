@@ -108,10 +108,10 @@ func preview(t *testing.T, s *Sheets, target ports.SheetTarget) source.Sheet {
 
 // quiet waits until no request is running: a call that one response settles does not wait for the other.
 func quiet(s *Sheets) {
-	for under := 1; under > 0; runtime.Gosched() {
+	for bound := 1; bound > 0; runtime.Gosched() {
 		s.heads.mu.Lock()
 		s.books.mu.Lock()
-		under = len(s.heads.requests) + len(s.books.requests)
+		bound = len(s.heads.requests) + len(s.books.requests)
 		s.books.mu.Unlock()
 		s.heads.mu.Unlock()
 	}
@@ -152,12 +152,12 @@ func TestGoogleIsAskedAsRarelyAsCanBe(t *testing.T) {
 
 func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
 	g, _, s, target := harness(t)
-	var both sync.WaitGroup
-	both.Add(2)
+	var pair sync.WaitGroup
+	pair.Add(2)
 	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != "/token" { // each waits for the other
-			both.Done()
-			both.Wait()
+			pair.Done()
+			pair.Wait()
 		}
 		return false
 	})
@@ -165,27 +165,27 @@ func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
 }
 
 func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
-	g, _, s, of := harness(t)
-	of.Location.URL += "#gid=0"
-	if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
+	g, _, s, owner := harness(t)
+	owner.Location.URL += "#gid=0"
+	if got := preview(t, s, owner); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
 		t.Errorf("%+v", got)
 	}
 	asked(t, g, "token", "tabs", "values A1:GR52")
 	t.Run("but where it is hidden", func(t *testing.T) {
 		book := team()
 		book.Tabs[0].Hidden = true
-		of := target(t, g, g.Put(book)+"#gid=0")
-		guessed := make(chan struct{}) // Preview does not wait for the response, nor even until it is asked for
+		parent := target(t, g, g.Put(book)+"#gid=0")
+		guessedSignal := make(chan struct{}) // Preview does not wait for the response, nor even until it is asked for
 		g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
 			if strings.HasSuffix(r.URL.Path, "/values/A1:GR52") {
-				close(guessed)
+				close(guessedSignal)
 			}
 			return false
 		})
-		if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
+		if got := preview(t, s, parent); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
 			t.Errorf("%+v", got)
 		}
-		<-guessed
+		<-guessedSignal
 		asked(t, g, "tabs", "values A1:GR52", "values 'People'!A1:GR52")
 	})
 }
@@ -193,9 +193,9 @@ func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
 func TestTheTabOfTheAddressIsRead(t *testing.T) {
 	_, _, s, target := harness(t)
 	for _, suffix := range []string{"#gid=1001", "?gid=1001#gid=1001", "?gid=1001"} {
-		with := target
-		with.Location.URL += suffix
-		if got := preview(t, s, with); got.Tab.ID != "1001" {
+		extra := target
+		extra.Location.URL += suffix
+		if got := preview(t, s, extra); got.Tab.ID != "1001" {
 			t.Errorf("%s: tab %+v", suffix, got.Tab)
 		}
 	}
@@ -207,12 +207,12 @@ func TestTheTabOfTheAddressIsRead(t *testing.T) {
 
 func TestACredentialAsksFiftyTimesAMinute(t *testing.T) {
 	g, c, s, target := harness(t)
-	start, allowed := c.now(), 0
+	start, limit := c.now(), 0
 	for c.now().Sub(start) < time.Minute {
-		target.Location.HeaderRow = 1 + allowed%source.MaxHeaderRow // so that nothing is kept
-		before := len(g.Requests())
+		target.Location.HeaderRow = 1 + limit%source.MaxHeaderRow // so that nothing is kept
+		previous := len(g.Requests())
 		_, err := s.Preview(t.Context(), "wsp_1", target)
-		allowed += before
+		limit += previous
 		if err != nil {
 			f, ok := errors.AsType[*fault.Error](err)
 			if !ok || f.Kind != fault.RateLimited || f.RetryAfter <= 0 {
@@ -222,9 +222,9 @@ func TestACredentialAsksFiftyTimesAMinute(t *testing.T) {
 		target.Location.HeaderRow++
 		c.advance(200 * time.Millisecond)
 	}
-	allowed += len(g.Requests())
-	if allowed < perMinute || allowed > 60+1 { // the token
-		t.Errorf("it asked %d times within a minute", allowed)
+	limit += len(g.Requests())
+	if limit < perMinute || limit > 60+1 { // the token
+		t.Errorf("it asked %d times within a minute", limit)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 			}
 		})
 	}
-	for name, with := range map[string]func(w http.ResponseWriter){
+	for name, extraCall := range map[string]func(w http.ResponseWriter){
 		"no JSON":       func(w http.ResponseWriter) { fmt.Fprint(w, "<html>") },
 		"cut JSON":      func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": [["a"`) },
 		"another shape": func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": {}, "sheets": 1}`) },
@@ -280,7 +280,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 				if !strings.Contains(r.URL.Path, "/values/") {
 					return false
 				}
-				with(w)
+				extraCall(w)
 				return true
 			})
 			want := source.ErrSheetFailed

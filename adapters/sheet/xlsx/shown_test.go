@@ -46,8 +46,8 @@ func TestCellsAreReadAsExcelShowsThem(t *testing.T) {
 			}
 			id, err := f.NewStyle(style)
 			require.NoError(t, err)
-			for at, v := range map[string]any{"A1": "Head", "B1": "Name", "A2": tt.value, "B2": "x"} {
-				require.NoError(t, f.SetCellValue("Sheet1", at, v))
+			for path, v := range map[string]any{"A1": "Head", "B1": "Name", "A2": tt.value, "B2": "x"} {
+				require.NoError(t, f.SetCellValue("Sheet1", path, v))
 			}
 			require.NoError(t, f.SetCellStyle("Sheet1", "A2", "A2", id))
 			require.NoError(t, f.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &tt.from1904}))

@@ -18,11 +18,11 @@ import (
 func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 	f := excelize.NewFile()
 	defer f.Close()
-	must := func(err error) {
+	check := func(err error) {
 		t.Helper()
 		require.NoError(t, err)
 	}
-	at := time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC)
+	instant := time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC)
 	custom := `#,##0.00" kg"`
 	for i, c := range []struct {
 		value  any
@@ -31,8 +31,8 @@ func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 	}{
 		{1234.5, &excelize.Style{NumFmt: 4}, "1,234.50"},
 		{0.125, &excelize.Style{NumFmt: 10}, "12.50%"},
-		{at, &excelize.Style{CustomNumFmt: new("dd.mm.yyyy")}, "31.01.2026"},
-		{at, &excelize.Style{CustomNumFmt: new("yyyy-mm-dd hh:mm")}, "2026-01-31 15:04"},
+		{instant, &excelize.Style{CustomNumFmt: new("dd.mm.yyyy")}, "31.01.2026"},
+		{instant, &excelize.Style{CustomNumFmt: new("yyyy-mm-dd hh:mm")}, "2026-01-31 15:04"},
 		{2.5, &excelize.Style{CustomNumFmt: &custom}, "2.50 kg"},
 		{true, nil, "TRUE"},
 		{1e20, nil, "1E+20"},
@@ -40,29 +40,29 @@ func TestValuesAreShownAsExcelShowsThem(t *testing.T) {
 		{"text", nil, "text"},
 	} {
 		cell, err := excelize.CoordinatesToCellName(i+1, 2)
-		must(err)
+		check(err)
 		head, err := excelize.CoordinatesToCellName(i+1, 1)
-		must(err)
-		must(f.SetCellStr("Sheet1", head, c.want))
-		must(f.SetCellValue("Sheet1", cell, c.value))
+		check(err)
+		check(f.SetCellStr("Sheet1", head, c.want))
+		check(f.SetCellValue("Sheet1", cell, c.value))
 		if c.format != nil {
 			style, err := f.NewStyle(c.format)
-			must(err)
-			must(f.SetCellStyle("Sheet1", cell, cell, style))
+			check(err)
+			check(f.SetCellStyle("Sheet1", cell, cell, style))
 		}
-		shown, err := f.GetCellValue("Sheet1", cell)
-		must(err)
-		assert.Equal(t, "excelize shows", shown, c.want)
+		page, err := f.GetCellValue("Sheet1", cell)
+		check(err)
+		assert.Equal(t, "excelize shows", page, c.want)
 	}
-	must(f.SetCellRichText("Sheet1", "A3",
+	check(f.SetCellRichText("Sheet1", "A3",
 		[]excelize.RichTextRun{{Text: "two "}, {Text: "runs", Font: &excelize.Font{Bold: true}}}))
-	must(f.SetCellFormula("Sheet1", "B3", "1+1"))
-	must(f.MergeCell("Sheet1", "C3", "D3"))
-	must(f.SetCellStr("Sheet1", "C3", "merged"))
+	check(f.SetCellFormula("Sheet1", "B3", "1+1"))
+	check(f.MergeCell("Sheet1", "C3", "D3"))
+	check(f.SetCellStr("Sheet1", "C3", "merged"))
 	out, err := f.WriteToBuffer()
-	must(err)
+	check(err)
 	s, err := xlsx.Read(bytes.NewReader(out.Bytes()), int64(out.Len()), source.SheetLocation{HeaderRow: 1})
-	must(err)
+	check(err)
 	for i, h := range s.Preview.Headers {
 		want := h.Name
 		if got := s.Preview.Rows[0][i]; got == nil || *got != want {

@@ -37,7 +37,7 @@ func TestAPartIsForgottenWhileItIsReadForTheLastTime(t *testing.T) {
 	m := &memory{Reader: bytes.NewReader(text), text: text}
 	pack, err := zipfile.OpenWhole(m, int64(len(text)))
 	require.NoError(t, err)
-	whole := func(open func(string, int64) (io.ReadCloser, error), name string) string {
+	fullText := func(open func(string, int64) (io.ReadCloser, error), name string) string {
 		t.Helper()
 		r, err := open(name, 1<<20)
 		require.NoError(t, err)
@@ -47,15 +47,15 @@ func TestAPartIsForgottenWhileItIsReadForTheLastTime(t *testing.T) {
 		}
 		return string(got)
 	}
-	for _, again := range []int{1, 2} {
-		if whole(pack.Part, "first") != first || m.forgotten != 0 {
-			t.Errorf("time %d: the part differs, or %d bytes are forgotten", again, m.forgotten)
+	for _, secondCount := range []int{1, 2} {
+		if fullText(pack.Part, "first") != first || m.forgotten != 0 {
+			t.Errorf("time %d: the part differs, or %d bytes are forgotten", secondCount, m.forgotten)
 		}
 	}
-	if whole(pack.LastPart, "first") != first || m.forgotten < 100_000 {
+	if fullText(pack.LastPart, "first") != first || m.forgotten < 100_000 {
 		t.Errorf("the part differs, or only %d bytes are forgotten", m.forgotten)
 	}
-	if whole(pack.LastPart, "second") != second || whole(pack.Part, "last") != "<a/>" {
+	if fullText(pack.LastPart, "second") != second || fullText(pack.Part, "last") != "<a/>" {
 		t.Error("the parts after it differ")
 	}
 }

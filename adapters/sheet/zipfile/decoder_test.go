@@ -62,9 +62,9 @@ func TestReadingEndsByWorkAndDepth(t *testing.T) {
 			if !errors.Is(err, tt.want) || in.read > tt.most {
 				t.Errorf("%v after %d bytes, want %v", err, in.read, tt.want)
 			}
-			if _, again := pack.Decoder(strings.NewReader("<a/>")).Token(); errors.Is(err, source.ErrFileTooLarge) &&
-				!errors.Is(again, err) {
-				t.Errorf("another part of the same document: %v", again)
+			if _, second := pack.Decoder(strings.NewReader("<a/>")).Token(); errors.Is(err, source.ErrFileTooLarge) &&
+				!errors.Is(second, err) {
+				t.Errorf("another part of the same document: %v", second)
 			}
 		})
 	}

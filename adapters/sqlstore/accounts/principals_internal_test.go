@@ -24,9 +24,9 @@ func TestSQLiteLooksUpAKeyByIndexes(t *testing.T) {
 	defer rows.Close()
 	var steps []string
 	for rows.Next() {
-		var id, parent, unused int
+		var id, parent, unusedCount int
 		var detail string
-		require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+		require.NoError(t, rows.Scan(&id, &parent, &unusedCount, &detail))
 		steps = append(steps, detail)
 	}
 	require.NoError(t, rows.Err())

@@ -43,11 +43,11 @@ func TestEachPlaceThatStartsAGenerationIsTested(t *testing.T) {
 		}
 		suites = append(suites, suite{program, tests})
 	}
-	run := func(without int) (out []byte, err error) {
+	run := func(otherCount int) (out []byte, err error) {
 		for _, s := range suites {
 			cmd := exec.CommandContext(t.Context(), s.program, "-test.run", s.tests,
 				"-test.skip", "/^postgres$|//^postgres$")
-			cmd.Env = append(os.Environ(), fmt.Sprint("ATRIUM_WITHOUT=", without))
+			cmd.Env = append(os.Environ(), fmt.Sprint("ATRIUM_WITHOUT=", otherCount))
 			if out, err = cmd.CombinedOutput(); err != nil {
 				break
 			}
@@ -89,18 +89,18 @@ func withoutEach(t *testing.T) (overlay string, places []string) {
 		if err != nil {
 			return err
 		}
-		var changed []byte
+		var change []byte
 		end := 0
-		for _, at := range startsGeneration.FindAllSubmatchIndex(code, -1) {
-			statement := code[at[2]:at[3]]
-			changed = fmt.Appendf(append(changed, code[end:at[2]]...), "if leftOut != \"%d\" { %s }", len(places),
+		for _, positions := range startsGeneration.FindAllSubmatchIndex(code, -1) {
+			statement := code[positions[2]:positions[3]]
+			change = fmt.Appendf(append(change, code[end:positions[2]]...), "if leftOut != \"%d\" { %s }", len(places),
 				statement)
-			end = at[3]
+			end = positions[3]
 			places = append(places, fmt.Sprintf("%s:%d %s", strings.TrimPrefix(file, root+"/"),
-				1+bytes.Count(code[:at[2]], []byte("\n")), statement))
+				1+bytes.Count(code[:positions[2]], []byte("\n")), statement))
 		}
 		if end > 0 {
-			put(file, append(changed, code[end:]...))
+			put(file, append(change, code[end:]...))
 			put(filepath.Join(filepath.Dir(file), "without.go"), fmt.Appendf(nil,
 				"%s\n\nimport \"os\"\n\nvar leftOut = os.Getenv(\"ATRIUM_WITHOUT\")\n", packageClause.Find(code)))
 		}

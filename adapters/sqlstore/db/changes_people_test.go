@@ -36,9 +36,9 @@ func (c credentials) read(t *testing.T, s ports.Stores) (proven [3]any) {
 	bySession, err2 := s.Sessions.Person(t.Context(), c.org, c.cookie)
 	byToken, err3 := s.Users.SignedIn(t.Context(), c.org, c.claims.Issuer, c.claims.Subject)
 	require.NoError(t, errors.Join(err1, err2, err3))
-	settled := *byToken
-	settled.LastSettled = nil // only caches have it
-	return [3]any{*byKey, *bySession, settled}
+	settledPerson := *byToken
+	settledPerson.LastSettled = nil // only caches have it
+	return [3]any{*byKey, *bySession, settledPerson}
 }
 
 func (c credentials) signIn(t *testing.T, s ports.Stores) {
@@ -57,18 +57,18 @@ func newCredentials(t *testing.T, s ports.Stores, team *fixture.Team) (credentia
 	t.Helper()
 	by := team.Member
 	key, token := fixture.Key(t, s, by, account.KeyDraft{Name: "Key"})
-	var stored *session.Session
+	var row *session.Session
 	require.NoError(t, s.Sessions.Update(t.Context(), by, by.User,
 		func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
-			stored, _, err = session.Open(identity.System(team.Org, "", "sign-in", fixture.At), p, session.ByLink, nil,
+			row, _, err = session.Open(identity.System(team.Org, "", "sign-in", fixture.At), p, session.ByLink, nil,
 				"Firefox", live)
-			return stored, err
+			return row, err
 		}))
 	email := "member@" + team.Workspace.Slug + ".example"
-	c := credentials{org: team.Org, token: token.Hash(), cookie: stored.Cookie, claims: account.Claims{
+	c := credentials{org: team.Org, token: token.Hash(), cookie: row.Cookie, claims: account.Claims{
 		Issuer: changesIssuer, Subject: "member", Email: email, EmailVerified: true, Name: "member"}}
 	c.signIn(t, s)
-	return c, key, stored
+	return c, key, row
 }
 
 // owned is a member of a team, with credentials.
@@ -148,8 +148,8 @@ func TestCachedCredentialsFollowEveryChangeOfTheirPerson(t *testing.T) {
 		}},
 		{"the person gets a share of a folder", nil, func(t *testing.T, o owned) error {
 			return o.PromptFolders.Update(t.Context(), o.team.Admin, "Letters", o.team.Member.User,
-				func(f *prompt.SharedFolder, recipient prompt.Recipient, had *prompt.FolderShare) error {
-					_, err := f.Share(o.team.Admin, recipient, had,
+				func(f *prompt.SharedFolder, recipient prompt.Recipient, previous *prompt.FolderShare) error {
+					_, err := f.Share(o.team.Admin, recipient, previous,
 						prompt.Grant{User: o.team.Member.User, Role: access.Editor})
 					return err
 				})
@@ -167,19 +167,19 @@ func TestCachedCredentialsFollowEveryChangeOfTheirPerson(t *testing.T) {
 				if tt.before != nil {
 					tt.before(t, o)
 				}
-				before := c.read(t, s)
+				previous := c.read(t, s)
 				require.NoError(t, tt.change(t, o))
-				after := c.read(t, s)
-				var stored [3]any
+				next := c.read(t, s)
+				var values [3]any
 				require.NoError(t, s.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
-					stored = c.read(t, tx)
+					values = c.read(t, tx)
 					return nil
 				}))
-				if reflect.DeepEqual(before, stored) {
+				if reflect.DeepEqual(previous, values) {
 					t.Error("the change changed nothing that a credential proves")
 				}
-				if !reflect.DeepEqual(after, stored) {
-					t.Errorf("after the change, the credentials prove\n%+v\nbut what is stored is\n%+v", after, stored)
+				if !reflect.DeepEqual(next, values) {
+					t.Errorf("after the change, the credentials prove\n%+v\nbut what is stored is\n%+v", next, values)
 				}
 			})
 		})
@@ -221,14 +221,14 @@ func TestAChangeOfAPersonStartsAGenerationOfEachOfTheirWorkspaces(t *testing.T) 
 				map[identity.UserID]identity.Role{u.ID: identity.Member}).ID)
 		}
 		by := identity.Actor{Org: u.Org, User: u.ID, Role: identity.Member, Ceiling: identity.Owner, At: fixture.At}
-		before := make([]uint64, len(in))
+		previous := make([]uint64, len(in))
 		for i, ws := range in {
-			before[i], _ = db.Generation(ws)
+			previous[i], _ = db.Generation(ws)
 		}
 		require.NoError(t, renamePerson(t, s, by))
 		for i, ws := range in {
-			if after, isSettled := db.Generation(ws); after <= before[i] || !isSettled {
-				t.Errorf("workspace %d: generation %d, then %d, settled: %v", i, before[i], after, isSettled)
+			if current, isSettled := db.Generation(ws); current <= previous[i] || !isSettled {
+				t.Errorf("workspace %d: generation %d, then %d, settled: %v", i, previous[i], current, isSettled)
 			}
 		}
 	})

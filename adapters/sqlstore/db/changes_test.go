@@ -36,8 +36,8 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 		s := db.Stores()
 		team := fixture.NewTeam(t, s, orgs["one"])
 		by := team.Member
-		made := fixture.Template(t, s, by, prompt.Draft{})
-		one := fixture.Version(t, s, by, made.ID, "one", "live")
+		template := fixture.Template(t, s, by, prompt.Draft{})
+		one := fixture.Version(t, s, by, template.ID, "one", "live")
 		talk, link := fixture.Chat(t, s, by, chat.Draft{}), fixture.Connection(t, s, by)
 		table := fixture.Source(t, s, by, fixture.SheetReading())
 		for _, tt := range []struct {
@@ -45,18 +45,18 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			change func() error
 		}{
 			{"a template", func() error { fixture.Template(t, s, by, prompt.Draft{Name: "Another"}); return nil }},
-			{"a version", func() error { fixture.Version(t, s, by, made.ID, "two"); return nil }},
+			{"a version", func() error { fixture.Version(t, s, by, template.ID, "two"); return nil }},
 			{"an activation", func() error {
-				_, err := s.Prompts.UpdateVersion(t.Context(), by, made.ID, prompt.Ref{ID: one.ID},
+				_, err := s.Prompts.UpdateVersion(t.Context(), by, template.ID, prompt.Ref{ID: one.ID},
 					func(t *prompt.Template, v *prompt.VersionInfo) error { return t.Activate(by, nil, v, nil, "") })
 				return err
 			}},
 			{"a share", func() error {
-				fixture.Share(t, s, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
+				fixture.Share(t, s, by, template.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 				return nil
 			}},
 			{"an update of a template that finds nothing to change", func() error {
-				_, err := s.Prompts.Update(t.Context(), by, made.ID, func(*prompt.Template) error { return nil })
+				_, err := s.Prompts.Update(t.Context(), by, template.ID, func(*prompt.Template) error { return nil })
 				return err
 			}},
 			{"an update of a chat that finds nothing to change", func() error {
@@ -102,14 +102,14 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 					})
 			}},
 			{"a statement without an event", func() error {
-				return core.Exec(t.Context(), db.DB, `DELETE FROM prompt_shares WHERE template_id = ?`, made.ID)
+				return core.Exec(t.Context(), db.DB, `DELETE FROM prompt_shares WHERE template_id = ?`, template.ID)
 			}},
 			{"the places of events", func() error {
 				db.SignEvents(databases.Digester("key"))
 				fixture.Template(t, s, by, prompt.Draft{Name: "Signed"})
 				generation, _ := db.Generation(by.Workspace)
 				err := db.Events().Link(t.Context(), time.Now())
-				if linked, _ := db.Generation(by.Workspace); linked == generation {
+				if linkedCount, _ := db.Generation(by.Workspace); linkedCount == generation {
 					t.Error("linking events is no change")
 				}
 				return err
@@ -123,29 +123,29 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 			}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				before, isSettled := db.Generation(by.Workspace)
+				previous, isSettled := db.Generation(by.Workspace)
 				if !isSettled {
 					t.Fatal("a change is pending before")
 				}
 				require.NoError(t, tt.change())
-				if after, isSettled := db.Generation(by.Workspace); after <= before || !isSettled {
-					t.Errorf("generation %d, then %d, settled: %v", before, after, isSettled)
+				if current, isSettled := db.Generation(by.Workspace); current <= previous || !isSettled {
+					t.Errorf("generation %d, then %d, settled: %v", previous, current, isSettled)
 				}
 			})
 		}
 		t.Run("while it is being stored, and also if that fails", func(t *testing.T) {
-			before, _ := db.Generation(by.Workspace)
-			failed := errors.New("no")
+			previous, _ := db.Generation(by.Workspace)
+			failure := errors.New("no")
 			err := s.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
-				fixture.Version(t, tx, by, made.ID, "three")
+				fixture.Version(t, tx, by, template.ID, "three")
 				if _, isSettled := db.Generation(by.Workspace); isSettled {
 					t.Error("settled before the commit")
 				}
-				return failed
+				return failure
 			})
-			if after, isSettled := db.Generation(by.Workspace); !errors.Is(err, failed) || after <= before ||
+			if current, isSettled := db.Generation(by.Workspace); !errors.Is(err, failure) || current <= previous ||
 				!isSettled {
-				t.Errorf("%v, generation %d, then %d, settled: %v", err, before, after, isSettled)
+				t.Errorf("%v, generation %d, then %d, settled: %v", err, previous, current, isSettled)
 			}
 		})
 		t.Run("but reads, and changes elsewhere, do not", func(t *testing.T) {
@@ -156,19 +156,19 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				}
 				return all
 			}
-			here, _ := db.Generation(by.Workspace)
-			if _, _, err := s.Prompts.GetVersion(t.Context(), by, made.ID, prompt.Ref{Latest: true}); err != nil {
+			local, _ := db.Generation(by.Workspace)
+			if _, _, err := s.Prompts.GetVersion(t.Context(), by, template.ID, prompt.Ref{Latest: true}); err != nil {
 				t.Fatal(err)
 			}
-			if after, _ := db.Generation(by.Workspace); after != here {
-				t.Errorf("a read started generation %d", after)
+			if current, _ := db.Generation(by.Workspace); current != local {
+				t.Errorf("a read started generation %d", current)
 			}
-			before := generation()
-			fixture.Version(t, s, by, made.ID, "four")
+			previous := generation()
+			fixture.Version(t, s, by, template.ID, "four")
 			fixture.Template(t, s, by, prompt.Draft{Name: "Elsewhere"})
 			same := 0
 			for i, n := range generation() {
-				if n == before[i] {
+				if n == previous[i] {
 					same++
 				}
 			}

@@ -11,7 +11,7 @@ import (
 func TestALookThatCanHaveMissedAChangeCountsEverythingAsChanged(t *testing.T) {
 	const second = 1_000_000
 	last := look{Server: "2026-11-26", Clock: 1000 * second, Horizon: 100}
-	many := strings.TrimSuffix(strings.Repeat("101 wsp_1,", maxLooked+1), ",")
+	multiple := strings.TrimSuffix(strings.Repeat("101 wsp_1,", maxLooked+1), ",")
 	for _, tt := range []struct {
 		name  string
 		found look
@@ -29,21 +29,21 @@ func TestALookThatCanHaveMissedAChangeCountsEverythingAsChanged(t *testing.T) {
 		{"another server has fewer transactions", look{last.Server, 1001 * second, 99, "", ""}, 1, 0},
 		{"the last look was so long ago that rows may be removed", look{last.Server, 1031 * second, 100, "", ""}, 1, 0},
 		{"the clock of the server was set back", look{last.Server, 999 * second, 100, "", ""}, 1, 0},
-		{"too much has changed", look{last.Server, 1001 * second, 100, many, ""}, 1, maxLooked + 1},
+		{"too much has changed", look{last.Server, 1001 * second, 100, multiple, ""}, 1, maxLooked + 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newObservedChanges()
 			first := last
 			first.Changed = "100 wsp_9"
 			e.count(&first)
-			before, _ := e.generation("")
+			previous, _ := e.generation("")
 			beforeHere := e.counter("wsp_1").Load()
-			if before != 1 {
-				t.Errorf("the first look counted %d changes of everything", before)
+			if previous != 1 {
+				t.Errorf("the first look counted %d changes of everything", previous)
 			}
 			e.count(&tt.found)
-			if after, current := e.generation(""); after-before != tt.all || current {
-				t.Errorf("%d changes of everything, want %d", after-before, tt.all)
+			if next, current := e.generation(""); next-previous != tt.all || current {
+				t.Errorf("%d changes of everything, want %d", next-previous, tt.all)
 			}
 			if got := e.counter("wsp_1").Load() - beforeHere; got < tt.ws || (tt.ws == 0 && got > 0) {
 				t.Errorf("%d changes of the workspace, want %d", got, tt.ws)

@@ -25,23 +25,23 @@ import (
 
 // TestTransactionsThatWaitAreCommittedTogether holds SQLite's writer until some transactions wait for it.
 func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
-	var sent statements.Log
-	at := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(at)}, databases.Keyring(t),
+	var message statements.Log
+	path := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(path)}, databases.Keyring(t),
 		func(c driver.Connector) *sql.DB {
-			return sql.OpenDB(statements.Watch(c, sent.Add))
+			return sql.OpenDB(statements.Watch(c, message.Add))
 		})
 	require.NoError(t, err)
 	t.Cleanup(closeDB)
 	core.CommitTogetherFor(db.DB, time.Hour)
-	direct := databases.Unguarded(t, at)
+	direct := databases.Unguarded(t, path)
 	direct.MustExec(`CREATE TABLE parents (id INTEGER PRIMARY KEY)`)
 	direct.MustExec(`CREATE TABLE things (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parents (id)
 		DEFERRABLE INITIALLY DEFERRED)`)
 	insert := func(ctx context.Context, tx *core.DB, id int) error {
 		return core.Exec(ctx, tx, `INSERT INTO things (id) VALUES (?)`, id)
 	}
-	failed := errors.New("failed")
+	failure := errors.New("failed")
 	for name, tt := range map[string]struct {
 		run    func(ctx context.Context, tx *core.DB, id int) error // of the second of five
 		first  func(ctx context.Context, tx *core.DB, id int) error
@@ -50,8 +50,8 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 	}{
 		"all of them": {run: insert},
 		"one that fails undoes only its own work": {run: func(ctx context.Context, tx *core.DB, id int) error {
-			return errors.Join(insert(ctx, tx, id), failed)
-		}, lost: []int{1}, failed: failed},
+			return errors.Join(insert(ctx, tx, id), failure)
+		}, lost: []int{1}, failed: failure},
 		"a statement that fails undoes nothing of the others": {
 			run: func(ctx context.Context, tx *core.DB, id int) error {
 				return errors.Join(insert(ctx, tx, id), insert(ctx, tx, id))
@@ -60,8 +60,8 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 			if err := insert(ctx, tx, id); err != nil {
 				return err
 			}
-			panic(failed)
-		}, lost: []int{1}, failed: failed},
+			panic(failure)
+		}, lost: []int{1}, failed: failure},
 		"one that nobody waits for any more undoes only its own work": {
 			run: func(ctx context.Context, tx *core.DB, id int) error {
 				ctx, cancel := context.WithCancel(ctx)
@@ -79,22 +79,22 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 				return errors.Join(err, ctx.Err())
 			}, lost: []int{1}, failed: context.DeadlineExceeded},
 		"the first one fails": {first: func(ctx context.Context, tx *core.DB, id int) error {
-			return errors.Join(insert(ctx, tx, id), failed)
-		}, run: insert, lost: []int{0}, failed: failed},
+			return errors.Join(insert(ctx, tx, id), failure)
+		}, run: insert, lost: []int{0}, failed: failure},
 		"if the commit fails all are told": {run: func(ctx context.Context, tx *core.DB, id int) error {
 			return core.Exec(ctx, tx, `INSERT INTO things (id, parent) VALUES (?, 1)`, id)
 		}, lost: []int{0, 1, 2, 3, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			direct.MustExec(`DELETE FROM things`)
-			sent.Take()
+			message.Take()
 			results, work := make([]error, 5), []func(context.Context, *core.DB, int) error{insert, tt.run, insert,
 				insert, insert}
 			if tt.first != nil {
 				work[0] = tt.first
 			}
 			var all sync.WaitGroup
-			start := func(id int, before func()) {
+			start := func(id int, previousOf func()) {
 				all.Go(func() {
 					defer func() {
 						if p := recover(); p != nil {
@@ -102,30 +102,30 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 						}
 					}()
 					results[id] = core.InTx(t.Context(), db.DB, func(tx *core.DB) error {
-						before()
+						previousOf()
 						return work[id](t.Context(), tx, id)
 					})
 				})
 			}
-			begun, others := make(chan struct{}), make(chan struct{})
-			start(0, func() { close(begun); <-others })
-			<-begun
+			startSignal, others := make(chan struct{}), make(chan struct{})
+			start(0, func() { close(startSignal); <-others })
+			<-startSignal
 			for id := 1; id < len(work); id++ {
 				start(id, func() {})
 				awaitWaiting(t, db, id)
 			}
 			close(others)
 			all.Wait()
-			var kept []int
-			require.NoError(t, direct.Select(&kept, `SELECT id FROM things WHERE id < 1002 ORDER BY id`))
+			var keptCounts []int
+			require.NoError(t, direct.Select(&keptCounts, `SELECT id FROM things WHERE id < 1002 ORDER BY id`))
 			for id, err := range results {
 				lost := slices.Contains(tt.lost, id)
 				if (err != nil) != lost || (tt.failed != nil && lost && !errors.Is(err, tt.failed)) ||
-					slices.Contains(kept, id) == lost {
-					t.Errorf("%d: error %v, kept are %v", id, err, kept)
+					slices.Contains(keptCounts, id) == lost {
+					t.Errorf("%d: error %v, kept are %v", id, err, keptCounts)
 				}
 			}
-			assert.Equal(t, "commits", count(sent.Take(), statements.Commit), 1)
+			assert.Equal(t, "commits", count(message.Take(), statements.Commit), 1)
 			if err := core.InTx(t.Context(), db.DB, func(tx *core.DB) error {
 				return insert(t.Context(), tx, 50)
 			}); err != nil {
@@ -135,12 +135,12 @@ func TestTransactionsThatWaitAreCommittedTogether(t *testing.T) {
 	}
 	t.Run("one that gives up while it waits leaves the others to commit", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		left := make(chan error)
+		rest := make(chan error)
 		err := core.InTx(t.Context(), db.DB, func(tx *core.DB) error {
-			go func() { left <- core.InTx(ctx, db.DB, func(*core.DB) error { return nil }) }()
+			go func() { rest <- core.InTx(ctx, db.DB, func(*core.DB) error { return nil }) }()
 			awaitWaiting(t, db, 1)
 			cancel()
-			if err := <-left; !errors.Is(err, context.Canceled) {
+			if err := <-rest; !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("it returned %w", err)
 			}
 			return insert(t.Context(), tx, 60)

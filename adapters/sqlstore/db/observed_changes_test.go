@@ -34,15 +34,15 @@ type looker struct {
 
 func newLooker(t *testing.T, url string) *looker {
 	t.Helper()
-	there, _ := databases.Watched(t, url)
-	here, sent := databases.Watched(t, url)
-	orgs, err := there.EnsureOrgs(t.Context(), []string{"one"})
+	other, _ := databases.Watched(t, url)
+	local, message := databases.Watched(t, url)
+	orgs, err := other.EnsureOrgs(t.Context(), []string{"one"})
 	require.NoError(t, err)
-	s := there.Stores()
+	s := other.Stores()
 	team := fixture.NewTeam(t, s, orgs["one"])
-	cred, key, session := newCredentials(t, s, team)
-	l := &looker{there: there, here: here, sent: sent, url: url,
-		owned: owned{Stores: s, team: team, credentials: cred, key: key, session: session}}
+	credCredentials, key, session := newCredentials(t, s, team)
+	l := &looker{there: other, here: local, sent: message, url: url,
+		owned: owned{Stores: s, team: team, credentials: credCredentials, key: key, session: session}}
 	l.look(t, time.Now())
 	return l
 }
@@ -85,9 +85,9 @@ func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
 	l := newLooker(t, databases.Engines["postgres"](t))
 	by := l.team.Member
 	l.signIn(t, l.Stores)
-	made := fixture.Template(t, l.Stores, by, prompt.Draft{})
-	version := fixture.Version(t, l.Stores, by, made.ID, "one", "live")
-	fixture.Share(t, l.Stores, by, made.ID, prompt.Grant{User: l.team.Peer.User, Role: access.Viewer})
+	template := fixture.Template(t, l.Stores, by, prompt.Draft{})
+	version := fixture.Version(t, l.Stores, by, template.ID, "one", "live")
+	fixture.Share(t, l.Stores, by, template.ID, prompt.Grant{User: l.team.Peer.User, Role: access.Viewer})
 	talk := fixture.Chat(t, l.Stores, by, chat.Draft{})
 	fixture.ChatMember(t, l.Stores, by, talk.ID, l.team.Peer.User, access.Viewer)
 	newGroup(t, l.Stores, l.team.Admin, "")
@@ -105,30 +105,30 @@ func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
 		granted_by, revision, created_at, updated_at) VALUES ('pfs_1', ?, 'a', 'a', ?, 1, 0, '', 1, 0, 0)`,
 		l.team.Workspace.ID, l.team.Peer.User)
 	run(t, `INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
-		VALUES (?, 'live', 0, ?, '', 1)`, made.ID, version.ID)
+		VALUES (?, 'live', 0, ?, '', 1)`, template.ID, version.ID)
 	run(t, `INSERT INTO prompt_includes (version_id, template_id, target_id, ref) VALUES (?, ?, ?, 'active')`,
-		version.ID, made.ID, made.ID)
+		version.ID, template.ID, template.ID)
 	run(t, `INSERT INTO prompt_references (holder_id, prompt_id, ref, workspace_id, version_id, lost_at)
-		VALUES (?, ?, 'active', ?, ?, 0)`, talk.ID, made.ID, l.team.Workspace.ID, version.ID)
+		VALUES (?, ?, 'active', ?, ?, 0)`, talk.ID, template.ID, l.team.Workspace.ID, version.ID)
 	const content = `name, description, avatar_url, instructions, prompt_id, prompt_ref,
 		agents, tools, capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
 	run(t, `INSERT INTO chat_versions (id, template_id, workspace_id, number, created_by, created_at, `+content+`)
 		SELECT 'cver_1', id, workspace_id, 1, '', 0, `+content+` FROM chat_templates WHERE id = ?`, talk.ID)
 	for table := range notedTables {
 		t.Run(table, func(t *testing.T) {
-			before := l.look(t, time.Now())
+			previous := l.look(t, time.Now())
 			run(t, "UPDATE "+table+" SET "+anyChange[table])
-			after := l.look(t, time.Now())
-			if after <= before {
+			current := l.look(t, time.Now())
+			if current <= previous {
 				t.Error("a look has not found the change")
 			}
-			if again := l.look(t, time.Now()); again != after {
+			if second := l.look(t, time.Now()); second != current {
 				t.Error("the next look counted the change again")
 			}
 		})
 	}
 	t.Run("and each of these statements has a trigger", func(t *testing.T) {
-		declared := map[string][]string{}
+		declaredTexts := map[string][]string{}
 		rows, err := databases.Raw(t, l.url).QueryContext(t.Context(), `SELECT event_object_table, event_manipulation
 			FROM information_schema.triggers WHERE action_statement LIKE '%note\_%' ORDER BY 1, 2`)
 		require.NoError(t, err)
@@ -136,10 +136,10 @@ func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
 		for rows.Next() {
 			var table, event string
 			require.NoError(t, rows.Scan(&table, &event))
-			declared[table] = append(declared[table], event)
+			declaredTexts[table] = append(declaredTexts[table], event)
 		}
 		got := map[string]string{}
-		for table, events := range declared {
+		for table, events := range declaredTexts {
 			got[table] = strings.Join(events, " ")
 		}
 		if err := rows.Err(); err != nil || !maps.Equal(got, notedTables) {
@@ -215,13 +215,13 @@ func TestSharesThatEndBetweenTwoLooksCountAsChanges(t *testing.T) {
 			return n
 		}
 		look(ends.Add(-time.Second))
-		before := look(ends.Add(-time.Second)) // on PostgreSQL, what was written before can count until the second look
-		if again := look(ends.Add(-time.Microsecond)); again != before {
+		number := look(ends.Add(-time.Second)) // on PostgreSQL, what was written before can count until the second look
+		if second := look(ends.Add(-time.Microsecond)); second != number {
 			t.Error("it counts before its end")
 		}
-		if after := look(ends.Add(time.Minute)); after <= before {
+		if current := look(ends.Add(time.Minute)); current <= number {
 			t.Error("a share that ended a minute before a look, and after the last one, does not count")
-		} else if again := look(ends.Add(time.Minute + time.Second)); again != after {
+		} else if second := look(ends.Add(time.Minute + time.Second)); second != current {
 			t.Error("it still counts at the next look")
 		}
 	})
@@ -232,18 +232,18 @@ func TestAShareThatEndsCountsAsAChange(t *testing.T) {
 	ends := time.Now().Add(time.Hour).UTC()
 	grant := prompt.Grant{User: l.team.Peer.User, Role: access.Viewer, ExpiresAt: ends}
 	fixture.Share(t, l.Stores, l.team.Member, fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{}).ID, grant)
-	before := l.look(t, ends.Add(-time.Second))
-	if again := l.look(t, ends.Add(-time.Microsecond)); again != before {
+	previous := l.look(t, ends.Add(-time.Second))
+	if second := l.look(t, ends.Add(-time.Microsecond)); second != previous {
 		t.Error("it counts before its end")
 	}
-	for _, after := range []time.Duration{0, time.Second, 4 * time.Second} { // a read that began before may end later
-		now := l.look(t, ends.Add(after))
-		if now <= before {
-			t.Errorf("it does not count %v after its end", after)
+	for _, delay := range []time.Duration{0, time.Second, 4 * time.Second} { // a read that began before may end later
+		current := l.look(t, ends.Add(delay))
+		if current <= previous {
+			t.Errorf("it does not count %v after its end", delay)
 		}
-		before = now
+		previous = current
 	}
-	if again := l.look(t, ends.Add(6*time.Second)); again != before {
+	if second := l.look(t, ends.Add(6*time.Second)); second != previous {
 		t.Error("it still counts seconds after its end")
 	}
 }
@@ -251,20 +251,20 @@ func TestAShareThatEndsCountsAsAChange(t *testing.T) {
 func TestRowsThatSayWhatHasChangedAreRemoved(t *testing.T) {
 	l := newLooker(t, databases.Engines["postgres"](t))
 	db := databases.Raw(t, l.url)
-	left := func() (n int) {
+	leave := func() (n int) {
 		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM workspace_changes`).Scan(&n))
 		return n
 	}
 	fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{})
 	l.look(t, time.Now())
-	if left() == 0 {
+	if leave() == 0 {
 		t.Error("they are removed while other nodes may not have read them")
 	}
 	old := func() { core.AgeChanges(l.here.DB); l.look(t, time.Now()) }
 	// A transaction of another test, in another database of the same server, delays it.
-	for began := time.Now(); left() > 0; old() {
-		if time.Since(began) > proof.Patience {
-			t.Fatalf("%d rows are left", left())
+	for start := time.Now(); leave() > 0; old() {
+		if time.Since(start) > proof.Patience {
+			t.Fatalf("%d rows are left", leave())
 		}
 	}
 	for range 2 {

@@ -20,40 +20,40 @@ import (
 func TestWhatThisProcessWritesToSQLiteIsNoChangeByAnother(t *testing.T) {
 	l := newLooker(t, databases.Engines["sqlite"](t))
 	s := l.here.Stores()
-	before := l.look(t, time.Now())
+	previous := l.look(t, time.Now())
 	other := fixture.NewTeam(t, s, l.org)
 	for range 3 {
 		fixture.Template(t, s, other.Member, prompt.Draft{Name: id.New("t")})
 		require.NoError(t, s.Keys.Used(t.Context(), l.org,
 			map[identity.KeyID]account.KeyUse{l.key.ID: {At: time.Now(), Address: "127.0.0.1"}}))
 	}
-	if after := l.look(t, time.Now()); after != before {
+	if current := l.look(t, time.Now()); current != previous {
 		t.Error("a look found a change, although no other process has written")
 	}
 	fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{})
-	if after := l.look(t, time.Now()); after <= before {
+	if current := l.look(t, time.Now()); current <= previous {
 		t.Error("a look did not find the change by another process")
 	}
 }
 
 func TestALookWaitsForSQLitesWriterAndCommitsWhatHasBeenDone(t *testing.T) {
 	l := newLooker(t, databases.Engines["sqlite"](t))
-	before := l.look(t, time.Now())
+	previous := l.look(t, time.Now())
 	fixture.Template(t, l.Stores, l.team.Member, prompt.Draft{})
-	looked := make(chan error, 1)
+	lookedErrs := make(chan error, 1)
 	l.sent.Take()
 	require.NoError(t, core.InTx(t.Context(), l.here.DB, func(*core.DB) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		assert.ErrorIs(t, l.here.LookForChanges(ctx, time.Now()), context.Canceled)
 		l.here.ObservedGeneration("") // someone reads
-		go func() { looked <- l.here.LookForChanges(t.Context(), time.Now()) }()
+		go func() { lookedErrs <- l.here.LookForChanges(t.Context(), time.Now()) }()
 		awaitWaiting(t, l.here, 1)
 		return nil
 	}))
-	require.NoError(t, <-looked)
+	require.NoError(t, <-lookedErrs)
 	assert.Equal(t, "commits", count(l.sent.Take(), statements.Commit), 1)
-	if after, _ := l.here.ObservedGeneration(l.team.Workspace.ID); after <= before {
+	if current, _ := l.here.ObservedGeneration(l.team.Workspace.ID); current <= previous {
 		t.Error("the look did not find the change by another process")
 	}
 }
@@ -61,13 +61,13 @@ func TestALookWaitsForSQLitesWriterAndCommitsWhatHasBeenDone(t *testing.T) {
 func TestAnotherConnectionOfTheWriterCountsAsAChange(t *testing.T) {
 	l := newLooker(t, databases.Engines["sqlite"](t))
 	core.ReplaceWriter(l.here.DB)
-	before := l.look(t, time.Now())
+	previous := l.look(t, time.Now())
 	core.ReplaceWriter(l.here.DB) // with the same data version, since nothing was written
-	after := l.look(t, time.Now())
-	if after <= before {
+	current := l.look(t, time.Now())
+	if current <= previous {
 		t.Error("the data versions of two connections were compared")
 	}
-	if again := l.look(t, time.Now()); again != after {
+	if second := l.look(t, time.Now()); second != current {
 		t.Error("the next look counted a change again")
 	}
 }

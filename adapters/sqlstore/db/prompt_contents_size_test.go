@@ -11,19 +11,19 @@ func TestContentsKeepWhatIsAskedForWithinTheirRoom(t *testing.T) {
 	var c contents
 	const size = 64 << 10
 	now := time.Now()
-	often := ContentKey{Workspace: "w", Version: "often", Revision: 1}
-	c.Remember(often, &prompt.Version{VersionInfo: prompt.VersionInfo{Number: 1}}, size, now)
+	frequent := ContentKey{Workspace: "w", Version: "often", Revision: 1}
+	c.Remember(frequent, &prompt.Version{VersionInfo: prompt.VersionInfo{Number: 1}}, size, now)
 	for i := range 10 * maxContents / size {
 		c.Remember(ContentKey{Workspace: "w", Version: "once", Revision: int64(i)}, &prompt.Version{}, size, now)
-		if v := c.Recall(often, now); v == nil || v.Number != 1 {
+		if v := c.Recall(frequent, now); v == nil || v.Number != 1 {
 			t.Fatalf("after %d others, what is asked for all the time is %+v", i+1, v)
 		}
-		held := c.size
+		stock := c.size
 		for _, entry := range c.aged {
-			held += entry.size
+			stock += entry.size
 		}
-		if held > maxContents {
-			t.Fatalf("holds %d bytes of %d", held, maxContents)
+		if stock > maxContents {
+			t.Fatalf("holds %d bytes of %d", stock, maxContents)
 		}
 	}
 	for _, other := range []ContentKey{{Workspace: "x", Version: "often", Revision: 1},
@@ -42,19 +42,19 @@ func TestContentsDropWhatNoOneReadsLongBeforeTheyAreFull(t *testing.T) {
 			var c contents
 			const perStep = 600 // new versions, each of which is read once
 			now := time.Now()
-			often := ContentKey{Workspace: "w", Version: "often", Revision: 1}
-			c.Remember(often, &prompt.Version{}, 600, now)
+			frequent := ContentKey{Workspace: "w", Version: "often", Revision: 1}
+			c.Remember(frequent, &prompt.Version{}, 600, now)
 			for step := range 60 {
 				now = now.Add(direction * contentsFresh / 5)
 				for i := range perStep {
 					c.Remember(ContentKey{Workspace: "w", Version: "once", Revision: int64(step*perStep + i)},
 						&prompt.Version{}, 600, now)
 				}
-				if c.Recall(often, now) == nil {
+				if c.Recall(frequent, now) == nil {
 					t.Fatalf("after %d steps, the version that is read in each is gone", step+1)
 				}
-				if held, most := len(c.young)+len(c.aged), perStep*10+2; held > most {
-					t.Fatalf("after %d steps, %d versions are held, want at most %d", step+1, held, most)
+				if stock, limit := len(c.young)+len(c.aged), perStep*10+2; stock > limit {
+					t.Fatalf("after %d steps, %d versions are held, want at most %d", step+1, stock, limit)
 				}
 			}
 		})

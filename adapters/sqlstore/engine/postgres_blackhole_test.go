@@ -176,11 +176,11 @@ func TestBlackHole(t *testing.T) {
 			func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
 			limit + margin, limit + margin},
 	}
-	for transport, behind := range transports {
+	for transport, backendText := range transports {
 		for name, tt := range limits {
 			t.Run(name+" ends everything, over "+transport, func(t *testing.T) {
 				t.Parallel()
-				url, proxy := behind(t)
+				url, proxy := backendText(t)
 				type operation struct {
 					name  string
 					begun time.Time
@@ -247,11 +247,11 @@ func TestBlackHole(t *testing.T) {
 }
 
 func TestPoolAfterBlackHoles(t *testing.T) {
-	for transport, behind := range transports {
+	for transport, backendText := range transports {
 		t.Run("no caller gets another's answer, and soon all get one, over "+transport, func(t *testing.T) {
 			t.Parallel()
 			const connectTimeout = 5 * time.Second // how long a connection that began in the hole may block the pool
-			url, proxy := behind(t)
+			url, proxy := backendText(t)
 			db := pool(t, connector(t, url+"&connect_timeout=5", unlimited))
 			db.SetMaxOpenConns(4)
 			db.SetMaxIdleConns(4)
@@ -273,14 +273,14 @@ func TestPoolAfterBlackHoles(t *testing.T) {
 				return err
 			}
 			var wg sync.WaitGroup
-			ended, over := make(chan struct{}), make(chan struct{})
+			endedSignal, excess := make(chan struct{}), make(chan struct{})
 			for worker := range 8 {
 				wg.Go(func() {
 					for i := 0; ; i++ {
 						_ = ask(worker*1000+i, 100*time.Millisecond) // some are lost
 						select {
-						case ended <- struct{}{}:
-						case <-over:
+						case endedSignal <- struct{}{}:
+						case <-excess:
 							return
 						}
 					}
@@ -289,10 +289,10 @@ func TestPoolAfterBlackHoles(t *testing.T) {
 			for hole := range 6 {
 				proxy.Swallow(hole%2 == 0)
 				for range 12 { // queries, of which the first began before
-					<-ended
+					<-endedSignal
 				}
 			}
-			close(over)
+			close(excess)
 			wg.Wait()
 			start := time.Now()
 			for good := 0; good < 20; good++ {

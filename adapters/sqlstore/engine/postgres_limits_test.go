@@ -21,7 +21,7 @@ const busy = 5 * time.Second
 const unlimited = time.Hour
 
 // ends calls op, which must fail no earlier than least from now. In make prove it must fail before most.
-func ends(t *testing.T, least, most time.Duration, op func() error) {
+func ends(t *testing.T, minimum, limit time.Duration, op func() error) {
 	t.Helper()
 	start := time.Now()
 	done := make(chan error, 1)
@@ -29,10 +29,10 @@ func ends(t *testing.T, least, most time.Duration, op func() error) {
 	select {
 	case err := <-done:
 		took := time.Since(start)
-		if err == nil || took < least {
-			t.Fatalf("it ended after %v with %v; want an error after %v", took, err, least)
+		if err == nil || took < minimum {
+			t.Fatalf("it ended after %v with %v; want an error after %v", took, err, minimum)
 		}
-		proof.Within(t, "the operation", took, most)
+		proof.Within(t, "the operation", took, limit)
 	case <-time.After(proof.Patience):
 		t.Fatal("it hangs")
 	}
@@ -44,8 +44,8 @@ func TestStatementsThatTakeTooLong(t *testing.T) {
 	t.Run("the server ends them at its own timeout", func(t *testing.T) {
 		db := pool(t, connector(t, direct, 300*time.Millisecond))
 		_, err := db.ExecContext(t.Context(), `SELECT pg_sleep(10)`)
-		var ended *pq.Error
-		if !errors.As(err, &ended) || ended.Code != "57014" {
+		var endedFault *pq.Error
+		if !errors.As(err, &endedFault) || endedFault.Code != "57014" {
 			t.Fatalf("error = %v, want query_canceled", err)
 		}
 	})
@@ -66,7 +66,7 @@ func TestStatementsThatTakeTooLong(t *testing.T) {
 			db := pool(t, connector(t, direct, unlimited))
 			db.SetMaxOpenConns(1)
 			query := prepare(t, db)
-			before := scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`))
+			previous := scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`))
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(200*time.Millisecond, cancel)
 			ends(t, 0, 200*time.Millisecond+Grace+busy, func() error {
@@ -76,13 +76,13 @@ func TestStatementsThatTakeTooLong(t *testing.T) {
 				}
 				return err
 			})
-			after := scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`))
-			if after == before {
+			current := scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`))
+			if current == previous {
 				t.Error("the connection is used again, where a late cancel request may hit it")
 			}
 			proof.Eventually(t, "the server has stopped it", func() bool {
 				return scan[int](t, db.QueryRowContext(t.Context(),
-					`SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, before)) == 0
+					`SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, previous)) == 0
 			})
 		})
 	}

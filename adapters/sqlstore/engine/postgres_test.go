@@ -34,7 +34,7 @@ func pool(t *testing.T, c driver.Connector) *sql.DB {
 }
 
 // through returns rawURL with another host, and the host:port that it had.
-func through(t *testing.T, rawURL, host string) (changed, upstream string) {
+func through(t *testing.T, rawURL, host string) (change, upstream string) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
 	require.NoError(t, err)
@@ -115,8 +115,8 @@ func TestPostgresConnections(t *testing.T) {
 		require.NoError(t, err)
 		defer conn.Close()
 		_, err = conn.ExecContext(ctx, `SELECT nonsense`)
-		var refused *pq.Error
-		if !errors.As(err, &refused) || refused.Code != "42703" {
+		var refusedFault *pq.Error
+		if !errors.As(err, &refusedFault) || refusedFault.Code != "42703" {
 			t.Fatalf("error = %v, want undefined_column", err)
 		}
 		require.NoError(t, conn.PingContext(ctx))
@@ -318,7 +318,7 @@ func TestAConnectionThatCannotWriteIsDropped(t *testing.T) {
 		"a mistake in a statement":                {"42601", []string{`SELEC`}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := backend()
+			previous := backend()
 			var err error
 			for _, query := range tt.queries {
 				_, err = db.ExecContext(t.Context(), query)
@@ -326,8 +326,8 @@ func TestAConnectionThatCannotWriteIsDropped(t *testing.T) {
 			if PostgresCode(err) != tt.code || Postgres.Outage(err) != tt.dropped {
 				t.Errorf("error = %v, an outage: %v", err, Postgres.Outage(err))
 			}
-			if dropped := backend() != before; dropped != tt.dropped {
-				t.Errorf("dropped: %v", dropped)
+			if isDropped := backend() != previous; isDropped != tt.dropped {
+				t.Errorf("dropped: %v", isDropped)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ import (
 
 func TestPostgresURL(t *testing.T) {
 	direct := services.Postgres(t)
-	with := func(t *testing.T, extra string) *sql.DB {
+	databaseWith := func(t *testing.T, extra string) *sql.DB {
 		return pool(t, connector(t, direct+extra, 1500*time.Millisecond))
 	}
 	setting := func(t *testing.T, db *sql.DB, name string) string {
@@ -27,7 +27,7 @@ func TestPostgresURL(t *testing.T) {
 	}
 
 	t.Run("the session has our settings", func(t *testing.T) {
-		db := with(t, "")
+		db := databaseWith(t, "")
 		assert.Equal(t, "statement_timeout", setting(t, db, "statement_timeout"), "1500ms")
 		assert.Equal(t, "application_name", setting(t, db, "application_name"), "atrium")
 		c := connector(t, direct, time.Second)
@@ -39,7 +39,7 @@ func TestPostgresURL(t *testing.T) {
 	t.Run("what the URL says wins", func(t *testing.T) {
 		extra := "&statement_timeout=700&application_name=other&search_path=elsewhere" +
 			"&binary_parameters=no&connect_timeout=7"
-		db := with(t, extra)
+		db := databaseWith(t, extra)
 		for name, want := range map[string]string{"statement_timeout": "700ms", "application_name": "other",
 			"search_path": "elsewhere"} {
 			assert.Equal(t, name+": setting", setting(t, db, name), want)
@@ -68,7 +68,7 @@ func TestPostgresURL(t *testing.T) {
 
 func TestPostgresOverUnixSocket(t *testing.T) {
 	direct := services.Postgres(t)
-	changed, upstream := through(t, direct, "")
+	change, upstream := through(t, direct, "")
 	folder, err := os.MkdirTemp("", "pg") // t.TempDir's is too long for a socket
 	require.NoError(t, err)
 	defer os.RemoveAll(folder)
@@ -84,7 +84,7 @@ func TestPostgresOverUnixSocket(t *testing.T) {
 			go splice(client, upstream)
 		}
 	}()
-	db := pool(t, connector(t, changed+"&host="+url.QueryEscape(folder), unlimited))
+	db := pool(t, connector(t, change+"&host="+url.QueryEscape(folder), unlimited))
 	if got := scan[int](t, db.QueryRowContext(t.Context(), `SELECT $1::int`, 42)); got != 42 {
 		t.Fatalf("got %d", got)
 	}

@@ -28,18 +28,18 @@ func (c *counting) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 func TestThePoolKeepsTheConnectionsThatAStartHasChecked(t *testing.T) {
-	for limit, kept := range map[int]int{1: 1, 2: 2, 10: 2} {
-		t.Run(fmt.Sprintf("%d of a pool of %d", kept, limit), func(t *testing.T) {
+	for limit, count := range map[int]int{1: 1, 2: 2, 10: 2} {
+		t.Run(fmt.Sprintf("%d of a pool of %d", count, limit), func(t *testing.T) {
 			url := services.Postgres(t)
 			server := &counting{Connector: connector(t, url, 5*time.Second)}
 			p := NewPoolConnector(server, limit, time.Second)
 			db := pool(t, Prepare(p))
 			p.Limit(db)
 			require.NoError(t, p.CheckSessions(t.Context(), nil))
-			if s := db.Stats(); s.OpenConnections != kept || s.Idle != kept || p.open.Load() != int64(kept) {
-				t.Errorf("%+v, and %d counted; want %d idle connections", s, p.open.Load(), kept)
+			if s := db.Stats(); s.OpenConnections != count || s.Idle != count || p.open.Load() != int64(count) {
+				t.Errorf("%+v, and %d counted; want %d idle connections", s, p.open.Load(), count)
 			}
-			for range kept {
+			for range count {
 				var one int
 				conn, err := db.Conn(t.Context())
 				require.NoError(t, err)
@@ -94,9 +94,9 @@ func TestACheckWhoseFirstConnectionFailsLeavesNoneOpen(t *testing.T) {
 	url := services.Postgres(t)
 	p := NewPoolConnector(connector(t, url, 5*time.Second), 10, time.Second)
 	p.Limit(pool(t, p))
-	failed := errors.New("of the first connection")
-	err := p.CheckSessions(t.Context(), func(context.Context, *sql.Conn) error { return failed })
-	assert.ErrorIs(t, err, failed)
+	failure := errors.New("of the first connection")
+	err := p.CheckSessions(t.Context(), func(context.Context, *sql.Conn) error { return failure })
+	assert.ErrorIs(t, err, failure)
 	untilAlone(t, pool(t, connector(t, url, 5*time.Second)))
 }
 

@@ -33,9 +33,9 @@ func TestSettledBy(t *testing.T) {
 			}
 			by := settledBy(ctx, now)
 			assert.Equal(t, "from now", by.Sub(now), tt.want)
-			if over := by.Add(engine.Grace).Sub(now.Add(tt.deadline)); tt.deadline < 0 &&
-				tt.deadline >= -engine.Grace && over >= time.Second {
-				t.Errorf("a caller waits %s beyond their deadline", over)
+			if excess := by.Add(engine.Grace).Sub(now.Add(tt.deadline)); tt.deadline < 0 &&
+				tt.deadline >= -engine.Grace && excess >= time.Second {
+				t.Errorf("a caller waits %s beyond their deadline", excess)
 			}
 		})
 	}

@@ -9,9 +9,9 @@ import (
 
 // NewAt returns a warehouse that uses a test's server in place of Google's.
 func NewAt(guard warehouse.Guard, roots *x509.CertPool,
-	where func(connection.Credential) (host string, port uint16)) *warehouse.Sessions {
+	locate func(connection.Credential) (host string, port uint16)) *warehouse.Sessions {
 	return newAt(guard, func(c connection.Credential) servers {
-		host, port := where(c)
+		host, port := locate(c)
 		return servers{api: address{host, port}, token: address{host, port}, roots: roots}
 	})
 }

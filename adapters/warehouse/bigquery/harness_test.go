@@ -90,7 +90,7 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.BigQuery {
 		values = append(values, fmt.Sprintf(`{"v": "%s"}`, strings.Repeat(strconv.Itoa(i%10), 300)))
 	}
 	small := fixture.BigQueryTable{Type: "TABLE", Schema: `[{"name": "id", "type": "INTEGER"}]`, Rows: `[]`}
-	as := func(change func(*fixture.BigQueryTable)) fixture.BigQueryTable {
+	tableAs := func(change func(*fixture.BigQueryTable)) fixture.BigQueryTable {
 		table := small
 		change(&table)
 		return table
@@ -98,14 +98,14 @@ func newServer(t *testing.T, authority *fixture.Authority) *fixture.BigQuery {
 	b.Datasets["shop"] = map[string]fixture.BigQueryTable{
 		"kinds": {Type: "TABLE", Schema: kindsSchema, Rows: rows}, "Kinds_2": small, "empty": small,
 		"seen":  {Type: "VIEW", Schema: kindsSchema, Rows: rows},
-		"kept":  as(func(t *fixture.BigQueryTable) { t.Type = "MATERIALIZED_VIEW" }),
+		"kept":  tableAs(func(t *fixture.BigQueryTable) { t.Type = "MATERIALIZED_VIEW" }),
 		strange: {Type: "VIEW", Schema: `[{"name": "a col, b", "type": "STRING"}]`, Rows: `[{"f": [{"v": "here"}]}]`},
 		"wide": {Type: "TABLE", Schema: "[" + strings.Join(wide, ", ") + "]",
 			Rows: `[{"f": [` + strings.Join(values, ", ") + `]}]`},
-		"afar":  as(func(t *fixture.BigQueryTable) { t.Type = "EXTERNAL" }),
-		"slow":  as(func(t *fixture.BigQueryTable) { t.Type, t.Slow = "VIEW", true }),
-		"large": as(func(t *fixture.BigQueryTable) { t.Type, t.Reads = "VIEW", 1<<40 }),
-		"guess": as(func(t *fixture.BigQueryTable) { t.Type = "MODEL" }),
+		"afar":  tableAs(func(t *fixture.BigQueryTable) { t.Type = "EXTERNAL" }),
+		"slow":  tableAs(func(t *fixture.BigQueryTable) { t.Type, t.Slow = "VIEW", true }),
+		"large": tableAs(func(t *fixture.BigQueryTable) { t.Type, t.Reads = "VIEW", 1<<40 }),
+		"guess": tableAs(func(t *fixture.BigQueryTable) { t.Type = "MODEL" }),
 	}
 	b.Datasets["closed"] = map[string]fixture.BigQueryTable{"what_is_not_read": small}
 	account := func(name string, change func(*fixture.BigQueryAccount)) {

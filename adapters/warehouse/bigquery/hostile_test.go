@@ -17,13 +17,13 @@ import (
 )
 
 func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
-	over := hosted.OverTLS(t)
+	call := hosted.OverTLS(t)
 	foreign := []connection.Code{connection.NotThisDatabase}
-	granted := warehouses.HTTPResponse("200 OK", "", `{"access_token": "t", "token_type": "Bearer"}`)
+	grantedText := warehouses.HTTPResponse("200 OK", "", `{"access_token": "t", "token_type": "Bearer"}`)
 	// api lets the account sign in, and then sends the given answers one after the other.
 	api := func(name string, code connection.Code, answers ...string) warehouses.HostileScript {
 		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
-			Serve: over(func(c io.ReadWriter) {
+			Serve: call(func(c io.ReadWriter) {
 				in := bufio.NewReader(c)
 				for {
 					r, err := http.ReadRequest(in)
@@ -32,7 +32,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 					}
 					_, _ = io.Copy(io.Discard, r.Body)
 					if r.URL.Path == "/token" {
-						_, _ = io.WriteString(c, granted)
+						_, _ = io.WriteString(c, grantedText)
 						continue
 					}
 					if len(answers) == 0 {
@@ -44,22 +44,22 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 			})}
 	}
 	ok := func(body string) string { return warehouses.HTTPResponse("200 OK", "", body) }
-	fine, none, run := ok(`{}`), ok(`{"tables": []}`), ok(`{"jobComplete": true}`)
+	fine, empty, run := ok(`{}`), ok(`{"tables": []}`), ok(`{"jobComplete": true}`)
 	return warehouses.HostileHarness{
 		Open: open, Target: targetAt,
 		Scripts: slices.Concat(hosted.Scripts(t), []warehouses.HostileScript{
-			api("it is what it says", "", fine, none, run),
+			api("it is what it says", "", fine, empty, run),
 			{Name: "its token is no token", Plain: true, Codes: foreign,
-				Serve: over(warehouses.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`)))},
+				Serve: call(warehouses.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`)))},
 			{Name: "its token is empty", Plain: true, Codes: foreign,
-				Serve: over(warehouses.HTTPSays(ok(`{"access_token": ""}`)))},
+				Serve: call(warehouses.HTTPSays(ok(`{"access_token": ""}`)))},
 			{Name: "its token is too long", Codes: []connection.Code{connection.ResponseTooLarge,
 				connection.HostUnreachable, connection.ConnectTimeout},
-				Serve: over(warehouses.HTTPSays(ok(`{"access_token": "` + strings.Repeat("x", 2<<20) + `"}`)))},
+				Serve: call(warehouses.HTTPSays(ok(`{"access_token": "` + strings.Repeat("x", 2<<20) + `"}`)))},
 			{Name: "it refuses with an unknown reason", Plain: true, Codes: foreign,
-				Serve: over(warehouses.HTTPSays(warehouses.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`)))},
+				Serve: call(warehouses.HTTPSays(warehouses.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`)))},
 			{Name: "it has no time for tokens", Plain: true, Codes: []connection.Code{connection.QuotaExceeded},
-				Serve: over(warehouses.HTTPSays(warehouses.HTTPResponse("429 Too Many Requests", "", `{}`)))},
+				Serve: call(warehouses.HTTPSays(warehouses.HTTPResponse("429 Too Many Requests", "", `{}`)))},
 			api("it goes when it is asked", connection.HostUnreachable),
 			api("its dataset is no JSON", connection.NotThisDatabase, ok("nonsense")),
 			api("its tables are something else", connection.NotThisDatabase, fine, ok(`{"tables": {"a": 1}}`)),
@@ -96,9 +96,9 @@ func TestPagesWithoutAnEnd(t *testing.T) {
 	})
 	b := fixture.NewBigQuery(t, hosted.Authority.ServerTLS(t, "127.0.0.1"))
 	b.Config.Handler = mux
-	to := target(t, portOf(b.Server), nil)
-	to.Limits.Total = proof.Patience
-	_, err := hosted.Direct(t).Tables(t.Context(), to, connection.TableQuery{Limit: 1})
+	recipient := target(t, portOf(b.Server), nil)
+	recipient.Limits.Total = proof.Patience
+	_, err := hosted.Direct(t).Tables(t.Context(), recipient, connection.TableQuery{Limit: 1})
 	if err == nil || n > 100 {
 		t.Errorf("after %d requests, error = %v", n, err)
 	}

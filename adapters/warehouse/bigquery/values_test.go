@@ -37,8 +37,8 @@ func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {
 			{"v": "[]"}]},
 			{"f": [{"v": "2"}, {"v": "1e+300"}, {"v": null}, {"v": "false"}, {"v": []}, {"v": []}, {"v": null},
 				{"v": "null"}]}]`}
-	to := target(t, portOf(b.Server), nil)
-	warehouses.Exact(t, hosted.Direct(t), to, ref("exact"), []warehouses.Values{
+	recipient := target(t, portOf(b.Server), nil)
+	warehouses.Exact(t, hosted.Direct(t), recipient, ref("exact"), []warehouses.Values{
 		{Column: "rate", Field: column.Number, Want: []string{"!wrong_type", "1e+300"}},
 		{Column: "big", Field: column.Number, Want: []string{"99999999999999999999", "null"}},
 		{Column: "big", Field: column.Integer, Want: []string{"!wrong_type", "null"}},

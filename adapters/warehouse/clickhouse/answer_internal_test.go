@@ -50,19 +50,19 @@ func TestAnErrorAmongRowsIsNoRow(t *testing.T) {
 
 func TestRowsArePassedOnBeforeTheAnswerEnds(t *testing.T) {
 	in, out := io.Pipe()
-	passed := make(chan string)
-	ended := make(chan error)
+	passedTexts := make(chan string)
+	endedErrs := make(chan error)
 	go func() {
-		ended <- readRows(in, func(row []*string) error { passed <- *row[0]; return nil })
+		endedErrs <- readRows(in, func(row []*string) error { passedTexts <- *row[0]; return nil })
 	}()
 	for _, part := range []string{`{"data": [["a"]`, `, ["b"]`} {
 		if _, err := io.WriteString(out, part+" "); err != nil {
 			t.Fatal(err)
 		}
-		<-passed
+		<-passedTexts
 	}
 	if _, err := io.WriteString(out, "]}"); err != nil {
 		t.Fatal(err)
 	}
-	assert.NoError(t, errors.Join(out.Close(), <-ended))
+	assert.NoError(t, errors.Join(out.Close(), <-endedErrs))
 }

@@ -35,11 +35,11 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	call := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
 	return warehouses.Harness{
-		Kind: connection.ClickHouse, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
+		Kind: connection.ClickHouse, Open: open, Reader: call(nil), Writer: call(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			table("Kinds_2", connection.BaseTable, -1),
 			table(strange, connection.BaseTable, -1),
@@ -55,7 +55,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			table("wide", connection.BaseTable, -1),
 		},
 		Previews: previews(),
-		Failures: failures(as),
+		Failures: failures(call),
 		Never: map[connection.Code]string{
 			connection.TLSExpired:         "all kinds verify certificates by the same code; PostgreSQL stages it",
 			connection.BackendUnreachable: "only PostgreSQL's poolers tell",

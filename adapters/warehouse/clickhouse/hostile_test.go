@@ -29,7 +29,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 			}, nil)
 		},
 		Scripts: slices.Concat(
-			warehouses.HTTPScripts(func(then func(io.ReadWriter)) func(io.ReadWriter) { return then }),
+			warehouses.HTTPScripts(func(proceedOne func(io.ReadWriter)) func(io.ReadWriter) { return proceedOne }),
 			scripts(), refusals(), encrypted(t)),
 	}
 }
@@ -125,7 +125,7 @@ func refusals() []warehouses.HostileScript {
 func encrypted(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
-	secured := func(target ports.Target) ports.Target {
+	securedTarget := func(target ports.Target) ports.Target {
 		c := target.Credential
 		target.Credential = warehouses.HostTarget(t, connection.ClickHouse, map[string]any{
 			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u",
@@ -135,29 +135,29 @@ func encrypted(t *testing.T) []warehouses.HostileScript {
 	}
 	old := serverTLS.Clone()
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
-	unsupported := []connection.Code{connection.TLSUnsupported}
+	unsupportedCodes := []connection.Code{connection.TLSUnsupported}
 	return []warehouses.HostileScript{
-		{Name: "it is an SSH server where TLS was meant", Plain: true, To: secured, Codes: foreign,
+		{Name: "it is an SSH server where TLS was meant", Plain: true, To: securedTarget, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
 				_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
 				hold(c)
 			}},
-		{Name: "it has no TLS", Plain: true, To: secured, Codes: unsupported,
+		{Name: "it has no TLS", Plain: true, To: securedTarget, Codes: unsupportedCodes,
 			Serve: warehouses.HTTPSays("HTTP/1.1 400 Bad Request\r\n\r\n")},
-		{Name: "it says nothing to TLS", To: secured, Codes: late, Serve: hold},
-		{Name: "it goes when TLS begins", Plain: true, To: secured, Codes: unsupported,
+		{Name: "it says nothing to TLS", To: securedTarget, Codes: late, Serve: hold},
+		{Name: "it goes when TLS begins", Plain: true, To: securedTarget, Codes: unsupportedCodes,
 			Serve: func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 512)) }},
-		{Name: "it has TLS of another authority", Plain: true, To: secured,
+		{Name: "it has TLS of another authority", Plain: true, To: securedTarget,
 			Codes: []connection.Code{connection.TLSUntrusted},
 			Serve: warehouses.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)},
-		{Name: "it has TLS for another name", Plain: true, To: secured,
+		{Name: "it has TLS for another name", Plain: true, To: securedTarget,
 			Codes: []connection.Code{connection.TLSNameMismatch},
 			Serve: warehouses.OverTLS(authority.ServerTLS(t, "db.example.com"), hold)},
-		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: unsupported,
+		{Name: "it has TLS of years ago", Plain: true, To: securedTarget, Codes: unsupportedCodes,
 			Serve: warehouses.OverTLS(old, hold)},
-		{Name: "it talks nonsense below TLS", Plain: true, To: secured, Codes: foreign,
+		{Name: "it talks nonsense below TLS", Plain: true, To: securedTarget, Codes: foreign,
 			Serve: warehouses.OverTLS(serverTLS, warehouses.HTTPSays("nonsense\r\n"))},
-		{Name: "it goes below TLS", Plain: true, To: secured, Codes: lost,
+		{Name: "it goes below TLS", Plain: true, To: securedTarget, Codes: lost,
 			Serve: warehouses.OverTLS(serverTLS, func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 8192)) })},
 	}
 }

@@ -23,11 +23,11 @@ func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	call := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return s.target(t, changes) }
 	}
 	warehouses.Outlast(t, direct(t), ref("long_rows"), map[string]func(*testing.T) ports.Target{
-		"with TLS": as(nil), "without TLS": as(map[string]any{"port": s.plain, "tls": "disable", "tls_ca": nil}),
+		"with TLS": call(nil), "without TLS": call(map[string]any{"port": s.plain, "tls": "disable", "tls_ca": nil}),
 	})
 }
 

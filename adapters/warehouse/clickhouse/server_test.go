@@ -207,16 +207,16 @@ func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 
 // hold has a user run a statement without an end, for as long as the test takes, and returns once began
 // says so.
-func (s *server) hold(t *testing.T, user string, began func() bool) {
+func (s *server) hold(t *testing.T, user string, hasBegun func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
+	endedSignal := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(endedSignal)
 		_, _ = s.askAs(ctx, user, warehouses.Canary, `SELECT count() FROM system.numbers`)
 	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	proof.Eventually(t, "the statement of "+user+" has begun", began)
+	t.Cleanup(func() { cancel(); <-endedSignal })
+	proof.Eventually(t, "the statement of "+user+" has begun", hasBegun)
 }
 
 // crowdedUser has one statement running, and may have no more.

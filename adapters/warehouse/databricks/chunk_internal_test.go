@@ -18,9 +18,9 @@ func TestTheLargestResultOfShortValuesTakesLittleMemory(t *testing.T) {
 	const row = `["a","b","c",null,"e"],`
 	n := maxResult / len(row)
 	text := []byte(`{"result": {"data_array": [` + strings.TrimSuffix(strings.Repeat(row, n), ",") + `]}}`)
-	var before, after runtime.MemStats
+	var previous, current runtime.MemStats
 	runtime.GC()
-	runtime.ReadMemStats(&before)
+	runtime.ReadMemStats(&previous)
 	var r response
 	require.NoError(t, json.Unmarshal(text, &r))
 	rows := 0
@@ -33,8 +33,8 @@ func TestTheLargestResultOfShortValuesTakesLittleMemory(t *testing.T) {
 		t.Errorf("%d rows of %d, %v", rows, n, err)
 	}
 	runtime.GC()
-	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2*maxResult {
+	runtime.ReadMemStats(&current)
+	if grown := int64(current.HeapAlloc) - int64(previous.HeapAlloc); grown > 2*maxResult {
 		t.Errorf("%d bytes take %d", len(text), grown)
 	}
 	runtime.KeepAlive(r)

@@ -8,9 +8,9 @@ import (
 
 // NewAt returns a warehouse that uses a test's server in place of a workspace.
 func NewAt(guard warehouse.Guard, roots *x509.CertPool,
-	at func(host string) (string, uint16)) *warehouse.Sessions {
+	textAt func(host string) (string, uint16)) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, place{roots: roots, server: func(host string) address {
-		host, port := at(host)
+		host, port := textAt(host)
 		return address{host, port}
 	}}.open)
 }

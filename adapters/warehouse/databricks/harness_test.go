@@ -229,12 +229,12 @@ func previews() map[connection.TableRef]connection.Preview {
 		all.Columns = append(all.Columns, connection.Column{Name: k.column[0], DatabaseType: k.column[1], Type: k.kind,
 			Nullable: k.column[2] == "YES", Unordered: k.kind == connection.JSON ||
 				strings.Contains("double, binary, interval day to second", k.column[1])})
-		shown := k.values
+		views := k.values
 		if k.shown != [3]*string{} {
-			shown = k.shown
+			views = k.shown
 		}
 		for i := range all.Rows {
-			all.Rows[i] = append(all.Rows[i], shown[i])
+			all.Rows[i] = append(all.Rows[i], views[i])
 		}
 	}
 	return map[connection.TableRef]connection.Preview{
@@ -258,11 +258,11 @@ func failures() []warehouses.Failure {
 		}
 	}
 	reads := as("reader", nil)
-	soon := func(to func(*testing.T) ports.Target) func(*testing.T) ports.Target {
+	call := func(targetOf func(*testing.T) ports.Target) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
-			changed := to(t)
-			changed.Limits.Statement = time.Second
-			return changed
+			changedTarget := targetOf(t)
+			changedTarget.Limits.Statement = time.Second
+			return changedTarget
 		}
 	}
 	path := func(id string) func(*testing.T) ports.Target {
@@ -284,7 +284,7 @@ func failures() []warehouses.Failure {
 		{Name: "a warehouse whose name cannot be one", Code: connection.DatabaseNotFound, Step: connection.Database,
 			Target: path("x")},
 		{Name: "a warehouse that is starting", Code: connection.ServerStarting, Step: connection.Database,
-			Target: soon(as("cold", nil))},
+			Target: call(as("cold", nil))},
 		{Name: "an unknown catalog", Code: connection.DatabaseNotFound, Step: connection.Database,
 			Target: as("reader", map[string]any{"catalog": "nothing"})},
 		{Name: "a catalog that the user may not use", Code: connection.DatabaseDeniedOrMissing,
@@ -307,7 +307,7 @@ func failures() []warehouses.Failure {
 			State: "22003", Target: reads, Call: preview("overflown")},
 		{Name: "a table whose files are gone", Code: connection.TableUnreadable, State: "KD001", Target: reads,
 			Call: preview("lost")},
-		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: soon(reads), Call: preview("slow")},
+		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: call(reads), Call: preview("slow")},
 		{Name: "a result above the server's limit", Code: connection.ResponseTooLarge, Target: reads,
 			Call: preview("large")},
 		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
@@ -382,14 +382,14 @@ func TestACredentialNamesAWorkspaceAndOneWayToSignIn(t *testing.T) {
 		body, err := json.Marshal(fields)
 		require.NoError(t, err)
 		c, err := connection.ParseCredential(databricks.Kind, body)
-		var at []string
-		if wrong, ok := errors.AsType[*fault.Error](err); ok {
-			for _, f := range wrong.Fields {
-				at = append(at, f.Pointer)
+		var positions []string
+		if invalid, ok := errors.AsType[*fault.Error](err); ok {
+			for _, f := range invalid.Fields {
+				positions = append(positions, f.Pointer)
 			}
 		}
-		if !slices.Equal(at, tt.wrong) || (err == nil && c.Text("host") != "dbc-1.cloud.databricks.com") {
-			t.Errorf("%s: wrong %q, host %q", name, at, c.Text("host"))
+		if !slices.Equal(positions, tt.wrong) || (err == nil && c.Text("host") != "dbc-1.cloud.databricks.com") {
+			t.Errorf("%s: wrong %q, host %q", name, positions, c.Text("host"))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
-	over := hosted.OverTLS(t)
+	isOver := hosted.OverTLS(t)
 	ok := func(body string) string { return warehouses.HTTPResponse("200 OK", "", body) }
 	state := func(state, rest string) string {
 		return ok(fmt.Sprintf(`{"statement_id": "01ab", "status": {"state": %q}%s}`, state, rest))
@@ -22,7 +22,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 	welcome := done(`[["2026.30", "me", "3"]]`)
 	says := func(name string, code connection.Code, answers ...string) warehouses.HostileScript {
 		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
-			Serve: over(warehouses.HTTPSays(answers...))}
+			Serve: isOver(warehouses.HTTPSays(answers...))}
 	}
 	foreign := connection.NotThisDatabase
 	return warehouses.HostileHarness{
@@ -43,11 +43,11 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 			says("it redirects the second statement", foreign, welcome,
 				"HTTP/1.1 308 Permanent Redirect\r\nLocation: https://127.0.0.2:1/\r\nContent-Length: 0\r\n\r\n"),
 			{Name: "its statement runs for ever", Codes: []connection.Code{connection.QueryTimeout},
-				Serve: over(warehouses.HTTPSays(slices.Repeat([]string{state("RUNNING", "")}, 1000)...))},
+				Serve: isOver(warehouses.HTTPSays(slices.Repeat([]string{state("RUNNING", "")}, 1000)...))},
 			{Name: "its token is no token", Plain: true, Codes: []connection.Code{foreign},
-				Serve: over(warehouses.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`))), To: asProgram(t)},
+				Serve: isOver(warehouses.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`))), To: asProgram(t)},
 			{Name: "it refuses its token with an unknown reason", Plain: true, Codes: []connection.Code{foreign},
-				Serve: over(warehouses.HTTPSays(warehouses.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`))),
+				Serve: isOver(warehouses.HTTPSays(warehouses.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`))),
 				To:    asProgram(t)},
 		}),
 	}
@@ -55,11 +55,11 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 
 // asProgram makes a target that of a service principal.
 func asProgram(t *testing.T) func(ports.Target) ports.Target {
-	return func(to ports.Target) ports.Target {
-		changed := target(t, 1, map[string]any{"host": to.Credential.Text("host"), "access_token": nil,
+	return func(recipient ports.Target) ports.Target {
+		changedTarget := target(t, 1, map[string]any{"host": recipient.Credential.Text("host"), "access_token": nil,
 			"client_id": "x", "client_secret": "y"})
-		to.Credential = changed.Credential
-		return to
+		recipient.Credential = changedTarget.Credential
+		return recipient
 	}
 }
 

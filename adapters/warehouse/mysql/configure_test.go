@@ -15,7 +15,7 @@ import (
 // TestNothingIsLeftToTheDriversDefaults holds configure to all fields that the driver has, and the
 // dangerous ones to what they must be.
 func TestNothingIsLeftToTheDriversDefaults(t *testing.T) {
-	known := []string{
+	existing := []string{
 		"User", "Passwd", "Net", "Addr", "DBName", "Params", "ConnectionAttributes", "Collation", "Loc",
 		"MaxAllowedPacket", "ServerPubKey", "TLSConfig", "TLS",
 		"Timeout", "ReadTimeout", "WriteTimeout", "Logger", "DialFunc", "AllowAllFiles", "AllowCleartextPasswords",
@@ -25,7 +25,7 @@ func TestNothingIsLeftToTheDriversDefaults(t *testing.T) {
 		"ParseTime", "RejectReadOnly",
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[mysql.Config]()) {
-		if field.IsExported() && !slices.Contains(known, field.Name) {
+		if field.IsExported() && !slices.Contains(existing, field.Name) {
 			t.Errorf("the driver has a field %s that configure does not know", field.Name)
 		}
 	}

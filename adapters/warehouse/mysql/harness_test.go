@@ -46,11 +46,11 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	target := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
 	return warehouses.Harness{
-		Kind: connection.MySQL, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
+		Kind: connection.MySQL, Open: open, Reader: target(nil), Writer: target(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			table("Kinds_2", connection.BaseTable, warehouses.UnknownRows),
 			table(strange, connection.BaseTable, warehouses.UnknownRows),
@@ -64,7 +64,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			table("wide", connection.BaseTable, warehouses.UnknownRows),
 		},
 		Previews: previews(),
-		Failures: failures(as),
+		Failures: failures(target),
 		Never: map[connection.Code]string{
 			connection.TLSExpired:         "all kinds verify certificates by the same code; PostgreSQL stages it",
 			connection.BackendUnreachable: "only PostgreSQL's poolers tell",
@@ -142,9 +142,9 @@ func TestWarehouse(t *testing.T) { warehouses.Warehouse(t, harness(direct)) }
 func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	target := shared(t).target(t, nil)
 	target.Limits.Statement, target.Limits.Total = 50*time.Millisecond, proof.Patience
-	begun := time.Now()
+	begin := time.Now()
 	err := warehouses.Sampled(direct(t).Preview(t.Context(), target,
 		connection.PreviewQuery{Table: ref("slow"), Rows: 1}))
 	assert.ErrorIs(t, err, connection.QueryTimeout)
-	proof.Within(t, "the statement", time.Since(begun), 10*time.Second)
+	proof.Within(t, "the statement", time.Since(begin), 10*time.Second)
 }

@@ -142,15 +142,15 @@ var (
 
 func scripts() []warehouses.HostileScript {
 	say := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { _, _ = c.Write(b); hold(c) } }
-	after := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { greet(c); answer(c, b); hold(c) } }
-	asked := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { in(c); answer(c, b); hold(c) } }
-	nothing := func(then func(io.ReadWriter)) func(io.ReadWriter) {
+	finish := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { greet(c); answer(c, b); hold(c) } }
+	requests := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { in(c); answer(c, b); hold(c) } }
+	nothing := func(proceedOne func(io.ReadWriter)) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			c = &watched{ReadWriter: c}
-			then(c)
+			proceedOne(c)
 		}
 	}
-	whole := greeting(plain, native)
+	full := greeting(plain, native)
 	return []warehouses.HostileScript{
 		{Name: "it asks for a file", Plain: true, Codes: foreign, Serve: nothing(func(c io.ReadWriter) {
 			in(c)
@@ -159,14 +159,14 @@ func scripts() []warehouses.HostileScript {
 			_, _ = c.Write(fine(3))
 		})},
 		{Name: "it asks for a file instead of a password", Plain: true, Codes: foreign,
-			Serve: nothing(after(packet(2, []byte("\xfb/etc/passwd"))))},
+			Serve: nothing(finish(packet(2, []byte("\xfb/etc/passwd"))))},
 		{Name: "it wants the password in the clear", Plain: true, Codes: inClear,
-			Serve: nothing(after(packet(2, []byte("\xfemysql_clear_password\x00"))))},
+			Serve: nothing(finish(packet(2, []byte("\xfemysql_clear_password\x00"))))},
 		{Name: "it wants the password by the method of before 4.1", Plain: true,
-			Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte{0xfe})))},
+			Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(finish(packet(2, []byte{0xfe})))},
 		{Name: "it wants the password by an unknown method", Plain: true,
 			Codes: []connection.Code{connection.AuthRejected},
-			Serve: nothing(after(packet(2, []byte("\xfedialog\x00"))))},
+			Serve: nothing(finish(packet(2, []byte("\xfedialog\x00"))))},
 		{Name: "it wants the password under a key of its own", Plain: true, Codes: inClear,
 			Serve: nothing(func(c io.ReadWriter) {
 				_, _ = c.Write(greeting(plain, "caching_sha2_password"))
@@ -186,9 +186,9 @@ func scripts() []warehouses.HostileScript {
 				hold(c)
 			})},
 		{Name: "its greeting is cut short", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion},
-			Serve: say(packet(0, whole[4:30]))},
+			Serve: say(packet(0, full[4:30]))},
 		{Name: "its greeting has no end", Plain: true, Codes: foreign,
-			Serve: say(append([]byte{0xff, 0xff, 0xff, 0}, whole[4:]...))},
+			Serve: say(append([]byte{0xff, 0xff, 0xff, 0}, full[4:]...))},
 		{Name: "its greeting is empty", Plain: true, Codes: foreign, Serve: say(packet(0, nil))},
 		{Name: "its greeting has a version without an end", Plain: true, Codes: foreign,
 			Serve: say(packet(0, append([]byte{10}, strings.Repeat("8", 200)...)))},
@@ -199,21 +199,21 @@ func scripts() []warehouses.HostileScript {
 		{Name: "it can nothing", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion},
 			Serve: say(greeting(0, native))},
 		{Name: "it drips its greeting", Codes: late,
-			Serve: func(c io.ReadWriter) { warehouses.Drip(c, whole) }},
+			Serve: func(c io.ReadWriter) { warehouses.Drip(c, full) }},
 		{Name: "it resets in the middle of the greeting", Plain: true, Codes: reset, Serve: func(c io.ReadWriter) {
-			_, _ = c.Write(whole[:20])
+			_, _ = c.Write(full[:20])
 			warehouses.Reset(c)
 		}},
 		{Name: "it goes while the user signs in", Plain: true, Codes: lost,
 			Serve: func(c io.ReadWriter) { greet(c); _, _ = c.Read(make([]byte, 4096)) }},
-		{Name: "it greets and says no more", Codes: late, Serve: say(whole)},
+		{Name: "it greets and says no more", Codes: late, Serve: say(full)},
 		{Name: "it lets us in and says no more", Codes: late, Serve: func(c io.ReadWriter) { in(c); hold(c) }},
 		{Name: "it talks nonsense to the user", Plain: true, Codes: foreign,
-			Serve: after(packet(2, []byte("nonsense")))},
-		{Name: "its packets are out of order", Plain: true, Codes: foreign, Serve: asked(packet(77, []byte{2}))},
-		{Name: "its packets are empty", Plain: true, Codes: foreign, Serve: asked(packet(1, nil))},
+			Serve: finish(packet(2, []byte("nonsense")))},
+		{Name: "its packets are out of order", Plain: true, Codes: foreign, Serve: requests(packet(77, []byte{2}))},
+		{Name: "its packets are empty", Plain: true, Codes: foreign, Serve: requests(packet(1, nil))},
 		{Name: "its columns are cut short", Plain: true, Codes: foreign,
-			Serve: asked(append(packet(1, []byte{2}), packet(2, []byte{0xfc})...))},
+			Serve: requests(append(packet(1, []byte{2}), packet(2, []byte{0xfc})...))},
 		{Name: "it has columns without an end", Codes: append(large, foreign...), Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, packet(1, []byte{0xfc, 0xff, 0xff}))
@@ -236,10 +236,10 @@ func scripts() []warehouses.HostileScript {
 			warehouses.Forever(c, packets(5, "\x01x\x01y"))
 		}},
 		{Name: "it sends an empty answer", Plain: true, Codes: foreign,
-			Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
+			Serve: requests(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
 		// The driver takes it for the end of the rows, and waits for what comes then.
 		{Name: "its values are longer than their packet", Codes: late,
-			Serve: asked(append(table(), packet(5, []byte("\x20x\x20y"))...))},
+			Serve: requests(append(table(), packet(5, []byte("\x20x\x20y"))...))},
 	}
 }
 
@@ -249,7 +249,7 @@ func refusals() []warehouses.HostileScript {
 		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
 			Serve: func(c io.ReadWriter) { _, _ = c.Write(failure(0, number)); hold(c) }}
 	}
-	then := func(name string, number uint16, code connection.Code) warehouses.HostileScript {
+	nextScript := func(name string, number uint16, code connection.Code) warehouses.HostileScript {
 		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
 			Serve: func(c io.ReadWriter) { greet(c); answer(c, failure(2, number)); hold(c) }}
 	}
@@ -258,18 +258,18 @@ func refusals() []warehouses.HostileScript {
 		first("it has blocked our address", 1129, connection.AuthRejected),
 		first("it does not know our address", 1130, connection.AuthRejected),
 		first("it is shutting down", 1053, connection.ServerStarting),
-		then("it wants TLS, as MySQL says it", 3159, connection.TLSRequired),
-		then("the account is locked, as MySQL says it", 3118, connection.AuthRejected),
-		then("the password has expired", 1862, connection.AuthRejected),
-		then("the node is not ready", 1047, connection.ServerStarting),
-		then("it has an error of its own", 65000, connection.Internal),
+		nextScript("it wants TLS, as MySQL says it", 3159, connection.TLSRequired),
+		nextScript("the account is locked, as MySQL says it", 3118, connection.AuthRejected),
+		nextScript("the password has expired", 1862, connection.AuthRejected),
+		nextScript("the node is not ready", 1047, connection.ServerStarting),
+		nextScript("it has an error of its own", 65000, connection.Internal),
 	}
 }
 
 func encrypted(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
-	as := func(mode string) func(ports.Target) ports.Target {
+	call := func(mode string) func(ports.Target) ports.Target {
 		return func(target ports.Target) ports.Target {
 			c := target.Credential
 			target.Credential = warehouses.HostTarget(t, connection.MySQL, map[string]any{
@@ -279,48 +279,48 @@ func encrypted(t *testing.T) []warehouses.HostileScript {
 			return target
 		}
 	}
-	secured := as("verify_full")
+	securedTarget := call("verify_full")
 	// begin reads the client's wish for TLS, which is 36 bytes long, and nothing of what follows.
 	begin := func(c io.ReadWriter) {
 		_, _ = c.Write(greeting(withTLS, native))
 		_, _ = io.ReadFull(c, make([]byte, 36))
 	}
-	over := func(config *tls.Config, then func(io.ReadWriter)) func(io.ReadWriter) {
+	isOver := func(config *tls.Config, proceedOne func(io.ReadWriter)) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			begin(c)
-			warehouses.OverTLS(config, func(c io.ReadWriter) { then(&watched{ReadWriter: c}) })(c)
+			warehouses.OverTLS(config, func(c io.ReadWriter) { proceedOne(&watched{ReadWriter: c}) })(c)
 		}
 	}
 	old := serverTLS.Clone()
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
-	unsupported := []connection.Code{connection.TLSUnsupported}
+	codes := []connection.Code{connection.TLSUnsupported}
 	return []warehouses.HostileScript{
-		{Name: "it has no TLS", Plain: true, To: secured, Codes: unsupported,
+		{Name: "it has no TLS", Plain: true, To: securedTarget, Codes: codes,
 			Serve: func(c io.ReadWriter) { greet(c); hold(c) }},
-		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured, Codes: unsupported,
+		{Name: "it offers TLS and talks nonsense", Plain: true, To: securedTarget, Codes: codes,
 			Serve: func(c io.ReadWriter) {
 				begin(c)
 				_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
 				hold(c)
 			}},
-		{Name: "it offers TLS and says no more", To: secured, Codes: late,
+		{Name: "it offers TLS and says no more", To: securedTarget, Codes: late,
 			Serve: func(c io.ReadWriter) { begin(c); hold(c) }},
-		{Name: "it offers TLS and goes", Plain: true, To: secured, Codes: unsupported, Serve: begin},
-		{Name: "it has TLS of another authority", Plain: true, To: secured,
+		{Name: "it offers TLS and goes", Plain: true, To: securedTarget, Codes: codes, Serve: begin},
+		{Name: "it has TLS of another authority", Plain: true, To: securedTarget,
 			Codes: []connection.Code{connection.TLSUntrusted},
-			Serve: over(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)},
-		{Name: "it has TLS for another name", Plain: true, To: secured,
+			Serve: isOver(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)},
+		{Name: "it has TLS for another name", Plain: true, To: securedTarget,
 			Codes: []connection.Code{connection.TLSNameMismatch},
-			Serve: over(authority.ServerTLS(t, "db.example.com"), hold)},
-		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: unsupported, Serve: over(old, hold)},
-		{Name: "it wants the password in the clear, below TLS that is not verified", Plain: true, To: as("require"),
+			Serve: isOver(authority.ServerTLS(t, "db.example.com"), hold)},
+		{Name: "it has TLS of years ago", Plain: true, To: securedTarget, Codes: codes, Serve: isOver(old, hold)},
+		{Name: "it wants the password in the clear, below TLS that is not verified", Plain: true, To: call("require"),
 			Codes: []connection.Code{connection.AuthRejected},
-			Serve: over(serverTLS, func(c io.ReadWriter) {
+			Serve: isOver(serverTLS, func(c io.ReadWriter) {
 				answer(c, packet(3, []byte("\xfemysql_clear_password\x00")))
 				hold(c)
 			})},
-		{Name: "it asks for a file below TLS", Plain: true, To: secured, Codes: foreign,
-			Serve: over(serverTLS, func(c io.ReadWriter) {
+		{Name: "it asks for a file below TLS", Plain: true, To: securedTarget, Codes: foreign,
+			Serve: isOver(serverTLS, func(c io.ReadWriter) {
 				answer(c, fine(3))
 				answer(c, packet(1, []byte("\xfb/etc/passwd")))
 				_, _ = c.Read(make([]byte, 4096))

@@ -25,9 +25,9 @@ func rdsMySQL(t *testing.T, r *fixture.RDS) uint16 {
 	t.Helper()
 	s := shared(t)
 	config := s.authority.ServerTLS(t, "127.0.0.1")
-	behind := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(s.port)))
+	backend := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(s.port)))
 	return fixture.Listener(t, func(c net.Conn) {
-		server, err := net.Dial("tcp", behind)
+		server, err := net.Dial("tcp", backend)
 		if err != nil {
 			return
 		}
@@ -124,8 +124,8 @@ func TestARefusedTokenSaysWhatToCheck(t *testing.T) {
 	r.Ahead = 16 * time.Minute
 	target := iamTarget(t, r, nil)
 	trial := connection.Trial{Report: direct(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
-	if !ok || failed.Failure.Code != connection.AuthFailed || !strings.Contains(failed.Failure.Hint, "clock") {
-		t.Errorf("failure %+v", failed)
+	fault, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
+	if !ok || fault.Failure.Code != connection.AuthFailed || !strings.Contains(fault.Failure.Hint, "clock") {
+		t.Errorf("failure %+v", fault)
 	}
 }

@@ -26,10 +26,10 @@ func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {
 			}
 		}
 	})
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	targetAs := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return s.target(t, changes) }
 	}
 	warehouses.Outlast(t, direct(t), ref("long_rows"), map[string]func(*testing.T) ports.Target{
-		"with TLS": as(nil), "without TLS": as(map[string]any{"tls": "disable", "tls_ca": nil}),
+		"with TLS": targetAs(nil), "without TLS": targetAs(map[string]any{"tls": "disable", "tls_ca": nil}),
 	})
 }

@@ -115,11 +115,11 @@ var start = sync.OnceValues(func() (*server, error) {
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 func open(settings, files map[string]string) (*server, error) {
-	started, err := services.StartMariaDB(settings, files)
+	startedServer, err := services.StartMariaDB(settings, files)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Server: started, port: port(started.URL)}
+	s := &server{Server: startedServer, port: port(startedServer.URL)}
 	s.admin, err = sql.Open("mysql", s.URL)
 	return s, err
 }

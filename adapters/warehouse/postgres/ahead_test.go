@@ -53,10 +53,10 @@ func previewed(t *testing.T, target ports.Target, q connection.PreviewQuery) ([]
 	if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
-	before := trips.Swap(0)
+	previous := trips.Swap(0)
 	p, err := w.Preview(t.Context(), target, q)
 	require.NoError(t, err)
-	return p.Rows, trips.Load() - before
+	return p.Rows, trips.Load() - previous
 }
 
 const (
@@ -83,18 +83,18 @@ func TestASampleIsReadInTheSameRoundTripAsTheColumnsIfTheServerCanComposeIt(t *t
 	} {
 		s.database(t, database, append([]string{columns, values, `GRANT SELECT ON odd TO reader`}, tt.statements...)...)
 		target := s.target(t, map[string]any{"database": database})
-		got, more := previewed(t, target, connection.PreviewQuery{Table: table, Rows: 5})
-		if d := cmp.Diff(odd, got); d != "" || more != tt.more {
-			t.Errorf("%s: %d more round trips (-want +got):\n%s", database, more, d)
+		got, extra := previewed(t, target, connection.PreviewQuery{Table: table, Rows: 5})
+		if d := cmp.Diff(odd, got); d != "" || extra != tt.more {
+			t.Errorf("%s: %d more round trips (-want +got):\n%s", database, extra, d)
 		}
 	}
 }
 
 func TestALargeSampleIsReadByASecondStatement(t *testing.T) {
 	target := shared(t).target(t, nil)
-	got, more := previewed(t, target, connection.PreviewQuery{Table: ref("wide"), Rows: 1})
-	if len(got) != 1 || len(got[0]) != connection.MaxColumns || more != 1 {
-		t.Errorf("%d rows in %d more round trips", len(got), more)
+	got, extra := previewed(t, target, connection.PreviewQuery{Table: ref("wide"), Rows: 1})
+	if len(got) != 1 || len(got[0]) != connection.MaxColumns || extra != 1 {
+		t.Errorf("%d rows in %d more round trips", len(got), extra)
 	}
 }
 

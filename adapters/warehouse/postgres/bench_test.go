@@ -40,7 +40,7 @@ func BenchmarkWarehouse(b *testing.B) {
 func compare(b *testing.B, s *server, port uint16) {
 	t := &testing.T{} // which rigs are made for; only failures use it
 	target := s.target(t, map[string]any{"port": port})
-	confined := warehouses.Confined(b)
+	confinedWarehouse := warehouses.Confined(b)
 	bare := func(sql string) func(context.Context) {
 		return func(ctx context.Context) {
 			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require",
@@ -75,18 +75,18 @@ func compare(b *testing.B, s *server, port uint16) {
 	}{
 		{name: "bare", do: bare(`SELECT 1`)},
 		{name: "probe", to: "bare", do: probe(direct(t))},
-		{name: "child", to: "bare", do: probe(confined)},
-		{name: "child-at-once", to: "bare", do: probe(confined)},
+		{name: "child", to: "bare", do: probe(confinedWarehouse)},
+		{name: "child-at-once", to: "bare", do: probe(confinedWarehouse)},
 		{name: "bare-preview", do: bare(`SELECT left(id::text, 256), left(name::text, 256), left(price::text, 256)
 			FROM shop.kinds LIMIT 3`)},
 		{name: "preview", to: "bare-preview", do: preview(direct(t))},
-		{name: "child-preview", to: "bare-preview", do: preview(confined)},
+		{name: "child-preview", to: "bare-preview", do: preview(confinedWarehouse)},
 	}
 	for b.Loop() {
 		for i := range ways {
-			begun := time.Now()
+			begin := time.Now()
 			ways[i].do(b.Context())
-			ways[i].took = append(ways[i].took, time.Since(begun))
+			ways[i].took = append(ways[i].took, time.Since(begin))
 		}
 	}
 	medians := map[string]float64{}

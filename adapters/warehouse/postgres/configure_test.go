@@ -20,14 +20,14 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 	c, err := connection.ParseCredential(connection.Postgres,
 		[]byte(`{"host":"db.example.com","database":"d","username":"u"}`))
 	require.NoError(t, err)
-	configured := func() *pgconn.Config {
+	configuredConfig := func() *pgconn.Config {
 		config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none " +
 			"sslmode=disable")
 		require.NoError(t, err)
 		configure(config, ports.Target{Credential: c, Limits: ports.DefaultLimits()}, true)
 		return config
 	}
-	clean := configured()
+	clean := configuredConfig()
 
 	home := t.TempDir()
 	for name, text := range map[string]string{
@@ -49,11 +49,11 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	hostile := configured()
+	hostile := configuredConfig()
 
 	// DialFunc, LookupFunc and BuildFrontend depend on the connection, and connect sets them.
 	elsewhere := []string{"DialFunc", "LookupFunc", "BuildFrontend"}
-	known := []string{
+	existing := []string{
 		"Host", "Port", "Database", "User", "Password", "TLSConfig", "ConnectTimeout", "DialFunc", "LookupFunc",
 		"BuildFrontend", "MaxProtocolMessageBodyLen",
 		"BuildContextWatcherHandler", "RuntimeParams", "KerberosSrvName", "KerberosSpn", "Fallbacks", "SSLNegotiation",
@@ -68,7 +68,7 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 		if !field.IsExported() || slices.Contains(elsewhere, field.Name) {
 			continue
 		}
-		if !slices.Contains(known, field.Name) {
+		if !slices.Contains(existing, field.Name) {
 			t.Errorf("pgx has a field %s that configure does not know", field.Name)
 		}
 		if field.Type.Kind() == reflect.Func {

@@ -44,15 +44,15 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	call := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
 	unreadable := func(name, table, state string) warehouses.Failure {
-		return warehouses.Failure{Name: name, Code: connection.TableUnreadable, State: state, Target: as(nil),
+		return warehouses.Failure{Name: name, Code: connection.TableUnreadable, State: state, Target: call(nil),
 			Call: warehouses.Previewing(ref(table))}
 	}
 	return warehouses.Harness{
-		Kind: connection.Postgres, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
+		Kind: connection.Postgres, Open: open, Reader: call(nil), Writer: call(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			table(strange, connection.BaseTable, warehouses.UnknownRows),
 			table("afar", connection.ExternalTable, -1),
@@ -125,34 +125,34 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			ref("wide"): warehouses.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text,
 				Nullable: true}),
 		},
-		Failures: slices.Concat(warehouses.HostFailures(as), warehouses.WireFailures(as), []warehouses.Failure{
+		Failures: slices.Concat(warehouses.HostFailures(call), warehouses.WireFailures(call), []warehouses.Failure{
 			{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS,
 				Target: func(t *testing.T) ports.Target {
 					return shared(t).target(t, map[string]any{"port": full(t).port})
 				}},
 			{Name: "a certificate that has expired", Code: connection.TLSExpired, Step: connection.TLS, Target: expired},
 			{Name: "a user who must use TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
-				Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
+				Target: call(map[string]any{"username": "only_tls", "tls": "disable"})},
 			{Name: "a user who is rejected by a rule", Code: connection.AuthRejected, Step: connection.Authenticate,
-				Target: as(map[string]any{"username": "rejected"})},
+				Target: call(map[string]any{"username": "rejected"})},
 			{Name: "a user who is rejected by a rule without TLS", Code: connection.AuthRejected,
 				Step:   connection.Authenticate,
-				Target: as(map[string]any{"username": "rejected", "tls": "disable"})},
+				Target: call(map[string]any{"username": "rejected", "tls": "disable"})},
 			{Name: "a server that wants the password in the clear", Code: connection.TLSRequired,
 				Step:   connection.Authenticate,
-				Target: as(map[string]any{"username": "cleartext", "tls": "disable"})},
+				Target: call(map[string]any{"username": "cleartext", "tls": "disable"})},
 			{Name: "an unknown database", Code: connection.DatabaseNotFound, Step: connection.Database,
-				Target: as(map[string]any{"database": "nothing"})},
+				Target: call(map[string]any{"database": "nothing"})},
 			{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read,
-				Target: as(map[string]any{"username": "stranger"})},
-			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil),
+				Target: call(map[string]any{"username": "stranger"})},
+			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: call(nil),
 				Call: warehouses.Previewing(ref("what_is_not_read"))},
-			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil),
+			{Name: "a table that is not there", Code: connection.TableNotFound, Target: call(nil),
 				Call: warehouses.Previewing(ref("Kinds"))},
-			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
+			{Name: "a table of the system", Code: connection.TableNotFound, Target: call(nil),
 				Call: warehouses.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"})},
 			{Name: "a database without connections", Code: connection.DatabaseDeniedOrMissing,
-				Step: connection.Database, Target: as(map[string]any{"database": "without_connections"})},
+				Step: connection.Database, Target: call(map[string]any{"database": "without_connections"})},
 			unreadable("a view that divides by zero", "divided", "22012"),
 			unreadable("a view that casts a text to a number", "bad_cast", "22P02"),
 			unreadable("a view whose function raises", "refusing", "P0001"),
@@ -161,11 +161,11 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			unreadable("a materialized view without data", "unfilled", "55000"),
 			unreadable("a foreign server that does not answer", "away", "08001"),
 			unreadable("a foreign table of a missing file", "afar", "58P01"),
-			{Name: "a view that writes", Code: connection.TableUnreadable, State: "25006", Target: as(nil),
+			{Name: "a view that writes", Code: connection.TableUnreadable, State: "25006", Target: call(nil),
 				Call: func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
 					_, err := w.Preview(ctx, target, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
 					var n int
-					if s, failed := start(); failed != nil ||
+					if s, failure := start(); failure != nil ||
 						s.admin.QueryRow(`SELECT count(*) FROM shop.written`).Scan(&n) != nil || n != 0 {
 						return fmt.Errorf("%d rows were written, %v", n, err)
 					}
@@ -173,7 +173,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 				}},
 			{Name: "a user without connections left", Code: connection.TooManyConnections,
 				Step:   connection.Authenticate,
-				Target: as(map[string]any{"username": "crowded"})},
+				Target: call(map[string]any{"username": "crowded"})},
 			{Name: "a full server", Code: connection.TooManyConnections, Step: connection.Authenticate,
 				Target: fullServer},
 			{Name: "a server that is shutting down", Code: connection.ServerStarting, Step: connection.Authenticate,
@@ -190,7 +190,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 					target.Limits.Bytes = 16 << 10
 					return target
 				}, Call: warehouses.Previewing(ref("wide"))},
-			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil),
+			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: call(nil),
 				Call: warehouses.Previewing(ref("costly"))},
 		}, poolerFailures()),
 		Never: map[connection.Code]string{

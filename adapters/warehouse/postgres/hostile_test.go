@@ -96,7 +96,7 @@ func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
 func scripts(t *testing.T) []warehouses.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
-	secured := func(target ports.Target) ports.Target {
+	call := func(target ports.Target) ports.Target {
 		c := target.Credential
 		target.Credential = warehouses.HostTarget(t, connection.Postgres, map[string]any{
 			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "tls": "verify_full",
@@ -104,7 +104,7 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 		}, nil).Credential
 		return target
 	}
-	described := encode(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
+	content := encode(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
 		{Name: []byte("version"), DataTypeOID: 25, DataTypeSize: -1},
 		{Name: []byte("v"), DataTypeOID: 25, DataTypeSize: -1},
 	}})
@@ -113,7 +113,7 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 	late := []connection.Code{connection.ConnectTimeout, connection.QueryTimeout}
 	endless := []connection.Code{connection.ConnectTimeout, connection.BackendUnreachable}
 	lost := []connection.Code{connection.HostUnreachable, connection.NotThisDatabase}
-	refused := []connection.Code{connection.AuthRejected}
+	refusals := []connection.Code{connection.AuthRejected}
 	scram := func(iterations string) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			say(c, encode(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"SCRAM-SHA-256"}}))
@@ -133,18 +133,18 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 			}},
 		{Name: "it claims a negative length", Plain: true, Codes: foreign,
 			Serve: func(c io.ReadWriter) { say(c, []byte{'E', 0xff, 0xff, 0xff, 0xff}); hold(c) }},
-		{Name: "it asks for 2^31 rounds of SCRAM", Plain: true, Codes: refused, Serve: scram("2147483647")},
+		{Name: "it asks for 2^31 rounds of SCRAM", Plain: true, Codes: refusals, Serve: scram("2147483647")},
 		{Name: "it asks for a password in the clear", Plain: true, Codes: []connection.Code{connection.AuthRejected},
 			Serve: func(c io.ReadWriter) {
 				say(c, encode(&pgproto3.AuthenticationCleartextPassword{}))
 				hold(c)
 			}},
-		{Name: "it asks for a way to sign in that there is not", Plain: true, Codes: refused,
+		{Name: "it asks for a way to sign in that there is not", Plain: true, Codes: refusals,
 			Serve: func(c io.ReadWriter) {
 				say(c, encode(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"PLAIN"}}))
 				hold(c)
 			}},
-		{Name: "it asks for our password over TLS", Codes: late, To: secured, Serve: func(c io.ReadWriter) {
+		{Name: "it asks for our password over TLS", Codes: late, To: call, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
 			warehouses.OverTLS(serverTLS, func(c io.ReadWriter) {
 				say(c, encode(&pgproto3.AuthenticationCleartextPassword{}))
@@ -178,33 +178,33 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 			warehouses.Reset(c)
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
-			begun(c, slices.Concat(described, message('D', 1<<30, nil)))
+			begun(c, slices.Concat(content, message('D', 1<<30, nil)))
 			warehouses.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
-			begun(c, slices.Concat(described, message('D', 100<<20,
+			begun(c, slices.Concat(content, message('D', 100<<20,
 				binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))))
 			warehouses.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
-			begun(c, described)
+			begun(c, content)
 			warehouses.Forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}),
 				256))
 		}},
 		{Name: "it sends an empty answer", Codes: foreign, Serve: func(c io.ReadWriter) {
-			begun(c, slices.Concat(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")},
+			begun(c, slices.Concat(content, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")},
 				&pgproto3.ReadyForQuery{TxStatus: 'T'})))
 			hold(c)
 		}},
 		{Name: "it answers only the first of our statements", Plain: true, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
-				begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
+				begun(c, slices.Concat(content, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
 					&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})))
 				hold(c)
 			}},
 		{Name: "it fails after the first of our statements", Plain: true,
 			Codes: []connection.Code{connection.QueryTimeout}, Serve: func(c io.ReadWriter) {
-				begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
+				begun(c, slices.Concat(content, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
 					&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")},
 					&pgproto3.ErrorResponse{Severity: "ERROR", Code: "57014"}, &pgproto3.ReadyForQuery{TxStatus: 'E'})))
 				hold(c)
@@ -215,41 +215,41 @@ func scripts(t *testing.T) []warehouses.HostileScript {
 					Message: "unsupported frontend protocol"}))
 				hold(c)
 			}},
-		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured,
+		{Name: "it offers TLS and talks nonsense", Plain: true, To: call,
 			Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
 				say(c, []byte{'S'})
 				say(c, []byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 				hold(c)
 			}},
-		{Name: "it offers TLS and says no more", To: secured, Codes: late,
+		{Name: "it offers TLS and says no more", To: call, Codes: late,
 			Serve: func(c io.ReadWriter) { say(c, []byte{'S'}); hold(c) }},
-		{Name: "it offers TLS and goes", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported},
+		{Name: "it offers TLS and goes", Plain: true, To: call, Codes: []connection.Code{connection.TLSUnsupported},
 			Serve: func(c io.ReadWriter) { say(c, []byte{'S'}) }},
-		{Name: "it offers TLS and words behind it", Plain: true, To: secured,
+		{Name: "it offers TLS and words behind it", Plain: true, To: call,
 			Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
 				say(c, append([]byte{'S'}, welcome()...))
 				hold(c)
 			}},
-		{Name: "it has TLS of another authority", Plain: true, To: secured,
+		{Name: "it has TLS of another authority", Plain: true, To: call,
 			Codes: []connection.Code{connection.TLSUntrusted}, Serve: func(c io.ReadWriter) {
 				say(c, []byte{'S'})
 				warehouses.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)(c)
 			}},
-		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported},
+		{Name: "it has TLS of years ago", Plain: true, To: call, Codes: []connection.Code{connection.TLSUnsupported},
 			Serve: func(c io.ReadWriter) {
 				old := serverTLS.Clone()
 				old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 				say(c, []byte{'S'})
 				warehouses.OverTLS(old, hold)(c)
 			}},
-		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: secured, Codes: foreign,
+		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: call, Codes: foreign,
 			Serve: func(c io.ReadWriter) {
 				_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
 				hold(c)
 			}},
-		{Name: "it has no TLS", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported},
+		{Name: "it has no TLS", Plain: true, To: call, Codes: []connection.Code{connection.TLSUnsupported},
 			Serve: func(c io.ReadWriter) { say(c, []byte{'N'}); hold(c) }},
-		{Name: "it drips TLS", To: secured, Codes: late, Serve: func(c io.ReadWriter) {
+		{Name: "it drips TLS", To: call, Codes: late, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
 			warehouses.Drip(c, append([]byte{22, 3, 3, 0x40, 0}, make([]byte, 0x4000)...))
 		}},

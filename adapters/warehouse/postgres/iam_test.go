@@ -69,12 +69,12 @@ func TestARefusedTokenSaysWhatToCheck(t *testing.T) {
 			r.Ahead = tt.ahead
 			target := iamTarget(t, r, rdsPostgres(t, r), tt.changes)
 			trial := connection.Trial{Report: direct(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
-			failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
-			if !ok || failed.Failure.Code != connection.AuthRejected {
-				t.Fatalf("failure %+v", failed)
+			failure, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
+			if !ok || failure.Failure.Code != connection.AuthRejected {
+				t.Fatalf("failure %+v", failure)
 			}
-			if !strings.Contains(failed.Failure.Hint, "clock") || !strings.Contains(failed.Failure.Hint, "rds_iam") {
-				t.Errorf("hint: %s", failed.Failure.Hint)
+			if !strings.Contains(failure.Failure.Hint, "clock") || !strings.Contains(failure.Failure.Hint, "rds_iam") {
+				t.Errorf("hint: %s", failure.Failure.Hint)
 			}
 		})
 	}

@@ -129,10 +129,10 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { exec(`DROP SCHEMA keyed CASCADE`) })
 	target := s.target(t, map[string]any{"username": "with_token", "password": nil, "tls": "disable", "tls_ca": nil})
-	for declared, values := range keys {
-		table := connection.TableRef{Schema: "keyed", Name: "by " + declared}
+	for declaration, values := range keys {
+		table := connection.TableRef{Schema: "keyed", Name: "by " + declaration}
 		name := `keyed."` + strings.ReplaceAll(table.Name, `"`, `""`) + `"`
-		exec(`CREATE TABLE ` + name + ` (n integer, key ` + declared + `)`)
+		exec(`CREATE TABLE ` + name + ` (n integer, key ` + declaration + `)`)
 		nulls := map[string][]int{}
 		for i, v := range values {
 			if v == "NULL" {
@@ -141,23 +141,23 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 			exec(fmt.Sprintf(`INSERT INTO %s VALUES (%d, %s)`, name, i+1, v))
 		}
 		exec(`GRANT SELECT ON ` + name + ` TO with_token`)
-		var refused []string
-		if slices.Contains(unordered, declared) {
-			refused = []string{"key"}
+		var refusals []string
+		if slices.Contains(unordered, declaration) {
+			refusals = []string{"key"}
 		}
-		warehouses.Keys(t, direct(t), target, table, refused...)
+		warehouses.Keys(t, direct(t), target, table, refusals...)
 		for c, texts := range warehouses.Lossless(t, direct(t), target, table, nulls) {
 			isValue := `key::text = $2::text::` + c.DatabaseType + `::text COLLATE "C"`
 			if c.Type == connection.JSON {
 				isValue = `to_json(key)::jsonb = $2::jsonb`
 			}
 			for n, text := range texts {
-				var is bool
-				if err := s.admin.QueryRow(`SELECT `+isValue+` FROM `+name+` WHERE n = $1`, n, text).Scan(&is); err != nil {
-					t.Fatal(declared, err)
+				var ok bool
+				if err := s.admin.QueryRow(`SELECT `+isValue+` FROM `+name+` WHERE n = $1`, n, text).Scan(&ok); err != nil {
+					t.Fatal(declaration, err)
 				}
-				if !is {
-					t.Errorf("a %s: %q is not the value of row %d", declared, text, n)
+				if !ok {
+					t.Errorf("a %s: %q is not the value of row %d", declaration, text, n)
 				}
 			}
 		}

@@ -35,12 +35,12 @@ func TestASignInIsFollowedThroughTheMessages(t *testing.T) {
 				all, _ = m.Encode(all)
 			}
 			all = append(all, tt.tail...)
-			for how, from := range map[string]io.Reader{
+			for mode, from := range map[string]io.Reader{
 				"at once": bytes.NewReader(all), "byte by byte": iotest.OneByteReader(bytes.NewReader(all)),
 			} {
 				r := &reader{from: from}
 				if _, err := io.Copy(io.Discard, r); err != nil || r.signedIn != tt.want {
-					t.Errorf("%s: signed in %v, %v", how, r.signedIn, err)
+					t.Errorf("%s: signed in %v, %v", mode, r.signedIn, err)
 				}
 			}
 		})

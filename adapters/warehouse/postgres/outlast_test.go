@@ -12,12 +12,12 @@ import (
 func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {
 	s := shared(t)
 	long := longRows(t, s)
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	targetAs := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return s.target(t, changes) }
 	}
 	warehouses.Outlast(t, direct(t), long, map[string]func(*testing.T) ports.Target{
-		"with TLS":              as(nil),
-		"without TLS":           as(map[string]any{"tls": "disable", "tls_ca": nil}),
+		"with TLS":              targetAs(nil),
+		"without TLS":           targetAs(map[string]any{"tls": "disable", "tls_ca": nil}),
 		"by a pooler":           pooled(patient, map[string]any{"database": "transaction"}),
 		"by a pooler, with TLS": pooled(patient, map[string]any{"database": "session", "tls": "require"}),
 	})

@@ -65,11 +65,11 @@ var (
 // pooled returns the reader's target through a PgBouncer, with some fields changed.
 func pooled(start func() (*services.Server, error), changes map[string]any) func(*testing.T) ports.Target {
 	return func(t *testing.T) ports.Target {
-		at, err := start()
+		position, err := start()
 		if err != nil {
 			t.Fatalf("this test needs PgBouncer: %v", err)
 		}
-		all := map[string]any{"port": port(at.URL), "tls": "disable", "tls_ca": nil}
+		all := map[string]any{"port": port(position.URL), "tls": "disable", "tls_ca": nil}
 		for name, v := range changes {
 			all[name] = v
 		}
@@ -78,7 +78,7 @@ func pooled(start func() (*services.Server, error), changes map[string]any) func
 }
 
 func poolerFailures() []warehouses.Failure {
-	at := func(changes map[string]any) func(*testing.T) ports.Target {
+	targetAt := func(changes map[string]any) func(*testing.T) ports.Target {
 		if changes["database"] == "dead" {
 			return pooled(impatient, changes)
 		}
@@ -86,23 +86,23 @@ func poolerFailures() []warehouses.Failure {
 	}
 	return []warehouses.Failure{
 		{Name: "a wrong password at a pooler", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: at(map[string]any{"database": "transaction", "password": "wrong"})},
+			Target: targetAt(map[string]any{"database": "transaction", "password": "wrong"})},
 		{Name: "a wrong password at a pooler without a server", Code: connection.AuthFailed,
-			Step: connection.Authenticate, Target: at(map[string]any{"database": "dead", "password": "wrong"})},
+			Step: connection.Authenticate, Target: targetAt(map[string]any{"database": "dead", "password": "wrong"})},
 		{Name: "a user whom a pooler does not know", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: at(map[string]any{"database": "transaction", "username": "nobody"})},
+			Target: targetAt(map[string]any{"database": "transaction", "username": "nobody"})},
 		{Name: "a user whom only the pooler knows", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: at(map[string]any{"database": "session", "username": "unknown", "password": "p"})},
+			Target: targetAt(map[string]any{"database": "session", "username": "unknown", "password": "p"})},
 		{Name: "a database that a pooler does not know", Code: connection.DatabaseNotFound, Step: connection.Database,
-			Target: at(map[string]any{"database": "nothing"})},
+			Target: targetAt(map[string]any{"database": "nothing"})},
 		{Name: "a database that only the pooler knows", Code: connection.DatabaseDeniedOrMissing,
-			Step: connection.Database, Target: at(map[string]any{"database": "missing"})},
+			Step: connection.Database, Target: targetAt(map[string]any{"database": "missing"})},
 		{Name: "a pooler without a server", Code: connection.BackendUnreachable, Step: connection.Database,
-			Target: at(map[string]any{"database": "dead"})},
+			Target: targetAt(map[string]any{"database": "dead"})},
 		{Name: "a pool in statement mode", Code: connection.PoolingUnsupported, Step: connection.Read,
-			Target: at(map[string]any{"database": "statement"})},
+			Target: targetAt(map[string]any{"database": "statement"})},
 		{Name: "a table through a pool in statement mode", Code: connection.PoolingUnsupported,
-			Target: at(map[string]any{"database": "statement"}), Call: warehouses.Previewing(ref("kinds"))},
+			Target: targetAt(map[string]any{"database": "statement"}), Call: warehouses.Previewing(ref("kinds"))},
 	}
 }
 

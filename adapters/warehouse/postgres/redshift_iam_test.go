@@ -36,20 +36,20 @@ func redshiftWithAPI(t *testing.T, api *fixture.RedshiftAPI) uint16 {
 		if name == api.IAMUser {
 			name = "reader" // whose permissions an administrator has granted
 		}
-		var exists, created bool
+		var exists, isNew bool
 		if err := s.admin.QueryRow(`SELECT count(*) FILTER (WHERE rolname = $1) > 0,
-			count(*) FILTER (WHERE rolname = $2) > 0 FROM pg_roles`, name, user).Scan(&exists, &created); err != nil {
+			count(*) FILTER (WHERE rolname = $2) > 0 FROM pg_roles`, name, user).Scan(&exists, &isNew); err != nil {
 			return "", err
 		}
 		if !exists { // Redshift then gives a password that nobody has
 			return password, nil
 		}
-		quoted := pq.QuoteIdentifier(user)
-		statements := []string{`ALTER ROLE ` + quoted + ` PASSWORD ` + pq.QuoteLiteral(password) + ` VALID UNTIL ` +
+		quotation := pq.QuoteIdentifier(user)
+		statements := []string{`ALTER ROLE ` + quotation + ` PASSWORD ` + pq.QuoteLiteral(password) + ` VALID UNTIL ` +
 			pq.QuoteLiteral(time.Now().Add(15*time.Minute).Format(time.RFC3339))}
-		if !created {
-			statements = append([]string{`CREATE ROLE ` + quoted + ` LOGIN IN ROLE ` + pq.QuoteIdentifier(name),
-				`ALTER ROLE ` + quoted + ` SET role = ` + pq.QuoteLiteral(name)}, statements...)
+		if !isNew {
+			statements = append([]string{`CREATE ROLE ` + quotation + ` LOGIN IN ROLE ` + pq.QuoteIdentifier(name),
+				`ALTER ROLE ` + quotation + ` SET role = ` + pq.QuoteLiteral(name)}, statements...)
 		}
 		for _, statement := range statements {
 			if _, err := s.admin.Exec(statement); err != nil {
@@ -86,15 +86,15 @@ func redshiftKeyHarness(t *testing.T, open func(*testing.T) ports.Warehouse) war
 	api := fixture.NewRedshiftAPI()
 	api.Secret = warehouses.Canary
 	port := redshiftWithAPI(t, api)
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	targetAs := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return redshiftKeyTarget(t, api, port, changes) }
 	}
-	h.Reader, h.Writer = as(nil), as(map[string]any{"username": "writer"})
+	h.Reader, h.Writer = targetAs(nil), targetAs(map[string]any{"username": "writer"})
 	h.Previews = map[connection.TableRef]connection.Preview{ref("kinds"): h.Previews[ref("kinds")]}
 	h.Failures = nil
 	for _, f := range redshiftKeyFailures {
 		h.Failures = append(h.Failures, warehouses.Failure{Name: f.name, Code: f.code,
-			Step: connection.Authenticate, Target: as(f.changes)})
+			Step: connection.Authenticate, Target: targetAs(f.changes)})
 	}
 	h.Never = map[connection.Code]string{}
 	for _, code := range connection.Codes() {
@@ -191,7 +191,7 @@ func TestOnlyThePasswordOfTheAPISignsIn(t *testing.T) {
 func redshiftFailure(t *testing.T, target ports.Target) connection.Failure {
 	t.Helper()
 	trial := connection.Trial{Report: redshiftWithKey(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
-	failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
+	failedFault, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
 	if !ok {
 		t.Fatal("the probe did not fail")
 	}
@@ -200,7 +200,7 @@ func redshiftFailure(t *testing.T, target ports.Target) connection.Failure {
 			t.Errorf("failed at %s", c.Step)
 		}
 	}
-	return failed.Failure
+	return failedFault.Failure
 }
 
 func TestARefusalOfRedshiftsAPISaysWhatToCheck(t *testing.T) {
@@ -234,9 +234,9 @@ func TestRedshiftsAPIThatGivesNothingIsNotTheDatabasesFault(t *testing.T) {
 		}
 	}
 	const textXML, amzJSON = "text/xml", "application/x-amz-json-1.1"
-	throttled := `<ErrorResponse xmlns="http://redshift.amazonaws.com/doc/2012-12-01/"><Error><Type>Sender</Type>` +
+	throttledText := `<ErrorResponse xmlns="http://redshift.amazonaws.com/doc/2012-12-01/"><Error><Type>Sender</Type>` +
 		`<Code>Throttling</Code><Message>Rate exceeded</Message></Error></ErrorResponse>`
-	given := func(user, password string) string {
+	grants := func(user, password string) string {
 		return `<R><GetClusterCredentialsResult><DbUser>` + user + `</DbUser><DbPassword>` + password +
 			`</DbPassword></GetClusterCredentialsResult></R>`
 	}
@@ -244,17 +244,17 @@ func TestRedshiftsAPIThatGivesNothingIsNotTheDatabasesFault(t *testing.T) {
 		changes map[string]any
 		instead func(http.ResponseWriter) bool
 	}{
-		"limits requests": {nil, respond(400, textXML, throttled)},
+		"limits requests": {nil, respond(400, textXML, throttledText)},
 		"limits requests for a workgroup": {workgroup,
 			respond(400, amzJSON, `{"__type": "ThrottlingException", "message": "Rate exceeded"}`)},
 		"fails": {nil, respond(500, textXML, "")},
 		"fails for a workgroup": {workgroup,
 			respond(500, amzJSON, `{"__type": "InternalServerException"}`)},
 		"responds with HTML":         {nil, respond(200, "text/html", "<html></html>")},
-		"gives no user":              {nil, respond(200, textXML, given("", "p"))},
-		"gives no password":          {nil, respond(200, textXML, given("IAM:reader", ""))},
+		"gives no user":              {nil, respond(200, textXML, grants("", "p"))},
+		"gives no password":          {nil, respond(200, textXML, grants("IAM:reader", ""))},
 		"gives a password with NUL":  {workgroup, respond(200, amzJSON, `{"dbUser": "u", "dbPassword": "a\u0000"}`)},
-		"gives a very long password": {nil, respond(200, textXML, given("IAM:reader", strings.Repeat("p", 5000)))},
+		"gives a very long password": {nil, respond(200, textXML, grants("IAM:reader", strings.Repeat("p", 5000)))},
 		"sends more than is read":    {nil, respond(200, textXML, strings.Repeat("<a>", 1<<20))},
 		"redirects": {nil, respond(307, textXML, "", "Location",
 			"https://redshift.eu-central-1.amazonaws.com/")},
@@ -289,9 +289,9 @@ func TestRedshiftsAPIThatGivesNothingIsNotTheDatabasesFault(t *testing.T) {
 
 func TestOnlyRedshiftWithAKeyMayUseThePortOfTheAPI(t *testing.T) {
 	api := fixture.NewRedshiftAPI()
-	with := redshiftKeyTarget(t, api, 5439, nil).Credential
-	without := redshiftTarget(t, sharedRedshift(t), connection.Redshift, nil).Credential
-	if !with.AllowsPort(443) || without.AllowsPort(443) {
+	extra := redshiftKeyTarget(t, api, 5439, nil).Credential
+	other := redshiftTarget(t, sharedRedshift(t), connection.Redshift, nil).Credential
+	if !extra.AllowsPort(443) || other.AllowsPort(443) {
 		t.Error("the port 443 is not allowed with a key, or allowed without")
 	}
 }

@@ -31,21 +31,21 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	table := func(name string, kind connection.TableKind) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
-	as := func(changes map[string]any) func(*testing.T) ports.Target {
+	call := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
 			return redshiftTarget(t, sharedRedshift(t), connection.Redshift, changes)
 		}
 	}
 	unreadable := func(name, table, state string) warehouses.Failure {
-		return warehouses.Failure{Name: name, Code: connection.TableUnreadable, State: state, Target: as(nil),
+		return warehouses.Failure{Name: name, Code: connection.TableUnreadable, State: state, Target: call(nil),
 			Call: warehouses.Previewing(ref(table))}
 	}
-	mixed := connection.TableRef{Schema: "Shop", Name: "Mixed"}
+	mixedRef := connection.TableRef{Schema: "Shop", Name: "Mixed"}
 	sameWire := "the code for it is that of PostgreSQL, whose tests produce it"
 	return warehouses.Harness{
-		Kind: connection.Redshift, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
+		Kind: connection.Redshift, Open: open, Reader: call(nil), Writer: call(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
-			{TableRef: mixed, Kind: connection.View, RowEstimate: -1},
+			{TableRef: mixedRef, Kind: connection.View, RowEstimate: -1},
 			table(redshiftStrange, connection.BaseTable),
 			table("divided", connection.View),
 			table("empty", connection.BaseTable),
@@ -57,41 +57,41 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			table("slow", connection.View),
 			table("wide", connection.BaseTable),
 		},
-		Previews: redshiftPreviews(mixed),
-		Failures: slices.Concat(warehouses.HostFailures(as), []warehouses.Failure{
+		Previews: redshiftPreviews(mixedRef),
+		Failures: slices.Concat(warehouses.HostFailures(call), []warehouses.Failure{
 			{Name: "PostgreSQL", Code: connection.NotThisDatabase, Step: connection.Read,
 				Target: func(t *testing.T) ports.Target {
 					return redshiftTarget(t, shared(t), connection.Redshift, nil)
 				}},
 			{Name: "an unknown database", Code: connection.DatabaseNotFound, Step: connection.Database,
-				Target: as(map[string]any{"database": "nothing"})},
+				Target: call(map[string]any{"database": "nothing"})},
 			{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read,
-				Target: as(map[string]any{"username": "stranger"})},
-			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil),
+				Target: call(map[string]any{"username": "stranger"})},
+			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: call(nil),
 				Call: warehouses.Previewing(ref("secret"))},
-			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil),
+			{Name: "a table that is not there", Code: connection.TableNotFound, Target: call(nil),
 				Call: warehouses.Previewing(ref("Kinds"))},
-			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
+			{Name: "a table of the system", Code: connection.TableNotFound, Target: call(nil),
 				Call: warehouses.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_user"})},
 			unreadable("a view that divides by zero", "divided", "22012"),
 			unreadable("a view with functions that only the leader node has", "leading", "0A000"),
 			unreadable("an external table that cannot be scanned", "scanned", "XX000"),
 			{Name: "a view that takes too long", Code: connection.QueryTimeout,
 				Target: func(t *testing.T) ports.Target {
-					target := as(nil)(t)
+					target := call(nil)(t)
 					target.Limits.Statement = 50 * time.Millisecond
 					return target
 				}, Call: warehouses.Previewing(ref("slow"))},
 			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge,
 				Target: func(t *testing.T) ports.Target {
-					target := as(nil)(t)
+					target := call(nil)(t)
 					target.Limits.Bytes = 16 << 10
 					return target
 				}, Call: warehouses.Previewing(ref("wide"))},
 			{Name: "a server that wants TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
-				Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
+				Target: call(map[string]any{"username": "only_tls", "tls": "disable"})},
 			{Name: "a user who is rejected by a rule", Code: connection.AuthRejected, Step: connection.Authenticate,
-				Target: as(map[string]any{"username": "rejected"})},
+				Target: call(map[string]any{"username": "rejected"})},
 		}),
 		Never: map[connection.Code]string{
 			connection.TLSUnsupported: sameWire, connection.TLSExpired: sameWire, connection.ConnectTimeout: sameWire,
@@ -114,7 +114,7 @@ func redshiftHarness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 	}
 }
 
-func redshiftPreviews(mixed connection.TableRef) map[connection.TableRef]connection.Preview {
+func redshiftPreviews(mixedRef connection.TableRef) map[connection.TableRef]connection.Preview {
 	return map[connection.TableRef]connection.Preview{
 		ref("kinds"): {
 			Columns: []connection.Column{
@@ -146,7 +146,7 @@ func redshiftPreviews(mixed connection.TableRef) map[connection.TableRef]connect
 				Type: connection.Text, Nullable: true}},
 			Rows: [][]*string{{text("here")}},
 		},
-		mixed: {
+		mixedRef: {
 			Columns: []connection.Column{{Name: "Id", DatabaseType: "integer", Type: connection.Integer,
 				Nullable: true}},
 			Rows: [][]*string{{text("1")}},
@@ -197,19 +197,19 @@ func TestRedshiftSaysWhatItIs(t *testing.T) {
 	t.Run("to a connection of the kind PostgreSQL too", func(t *testing.T) {
 		target := redshiftTarget(t, s, connection.Postgres, nil)
 		trial := connection.Trial{Report: direct(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
-		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
-		if !ok || failed.Failure.Code != connection.NotThisDatabase ||
-			failed.Failure.Answered != connection.ServiceRedshift ||
-			!strings.HasPrefix(failed.Failure.Hint, "Amazon Redshift responds at this address, and not PostgreSQL.") {
-			t.Errorf("failure %+v", failed)
+		failure, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
+		if !ok || failure.Failure.Code != connection.NotThisDatabase ||
+			failure.Failure.Answered != connection.ServiceRedshift ||
+			!strings.HasPrefix(failure.Failure.Hint, "Amazon Redshift responds at this address, and not PostgreSQL.") {
+			t.Errorf("failure %+v", failure)
 		}
 	})
 	t.Run("and PostgreSQL to a connection of the kind Redshift", func(t *testing.T) {
 		target := redshiftTarget(t, shared(t), connection.Redshift, nil)
 		trial := connection.Trial{Report: directRedshift(t).Probe(t.Context(), target), At: time.Unix(1, 0)}
-		failed, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
-		if !ok || failed.Failure.Answered != connection.ServicePostgres {
-			t.Errorf("failure %+v", failed)
+		failedFault, ok := errors.AsType[*connection.ProbeError](trial.Failure(target.Credential))
+		if !ok || failedFault.Failure.Answered != connection.ServicePostgres {
+			t.Errorf("failure %+v", failedFault)
 		}
 	})
 }

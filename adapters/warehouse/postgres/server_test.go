@@ -178,16 +178,16 @@ func port(address string) uint16 {
 
 // startSmall starts a server without TLS with four connections, three of them the superuser's.
 func startSmall() (*server, error) {
-	shared, err := start()
+	sharedServer, err := start()
 	if err != nil {
 		return nil, err
 	}
-	started, err := services.StartPostgresWith(map[string]string{"max_connections": "4",
+	startedServer, err := services.StartPostgresWith(map[string]string{"max_connections": "4",
 		"superuser_reserved_connections": "3"}, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Server: started, port: port(started.URL), authority: shared.authority}
+	s := &server{Server: startedServer, port: port(startedServer.URL), authority: sharedServer.authority}
 	if s.admin, err = sql.Open("postgres", s.URL); err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 
 // NewAt returns a warehouse that uses a test's server in place of an account's.
 func NewAt(guard warehouse.Guard, roots *x509.CertPool,
-	at func(account string) (host string, port uint16)) *warehouse.Sessions {
+	textAt func(account string) (host string, port uint16)) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, place{roots: roots, server: func(account string) address {
-		host, port := at(account)
+		host, port := textAt(account)
 		return address{host, port}
 	}}.open)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.HostileHarness {
-	over := hosted.OverTLS(t)
+	isOver := hosted.OverTLS(t)
 	rows := func(n int, data string) string {
 		return warehouses.HTTPResponse("200 OK", "",
 			fmt.Sprintf(`{"resultSetMetaData": {"numRows": %d}, "data": %s}`, n, data))
@@ -19,7 +19,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) warehouses.Hos
 	welcome := rows(1, `[["9.1", "SHOP", "SMALL", "R"]]`)
 	says := func(name string, code connection.Code, answers ...string) warehouses.HostileScript {
 		return warehouses.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code},
-			Serve: over(warehouses.HTTPSays(answers...))}
+			Serve: isOver(warehouses.HTTPSays(answers...))}
 	}
 	return warehouses.HostileHarness{
 		Open: open, Target: targetAt,

@@ -38,10 +38,10 @@ func TestKeysWithAPassphrase(t *testing.T) {
 			}
 		})
 	}
-	locked, open := lock(t, "-v2", "aes-256-cbc"), hosted.KeyPEM(t)
+	lockedText, open := lock(t, "-v2", "aes-256-cbc"), hosted.KeyPEM(t)
 	for name, tt := range map[string]struct{ key, passphrase string }{
-		"a wrong passphrase":                 {locked, "another"},
-		"no passphrase":                      {locked, ""},
+		"a wrong passphrase":                 {lockedText, "another"},
+		"no passphrase":                      {lockedText, ""},
 		"a passphrase for a key without one": {open, "another"},
 		"too many iterations":                {lock(t, "-v2", "aes-256-cbc", "-iter", "300000"), warehouses.Canary},
 		"an old algorithm":                   {lock(t, "-v1", "PBE-SHA1-3DES"), warehouses.Canary},

@@ -34,10 +34,10 @@ func people(t *testing.T) *fixture.Snowflake {
 
 func TestRowsOfAllPartitionsAreRead(t *testing.T) {
 	s := people(t)
-	to := target(t, portOf(s.Server), nil)
+	recipient := target(t, portOf(s.Server), nil)
 	read := func(q connection.RowsQuery) (all []string, err error) {
 		q.Table, q.Columns, q.Limit = ref("PEOPLE"), []string{"NAME", "NO"}, 100
-		err = hosted.Direct(t).Rows(t.Context(), to, q, func(b column.Batch) error {
+		err = hosted.Direct(t).Rows(t.Context(), recipient, q, func(b column.Batch) error {
 			for cells := range b.Rows.All() {
 				row := ""
 				for _, c := range cells {
@@ -51,14 +51,14 @@ func TestRowsOfAllPartitionsAreRead(t *testing.T) {
 		})
 		return all, err
 	}
-	after := "8"
+	next := "8"
 	for _, tt := range []struct {
 		q    connection.RowsQuery
 		want []string
 	}{
 		{connection.RowsQuery{}, []string{"|<é10>|10", "|<é9>|9", "|<é7>|7", "|<é8>|8", "||"}},
 		{connection.RowsQuery{Key: "NO"}, []string{"|<é7>|7|7", "|<é8>|8|8", "|<é9>|9|9", "|<é10>|10|10", "|||"}},
-		{connection.RowsQuery{Key: "NO", After: &after}, []string{"|<é9>|9|9", "|<é10>|10|10", "|||"}},
+		{connection.RowsQuery{Key: "NO", After: &next}, []string{"|<é9>|9|9", "|<é10>|10|10", "|||"}},
 	} {
 		if got, err := read(tt.q); err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%q, %v; want %q", got, err, tt.want)
@@ -93,7 +93,7 @@ func TestRowsOfAllPartitionsAreRead(t *testing.T) {
 	}
 	t.Run("not more bytes than allowed", func(t *testing.T) {
 		s.Config.Handler = inner
-		to.Limits.Bytes = 4 << 10
+		recipient.Limits.Bytes = 4 << 10
 		for i := range s.Databases["SHOP"] {
 			if table := &s.Databases["SHOP"][i]; table.Name == "PEOPLE" {
 				for n := range 2000 { // compresses well
@@ -130,13 +130,13 @@ func TestAStatementThatRunsIsCancelledWithItsRead(t *testing.T) {
 			cancel() // while the read waits to ask again
 		}
 	})
-	begun := time.Now()
+	start := time.Now()
 	err := hosted.Direct(t).Rows(ctx, target(t, portOf(s.Server), nil),
 		connection.RowsQuery{Table: ref("ENDLESS"), Columns: []string{"NO"}, Limit: 1},
 		func(column.Batch) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	proof.Within(t, "a read that is cancelled", time.Since(begun), 2*time.Second)
+	proof.Within(t, "a read that is cancelled", time.Since(start), 2*time.Second)
 	proof.Eventually(t, "the statement is cancelled", func() bool { return s.Cancelled.Load() == 1 })
 }

@@ -55,8 +55,8 @@ var classes = []struct {
 
 func TestRowsReturnEachValueOfEachType(t *testing.T) {
 	var kinds []warehouses.Kind
-	for affinity, declared := range affinities {
-		for _, name := range declared {
+	for affinity, declarations := range affinities {
+		for _, name := range declarations {
 			number := warehouses.Kind{Type: name, Field: column.Number}
 			text := warehouses.Kind{Type: name, Field: column.String}
 			for _, class := range classes {
@@ -79,11 +79,11 @@ func TestRowsReturnEachValueOfEachType(t *testing.T) {
 		}
 	}
 	create(t, filepath.Join(folder, "kinds.db"), strings.Join(statements, ";"))
-	var documented []string
-	for _, declared := range affinities {
-		documented = append(documented, declared...)
+	var documentedTexts []string
+	for _, declarations := range affinities {
+		documentedTexts = append(documentedTexts, declarations...)
 	}
-	warehouses.EveryKind(t, sqlite.New(folder), target("kinds.db")(t), documented, kinds,
+	warehouses.EveryKind(t, sqlite.New(folder), target("kinds.db")(t), documentedTexts, kinds,
 		func(kind warehouses.Kind) connection.TableRef {
 			i := slices.IndexFunc(kinds, func(k warehouses.Kind) bool {
 				return k.Type == kind.Type && k.Field == kind.Field

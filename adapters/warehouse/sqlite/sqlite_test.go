@@ -130,8 +130,8 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 			Type: connection.Text, Nullable: true})
 	}
 	wide.Rows, wide.Total, wide.Truncated = [][]*string{row}, warehouses.WideColumns, true
-	none := "there is no server and no network"
-	never := map[connection.Code]string{
+	empty := "there is no server and no network"
+	absent := map[connection.Code]string{
 		connection.Internal:        "it means a bug of ours",
 		connection.TableUnreadable: "SQLite has one result code for all errors of a view",
 	}
@@ -145,7 +145,7 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 		connection.ServerStarting, connection.BackendUnreachable, connection.PoolingUnsupported,
 		connection.QuotaExceeded, connection.UnsupportedVersion, connection.PermissionDenied,
 	} {
-		never[code] = none
+		absent[code] = empty
 	}
 	return warehouses.Harness{
 		Kind: connection.SQLite, Open: open, Reader: target("sample.db"),
@@ -207,14 +207,14 @@ func harness(open func(*testing.T) ports.Warehouse) warehouses.Harness {
 				Call: preview("broken")},
 			{Name: "a view that takes too long", Code: connection.QueryTimeout,
 				Target: func(t *testing.T) ports.Target {
-					to := target("sample.db")(t)
-					to.Limits.Statement = 500 * time.Millisecond
-					return to
+					recipient := target("sample.db")(t)
+					recipient.Limits.Statement = 500 * time.Millisecond
+					return recipient
 				}, Call: preview("slow")},
 			{Name: "a value that is larger than allowed", Code: connection.ResponseTooLarge,
 				Target: target("sample.db"), Call: preview("huge")},
 		},
-		Never: never,
+		Never: absent,
 	}
 }
 
@@ -237,14 +237,14 @@ func TestAFileInWALModeIsReadWithoutATouch(t *testing.T) {
 	in := folder(t)
 	create(t, filepath.Join(in, "wal.db"),
 		`PRAGMA journal_mode = WAL; CREATE TABLE kept (id INTEGER); INSERT INTO kept VALUES (1)`)
-	before := listing(t, in)
+	previous := listing(t, in)
 	found, err := sqlite.New(in).Tables(t.Context(), target("wal.db")(t), connection.TableQuery{Limit: 10})
 	require.NoError(t, err)
 	if len(found) != 1 || found[0].Name != "kept" {
 		t.Errorf("tables = %+v", found)
 	}
-	if after := listing(t, in); after != before {
-		t.Errorf("the folder was\n%s\nand is\n%s", before, after)
+	if next := listing(t, in); next != previous {
+		t.Errorf("the folder was\n%s\nand is\n%s", previous, next)
 	}
 }
 
@@ -263,9 +263,9 @@ func listing(t *testing.T, dir string) (all string) {
 
 func TestNoViewReachesAnotherFile(t *testing.T) {
 	in := folder(t)
-	outside := filepath.Join(filepath.Dir(in), "outside.db")
+	foreignPath := filepath.Join(filepath.Dir(in), "outside.db")
 	for _, statement := range []string{
-		"ATTACH '" + outside + "' AS other", "ATTACH 'file:" + outside + "?vfs=unix' AS other",
+		"ATTACH '" + foreignPath + "' AS other", "ATTACH 'file:" + foreignPath + "?vfs=unix' AS other",
 		"VACUUM INTO '" + in + "/copy.db'",
 		"SELECT load_extension('x')", "CREATE TABLE t (id INTEGER)", "INSERT INTO kinds (id, name) VALUES (9, 'x')",
 		"PRAGMA journal_mode = DELETE; DELETE FROM kinds",

@@ -86,11 +86,11 @@ func previews() map[connection.TableRef]connection.Preview {
 			all.Rows[i] = append(all.Rows[i], connection.Cell(v))
 		}
 	}
-	here := "here"
+	local := "here"
 	return map[connection.TableRef]connection.Preview{
 		ref("kinds"): all,
 		ref("wide"):  warehouses.WidePreview(connection.Column{DatabaseType: "varchar(max)", Type: connection.Text}),
-		ref(strange): {Rows: [][]*string{{&here}}, Columns: []connection.Column{{Name: "a ]col], b?",
+		ref(strange): {Rows: [][]*string{{&local}}, Columns: []connection.Column{{Name: "a ]col], b?",
 			DatabaseType: "nvarchar(20)", Type: connection.Text}}},
 		ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "int", Type: connection.Integer}}},
 	}
@@ -99,7 +99,7 @@ func previews() map[connection.TableRef]connection.Preview {
 // failures stages all that the stand-in can fail with.
 func failures() []warehouses.Failure {
 	user := func(name string) func(*testing.T) ports.Target { return as(map[string]any{"username": name}) }
-	limited := func(change func(*ports.Limits)) func(*testing.T) ports.Target {
+	limit := func(change func(*ports.Limits)) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
 			target := as(nil)(t)
 			change(&target.Limits)
@@ -117,7 +117,7 @@ func failures() []warehouses.Failure {
 		}
 	}
 	strict := map[string]any{"encrypt": "strict"}
-	disabled := map[string]any{"tls": "disable"}
+	values := map[string]any{"tls": "disable"}
 	preview := func(name string) warehouses.Failure {
 		return warehouses.Failure{Target: as(nil), Call: warehouses.Previewing(ref(name))}
 	}
@@ -138,7 +138,7 @@ func failures() []warehouses.Failure {
 			Target: as(map[string]any{"database": "nothing"})},
 		{Name: "tables that the user may not read", Code: connection.PermissionDenied, Step: connection.Read,
 			Target: as(map[string]any{"database": "closed_tables"})},
-		{Name: "a server that requires TLS", Code: connection.TLSRequired, Step: authenticate, Target: as(disabled)},
+		{Name: "a server that requires TLS", Code: connection.TLSRequired, Step: authenticate, Target: as(values)},
 		{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: tls,
 			Target: other(fixture.SQLServerPlain, nil, nil)},
 		{Name: "a server that closes when TLS begins, strictly", Code: connection.TLSUnsupported, Step: tls,
@@ -172,9 +172,9 @@ func failures() []warehouses.Failure {
 		{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil),
 			Call: warehouses.Previewing(connection.TableRef{Schema: "sys", Name: "objects"})},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Call: warehouses.Previewing(ref("slow")),
-			Target: limited(func(l *ports.Limits) { l.Statement = 300 * time.Millisecond })},
+			Target: limit(func(l *ports.Limits) { l.Statement = 300 * time.Millisecond })},
 		{Name: "an answer that is larger than the wire's limit", Code: connection.ResponseTooLarge,
-			Target: limited(func(l *ports.Limits) { l.Bytes = 32 << 10 }), Call: warehouses.Previewing(ref("wide"))},
+			Target: limit(func(l *ports.Limits) { l.Bytes = 32 << 10 }), Call: warehouses.Previewing(ref("wide"))},
 	})
 }
 

@@ -123,7 +123,7 @@ func scripts() []warehouses.HostileScript {
 		return warehouses.HostileScript{Name: name, Plain: true, Codes: codes,
 			Serve: func(c io.ReadWriter) { begin(c); _, _ = c.Read(make([]byte, 4096)) }}
 	}
-	routed := func(host string, port uint16) []byte {
+	routedContent := func(host string, port uint16) []byte {
 		return packet(slices.Concat(loginAck, routing(host, port), done))
 	}
 	return []warehouses.HostileScript{
@@ -142,10 +142,10 @@ func scripts() []warehouses.HostileScript {
 			packet([]byte{0xaa, 0xff, 0xff, 1})),
 		says("its error has no number that is known", []connection.Code{connection.Internal}, hello,
 			packet(slices.Concat([]byte{0xaa, 14, 0, 9, 9, 9, 9, 1, 16, 0, 0, 0, 0, 1, 0, 0, 0}, done))),
-		says("it sends the client to a forbidden address", forbidden, hello, routed("127.0.0.2", 1433)),
-		says("it sends the client to another port", forbidden, hello, routed("127.0.0.1", 1433)),
+		says("it sends the client to a forbidden address", forbidden, hello, routedContent("127.0.0.2", 1433)),
+		says("it sends the client to another port", forbidden, hello, routedContent("127.0.0.1", 1433)),
 		says("it sends the client to an instance", append(forbidden, connection.NotThisDatabase), hello,
-			routed(`127.0.0.1\other`, 0)),
+			routedContent(`127.0.0.1\other`, 0)),
 		says("its first row is too short", foreign, hello, packet(slices.Concat(loginAck, done)),
 			packet(slices.Concat([]byte{0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0x38, 0, 0xd1, 1, 0, 0, 0}, done))),
 		says("it has no rows", foreign, hello, packet(slices.Concat(loginAck, done)), packet(done)),

@@ -63,17 +63,17 @@ var unordered = []string{"text", "xml", "json", "hierarchyid", "sql_variant", "g
 func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 	s := newServer(t, fixture.SQLServerPlain)
 	target := s.target(t, map[string]any{"tls": "disable", "tls_ca": nil})
-	for declared, values := range keys {
-		table := fixture.SQLServerTable{Schema: "dbo", Name: "by " + declared, Type: "U",
-			Columns: []fixture.SQLServerColumn{{Name: "n", Type: "int"}, {Name: "a ]key]", Type: declared,
+	for declaration, values := range keys {
+		table := fixture.SQLServerTable{Schema: "dbo", Name: "by " + declaration, Type: "U",
+			Columns: []fixture.SQLServerColumn{{Name: "n", Type: "int"}, {Name: "a ]key]", Type: declaration,
 				Nullable: slices.Contains(values, nil)}}}
 		for i, v := range values {
 			table.Values = append(table.Values, []any{int64(i + 1), v})
 		}
 		s.Databases["Sales"] = append(s.Databases["Sales"], table)
-		var refused []string
-		if slices.Contains(unordered, declared) {
-			refused = []string{"a ]key]"}
+		var refusals []string
+		if slices.Contains(unordered, declaration) {
+			refusals = []string{"a ]key]"}
 		}
 		nulls := map[string][]int{}
 		for i, v := range values {
@@ -81,8 +81,8 @@ func TestPagesByAKeyOfAnyTypeReturnEveryRowOnce(t *testing.T) {
 				nulls["a ]key]"] = append(nulls["a ]key]"], i+1)
 			}
 		}
-		t.Run(declared, func(t *testing.T) {
-			warehouses.Keys(t, direct(t), target, ref(table.Name), refused...)
+		t.Run(declaration, func(t *testing.T) {
+			warehouses.Keys(t, direct(t), target, ref(table.Name), refusals...)
 			warehouses.Lossless(t, direct(t), target, ref(table.Name), nulls)
 		})
 	}

@@ -15,7 +15,7 @@ func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {
 	for n := range int64(warehouses.LongRows) {
 		long.Values = append(long.Values, []any{n + 1, strings.Repeat("x", warehouses.LongText)})
 	}
-	at := func(encryption fixture.SQLServerEncryption, changes map[string]any) func(*testing.T) ports.Target {
+	targetAt := func(encryption fixture.SQLServerEncryption, changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target {
 			s := newServer(t, encryption)
 			s.Databases["Sales"] = append(s.Databases["Sales"], long)
@@ -23,8 +23,8 @@ func TestAStreamOutlastsTheTimeLimitOfItsSignIn(t *testing.T) {
 		}
 	}
 	warehouses.Outlast(t, direct(t), ref("long_rows"), map[string]func(*testing.T) ports.Target{
-		"with TLS":           at(fixture.SQLServerMandatory, nil),
-		"with TLS, strictly": at(fixture.SQLServerStrict, map[string]any{"encrypt": "strict"}),
-		"without TLS":        at(fixture.SQLServerPlain, map[string]any{"tls": "disable", "tls_ca": nil}),
+		"with TLS":           targetAt(fixture.SQLServerMandatory, nil),
+		"with TLS, strictly": targetAt(fixture.SQLServerStrict, map[string]any{"encrypt": "strict"}),
+		"without TLS":        targetAt(fixture.SQLServerPlain, map[string]any{"tls": "disable", "tls_ca": nil}),
 	})
 }

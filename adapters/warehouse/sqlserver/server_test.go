@@ -67,7 +67,7 @@ func tables() []fixture.SQLServerTable {
 	fails := func(name string, numbers ...int32) fixture.SQLServerTable {
 		return fixture.SQLServerTable{Schema: "dbo", Name: name, Type: "V", Columns: text, Errors: numbers}
 	}
-	never := []fixture.SQLServerColumn{{Name: "never", Type: "int"}}
+	absent := []fixture.SQLServerColumn{{Name: "never", Type: "int"}}
 	return []fixture.SQLServerTable{
 		wide,
 		fails("divided", 8134), fails("leads_nowhere", 208, 4413), fails("raised", 51000), fails("beyond", 229),
@@ -76,8 +76,8 @@ func tables() []fixture.SQLServerTable {
 			Columns: []fixture.SQLServerColumn{{Name: "a ]col], b?", Type: "nvarchar(20)"}}},
 		{Schema: "dbo", Name: "empty", Type: "U", Columns: []fixture.SQLServerColumn{{Name: "id", Type: "int"}}},
 		{Schema: "dbo", Name: "members", Type: "U", Denied: true, Columns: text},
-		{Schema: "dbo", Name: "slow", Type: "V", Slow: true, Columns: never},
-		{Schema: "dbo", Name: "endless", Type: "V", Endless: true, Values: [][]any{{int64(1)}}, Columns: never},
+		{Schema: "dbo", Name: "slow", Type: "V", Slow: true, Columns: absent},
+		{Schema: "dbo", Name: "endless", Type: "V", Endless: true, Values: [][]any{{int64(1)}}, Columns: absent},
 		{Schema: "afar", Name: "kinds", Type: "X", Columns: text},
 		{Schema: "dbo", Name: "kept", Type: "M", Columns: text, Values: [][]any{{"x"}}},
 	}

@@ -81,10 +81,10 @@ func TestAnEndlessStreamEndsAtTheServerToo(t *testing.T) {
 			defer cancel()
 			err := direct(t).Rows(ctx, target, connection.RowsQuery{Table: ref("endless"), Columns: []string{"never"},
 				Limit: 1 << 30}, func(column.Batch) error { cancel(); return nil })
-			begun := time.Now()
+			start := time.Now()
 			assert.ErrorIs(t, err, context.Canceled)
 			proof.Eventually(t, "the server has stopped", func() bool { return s.Running() == 0 })
-			proof.Within(t, "the end of the statement", time.Since(begun), 2*time.Second)
+			proof.Within(t, "the end of the statement", time.Since(start), 2*time.Second)
 		})
 	}
 }
@@ -119,11 +119,11 @@ func TestACredentialNamesALoginOfSQLServer(t *testing.T) {
 			"/credential/encrypt"},
 	} {
 		_, err := connection.ParseCredential(connection.SQLServer, []byte(tt.fields))
-		wrong := ""
-		if refused, ok := errors.AsType[*fault.Error](err); ok && len(refused.Fields) == 1 {
-			wrong = refused.Fields[0].Pointer
+		problem := ""
+		if refusedFault, ok := errors.AsType[*fault.Error](err); ok && len(refusedFault.Fields) == 1 {
+			problem = refusedFault.Fields[0].Pointer
 		}
-		if wrong != tt.wrong {
+		if problem != tt.wrong {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

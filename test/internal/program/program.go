@@ -88,19 +88,19 @@ func (d *Deployment) Command(binary string, args ...string) *exec.Cmd {
 // Owner creates a user who owns a workspace, and returns their API key. flags are further ones of user create.
 func (d *Deployment) Owner(t testing.TB, binary, email string, flags ...string) string {
 	t.Helper()
-	var made struct{ Token string }
+	var newCase struct{ Token string }
 	args := append([]string{"user", "create", "--json", "--email", email, "--role", "owner"}, flags...)
 	command := d.Command(binary, args...)
-	var failed bytes.Buffer
-	command.Stderr = &failed
+	var failedBuffer bytes.Buffer
+	command.Stderr = &failedBuffer
 	out, err := command.Output()
 	if err == nil {
-		err = json.Unmarshal(out, &made)
+		err = json.Unmarshal(out, &newCase)
 	}
 	if err != nil {
-		t.Fatalf("user create: %v: %s", err, failed.String())
+		t.Fatalf("user create: %v: %s", err, failedBuffer.String())
 	}
-	return made.Token
+	return newCase.Token
 }
 
 // Open opens the database beside the running processes.

@@ -40,34 +40,34 @@ func That(t TB, ok bool, format string, args ...any) {
 }
 
 // Equal reports a value that is not ==.
-func Equal[T comparable](t TB, what string, got, want T) {
+func Equal[T comparable](t TB, name string, got, want T) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s: %s, want %s", what, show(got), show(want))
+		t.Errorf("%s: %s, want %s", name, show(got), show(want))
 	}
 }
 
 // EqualSlice reports a slice with other elements. An empty one is equal to nil.
-func EqualSlice[S ~[]E, E comparable](t TB, what string, got, want S) {
+func EqualSlice[S ~[]E, E comparable](t TB, name string, got, want S) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("%s: %s, want %s", what, show(got), show(want))
+		t.Errorf("%s: %s, want %s", name, show(got), show(want))
 	}
 }
 
 // Contains reports a string without a part.
-func Contains(t TB, what, text, part string) {
+func Contains(t TB, name, text, part string) {
 	t.Helper()
 	if !strings.Contains(text, part) {
-		t.Errorf("%s: %s, want %s in it", what, show(text), show(part))
+		t.Errorf("%s: %s, want %s in it", name, show(text), show(part))
 	}
 }
 
 // NoDiff reports a difference that cmp.Diff(want, got) has found.
-func NoDiff(t TB, what, diff string) {
+func NoDiff(t TB, name, diff string) {
 	t.Helper()
 	if diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 

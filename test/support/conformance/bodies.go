@@ -17,20 +17,20 @@ func (v *validator) checkProblem(resp *http.Response, problem map[string]any, co
 	if !slices.Contains(codes, code) {
 		violations = append(violations, "/code: "+code+" is not among the operation's x-codes")
 	}
-	registered, ok := v.contract.Problem(code)
+	kind, ok := v.contract.Problem(code)
 	if !ok {
 		return append(violations, "/code: "+code+" is not in x-problems")
 	}
 	for pointer, want := range map[string]string{
-		"status": strconv.Itoa(registered.Status), "title": registered.Title, "type": "/problems/" + code,
+		"status": strconv.Itoa(kind.Status), "title": kind.Title, "type": "/problems/" + code,
 		"request_id": resp.Header.Get("Request-Id"),
 	} {
 		if got := fmt.Sprint(problem[pointer]); got != want {
 			violations = append(violations, fmt.Sprintf("/%s: %q, want %q", pointer, got, want))
 		}
 	}
-	if registered.Status != resp.StatusCode {
-		violations = append(violations, fmt.Sprintf("the status of %s is %d in x-problems", code, registered.Status))
+	if kind.Status != resp.StatusCode {
+		violations = append(violations, fmt.Sprintf("the status of %s is %d in x-problems", code, kind.Status))
 	}
 	fieldCodes, _ := v.doc.Extensions["x-field-codes"].(map[string]any)
 	errors, _ := problem["errors"].([]any)
@@ -47,19 +47,19 @@ func (v *validator) checkProblem(resp *http.Response, problem map[string]any, co
 // and the body. From a problem, the request id is left out after it was compared with that of the response. ok is false
 // for problems where it is another, or could change what the rest of the body means.
 func bodyKey(operation string, resp *http.Response, contentType string, body []byte) (key [sha256.Size]byte, ok bool) {
-	before, after := body, []byte(nil)
+	previous, current := body, []byte(nil)
 	if contentType == "application/problem+json" {
 		id := resp.Header.Get("Request-Id")
-		before, after, ok = bytes.Cut(body, []byte(`"request_id":"`+id+`"`))
+		previous, current, ok = bytes.Cut(body, []byte(`"request_id":"`+id+`"`))
 		special := func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
 		if !ok || strings.ContainsFunc(id, special) {
 			return key, false
 		}
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s %d %s %d ", operation, resp.StatusCode, contentType, len(before))
-	hash.Write(before)
-	hash.Write(after)
+	fmt.Fprintf(hash, "%s %d %s %d ", operation, resp.StatusCode, contentType, len(previous))
+	hash.Write(previous)
+	hash.Write(current)
 	return [sha256.Size]byte(hash.Sum(nil)), true
 }
 

@@ -160,11 +160,11 @@ func TestARepeatedProblemIsStillChecked(t *testing.T) {
 		return violations
 	}
 	for range 2 {
-		if wrong := check(share, 404, "r1", missing); wrong != nil {
-			t.Fatal(wrong)
+		if invalid := check(share, 404, "r1", missing); invalid != nil {
+			t.Fatal(invalid)
 		}
 	}
-	for name, wrong := range map[string][]string{
+	for name, invalid := range map[string][]string{
 		"under another operation": check("/api/workspaces/wsp_1", 404, "r1", missing),
 		"under another status":    check(share, 403, "r1", missing),
 		"with another request id": check(share, 404, "r2", missing),
@@ -172,7 +172,7 @@ func TestARepeatedProblemIsStillChecked(t *testing.T) {
 		"with an id that brings another code": check(share, 404, `r1","code":"x`,
 			strings.Replace(missing, "r1", `r1","code":"x`, 1)),
 	} {
-		if len(wrong) == 0 {
+		if len(invalid) == 0 {
 			t.Errorf("%s, it passed", name)
 		}
 	}

@@ -36,43 +36,43 @@ type exampleCheck struct {
 }
 
 // walk checks what is below a node that is not a schema.
-func (c *exampleCheck) walk(node any, at string) {
+func (c *exampleCheck) walk(node any, path string) {
 	members, _ := node.(map[string]any)
 	if members["schema"] != nil {
 		for name, value := range c.examples(members) {
-			c.check(at+"/schema", at+name, value)
+			c.check(path+"/schema", path+name, value)
 		}
 	}
 	for name, member := range members {
-		below := at + "/" + escape(name)
+		rest := path + "/" + escape(name)
 		switch {
 		case name == "schema":
-			c.walkSchema(member, below)
+			c.walkSchema(member, rest)
 		case name == "schemas":
 			for schema, value := range member.(map[string]any) {
-				c.walkSchema(value, below+"/"+escape(schema))
+				c.walkSchema(value, rest+"/"+escape(schema))
 			}
 		case name == "parameters":
 			list, _ := member.([]any)
 			for i, parameter := range list {
-				c.walk(parameter, fmt.Sprint(below, "/", i))
+				c.walk(parameter, fmt.Sprint(rest, "/", i))
 			}
-			c.walk(member, below)
+			c.walk(member, rest)
 		case name != "example" && name != "examples" && !strings.HasPrefix(name, "x-"):
-			c.walk(member, below)
+			c.walk(member, rest)
 		}
 	}
 }
 
 // examples returns the examples of a parameter or a media type by their pointers in it. The value of one that is a
 // reference to nothing is nil.
-func (c *exampleCheck) examples(of map[string]any) map[string]any {
+func (c *exampleCheck) examples(owners map[string]any) map[string]any {
 	out := map[string]any{}
-	if value, ok := of["example"]; ok {
+	if value, ok := owners["example"]; ok {
 		out["/example"] = value
 	}
-	named, _ := of["examples"].(map[string]any)
-	for name, example := range named {
+	namedValues, _ := owners["examples"].(map[string]any)
+	for name, example := range namedValues {
 		o, _ := example.(map[string]any)
 		if ref, ok := o["$ref"].(string); ok {
 			o, _ = c.find(strings.TrimPrefix(ref, "#")).(map[string]any)
@@ -93,36 +93,36 @@ func (c *exampleCheck) find(pointer string) any {
 }
 
 // walkSchema checks the examples and the default of a schema, and of the schemas in it.
-func (c *exampleCheck) walkSchema(node any, at string) {
+func (c *exampleCheck) walkSchema(node any, path string) {
 	members, _ := node.(map[string]any)
 	for _, name := range []string{"example", "default"} {
 		if value, ok := members[name]; ok {
-			c.check(at, at+"/"+name, value)
+			c.check(path, path+"/"+name, value)
 		}
 	}
 	list, _ := members["examples"].([]any)
 	for i, value := range list {
-		c.check(at, fmt.Sprint(at, "/examples/", i), value)
+		c.check(path, fmt.Sprint(path, "/examples/", i), value)
 	}
 	for name, member := range members {
 		switch name {
 		case "properties", "patternProperties", "$defs":
 			for key, schema := range member.(map[string]any) {
-				c.walkSchema(schema, at+"/"+name+"/"+escape(key))
+				c.walkSchema(schema, path+"/"+name+"/"+escape(key))
 			}
 		case "allOf", "anyOf", "oneOf", "prefixItems":
 			for i, schema := range member.([]any) {
-				c.walkSchema(schema, fmt.Sprint(at, "/", name, "/", i))
+				c.walkSchema(schema, fmt.Sprint(path, "/", name, "/", i))
 			}
 		case "items", "additionalProperties", "propertyNames", "not", "if", "then", "else", "contains":
-			c.walkSchema(member, at+"/"+name)
+			c.walkSchema(member, path+"/"+name)
 		}
 	}
 }
 
-func (c *exampleCheck) check(schemaAt, at string, value any) {
+func (c *exampleCheck) check(schemaAt, path string, value any) {
 	all := c.sent
-	if strings.Contains(at, "/requestBody/") || strings.Contains(at, "/parameters/") {
+	if strings.Contains(path, "/requestBody/") || strings.Contains(path, "/parameters/") {
 		all = c.received
 	}
 	schema, err := all.at(schemaAt)
@@ -130,6 +130,6 @@ func (c *exampleCheck) check(schemaAt, at string, value any) {
 		err = schema.Validate(value)
 	}
 	if err != nil {
-		c.broken = append(c.broken, at+": "+err.Error())
+		c.broken = append(c.broken, path+": "+err.Error())
 	}
 }

@@ -39,9 +39,9 @@ func routersOf(doc *openapi3.T) (map[shape]routers.Router, error) {
 		paths[s].Set(path, item)
 	}
 	out := map[shape]routers.Router{}
-	for s, of := range paths {
+	for s, owner := range paths {
 		var err error
-		if out[s], err = gorillamux.NewRouter(&openapi3.T{Servers: doc.Servers, Paths: of}); err != nil {
+		if out[s], err = gorillamux.NewRouter(&openapi3.T{Servers: doc.Servers, Paths: owner}); err != nil {
 			return nil, err
 		}
 	}

@@ -58,8 +58,8 @@ func Users(t *testing.T, open Opener) {
 		if _, _, err := a.Users.Get(ctx, system.Org, second.ID); !errors.Is(err, account.ErrUserNotFound) {
 			t.Errorf("the user was made: %v", err)
 		}
-		there := identity.System(a.Orgs[1], "", "contract", fixture.At)
-		must(t, a.Users.Add(ctx, user(t, there, "änn@example.com")))
+		remote := identity.System(a.Orgs[1], "", "contract", fixture.At)
+		must(t, a.Users.Add(ctx, user(t, remote, "änn@example.com")))
 		must(t, a.Users.Add(ctx, user(t, system, "ÄNN@example.com"))) // not ASCII, so it is another address
 	})
 	t.Run("of many concurrent users with one address one is stored", func(t *testing.T) {
@@ -92,7 +92,7 @@ func Users(t *testing.T, open Opener) {
 	})
 
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	email := func(who string, in *fixture.Team) string { return who + "@" + in.Workspace.Slug + ".example" }
+	email := func(name string, in *fixture.Team) string { return name + "@" + in.Workspace.Slug + ".example" }
 	t.Run("a user of another org is not found", func(t *testing.T) {
 		for _, id := range []identity.UserID{other.Owner.User, "usr_00000000000000000000000000", ""} {
 			_, _, err := a.Users.Get(ctx, team.Org, id)
@@ -130,7 +130,7 @@ func Users(t *testing.T, open Opener) {
 	})
 	t.Run("Update stores the changed user", func(t *testing.T) {
 		by := fixture.Later(team.Member, time.Hour)
-		after, err := a.Users.Update(ctx, team.Org, by.User, func(u *account.User, m []account.Membership) error {
+		current, err := a.Users.Update(ctx, team.Org, by.User, func(u *account.User, m []account.Membership) error {
 			same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member,
 				ByHand: identity.Member}})
 			return u.Change(by, nil, m, account.UserChanges{Name: new("renamed"), DefaultWorkspace: &team.Workspace.ID})
@@ -138,7 +138,7 @@ func Users(t *testing.T, open Opener) {
 		must(t, err)
 		got, _, err := a.Users.Get(ctx, team.Org, by.User)
 		must(t, err)
-		same(t, "user", got, after)
+		same(t, "user", got, current)
 		if got.Name != "renamed" || got.DefaultWorkspace != team.Workspace.ID || got.Revision != 2 ||
 			got.UpdatedAt != by.At {
 			t.Fatalf("got %+v", got)
@@ -203,18 +203,18 @@ func Events(t *testing.T, open Opener) {
 		{Type: "b.made", Actor: team.Member.User, Subject: "subject2", CreatedAfter: fixture.At.Add(time.Second)},
 	} {
 		t.Run(fmt.Sprintf("filter %+v", f), func(t *testing.T) {
-			var filtered []event.Event
+			var filteredEvents []event.Event
 			for _, e := range want {
 				if (f.Type == "" || e.Type == f.Type) && (f.Actor == "" || e.Actor == f.Actor) &&
 					(f.Subject == "" || e.Subject == f.Subject) &&
 					(f.Request == "" || e.Request.ID == f.Request) &&
 					(f.CreatedAfter.IsZero() || e.At.After(f.CreatedAfter)) {
-					filtered = append(filtered, e)
+					filteredEvents = append(filteredEvents, e)
 				}
 			}
 			for _, limit := range []int{2, 100} {
 				got := fixture.Events(t, a.Stores, team.Workspace.ID, f, limit)
-				same(t, "events", got, filtered)
+				same(t, "events", got, filteredEvents)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func Atomic(t *testing.T, open Opener) {
 			by, system := team.Member, identity.System(team.Org, team.Workspace.ID, "contract", fixture.At)
 			u, err := account.NewUser(by, "new@"+team.Workspace.Slug+".example", "", false)
 			must(t, err)
-			var made *prompt.Template
+			var template *prompt.Template
 			var k *account.Key
 			err = a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				must(t, tx.Users.Add(ctx, u))
@@ -46,20 +46,20 @@ func Atomic(t *testing.T, open Opener) {
 					func(w *account.Workspace) error { return w.Admit(system, u.ID, identity.Member) })
 				must(t, err)
 				k = addKey(t, tx, by, account.KeyDraft{Name: "k"})
-				made = fixture.Template(t, tx, by, prompt.Draft{})
-				fixture.Version(t, tx, by, made.ID, "text")
-				fixture.Activate(t, tx, by, made.ID, prompt.Ref{Number: 1})
-				if seen := keptOf(t, tx, by, made.ID); len(seen.Versions) != 1 || len(seen.Ledger) != 1 ||
+				template = fixture.Template(t, tx, by, prompt.Draft{})
+				fixture.Version(t, tx, by, template.ID, "text")
+				fixture.Activate(t, tx, by, template.ID, prompt.Ref{Number: 1})
+				if seen := keptOf(t, tx, by, template.ID); len(seen.Versions) != 1 || len(seen.Ledger) != 1 ||
 					len(seen.Events) != 3 {
 					t.Errorf("the transaction does not see what it did: %+v", seen)
 				}
-				if _, err := a.Prompts.Get(ctx, by, made.ID); !errors.Is(err, prompt.ErrNotFound) {
+				if _, err := a.Prompts.Get(ctx, by, template.ID); !errors.Is(err, prompt.ErrNotFound) {
 					t.Errorf("others see what is not done yet: %v", err)
 				}
 				return fail
 			})
 			wantErr(t, err, fail)
-			_, errTemplate := a.Prompts.Get(ctx, by, made.ID)
+			_, errTemplate := a.Prompts.Get(ctx, by, template.ID)
 			_, errKey := a.Keys.Get(ctx, by.Workspace, k.ID)
 			_, _, errUser := a.Users.Get(ctx, by.Org, u.ID)
 			events := fixture.Events(t, a.Stores, by.Workspace, event.Filter{}, 100)
@@ -76,25 +76,25 @@ func Atomic(t *testing.T, open Opener) {
 	}
 	t.Run("a nested transaction joins the outer one", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		template := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			must(t, tx.Atomic.Atomically(ctx,
-				func(inner ports.Stores) error { return change(ctx, inner, by, made.ID, "lost") }))
+				func(inner ports.Stores) error { return change(ctx, inner, by, template.ID, "lost") }))
 			return errBoom
 		})
 		wantErr(t, err, errBoom)
-		require.Equal(t, "description", description(t, by, made.ID), "")
+		require.Equal(t, "description", description(t, by, template.ID), "")
 	})
 	t.Run("effects run after the commit, in order", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		template := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		var ran []string
 		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			ran = nil
-			tx.Atomic.AfterCommit(func() { ran = append(ran, "first "+description(t, by, made.ID)) })
-			must(t, change(ctx, tx, by, made.ID, "changed"))
+			tx.Atomic.AfterCommit(func() { ran = append(ran, "first "+description(t, by, template.ID)) })
+			must(t, change(ctx, tx, by, template.ID, "changed"))
 			return tx.Atomic.Atomically(ctx, func(inner ports.Stores) error {
-				inner.Atomic.AfterCommit(func() { ran = append(ran, "second "+description(t, by, made.ID)) })
+				inner.Atomic.AfterCommit(func() { ran = append(ran, "second "+description(t, by, template.ID)) })
 				if len(ran) > 0 {
 					t.Error("an effect ran before the commit")
 				}
@@ -116,27 +116,27 @@ func Atomic(t *testing.T, open Opener) {
 	})
 	t.Run("a panic rolls back and releases its locks", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		template := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		func() {
 			defer func() { _ = recover() }()
 			_ = a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-				must(t, change(ctx, tx, by, made.ID, "lost"))
+				must(t, change(ctx, tx, by, template.ID, "lost"))
 				panic("on purpose")
 			})
 		}()
-		must(t, change(ctx, a.Stores, by, made.ID, "kept"))
-		require.Equal(t, "description", description(t, by, made.ID), "kept")
+		must(t, change(ctx, a.Stores, by, template.ID, "kept"))
+		require.Equal(t, "description", description(t, by, template.ID), "kept")
 	})
 	t.Run("a context that ends rolls back", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		template := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		short, cancel := context.WithCancel(ctx)
 		err := a.Atomic.Atomically(short, func(tx ports.Stores) error {
 			defer cancel()
-			return change(short, tx, by, made.ID, "lost")
+			return change(short, tx, by, template.ID, "lost")
 		})
 		wantErr(t, err, context.Canceled)
-		require.Equal(t, "description", description(t, by, made.ID), "")
+		require.Equal(t, "description", description(t, by, template.ID), "")
 	})
 	t.Run("two transactions that deadlock both succeed", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
@@ -144,16 +144,16 @@ func Atomic(t *testing.T, open Opener) {
 			fixture.Template(t, a.Stores, by, prompt.Draft{Name: "two"})
 		done := make(chan error, 2)
 		var effects atomic.Int32 // of two commits, after any number of attempts
-		var begun atomic.Int32   // first changes
+		var start atomic.Int32   // first changes
 		cross := func(first, second prompt.ID) {
 			done <- a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 				tx.Atomic.AfterCommit(func() { effects.Add(1) })
 				if err := change(ctx, tx, by, first, "a"); err != nil {
 					return err
 				}
-				begun.Add(1)
+				start.Add(1)
 				// for the lock that this one holds
-				proof.Poll(ctx, func() bool { return begun.Load() > 1 || a.Waiting() })
+				proof.Poll(ctx, func() bool { return start.Load() > 1 || a.Waiting() })
 				return change(ctx, tx, by, second, "b")
 			})
 		}

@@ -31,14 +31,14 @@ func chatLeaving(t *testing.T, a Adapter) {
 	} {
 		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
 			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-			made, peer := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), team.Peer.User
+			item, peer := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), team.Peer.User
 			if tt.member {
-				fixture.ChatMember(t, a.Stores, team.Member, made.ID, peer, access.Editor)
+				fixture.ChatMember(t, a.Stores, team.Member, item.ID, peer, access.Editor)
 			}
 			return leaving{
 				team: team, tooLate: tt.tooLate,
 				change: func(meanwhile func()) error {
-					_, err := a.Chats.UpdateFor(t.Context(), team.Member, made.ID, []identity.UserID{peer},
+					_, err := a.Chats.UpdateFor(t.Context(), team.Member, item.ID, []identity.UserID{peer},
 						func(c *chat.Template, p []chat.Party) error {
 							meanwhile()
 							return tt.change(c, team.Member, p[0])
@@ -47,7 +47,7 @@ func chatLeaving(t *testing.T, a Adapter) {
 				},
 				left: func(t *testing.T) {
 					t.Helper()
-					if m, is := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[peer]; is && m.Role != access.Owner {
+					if m, ok := membersOf(t, a.Stores, team.Workspace.ID, item.ID)[peer]; ok && m.Role != access.Owner {
 						t.Errorf("a membership is left: %+v", m)
 					}
 				},

@@ -58,8 +58,8 @@ func visibleChats(t *testing.T, a Adapter) {
 		{{User: addGroup(t, a, team, team.Peer.User), Role: access.Manager}},
 	}
 	for role := access.Viewer; role <= access.Manager; role++ {
-		for _, invited := range []bool{false, true} {
-			members = append(members, []chat.Member{{User: caller.User, Role: role, Invited: invited}})
+		for _, isInvited := range []bool{false, true} {
+			members = append(members, []chat.Member{{User: caller.User, Role: role, Invited: isInvited}})
 		}
 	}
 	var all []*chat.Template // the newest last
@@ -69,11 +69,11 @@ func visibleChats(t *testing.T, a Adapter) {
 			for _, owner := range []identity.UserID{caller.User, team.Peer.User, team.Gone.User} {
 				for _, visibility := range []access.Visibility{access.Private, access.Workspace} {
 					for _, member := range members {
-						for _, deleted := range []bool{false, true} {
+						for _, isDeleted := range []bool{false, true} {
 							i := len(all)
 							maker := identity.Actor{Org: team.Org, User: owner, Workspace: ws, Role: identity.Member,
 								Ceiling: identity.Owner, At: fixture.At}
-							made, err := chat.New(maker, chat.Draft{
+							template, err := chat.New(maker, chat.Draft{
 								Content: chat.Content{
 									Name: fmt.Sprintf("%s %d", strings.ReplaceAll(names[i%len(names)], "/", "-"),
 										i),
@@ -84,14 +84,14 @@ func visibleChats(t *testing.T, a Adapter) {
 							if err != nil {
 								return err
 							}
-							made.Prompt = []chat.Prompt{{}, {Template: "ptpl_1", Ref: "v1"},
+							template.Prompt = []chat.Prompt{{}, {Template: "ptpl_1", Ref: "v1"},
 								{Template: "ptpl_1", Ref: "active"}, {Template: "ptpl_2", Ref: "v1"}, {}}[i%5]
-							if err := tx.Chats.Add(ctx, made); err != nil {
+							if err := tx.Chats.Add(ctx, template); err != nil {
 								return err
 							}
-							if _, err := tx.Chats.Update(ctx, maker, made.ID, func(c *chat.Template) error {
+							if _, err := tx.Chats.Update(ctx, maker, template.ID, func(c *chat.Template) error {
 								c.ChangedMembers = member
-								if deleted {
+								if isDeleted {
 									c.DeletedAt = maker.At
 								}
 								c.Record(maker, "fixture.made", string(c.ID), nil)
@@ -99,21 +99,21 @@ func visibleChats(t *testing.T, a Adapter) {
 							}); err != nil {
 								return err
 							}
-							made.Grants = nil
+							template.Grants = nil
 							for _, m := range member {
 								grant := access.Grant{User: m.User, Role: m.Role}
 								if m.User == one || m.User == two {
 									grant.User, grant.By = caller.User, access.ByGroup
 								}
 								if !m.Invited {
-									made.Grants = append(made.Grants, grant)
+									template.Grants = append(template.Grants, grant)
 								}
 							}
-							made.OwnerLeft = owner == team.Gone.User || ws == other.Workspace.ID
-							if deleted {
-								made.DeletedAt = maker.At
+							template.OwnerLeft = owner == team.Gone.User || ws == other.Workspace.ID
+							if isDeleted {
+								template.DeletedAt = maker.At
 							}
-							all = append(all, made)
+							all = append(all, template)
 						}
 					}
 				}
@@ -141,9 +141,9 @@ func visibleChats(t *testing.T, a Adapter) {
 		}
 		return len(want)
 	}
-	actor := func(of identity.Actor, role, ceiling identity.Role) identity.Actor {
-		of.Role, of.Ceiling = role, ceiling
-		return of
+	actor := func(owner identity.Actor, role, ceiling identity.Role) identity.Actor {
+		owner.Role, owner.Ceiling = role, ceiling
+		return owner
 	}
 
 	t.Run("the list agrees with Template.Access for every caller", func(t *testing.T) {
@@ -173,8 +173,8 @@ func visibleChats(t *testing.T, a Adapter) {
 
 func chatSummaries(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made := fixture.Chat(t, a.Stores, team.Member, wholeChat())
-	want, err := a.Chats.Get(t.Context(), team.Member, made.ID)
+	template := fixture.Chat(t, a.Stores, team.Member, wholeChat())
+	want, err := a.Chats.Get(t.Context(), team.Member, template.ID)
 	must(t, err)
 	found, err := a.ChatLists.Visible(t.Context(), team.Member, chat.Filter{}, page.Query{Limit: 2})
 	must(t, err)
@@ -184,33 +184,33 @@ func chatSummaries(t *testing.T, a Adapter) {
 
 func chatMemberLists(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+	template := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 	want := map[identity.UserID]access.Role{team.Member.User: access.Owner, team.Peer.User: access.Editor,
 		team.Viewer.User: access.Viewer, team.Admin.User: access.Manager}
 	for user, role := range want {
 		if role != access.Owner {
-			fixture.ChatMember(t, a.Stores, team.Member, made.ID, user, role)
+			fixture.ChatMember(t, a.Stores, team.Member, template.ID, user, role)
 		}
 	}
 
 	t.Run("members include the owner and are sorted by user id", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 100} {
-			var before identity.UserID
+			var previous identity.UserID
 			got := map[identity.UserID]access.Role{}
 			for _, m := range fixture.Pages(t, limit, func(q page.Query) (chat.MemberPage, error) {
-				return a.ChatLists.Members(t.Context(), team.Workspace.ID, made.ID, q)
+				return a.ChatLists.Members(t.Context(), team.Workspace.ID, template.ID, q)
 			}) {
-				if m.User <= before || m.Email == "" || m.Name == "" || m.Revision != 1 || m.CreatedAt != fixture.At {
-					t.Errorf("member %+v after %s", m, before)
+				if m.User <= previous || m.Email == "" || m.Name == "" || m.Revision != 1 || m.CreatedAt != fixture.At {
+					t.Errorf("member %+v after %s", m, previous)
 				}
-				before = m.User
+				previous = m.User
 				got[m.User] = m.Role
 			}
 			same(t, "roles", got, want)
 		}
 	})
 	t.Run("members of another workspace's template are hidden", func(t *testing.T) {
-		if got := membersOf(t, a.Stores, other.Workspace.ID, made.ID); len(got) != 0 {
+		if got := membersOf(t, a.Stores, other.Workspace.ID, template.ID); len(got) != 0 {
 			t.Fatalf("members = %+v", got)
 		}
 	})
@@ -221,13 +221,13 @@ func chatUses(t *testing.T, a Adapter) {
 	const used, freed, unused prompt.ID = "ptpl_used", "ptpl_freed", "ptpl_unused"
 	user := fixture.Chat(t, a.Stores, team.Member,
 		chat.Draft{Content: chat.Content{Name: "User", Prompt: chat.Prompt{Template: used, Ref: "v2"}}})
-	deleted := fixture.Chat(t, a.Stores, team.Member,
+	deletedTemplate := fixture.Chat(t, a.Stores, team.Member,
 		chat.Draft{Content: chat.Content{Prompt: chat.Prompt{Template: freed, Ref: "v2"}}})
-	fixture.ChangeChat(t, a.Stores, team.Member, deleted.ID,
+	fixture.ChangeChat(t, a.Stores, team.Member, deletedTemplate.ID,
 		func(c *chat.Template) error { return c.Delete(team.Member, nil) })
-	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "v2"}
+	multiple := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "v2"}
 
-	for what, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		ws   identity.WorkspaceID
 		p    prompt.ID
 		refs []string
@@ -235,13 +235,13 @@ func chatUses(t *testing.T, a Adapter) {
 	}{
 		"in any way":                         {team.Workspace.ID, used, nil, true},
 		"by the reference that is asked for": {team.Workspace.ID, used, []string{"v2"}, true},
-		"by the last of fourteen":            {team.Workspace.ID, used, many, true},
-		"by another":                         {team.Workspace.ID, used, many[:13], false},
+		"by the last of fourteen":            {team.Workspace.ID, used, multiple, true},
+		"by another":                         {team.Workspace.ID, used, multiple[:13], false},
 		"in another workspace":               {other.Workspace.ID, used, nil, false},
 		"by a deleted template":              {team.Workspace.ID, freed, nil, false},
 		"by nothing":                         {team.Workspace.ID, unused, nil, false},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			got, err := a.ChatLists.Uses(t.Context(), tt.ws, tt.p, tt.refs, 5)
 			must(t, err)
 			if len(got) != 0 != tt.want {

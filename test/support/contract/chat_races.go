@@ -34,7 +34,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		for i := range n {
 			wg.Go(func() {
 				if err := do(i); err != nil {
-					if _, refused := errors.AsType[*fault.Error](err); !refused {
+					if _, isRefused := errors.AsType[*fault.Error](err); !isRefused {
 						t.Error(err)
 					}
 				}
@@ -45,32 +45,32 @@ func chatRaces(t *testing.T, a Adapter) {
 
 	t.Run("role changes, leaves and transfers keep one owner and lose nobody who stayed", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+		newItem := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 		people := []identity.Actor{team.Member, team.Peer, team.Viewer, team.Admin}
 		for _, p := range people[1:] {
-			fixture.ChatMember(t, a.Stores, team.Member, made.ID, p.User, access.Manager)
+			fixture.ChatMember(t, a.Stores, team.Member, newItem.ID, p.User, access.Manager)
 		}
 		var mu sync.Mutex
-		left := map[identity.UserID]bool{}
+		rest := map[identity.UserID]bool{}
 		all(32, func(i int) error {
 			by, other := people[i%4], people[(i/4+i+1)%4].User
 			switch i % 3 {
 			case 0: // the current owner transfers it
-				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other},
+				_, err := a.Chats.UpdateFor(ctx, by, newItem.ID, []identity.UserID{other},
 					func(c *chat.Template, p []chat.Party) error {
 						return c.Change(by, nil, chat.Changes{Owner: &other},
 							chat.Facts{Registry: fixture.Registry(t), Owner: p[0]})
 					})
 				return err
 			case 1:
-				_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{other},
+				_, err := a.Chats.UpdateFor(ctx, by, newItem.ID, []identity.UserID{other},
 					func(c *chat.Template, p []chat.Party) error {
 						_, err := c.ChangeMember(by, nil, p[0], access.Viewer+access.Role(i%3))
 						return err
 					})
 				return err
 			}
-			_, err := a.Chats.UpdateFor(ctx, by, made.ID, []identity.UserID{by.User},
+			_, err := a.Chats.UpdateFor(ctx, by, newItem.ID, []identity.UserID{by.User},
 				func(c *chat.Template, p []chat.Party) error {
 					_, err := c.Remove(by, nil, p[0])
 					return err
@@ -78,11 +78,11 @@ func chatRaces(t *testing.T, a Adapter) {
 			if err == nil {
 				mu.Lock()
 				defer mu.Unlock()
-				left[by.User] = true
+				rest[by.User] = true
 			}
 			return err
 		})
-		members, owners := membersOf(t, a.Stores, team.Workspace.ID, made.ID), 0
+		members, owners := membersOf(t, a.Stores, team.Workspace.ID, newItem.ID), 0
 		for _, m := range members {
 			if m.Role == access.Owner {
 				owners++
@@ -92,34 +92,34 @@ func chatRaces(t *testing.T, a Adapter) {
 			t.Fatalf("%d owners: %+v", owners, members)
 		}
 		for _, p := range people { // a user who left may have got it again
-			if _, is := members[p.User]; !is && !left[p.User] {
+			if _, ok := members[p.User]; !ok && !rest[p.User] {
 				t.Errorf("%s is lost: %+v", p.User, members)
 			}
 		}
-		if got, err := a.Chats.Get(ctx, team.Owner, made.ID); err != nil || members[got.Owner].Role != access.Owner {
+		if got, err := a.Chats.Get(ctx, team.Owner, newItem.ID); err != nil || members[got.Owner].Role != access.Owner {
 			t.Fatalf("owner = %s, %v", got.Owner, err)
 		}
 	})
 	t.Run("of 16 concurrent attachments of a workflow one succeeds", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		template := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		var mu sync.Mutex
 		won := 0
 		all(16, func(int) error {
-			var attached bool
-			_, err := a.Chats.Update(ctx, by, made.ID, func(c *chat.Template) (err error) {
-				_, attached, err = c.Attach(by, "digest", registry)
+			var isAttached bool
+			_, err := a.Chats.Update(ctx, by, template.ID, func(c *chat.Template) (err error) {
+				_, isAttached, err = c.Attach(by, "digest", registry)
 				return err
 			})
 			mu.Lock()
 			defer mu.Unlock()
-			if attached {
+			if isAttached {
 				won++
 			}
 			return err
 		})
-		if got, err := a.Chats.Get(ctx, by, made.ID); err != nil || won != 1 || len(got.Workflows) != 1 ||
+		if got, err := a.Chats.Get(ctx, by, template.ID); err != nil || won != 1 || len(got.Workflows) != 1 ||
 			got.Revision != 2 {
 			t.Fatalf("%d attached it: %+v, revision %d, %v", won, got.Workflows, got.Revision, err)
 		}
@@ -127,12 +127,12 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("a waiting change sees that a membership was removed meanwhile", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
-		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
-		fixture.ChatMember(t, a.Stores, by, made.ID, team.Peer.User, access.Editor)
-		var changed <-chan error
-		fixture.ChangeChatFor(t, a.Stores, by, made.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
-			changed = a.beside(t, func() error {
-				_, err := a.Chats.Update(ctx, team.Peer, made.ID, func(c *chat.Template) error {
+		item := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		fixture.ChatMember(t, a.Stores, by, item.ID, team.Peer.User, access.Editor)
+		var changedErrs <-chan error
+		fixture.ChangeChatFor(t, a.Stores, by, item.ID, team.Peer.User, func(c *chat.Template, peer chat.Party) error {
+			changedErrs = a.beside(t, func() error {
+				_, err := a.Chats.Update(ctx, team.Peer, item.ID, func(c *chat.Template) error {
 					return c.Change(team.Peer, nil, chat.Changes{Greeting: new("too late")},
 						chat.Facts{Registry: fixture.Registry(t)})
 				})
@@ -141,20 +141,20 @@ func chatRaces(t *testing.T, a Adapter) {
 			_, err := c.Remove(by, nil, peer)
 			return err
 		})
-		wantErr(t, <-changed, chat.ErrNotFound)
+		wantErr(t, <-changedErrs, chat.ErrNotFound)
 	})
 	t.Run("concurrent changes are all kept", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
-		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		template := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		all(20, func(i int) error {
-			_, err := a.Chats.Update(ctx, by, made.ID, func(c *chat.Template) error {
+			_, err := a.Chats.Update(ctx, by, template.ID, func(c *chat.Template) error {
 				return c.Change(by, nil, chat.Changes{Greeting: new(c.Greeting + fmt.Sprint(i%10))},
 					chat.Facts{Registry: fixture.Registry(t)})
 			})
 			return err
 		})
-		if got, err := a.Chats.Get(ctx, by, made.ID); err != nil || len(got.Greeting) != 20 || got.Revision != 21 {
+		if got, err := a.Chats.Get(ctx, by, template.ID); err != nil || len(got.Greeting) != 20 || got.Revision != 21 {
 			t.Fatalf("greeting = %q, revision %d, %v", got.Greeting, got.Revision, err)
 		}
 	})
@@ -167,30 +167,30 @@ func chatRaces(t *testing.T, a Adapter) {
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
 			fixture.Version(t, a.Stores, by, p.ID, "one", "live")
-			did := make([]error, 4)
-			all(len(did), func(i int) error {
+			actions := make([]error, 4)
+			all(len(actions), func(i int) error {
 				switch i {
 				case 0:
-					did[i] = deleting.Delete(ctx, by, p.ID, nil, false)
+					actions[i] = deleting.Delete(ctx, by, p.ID, nil, false)
 				case 1:
-					did[i] = deleting.DeleteVersion(ctx, by, p.ID, prompt.Ref{Number: 1}, nil)
+					actions[i] = deleting.DeleteVersion(ctx, by, p.ID, prompt.Ref{Number: 1}, nil)
 				default:
-					_, did[i] = using.Create(ctx, by,
+					_, actions[i] = using.Create(ctx, by,
 						chat.Draft{
 							Content: chat.Content{Name: "uses it",
 								Prompt: chat.Prompt{Template: p.ID, Ref: []string{"live", "v1"}[i-2]}}})
 				}
-				return did[i]
+				return actions[i]
 			})
 			found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 5})
 			must(t, err)
 			for _, c := range found.Items {
-				if c.PromptGone || did[0] == nil || did[1] == nil {
-					t.Fatalf("%s is in use and deleted: %v", p.ID, did)
+				if c.PromptGone || actions[0] == nil || actions[1] == nil {
+					t.Fatalf("%s is in use and deleted: %v", p.ID, actions)
 				}
 			}
-			if created := did[2] == nil || did[3] == nil; created == (did[0] == nil || did[1] == nil) {
-				t.Fatalf("neither or both: %v", did)
+			if isNew := actions[2] == nil || actions[3] == nil; isNew == (actions[0] == nil || actions[1] == nil) {
+				t.Fatalf("neither or both: %v", actions)
 			}
 		}
 	})
@@ -205,7 +205,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		draft := chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: "live"}}}
 		use := func() error { _, err := using.Create(ctx, by, draft); return err }
 		// first runs in a transaction that is open while second starts.
-		both := func(first func(tx ports.Stores) error, second func() error) (err error) {
+		runBoth := func(first func(tx ports.Stores) error, second func() error) (err error) {
 			t.Helper()
 			var result <-chan error
 			must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
@@ -217,14 +217,14 @@ func chatRaces(t *testing.T, a Adapter) {
 			}))
 			return <-result
 		}
-		wantErr(t, both(func(tx ports.Stores) error {
+		wantErr(t, runBoth(func(tx ports.Stores) error {
 			_, err := chatService(tx, registries).Create(ctx, by, draft)
 			return err
 		}, func() error { return deleting.Delete(ctx, by, p.ID, nil, false) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
-		wantErr(t, both(func(tx ports.Stores) error {
+		wantErr(t, runBoth(func(tx ports.Stores) error {
 			return prompts.NewService(tx.Atomic, tx.PromptStores, tx.Users, noQuotas).Delete(ctx,
 				by, p.ID, nil, false)
 		}, use), chat.ErrPromptUnavailable)

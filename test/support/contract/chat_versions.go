@@ -15,60 +15,60 @@ func chatVersions(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	made := fixture.Chat(t, a.Stores, team.Member, wholeChat())
-	token := mustEmbed(t, a.Stores, team.Member, made.ID, wholeEmbed())
+	newItem := fixture.Chat(t, a.Stores, team.Member, wholeChat())
+	token := mustEmbed(t, a.Stores, team.Member, newItem.ID, wholeEmbed())
 	change := func(t *testing.T, do func(*chat.Template) error) *chat.Template {
 		t.Helper()
-		changed, err := a.Chats.Update(ctx, team.Member, made.ID, do)
+		changedTemplate, err := a.Chats.Update(ctx, team.Member, newItem.ID, do)
 		must(t, err)
-		return changed
+		return changedTemplate
 	}
-	edited := change(t, func(c *chat.Template) error {
+	template := change(t, func(c *chat.Template) error {
 		return c.Change(team.Member, nil, chat.Changes{Greeting: new("Good day")},
 			chat.Facts{Registry: fixture.Registry(t)})
 	})
-	served := func(t *testing.T, greeting string) {
+	serve := func(t *testing.T, greeting string) {
 		t.Helper()
 		e, err := byID(ctx, a, team.Org, token.ID)
 		must(t, err)
-		got, err := a.Chats.Get(ctx, team.Member, made.ID)
+		got, err := a.Chats.Get(ctx, team.Member, newItem.ID)
 		must(t, err)
 		if e.Template.Greeting != greeting || got.Served().Greeting != greeting || got.Greeting != "Good day" {
 			t.Errorf("visitors read %q, runtimes %q", e.Template.Greeting, got.Served().Greeting)
 		}
 	}
-	first := edited.Published
+	first := template.Published
 	t.Run("visitors get the published version, and not the draft", func(t *testing.T) {
-		if first == nil || first.Number != 1 || len(first.Differences(made.Content)) > 0 || !edited.HasChanges() {
+		if first == nil || first.Number != 1 || len(first.Differences(newItem.Content)) > 0 || !template.HasChanges() {
 			t.Fatalf("published is %+v", first)
 		}
-		served(t, "Hello")
+		serve(t, "Hello")
 	})
 	second := change(t, func(c *chat.Template) error {
 		return c.Publish(team.Member, nil, chat.Release{Reason: "nicer"})
 	}).Published
 	t.Run("a version is read by number and id, with all of its content", func(t *testing.T) {
-		served(t, "Good day")
+		serve(t, "Good day")
 		for _, ref := range []chat.VersionRef{{Number: 2}, {ID: second.ID}} {
-			got, err := a.ChatVersions.Get(ctx, ws, made.ID, ref)
+			got, err := a.ChatVersions.Get(ctx, ws, newItem.ID, ref)
 			must(t, err)
 			same(t, "version", got, second)
 		}
-		_, err := a.ChatVersions.Get(ctx, "wsp_other", made.ID, chat.VersionRef{Number: 2})
+		_, err := a.ChatVersions.Get(ctx, "wsp_other", newItem.ID, chat.VersionRef{Number: 2})
 		wantErr(t, err, chat.ErrVersionNotFound)
-		_, err = a.ChatVersions.Get(ctx, ws, made.ID, chat.VersionRef{Number: 3})
+		_, err = a.ChatVersions.Get(ctx, ws, newItem.ID, chat.VersionRef{Number: 3})
 		wantErr(t, err, chat.ErrVersionNotFound)
 	})
 	change(t, func(c *chat.Template) error { return c.Publish(team.Member, nil, chat.Release{Version: first}) })
 	t.Run("rolling back serves the earlier version, and the ledger tells it", func(t *testing.T) {
-		served(t, "Hello")
+		serve(t, "Hello")
 		versions := fixture.Pages(t, 1, func(q page.Query) (chat.VersionPage, error) {
-			return a.ChatVersions.List(ctx, ws, made.ID, q)
+			return a.ChatVersions.List(ctx, ws, newItem.ID, q)
 		})
 		same(t, "versions", versions, []chat.VersionInfo{second.VersionInfo, first.VersionInfo})
 		var ledger []string
 		for _, p := range fixture.Pages(t, 1, func(q page.Query) (chat.PublicationPage, error) {
-			return a.ChatVersions.Publications(ctx, ws, made.ID, q)
+			return a.ChatVersions.Publications(ctx, ws, newItem.ID, q)
 		}) {
 			ledger = append(ledger, strconv.Itoa(p.Number)+": "+strconv.Itoa(p.FromNumber)+" to "+
 				strconv.Itoa(p.ToNumber)+" "+p.Reason)
@@ -77,7 +77,7 @@ func chatVersions(t *testing.T, a Adapter) {
 			}
 		}
 		same(t, "ledger", ledger, []string{"3: 2 to 1 ", "2: 1 to 2 nicer", "1: 0 to 1 "})
-		if others, err := a.ChatVersions.Publications(ctx, "wsp_other", made.ID, page.Query{Limit: 5}); err != nil ||
+		if others, err := a.ChatVersions.Publications(ctx, "wsp_other", newItem.ID, page.Query{Limit: 5}); err != nil ||
 			len(others.Items) > 0 {
 			t.Errorf("another workspace reads %+v, %v", others, err)
 		}
@@ -95,20 +95,20 @@ func chatVersions(t *testing.T, a Adapter) {
 func publishedPrompt(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	held := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
-	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{Status: chat.StatusPublished,
-		Content: chat.Content{Name: "c", Prompt: chat.Prompt{Template: held.ID, Ref: "active"}}})
-	_, err := a.Chats.Update(ctx, team.Member, made.ID, func(c *chat.Template) error {
+	holding := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
+	template := fixture.Chat(t, a.Stores, team.Member, chat.Draft{Status: chat.StatusPublished,
+		Content: chat.Content{Name: "c", Prompt: chat.Prompt{Template: holding.ID, Ref: "active"}}})
+	_, err := a.Chats.Update(ctx, team.Member, template.ID, func(c *chat.Template) error {
 		return c.Change(team.Member, nil, chat.Changes{Prompt: &chat.Prompt{}},
 			chat.Facts{Registry: fixture.Registry(t)})
 	})
 	must(t, err)
 	uses := func(refs ...string) []prompt.Use {
-		found, err := a.ChatLists.Uses(ctx, team.Workspace.ID, held.ID, refs, 5)
+		found, err := a.ChatLists.Uses(ctx, team.Workspace.ID, holding.ID, refs, 5)
 		must(t, err)
 		return found
 	}
-	if got := uses(); len(got) != 1 || got[0].ID != string(made.ID) {
+	if got := uses(); len(got) != 1 || got[0].ID != string(template.ID) {
 		t.Errorf("uses %+v", got)
 	}
 	if got := uses("v1", "active"); len(got) != 1 {
@@ -117,7 +117,7 @@ func publishedPrompt(t *testing.T, a Adapter) {
 	if got := uses("v2"); len(got) != 0 {
 		t.Errorf("uses by another reference %+v", got)
 	}
-	_, err = a.Chats.Update(ctx, team.Member, made.ID, func(c *chat.Template) error {
+	_, err = a.Chats.Update(ctx, team.Member, template.ID, func(c *chat.Template) error {
 		return c.Publish(team.Member, nil, chat.Release{})
 	})
 	must(t, err)

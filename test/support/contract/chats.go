@@ -55,12 +55,12 @@ func wholeChat() chat.Draft {
 func chatReads(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made := fixture.Chat(t, a.Stores, team.Member, wholeChat())
+	template := fixture.Chat(t, a.Stores, team.Member, wholeChat())
 	plain := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-	made.NewVersion, made.Publication = nil, nil // they are for Add
+	template.NewVersion, template.Publication = nil, nil // they are for Add
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {
-		for _, want := range []*chat.Template{made, plain} {
+		for _, want := range []*chat.Template{template, plain} {
 			got, err := a.Chats.Get(ctx, team.Member, want.ID)
 			must(t, err)
 			same(t, "template", got, want)
@@ -81,19 +81,19 @@ func chatReads(t *testing.T, a Adapter) {
 		same(t, "template", got, plain)
 	})
 	t.Run("another workspace has no such template", func(t *testing.T) {
-		_, err := a.Chats.Get(ctx, other.Owner, made.ID)
+		_, err := a.Chats.Get(ctx, other.Owner, template.ID)
 		wantErr(t, err, chat.ErrNotFound)
-		_, err = a.Chats.Update(ctx, other.Owner, made.ID,
+		_, err = a.Chats.Update(ctx, other.Owner, template.ID,
 			func(*chat.Template) error { t.Error("the change was called"); return nil })
 		wantErr(t, err, chat.ErrNotFound)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
-		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))),
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(template.ID))),
 			[]string{"chat_template.published", "chat_template.created"})
 	})
 	t.Run("OwnerLeft is set if the owner is no longer a member", func(t *testing.T) {
-		left := fixture.Chat(t, a.Stores, team.Gone, chat.Draft{})
-		for id, want := range map[chat.ID]bool{left.ID: true, made.ID: false} {
+		rest := fixture.Chat(t, a.Stores, team.Gone, chat.Draft{})
+		for id, want := range map[chat.ID]bool{rest.ID: true, template.ID: false} {
 			if got, err := a.Chats.Get(ctx, team.Owner, id); err != nil || got.OwnerLeft != want {
 				t.Errorf("OwnerLeft = %v, %v; want %v", got.OwnerLeft, err, want)
 			}
@@ -112,22 +112,22 @@ func chatUpdates(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := fixture.Later(team.Member, time.Hour)
-	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+	template := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 	get := func(t *testing.T) *chat.Template {
-		got, err := a.Chats.Get(ctx, team.Member, made.ID)
+		got, err := a.Chats.Get(ctx, team.Member, template.ID)
 		must(t, err)
 		return got
 	}
 
 	t.Run("every field can change, and Update returns what is stored", func(t *testing.T) {
 		want := wholeChat()
-		after := fixture.ChangeChat(t, a.Stores, by, made.ID, func(c *chat.Template) error {
+		current := fixture.ChangeChat(t, a.Stores, by, template.ID, func(c *chat.Template) error {
 			c.Content, c.Status, c.Visibility = want.Content, want.Status, want.Visibility
 			_, _, err := c.Attach(by, "digest", fixture.Registry(t))
 			return err
 		})
 		got := get(t)
-		same(t, "template", got, after)
+		same(t, "template", got, current)
 		same(t, "content", got.Content, want.Content)
 		if got.Revision != 2 || got.UpdatedAt != by.At || got.Status != want.Status ||
 			got.Visibility != want.Visibility || len(got.Workflows) != 1 || got.Workflows[0].AttachedAt != by.At {
@@ -135,22 +135,22 @@ func chatUpdates(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a refused change is not stored", func(t *testing.T) {
-		before := get(t)
-		_, err := a.Chats.Update(ctx, by, made.ID, func(c *chat.Template) error {
+		previous := get(t)
+		_, err := a.Chats.Update(ctx, by, template.ID, func(c *chat.Template) error {
 			c.Name = "other"
 			c.Record(by, "fixture.made", string(c.ID), nil)
 			return errBoom
 		})
 		wantErr(t, err, errBoom)
-		same(t, "template", get(t), before)
+		same(t, "template", get(t), previous)
 	})
 	t.Run("a change without an event is not stored", func(t *testing.T) {
-		before := get(t)
-		fixture.ChangeChat(t, a.Stores, by, made.ID, func(c *chat.Template) error { c.Name = "other"; return nil })
-		same(t, "template", get(t), before)
+		previous := get(t)
+		fixture.ChangeChat(t, a.Stores, by, template.ID, func(c *chat.Template) error { c.Name = "other"; return nil })
+		same(t, "template", get(t), previous)
 	})
 	t.Run("a change stores its events", func(t *testing.T) {
-		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))),
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(template.ID))),
 			[]string{"chat_workflow.attached", "chat_template.created"})
 	})
 }
@@ -158,15 +158,15 @@ func chatUpdates(t *testing.T, a Adapter) {
 func chatMembers(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Peer.User, access.Editor)
-	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Viewer.User, access.Viewer)
+	template := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+	fixture.ChatMember(t, a.Stores, team.Member, template.ID, team.Peer.User, access.Editor)
+	fixture.ChatMember(t, a.Stores, team.Member, template.ID, team.Viewer.User, access.Viewer)
 
 	t.Run("a template is loaded with the caller's membership only", func(t *testing.T) {
 		for name, get := range map[string]func(by identity.Actor) (*chat.Template, error){
-			"Get": func(by identity.Actor) (*chat.Template, error) { return a.Chats.Get(ctx, by, made.ID) },
+			"Get": func(by identity.Actor) (*chat.Template, error) { return a.Chats.Get(ctx, by, template.ID) },
 			"Update": func(by identity.Actor) (*chat.Template, error) {
-				return a.Chats.Update(ctx, by, made.ID, func(*chat.Template) error { return nil })
+				return a.Chats.Update(ctx, by, template.ID, func(*chat.Template) error { return nil })
 			},
 		} {
 			got, err := get(team.Peer)
@@ -178,7 +178,7 @@ func chatMembers(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("UpdateFor passes what is known of the users, in their order", func(t *testing.T) {
-		_, err := a.Chats.UpdateFor(ctx, team.Member, made.ID,
+		_, err := a.Chats.UpdateFor(ctx, team.Member, template.ID,
 			[]identity.UserID{team.Viewer.User, team.Admin.User, team.Gone.User},
 			func(_ *chat.Template, p []chat.Party) error {
 				want := chat.Member{
@@ -195,24 +195,24 @@ func chatMembers(t *testing.T, a Adapter) {
 		must(t, err)
 	})
 	t.Run("a changed role is stored", func(t *testing.T) {
-		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User,
+		fixture.ChangeChatFor(t, a.Stores, team.Member, template.ID, team.Peer.User,
 			func(c *chat.Template, peer chat.Party) error {
 				_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, peer, access.Manager)
 				return err
 			})
-		got := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[team.Peer.User]
+		got := membersOf(t, a.Stores, team.Workspace.ID, template.ID)[team.Peer.User]
 		if got.Role != access.Manager || got.Revision != 2 || got.UpdatedAt != fixture.At.Add(time.Minute) ||
 			got.CreatedAt != fixture.At {
 			t.Fatalf("member = %+v", got)
 		}
 	})
 	t.Run("a member without a role is removed", func(t *testing.T) {
-		fixture.ChangeChatFor(t, a.Stores, team.Member, made.ID, team.Peer.User,
+		fixture.ChangeChatFor(t, a.Stores, team.Member, template.ID, team.Peer.User,
 			func(c *chat.Template, peer chat.Party) error {
 				_, err := c.Remove(team.Member, nil, peer)
 				return err
 			})
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 {
+		if got := membersOf(t, a.Stores, team.Workspace.ID, template.ID); len(got) != 2 {
 			t.Fatalf("members = %+v", got)
 		}
 	})
@@ -222,7 +222,7 @@ func chatMembers(t *testing.T, a Adapter) {
 				return w.Remove(team.Owner, nil, team.Viewer.User, false)
 			})
 		must(t, err)
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 ||
+		if got := membersOf(t, a.Stores, team.Workspace.ID, template.ID); len(got) != 1 ||
 			got[team.Member.User].Role != access.Owner {
 			t.Fatalf("members = %+v", got)
 		}
@@ -245,17 +245,17 @@ func chatInvited(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	const reserved identity.UserID = "usr_reserved"
 	invite := func(team *fixture.Team) *chat.Template {
-		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		return fixture.ChangeChatFor(t, a.Stores, team.Admin, made.ID, reserved,
+		template := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		return fixture.ChangeChatFor(t, a.Stores, team.Admin, template.ID, reserved,
 			func(c *chat.Template, guest chat.Party) error {
 				_, err := c.Invite(team.Admin, guest, chat.Grant{Email: "Guest@Example.com", Role: access.Editor})
 				return err
 			})
 	}
-	first, second, deleted := invite(team), invite(team), invite(team)
+	first, second, deletedTemplate := invite(team), invite(team), invite(team)
 	invite(other)
 	fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-	fixture.ChangeChat(t, a.Stores, team.Admin, deleted.ID,
+	fixture.ChangeChat(t, a.Stores, team.Admin, deletedTemplate.ID,
 		func(c *chat.Template) error { return c.Delete(team.Admin, nil) })
 
 	t.Run("an invited member has the invited address and no account", func(t *testing.T) {
@@ -267,7 +267,7 @@ func chatInvited(t *testing.T, a Adapter) {
 	t.Run("Invited returns the templates of one workspace that an invited member waits for", func(t *testing.T) {
 		got, err := a.Chats.Invited(ctx, team.Workspace.ID, reserved)
 		must(t, err)
-		same(t, "templates", got, []chat.ID{first.ID, second.ID, deleted.ID})
+		same(t, "templates", got, []chat.ID{first.ID, second.ID, deletedTemplate.ID})
 	})
 	t.Run("the user who accepts replaces the invited member", func(t *testing.T) {
 		_, err := a.Chats.UpdateFor(ctx, team.Peer, first.ID, []identity.UserID{reserved, team.Peer.User},
@@ -281,9 +281,9 @@ func chatInvited(t *testing.T, a Adapter) {
 			!strings.HasPrefix(m.Email, "peer@") {
 			t.Fatalf("members = %+v", got)
 		}
-		left, err := a.Chats.Invited(ctx, team.Workspace.ID, reserved)
+		rest, err := a.Chats.Invited(ctx, team.Workspace.ID, reserved)
 		must(t, err)
-		same(t, "templates", left, []chat.ID{second.ID, deleted.ID})
+		same(t, "templates", rest, []chat.ID{second.ID, deletedTemplate.ID})
 	})
 	t.Run("no event holds the invited address", func(t *testing.T) {
 		for _, e := range fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{}, 100) {
@@ -299,15 +299,15 @@ func chatPrompts(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
-	live, gone := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "live"}),
+	live, goneTemplate := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "live"}),
 		fixture.Template(t, a.Stores, by, prompt.Draft{Name: "gone"})
 	empty := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "empty"})
-	drafted := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "drafted"})
-	fixture.Version(t, a.Stores, by, drafted.ID, "never released")
+	draftedTemplate := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "drafted"})
+	fixture.Version(t, a.Stores, by, draftedTemplate.ID, "never released")
 	one := fixture.Version(t, a.Stores, by, live.ID, "one", "production")
-	fixture.Version(t, a.Stores, by, gone.ID, "one")
+	fixture.Version(t, a.Stores, by, goneTemplate.ID, "one")
 	fixture.Activate(t, a.Stores, by, live.ID, prompt.Ref{Number: 1})
-	fixture.Delete(t, a.Stores, by, gone.ID)
+	fixture.Delete(t, a.Stores, by, goneTemplate.ID)
 	fixture.Version(t, a.Stores, by, live.ID, "a draft")
 	t.Run("latest names the latest frozen version, also for those who see drafts", func(t *testing.T) {
 		latest := chat.Prompt{Template: live.ID, Ref: "latest"}.Version()
@@ -322,7 +322,7 @@ func chatPrompts(t *testing.T, a Adapter) {
 			}
 			return err
 		}))
-		_, v, err = a.Prompts.GetVersion(ctx, by, drafted.ID, latest)
+		_, v, err = a.Prompts.GetVersion(ctx, by, draftedTemplate.ID, latest)
 		if must(t, err); v != nil {
 			t.Errorf("a draft is read: %+v", v)
 		}
@@ -339,19 +339,19 @@ func chatPrompts(t *testing.T, a Adapter) {
 		{chat.Prompt{Template: live.ID, Ref: "production"}, false},
 		{chat.Prompt{Template: live.ID, Ref: string(one.ID)}, false},
 		{chat.Prompt{Template: live.ID, Ref: "v3"}, true},
-		{chat.Prompt{Template: drafted.ID, Ref: "latest"}, true},
-		{chat.Prompt{Template: drafted.ID, Ref: "v1"}, false},
+		{chat.Prompt{Template: draftedTemplate.ID, Ref: "latest"}, true},
+		{chat.Prompt{Template: draftedTemplate.ID, Ref: "v1"}, false},
 		{chat.Prompt{Template: live.ID, Ref: "staging"}, true},
 		{chat.Prompt{Template: live.ID, Ref: "pver_01jb4rqnx1fx2s4k0g0f3wz7ha"}, true},
 		{chat.Prompt{Template: empty.ID, Ref: "active"}, true},
 		{chat.Prompt{Template: empty.ID, Ref: "latest"}, true},
-		{chat.Prompt{Template: gone.ID, Ref: "latest"}, true},
+		{chat.Prompt{Template: goneTemplate.ID, Ref: "latest"}, true},
 		{chat.Prompt{Template: "ptpl_never", Ref: "latest"}, true},
 	} {
 		t.Run("PromptGone reports whether "+tt.prompt.Ref+" of "+string(tt.prompt.Template)+" resolves",
 			func(t *testing.T) {
-				made := fixture.Chat(t, a.Stores, by, chat.Draft{Content: chat.Content{Prompt: tt.prompt}})
-				got, err := a.Chats.Get(ctx, by, made.ID)
+				template := fixture.Chat(t, a.Stores, by, chat.Draft{Content: chat.Content{Prompt: tt.prompt}})
+				got, err := a.Chats.Get(ctx, by, template.ID)
 				must(t, err)
 				if got.Prompt != tt.prompt || got.PromptGone != tt.gone {
 					t.Errorf("prompt = %+v, gone: %v", got.Prompt, got.PromptGone)

@@ -15,7 +15,7 @@ func connectionsListed(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by, ws := team.Member, team.Workspace.ID
-	var made []connection.Connection // oldest first
+	var newConnections []connection.Connection // oldest first
 	for _, change := range []func(c *connection.Connection){
 		func(*connection.Connection) {},
 		func(c *connection.Connection) {
@@ -43,14 +43,14 @@ func connectionsListed(t *testing.T, a Adapter) {
 				return nil
 			})
 		must(t, err)
-		made = append(made, *c)
+		newConnections = append(newConnections, *c)
 	}
 	fixture.Source(t, a.Stores, by, fixture.SheetReading())
 	fixture.Source(t, a.Stores, other.Member,
 		fixture.TableReading(fixture.Connection(t, a.Stores, other.Member).ID))
 
 	// The oldest connection is read by one source, the next two by four each, and the others by none.
-	var through []source.Summary // oldest first
+	var proxies []source.Summary // oldest first
 	statuses := map[source.Status]int{}
 	for i, change := range []func(s *source.Source){
 		func(*source.Source) {},
@@ -66,34 +66,34 @@ func connectionsListed(t *testing.T, a Adapter) {
 		func(s *source.Source) { s.Drift.Level = source.Additive },
 	} {
 		s, err := a.Sources.Update(ctx, ws,
-			fixture.Source(t, a.Stores, by, fixture.TableReading(made[(i+3)/4].ID)).ID,
+			fixture.Source(t, a.Stores, by, fixture.TableReading(newConnections[(i+3)/4].ID)).ID,
 			func(s *source.Source) error {
 				change(s)
 				return nil
 			})
 		must(t, err)
-		through = append(through, s.Summary())
+		proxies = append(proxies, s.Summary())
 		statuses[s.Status()]++
 	}
 	same(t, "statuses", statuses, map[source.Status]int{source.Active: 3, source.Unmapped: 1, source.Paused: 1,
 		source.Failing: 2, source.Drifted: 2})
 
-	slices.Reverse(made)
-	slices.Reverse(through)
+	slices.Reverse(newConnections)
+	slices.Reverse(proxies)
 	connections, sources, err := a.Connections.List(ctx, ws)
 	must(t, err)
-	same(t, "connections", connections, made)
-	same(t, "sources", sources, through)
-	for _, c := range made {
-		alone, err := a.Connections.Get(ctx, ws, c.ID)
+	same(t, "connections", connections, newConnections)
+	same(t, "sources", sources, proxies)
+	for _, c := range newConnections {
+		solo, err := a.Connections.Get(ctx, ws, c.ID)
 		must(t, err)
-		same(t, "one alone", *alone, c)
-		of, err := a.Sources.ListThrough(ctx, ws, c.ID)
+		same(t, "one alone", *solo, c)
+		owners, err := a.Sources.ListThrough(ctx, ws, c.ID)
 		must(t, err)
-		same(t, "sources through one", of, slices.DeleteFunc(slices.Clone(through),
+		same(t, "sources through one", owners, slices.DeleteFunc(slices.Clone(proxies),
 			func(s source.Summary) bool { return s.Connection != c.ID }))
 	}
-	none, sources, err := a.Connections.List(ctx, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Workspace.ID)
+	empty, sources, err := a.Connections.List(ctx, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Workspace.ID)
 	must(t, err)
-	same(t, "in an empty workspace", len(none)+len(sources), 0)
+	same(t, "in an empty workspace", len(empty)+len(sources), 0)
 }

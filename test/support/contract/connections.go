@@ -45,11 +45,11 @@ func revokeConnection(t *testing.T, s ports.Stores, by identity.Actor, id connec
 // sealedOf is the stored credential, "" if there is none.
 func sealedOf(t *testing.T, s ports.Stores, ws identity.WorkspaceID, id connection.ID) string {
 	t.Helper()
-	stored, err := s.Connections.Sealed(t.Context(), ws, id)
+	storedStored, err := s.Connections.Sealed(t.Context(), ws, id)
 	if err != nil {
 		wantErr(t, err, connection.ErrRevoked)
 	}
-	return string(stored.Sealed)
+	return string(storedStored.Sealed)
 }
 
 func connectionReads(t *testing.T, a Adapter) {
@@ -57,39 +57,39 @@ func connectionReads(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
 	config := json.RawMessage(`{"deep":12345678901234567890,"tls_ca":"-----BEGIN CERTIFICATE-----\nÄ\u003c\n"}`)
-	var made *connection.Connection
+	var item *connection.Connection
 	must(t, a.Connections.Add(ctx, by, func(others int) (_ *connection.Connection, err error) {
 		same(t, "others", others, 0)
-		made, err = connection.New(by, fixture.Trial(t, connection.NewID(), 0), others)
-		made.Name, made.Config = `Ärger "50%"`, config
-		made.Server = connection.Server{Product: "PostgreSQL", Version: "15", CanWrite: true}
-		made.Checks[7] = connection.Check{Step: connection.Privileges, Result: connection.Warning,
+		item, err = connection.New(by, fixture.Trial(t, connection.NewID(), 0), others)
+		item.Name, item.Config = `Ärger "50%"`, config
+		item.Server = connection.Server{Product: "PostgreSQL", Version: "15", CanWrite: true}
+		item.Checks[7] = connection.Check{Step: connection.Privileges, Result: connection.Warning,
 			Took: 1234567 * time.Microsecond, Code: connection.CredentialCanWrite,
 			Answered: connection.ServicePostgres} // of another probe, to be stored
-		made.Checks[0].Took = 0
-		return made, err
+		item.Checks[0].Took = 0
+		return item, err
 	}))
-	sealed := made.Sealed
-	for i := range made.Checks { // stored times are exact to the microsecond
-		made.Checks[i].Took = made.Checks[i].Took.Truncate(time.Microsecond)
+	ciphertext := item.Sealed
+	for i := range item.Checks { // stored times are exact to the microsecond
+		item.Checks[i].Took = item.Checks[i].Took.Truncate(time.Microsecond)
 	}
-	made.Sealed = nil
+	item.Sealed = nil
 
 	t.Run("Get returns what Add was given, without the credential", func(t *testing.T) {
-		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		got, err := a.Connections.Get(ctx, by.Workspace, item.ID)
 		must(t, err)
-		same(t, "connection", got, made)
+		same(t, "connection", got, item)
 		if got.RevokedAt != (time.Time{}) || got.FailedAt != (time.Time{}) {
 			t.Fatalf("times that never were = %v, %v", got.RevokedAt, got.FailedAt)
 		}
 	})
 	t.Run("Sealed returns the credential and its revision", func(t *testing.T) {
-		got, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
+		got, err := a.Connections.Sealed(ctx, by.Workspace, item.ID)
 		must(t, err)
-		same(t, "stored", got, connection.Stored{Sealed: sealed, Revision: 1})
+		same(t, "stored", got, connection.Stored{Sealed: ciphertext, Revision: 1})
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"connection.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(item.ID))), []string{"connection.created"})
 	})
 	t.Run("a connection that make refuses is not stored", func(t *testing.T) {
 		id := connection.NewID()
@@ -112,8 +112,8 @@ func connectionReads(t *testing.T, a Adapter) {
 				t.Errorf("%s comes with its credential", c.ID)
 			}
 		}
-		same(t, "ids", ids, []connection.ID{third.ID, second.ID, made.ID})
-		same(t, "the oldest", &got[2], made)
+		same(t, "ids", ids, []connection.ID{third.ID, second.ID, item.ID})
+		same(t, "the oldest", &got[2], item)
 		live, err := a.Connections.Live(ctx, by.Workspace)
 		must(t, err)
 		same(t, "live", live, 2)
@@ -142,14 +142,14 @@ func connectionStrangers(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	home, foreign, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0]),
 		fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	made := fixture.Connection(t, a.Stores, home.Member)
+	newConnection := fixture.Connection(t, a.Stores, home.Member)
 	for name, tt := range map[string]struct {
 		ws identity.WorkspaceID
 		id connection.ID
 	}{
-		"another workspace":        {foreign.Workspace.ID, made.ID},
-		"a workspace of an org":    {other.Workspace.ID, made.ID},
-		"no workspace":             {"", made.ID},
+		"another workspace":        {foreign.Workspace.ID, newConnection.ID},
+		"a workspace of an org":    {other.Workspace.ID, newConnection.ID},
+		"no workspace":             {"", newConnection.ID},
 		"no connection":            {home.Workspace.ID, ""},
 		"one that there never was": {home.Workspace.ID, connection.NewID()},
 	} {
@@ -166,11 +166,11 @@ func connectionStrangers(t *testing.T, a Adapter) {
 			if tt.ws == home.Workspace.ID {
 				return
 			}
-			list, through, err := a.Connections.List(ctx, tt.ws)
+			list, proxies, err := a.Connections.List(ctx, tt.ws)
 			must(t, err)
 			live, err := a.Connections.Live(ctx, tt.ws)
 			must(t, err)
-			if len(list)+len(through) != 0 || live != 0 {
+			if len(list)+len(proxies) != 0 || live != 0 {
 				t.Errorf("%d listed, %d live", len(list), live)
 			}
 		})
@@ -191,64 +191,64 @@ func connectionUpdates(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := fixture.Later(team.Member, time.Hour)
-	made := fixture.Connection(t, a.Stores, team.Member)
+	item := fixture.Connection(t, a.Stores, team.Member)
 	fixture.Connection(t, a.Stores, team.Member)
 
 	t.Run("Update stores the change and its events", func(t *testing.T) {
-		failed := connection.Trial{ID: made.ID, Of: 1,
+		failedTrial := connection.Trial{ID: item.ID, Of: 1,
 			Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed), At: by.At}
-		changed, err := a.Connections.Update(ctx, by.Workspace, made.ID,
+		changedConnection, err := a.Connections.Update(ctx, by.Workspace, item.ID,
 			func(c *connection.Connection, others int) error {
 				same(t, "others", others, 1)
-				same(t, "connection", c, made)
-				return c.Verify(by, failed, others)
+				same(t, "connection", c, item)
+				return c.Verify(by, failedTrial, others)
 			})
 		must(t, err)
-		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		got, err := a.Connections.Get(ctx, by.Workspace, item.ID)
 		must(t, err)
-		same(t, "connection", got, changed)
+		same(t, "connection", got, changedConnection)
 		if got.Status != connection.Failing || got.Failed != connection.AuthFailed || got.FailedAt != by.At ||
 			got.Failures != 1 {
 			t.Fatalf("%+v", got)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))),
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(item.ID))),
 			[]string{"connection.failing", "connection.verified", "connection.created"})
-		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, made.ID), "sealed for "+string(made.ID))
+		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, item.ID), "sealed for "+string(item.ID))
 	})
 	t.Run("Update stores a change without an event", func(t *testing.T) {
-		again := connection.Trial{ID: made.ID, Of: 1,
+		second := connection.Trial{ID: item.ID, Of: 1,
 			Report: connection.FailedAt(connection.Authenticate, connection.TLSRequired), At: by.At.Add(time.Hour)}
-		_, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
-			c.Check(by, again)
+		_, err := a.Connections.Update(ctx, by.Workspace, item.ID, func(c *connection.Connection, _ int) error {
+			c.Check(by, second)
 			return nil
 		})
 		must(t, err)
-		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		got, err := a.Connections.Get(ctx, by.Workspace, item.ID)
 		must(t, err)
 		if got.Failed != connection.TLSRequired || got.Failures != 2 {
 			t.Fatalf("%+v", got)
 		}
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		before, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		previous, err := a.Connections.Get(ctx, by.Workspace, item.ID)
 		must(t, err)
-		_, err = a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
+		_, err = a.Connections.Update(ctx, by.Workspace, item.ID, func(c *connection.Connection, _ int) error {
 			must(t, c.Revoke(by, nil))
 			return errBoom
 		})
 		wantErr(t, err, errBoom)
-		after, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		current, err := a.Connections.Get(ctx, by.Workspace, item.ID)
 		must(t, err)
-		same(t, "connection", after, before)
-		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, made.ID), "sealed for "+string(made.ID))
+		same(t, "connection", current, previous)
+		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, item.ID), "sealed for "+string(item.ID))
 	})
 	t.Run("concurrent changes are serialised", func(t *testing.T) {
 		var wg sync.WaitGroup
-		before, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		previous, err := a.Connections.Get(ctx, by.Workspace, item.ID)
 		must(t, err)
 		for range 10 {
 			wg.Go(func() {
-				_, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
+				_, err := a.Connections.Update(ctx, by.Workspace, item.ID, func(c *connection.Connection, _ int) error {
 					c.Failures++
 					return nil
 				})
@@ -256,9 +256,9 @@ func connectionUpdates(t *testing.T, a Adapter) {
 			})
 		}
 		wg.Wait()
-		after, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		current, err := a.Connections.Get(ctx, by.Workspace, item.ID)
 		must(t, err)
-		same(t, "failures", after.Failures, before.Failures+10)
+		same(t, "failures", current.Failures, previous.Failures+10)
 	})
 }
 
@@ -266,12 +266,12 @@ func connectionCredentials(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
-	made := fixture.Connection(t, a.Stores, by)
-	verify := func(t *testing.T, of int64, sealed string) *connection.Connection {
+	newConnection := fixture.Connection(t, a.Stores, by)
+	verify := func(t *testing.T, total int64, ciphertext string) *connection.Connection {
 		t.Helper()
-		tr := fixture.Trial(t, made.ID, of)
-		tr.New.Sealed = []byte(sealed)
-		c, err := a.Connections.Update(ctx, by.Workspace, made.ID,
+		tr := fixture.Trial(t, newConnection.ID, total)
+		tr.New.Sealed = []byte(ciphertext)
+		c, err := a.Connections.Update(ctx, by.Workspace, newConnection.ID,
 			func(c *connection.Connection, others int) error { return c.Verify(by, tr, others) })
 		must(t, err)
 		if c.Sealed != nil {
@@ -281,21 +281,21 @@ func connectionCredentials(t *testing.T, a Adapter) {
 	}
 	t.Run("a new credential replaces the old one", func(t *testing.T) {
 		verify(t, 1, "second")
-		got, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
+		got, err := a.Connections.Sealed(ctx, by.Workspace, newConnection.ID)
 		must(t, err)
 		same(t, "stored", got, connection.Stored{Sealed: []byte("second"), Revision: 2})
 	})
 	t.Run("the credential of a revoked connection is erased, and a new one can be set", func(t *testing.T) {
-		revokeConnection(t, a.Stores, by, made.ID)
-		_, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
+		revokeConnection(t, a.Stores, by, newConnection.ID)
+		_, err := a.Connections.Sealed(ctx, by.Workspace, newConnection.ID)
 		wantErr(t, err, connection.ErrRevoked)
-		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		got, err := a.Connections.Get(ctx, by.Workspace, newConnection.ID)
 		must(t, err)
 		if got.Status != connection.Revoked || got.RevokedAt != by.At || len(got.Secrets) != 0 {
 			t.Fatalf("%+v", got)
 		}
-		back := verify(t, got.CredentialRevision, "third")
-		same(t, "sealed", sealedOf(t, a.Stores, by.Workspace, made.ID), "third")
-		same(t, "status", back.Status, connection.Active)
+		reply := verify(t, got.CredentialRevision, "third")
+		same(t, "sealed", sealedOf(t, a.Stores, by.Workspace, newConnection.ID), "third")
+		same(t, "status", reply.Status, connection.Active)
 	})
 }

@@ -37,30 +37,30 @@ func connectionLimit(t *testing.T, a Adapter) {
 			wg.Go(func() { errs[i] = add(ctx, a.Stores, team.Member) })
 		}
 		wg.Wait()
-		added := 0
+		additions := 0
 		for _, err := range errs {
 			if err == nil {
-				added++
+				additions++
 			} else {
 				wantErr(t, err, connection.ErrLimitReached)
 			}
 		}
 		live, err := a.Connections.Live(ctx, team.Workspace.ID)
 		must(t, err)
-		if added != 2 || live != connection.MaxLive {
-			t.Fatalf("%d added, %d live", added, live)
+		if additions != 2 || live != connection.MaxLive {
+			t.Fatalf("%d added, %d live", additions, live)
 		}
 	})
 	t.Run("a connection that returns from revocation cannot exceed the limit", func(t *testing.T) {
 		team := fill(t, connection.MaxLive-1)
-		gone := fixture.Connection(t, a.Stores, team.Member)
-		revokeConnection(t, a.Stores, team.Member, gone.ID)
+		goneConnection := fixture.Connection(t, a.Stores, team.Member)
+		revokeConnection(t, a.Stores, team.Member, goneConnection.ID)
 		results := make(chan error, 2)
 		go func() { results <- add(ctx, a.Stores, team.Member) }()
 		go func() {
-			_, err := a.Connections.Update(ctx, team.Workspace.ID, gone.ID,
+			_, err := a.Connections.Update(ctx, team.Workspace.ID, goneConnection.ID,
 				func(c *connection.Connection, others int) error {
-					return c.Verify(team.Member, fixture.Trial(t, gone.ID, 2), others)
+					return c.Verify(team.Member, fixture.Trial(t, goneConnection.ID, 2), others)
 				})
 			results <- err
 		}()
@@ -141,24 +141,24 @@ func connectionAttempts(t *testing.T, a Adapter) {
 	t.Run("concurrent attempts cannot exceed the limit", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		limits := connection.ProbeLimits{WorkspacePerMinute: 3, TargetPerHour: 100}
-		at := fixture.Credential(t, team.Workspace.Slug+".example").Target(team.Org)
+		positions := fixture.Credential(t, team.Workspace.Slug+".example").Target(team.Org)
 		var wg sync.WaitGroup
 		errs := make([]error, 10)
 		for i := range errs {
 			wg.Go(func() {
-				errs[i] = a.Connections.Attempt(ctx, team.Member, connection.Probing, at,
+				errs[i] = a.Connections.Attempt(ctx, team.Member, connection.Probing, positions,
 					func(c *connection.Counts) error { return limits.Admit(c, team.Member.At) })
 			})
 		}
 		wg.Wait()
-		admitted := 0
+		admittedCount := 0
 		for _, err := range errs {
 			if err == nil {
-				admitted++
+				admittedCount++
 			} else {
 				wantErr(t, err, connection.ErrProbeRateLimited)
 			}
 		}
-		same(t, "admitted", admitted, 3)
+		same(t, "admitted", admittedCount, 3)
 	})
 }

@@ -45,10 +45,10 @@ type Adapter struct {
 // or has ended.
 func (a Adapter) beside(t testing.TB, second func() error) (result <-chan error) {
 	t.Helper()
-	ended := make(chan error, 1)
-	go func() { ended <- second() }()
-	proof.Eventually(t, "the second transaction waits", func() bool { return len(ended) > 0 || a.Waiting() })
-	return ended
+	endedErrs := make(chan error, 1)
+	go func() { endedErrs <- second() }()
+	proof.Eventually(t, "the second transaction waits", func() bool { return len(endedErrs) > 0 || a.Waiting() })
+	return endedErrs
 }
 
 // Opener opens an adapter that ends with the test.
@@ -67,10 +67,10 @@ func wantErr(t testing.TB, got, want error) {
 }
 
 // same fails t if two values differ, apart from their recorded events.
-func same(t testing.TB, what string, got, want any) {
+func same(t testing.TB, name string, got, want any) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(event.Log{}), cmpopts.EquateEmpty()); d != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, d)
+		t.Fatalf("%s (-want +got):\n%s", name, d)
 	}
 }
 
@@ -108,9 +108,9 @@ func keptOf(t testing.TB, s ports.Stores, by identity.Actor, id prompt.ID) (k ke
 	for _, v := range fixture.Pages(t, 100, func(q page.Query) (prompt.VersionPage, error) {
 		return s.PromptLists.Versions(ctx, by.Workspace, id, true, q)
 	}) {
-		_, whole, err := s.Prompts.GetVersion(ctx, by, id, prompt.Ref{ID: v.ID})
+		_, full, err := s.Prompts.GetVersion(ctx, by, id, prompt.Ref{ID: v.ID})
 		must(t, err)
-		k.Versions = append(k.Versions, *whole)
+		k.Versions = append(k.Versions, *full)
 	}
 	k.Shares = fixture.Pages(t, 100, func(q page.Query) (prompt.SharePage, error) {
 		return s.PromptLists.Shares(ctx, by.Workspace, id, q)

@@ -75,7 +75,7 @@ func Directory(t *testing.T, open Opener) {
 	group, err := account.NewDirectoryGroup(by, "Engineering", "ext-group", []identity.UserID{ann.ID})
 	must(t, err)
 	must(t, a.DirectoryGroups.AddGroup(ctx, by, group))
-	unsettled := func(rules string) (names string) {
+	unsettledText := func(rules string) (names string) {
 		t.Helper()
 		found, err := a.DirectoryUsers.Unsettled(ctx, org, rules, 10)
 		must(t, err)
@@ -93,7 +93,7 @@ func Directory(t *testing.T, open Opener) {
 		got, err := a.DirectoryGroups.Group(ctx, org, group.ID)
 		must(t, err)
 		same(t, "group", got, group)
-		if got := unsettled("r1"); got != "ann[Engineering] bob[] " { // bob by no rules so far
+		if got := unsettledText("r1"); got != "ann[Engineering] bob[] " { // bob by no rules so far
 			t.Errorf("unsettled: %s", got)
 		}
 		update := func(change func(g *account.DirectoryGroup) error) error {
@@ -112,20 +112,20 @@ func Directory(t *testing.T, open Opener) {
 			{"another name", []identity.UserID{bob.ID}, "Makers", "bob[Makers] "},
 		} {
 			must(t, update(func(g *account.DirectoryGroup) error { return g.Change(by, step.name, "", step.people) }))
-			if got := unsettled("r1"); got != step.want {
+			if got := unsettledText("r1"); got != step.want {
 				t.Errorf("%s: unsettled %q, want %q", step.what, got, step.want)
 			}
 		}
-		if got := unsettled("r2"); strings.Count(got, "[") != 2 {
+		if got := unsettledText("r2"); strings.Count(got, "[") != 2 {
 			t.Errorf("by other rules: unsettled %q", got)
 		}
 		team := fixture.NewTeam(t, a.Stores, org)
-		assert.Equal(t, "before a workspace has a group: unsettled", unsettled("r2"), "")
+		assert.Equal(t, "before a workspace has a group: unsettled", unsettledText("r2"), "")
 		for _, external := range []string{"", "Makers"} {
 			must(t, a.Groups.Add(ctx, team.Admin, func(w *account.Workspace, n int) (*account.Group, error) {
 				return w.NewGroup(team.Admin, n, account.GroupDraft{Name: "g" + external, External: external})
 			}))
-			if got := unsettled("r2"); strings.Count(got, "[") != 2*min(1, len(external)) {
+			if got := unsettledText("r2"); strings.Count(got, "[") != 2*min(1, len(external)) {
 				t.Errorf("with a group of a workspace that follows %q: unsettled %q", external, got)
 			}
 		}
@@ -148,21 +148,21 @@ func Directory(t *testing.T, open Opener) {
 		})
 		must(t, err)
 		must(t, a.DirectoryUsers.Settle(ctx, by, read, "r2"))
-		assert.Equal(t, "unsettled", unsettled("r2"), "bob[] ")
+		assert.Equal(t, "unsettled", unsettledText("r2"), "bob[] ")
 	})
 	t.Run("a removed user is in no list and no group, and found by name only", func(t *testing.T) {
 		_, err := a.DirectoryGroups.UpdateGroup(ctx, org, group.ID, func(g *account.DirectoryGroup) error {
 			return g.Change(by, "Makers", "", []identity.UserID{bob.ID})
 		})
 		must(t, err)
-		gone := *bob
-		gone.Remove(by)
-		must(t, a.DirectoryUsers.SaveUser(ctx, by, &gone))
+		goneUser := *bob
+		goneUser.Remove(by)
+		must(t, a.DirectoryUsers.SaveUser(ctx, by, &goneUser))
 		_, err = a.DirectoryUsers.User(ctx, org, bob.ID)
 		wantErr(t, err, account.ErrDirectoryUserNotFound)
-		again, err := a.DirectoryUsers.UserNamed(ctx, org, "BOB@dir.example")
-		if err != nil || again.RemovedAt.IsZero() || again.Active {
-			t.Errorf("%+v, %v", again, err)
+		second, err := a.DirectoryUsers.UserNamed(ctx, org, "BOB@dir.example")
+		if err != nil || second.RemovedAt.IsZero() || second.Active {
+			t.Errorf("%+v, %v", second, err)
 		}
 		g, err := a.DirectoryGroups.Group(ctx, org, group.ID)
 		if err != nil || slices.Contains(g.People, bob.ID) {
@@ -176,7 +176,7 @@ func Directory(t *testing.T, open Opener) {
 		must(t, err)
 		wantErr(t, a.DirectoryGroups.DeleteGroup(ctx, a.Orgs[1], group.ID), account.ErrDirectoryGroupNotFound)
 		must(t, a.DirectoryGroups.DeleteGroup(ctx, org, group.ID))
-		assert.Equal(t, "unsettled", unsettled("r2"), "ann[] ")
+		assert.Equal(t, "unsettled", unsettledText("r2"), "ann[] ")
 		_, err = a.DirectoryGroups.Group(ctx, org, group.ID)
 		wantErr(t, err, account.ErrDirectoryGroupNotFound)
 	})

@@ -40,8 +40,8 @@ func addEmbed(
 	if c.Origins == nil {
 		c.Origins = &[]string{"https://www.example.com"}
 	}
-	err = s.Embeds.Add(t.Context(), by, template, func(template *chat.Template, have int) (*embed.Token, error) {
-		token, _, err = embed.NewToken(template, by, have, c)
+	err = s.Embeds.Add(t.Context(), by, template, func(template *chat.Template, existing int) (*embed.Token, error) {
+		token, _, err = embed.NewToken(template, by, existing, c)
 		return token, err
 	})
 	return token, err
@@ -75,7 +75,7 @@ func embedReads(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
 	template, second := fixture.Chat(t, a.Stores, by, chat.Draft{}), fixture.Chat(t, a.Stores, by, chat.Draft{})
-	whole, plain := mustEmbed(t, a.Stores, by, template.ID, wholeEmbed()),
+	full, plain := mustEmbed(t, a.Stores, by, template.ID, wholeEmbed()),
 		mustEmbed(t, a.Stores, by, template.ID, embed.Changes{})
 	list := func(ws identity.WorkspaceID, template chat.ID, limit int) []embed.Token {
 		t.Helper()
@@ -83,16 +83,16 @@ func embedReads(t *testing.T, a Adapter) {
 			func(q page.Query) (embed.TokenPage, error) { return a.Embeds.List(ctx, ws, template, q) })
 	}
 	t.Run("Get returns what Add was given, with its template", func(t *testing.T) {
-		for _, want := range []*embed.Token{whole, plain} {
-			of, got, err := a.Embeds.Get(ctx, by, template.ID, want.ID)
+		for _, want := range []*embed.Token{full, plain} {
+			owner, got, err := a.Embeds.Get(ctx, by, template.ID, want.ID)
 			must(t, err)
 			same(t, "token", got, want)
-			same(t, "template", of, template)
+			same(t, "template", owner, template)
 		}
 	})
 	t.Run("List returns the tokens of one template, newest first", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 100} {
-			same(t, "tokens", list(by.Workspace, template.ID, limit), []embed.Token{*plain, *whole})
+			same(t, "tokens", list(by.Workspace, template.ID, limit), []embed.Token{*plain, *full})
 		}
 		if got := list(by.Workspace, second.ID, 100); len(got) != 0 {
 			t.Errorf("the other template has %v", got)
@@ -102,40 +102,40 @@ func embedReads(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a token is not found by another template or workspace", func(t *testing.T) {
-		for parent, id := range map[chat.ID]embed.TokenID{template.ID: noEmbedToken, second.ID: whole.ID} {
+		for parent, id := range map[chat.ID]embed.TokenID{template.ID: noEmbedToken, second.ID: full.ID} {
 			found, token, err := a.Embeds.Get(ctx, by, parent, id)
 			must(t, err)
 			if found == nil || token != nil {
 				t.Errorf("template %v, token %v", found, token)
 			}
 		}
-		_, _, err := a.Embeds.Get(ctx, other.Owner, template.ID, whole.ID)
+		_, _, err := a.Embeds.Get(ctx, other.Owner, template.ID, full.ID)
 		wantErr(t, err, chat.ErrNotFound)
 		_, err = addEmbed(t, a.Stores, other.Owner, template.ID, embed.Changes{})
 		wantErr(t, err, chat.ErrNotFound)
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		var created *embed.Token
-		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(template *chat.Template, have int) (token *embed.Token,
+		var createdToken *embed.Token
+		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(template *chat.Template, existing int) (token *embed.Token,
 			err error) {
-			created, _, err = embed.NewToken(template, by, have,
+			createdToken, _, err = embed.NewToken(template, by, existing,
 				embed.Changes{Name: new("n"), Origins: &[]string{"https://a.example"}})
-			return created, errors.Join(err, errBoom)
+			return createdToken, errors.Join(err, errBoom)
 		}), errBoom)
-		_, err := byID(ctx, a, team.Org, created.ID)
+		_, err := byID(ctx, a, team.Org, createdToken.ID)
 		wantErr(t, err, embed.ErrTokenInvalid)
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(whole.ID))), []string{"embed_token.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(full.ID))), []string{"embed_token.created"})
 	})
 	t.Run("Add locks the template against concurrent changes", func(t *testing.T) {
-		locked := fixture.Chat(t, a.Stores, by, chat.Draft{})
-		inside := make(chan struct{})
+		lockedValue := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		inner := make(chan struct{})
 		errs := atOnce(2, func(int) error {
-			return a.Embeds.Add(ctx, by, locked.ID, func(template *chat.Template, have int) (*embed.Token, error) {
+			return a.Embeds.Add(ctx, by, lockedValue.ID, func(template *chat.Template, have int) (*embed.Token, error) {
 				select {
-				case inside <- struct{}{}:
-				case <-inside:
+				case inner <- struct{}{}:
+				case <-inner:
 					t.Error("two calls decided at once")
 				case <-time.After(100 * time.Millisecond): // without the lock, the other would be here by now
 				}
@@ -147,15 +147,15 @@ func embedReads(t *testing.T, a Adapter) {
 		must(t, errors.Join(errs...))
 	})
 	t.Run("concurrent calls cannot exceed the quota", func(t *testing.T) {
-		crowded := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		crowdedTemplate := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		for range embed.MaxTokens - 1 {
-			mustEmbed(t, a.Stores, by, crowded.ID, embed.Changes{})
+			mustEmbed(t, a.Stores, by, crowdedTemplate.ID, embed.Changes{})
 		}
 		oneWon(t, atOnce(16, func(int) error {
-			_, err := addEmbed(t, a.Stores, by, crowded.ID, embed.Changes{})
+			_, err := addEmbed(t, a.Stores, by, crowdedTemplate.ID, embed.Changes{})
 			return err
 		}), embed.ErrTokenQuota)
-		assert.Equal(t, "it has", len(list(by.Workspace, crowded.ID, 100)), embed.MaxTokens)
+		assert.Equal(t, "it has", len(list(by.Workspace, crowdedTemplate.ID, 100)), embed.MaxTokens)
 	})
 }
 
@@ -183,25 +183,25 @@ func embedUpdates(t *testing.T, a Adapter) {
 			[]string{"embed_token.rotated", "embed_token.updated", "embed_token.created"})
 	})
 	t.Run("a deleted token is not found", func(t *testing.T) {
-		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{}),
+		token, keptToken := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{}),
 			mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 		changeEmbed(t, a.Stores, by, token,
 			func(template *chat.Template, found *embed.Token) error { return embed.Delete(template, by, nil, found) })
 		if got := get(token.ID); got != nil {
 			t.Errorf("there is %+v", got)
 		}
-		same(t, "the other one", get(kept.ID), kept)
+		same(t, "the other one", get(keptToken.ID), keptToken)
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))),
 			[]string{"embed_token.deleted", "embed_token.created"})
 	})
 	t.Run("change gets nil for a token that does not exist", func(t *testing.T) {
-		called := false
+		isCalled := false
 		must(t, a.Embeds.Update(ctx, by, template.ID, noEmbedToken,
 			func(template *chat.Template, found *embed.Token) error {
-				called = template != nil && found == nil
+				isCalled = template != nil && found == nil
 				return nil
 			}))
-		if !called {
+		if !isCalled {
 			t.Error("change got something else")
 		}
 	})
@@ -232,16 +232,16 @@ func embedUpdates(t *testing.T, a Adapter) {
 			var token *embed.Token
 			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(name + team.Workspace.Slug)),
 				At: fixture.At}
-			once := func(fn func(ports.Stores) (ports.Answer, error)) error {
+			runOnce := func(fn func(ports.Stores) (ports.Answer, error)) error {
 				_, _, err := a.Idempotency.Once(ctx, key, nil, fn, nil)
 				return err
 			}
-			must(t, once(func(s ports.Stores) (ports.Answer, error) {
+			must(t, runOnce(func(s ports.Stores) (ports.Answer, error) {
 				token = mustEmbed(t, s, team.Member, template.ID, embed.Changes{})
 				return ports.Answer{Status: 201, Body: []byte("secret"), Reveals: string(token.ID)}, nil
 			}))
 			changeEmbed(t, a.Stores, by, token, tt.change)
-			err := once(func(ports.Stores) (ports.Answer, error) {
+			err := runOnce(func(ports.Stores) (ports.Answer, error) {
 				t.Error("it ran again")
 				return ports.Answer{}, errBoom
 			})

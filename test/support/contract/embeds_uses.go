@@ -14,8 +14,8 @@ import (
 func embedUses(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-	token := mustEmbed(t, a.Stores, team.Member, made.ID, embed.Changes{})
+	template := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
 	today := embed.DayOf(time.Now())
 	use := func(day embed.Day, origin embed.Origin, sessions, refusals int64) embed.Use {
 		return embed.Use{Day: day, Origin: origin,
@@ -25,7 +25,7 @@ func embedUses(t *testing.T, a Adapter) {
 		t.Helper()
 		must(t, a.EmbedUses.Add(ctx, org, token.ID, uses))
 	}
-	between := func(t *testing.T, from, to embed.Day) []embed.Use {
+	pause := func(t *testing.T, from, to embed.Day) []embed.Use {
 		t.Helper()
 		found, err := a.EmbedUses.List(ctx, team.Org, token.ID, from, to)
 		must(t, err)
@@ -39,15 +39,15 @@ func embedUses(t *testing.T, a Adapter) {
 			5); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		answered := use(today, site, 3, 1)
-		answered.Messages = 1
-		same(t, "uses", between(t, today-1, today),
-			[]embed.Use{use(today, evil, 0, 3), answered, use(today-1, site, 1, 1)})
-		same(t, "uses of a day", between(t, today-1, today-1), []embed.Use{use(today-1, site, 1, 1)})
+		answeredUse := use(today, site, 3, 1)
+		answeredUse.Messages = 1
+		same(t, "uses", pause(t, today-1, today),
+			[]embed.Use{use(today, evil, 0, 3), answeredUse, use(today-1, site, 1, 1)})
+		same(t, "uses of a day", pause(t, today-1, today-1), []embed.Use{use(today-1, site, 1, 1)})
 	})
 	t.Run("another org neither adds nor reads", func(t *testing.T) {
 		add(t, a.Orgs[1], use(today-2, "https://a.example", 1, 0))
-		if found := between(t, today-2, today-2); len(found) > 0 {
+		if found := pause(t, today-2, today-2); len(found) > 0 {
 			t.Errorf("added %+v", found)
 		}
 		if found, err := a.EmbedUses.List(ctx, a.Orgs[1], token.ID, today-1, today); err != nil || len(found) > 0 {
@@ -60,7 +60,7 @@ func embedUses(t *testing.T, a Adapter) {
 			uses = append(uses, use(today-3, embed.Origin(fmt.Sprintf("https://h%03d.example", i)), 0, 1))
 		}
 		add(t, team.Org, uses...)
-		found := between(t, today-3, today-3)
+		found := pause(t, today-3, today-3)
 		if last := found[len(found)-1]; len(found) != 101 || last.Origin != embed.OtherOrigins || last.Refusals != 3 {
 			t.Errorf("%d origins, and %+v", len(found), last)
 		}
@@ -68,7 +68,7 @@ func embedUses(t *testing.T, a Adapter) {
 	t.Run("days before the last ninety are forgotten", func(t *testing.T) {
 		add(t, team.Org, use(today-91, "https://a.example", 1, 0))
 		add(t, team.Org, use(today, "https://a.example", 1, 0))
-		if found := between(t, today-91, today-91); len(found) > 0 {
+		if found := pause(t, today-91, today-91); len(found) > 0 {
 			t.Errorf("kept %+v", found)
 		}
 	})

@@ -37,7 +37,7 @@ func embedVisits(t *testing.T, a Adapter) {
 			return byID(ctx, a, org, token.ID)
 		},
 	}
-	gone := func(t *testing.T, token *embed.Token) {
+	isGone := func(t *testing.T, token *embed.Token) {
 		t.Helper()
 		for name, find := range ways {
 			if _, err := find(team.Org, token); !errors.Is(err, embed.ErrTokenInvalid) {
@@ -69,10 +69,10 @@ func embedVisits(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("the secret before the last rotation is found, the one before that is not", func(t *testing.T) {
-		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
-		hashes := []secret.Hash{rotated.Hash}
+		rotation := mustEmbed(t, a.Stores, team.Member, template.ID, embed.Changes{})
+		hashes := []secret.Hash{rotation.Hash}
 		for range 2 {
-			changeEmbed(t, a.Stores, team.Member, rotated, func(template *chat.Template, found *embed.Token) error {
+			changeEmbed(t, a.Stores, team.Member, rotation, func(template *chat.Template, found *embed.Token) error {
 				_, err := embed.Rotate(template, team.Member, nil, found, time.Hour)
 				hashes = append(hashes, found.Hash)
 				return err
@@ -81,31 +81,31 @@ func embedVisits(t *testing.T, a Adapter) {
 		latest := hashes[len(hashes)-1]
 		e, err := a.Embeds.BySecret(ctx, team.Org, latest)
 		must(t, err)
-		before, err := a.Embeds.BySecret(ctx, team.Org, e.Token.Previous)
+		previous, err := a.Embeds.BySecret(ctx, team.Org, e.Token.Previous)
 		must(t, err)
-		same(t, "token", before, e)
+		same(t, "token", previous, e)
 		_, err = a.Embeds.BySecret(ctx, team.Org, hashes[0])
 		wantErr(t, err, embed.ErrTokenInvalid)
 	})
 	t.Run("the tokens of a deleted template are not found until it is restored", func(t *testing.T) {
-		doomed := published(t, a, team.Member)
-		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, embed.Changes{})
-		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
+		doomedTemplate := published(t, a, team.Member)
+		token := mustEmbed(t, a.Stores, team.Member, doomedTemplate.ID, embed.Changes{})
+		fixture.ChangeChat(t, a.Stores, team.Member, doomedTemplate.ID,
 			func(c *chat.Template) error { return c.Delete(team.Member, nil) })
-		gone(t, token)
-		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID,
+		isGone(t, token)
+		fixture.ChangeChat(t, a.Stores, team.Member, doomedTemplate.ID,
 			func(c *chat.Template) error { return c.Restore(team.Member) })
 		_, err := byID(ctx, a, team.Org, token.ID)
 		must(t, err)
 	})
 	t.Run("the tokens of a deleted workspace are not found", func(t *testing.T) {
-		doomed := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, embed.Changes{})
-		_, err := a.Workspaces.Update(ctx, doomed.Owner, doomed.Workspace.ID, nil,
-			func(w *account.Workspace) error { return w.Delete(doomed.Owner, nil) })
+		doomedTeam := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		token := mustEmbed(t, a.Stores, doomedTeam.Member, published(t, a, doomedTeam.Member).ID, embed.Changes{})
+		_, err := a.Workspaces.Update(ctx, doomedTeam.Owner, doomedTeam.Workspace.ID, nil,
+			func(w *account.Workspace) error { return w.Delete(doomedTeam.Owner, nil) })
 		must(t, err)
-		gone(t, token)
-		if known, err := a.Embeds.Expected(ctx, team.Org, "https://www.example.com"); err != nil || !known {
+		isGone(t, token)
+		if exists, err := a.Embeds.Expected(ctx, team.Org, "https://www.example.com"); err != nil || !exists {
 			t.Error("another workspace's token went with it", err)
 		}
 	})
@@ -132,7 +132,7 @@ func embedExpected(t *testing.T, a Adapter) {
 		Origins:   &[]string{"https://expected.example", "https://*.shop.example", "http://localhost:*"},
 		ExpiresAt: new(fixture.At.Add(time.Hour)),
 	})
-	expected := func() (which []embed.Origin) {
+	expectation := func() (choices []embed.Origin) {
 		t.Helper()
 		for _, origin := range []embed.Origin{"https://expected.example", "https://a.shop.example",
 			"http://localhost:3000", "https://evil.example", "https://a.b.shop.example", "https://shop.example",
@@ -140,18 +140,18 @@ func embedExpected(t *testing.T, a Adapter) {
 			ok, err := a.Embeds.Expected(ctx, team.Org, origin)
 			must(t, err)
 			if ok {
-				which = append(which, origin)
+				choices = append(choices, origin)
 			}
 		}
-		return which
+		return choices
 	}
-	is := func(what string, got []embed.Origin, want ...embed.Origin) {
+	check := func(name string, got []embed.Origin, want ...embed.Origin) {
 		t.Helper()
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", what, got, want)
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	is("at first", expected(), "https://expected.example", "https://a.shop.example",
+	check("at first", expectation(), "https://expected.example", "https://a.shop.example",
 		"http://localhost:3000")
 	if ok, err := a.Embeds.Expected(ctx, a.Orgs[0], "https://expected.example"); ok || err != nil {
 		t.Errorf("in another org: %v, %v", ok, err)
@@ -163,22 +163,22 @@ func embedExpected(t *testing.T, a Adapter) {
 		})
 	}
 	change(embed.Changes{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
-	is("with other origins", expected(), "https://evil.example", embed.OpaqueOrigin)
+	check("with other origins", expectation(), "https://evil.example", embed.OpaqueOrigin)
 	change(embed.Changes{Enabled: new(false)})
-	is("disabled", expected(), "https://evil.example", embed.OpaqueOrigin)
+	check("disabled", expectation(), "https://evil.example", embed.OpaqueOrigin)
 	changeEmbed(t, a.Stores, team.Member, token, func(template *chat.Template, found *embed.Token) error {
 		return embed.Delete(template, team.Member, nil, found)
 	})
-	is("deleted", expected())
+	check("deleted", expectation())
 }
 
 func embedUsed(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, embed.Changes{})
-	used := func(org identity.OrgID, origin embed.Origin, after time.Duration) embed.Token {
+	usageOf := func(org identity.OrgID, origin embed.Origin, delay time.Duration) embed.Token {
 		t.Helper()
-		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(after)))
+		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(delay)))
 		e, err := byID(ctx, a, team.Org, token.ID)
 		must(t, err)
 		return e.Token
@@ -199,7 +199,7 @@ func embedUsed(t *testing.T, a Adapter) {
 			time.Hour + time.Minute + time.Microsecond, "https://b.example"},
 		{"without an origin", team.Org, embed.NoOrigin, 3 * time.Hour, 3 * time.Hour, embed.NoOrigin},
 	} {
-		if got := used(tt.org, tt.origin, tt.after); !got.LastUsedAt.Equal(fixture.At.Add(tt.noted)) ||
+		if got := usageOf(tt.org, tt.origin, tt.after); !got.LastUsedAt.Equal(fixture.At.Add(tt.noted)) ||
 			got.LastUsedOrigin != tt.from || got.Revision != 1 {
 			t.Errorf("%s: %s from %q, revision %d", tt.what, got.LastUsedAt, got.LastUsedOrigin, got.Revision)
 		}
@@ -216,9 +216,9 @@ func embedReplies(t *testing.T, a Adapter) {
 	midnight := fixture.At.UTC().Truncate(24 * time.Hour)
 	count := func(id embed.TokenID, origin embed.Origin, moment time.Time) bool {
 		t.Helper()
-		counted, err := a.Replies.Count(t.Context(), team.Org, id, origin, embed.DayOf(moment), 1, 2)
+		countedCount, err := a.Replies.Count(t.Context(), team.Org, id, origin, embed.DayOf(moment), 1, 2)
 		must(t, err)
-		return counted == 1
+		return countedCount == 1
 	}
 	for _, tt := range []struct {
 		what   string
@@ -257,17 +257,17 @@ func embedReplies(t *testing.T, a Adapter) {
 	})
 	t.Run("concurrent calls count no more", func(t *testing.T) {
 		var all sync.WaitGroup
-		var counted atomic.Int32
+		var countedCount atomic.Int32
 		for i := range 8 {
 			all.Go(func() {
 				origin := embed.Origin("https://" + string(rune('a'+i)) + ".example")
 				n, err := a.Replies.Count(t.Context(), team.Org, token.ID, origin, embed.DayOf(midnight)+2, 1, 3)
 				assert.NoError(t, err)
-				counted.Add(int32(n))
+				countedCount.Add(int32(n))
 			})
 		}
 		all.Wait()
-		assert.Equal(t, "were counted", counted.Load(), 3)
+		assert.Equal(t, "were counted", countedCount.Load(), 3)
 	})
 }
 

@@ -18,8 +18,8 @@ func EventReaders(t *testing.T, open Opener) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	common := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "common", Visibility: access.Workspace})
 	private := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "private"})
-	shared := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "shared"})
-	fixture.Share(t, a.Stores, team.Member, shared.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
+	template := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "shared"})
+	fixture.Share(t, a.Stores, team.Member, template.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 	hiddenChat := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 	joinedChat := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 	fixture.ChatMember(t, a.Stores, team.Member, joinedChat.ID, team.Peer.User, access.Viewer)
@@ -33,32 +33,32 @@ func EventReaders(t *testing.T, open Opener) {
 		}
 		return subjects
 	}
-	created := func(kind, id string) string { return kind + ".created " + id }
-	prompts := func(id prompt.ID) string { return created("prompt_template", string(id)) }
-	all := []string{prompts(common.ID), prompts(private.ID), prompts(shared.ID),
-		created("chat_template", string(hiddenChat.ID)), created("chat_template", string(joinedChat.ID)),
-		created("connection", string(connection.ID)), created("webhook", string(hook.ID))}
+	create := func(kind, id string) string { return kind + ".created " + id }
+	prompts := func(id prompt.ID) string { return create("prompt_template", string(id)) }
+	all := []string{prompts(common.ID), prompts(private.ID), prompts(template.ID),
+		create("chat_template", string(hiddenChat.ID)), create("chat_template", string(joinedChat.ID)),
+		create("connection", string(connection.ID)), create("webhook", string(hook.ID))}
 	for name, tt := range map[string]struct {
 		by     identity.Actor
 		unseen []string
 	}{
 		"an admin":  {team.Admin, nil},
-		"the owner": {team.Member, []string{created("webhook", string(hook.ID))}},
+		"the owner": {team.Member, []string{create("webhook", string(hook.ID))}},
 		"one with whom something is shared": {team.Peer, []string{prompts(private.ID),
-			created("chat_template", string(hiddenChat.ID)), created("webhook", string(hook.ID))}},
-		"a viewer": {team.Viewer, []string{prompts(private.ID), prompts(shared.ID),
-			created("chat_template", string(hiddenChat.ID)), created("chat_template", string(joinedChat.ID)),
-			created("webhook", string(hook.ID))}},
+			create("chat_template", string(hiddenChat.ID)), create("webhook", string(hook.ID))}},
+		"a viewer": {team.Viewer, []string{prompts(private.ID), prompts(template.ID),
+			create("chat_template", string(hiddenChat.ID)), create("chat_template", string(joinedChat.ID)),
+			create("webhook", string(hook.ID))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := read(tt.by)
-			for _, each := range all {
-				if slices.Contains(got, each) == slices.Contains(tt.unseen, each) {
-					t.Errorf("reads %s: %v", each, slices.Contains(got, each))
+			for _, item := range all {
+				if slices.Contains(got, item) == slices.Contains(tt.unseen, item) {
+					t.Errorf("reads %s: %v", item, slices.Contains(got, item))
 				}
 			}
 			mayKnow := tt.by.Role >= identity.Admin || tt.by.User == team.Member.User
-			if slices.Contains(got, created("prompt_share", string(shared.ID))) != mayKnow {
+			if slices.Contains(got, create("prompt_share", string(template.ID))) != mayKnow {
 				t.Errorf("reads with whom another user shares: %v", !mayKnow)
 			}
 		})

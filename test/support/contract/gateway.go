@@ -140,8 +140,8 @@ func (g GatewayStage) paid(t *testing.T, c payment.CustomerID) (sum int64, invoi
 
 func wantDecline(t *testing.T, err error, code string) {
 	t.Helper()
-	d, is := errors.AsType[*payment.DeclinedError](err)
-	require.That(t, is && d.DeclineCode == code, "error = %v, want a decline with %s", err, code)
+	d, ok := errors.AsType[*payment.DeclinedError](err)
+	require.That(t, ok && d.DeclineCode == code, "error = %v, want a decline with %s", err, code)
 }
 
 func gatewayCustomers(t *testing.T, g GatewayStage) {
@@ -173,11 +173,11 @@ func gatewayWallets(t *testing.T, g GatewayStage) {
 	k := key()
 	intent, err := g.CreateSetupIntent(ctx, k, c, payment.OffSession)
 	must(t, err)
-	again, err := g.CreateSetupIntent(ctx, k, c, payment.OffSession)
+	second, err := g.CreateSetupIntent(ctx, k, c, payment.OffSession)
 	must(t, err)
-	assert.That(t, intent.ID != "" && intent.ID == again.ID && !intent.ClientSecret.IsZero() &&
-		intent.ClientSecret.Reveal() == again.ClientSecret.Reveal() && intent.Status == "requires_payment_method",
-		"%+v, then %+v", intent, again)
+	assert.That(t, intent.ID != "" && intent.ID == second.ID && !intent.ClientSecret.IsZero() &&
+		intent.ClientSecret.Reveal() == second.ClientSecret.Reveal() && intent.Status == "requires_payment_method",
+		"%+v, then %+v", intent, second)
 	one, two := g.AddCard(t, c, "4242"), g.AddCard(t, c, "4444")
 	w, err := g.Wallet(ctx, c)
 	assert.That(t, err == nil && w.Default == "", "a method that is added is the default at once: %+v, %v", w, err)
@@ -205,9 +205,9 @@ func gatewaySubscriptions(t *testing.T, g GatewayStage) {
 	k := key()
 	first, err := g.Subscribe(ctx, k, c, g.order(0))
 	must(t, err)
-	again, err := g.Subscribe(ctx, k, c, g.order(0))
+	second, err := g.Subscribe(ctx, k, c, g.order(0))
 	must(t, err)
-	same(t, "again", again.ID, first.ID)
+	same(t, "again", second.ID, first.ID)
 	got := g.only(t, c)
 	same(t, "as it is read", *got, first)
 	assert.That(t, got.Status == payment.Active && got.Plan == g.Plans[0].ID && got.Quantity == 2 && got.Key == k &&
@@ -259,8 +259,8 @@ func gatewayKeys(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(t.Context(), k, c, g.order(0))
 	must(t, err)
 	_, err = g.Subscribe(t.Context(), k, c, g.order(1))
-	_, refused := errors.AsType[*payment.Rejection](err)
-	assert.That(t, refused, "error = %v, want a rejection", err)
+	_, isRefused := errors.AsType[*payment.Rejection](err)
+	assert.That(t, isRefused, "error = %v, want a rejection", err)
 	same(t, "the subscription", *g.only(t, c), h)
 }
 
@@ -309,12 +309,12 @@ func gatewayLostAnswers(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(ctx, k, c, g.order(0))
 	must(t, err)
 	same(t, "the subscription", g.only(t, c).ID, h.ID)
-	up := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
+	upper := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
 	k = key()
 	g.Lose(1)
-	_, err = g.Amend(ctx, k, c, h.ID, up)
+	_, err = g.Amend(ctx, k, c, h.ID, upper)
 	lost(err)
-	_, err = g.Amend(ctx, k, c, h.ID, up)
+	_, err = g.Amend(ctx, k, c, h.ID, upper)
 	must(t, err)
 	_, n := g.paid(t, c)
 	assert.Equal(t, "invoices", n, 2)

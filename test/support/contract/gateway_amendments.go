@@ -13,26 +13,26 @@ func gatewayAmendments(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
 	h := g.mustSubscribe(t, c, g.order(0))
-	before, _ := g.paid(t, c)
+	previous, _ := g.paid(t, c)
 	k := key()
-	up := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
+	upper := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
 	for range 2 {
-		got, err := g.Amend(ctx, k, c, h.ID, up)
+		got, err := g.Amend(ctx, k, c, h.ID, upper)
 		must(t, err)
 		h = got
 	}
-	after, n := g.paid(t, c)
-	require.That(t, h.Plan == g.Plans[1].ID && h.Pending == nil && after > before &&
-		after <= before+2*g.Plans[1].Price.Amount && n == 2, "%+v; paid %d, then %d by %d", h, before, after, n)
+	current, n := g.paid(t, c)
+	require.That(t, h.Plan == g.Plans[1].ID && h.Pending == nil && current > previous &&
+		current <= previous+2*g.Plans[1].Price.Amount && n == 2, "%+v; paid %d, then %d by %d", h, previous, current, n)
 	h = g.mustAmend(t, c, h.ID, g.less(1))
-	if sum, _ := g.paid(t, c); sum != after || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
-		t.Fatalf("%+v; paid %d, before %d", h, sum, after)
+	if sum, _ := g.paid(t, c); sum != current || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
+		t.Fatalf("%+v; paid %d, before %d", h, sum, current)
 	}
 	same(t, "pending", h.Pending, &payment.PendingChange{Plan: g.Plans[0].ID, Quantity: 1, At: h.PeriodEnd})
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 	got := g.only(t, c)
 	assert.That(t, got.Plan == g.Plans[0].ID && got.Quantity == 1 && got.Pending == nil, "%+v", got)
-	g.wantPaid(t, c, after+g.Plans[0].Price.Amount)
+	g.wantPaid(t, c, current+g.Plans[0].Price.Amount)
 	h = g.amend(t, c, h.ID, payment.Amendment{Quantity: 3, Resell: true})
 	g.amend(t, c, h.ID, g.less(2)) // which the next change drops
 	h = g.amend(t, c, h.ID, payment.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
@@ -50,10 +50,10 @@ func gatewayRenewals(t *testing.T, g GatewayStage) {
 	o := g.order(1)
 	o.Quantity = 5
 	h := g.mustSubscribe(t, c, o)
-	at := h.PeriodEnd
+	instant := h.PeriodEnd
 	for _, quantity := range []int{4, 3} { // the later one counts
 		h = g.mustAmend(t, c, h.ID, g.less(quantity))
-		same(t, "pending", h.Pending, &payment.PendingChange{Plan: g.Plans[0].ID, Quantity: quantity, At: at})
+		same(t, "pending", h.Pending, &payment.PendingChange{Plan: g.Plans[0].ID, Quantity: quantity, At: instant})
 	}
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
 	h = g.mustAmend(t, c, h.ID, g.less(2)) // in the period that began with the first one
@@ -67,7 +67,7 @@ func gatewayRenewals(t *testing.T, g GatewayStage) {
 }
 
 func gatewayEndings(t *testing.T, g GatewayStage) {
-	ctx, yes, no := t.Context(), true, false
+	ctx, yes, negative := t.Context(), true, false
 	c := g.customer(t, "4242")
 	h := g.mustSubscribe(t, c, g.order(0))
 	g.mustAmend(t, c, h.ID, g.less(1))
@@ -78,10 +78,10 @@ func gatewayEndings(t *testing.T, g GatewayStage) {
 		require.That(t, got.CancelAtPeriodEnd && got.Pending == nil, "%+v", got)
 	}
 	k = key()
-	both := g.less(1)
-	both.CancelAtPeriodEnd = &no
+	pair := g.less(1)
+	pair.CancelAtPeriodEnd = &negative
 	for range 2 {
-		got, err := g.Amend(ctx, k, c, h.ID, both)
+		got, err := g.Amend(ctx, k, c, h.ID, pair)
 		must(t, err)
 		require.That(t, !got.CancelAtPeriodEnd && got.Pending != nil && got.Pending.Quantity == 1 &&
 			got.Quantity == 2, "%+v", got)
@@ -110,9 +110,9 @@ func gatewayKeptAmendments(t *testing.T, g GatewayStage) {
 	h = g.mustAmend(t, c, h.ID, g.less(3))
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
 	k := key()
-	up := payment.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true}
+	upper := payment.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true}
 	for range 2 {
-		_, err := g.Amend(ctx, k, c, h.ID, up)
+		_, err := g.Amend(ctx, k, c, h.ID, upper)
 		wantDecline(t, err, "generic_decline")
 		same(t, "the subscription", *g.only(t, c), h)
 	}

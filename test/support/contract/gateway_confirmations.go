@@ -13,12 +13,12 @@ import (
 func (g GatewayStage) upgrading(t *testing.T, k string) (payment.CustomerID, payment.GatewaySubscription) {
 	t.Helper()
 	c := g.customer(t, "4242")
-	before := g.mustSubscribe(t, c, g.order(0))
+	previous := g.mustSubscribe(t, c, g.order(0))
 	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, "3155")))
-	h, err := g.Amend(t.Context(), k, c, before.ID, g.more(2))
+	h, err := g.Amend(t.Context(), k, c, previous.ID, g.more(2))
 	must(t, err)
-	require.That(t, h.Plan == before.Plan && h.Status == payment.Active && h.PeriodEnd.Equal(before.PeriodEnd) &&
-		h.Confirming, "%+v, before %+v", h, before)
+	require.That(t, h.Plan == previous.Plan && h.Status == payment.Active && h.PeriodEnd.Equal(previous.PeriodEnd) &&
+		h.Confirming, "%+v, before %+v", h, previous)
 	require.That(t, h.Action != nil && h.Action.Type == payment.ConfirmPayment && !h.Action.ClientSecret.IsZero(),
 		"%+v", h.Action)
 	return c, h
@@ -33,11 +33,11 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	k := key()
 	c, h := g.upgrading(t, k)
-	before, _ := g.paid(t, c)
-	again, err := g.Amend(ctx, k, c, h.ID, g.more(2))
+	previous, _ := g.paid(t, c)
+	second, err := g.Amend(ctx, k, c, h.ID, g.more(2))
 	must(t, err)
 	read := g.only(t, c)
-	for _, got := range []*payment.GatewaySubscription{&again, read} {
+	for _, got := range []*payment.GatewaySubscription{&second, read} {
 		assert.That(t, got.Action != nil && got.Action.ClientSecret.Reveal() == h.Action.ClientSecret.Reveal() &&
 			got.Confirming, "%+v", got)
 	}
@@ -46,7 +46,7 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 	require.That(t, got.ID == h.ID && got.Plan == g.Plans[1].ID && got.Status == payment.Active && !got.Confirming &&
 		got.Action == nil, "%+v", got)
 	sum, n := g.paid(t, c)
-	assert.That(t, sum > before && n == 2, "paid %d, then %d by %d invoices", before, sum, n)
+	assert.That(t, sum > previous && n == 2, "paid %d, then %d by %d invoices", previous, sum, n)
 	must(t, func() error { _, err := g.Amend(ctx, k, c, h.ID, g.more(2)); return err }())
 	_, n = g.paid(t, c)
 	assert.Equal(t, "invoices", n, 2)
@@ -110,18 +110,18 @@ func gatewayCredits(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c := g.customer(t, "4242")
 	h := g.mustSubscribe(t, c, payment.Order{Plan: g.Plans[1], Quantity: 2})
-	before, _ := g.paid(t, c)
+	previous, _ := g.paid(t, c)
 	h = g.mustAmend(t, c, h.ID, payment.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true})
 	w, err := g.Wallet(ctx, c)
 	must(t, err)
-	left := 2*g.Plans[1].Price.Amount - g.Plans[0].Price.Amount
-	require.That(t, w.Credit.Currency == g.Plans[0].Price.Currency && w.Credit.Amount > left*9/10 &&
-		w.Credit.Amount <= left, "credit %+v, want about %d", w.Credit, left)
+	remainder := 2*g.Plans[1].Price.Amount - g.Plans[0].Price.Amount
+	require.That(t, w.Credit.Currency == g.Plans[0].Price.Currency && w.Credit.Amount > remainder*9/10 &&
+		w.Credit.Amount <= remainder, "credit %+v, want about %d", w.Credit, remainder)
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-	g.wantPaid(t, c, before)
+	g.wantPaid(t, c, previous)
 	i := g.newest(t, c, payment.Paid)
 	assert.That(t, i.Total == g.Plans[0].Price.Amount && i.AmountDue == 0 && i.AmountPaid == 0, "%+v", i)
-	after, err := g.Wallet(ctx, c)
+	current, err := g.Wallet(ctx, c)
 	must(t, err)
-	same(t, "credit", after.Credit.Amount, w.Credit.Amount-g.Plans[0].Price.Amount)
+	same(t, "credit", current.Credit.Amount, w.Credit.Amount-g.Plans[0].Price.Amount)
 }

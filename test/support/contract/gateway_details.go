@@ -52,9 +52,9 @@ func gatewayDetails(t *testing.T, g GatewayStage) {
 	g.Advance(t, 32*24*time.Hour)
 	g.billedTo(t, c, next)
 
-	wrong := d
-	wrong.TaxIDs = []payment.TaxID{{Type: "br_cnpj", Value: "01.234.456/5432-10"}, {Type: "eu_vat", Value: "nonsense"}}
-	wantErr(t, g.UpdateCustomer(ctx, key(), c, wrong), payment.ErrTaxIDInvalid)
+	item := d
+	item.TaxIDs = []payment.TaxID{{Type: "br_cnpj", Value: "01.234.456/5432-10"}, {Type: "eu_vat", Value: "nonsense"}}
+	wantErr(t, g.UpdateCustomer(ctx, key(), c, item), payment.ErrTaxIDInvalid)
 	g.Advance(t, 32*24*time.Hour)
 	g.billedTo(t, c, next)
 
@@ -94,7 +94,7 @@ func gatewayFingerprints(t *testing.T, g GatewayStage) {
 		must(t, err)
 		return w.Methods[0].Fingerprint
 	}
-	one, again, other := fingerprint("4242"), fingerprint("4242"), fingerprint("4444")
-	assert.That(t, one != "" && one == again && one != other,
-		"the fingerprints are %q and %q, and %q of another card", one, again, other)
+	one, second, other := fingerprint("4242"), fingerprint("4242"), fingerprint("4444")
+	assert.That(t, one != "" && one == second && one != other,
+		"the fingerprints are %q and %q, and %q of another card", one, second, other)
 }

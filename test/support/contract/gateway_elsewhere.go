@@ -74,7 +74,7 @@ func GatewayChangedElsewhere(t *testing.T, open func(*testing.T) GatewayStage) {
 }
 
 func elsewhereEnds(t *testing.T, g GatewayStage) {
-	yes, no := true, false
+	yes, negative := true, false
 	type end = func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription)
 	ways := map[string]end{
 		"in the one field": func(t *testing.T, c payment.CustomerID, h payment.GatewaySubscription) {
@@ -107,7 +107,7 @@ func elsewhereEnds(t *testing.T, g GatewayStage) {
 			check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]}))
 			check(g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3}))
 			check(g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes}))
-			got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no})
+			got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &negative})
 			require.That(t, !got.CancelAtPeriodEnd && got.EndsAt.IsZero() && got.CancelAt.IsZero(), "%+v", got)
 			got = g.afterRenewal(t, c, got)
 			end(t, c, got)
@@ -120,7 +120,7 @@ func elsewhereEnds(t *testing.T, g GatewayStage) {
 }
 
 func elsewhereLaterEnds(t *testing.T, g GatewayStage) {
-	no := false
+	negative := false
 	c, h := g.began(t, g.Plans[0], 2)
 	end := h.PeriodEnd.AddDate(0, 5, 0)
 	g.Elsewhere.CancelAt(t, h.ID, end)
@@ -131,7 +131,7 @@ func elsewhereLaterEnds(t *testing.T, g GatewayStage) {
 	_, err := g.Amend(t.Context(), key(), c, h.ID, g.less(1))
 	wantErr(t, err, payment.ErrSubscriptionEnds)
 	assert.That(t, !strings.Contains(fmt.Sprint(err), "cancel_at_period_end"), "this does not help: %v", err)
-	if got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no}); !got.EndsAt.Equal(end) {
+	if got := g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &negative}); !got.EndsAt.Equal(end) {
 		t.Errorf("it was not the end of the period: %+v", got)
 	}
 	t.Run("within the period of another price", func(t *testing.T) {
@@ -154,26 +154,26 @@ func elsewhereItems(t *testing.T, g GatewayStage) {
 		h = g.byID(t, c, h.ID)
 		require.That(t, h.Plan == basic.ID && h.Quantity == 1, "%+v", h)
 	}
-	before, _ := g.paid(t, c)
+	previous, _ := g.paid(t, c)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: pro})
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 1})
-	now, _ := g.paid(t, c)
-	same(t, "the difference", now-before, pro.Price.Amount-basic.Price.Amount)
+	current, _ := g.paid(t, c)
+	same(t, "the difference", current-previous, pro.Price.Amount-basic.Price.Amount)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 6})
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 6})
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: basic, Quantity: 2, AtRenewal: true})
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 6})
 	same(t, "pending", *h.Pending, payment.PendingChange{Plan: basic.ID, Quantity: 2, At: h.PeriodEnd})
-	before, _ = g.paid(t, c)
+	previous, _ = g.paid(t, c)
 	h = g.afterRenewal(t, c, h)
 	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, basic.PriceRef: 2})
-	now, _ = g.paid(t, c)
-	same(t, "the renewal", now-before, 2*basic.Price.Amount+5*AddOn.Price.Amount)
-	metered := g.Plans[len(g.Plans)-1]
-	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: metered})
-	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, metered.PriceRef: 2, metered.Metered.PriceRef: 0})
+	current, _ = g.paid(t, c)
+	same(t, "the renewal", current-previous, 2*basic.Price.Amount+5*AddOn.Price.Amount)
+	plan := g.Plans[len(g.Plans)-1]
+	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: plan})
+	wantItems(t, h, map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, plan.PriceRef: 2, plan.Metered.PriceRef: 0})
 	h = g.amend(t, c, h.ID, payment.Amendment{
-		Resell: true, Plan: pro, AtRenewal: true, Meter: metered.Metered.PriceRef,
+		Resell: true, Plan: pro, AtRenewal: true, Meter: plan.Metered.PriceRef,
 	})
 	wantItems(t, g.afterRenewal(t, c, h), map[string]int{AddOn.Ref: 5, OtherMeter.Ref: 0, pro.PriceRef: 2})
 }
@@ -184,21 +184,21 @@ func elsewhereOldPrices(t *testing.T, g GatewayStage) {
 	c, h := g.began(t, old, 2)
 	same(t, "plan", h.Plan, old.ID)
 	same(t, "price", h.Rate, OldPrice)
-	before, _ := g.paid(t, c)
+	previous, _ := g.paid(t, c)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3})
-	now, _ := g.paid(t, c)
-	same(t, "one more", now-before, OldPrice.Price.Amount)
+	current, _ := g.paid(t, c)
+	same(t, "one more", current-previous, OldPrice.Price.Amount)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 1, AtRenewal: true})
 	h = g.afterRenewal(t, c, h)
 	next, _ := g.paid(t, c)
-	same(t, "fewer", next-now, OldPrice.Price.Amount)
+	same(t, "fewer", next-current, OldPrice.Price.Amount)
 	assert.That(t, h.Rate == OldPrice && h.Quantity == 1, "%+v", h)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]})
 	same(t, "the price of another plan", h.Rate.Price, g.Plans[1].Price)
 }
 
 func elsewhereTerms(t *testing.T, g GatewayStage) {
-	yes, no := true, false
+	yes, negative := true, false
 	plan := g.Plans[0]
 	begin := func(t *testing.T) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
@@ -223,7 +223,7 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 	check(h, 4)
 	check(g.amend(t, c, h.ID, g.promotedAmendment(t, c)), 4)
 	check(g.amend(t, c, h.ID, payment.Amendment{Pause: &yes}), 4)
-	check(g.amend(t, c, h.ID, payment.Amendment{Pause: &no}), 4)
+	check(g.amend(t, c, h.ID, payment.Amendment{Pause: &negative}), 4)
 	h = g.afterRenewal(t, c, h)
 	check(h, 4)
 	assert.That(t, h.Discount != nil && h.CancelAtPeriodEnd, "%+v", h)
@@ -241,12 +241,12 @@ func elsewhereTerms(t *testing.T, g GatewayStage) {
 		if h = g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes}); !h.CancelAtPeriodEnd {
 			t.Fatalf("%+v", h)
 		}
-		undo := payment.Amendment{CancelAtPeriodEnd: &no, ProrateAt: h.PeriodStart.Add(time.Hour)}
+		undo := payment.Amendment{CancelAtPeriodEnd: &negative, ProrateAt: h.PeriodStart.Add(time.Hour)}
 		p, err := g.Preview(t.Context(), c, h.ID, undo)
 		must(t, err)
 		assert.That(t, p.Next.Amount == 3*plan.Price.Amount && p.NextAt.Equal(h.PeriodEnd) && p.Today.Amount == 0,
 			"%+v", p)
-		if h = g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &no}); !h.EndsAt.IsZero() {
+		if h = g.amend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &negative}); !h.EndsAt.IsZero() {
 			t.Fatalf("%+v", h)
 		}
 		g.afterRenewal(t, c, h)
@@ -270,11 +270,11 @@ func elsewhereRamps(t *testing.T, g GatewayStage) {
 	p := h.Pending
 	assert.That(t, p != nil && p.Elsewhere && p.Quantity == 4 && p.Plan == "", "%+v", h.Pending)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Quantity: 3, AtRenewal: true})
-	before, _ := g.paid(t, c)
+	previous, _ := g.paid(t, c)
 	h = g.afterRenewal(t, c, h)
 	wantItems(t, h, map[string]int{LaterPrice.Ref: 3})
-	now, _ := g.paid(t, c)
-	same(t, "the renewal", now-before, 3*LaterPrice.Price.Amount)
+	current, _ := g.paid(t, c)
+	same(t, "the renewal", current-previous, 3*LaterPrice.Price.Amount)
 	h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[0], AtRenewal: true})
 	h = g.afterRenewal(t, c, h)
 	wantItems(t, h, map[string]int{g.Plans[0].PriceRef: 3})
@@ -299,13 +299,13 @@ func elsewhereTaxes(t *testing.T, g GatewayStage) {
 }
 
 func elsewherePauses(t *testing.T, g GatewayStage) {
-	no := false
+	negative := false
 	c, h := g.began(t, g.Plans[0], 2)
 	g.Elsewhere.Pause(t, h.ID)
 	if h = g.byID(t, c, h.ID); !h.Paused {
 		t.Fatalf("%+v", h)
 	}
-	if h = g.amend(t, c, h.ID, payment.Amendment{Pause: &no}); h.Paused {
+	if h = g.amend(t, c, h.ID, payment.Amendment{Pause: &negative}); h.Paused {
 		t.Fatalf("%+v", h)
 	}
 	g.afterRenewal(t, c, h)
@@ -314,17 +314,17 @@ func elsewherePauses(t *testing.T, g GatewayStage) {
 func elsewhereTwo(t *testing.T, g GatewayStage) {
 	c, h := g.began(t, g.Plans[0], 2)
 	other := g.Elsewhere.Subscribe(t, c, g.Plans[0])
-	before := g.byID(t, c, other)
+	previous := g.byID(t, c, other)
 	if h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]}); h.Plan != g.Plans[1].ID {
 		t.Errorf("%+v", h)
 	}
-	same(t, "the other one", g.byID(t, c, other), before)
+	same(t, "the other one", g.byID(t, c, other), previous)
 }
 
 func elsewhereDrafts(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	c, _ := g.began(t, g.Plans[0], 2)
-	before, _ := g.paid(t, c)
+	previous, _ := g.paid(t, c)
 	draft := g.Elsewhere.Draft(t, c, 500000)
 	all, err := g.Invoices(ctx, c, "")
 	must(t, err)
@@ -333,5 +333,5 @@ func elsewhereDrafts(t *testing.T, g GatewayStage) {
 	}
 	_, err = g.Pay(ctx, key(), c, draft)
 	wantErr(t, err, payment.ErrInvoiceNotFound)
-	g.wantPaid(t, c, before)
+	g.wantPaid(t, c, previous)
 }

@@ -18,8 +18,8 @@ func gatewayIntents(t *testing.T, g GatewayStage) {
 		must(t, err)
 		return i
 	}
-	confirmed, open, foreign := intent(c), intent(c), intent(other)
-	require.That(t, g.Confirm(t, c, confirmed, "4242"), "a setup intent was not confirmed")
+	confirmedIntent, open, foreign := intent(c), intent(c), intent(other)
+	require.That(t, g.Confirm(t, c, confirmedIntent, "4242"), "a setup intent was not confirmed")
 	for range 2 { // it can be repeated
 		must(t, g.CancelSetupIntents(ctx, c))
 	}
@@ -50,8 +50,8 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 		return n
 	}
 	same(t, "open invoices of what was given up", open(c), 0)
-	ended := g.mustSubscribe(t, c, g.order(0))
-	must(t, g.Cancel(ctx, key(), c, ended.ID, payment.Cancellation{}))
+	endedSubscription := g.mustSubscribe(t, c, g.order(0))
+	must(t, g.Cancel(ctx, key(), c, endedSubscription.ID, payment.Cancellation{}))
 	same(t, "open invoices of what never began", open(c), 0)
 	paid := g.mustSubscribe(t, c, g.order(1))
 	g.Authenticate(t, c, paid.Action)

@@ -18,8 +18,8 @@ func (g GatewayStage) keeps(t *testing.T, call func() error) {
 	}
 	for range 2 {
 		err := call()
-		_, kept := errors.AsType[*payment.KeptFailure](err)
-		require.That(t, kept && payment.OutcomeUnknown(err), "again: %v, want a failure that is kept", err)
+		_, isKept := errors.AsType[*payment.KeptFailure](err)
+		require.That(t, isKept && payment.OutcomeUnknown(err), "again: %v, want a failure that is kept", err)
 	}
 }
 
@@ -67,8 +67,8 @@ func gatewayStrangers(t *testing.T, g GatewayStage) {
 	_, walletErr := g.Wallet(ctx, "cus_never_there")
 	_, subscribeErr := g.Subscribe(ctx, key(), "cus_never_there", g.order(0))
 	for _, err := range []error{walletErr, subscribeErr} {
-		_, refused := errors.AsType[*payment.Rejection](err)
-		assert.That(t, refused, "error = %v, want a rejection", err)
+		_, isRefused := errors.AsType[*payment.Rejection](err)
+		assert.That(t, isRefused, "error = %v, want a rejection", err)
 	}
 	wantErr(t, walletErr, payment.ErrCustomerGone)
 }

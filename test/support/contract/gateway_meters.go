@@ -49,29 +49,29 @@ func gatewayMeters(t *testing.T, g GatewayStage) {
 	})
 	t.Run("a preview of its renewal includes what was used so far", func(t *testing.T) {
 		must(t, g.ReportUsage(ctx, g.used(c, 5, h.PeriodStart.Add(time.Second))))
-		more := payment.Amendment{Plan: plan, Quantity: 3, Resell: true}
-		p, h := g.priced(t, c, h, more)
+		extra := payment.Amendment{Plan: plan, Quantity: 3, Resell: true}
+		p, h := g.priced(t, c, h, extra)
 		assert.That(t, p.Next.Amount == 3*plan.Price.Amount+5*m.Amount, "%+v", p)
 		g.renewed(t, c, h, p)
 	})
 	t.Run("a plan without a metered price replaces it at the renewal", func(t *testing.T) {
 		h := *g.only(t, c)
 		must(t, g.ReportUsage(ctx, g.used(c, 7, h.PeriodStart.Add(time.Second))))
-		before, _ := g.paid(t, c)
+		previous, _ := g.paid(t, c)
 		change := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, AtRenewal: true, Meter: m.PriceRef}
-		changed := g.mustAmend(t, c, h.ID, change)
-		p := changed.Pending
-		assert.That(t, p != nil && p.Plan == g.Plans[1].ID && p.Quantity == 2, "%+v", changed)
-		if h = g.afterRenewal(t, c, changed); h.Plan != g.Plans[1].ID {
+		changedSubscription := g.mustAmend(t, c, h.ID, change)
+		p := changedSubscription.Pending
+		assert.That(t, p != nil && p.Plan == g.Plans[1].ID && p.Quantity == 2, "%+v", changedSubscription)
+		if h = g.afterRenewal(t, c, changedSubscription); h.Plan != g.Plans[1].ID {
 			t.Errorf("%+v", h)
 		}
-		after, _ := g.paid(t, c)
-		same(t, "paid", after-before, 2*g.Plans[1].Price.Amount+7*m.Amount)
+		current, _ := g.paid(t, c)
+		same(t, "paid", current-previous, 2*g.Plans[1].Price.Amount+7*m.Amount)
 	})
 	t.Run("and the other way round, at once", func(t *testing.T) {
 		h := *g.only(t, c)
-		changed := g.mustAmend(t, c, h.ID, payment.Amendment{Plan: plan, Quantity: 9, Resell: true})
-		assert.That(t, changed.Plan == plan.ID && changed.Quantity == 9, "%+v", changed)
+		change := g.mustAmend(t, c, h.ID, payment.Amendment{Plan: plan, Quantity: 9, Resell: true})
+		assert.That(t, change.Plan == plan.ID && change.Quantity == 9, "%+v", change)
 	})
 	for name, event := range map[string]payment.UsageEvent{
 		"too old":               g.used(c, 1, time.Now().AddDate(-1, 0, 0)),

@@ -19,7 +19,7 @@ func (g GatewayStage) pause(
 func gatewayPauses(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	price := 2 * g.Plans[0].Price.Amount
-	paused := func(t *testing.T) (payment.CustomerID, payment.GatewaySubscription) {
+	pause := func(t *testing.T) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
 		original := g.mustSubscribe(t, c, g.order(0))
@@ -32,32 +32,32 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 		return c, h
 	}
 	t.Run("nothing is charged before what was paid has ended", func(t *testing.T) {
-		c, h := paused(t)
+		c, h := pause(t)
 		g.Advance(t, 10*24*time.Hour)
-		now, err := g.pause(t, c, h, false)
+		item, err := g.pause(t, c, h, false)
 		must(t, err)
-		assert.That(t, !now.Paused && now.PaidUntil.IsZero() && now.PeriodEnd.Equal(h.PeriodEnd), "%+v", now)
-		g.afterRenewal(t, c, now)
+		assert.That(t, !item.Paused && item.PaidUntil.IsZero() && item.PeriodEnd.Equal(h.PeriodEnd), "%+v", item)
+		g.afterRenewal(t, c, item)
 		g.wantPaid(t, c, 2*price)
 	})
 	t.Run("its periods cost nothing, and to resume starts another one", func(t *testing.T) {
-		c, h := paused(t)
+		c, h := pause(t)
 		rests := g.afterRenewal(t, c, h)
 		rests = g.afterRenewal(t, c, rests)
 		require.That(t, rests.Paused && rests.Status == payment.Active && rests.PaidUntil.Equal(h.PeriodEnd),
 			"%+v", rests)
 		g.Advance(t, 5*24*time.Hour)
 		g.wantPaid(t, c, price)
-		now, err := g.pause(t, c, rests, false)
+		current, err := g.pause(t, c, rests, false)
 		must(t, err)
-		assert.That(t, !now.Paused && now.PeriodStart.After(rests.PeriodStart.AddDate(0, 0, 4)), "%+v", now)
+		assert.That(t, !current.Paused && current.PeriodStart.After(rests.PeriodStart.AddDate(0, 0, 4)), "%+v", current)
 		g.wantPaid(t, c, 2*price)
-		g.afterRenewal(t, c, now)
+		g.afterRenewal(t, c, current)
 		g.wantPaid(t, c, 3*price)
 	})
 	t.Run("a card that cannot be charged leaves it paused", func(t *testing.T) {
 		for last4, code := range map[string]string{"0341": "generic_decline", "3155": "authentication_required"} {
-			c, h := paused(t)
+			c, h := pause(t)
 			rests := g.afterRenewal(t, c, h)
 			must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, last4)))
 			_, err := g.pause(t, c, rests, false)
@@ -66,7 +66,7 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 		}
 	})
 	t.Run("a preview", func(t *testing.T) {
-		c, h := paused(t)
+		c, h := pause(t)
 		yes := true
 		p, err := g.Preview(ctx, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, ProrateAt: h.PeriodStart})
 		must(t, err)
@@ -75,17 +75,17 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 }
 
 func gatewayReasons(t *testing.T, g GatewayStage) {
-	ctx, yes, no := t.Context(), true, false
+	ctx, yes, negative := t.Context(), true, false
 	c := g.customer(t, "4242")
 	h := g.mustSubscribe(t, c, g.order(0))
-	why := payment.Cancellation{Feedback: "too_expensive", Comment: "We found something for less."}
-	h = g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, Cancellation: &why})
-	assert.That(t, h.Cancellation == why && g.only(t, c).Cancellation == why, "%+v", h)
-	goesOn := payment.Amendment{CancelAtPeriodEnd: &no, Cancellation: &payment.Cancellation{}}
+	reason := payment.Cancellation{Feedback: "too_expensive", Comment: "We found something for less."}
+	h = g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes, Cancellation: &reason})
+	assert.That(t, h.Cancellation == reason && g.only(t, c).Cancellation == reason, "%+v", h)
+	goesOn := payment.Amendment{CancelAtPeriodEnd: &negative, Cancellation: &payment.Cancellation{}}
 	h = g.mustAmend(t, c, h.ID, goesOn)
 	assert.That(t, h.Cancellation == (payment.Cancellation{}) && g.only(t, c).Cancellation == h.Cancellation, "%+v", h)
-	must(t, g.Cancel(ctx, key(), c, h.ID, why))
+	must(t, g.Cancel(ctx, key(), c, h.ID, reason))
 	all, err := g.Subscriptions(ctx, c)
 	must(t, err)
-	assert.That(t, len(all) == 1 && all[0].Status == payment.Canceled && all[0].Cancellation == why, "%+v", all)
+	assert.That(t, len(all) == 1 && all[0].Status == payment.Canceled && all[0].Cancellation == reason, "%+v", all)
 }

@@ -18,14 +18,14 @@ func (g GatewayStage) priced(
 	p, err := g.Preview(ctx, c, h.ID, a)
 	must(t, err)
 	same(t, "the subscription after a preview", *g.only(t, c), h)
-	again, err := g.Preview(ctx, c, h.ID, a)
+	second, err := g.Preview(ctx, c, h.ID, a)
 	must(t, err)
-	again.NextAt = p.NextAt // a new period begins when the change is made
-	same(t, "the same preview", again, p)
-	before, _ := g.paid(t, c)
+	second.NextAt = p.NextAt // a new period begins when the change is made
+	same(t, "the same preview", second, p)
+	previous, _ := g.paid(t, c)
 	h = g.mustAmend(t, c, h.ID, a)
-	after, _ := g.paid(t, c)
-	same(t, "paid today", after-before, p.Today.Amount)
+	current, _ := g.paid(t, c)
+	same(t, "paid today", current-previous, p.Today.Amount)
 	w, err := g.Wallet(ctx, c)
 	must(t, err)
 	same(t, "the credit", w.Credit.Amount, p.Credit.Amount)
@@ -38,14 +38,14 @@ func (g GatewayStage) renewed(t *testing.T, c payment.CustomerID, h payment.Gate
 	if d := p.NextAt.Sub(h.PeriodEnd); d > time.Minute || d < -time.Minute {
 		t.Errorf("the next period begins at %s, want %s", p.NextAt, h.PeriodEnd)
 	}
-	before, _ := g.paid(t, c)
+	previous, _ := g.paid(t, c)
 	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)+time.Minute)
-	after, _ := g.paid(t, c)
-	same(t, "paid at the renewal", after-before, p.Next.Amount)
+	current, _ := g.paid(t, c)
+	same(t, "paid at the renewal", current-previous, p.Next.Amount)
 }
 
 func gatewayPreviews(t *testing.T, g GatewayStage) {
-	subscribed := func(t *testing.T, plan int) (payment.CustomerID, payment.GatewaySubscription) {
+	subscribedCustomer := func(t *testing.T, plan int) (payment.CustomerID, payment.GatewaySubscription) {
 		t.Helper()
 		c := g.customer(t, "4242")
 		g.mustSubscribe(t, c, g.order(plan))
@@ -76,7 +76,7 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 			func(p payment.Preview) bool { return p.Today.Amount == 0 && p.Next.Amount == 2*prices[0]-500 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, h := subscribed(t, tt.plan)
+			c, h := subscribedCustomer(t, tt.plan)
 			if code := tt.change.Promotion; code != nil {
 				tt.change.Promotion = g.promoted(t, c, tt.plan, code.Code).Promotion
 			}
@@ -88,12 +88,12 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 		})
 	}
 	t.Run("a subscription that ends", func(t *testing.T) {
-		c, h := subscribed(t, 0)
-		no := false
+		c, h := subscribedCustomer(t, 0)
+		negative := false
 		g.mustAmend(t, c, h.ID, payment.Amendment{CancelAtPeriodEnd: &yes})
 		p, h := g.priced(t, c, *g.only(t, c), payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true})
 		assert.That(t, p.Today.Amount > 0 && p.Next.Amount == 0 && p.NextAt.IsZero(), "a change: %+v", p)
-		p, h = g.priced(t, c, h, payment.Amendment{CancelAtPeriodEnd: &no})
+		p, h = g.priced(t, c, h, payment.Amendment{CancelAtPeriodEnd: &negative})
 		assert.That(t, p.Today.Amount == 0 && p.Next.Amount == g.Plans[1].Price.Amount, "it goes on: %+v", p)
 		g.renewed(t, c, h, p)
 	})
@@ -102,12 +102,12 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 			code string
 			next int64
 		}{{"TENOFF", 2610}, {"FIVEOFF", 2900}, {"HALF3", 1450}} {
-			c, h := subscribed(t, 0)
-			up := payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true}
-			full, err := g.Preview(t.Context(), c, h.ID, up)
+			c, h := subscribedCustomer(t, 0)
+			upper := payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true}
+			full, err := g.Preview(t.Context(), c, h.ID, upper)
 			must(t, err)
-			up.Promotion = g.promoted(t, c, 1, tt.code).Promotion
-			p, h := g.priced(t, c, h, up)
+			upper.Promotion = g.promoted(t, c, 1, tt.code).Promotion
+			p, h := g.priced(t, c, h, upper)
 			assert.That(t, p.Today.Amount < full.Today.Amount && p.Next.Amount+p.Credit.Amount == tt.next,
 				"%s: %+v instead of %+v", tt.code, p, full)
 			g.renewed(t, c, h, p)
@@ -131,17 +131,17 @@ func gatewayPreviews(t *testing.T, g GatewayStage) {
 		o := g.order(0)
 		o.TrialDays = 14
 		h := g.mustSubscribe(t, c, o)
-		up := payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true, ProrateAt: h.PeriodStart}
-		p, err := g.Preview(t.Context(), c, h.ID, up)
+		upper := payment.Amendment{Plan: g.Plans[1], Quantity: 1, Resell: true, ProrateAt: h.PeriodStart}
+		p, err := g.Preview(t.Context(), c, h.ID, upper)
 		must(t, err)
 		assert.That(t, p.Today.Amount == 0 && p.Next.Amount == g.Plans[1].Price.Amount && p.NextAt.Equal(h.TrialEnd),
 			"%+v", p)
 	})
 	t.Run("a card that would be declined", func(t *testing.T) {
-		c, h := subscribed(t, 0)
+		c, h := subscribedCustomer(t, 0)
 		must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, "0341")))
-		up := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, ProrateAt: h.PeriodStart}
-		p, err := g.Preview(t.Context(), c, h.ID, up)
+		upper := payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, ProrateAt: h.PeriodStart}
+		p, err := g.Preview(t.Context(), c, h.ID, upper)
 		must(t, err)
 		same(t, "today", p.Today.Amount, 2*(g.Plans[1].Price.Amount-g.Plans[0].Price.Amount))
 	})

@@ -23,8 +23,8 @@ func (g GatewayStage) promoted(t *testing.T, c payment.CustomerID, plan int, cod
 func (g GatewayStage) afterRenewal(t *testing.T, c payment.CustomerID,
 	h payment.GatewaySubscription) payment.GatewaySubscription {
 	t.Helper()
-	before := h.PeriodEnd
-	for h = *g.only(t, c); h.PeriodStart.Before(before); h = *g.only(t, c) {
+	start := h.PeriodEnd
+	for h = *g.only(t, c); h.PeriodStart.Before(start); h = *g.only(t, c) {
 		g.Advance(t, 24*time.Hour)
 	}
 	return h

@@ -83,8 +83,8 @@ func (g GatewayStage) amend(
 	_, n := g.paid(t, c)
 	_, err = g.Amend(t.Context(), k, c, s, a)
 	must(t, err)
-	_, again := g.paid(t, c)
-	assert.That(t, again == n, "%d invoices, then %d", n, again)
+	_, second := g.paid(t, c)
+	assert.That(t, second == n, "%d invoices, then %d", n, second)
 	return g.byID(t, c, s)
 }
 

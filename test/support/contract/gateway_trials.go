@@ -69,17 +69,17 @@ func gatewayTrialsEnded(t *testing.T, g GatewayStage) {
 			h := g.mustSubscribe(t, c, o)
 			return c, h
 		}
-		canceled, first := begin(payment.CancelTrial)
-		paused, second := begin(payment.PauseTrial)
+		canceledCustomer, first := begin(payment.CancelTrial)
+		pausedCustomer, second := begin(payment.PauseTrial)
 		g.Advance(t, 15*24*time.Hour)
-		same(t, "the one to cancel", g.status(t, canceled, first.ID), payment.Canceled)
-		same(t, "the one to pause", g.status(t, paused, second.ID), payment.Paused)
+		same(t, "the one to cancel", g.status(t, canceledCustomer, first.ID), payment.Canceled)
+		same(t, "the one to pause", g.status(t, pausedCustomer, second.ID), payment.Paused)
 		g.Advance(t, 40*24*time.Hour)
-		must(t, g.SetDefault(t.Context(), key(), paused, g.AddCard(t, paused, "4242")))
-		no := false
-		g.mustAmend(t, paused, second.ID, payment.Amendment{Pause: &no})
-		same(t, "after it was resumed", g.status(t, paused, second.ID), payment.Active)
-		sum, _ := g.paid(t, paused)
+		must(t, g.SetDefault(t.Context(), key(), pausedCustomer, g.AddCard(t, pausedCustomer, "4242")))
+		negative := false
+		g.mustAmend(t, pausedCustomer, second.ID, payment.Amendment{Pause: &negative})
+		same(t, "after it was resumed", g.status(t, pausedCustomer, second.ID), payment.Active)
+		sum, _ := g.paid(t, pausedCustomer)
 		assert.Equal(t, "paid", sum, 2*g.Plans[0].Price.Amount)
 	})
 	t.Run("a card that is declined leaves the trial", func(t *testing.T) {

@@ -24,16 +24,16 @@ func elsewhereUnknownPrices(t *testing.T, g GatewayStage) {
 		same(t, "the plan", g.afterRenewal(t, c, h).Plan, payment.PlanID(""))
 	})
 	t.Run("a plan that was sold keeps its price when that is configured no more", func(t *testing.T) {
-		before := g.Plans[0]
-		before.PriceRef, before.Price = OldPrice.Ref, OldPrice.Price
+		previous := g.Plans[0]
+		previous.PriceRef, previous.Price = OldPrice.Ref, OldPrice.Price
 		c, h := g.began(t, g.Plans[1], 2)
-		g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: before, AtRenewal: true})
+		g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: previous, AtRenewal: true})
 		h = g.afterRenewal(t, c, g.byID(t, c, h.ID))
-		same(t, "at the renewal", h.Plan, before.ID)
+		same(t, "at the renewal", h.Plan, previous.ID)
 		h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: g.Plans[1]})
 		same(t, "at once", h.Plan, g.Plans[1].ID)
-		before.PriceRef, before.Price = LaterPrice.Ref, LaterPrice.Price
-		h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: before})
-		same(t, "at once, and then configured no more", h.Plan, before.ID)
+		previous.PriceRef, previous.Price = LaterPrice.Ref, LaterPrice.Price
+		h = g.amend(t, c, h.ID, payment.Amendment{Resell: true, Plan: previous})
+		same(t, "at once, and then configured no more", h.Plan, previous.ID)
 	})
 }

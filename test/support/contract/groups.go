@@ -51,10 +51,10 @@ func addGroup(t testing.TB, a Adapter, team *fixture.Team, people ...identity.Us
 
 func editGroup(
 	t testing.TB, a Adapter, team *fixture.Team, group identity.UserID,
-	change func(*account.Workspace, *account.Group) error, also ...identity.UserID,
+	change func(*account.Workspace, *account.Group) error, extra ...identity.UserID,
 ) error {
 	t.Helper()
-	_, err := a.Groups.Update(t.Context(), team.Admin, group, also, change)
+	_, err := a.Groups.Update(t.Context(), team.Admin, group, extra, change)
 	return err
 }
 
@@ -92,17 +92,17 @@ func groupsKept(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
 	add := func(team *fixture.Team, name string, failure error) (*account.Group, int, error) {
-		var made *account.Group
-		var counted int
+		var group *account.Group
+		var countedCount int
 		err := a.Groups.Add(ctx, team.Admin, func(w *account.Workspace, count int) (g *account.Group, err error) {
-			counted = count
+			countedCount = count
 			d := account.GroupDraft{Name: name, Role: identity.Viewer, External: "ext"}
-			if made, err = w.NewGroup(team.Admin, count, d); err == nil {
+			if group, err = w.NewGroup(team.Admin, count, d); err == nil {
 				err = failure
 			}
-			return made, err
+			return group, err
 		})
-		return made, counted, err
+		return group, countedCount, err
 	}
 	first, _, err := add(team, "Ärger", nil)
 	must(t, err)
@@ -116,9 +116,9 @@ func groupsKept(t *testing.T, a Adapter) {
 			})
 			same(t, "the groups", all, []account.Group{withoutLog(second), withoutLog(first)})
 		}
-		none, err := a.Groups.List(ctx, other.Workspace.ID, page.Query{Limit: 10})
+		empty, err := a.Groups.List(ctx, other.Workspace.ID, page.Query{Limit: 10})
 		must(t, err)
-		same(t, "groups of another workspace", len(none.Items), 0)
+		same(t, "groups of another workspace", len(empty.Items), 0)
 	})
 	t.Run("Get returns one, only in its workspace", func(t *testing.T) {
 		got, err := a.Groups.Get(ctx, ws, first.ID)
@@ -139,9 +139,9 @@ func groupsKept(t *testing.T, a Adapter) {
 		}), account.ErrGroupNameTaken)
 	})
 	t.Run("nothing is stored after an error", func(t *testing.T) {
-		made, _, err := add(team, "Boom", errBoom)
+		group, _, err := add(team, "Boom", errBoom)
 		wantErr(t, err, errBoom)
-		_, err = a.Groups.Get(ctx, ws, made.ID)
+		_, err = a.Groups.Get(ctx, ws, group.ID)
 		wantErr(t, err, account.ErrGroupNotFound)
 	})
 	t.Run("Update stores what changed, with its events", func(t *testing.T) {
@@ -244,7 +244,7 @@ func groupRoles(t *testing.T, a Adapter) {
 			return w.ChangeGroup(team.Admin, nil, g, account.GroupChanges{Role: &role})
 		}))
 	}
-	has := func(want identity.Role) {
+	contains := func(want identity.Role) {
 		t.Helper()
 		m, err := a.Workspaces.Member(t.Context(), team.Org, team.Workspace.ID, team.Viewer.User)
 		must(t, err)
@@ -253,9 +253,9 @@ func groupRoles(t *testing.T, a Adapter) {
 		}
 	}
 	give(identity.Admin)
-	has(identity.Admin)
+	contains(identity.Admin)
 	give(identity.NoRole)
-	has(identity.Viewer)
+	contains(identity.Viewer)
 }
 
 func groupLeaving(t *testing.T, a Adapter) {
@@ -284,9 +284,9 @@ func groupDeleted(t *testing.T, a Adapter) {
 	group := addGroup(t, a, team, team.Peer.User)
 	by := team.Peer
 	by.Grouped = true
-	made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
-	fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: group, Role: access.Editor})
-	seen, err := a.Prompts.Get(ctx, by, made.ID)
+	template := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
+	fixture.Share(t, a.Stores, team.Member, template.ID, prompt.Grant{User: group, Role: access.Editor})
+	seen, err := a.Prompts.Get(ctx, by, template.ID)
 	must(t, err)
 	assert.Equal(t, "by the group they have", seen.Access(by), access.Editor)
 	must(t, editGroup(t, a, team, group, func(w *account.Workspace, g *account.Group) error {
@@ -297,10 +297,10 @@ func groupDeleted(t *testing.T, a Adapter) {
 	if isGrouped(t, a, team.Peer, key.Hash()) {
 		t.Error("a person without groups is grouped")
 	}
-	seen, err = a.Prompts.Get(ctx, by, made.ID)
+	seen, err = a.Prompts.Get(ctx, by, template.ID)
 	must(t, err)
 	assert.Equal(t, "by the deleted group they have", seen.Access(by), access.None)
-	shares, err := a.PromptLists.Shares(ctx, team.Workspace.ID, made.ID, page.Query{Limit: 10})
+	shares, err := a.PromptLists.Shares(ctx, team.Workspace.ID, template.ID, page.Query{Limit: 10})
 	must(t, err)
 	same(t, "the shares", len(shares.Items), 0)
 }
@@ -310,7 +310,7 @@ func groupInvitations(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
 	one, two := addGroup(t, a, team), addGroup(t, a, team)
-	var invited account.InvitationID
+	var invitedInvitation account.InvitationID
 	invite := func(ids ...identity.UserID) {
 		t.Helper()
 		must(t, a.Invitations.Invite(ctx, team.Admin, ws, "new@example.com", func(
@@ -322,13 +322,13 @@ func groupInvitations(t *testing.T, a Adapter) {
 			for _, id := range ids {
 				groups = append(groups, &account.Group{ID: id})
 			}
-			invited = i.ID
+			invitedInvitation = i.ID
 			return i, w.InviteToGroups(team.Admin, i, groups)
 		}))
 	}
 	for _, ids := range [][]identity.UserID{{one, two}, {two}, nil} { // the first is stored, the others renew it
 		invite(ids...)
-		got, err := a.Invitations.Get(ctx, team.Org, ws, invited)
+		got, err := a.Invitations.Get(ctx, team.Org, ws, invitedInvitation)
 		must(t, err)
 		same(t, "the groups", got.Groups, slices.Sorted(slices.Values(ids)))
 	}

@@ -32,25 +32,25 @@ func guests(t *testing.T, a Adapter) {
 		Events: a.Events, Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
 		Mails: &accounts.InvitationMailer{Limits: mailLimits}, Quotas: noQuotas,
 	})
-	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }
+	email := func(name string, team *fixture.Team) string { return name + "@" + team.Workspace.Slug + ".example" }
 	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role access.Role) *chats.Added {
 		t.Helper()
-		added, err := using.AddMember(ctx, by, &identity.Org{ID: by.Org}, id, chat.Grant{Email: email, Role: role})
+		addedAdded, err := using.AddMember(ctx, by, &identity.Org{ID: by.Org}, id, chat.Grant{Email: email, Role: role})
 		must(t, err)
-		return added
+		return addedAdded
 	}
 
 	t.Run("an invitation is a guest's until the workspace invites the address too", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		first := add(t, team.Admin, made.ID, email("new", team), access.Viewer)
+		template := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		first := add(t, team.Admin, template.ID, email("new", team), access.Viewer)
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5), first.Invitation)
 		if !first.Invitation.Guest {
 			t.Fatal("it is not a guest's")
 		}
-		renewed, _ := invite(t, a.Stores, team.Admin, team.Workspace.ID, email("new", team), identity.Member)
-		sameInvitations(t, openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5), renewed)
-		if renewed.Guest {
+		renewedInvitation, _ := invite(t, a.Stores, team.Admin, team.Workspace.ID, email("new", team), identity.Member)
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5), renewedInvitation)
+		if renewedInvitation.Guest {
 			t.Fatal("it is a guest's still")
 		}
 	})
@@ -81,43 +81,43 @@ func guests(t *testing.T, a Adapter) {
 	t.Run("a guest who joined the workspace meanwhile keeps the higher role", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
-		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		link := add(t, team.Admin, made.ID, email("new", team), access.Editor)
+		template := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		link := add(t, team.Admin, template.ID, email("new", team), access.Editor)
 		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{guest.User},
 			func(w *account.Workspace) error {
 				w.SettleGranted(team.Owner, guest.User, issuer, identity.Member, nil)
 				return nil
 			})
 		must(t, err)
-		fixture.ChatMember(t, a.Stores, team.Admin, made.ID, guest.User, access.Manager)
+		fixture.ChatMember(t, a.Stores, team.Admin, template.ID, guest.User, access.Manager)
 		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
 		must(t, err)
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 ||
+		if got := membersOf(t, a.Stores, team.Workspace.ID, template.ID); len(got) != 2 ||
 			got[guest.User].Role != access.Manager {
 			t.Errorf("members %+v", got)
 		}
 	})
 	t.Run("withdrawing an invitation removes its waiting members", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		link := add(t, team.Admin, made.ID, email("new", team), access.Editor)
+		template := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		link := add(t, team.Admin, template.ID, email("new", team), access.Editor)
 		must(t, people.Withdraw(ctx, team.Admin, team.Workspace.ID, link.Invitation.ID, nil))
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 {
+		if got := membersOf(t, a.Stores, team.Workspace.ID, template.ID); len(got) != 1 {
 			t.Errorf("members %+v", got)
 		}
-		again := add(t, team.Admin, made.ID, email("new", team), access.Editor)
-		if again.Again || again.Member.User == link.Member.User {
-			t.Errorf("again: %+v", again.Member)
+		second := add(t, team.Admin, template.ID, email("new", team), access.Editor)
+		if second.Again || second.Member.User == link.Member.User {
+			t.Errorf("again: %+v", second.Member)
 		}
 	})
 	t.Run("an invitation by the workspace ends the links of its chats", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
-		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		template := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
 		for range 22 {
-			add(t, team.Admin, made.ID, email("new", team), access.Viewer)
+			add(t, team.Admin, template.ID, email("new", team), access.Viewer)
 		}
-		link := add(t, team.Admin, made.ID, email("new", team), access.Viewer)
+		link := add(t, team.Admin, template.ID, email("new", team), access.Viewer)
 		invite(t, a.Stores, team.Admin, team.Workspace.ID, email("new", team), identity.Member)
 		_, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal())
 		wantErr(t, err, account.ErrInvitationNotFound)
@@ -168,7 +168,7 @@ func guests(t *testing.T, a Adapter) {
 			add(t, team.Admin, one.ID, email("new", team), access.Editor)
 			link := add(t, team.Admin, two.ID, email("new", team), access.Editor)
 			var wg sync.WaitGroup
-			for what, do := range map[string]func() error{
+			for name, do := range map[string]func() error{
 				"accept": func() error {
 					_, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal())
 					return err
@@ -187,8 +187,8 @@ func guests(t *testing.T, a Adapter) {
 			} {
 				wg.Go(func() {
 					if err := do(); err != nil {
-						if _, refused := errors.AsType[*fault.Error](err); !refused {
-							t.Errorf("round %d, %s: %v", round, what, err)
+						if _, isRefused := errors.AsType[*fault.Error](err); !isRefused {
+							t.Errorf("round %d, %s: %v", round, name, err)
 						}
 					}
 				})

@@ -37,21 +37,21 @@ func newRequests(t *testing.T, a Adapter) requests {
 }
 
 // key is the Idempotency-Key with that name, sent with body some time after fixture.At.
-func (r requests) key(name, body string, after time.Duration) ports.IdempotencyKey {
+func (r requests) key(name, body string, delay time.Duration) ports.IdempotencyKey {
 	return ports.IdempotencyKey{
 		Org: r.team.Org, Scope: sha256.Sum256([]byte(r.team.Workspace.Slug + name)),
-		Request: sha256.Sum256([]byte(body)), At: fixture.At.Add(after),
+		Request: sha256.Sum256([]byte(body)), At: fixture.At.Add(delay),
 	}
 }
 
 // make creates a template and returns 201.
 func (r requests) make(t *testing.T, name string) func(ports.Stores) (ports.Answer, error) {
 	return func(tx ports.Stores) (ports.Answer, error) {
-		made, err := prompt.New(r.team.Member, prompt.Draft{Name: name})
+		template, err := prompt.New(r.team.Member, prompt.Draft{Name: name})
 		if err != nil {
 			return ports.Answer{}, err
 		}
-		return answer(name), tx.Prompts.Add(t.Context(), made)
+		return answer(name), tx.Prompts.Add(t.Context(), template)
 	}
 }
 
@@ -81,23 +81,23 @@ func never(t *testing.T) func(ports.Stores) (ports.Answer, error) {
 func answersKept(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	r := newRequests(t, a)
-	once := func(key ports.IdempotencyKey, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, bool, error) {
+	runOnce := func(key ports.IdempotencyKey, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, bool, error) {
 		return a.Idempotency.Once(ctx, key, nil, fn, noOutcome)
 	}
-	got, replayed, err := once(r.key("k", "body", 0), r.make(t, "first"))
+	got, isReplay, err := runOnce(r.key("k", "body", 0), r.make(t, "first"))
 	must(t, err)
 	same(t, "answer", got, answer("first"))
-	if replayed || r.made(t) != 1 {
-		t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+	if isReplay || r.made(t) != 1 {
+		t.Fatalf("replayed %v, %d made", isReplay, r.made(t))
 	}
 
-	for name, after := range map[string]time.Duration{"a repetition": 0, "one a minute later": time.Minute,
+	for name, delay := range map[string]time.Duration{"a repetition": 0, "one a minute later": time.Minute,
 		"one just before the end": 24*time.Hour - time.Microsecond} {
 		t.Run(name+" gets the stored response", func(t *testing.T) {
-			got, replayed, err := once(r.key("k", "body", after), never(t))
+			got, isReplayed, err := runOnce(r.key("k", "body", delay), never(t))
 			must(t, err)
 			same(t, "answer", got, answer("first"))
-			if !replayed {
+			if !isReplayed {
 				t.Fatal("not replayed")
 			}
 		})
@@ -105,32 +105,32 @@ func answersKept(t *testing.T, a Adapter) {
 	t.Run("a response that is only a status is replayed", func(t *testing.T) {
 		empty := func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil }
 		for _, want := range []bool{false, true} {
-			got, replayed, err := once(r.key("empty", "", 0), empty)
+			got, isReplayed, err := runOnce(r.key("empty", "", 0), empty)
 			must(t, err)
 			same(t, "answer", got, ports.Answer{Status: 204})
-			same(t, "replayed", replayed, want)
+			same(t, "replayed", isReplayed, want)
 		}
 	})
 	t.Run("of a body that can be read again only its location is stored", func(t *testing.T) {
-		whole := answer("readable")
-		whole.Shows = "/api/things/1"
-		readable := func(ports.Stores) (ports.Answer, error) { return whole, nil }
-		got, _, err := once(r.key("readable", "", 0), readable)
+		full := answer("readable")
+		full.Shows = "/api/things/1"
+		readable := func(ports.Stores) (ports.Answer, error) { return full, nil }
+		got, _, err := runOnce(r.key("readable", "", 0), readable)
 		must(t, err)
-		same(t, "first answer", got, whole)
-		kept := whole
-		kept.Body = []byte{}
+		same(t, "first answer", got, full)
+		keptAnswer := full
+		keptAnswer.Body = []byte{}
 		for range 2 {
-			got, replayed, err := once(r.key("readable", "", time.Minute), never(t))
+			got, isReplayed, err := runOnce(r.key("readable", "", time.Minute), never(t))
 			must(t, err)
-			same(t, "answer", got, kept)
-			same(t, "replayed", replayed, true)
+			same(t, "answer", got, keptAnswer)
+			same(t, "replayed", isReplayed, true)
 		}
-		got, _, err = once(r.key("readable", "", 24*time.Hour),
+		got, _, err = runOnce(r.key("readable", "", 24*time.Hour),
 			func(ports.Stores) (ports.Answer, error) { return answer("new"), nil })
 		must(t, err)
 		same(t, "answer to the next request", got, answer("new"))
-		got, _, err = once(r.key("readable", "", 25*time.Hour), never(t))
+		got, _, err = runOnce(r.key("readable", "", 25*time.Hour), never(t))
 		must(t, err)
 		same(t, "answer to the next request, replayed", got, answer("new"))
 	})
@@ -143,10 +143,10 @@ func answersKept(t *testing.T, a Adapter) {
 			}
 		}
 		for range 2 {
-			_, _, err := once(r.key("effect", "", 0), making("made", nil))
+			_, _, err := runOnce(r.key("effect", "", 0), making("made", nil))
 			must(t, err)
 		}
-		_, _, err := once(r.key("failure", "", 0), making("failed", errBoom))
+		_, _, err := runOnce(r.key("failure", "", 0), making("failed", errBoom))
 		wantErr(t, err, errBoom)
 		_, _, err = a.Idempotency.Once(ctx, r.key("outcome", "", 0), nil, making("refused", errBoom),
 			func(error) (ports.Answer, bool) {
@@ -156,27 +156,27 @@ func answersKept(t *testing.T, a Adapter) {
 		same(t, "effects", effects, []string{"made"})
 	})
 	t.Run("another request with the same key is refused", func(t *testing.T) {
-		_, _, err := once(r.key("k", "another body", time.Second), never(t))
+		_, _, err := runOnce(r.key("k", "another body", time.Second), never(t))
 		wantErr(t, err, ports.ErrKeyReused)
 	})
 	t.Run("another key is another request", func(t *testing.T) {
-		got, replayed, err := once(r.key("k2", "body", 0), r.make(t, "second"))
+		got, isReplayed, err := runOnce(r.key("k2", "body", 0), r.make(t, "second"))
 		must(t, err)
 		same(t, "answer", got, answer("second"))
-		if replayed || r.made(t) != 2 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplayed || r.made(t) != 2 {
+			t.Fatalf("replayed %v, %d made", isReplayed, r.made(t))
 		}
 	})
 	t.Run("a key can be used for another request after a day", func(t *testing.T) {
-		got, replayed, err := once(r.key("k", "another body", 24*time.Hour), r.make(t, "third"))
+		got, isReplayed, err := runOnce(r.key("k", "another body", 24*time.Hour), r.make(t, "third"))
 		must(t, err)
 		same(t, "answer", got, answer("third"))
-		if replayed || r.made(t) != 3 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplayed || r.made(t) != 3 {
+			t.Fatalf("replayed %v, %d made", isReplayed, r.made(t))
 		}
-		_, replayed, err = once(r.key("k", "another body", 48*time.Hour-time.Microsecond), never(t))
+		_, isReplayed, err = runOnce(r.key("k", "another body", 48*time.Hour-time.Microsecond), never(t))
 		must(t, err)
-		same(t, "replayed", replayed, true)
+		same(t, "replayed", isReplayed, true)
 	})
 }
 
@@ -188,21 +188,21 @@ func failuresKept(t *testing.T, a Adapter) {
 		return got, errors.Join(err, errBoom)
 	}
 	t.Run("an error that is no outcome is returned, and the key can be used again", func(t *testing.T) {
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("error", "", 0), nil, fails,
+		got, isReplay, err := a.Idempotency.Once(ctx, r.key("error", "", 0), nil, fails,
 			func(err error) (ports.Answer, bool) {
 				wantErr(t, err, errBoom)
 				return answer("never seen"), false
 			})
 		wantErr(t, err, errBoom)
 		same(t, "answer", got, ports.Answer{})
-		if replayed || r.made(t) != 0 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplay || r.made(t) != 0 {
+			t.Fatalf("replayed %v, %d made", isReplay, r.made(t))
 		}
-		_, replayed, err = a.Idempotency.Once(ctx, r.key("error", "even another body", 0), nil,
+		_, isReplay, err = a.Idempotency.Once(ctx, r.key("error", "even another body", 0), nil,
 			r.make(t, "first"), noOutcome)
 		must(t, err)
-		if replayed || r.made(t) != 1 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplay || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", isReplay, r.made(t))
 		}
 	})
 	t.Run("an error that is an outcome is stored, and its transaction is rolled back", func(t *testing.T) {
@@ -213,10 +213,10 @@ func failuresKept(t *testing.T, a Adapter) {
 		}
 		fn := fails
 		for _, want := range []bool{false, true} {
-			got, replayed, err := a.Idempotency.Once(ctx, r.key("refusal", "", 0), nil, fn, keep)
+			got, isReplay, err := a.Idempotency.Once(ctx, r.key("refusal", "", 0), nil, fn, keep)
 			must(t, err)
 			same(t, "answer", got, refusal)
-			same(t, "replayed", replayed, want)
+			same(t, "replayed", isReplay, want)
 			fn = never(t)
 		}
 		same(t, "made", r.made(t), 1)
@@ -229,10 +229,10 @@ func failuresKept(t *testing.T, a Adapter) {
 		}, noOutcome)
 		wantErr(t, err, context.Canceled)
 		same(t, "made", r.made(t), 1)
-		_, replayed, err := a.Idempotency.Once(ctx, r.key("gone", "", 0), nil, r.make(t, "gone"), noOutcome)
+		_, isReplay, err := a.Idempotency.Once(ctx, r.key("gone", "", 0), nil, r.make(t, "gone"), noOutcome)
 		must(t, err)
-		if replayed || r.made(t) != 2 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplay || r.made(t) != 2 {
+			t.Fatalf("replayed %v, %d made", isReplay, r.made(t))
 		}
 	})
 }
@@ -247,7 +247,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 			first, waiting := 0, 0
 			for i := range 64 {
 				wg.Go(func() {
-					got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil,
+					got, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil,
 						r.make(t, fmt.Sprint("by ", i)), noOutcome)
 					mu.Lock()
 					defer mu.Unlock()
@@ -256,7 +256,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 						waiting++
 					case err != nil || got.Status != 201:
 						t.Errorf("%+v, %v", got, err)
-					case !replayed:
+					case !isReplay:
 						first++
 					}
 				})
@@ -265,9 +265,9 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 			if first != 1 || r.made(t) != 1 {
 				t.Fatalf("%d carried it out, %d were told to wait, %d made", first, waiting, r.made(t))
 			}
-			_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, never(t), noOutcome)
+			_, isReplayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, never(t), noOutcome)
 			must(t, err)
-			same(t, "replayed", replayed, true)
+			same(t, "replayed", isReplayed, true)
 		})
 
 	t.Run("of a process that died nothing is left, so the key can be used at once", func(t *testing.T) {
@@ -279,40 +279,40 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 				panic("on purpose")
 			}, noOutcome)
 		}()
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "second try"), noOutcome)
+		got, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "second try"), noOutcome)
 		must(t, err)
 		same(t, "answer", got, answer("second try"))
-		if replayed || r.made(t) != 1 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplay || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", isReplay, r.made(t))
 		}
 	})
 	t.Run("while a request runs, others with its key get ErrKeyInFlight or wait for its response",
 		func(t *testing.T) {
 			r := newRequests(t, a)
-			started, refused := make(chan struct{}), make(chan struct{})
+			startedSignal, refusedSignal := make(chan struct{}), make(chan struct{})
 			first := make(chan error, 1)
 			go func() {
 				var start sync.Once
-				_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil,
+				_, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil,
 					func(s ports.Stores) (ports.Answer, error) {
-						start.Do(func() { close(started) })
+						start.Do(func() { close(startedSignal) })
 						select {
-						case <-refused:
+						case <-refusedSignal:
 						case <-time.After(300 * time.Millisecond): // the other one waits
 						}
 						return r.make(t, "first")(s)
 					}, noOutcome)
-				if replayed {
+				if isReplay {
 					err = errors.Join(err, errors.New("it is replayed"))
 				}
 				first <- err
 			}()
-			<-started
-			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", time.Minute), nil, never(t), noOutcome)
-			close(refused)
+			<-startedSignal
+			got, isReplayed, err := a.Idempotency.Once(ctx, r.key("k", "", time.Minute), nil, never(t), noOutcome)
+			close(refusedSignal)
 			if err == nil {
 				same(t, "answer", got, answer("first"))
-				same(t, "replayed", replayed, true)
+				same(t, "replayed", isReplayed, true)
 			} else {
 				wantErr(t, err, ports.ErrKeyInFlight)
 			}
@@ -327,9 +327,9 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 			must(t, err)
 			return ports.Answer{Status: 409}, true
 		}
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, fails, keep)
+		got, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, fails, keep)
 		must(t, err)
 		same(t, "answer", got, answer("other"))
-		same(t, "replayed", replayed, true)
+		same(t, "replayed", isReplay, true)
 	})
 }

@@ -13,58 +13,58 @@ import (
 // store anything.
 func otherSystems(t *testing.T, a Adapter) {
 	ctx := t.Context()
-	untouched := func(context.Context) error {
+	untouchedCall := func(context.Context) error {
 		t.Error("the other system was reached again")
 		return nil
 	}
 	t.Run("the other system is called once, before the effect and while the key is reserved", func(t *testing.T) {
 		r := newRequests(t, a)
-		reached := 0
-		before := func(context.Context) error {
-			reached++
+		reach := 0
+		previousOf := func(context.Context) error {
+			reach++
 			same(t, "made", r.made(t), 0)
 			// Others can write now, because no transaction is open.
 			other, _, err := a.Idempotency.Once(ctx, r.key("other", "", 0), nil,
 				func(ports.Stores) (ports.Answer, error) { return answer("other"), nil }, noOutcome)
 			must(t, err)
 			same(t, "the other answer", other, answer("other"))
-			_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 0), untouched, never(t), noOutcome)
+			_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 0), untouchedCall, never(t), noOutcome)
 			wantErr(t, err, ports.ErrKeyInFlight)
 			return nil
 		}
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), before, r.make(t, "first"), noOutcome)
+		got, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), previousOf, r.make(t, "first"), noOutcome)
 		must(t, err)
 		same(t, "answer", got, answer("first"))
-		if replayed || reached != 1 || r.made(t) != 1 {
-			t.Fatalf("replayed %v, reached %d times, %d made", replayed, reached, r.made(t))
+		if isReplay || reach != 1 || r.made(t) != 1 {
+			t.Fatalf("replayed %v, reached %d times, %d made", isReplay, reach, r.made(t))
 		}
-		got, replayed, err = a.Idempotency.Once(ctx, r.key("k", "", 0), untouched, never(t), noOutcome)
+		got, isReplay, err = a.Idempotency.Once(ctx, r.key("k", "", 0), untouchedCall, never(t), noOutcome)
 		must(t, err)
 		same(t, "answer", got, answer("first"))
-		same(t, "replayed", replayed, true)
+		same(t, "replayed", isReplay, true)
 	})
 	t.Run("if the other system cannot be reached the key can be used again", func(t *testing.T) {
 		r := newRequests(t, a)
 		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), func(context.Context) error { return errBoom },
 			never(t), noOutcome)
 		wantErr(t, err, errBoom)
-		_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "first"), noOutcome)
+		_, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "first"), noOutcome)
 		must(t, err)
-		if replayed || r.made(t) != 1 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplay || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", isReplay, r.made(t))
 		}
 	})
 	t.Run("a refusal of the other system is stored if the caller calls it an outcome", func(t *testing.T) {
 		r := newRequests(t, a)
 		refusal := ports.Answer{Status: 422, Header: map[string]string{}, Body: []byte(`{"code":"boom"}`)}
-		before := func(context.Context) error { return errBoom }
+		previousOf := func(context.Context) error { return errBoom }
 		for _, want := range []bool{false, true} {
-			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), before, never(t),
+			got, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), previousOf, never(t),
 				func(err error) (ports.Answer, bool) { return refusal, errors.Is(err, errBoom) })
 			must(t, err)
 			same(t, "answer", got, refusal)
-			same(t, "replayed", replayed, want)
-			before = untouched
+			same(t, "replayed", isReplay, want)
+			previousOf = untouchedCall
 		}
 	})
 	t.Run("the response is stored though the caller went away during the call of the other system", func(t *testing.T) {
@@ -73,21 +73,21 @@ func otherSystems(t *testing.T, a Adapter) {
 		for want, failure := range map[*ports.Answer]error{new(answer("first")): nil, &refusal: errBoom} {
 			r := newRequests(t, a)
 			leaving, leave := context.WithCancel(ctx)
-			before := func(context.Context) error { leave(); return failure }
-			_, _, _ = a.Idempotency.Once(leaving, r.key("k", "", 0), before, r.make(t, "first"), refuse)
-			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), untouched, never(t), noOutcome)
+			previousOf := func(context.Context) error { leave(); return failure }
+			_, _, _ = a.Idempotency.Once(leaving, r.key("k", "", 0), previousOf, r.make(t, "first"), refuse)
+			got, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 0), untouchedCall, never(t), noOutcome)
 			must(t, err)
 			same(t, "answer", got, *want)
-			same(t, "replayed", replayed, true)
+			same(t, "replayed", isReplay, true)
 		}
 	})
 	t.Run("a request whose key was taken over meanwhile has no effect", func(t *testing.T) {
 		r := newRequests(t, a)
 		slow := func(context.Context) error {
-			_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 31*time.Second), nil, r.make(t, "by the other"),
+			_, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 31*time.Second), nil, r.make(t, "by the other"),
 				noOutcome)
 			must(t, err)
-			same(t, "replayed", replayed, false)
+			same(t, "replayed", isReplay, false)
 			return nil
 		}
 		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), slow, r.make(t, "too late"), noOutcome)
@@ -107,12 +107,12 @@ func otherSystems(t *testing.T, a Adapter) {
 		_, _, err = a.Idempotency.Once(ctx, r.key("k", "another body", time.Minute), nil, never(t), noOutcome)
 		wantErr(t, err, ports.ErrKeyReused)
 		same(t, "made", r.made(t), 0)
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 8*time.Second), nil,
+		got, isReplay, err := a.Idempotency.Once(ctx, r.key("k", "", 8*time.Second), nil,
 			r.make(t, "second try"), noOutcome)
 		must(t, err)
 		same(t, "answer", got, answer("second try"))
-		if replayed || r.made(t) != 1 {
-			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		if isReplay || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", isReplay, r.made(t))
 		}
 	})
 	t.Run("a request that takes over a key has 8 seconds", func(t *testing.T) {

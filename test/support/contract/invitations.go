@@ -54,9 +54,9 @@ func invite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Workspa
 }
 
 // accept calls Accept as who.
-func accept(t testing.TB, s ports.Stores, who identity.Actor, token account.Token) error {
-	return s.Invitations.Accept(t.Context(), who, token.Hash(),
-		func(u *account.User, w *account.Workspace, i *account.Invitation) error { return w.Accept(who, u, i) })
+func accept(t testing.TB, s ports.Stores, by identity.Actor, token account.Token) error {
+	return s.Invitations.Accept(t.Context(), by, token.Hash(),
+		func(u *account.User, w *account.Workspace, i *account.Invitation) error { return w.Accept(by, u, i) })
 }
 
 // withdraw ends an invitation with Update.
@@ -98,7 +98,7 @@ func sameInvitations(t testing.TB, got []account.Invitation, want ...*account.In
 func invitationsListed(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	ws := team.Workspace.ID
-	expired, _ := invite(t, a.Stores, fixture.Later(team.Owner, -1000*time.Hour), ws, "expired@example.com",
+	invitation, _ := invite(t, a.Stores, fixture.Later(team.Owner, -1000*time.Hour), ws, "expired@example.com",
 		identity.Owner)
 	second, _ := invite(t, a.Stores, team.Admin, ws, "Zweite@Example.com", identity.Viewer)
 	third, token := invite(t, a.Stores, team.Admin, ws, "third@example.com", identity.Member)
@@ -106,7 +106,7 @@ func invitationsListed(t *testing.T, a Adapter) {
 	invite(t, a.Stores, other.Owner, other.Workspace.ID, "elsewhere@example.com", identity.Member)
 	for _, limit := range []int{1, 2, 4, 100} {
 		t.Run(fmt.Sprint("open ones come newest first, expired ones too, in pages of ", limit), func(t *testing.T) {
-			sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, limit), fourth, third, second, expired)
+			sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, limit), fourth, third, second, invitation)
 		})
 	}
 	t.Run("an invitation is found by its id, only in its own workspace", func(t *testing.T) {
@@ -123,9 +123,9 @@ func invitationsListed(t *testing.T, a Adapter) {
 	t.Run("accepted and withdrawn invitations are not listed", func(t *testing.T) {
 		must(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "third@example.com"), token))
 		must(t, withdraw(t, a.Stores, team.Owner, ws, fourth.ID))
-		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), second, expired)
-		for _, ended := range []account.InvitationID{third.ID, fourth.ID} {
-			_, err := a.Invitations.Get(t.Context(), team.Org, ws, ended)
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), second, invitation)
+		for _, endedInvitation := range []account.InvitationID{third.ID, fourth.ID} {
+			_, err := a.Invitations.Get(t.Context(), team.Org, ws, endedInvitation)
 			wantErr(t, err, account.ErrInvitationNotFound)
 		}
 	})
@@ -138,7 +138,7 @@ func invited(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	ws := team.Workspace.ID
-	address := func(who string) string { return who + "@" + team.Workspace.Slug + ".example" }
+	address := func(name string) string { return name + "@" + team.Workspace.Slug + ".example" }
 	t.Run("change gets the member and the pending invitation of the address, ignoring case", func(t *testing.T) {
 		pending, _ := invite(t, a.Stores, team.Admin, ws, "Pending@example.com", identity.Viewer)
 		for email, want := range map[string]struct {
@@ -168,8 +168,8 @@ func invited(t *testing.T, a Adapter) {
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), pending)
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		before := openInvitations(t, a.Stores, team.Org, ws, 100)
-		for _, email := range []string{"lost@example.com", before[0].Email} {
+		previous := openInvitations(t, a.Stores, team.Org, ws, 100)
+		for _, email := range []string{"lost@example.com", previous[0].Email} {
 			err := a.Invitations.Invite(ctx, team.Admin, ws, email,
 				func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation,
 					error) {
@@ -178,7 +178,7 @@ func invited(t *testing.T, a Adapter) {
 				})
 			wantErr(t, err, errBoom)
 		}
-		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), &before[0])
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), &previous[0])
 	})
 	t.Run("a workspace of another org is not found", func(t *testing.T) {
 		for _, id := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000"} {
@@ -189,20 +189,20 @@ func invited(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("renewing keeps the invitation and ends its old link", func(t *testing.T) {
-		who := newcomer(t, a.Stores, team.Org, "renewed@example.com")
+		person := newcomer(t, a.Stores, team.Org, "renewed@example.com")
 		first, old := invite(t, a.Stores, team.Admin, ws, "Renewed@example.com", identity.Viewer)
 		by := fixture.Later(team.Owner, time.Hour)
-		again, token := invite(t, a.Stores, by, ws, "renewed@EXAMPLE.com", identity.Admin)
-		if again.ID != first.ID || again.Revision != 2 || again.InvitedBy != by.User ||
-			again.ExpiresAt != by.At.Add(account.InvitationLasts) || again.CreatedAt != fixture.At {
-			t.Errorf("got %+v", again)
+		second, token := invite(t, a.Stores, by, ws, "renewed@EXAMPLE.com", identity.Admin)
+		if second.ID != first.ID || second.Revision != 2 || second.InvitedBy != by.User ||
+			second.ExpiresAt != by.At.Add(account.InvitationLasts) || second.CreatedAt != fixture.At {
+			t.Errorf("got %+v", second)
 		}
-		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100)[:1], again)
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100)[:1], second)
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(first.ID))),
 			[]string{"invitation.renewed", "invitation.created"})
-		wantErr(t, accept(t, a.Stores, who, old), account.ErrInvitationNotFound)
-		must(t, accept(t, a.Stores, who, token))
-		same(t, "role", roles(t, a.Stores, team.Org, ws)[who.User], identity.Admin)
+		wantErr(t, accept(t, a.Stores, person, old), account.ErrInvitationNotFound)
+		must(t, accept(t, a.Stores, person, token))
+		same(t, "role", roles(t, a.Stores, team.Org, ws)[person.User], identity.Admin)
 	})
 	t.Run("the stored response with the old link is erased", func(t *testing.T) {
 		key := ports.IdempotencyKey{Org: team.Org, Scope: [32]byte{1}, At: fixture.At}
@@ -217,7 +217,7 @@ func invited(t *testing.T, a Adapter) {
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
 	t.Run("concurrent invitations of an address leave one open invitation and one valid link", func(t *testing.T) {
-		who := newcomer(t, a.Stores, team.Org, "contended@example.com")
+		person := newcomer(t, a.Stores, team.Org, "contended@example.com")
 		tokens := make([]account.Token, 16)
 		must(t, errors.Join(atOnce(len(tokens), func(i int) (err error) {
 			_, tokens[i], err = tryInvite(t, a.Stores, team.Admin, ws,
@@ -234,18 +234,18 @@ func invited(t *testing.T, a Adapter) {
 		same(t, "open invitations", open, 1)
 		errs := make([]error, len(tokens))
 		for i, token := range tokens {
-			errs[i] = accept(t, a.Stores, who, token)
+			errs[i] = accept(t, a.Stores, person, token)
 		}
 		oneWon(t, errs, account.ErrInvitationNotFound)
 	})
 	t.Run("two workspaces can invite the same address", func(t *testing.T) {
 		second := ownSpace(t, a.Stores, team.Owner, "invites-too")
-		who := newcomer(t, a.Stores, team.Org, "both@example.com")
+		person := newcomer(t, a.Stores, team.Org, "both@example.com")
 		_, one := invite(t, a.Stores, team.Owner, ws, "both@example.com", identity.Viewer)
 		_, two := invite(t, a.Stores, team.Owner, second.ID, "both@example.com", identity.Member)
-		must(t, accept(t, a.Stores, who, one))
-		must(t, accept(t, a.Stores, who, two))
-		_, m, err := a.Users.Get(ctx, team.Org, who.User)
+		must(t, accept(t, a.Stores, person, one))
+		must(t, accept(t, a.Stores, person, two))
+		_, m, err := a.Users.Get(ctx, team.Org, person.User)
 		must(t, err)
 		same(t, "memberships", len(m), 2)
 	})
@@ -268,18 +268,18 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), i) // nothing was saved
 	})
 	t.Run("after an invitation is withdrawn its address can be invited again", func(t *testing.T) {
-		who := newcomer(t, a.Stores, team.Org, "withdrawn@example.com")
+		person := newcomer(t, a.Stores, team.Org, "withdrawn@example.com")
 		i, token := invite(t, a.Stores, team.Admin, ws, "withdrawn@example.com", identity.Viewer)
 		must(t, withdraw(t, a.Stores, team.Admin, ws, i.ID))
-		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
+		wantErr(t, accept(t, a.Stores, person, token), account.ErrInvitationNotFound)
 		wantErr(t, withdraw(t, a.Stores, team.Admin, ws, i.ID), account.ErrInvitationNotFound)
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))),
 			[]string{"invitation.withdrawn", "invitation.created"})
-		again, token := invite(t, a.Stores, team.Admin, ws, "withdrawn@example.com", identity.Viewer)
-		if again.ID == i.ID || again.Revision != 1 {
-			t.Errorf("got %+v", again)
+		second, token := invite(t, a.Stores, team.Admin, ws, "withdrawn@example.com", identity.Viewer)
+		if second.ID == i.ID || second.Revision != 1 {
+			t.Errorf("got %+v", second)
 		}
-		must(t, accept(t, a.Stores, who, token))
+		must(t, accept(t, a.Stores, person, token))
 	})
 	t.Run("change gets nil if the workspace has no invitation with that id", func(t *testing.T) {
 		theirs, token := invite(t, a.Stores, other.Admin, other.Workspace.ID, "theirs@example.com", identity.Viewer)
@@ -297,17 +297,17 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 	t.Run("of many concurrent withdrawals and acceptances one succeeds", func(t *testing.T) {
 		for n := range 5 {
 			email := fmt.Sprint("raced", n, "@example.com")
-			who := newcomer(t, a.Stores, team.Org, email)
+			person := newcomer(t, a.Stores, team.Org, email)
 			i, token := invite(t, a.Stores, team.Admin, ws, email, identity.Viewer)
 			oneWon(t, atOnce(8, func(n int) error {
 				if n%2 == 0 {
 					return withdraw(t, a.Stores, team.Admin, ws, i.ID)
 				}
-				return accept(t, a.Stores, who, token)
+				return accept(t, a.Stores, person, token)
 			}), account.ErrInvitationNotFound)
-			_, member := roles(t, a.Stores, team.Org, ws)[who.User]
-			accepted := kinds(eventsOn(t, a.Stores, ws, string(i.ID)))[0] == "invitation.accepted"
-			same(t, "member", member, accepted)
+			_, member := roles(t, a.Stores, team.Org, ws)[person.User]
+			isAccepted := kinds(eventsOn(t, a.Stores, ws, string(i.ID)))[0] == "invitation.accepted"
+			same(t, "member", member, isAccepted)
 		}
 	})
 }
@@ -331,38 +331,38 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
 	})
 	t.Run("a refused acceptance leaves the invitation open", func(t *testing.T) {
-		thief, who := newcomer(t, a.Stores, team.Org, "thief@example.com"),
+		thief, person := newcomer(t, a.Stores, team.Org, "thief@example.com"),
 			newcomer(t, a.Stores, team.Org, "right@example.com")
 		i, token := invite(t, a.Stores, team.Owner, ws, "right@example.com", identity.Member)
 		wantErr(t, accept(t, a.Stores, thief, token), account.ErrInvitationEmail)
-		late := fixture.Later(who, account.InvitationLasts)
+		late := fixture.Later(person, account.InvitationLasts)
 		wantErr(t, accept(t, a.Stores, late, token), account.ErrInvitationExpired)
-		wantErr(t, a.Invitations.Accept(ctx, who, token.Hash(),
+		wantErr(t, a.Invitations.Accept(ctx, person, token.Hash(),
 			func(u *account.User, w *account.Workspace, i *account.Invitation) error {
-				return errors.Join(w.Accept(who, u, i), errBoom)
+				return errors.Join(w.Accept(person, u, i), errBoom)
 			}), errBoom)
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.created"})
-		must(t, accept(t, a.Stores, who, token))
+		must(t, accept(t, a.Stores, person, token))
 	})
 	t.Run("an invitation is valid only while its creator has the right to invite", func(t *testing.T) {
-		maker, who := newcomer(t, a.Stores, team.Org, "maker@example.com"),
+		maker, person := newcomer(t, a.Stores, team.Org, "maker@example.com"),
 			newcomer(t, a.Stores, team.Org, "made@example.com")
 		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
 		i, token := invite(t, a.Stores, maker, ws, "made@example.com", identity.Admin)
 		must(t, setRole(t, a.Stores, team.Owner, ws, maker.User, identity.Member))
-		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
+		wantErr(t, accept(t, a.Stores, person, token), account.ErrInvitationNotFound)
 		must(t, removeMember(t, a.Stores, team.Owner, ws, maker.User))
-		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
+		wantErr(t, accept(t, a.Stores, person, token), account.ErrInvitationNotFound)
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100)[:1], i)
 		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
-		must(t, accept(t, a.Stores, who, token))
+		must(t, accept(t, a.Stores, person, token))
 	})
 	t.Run("an invitation of another org is not found", func(t *testing.T) {
 		_, token := invite(t, a.Stores, team.Owner, ws, "orgs@example.com", identity.Member)
 		elsewhere := newcomer(t, a.Stores, a.Orgs[1], "orgs@example.com")
-		for who, hash := range map[identity.Actor]account.Hash{elsewhere: token.Hash(),
+		for person, hash := range map[identity.Actor]account.Hash{elsewhere: token.Hash(),
 			newcomer(t, a.Stores, team.Org, "orgs@example.com"): {7}} {
-			wantErr(t, a.Invitations.Accept(ctx, who, hash,
+			wantErr(t, a.Invitations.Accept(ctx, person, hash,
 				func(*account.User, *account.Workspace, *account.Invitation) error {
 					t.Error("change was called")
 					return nil
@@ -372,12 +372,12 @@ func invitationAccepted(t *testing.T, a Adapter) {
 	t.Run("of many concurrent acceptances one creates a member", func(t *testing.T) {
 		for n := range 5 {
 			email := fmt.Sprint("once", n, "@example.com")
-			who := newcomer(t, a.Stores, team.Org, email)
+			person := newcomer(t, a.Stores, team.Org, email)
 			i, token := invite(t, a.Stores, team.Owner, ws, email, identity.Member)
-			before := len(roles(t, a.Stores, team.Org, ws))
-			oneWon(t, atOnce(16, func(int) error { return accept(t, a.Stores, who, token) }),
+			previous := len(roles(t, a.Stores, team.Org, ws))
+			oneWon(t, atOnce(16, func(int) error { return accept(t, a.Stores, person, token) }),
 				account.ErrInvitationNotFound)
-			same(t, "members", len(roles(t, a.Stores, team.Org, ws)), before+1)
+			same(t, "members", len(roles(t, a.Stores, team.Org, ws)), previous+1)
 			same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))),
 				[]string{"invitation.accepted", "invitation.created"})
 		}
@@ -390,10 +390,10 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		_, token := invite(t, a.Stores, team.Owner, ws, "joins@example.com", identity.Member)
 		must(t, accept(t, a.Stores, identity.Actor{Org: team.Org, User: p.User.ID, Ceiling: identity.Owner,
 			At: fixture.At}, token))
-		again, err := a.Users.SignedIn(ctx, team.Org, issuer, "joins")
+		second, err := a.Users.SignedIn(ctx, team.Org, issuer, "joins")
 		must(t, err)
-		if len(again.Memberships) != 1 || again.Memberships[0].Role != identity.Member {
-			t.Fatalf("memberships = %+v", again.Memberships)
+		if len(second.Memberships) != 1 || second.Memberships[0].Role != identity.Member {
+			t.Fatalf("memberships = %+v", second.Memberships)
 		}
 	})
 }

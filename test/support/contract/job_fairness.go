@@ -16,9 +16,9 @@ import (
 )
 
 // addFor queues a job of by's workspace that is due after a time.
-func (b *backlog) addFor(t *testing.T, by identity.Actor, kind job.Kind, subject string, after time.Duration) {
+func (b *backlog) addFor(t *testing.T, by identity.Actor, kind job.Kind, subject string, delay time.Duration) {
 	t.Helper()
-	must(t, b.Jobs.Enqueue(t.Context(), job.New(by, kind, subject, fixture.At.Add(after))))
+	must(t, b.Jobs.Enqueue(t.Context(), job.New(by, kind, subject, fixture.At.Add(delay))))
 }
 
 func subjectsOf(jobs []job.Job) (out []string) {
@@ -35,10 +35,10 @@ func jobFairness(t *testing.T, a Adapter) {
 			b.add(t, fmt.Sprint(i), 0)
 		}
 		b.addFor(t, b.other, b.kind, "another's", time.Second)
-		taken := b.take(t, time.Second, 10)
-		same(t, "taken", subjectsOf(taken), []string{"0", "another's", "1"})
+		batch := b.take(t, time.Second, 10)
+		same(t, "taken", subjectsOf(batch), []string{"0", "another's", "1"})
 		same(t, "while they run", b.subjects(t, time.Second), nobody)
-		b.settle(t, taken[0], taken[0].Success(fixture.At))
+		b.settle(t, batch[0], batch[0].Success(fixture.At))
 		same(t, "after one", b.subjects(t, time.Second), []string{"2"})
 	})
 	t.Run("a running job whose lease has expired does not count", func(t *testing.T) {
@@ -97,12 +97,12 @@ func jobFairness(t *testing.T, a Adapter) {
 			b.settle(t, first, first.Postponement(fixture.At, 0)) // by two seconds
 			b.addFor(t, b.by, urgent, "paid", time.Second)
 			same(t, "meanwhile", subjectsOf(b.take(t, time.Second, 10, urgent)), []string{"another's", "paid"})
-			again := b.take(t, 2*time.Second, 10)
+			second := b.take(t, 2*time.Second, 10)
 			want.Attempt, want.Due = 2, fixture.At.Add(2*time.Second)
-			if len(again) != 1 || again[0].Subject != "waits too" { // one job is running already
-				t.Fatalf("then %+v", again)
+			if len(second) != 1 || second[0].Subject != "waits too" { // one job is running already
+				t.Fatalf("then %+v", second)
 			}
-			b.settle(t, again[0], again[0].Success(fixture.At))
+			b.settle(t, second[0], second[0].Success(fixture.At))
 			same(t, "at last", b.take(t, 3*time.Second, 10), []job.Job{want})
 		})
 	t.Run("a postponed job and one enqueued meanwhile become one job, which has had its turn", func(t *testing.T) {
@@ -132,7 +132,7 @@ func jobFairness(t *testing.T, a Adapter) {
 	t.Run("a workspace never has more than two running jobs, with any number of workers", func(t *testing.T) {
 		const each = 40
 		b, other := newBacklog(t, a), a.Queue()
-		var running, most, runs atomic.Int64
+		var running, limit, runs atomic.Int64
 		var workers sync.WaitGroup
 		for w, queue := range []ports.JobQueue{b.queue, b.queue, other, other} {
 			workers.Go(func() {
@@ -147,7 +147,7 @@ func jobFairness(t *testing.T, a Adapter) {
 						t.Error(err)
 						return
 					}
-					most.Store(max(most.Load(), running.Add(int64(len(batch)))))
+					limit.Store(max(limit.Load(), running.Add(int64(len(batch)))))
 					for _, j := range slices.Backward(batch) {
 						running.Add(-1) // before others may know
 						runs.Add(1)
@@ -157,8 +157,8 @@ func jobFairness(t *testing.T, a Adapter) {
 			})
 		}
 		workers.Wait()
-		if most.Load() > job.PerWorkspace || runs.Load() == 0 {
-			t.Errorf("%d ran at the same time; %d in all", most.Load(), runs.Load())
+		if limit.Load() > job.PerWorkspace || runs.Load() == 0 {
+			t.Errorf("%d ran at the same time; %d in all", limit.Load(), runs.Load())
 		}
 	})
 }

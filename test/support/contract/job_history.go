@@ -29,20 +29,20 @@ func jobHistory(t *testing.T, a Adapter) {
 	t.Run("History lists ended, running and queued jobs, newest first", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "b", 0)
-		ended := b.add(t, "a", 0)
-		taken := b.take(t, time.Second, 10)
-		for _, j := range taken {
+		endedJob := b.add(t, "a", 0)
+		batch := b.take(t, time.Second, 10)
+		for _, j := range batch {
 			must(t, b.queue.Settle(ctx, j, j.End("auth_failed", fixture.At.Add(2*time.Second))))
 		}
 		running := b.add(t, "a", 0)
 		b.take(t, 3*time.Second, 10)
-		queued := b.add(t, "a", time.Hour)
+		queuedJob := b.add(t, "a", time.Hour)
 		got := history(t, b, b.by.Workspace)
 		require.Equal(t, "entries", len(got), 3)
 		for i, want := range []job.Entry{
-			{Job: queued, State: job.Queued},
+			{Job: queuedJob, State: job.Queued},
 			{Job: running, State: job.Running, StartedAt: fixture.At.Add(3 * time.Second)},
-			{Job: ended, State: job.Failed, Failure: "auth_failed", StartedAt: fixture.At.Add(time.Second),
+			{Job: endedJob, State: job.Failed, Failure: "auth_failed", StartedAt: fixture.At.Add(time.Second),
 				EndedAt: fixture.At.Add(2 * time.Second)},
 		} {
 			if got[i].ID != want.ID || got[i].State != want.State || got[i].Failure != want.Failure ||

@@ -37,26 +37,26 @@ func newBacklog(t *testing.T, a Adapter) *backlog {
 }
 
 // add queues a job that is due after a time.
-func (b *backlog) add(t *testing.T, subject string, after time.Duration) job.Job {
+func (b *backlog) add(t *testing.T, subject string, delay time.Duration) job.Job {
 	t.Helper()
-	j := job.New(b.by, b.kind, subject, fixture.At.Add(after))
+	j := job.New(b.by, b.kind, subject, fixture.At.Add(delay))
 	must(t, b.Jobs.Enqueue(t.Context(), j))
 	return j
 }
 
 // take takes at most n jobs that are due after a time.
-func (b *backlog) take(t *testing.T, after time.Duration, n int, more ...job.Kind) []job.Job {
+func (b *backlog) take(t *testing.T, delay time.Duration, n int, extra ...job.Kind) []job.Job {
 	t.Helper()
-	batch, err := b.queue.Take(t.Context(), fixture.At.Add(after), lease, append(more, b.kind), n)
+	batch, err := b.queue.Take(t.Context(), fixture.At.Add(delay), lease, append(extra, b.kind), n)
 	must(t, err)
 	return batch
 }
 
 // subjects takes the jobs that are due after a time and returns their subjects.
-func (b *backlog) subjects(t *testing.T, after time.Duration) []string {
+func (b *backlog) subjects(t *testing.T, delay time.Duration) []string {
 	t.Helper()
 	var out []string
-	for _, j := range b.take(t, after, 100) {
+	for _, j := range b.take(t, delay, 100) {
 		out = append(out, j.Subject)
 	}
 	return out
@@ -83,9 +83,9 @@ func Jobs(t *testing.T, open Opener) {
 		b.add(t, "old", 0)
 		replace := func(fail error) error {
 			return b.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
-				cancelled, err := tx.Jobs.Cancel(t.Context(), b.by.Workspace, "old")
+				cancelledCount, err := tx.Jobs.Cancel(t.Context(), b.by.Workspace, "old")
 				must(t, err)
-				same(t, "cancelled", cancelled, 1)
+				same(t, "cancelled", cancelledCount, 1)
 				must(t, tx.Jobs.Enqueue(t.Context(), job.New(b.by, b.kind, "new", fixture.At)))
 				return fail
 			})
@@ -141,38 +141,38 @@ func Jobs(t *testing.T, open Opener) {
 			must(t, b.Jobs.Enqueue(t.Context(), j))
 		}
 		for n := range 7 {
-			taken := b.take(t, 0, 1, another)
-			if len(taken) != 1 {
+			batch := b.take(t, 0, 1, another)
+			if len(batch) != 1 {
 				t.Fatalf("only %d are handed out", n)
 			}
-			b.settle(t, taken[0], taken[0].Success(fixture.At))
+			b.settle(t, batch[0], batch[0].Success(fixture.At))
 		}
 		same(t, "left", len(b.take(t, 0, 1, another)), 0)
 	})
 	t.Run("Cancel cancels only the queued jobs about a subject in the workspace, and counts them", func(t *testing.T) {
 		b := newBacklog(t, a)
-		retried, running, another := b.kind+"2", b.kind+"3", b.kind+"4"
+		retriedKind, running, another := b.kind+"2", b.kind+"3", b.kind+"4"
 		for _, j := range []job.Job{
 			job.New(b.by, b.kind, "a", fixture.At.Add(6*time.Hour)), job.New(b.by, another, "a", fixture.At),
 			job.New(b.by, b.kind, "b", fixture.At), job.New(b.other, b.kind, "a", fixture.At),
 		} {
 			must(t, b.Jobs.Enqueue(t.Context(), j))
 		}
-		for _, k := range []job.Kind{retried, running} {
+		for _, k := range []job.Kind{retriedKind, running} {
 			must(t, b.Jobs.Enqueue(t.Context(), job.New(b.by, k, "a", fixture.At)))
 			j, err := b.queue.Take(t.Context(), fixture.At, lease, []job.Kind{k}, 1)
 			must(t, err)
-			if k == retried {
+			if k == retriedKind {
 				b.settle(t, j[0], job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(time.Minute),
 					Failures: 1, Failure: "x"})
 			}
 		}
 		for _, want := range []int{3, 0} {
-			cancelled, err := b.Jobs.Cancel(t.Context(), b.by.Workspace, "a")
+			cancelledCount, err := b.Jobs.Cancel(t.Context(), b.by.Workspace, "a")
 			must(t, err)
-			same(t, "cancelled", cancelled, want)
+			same(t, "cancelled", cancelledCount, want)
 		}
-		same(t, "left", len(b.take(t, 0, 100, retried, another)), 2)
+		same(t, "left", len(b.take(t, 0, 100, retriedKind, another)), 2)
 		same(t, "running still, and lost later", len(b.take(t, 24*time.Hour, 100, running)), 3)
 	})
 	t.Run("a job enqueued while the same runs starts after it", func(t *testing.T) {
@@ -185,9 +185,9 @@ func Jobs(t *testing.T, open Opener) {
 		}
 		same(t, "while the first one runs", b.subjects(t, time.Second), nobody)
 		b.settle(t, running[0], running[0].Success(fixture.At))
-		after := b.take(t, time.Second, 10)
-		if len(after) != 1 || after[0].ID != second.ID {
-			t.Fatalf("after it: %+v", after)
+		current := b.take(t, time.Second, 10)
+		if len(current) != 1 || current[0].ID != second.ID {
+			t.Fatalf("after it: %+v", current)
 		}
 	})
 }
@@ -204,8 +204,8 @@ func JobQueue(t *testing.T, open Opener) {
 	t.Run("jobs of a workspace are taken in the order they become due, at most as many as requested",
 		func(t *testing.T) {
 			b := newBacklog(t, a)
-			for subject, after := range map[string]time.Duration{"third": 3, "first": 1, "fourth": 4, "second": 2} {
-				b.add(t, subject, after*time.Second)
+			for subject, delay := range map[string]time.Duration{"third": 3, "first": 1, "fourth": 4, "second": 2} {
+				b.add(t, subject, delay*time.Second)
 			}
 			var got []string
 			for range 2 {
@@ -232,13 +232,13 @@ func JobQueue(t *testing.T, open Opener) {
 			first := b.add(t, "a", 0)
 			dead := b.take(t, time.Second, 10)[0]
 			same(t, "under the lease", b.subjects(t, time.Second+lease-time.Microsecond), nobody)
-			again := b.take(t, time.Second+lease, 10)
-			if len(again) != 1 || again[0].ID != first.ID || again[0].Attempt != 2 || again[0].Failures != 1 {
-				t.Fatalf("after it: %+v", again)
+			second := b.take(t, time.Second+lease, 10)
+			if len(second) != 1 || second[0].ID != first.ID || second[0].Attempt != 2 || second[0].Failures != 1 {
+				t.Fatalf("after it: %+v", second)
 			}
 			wantErr(t, b.queue.Settle(t.Context(), dead, dead.Success(fixture.At)), ports.ErrJobLost)
 			wantErr(t, b.queue.Settle(t.Context(), dead, another(dead, 0)), ports.ErrJobLost)
-			b.settle(t, again[0], again[0].Success(fixture.At))
+			b.settle(t, second[0], second[0].Success(fixture.At))
 			same(t, "left", b.subjects(t, 24*time.Hour), nobody)
 		})
 	t.Run("a lease that is extended keeps a job from others, until it is lost or settled", func(t *testing.T) {
@@ -247,10 +247,10 @@ func JobQueue(t *testing.T, open Opener) {
 		dead := b.take(t, 0, 10)[0]
 		must(t, b.queue.Renew(t.Context(), dead, fixture.At.Add(3*lease)))
 		same(t, "under the longer lease", b.subjects(t, 3*lease-time.Microsecond), nobody)
-		again := b.take(t, 3*lease, 10)[0]
+		second := b.take(t, 3*lease, 10)[0]
 		wantErr(t, b.queue.Renew(t.Context(), dead, fixture.At.Add(9*lease)), ports.ErrJobLost)
-		b.settle(t, again, again.Success(fixture.At))
-		wantErr(t, b.queue.Renew(t.Context(), again, fixture.At.Add(9*lease)), ports.ErrJobLost)
+		b.settle(t, second, second.Success(fixture.At))
+		wantErr(t, b.queue.Renew(t.Context(), second, fixture.At.Add(9*lease)), ports.ErrJobLost)
 		same(t, "left", b.subjects(t, 24*time.Hour), nobody)
 	})
 	t.Run("the leases of dead workers can be ended at once", func(t *testing.T) {
@@ -260,9 +260,9 @@ func JobQueue(t *testing.T, open Opener) {
 		dead := b.take(t, 0, 10)[0]
 		must(t, b.queue.Release(t.Context(), fixture.At.Add(time.Second)))
 		same(t, "before", b.subjects(t, 0), nobody)
-		again := b.take(t, time.Second, 10)
-		if len(again) != 1 || again[0].Subject != "running" || again[0].Failures != 1 {
-			t.Errorf("taken over: %+v", again)
+		second := b.take(t, time.Second, 10)
+		if len(second) != 1 || second[0].Subject != "running" || second[0].Failures != 1 {
+			t.Errorf("taken over: %+v", second)
 		}
 		wantErr(t, b.queue.Renew(t.Context(), dead, fixture.At.Add(9*lease)), ports.ErrJobLost)
 	})
@@ -293,13 +293,13 @@ func JobQueue(t *testing.T, open Opener) {
 		b := newBacklog(t, a)
 		want := b.add(t, "a", 0)
 		for attempt := 1; attempt <= 3; attempt++ {
-			after := time.Duration(attempt) * time.Hour
+			delay := time.Duration(attempt) * time.Hour
 			want.Attempt, want.Failures = attempt, attempt-1
-			taken := b.take(t, after, 10)
-			same(t, "taken", taken, []job.Job{want})
-			b.settle(t, taken[0], another(taken[0], after+time.Hour))
-			same(t, "before the next one", b.subjects(t, after+time.Hour-time.Microsecond), nobody)
-			want.Due = fixture.At.Add(after + time.Hour)
+			batch := b.take(t, delay, 10)
+			same(t, "taken", batch, []job.Job{want})
+			b.settle(t, batch[0], another(batch[0], delay+time.Hour))
+			same(t, "before the next one", b.subjects(t, delay+time.Hour-time.Microsecond), nobody)
+			want.Due = fixture.At.Add(delay + time.Hour)
 		}
 	})
 	t.Run("a retry and the same job enqueued meanwhile become one job", func(t *testing.T) {

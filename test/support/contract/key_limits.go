@@ -10,24 +10,24 @@ import (
 func keyLimits(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{
+	newKey, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{
 		Name: "limited", Scopes: "chats:read prompts:read", Networks: "10.0.0.0/8 2001:db8::/32",
 	})
 	t.Run("Get returns them", func(t *testing.T) {
-		got, err := a.Keys.Get(ctx, team.Workspace.ID, made.ID)
+		got, err := a.Keys.Get(ctx, team.Workspace.ID, newKey.ID)
 		must(t, err)
-		sameKey(t, got, made)
+		sameKey(t, got, newKey)
 	})
 	t.Run("so does Principal", func(t *testing.T) {
 		got, err := a.Keys.Principal(ctx, team.Org, token.Hash())
 		must(t, err)
-		sameKey(t, &got.Key, made)
+		sameKey(t, &got.Key, newKey)
 	})
 	t.Run("a session that the key opened has them", func(t *testing.T) {
-		s := openSession(t, a.Stores, team.Org, team.Member.User, fixture.At, made)
+		s := openSession(t, a.Stores, team.Org, team.Member.User, fixture.At, newKey)
 		got, err := a.Sessions.Person(ctx, team.Org, s.Cookie)
 		must(t, err)
-		if got.Key.Scopes != made.Scopes || got.Key.Networks != made.Networks {
+		if got.Key.Scopes != newKey.Scopes || got.Key.Networks != newKey.Networks {
 			t.Errorf("scopes %q, networks %q", got.Key.Scopes, got.Key.Networks)
 		}
 	})

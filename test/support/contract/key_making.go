@@ -76,28 +76,28 @@ func keysDescend(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := fixture.Later(team.Admin, time.Hour)
-	made := func(who identity.Actor, maker *account.Key) *account.Key {
+	newKey := func(person identity.Actor, maker *account.Key) *account.Key {
 		t.Helper()
 		if maker != nil {
-			who.Key = maker.ID
+			person.Key = maker.ID
 		}
-		return addKey(t, a.Stores, who, account.KeyDraft{Name: "k"})
+		return addKey(t, a.Stores, person, account.KeyDraft{Name: "k"})
 	}
-	ended := func(k *account.Key) bool {
+	hasEnded := func(k *account.Key) bool {
 		t.Helper()
 		got, err := a.Keys.Get(ctx, team.Workspace.ID, k.ID)
 		must(t, err)
-		told := kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(k.ID)))[0] == "api_key.revoked"
-		same(t, "told", told, got.RevokedAt.Equal(by.At))
-		who, err := a.Keys.Principal(ctx, team.Org, k.Hash)
+		isReported := kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(k.ID)))[0] == "api_key.revoked"
+		same(t, "told", isReported, got.RevokedAt.Equal(by.At))
+		person, err := a.Keys.Principal(ctx, team.Org, k.Hash)
 		must(t, err)
-		same(t, "believed to be revoked", !who.Key.RevokedAt.IsZero(), told)
-		return told
+		same(t, "believed to be revoked", !person.Key.RevokedAt.IsZero(), isReported)
+		return isReported
 	}
 	family := func() (root, child, grandchild, programs, successor *account.Key) {
-		root = made(team.Admin, nil)
-		child = made(team.Admin, root)
-		grandchild = made(team.Admin, child)
+		root = newKey(team.Admin, nil)
+		child = newKey(team.Admin, root)
+		grandchild = newKey(team.Admin, child)
 		maker := team.Admin
 		maker.Key = child.ID
 		_, programs = fixture.ServiceKey(t, a.Stores, maker,
@@ -109,16 +109,16 @@ func keysDescend(t *testing.T, a Adapter) {
 	t.Run("revoking a key ends all its descendants, service keys and successors too, and no other key",
 		func(t *testing.T) {
 			root, child, grandchild, programs, successor := family()
-			sibling, others := made(team.Admin, nil), made(team.Peer, nil)
+			sibling, others := newKey(team.Admin, nil), newKey(team.Peer, nil)
 			for _, k := range []*account.Key{root, child, grandchild, programs, successor, sibling, others} {
-				if ended(k) {
+				if hasEnded(k) {
 					t.Errorf("%s ended before", k.ID)
 				}
 			}
 			revoke(t, a.Stores, by, child.ID)
 			for k, want := range map[*account.Key]bool{root: false, child: true, grandchild: false, programs: true,
 				successor: true, sibling: false, others: false} {
-				same(t, "ended", ended(k), want) // the grandchild had expired
+				same(t, "ended", hasEnded(k), want) // the grandchild had expired
 			}
 			same(t, "made by", func() identity.KeyID {
 				got, err := a.Keys.Get(ctx, team.Workspace.ID, programs.ID)
@@ -129,18 +129,18 @@ func keysDescend(t *testing.T, a Adapter) {
 	t.Run("no key ends if change fails", func(t *testing.T) {
 		root, child, _, _, _ := family()
 		_, err := a.Keys.Update(ctx, by, root.ID,
-			func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-				same(t, "made", len(made), 4)
-				return errors.Join(w.RevokeKey(by, nil, k, made), errBoom)
+			func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+				same(t, "made", len(keys), 4)
+				return errors.Join(w.RevokeKey(by, nil, k, keys), errBoom)
 			})
 		wantErr(t, err, errBoom)
-		same(t, "ended", []bool{ended(root), ended(child)}, []bool{false, false})
+		same(t, "ended", []bool{hasEnded(root), hasEnded(child)}, []bool{false, false})
 	})
 	t.Run("all keys created by a member's keys end with the membership", func(t *testing.T) {
 		_, child, _, programs, successor := family()
 		by = fixture.Later(team.Owner, time.Hour)
 		must(t, removeMember(t, a.Stores, by, team.Workspace.ID, team.Admin.User))
-		same(t, "ended", []bool{ended(child), ended(programs), ended(successor)}, []bool{true, true, true})
+		same(t, "ended", []bool{hasEnded(child), hasEnded(programs), hasEnded(successor)}, []bool{true, true, true})
 	})
 }
 
@@ -151,22 +151,25 @@ func keysRaceRemoval(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
 	for round := range 8 {
-		who := newcomer(t, a.Stores, team.Org, fmt.Sprint("racer-", round, "@example.com"))
-		join(t, a.Stores, team.Owner, ws, who, identity.Owner)
-		who.Workspace, who.Role = ws, identity.Owner // as the credential said a moment ago
-		rotated := addKey(t, a.Stores, who, account.KeyDraft{Name: "rotated"})
+		person := newcomer(t, a.Stores, team.Org, fmt.Sprint("racer-", round, "@example.com"))
+		join(t, a.Stores, team.Owner, ws, person, identity.Owner)
+		person.Workspace, person.Role = ws, identity.Owner // as the credential said a moment ago
+		rotatedKey := addKey(t, a.Stores, person, account.KeyDraft{Name: "rotated"})
 		tries := []func() error{
-			func() error { _, _, err := fixture.TryKey(t, a.Stores, who, account.KeyDraft{Name: "k"}); return err },
-			func() error { _, err := rotate(t, a.Stores, who, rotated.ID, time.Hour); return err },
 			func() error {
-				_, _, err := fixture.TryServiceKey(t, a.Stores, who,
+				_, _, err := fixture.TryKey(t, a.Stores, person, account.KeyDraft{Name: "k"})
+				return err
+			},
+			func() error { _, err := rotate(t, a.Stores, person, rotatedKey.ID, time.Hour); return err },
+			func() error {
+				_, _, err := fixture.TryServiceKey(t, a.Stores, person,
 					account.KeyDraft{Name: "svc", Ceiling: identity.Owner})
 				return err
 			},
 		}
 		errs := atOnce(8, func(i int) error {
 			if i == round%8 {
-				return removeMember(t, a.Stores, team.Owner, ws, who.User)
+				return removeMember(t, a.Stores, team.Owner, ws, person.User)
 			}
 			err := tries[i%3]()
 			if errors.Is(err, identity.ErrWorkspaceNotFound) || errors.Is(err, account.ErrKeyNotFound) ||
@@ -176,7 +179,7 @@ func keysRaceRemoval(t *testing.T, a Adapter) {
 			return err
 		})
 		must(t, errors.Join(errs...))
-		live, err := a.Keys.List(ctx, ws, who.User, who.At, page.Query{Limit: 100})
+		live, err := a.Keys.List(ctx, ws, person.User, person.At, page.Query{Limit: 100})
 		must(t, err)
 		same(t, "live keys after the removal", len(live.Items), 0)
 		for i, want := range []error{identity.ErrWorkspaceNotFound, account.ErrKeyNotFound,
@@ -192,13 +195,13 @@ func keysRaceQuota(t *testing.T, a Adapter) {
 		addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 	}
 	var mu sync.Mutex
-	made := 0
+	newCount := 0
 	for _, err := range atOnce(8, func(int) error {
 		_, _, err := fixture.TryKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 		if err == nil {
 			mu.Lock()
 			defer mu.Unlock()
-			made++
+			newCount++
 		}
 		return err
 	}) {
@@ -206,6 +209,6 @@ func keysRaceQuota(t *testing.T, a Adapter) {
 			wantErr(t, err, account.ErrTooManyKeys)
 		}
 	}
-	same(t, "made", made, 3)
+	same(t, "made", newCount, 3)
 	addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "another's"})
 }

@@ -43,14 +43,14 @@ func keyRequests(t *testing.T, a Adapter) {
 			{Key: two, Day: today}: 8})
 	})
 	t.Run("counts of more keys and days than one statement takes are added", func(t *testing.T) {
-		many := account.KeyRequests{}
+		multiple := account.KeyRequests{}
 		for i := range 257 { // with those below, as 256, 16 and 15 of 1
-			many[account.KeyDay{Key: identity.KeyID(fmt.Sprintf("key_gone%d", i)), Day: today}] = 1
+			multiple[account.KeyDay{Key: identity.KeyID(fmt.Sprintf("key_gone%d", i)), Day: today}] = 1
 		}
 		for i := range account.RequestDays {
-			many[account.KeyDay{Key: one, Day: today - i}] = 1
+			multiple[account.KeyDay{Key: one, Day: today - i}] = 1
 		}
-		add(team.Org, many)
+		add(team.Org, multiple)
 		got, err := a.KeyRequests.Requests(ctx, team.Workspace.ID, []identity.KeyID{one}, fixture.At)
 		must(t, err)
 		var sum int64

@@ -30,9 +30,9 @@ func keyRotated(t *testing.T, a Adapter) {
 	ws, by := team.Workspace.ID, fixture.Later(team.Member, time.Hour)
 	prove := func(s ports.Stores, k *account.Key) account.Key {
 		t.Helper()
-		who, err := s.Keys.Principal(ctx, team.Org, k.Hash)
+		person, err := s.Keys.Principal(ctx, team.Org, k.Hash)
 		must(t, err)
-		return who.Key
+		return person.Key
 	}
 	t.Run("the successor is stored, and the old key ends with its grace period", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
@@ -47,8 +47,8 @@ func keyRotated(t *testing.T, a Adapter) {
 			!old.RevokedAt.IsZero() {
 			t.Errorf("the old one %+v", old)
 		}
-		if who := prove(a.Stores, next); who.ID != next.ID || who.User != k.User || who.Ceiling != identity.Viewer {
-			t.Errorf("the new one %+v", who)
+		if user := prove(a.Stores, next); user.ID != next.ID || user.User != k.User || user.Ceiling != identity.Viewer {
+			t.Errorf("the new one %+v", user)
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))),
 			[]string{"api_key.rotated", "api_key.created"})
@@ -67,10 +67,10 @@ func keyRotated(t *testing.T, a Adapter) {
 	})
 	t.Run("keys of another workspace are not found", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
-		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: k.ID,
+		for place, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: k.ID,
 			ws: "key_00000000000000000000000000"} {
 			by := by
-			by.Workspace = where
+			by.Workspace = place
 			wantErr(t, a.Keys.Rotate(ctx, by, id, func(*account.Workspace, *account.Key) (*account.Key, error) {
 				t.Error("change was called")
 				return nil, errBoom
@@ -106,13 +106,13 @@ func keyRotated(t *testing.T, a Adapter) {
 	})
 	t.Run("of many concurrent rotations without grace one creates a successor", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "contended"})
-		before, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
+		previous, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
 		must(t, err)
 		oneWon(t, atOnce(16, func(int) error { _, err := rotate(t, a.Stores, by, k.ID, 0); return err }),
 			account.ErrKeyInactive)
-		after, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
+		current, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
 		must(t, err)
-		same(t, "live keys", len(after.Items), len(before.Items)) // one ended, one was created
+		same(t, "live keys", len(current.Items), len(previous.Items)) // one ended, one was created
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))),
 			[]string{"api_key.rotated", "api_key.created"})
 	})

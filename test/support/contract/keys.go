@@ -42,8 +42,8 @@ func addKey(t testing.TB, s ports.Stores, by identity.Actor, d account.KeyDraft)
 
 // tryRevoke revokes a key with Update.
 func tryRevoke(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID) error {
-	_, err := s.Keys.Update(t.Context(), by, id, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-		return w.RevokeKey(by, nil, k, made)
+	_, err := s.Keys.Update(t.Context(), by, id, func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+		return w.RevokeKey(by, nil, k, keys)
 	})
 	return err
 }
@@ -77,41 +77,41 @@ func keysKept(t *testing.T, a Adapter) {
 		}
 		return ids
 	}
-	until := fixture.At.Add(time.Hour)
+	deadline := fixture.At.Add(time.Hour)
 	first := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "Schlüssel", Ceiling: identity.Viewer,
-		ExpiresAt: until})
+		ExpiresAt: deadline})
 	second := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "second"})
 	third := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "third"})
-	revoked := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "revoked"})
-	revoke(t, a.Stores, fixture.Later(team.Member, time.Second), revoked.ID)
+	revokedKey := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "revoked"})
+	revoke(t, a.Stores, fixture.Later(team.Member, time.Second), revokedKey.ID)
 	addKey(t, a.Stores, other.Member, account.KeyDraft{Name: "elsewhere"})
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {
 		got, err := a.Keys.Get(ctx, ws, first.ID)
 		must(t, err)
 		sameKey(t, got, first)
-		if got.ExpiresAt != until || got.CreatedAt != fixture.At || !got.RevokedAt.IsZero() ||
+		if got.ExpiresAt != deadline || got.CreatedAt != fixture.At || !got.RevokedAt.IsZero() ||
 			!got.LastUsedAt.IsZero() {
 			t.Errorf("times = %v, %v, %v, %v", got.ExpiresAt, got.CreatedAt, got.RevokedAt, got.LastUsedAt)
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(first.ID))), []string{"api_key.created"})
 	})
 	t.Run("Get returns a revoked key too", func(t *testing.T) {
-		got, err := a.Keys.Get(ctx, ws, revoked.ID)
+		got, err := a.Keys.Get(ctx, ws, revokedKey.ID)
 		must(t, err)
 		if got.RevokedAt != fixture.At.Add(time.Second) || got.Revision != 2 {
 			t.Fatalf("got %+v", got)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(revoked.ID))),
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(revokedKey.ID))),
 			[]string{"api_key.revoked", "api_key.created"})
 	})
 	t.Run("keys of another workspace are not found", func(t *testing.T) {
-		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: first.ID,
+		for place, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: first.ID,
 			ws: "key_00000000000000000000000000"} {
-			_, err := a.Keys.Get(ctx, where, id)
+			_, err := a.Keys.Get(ctx, place, id)
 			wantErr(t, err, account.ErrKeyNotFound)
 			by := team.Member
-			by.Workspace = where
+			by.Workspace = place
 			_, err = a.Keys.Update(ctx, by, id,
 				func(*account.Workspace, *account.Key, []*account.Key) error {
 					t.Error("change was called")
@@ -126,13 +126,13 @@ func keysKept(t *testing.T, a Adapter) {
 		same(t, "nobody's", list("usr_nobody", fixture.At), []identity.KeyID(nil))
 	})
 	t.Run("a key is live until the moment it expires", func(t *testing.T) {
-		same(t, "before", list("", until.Add(-time.Microsecond)), []identity.KeyID{third.ID, second.ID, first.ID})
-		same(t, "then", list("", until), []identity.KeyID{third.ID, second.ID})
+		same(t, "before", list("", deadline.Add(-time.Microsecond)), []identity.KeyID{third.ID, second.ID, first.ID})
+		same(t, "then", list("", deadline), []identity.KeyID{third.ID, second.ID})
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
 		_, err := a.Keys.Update(ctx, team.Member, first.ID,
-			func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-				return errors.Join(w.RevokeKey(team.Member, nil, k, made), errBoom)
+			func(w *account.Workspace, k *account.Key, keys []*account.Key) error {
+				return errors.Join(w.RevokeKey(team.Member, nil, k, keys), errBoom)
 			})
 		wantErr(t, err, errBoom)
 		got, err := a.Keys.Get(ctx, ws, first.ID)
@@ -159,9 +159,9 @@ func principal(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	prove := func(t *testing.T, s ports.Stores, k *account.Key) *account.Principal {
 		t.Helper()
-		who, err := s.Keys.Principal(ctx, team.Org, k.Hash)
+		person, err := s.Keys.Principal(ctx, team.Org, k.Hash)
 		must(t, err)
-		return who
+		return person
 	}
 	k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 
@@ -169,21 +169,21 @@ func principal(t *testing.T, a Adapter) {
 		u, m, err := a.Users.Get(ctx, team.Org, team.Member.User)
 		must(t, err)
 		for range 2 { // the second may come from the cache
-			who := prove(t, a.Stores, k)
-			same(t, "user", &who.User, u)
-			same(t, "membership", who.Membership, m[0])
-			sameKey(t, &who.Key, k)
+			person := prove(t, a.Stores, k)
+			same(t, "user", &person.User, u)
+			same(t, "membership", person.Membership, m[0])
+			sameKey(t, &person.Key, k)
 		}
 	})
 	t.Run("Principal returns no role for a user who has left", func(t *testing.T) {
 		leaves := newcomer(t, a.Stores, team.Org, "leaves@example.com")
 		join(t, a.Stores, team.Owner, team.Workspace.ID, leaves, identity.Member)
 		leaves.Workspace = team.Workspace.ID
-		left := addKey(t, a.Stores, leaves, account.KeyDraft{Name: "left"})
+		rest := addKey(t, a.Stores, leaves, account.KeyDraft{Name: "left"})
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, leaves.User))
-		if who := prove(t, a.Stores, left); who.Membership.Role != identity.NoRole ||
-			who.Membership.Workspace.ID != team.Workspace.ID {
-			t.Fatalf("membership = %+v", who.Membership)
+		if person := prove(t, a.Stores, rest); person.Membership.Role != identity.NoRole ||
+			person.Membership.Workspace.ID != team.Workspace.ID {
+			t.Fatalf("membership = %+v", person.Membership)
 		}
 	})
 	t.Run("Principal does not find an unknown hash or another org's", func(t *testing.T) {
@@ -196,8 +196,8 @@ func principal(t *testing.T, a Adapter) {
 	t.Run("Principal returns an expired key, which the caller must refuse", func(t *testing.T) {
 		old := addKey(t, a.Stores, team.Member,
 			account.KeyDraft{Name: "old", ExpiresAt: fixture.At.Add(time.Microsecond)})
-		if who := prove(t, a.Stores, old); who.Key.ExpiresAt != old.ExpiresAt {
-			t.Fatalf("key = %+v", who.Key)
+		if person := prove(t, a.Stores, old); person.Key.ExpiresAt != old.ExpiresAt {
+			t.Fatalf("key = %+v", person.Key)
 		}
 	})
 	t.Run("a revoked key is seen as revoked at once", func(t *testing.T) {
@@ -298,11 +298,11 @@ func keyUsed(t *testing.T, a Adapter) {
 		})
 	}
 	t.Run("Used records many keys, and ignores one that does not exist", func(t *testing.T) {
-		at := fixture.At.Add(time.Hour)
-		uses := map[identity.KeyID]account.KeyUse{"key_nobody": {At: at}}
+		instant := fixture.At.Add(time.Hour)
+		uses := map[identity.KeyID]account.KeyUse{"key_nobody": {At: instant}}
 		for i := range 3 {
-			more := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: fmt.Sprint("used ", i)})
-			uses[more.ID] = account.KeyUse{At: at.Add(time.Duration(i) * time.Second)}
+			extra := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: fmt.Sprint("used ", i)})
+			uses[extra.ID] = account.KeyUse{At: instant.Add(time.Duration(i) * time.Second)}
 		}
 		must(t, a.Keys.Used(ctx, team.Org, uses))
 		delete(uses, "key_nobody")

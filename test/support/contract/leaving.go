@@ -42,17 +42,17 @@ func whileTheyLeave(t *testing.T, a Adapter, name string, set func(t *testing.T)
 	}
 	t.Run("while "+name+" the member is removed", func(t *testing.T) {
 		l := set(t)
-		changed, removed := race(t, l.change, remove(t, l))
-		must(t, changed)
-		must(t, removed)
+		change, err := race(t, l.change, remove(t, l))
+		must(t, change)
+		must(t, err)
 		l.left(t)
 	})
 	t.Run("while the member is removed "+name, func(t *testing.T) {
 		l := set(t)
-		removed, changed := race(t, remove(t, l), l.change)
-		must(t, removed)
+		err, change := race(t, remove(t, l), l.change)
+		must(t, err)
 		if l.tooLate != nil {
-			wantErr(t, changed, l.tooLate)
+			wantErr(t, change, l.tooLate)
 		}
 		l.left(t)
 	})

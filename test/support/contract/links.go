@@ -22,7 +22,7 @@ func signInLinked(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	c := claimsOf(team, "member")
-	is := func(subject string) identity.UserID {
+	check := func(subject string) identity.UserID {
 		t.Helper()
 		p, err := a.Users.SignedIn(ctx, team.Org, issuer, subject)
 		if errors.Is(err, account.ErrUserNotFound) {
@@ -31,14 +31,14 @@ func signInLinked(t *testing.T, a Adapter) {
 		must(t, err)
 		return p.User.ID
 	}
-	events := func(who identity.Actor) []string {
+	events := func(person identity.Actor) []string {
 		t.Helper()
-		return kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(who.User)))
+		return kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(person.User)))
 	}
 	t.Run("a subject that never signed in belongs to the user after Link", func(t *testing.T) {
-		is("linked-" + c.Subject) // caches that there is no such user
+		check("linked-" + c.Subject) // caches that there is no such user
 		must(t, link(t, a.Stores, team.Org, "MEMBER@"+team.Workspace.Slug+".example", issuer, "linked-"+c.Subject))
-		same(t, "user", is("linked-"+c.Subject), team.Member.User)
+		same(t, "user", check("linked-"+c.Subject), team.Member.User)
 		same(t, "events", events(team.Member), []string{"user.linked"})
 		c := c
 		c.Subject = "linked-" + c.Subject
@@ -50,36 +50,36 @@ func signInLinked(t *testing.T, a Adapter) {
 	t.Run("Link moves a subject from another user at once", func(t *testing.T) {
 		c := claimsOf(team, "peer")
 		signIn(t, a.Stores, team.Org, c, nil)
-		same(t, "user", is(c.Subject), team.Peer.User)
+		same(t, "user", check(c.Subject), team.Peer.User)
 		wantErr(t, a.Users.Link(ctx, identity.System(team.Org, "", "cli", fixture.At), claimsOf(team, "viewer").Email,
 			issuer, c.Subject, func(to, from *account.Person) error {
-				for p, who := range map[*account.Person]identity.Actor{to: team.Viewer, from: team.Peer} {
-					u, m, err := a.Users.Get(ctx, team.Org, who.User)
+				for p, person := range map[*account.Person]identity.Actor{to: team.Viewer, from: team.Peer} {
+					u, m, err := a.Users.Get(ctx, team.Org, person.User)
 					must(t, err)
 					same(t, "person", p, &account.Person{User: *u, Memberships: m})
 				}
 				return errors.Join(to.TakeSignIn(identity.System(team.Org, "", "cli", fixture.At), issuer, from),
 					errBoom)
 			}), errBoom)
-		same(t, "user", is(c.Subject), team.Peer.User) // nothing was saved
+		same(t, "user", check(c.Subject), team.Peer.User) // nothing was saved
 		must(t, link(t, a.Stores, team.Org, claimsOf(team, "viewer").Email, issuer, c.Subject))
-		same(t, "user", is(c.Subject), team.Viewer.User)
+		same(t, "user", check(c.Subject), team.Viewer.User)
 		same(t, "events", events(team.Viewer), []string{"user.linked"})
 		same(t, "events", events(team.Peer), []string{"user.unlinked", "user.linked"})
 	})
 	t.Run("a repeated Link records no event", func(t *testing.T) {
-		before := events(team.Member)
+		previous := events(team.Member)
 		must(t, link(t, a.Stores, team.Org, c.Email, issuer, "linked-"+c.Subject))
-		same(t, "events", events(team.Member), before)
+		same(t, "events", events(team.Member), previous)
 	})
 	t.Run("another issuer's subject, or another org's, is somebody else", func(t *testing.T) {
 		other := fixture.NewTeam(t, a.Stores, a.Orgs[1])
 		must(t, link(t, a.Stores, other.Org, claimsOf(other, "owner").Email, issuer, "linked-"+c.Subject))
 		must(t, link(t, a.Stores, team.Org, claimsOf(team, "owner").Email, "https://another.example",
 			"linked-"+c.Subject))
-		same(t, "user", is("linked-"+c.Subject), team.Member.User)
+		same(t, "user", check("linked-"+c.Subject), team.Member.User)
 		wantErr(t, link(t, a.Stores, team.Org, claimsOf(other, "owner").Email, issuer, "lost"), account.ErrUserNotFound)
-		same(t, "user", is("lost"), identity.UserID(""))
+		same(t, "user", check("lost"), identity.UserID(""))
 	})
 	t.Run("Link to an empty address finds no user", func(t *testing.T) {
 		wantErr(t, link(t, a.Stores, team.Org, "", issuer, "lost"), account.ErrUserNotFound)

@@ -36,12 +36,12 @@ func lockSerialises(t *testing.T, a Adapter, by identity.Actor, lock, change fun
 				if err := hold(tx); err != nil {
 					return err
 				}
-				before, err := tx.Chats.Get(ctx, by, tally.ID)
+				previous, err := tx.Chats.Get(ctx, by, tally.ID)
 				if err != nil {
 					return err
 				}
 				_, err = tx.Chats.Update(ctx, by, tally.ID, func(c *chat.Template) error {
-					longer := chat.Changes{Description: new(before.Description + "|")}
+					longer := chat.Changes{Description: new(previous.Description + "|")}
 					return c.Change(by, nil, longer, chat.Facts{Registry: fixture.Registry(t)})
 				})
 				return err
@@ -51,10 +51,10 @@ func lockSerialises(t *testing.T, a Adapter, by identity.Actor, lock, change fun
 		})
 	}
 	wg.Wait()
-	after, err := a.Chats.Get(ctx, by, tally.ID)
+	current, err := a.Chats.Get(ctx, by, tally.ID)
 	must(t, err)
-	if after.Description != strings.Repeat("|", n) {
-		t.Errorf("%d of %d writes are kept", len(after.Description), n)
+	if current.Description != strings.Repeat("|", n) {
+		t.Errorf("%d of %d writes are kept", len(current.Description), n)
 	}
 }
 
@@ -62,20 +62,20 @@ func lockSerialises(t *testing.T, a Adapter, by identity.Actor, lock, change fun
 func connectionLock(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made := fixture.Connection(t, a.Stores, team.Member)
+	newConnection := fixture.Connection(t, a.Stores, team.Member)
 	lock := func(tx ports.Stores) error {
-		got, err := tx.Connections.Lock(ctx, made.Workspace, made.ID)
+		got, err := tx.Connections.Lock(ctx, newConnection.Workspace, newConnection.ID)
 		if err == nil {
-			same(t, "the connection that Lock returns", got, made)
+			same(t, "the connection that Lock returns", got, newConnection)
 		}
 		return err
 	}
 	lockSerialises(t, a, team.Member, lock, func(tx ports.Stores) error {
-		_, err := tx.Connections.Update(ctx, made.Workspace, made.ID,
+		_, err := tx.Connections.Update(ctx, newConnection.Workspace, newConnection.ID,
 			func(*connection.Connection, int) error { return nil })
 		return err
 	})
-	_, err := a.Connections.Lock(ctx, fixture.NewTeam(t, a.Stores, a.Orgs[1]).Workspace.ID, made.ID)
+	_, err := a.Connections.Lock(ctx, fixture.NewTeam(t, a.Stores, a.Orgs[1]).Workspace.ID, newConnection.ID)
 	wantErr(t, err, connection.ErrNotFound)
 }
 
@@ -83,19 +83,19 @@ func connectionLock(t *testing.T, a Adapter) {
 func sourceLock(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	made := fixture.Source(t, a.Stores, team.Member, fixture.SheetReading())
+	newSource := fixture.Source(t, a.Stores, team.Member, fixture.SheetReading())
 	lock := func(tx ports.Stores) error {
-		got, err := tx.Sources.Lock(ctx, made.Workspace, made.ID)
+		got, err := tx.Sources.Lock(ctx, newSource.Workspace, newSource.ID)
 		if err == nil {
-			same(t, "the source that Lock returns", got, made)
+			same(t, "the source that Lock returns", got, newSource)
 		}
 		return err
 	}
 	lockSerialises(t, a, team.Member, lock, func(tx ports.Stores) error {
-		_, err := tx.Sources.Update(ctx, made.Workspace, made.ID, func(*source.Source) error { return nil })
+		_, err := tx.Sources.Update(ctx, newSource.Workspace, newSource.ID, func(*source.Source) error { return nil })
 		return err
 	})
-	_, err := a.Sources.Lock(ctx, fixture.NewTeam(t, a.Stores, a.Orgs[1]).Workspace.ID, made.ID)
+	_, err := a.Sources.Lock(ctx, fixture.NewTeam(t, a.Stores, a.Orgs[1]).Workspace.ID, newSource.ID)
 	wantErr(t, err, source.ErrNotFound)
 }
 

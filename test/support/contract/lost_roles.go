@@ -78,19 +78,19 @@ func creatorsLoaded(t *testing.T, a Adapter) {
 	program := service[0].User
 	want := []identity.UserID{team.Admin.User, program} // which created its second key itself
 	slices.Sort(want)
-	loaded := func(what string, retired bool) {
+	load := func(name string, isRetired bool) {
 		t.Helper()
 		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, []identity.UserID{program},
 			func(w *account.Workspace) error {
-				same(t, what+": creators", w.Makers[program], want)
-				same(t, what+": retired", w.Retired[program], retired)
+				same(t, name+": creators", w.Makers[program], want)
+				same(t, name+": retired", w.Retired[program], isRetired)
 				return nil
 			}))
 	}
-	loaded("while its keys work", false)
+	load("while its keys work", false)
 	must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, []identity.UserID{team.Admin.User},
 		func(w *account.Workspace) error { return w.Remove(team.Owner, nil, team.Admin.User, false) }))
-	loaded("when its keys have ended", true)
+	load("when its keys have ended", true)
 }
 
 func endpointsLoseTheirOwner(t *testing.T, a Adapter) {
@@ -123,13 +123,13 @@ func endpointsLoseTheirOwner(t *testing.T, a Adapter) {
 		same(t, name, e.Ownerless, want)
 		same(t, name+": a change", e.Revision, map[bool]int64{false: 1, true: 2}[want])
 	}
-	confirmed, err := a.Webhooks.Update(ctx, by, hooks["own"],
+	confirmedEndpoint, err := a.Webhooks.Update(ctx, by, hooks["own"],
 		func(e *webhook.Endpoint, _ int64) error { return e.Confirm(by, nil) })
 	must(t, err)
-	again, err := a.Webhooks.Get(ctx, team.Workspace.ID, hooks["own"])
+	second, err := a.Webhooks.Get(ctx, team.Workspace.ID, hooks["own"])
 	must(t, err)
-	same(t, "confirmed", []any{again.Owner, again.Ownerless, again.CreatedBy, again.Revision},
-		[]any{by.User, false, admin, confirmed.Revision})
+	same(t, "confirmed", []any{second.Owner, second.Ownerless, second.CreatedBy, second.Revision},
+		[]any{by.User, false, admin, confirmedEndpoint.Revision})
 }
 
 // keptKeysHaveAnotherOwner continues after the owner has removed the admin and kept the keys of service: the second was
@@ -146,7 +146,7 @@ func keptKeysHaveAnotherOwner(t *testing.T, a Adapter, team *fixture.Team, servi
 	load := func(user identity.UserID) (w *account.Workspace) {
 		t.Helper()
 		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{user, service[1].User},
-			func(loaded *account.Workspace) error { w = loaded; return errBoom }), errBoom)
+			func(loadedWorkspace *account.Workspace) error { w = loadedWorkspace; return errBoom }), errBoom)
 		return w
 	}
 	w := load(team.Admin.User)
@@ -160,8 +160,8 @@ func keptKeysHaveAnotherOwner(t *testing.T, a Adapter, team *fixture.Team, servi
 	same(t, "creators", w.Makers[service[1].User], want)
 	same(t, "keys of the owner", len(load(team.Owner.User).Powers[team.Owner.User].Keys), 4)
 	_, err := a.Keys.Update(ctx, by, service[1].MadeBy, func(_ *account.Workspace, _ *account.Key,
-		made []*account.Key) error {
-		same(t, "made by the former admin's key", len(made), 0)
+		keys []*account.Key) error {
+		same(t, "made by the former admin's key", len(keys), 0)
 		return nil
 	})
 	must(t, err)

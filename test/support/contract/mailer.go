@@ -16,12 +16,12 @@ import (
 
 // Mailer is the suite for ports.Mailer. open returns a working mailer, and a function that returns the number of mails
 // that were sent.
-func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() int)) {
+func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, takes func() int)) {
 	const link = "https://app.example.com/invitations/c4n4ry"
 	good := ports.Mail{To: "ada@example.com", Subject: "You are invited", Text: "Follow " + link + "\n"}
 	refuse := func(t *testing.T, ctx context.Context, mail ports.Mail, want error) {
 		t.Helper()
-		m, taken := open(t)
+		m, takes := open(t)
 		err := m.Send(ctx, mail)
 		if err == nil || (want != nil && !errors.Is(err, want)) {
 			t.Fatalf("Send = %v, want an error (%v)", err, want)
@@ -29,7 +29,7 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 		if strings.Contains(err.Error(), "c4n4ry") {
 			t.Errorf("the error tells the text: %v", err)
 		}
-		assert.Equal(t, "mails were taken", taken(), 0)
+		assert.Equal(t, "mails were taken", takes(), 0)
 	}
 
 	for name, change := range map[string]func(*ports.Mail){
@@ -44,11 +44,11 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 		"an address may hold all that addresses hold": func(m *ports.Mail) { m.To = "o'hara+x{y}=z@mail.example.com" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, taken := open(t)
+			m, takes := open(t)
 			mail := good
 			change(&mail)
 			require.NoError(t, m.Send(t.Context(), mail))
-			assert.Equal(t, "mails were taken", taken(), 1)
+			assert.Equal(t, "mails were taken", takes(), 1)
 		})
 	}
 
@@ -88,7 +88,7 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 	})
 
 	t.Run("mails can be sent concurrently", func(t *testing.T) {
-		m, taken := open(t)
+		m, takes := open(t)
 		var senders sync.WaitGroup
 		for i := range 16 {
 			senders.Go(func() {
@@ -98,6 +98,6 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 			})
 		}
 		senders.Wait()
-		assert.Equal(t, "mails were taken", taken(), 16)
+		assert.Equal(t, "mails were taken", takes(), 16)
 	})
 }

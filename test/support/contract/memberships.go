@@ -29,15 +29,15 @@ func Memberships(t *testing.T, open Opener) {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(seed, n))
 			for range steps {
-				what, err := c.step(t, r)
-				if refused, ok := errors.AsType[*fault.Error](err); err != nil &&
-					(!ok || (refused.Kind != fault.Forbidden && refused.Kind != fault.NotFound &&
-						refused.Kind != fault.Conflict)) {
-					t.Errorf("%s: %v", what, err)
+				name, err := c.step(t, r)
+				if refusedFault, ok := errors.AsType[*fault.Error](err); err != nil &&
+					(!ok || (refusedFault.Kind != fault.Forbidden && refusedFault.Kind != fault.NotFound &&
+						refusedFault.Kind != fault.Conflict)) {
+					t.Errorf("%s: %v", name, err)
 					return
 				}
 				if err := errors.Join(c.ownerLeft(t), c.trail.follow(t, c.Adapter)); err != nil {
-					t.Errorf("after %s: %v", what, err)
+					t.Errorf("after %s: %v", name, err)
 					return
 				}
 			}
@@ -47,13 +47,13 @@ func Memberships(t *testing.T, open Opener) {
 	if t.Failed() {
 		return
 	}
-	now := map[identity.UserID]heldRole{}
+	current := map[identity.UserID]heldRole{}
 	for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) {
 		return c.Workspaces.Members(t.Context(), c.org, c.ws, q)
 	}) {
-		now[m.User] = heldRole{m.Role, m.ByHand, m.Service}
+		current[m.User] = heldRole{m.Role, m.ByHand, m.Service}
 	}
-	same(t, "who is what", fmt.Sprint(now), fmt.Sprint(c.trail.is))
+	same(t, "who is what", fmt.Sprint(current), fmt.Sprint(c.trail.is))
 	if n := c.trail.length; n < writers*steps/8 {
 		t.Errorf("only %d things happened", n)
 	}
@@ -112,19 +112,19 @@ func program(t testing.TB, s ports.Stores, by identity.Actor, w *account.Workspa
 func address(person int) string { return fmt.Sprintf("person-%d@example.com", person) }
 
 // step performs a random operation as a random actor, and returns its name.
-func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
+func (c *crowd) step(t *testing.T, r *rand.Rand) (name string, err error) {
 	by := c.people[c.somebody(r, true)]
 	if r.IntN(4) == 0 {
 		by.Workspace, by.Ceiling = c.ws, role(r)
 		by.Key = keyOf(by.Ceiling)
 	}
-	member, target, to := c.somebody(r, true), c.somebody(r, false), role(r)
+	member, target, recipient := c.somebody(r, true), c.somebody(r, false), role(r)
 	if c.people[target].Service { // it has no address
 		target = 0
 	}
 	switch n := r.IntN(100); {
 	case n < 18:
-		i, token, err := tryInvite(t, c.Stores, by, c.ws, address(target), to)
+		i, token, err := tryInvite(t, c.Stores, by, c.ws, address(target), recipient)
 		if err == nil {
 			c.send(letter{i.ID, target, token})
 		}
@@ -134,11 +134,11 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 		if !ok {
 			return "nothing", nil
 		}
-		who := c.people[l.to]
+		person := c.people[l.to]
 		if r.IntN(5) == 0 {
-			who = by
+			person = by
 		}
-		return "an acceptance", accept(t, c.Stores, who, l.token)
+		return "an acceptance", accept(t, c.Stores, person, l.token)
 	case n < 38:
 		l, ok := c.take(r)
 		if !ok {
@@ -146,7 +146,7 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 		}
 		return "a withdrawal", withdraw(t, c.Stores, by, c.ws, l.id)
 	case n < 70:
-		return "a change of role", setRole(t, c.Stores, by, c.ws, c.people[member].User, to)
+		return "a change of role", setRole(t, c.Stores, by, c.ws, c.people[member].User, recipient)
 	case n < 76:
 		return "a removal", removeMember(t, c.Stores, by, c.ws, c.people[member].User)
 	case n < 81:
@@ -159,7 +159,7 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 	default:
 		claims := account.Claims{Issuer: issuer, Subject: address(target), Email: address(target), EmailVerified: true}
 		if r.IntN(2) == 0 {
-			claims.Raw = map[string]any{"group": to.String()}
+			claims.Raw = map[string]any{"group": recipient.String()}
 		}
 		_, err := trySignIn(t, c.Stores, c.org, account.SignIn{Claims: claims, Org: anyoneOf(c.rules...)})
 		return "a sign-in", err

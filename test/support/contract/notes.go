@@ -15,12 +15,12 @@ import (
 func Notes(t *testing.T, open Opener) {
 	a, ctx := open(t), t.Context()
 	one, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	here, there := one.Workspace.ID, other.Workspace.ID
-	until := event.EndOfHour(fixture.At)
+	local, remote := one.Workspace.ID, other.Workspace.ID
+	deadline := event.EndOfHour(fixture.At)
 	note := func(scope string, in ...identity.WorkspaceID) event.Note {
 		return event.Note{
 			By: one.Member, Type: "thing.noted", Subject: scope, Data: map[string]any{"n": "1"}, Workspaces: in,
-			Scope: []string{scope}, Until: until,
+			Scope: []string{scope}, Until: deadline,
 		}
 	}
 	count := func(t *testing.T, ws identity.WorkspaceID, scope string, want int) {
@@ -30,9 +30,9 @@ func Notes(t *testing.T, open Opener) {
 		}
 	}
 	t.Run("a note is an event in each of its workspaces", func(t *testing.T) {
-		n := note("both", here, there)
+		n := note("both", local, remote)
 		a.Notes().Note(ctx, n)
-		for _, ws := range []identity.WorkspaceID{here, there} {
+		for _, ws := range []identity.WorkspaceID{local, remote} {
 			found := eventsOn(t, a.Stores, ws, "both")
 			if len(found) != 1 {
 				t.Fatalf("%d events in %s", len(found), ws)
@@ -49,42 +49,42 @@ func Notes(t *testing.T, open Opener) {
 		nodes := []func(context.Context, event.Note){a.Notes().Note, a.Notes().Note, a.Notes().Note}
 		var wg sync.WaitGroup
 		for i := range 12 {
-			wg.Go(func() { nodes[i%len(nodes)](ctx, note("often", here)) })
+			wg.Go(func() { nodes[i%len(nodes)](ctx, note("often", local)) })
 		}
 		wg.Wait()
-		a.Notes().Note(ctx, note("often", here)) // a node that starts later
-		count(t, here, "often", 1)
+		a.Notes().Note(ctx, note("often", local)) // a node that starts later
+		count(t, local, "often", 1)
 	})
 	t.Run("another one is written in the next period", func(t *testing.T) {
 		notes := a.Notes()
-		notes.Note(ctx, note("hourly", here))
-		next := note("hourly", here)
-		next.By.At, next.Until = until, until.Add(time.Hour)
+		notes.Note(ctx, note("hourly", local))
+		next := note("hourly", local)
+		next.By.At, next.Until = deadline, deadline.Add(time.Hour)
 		notes.Note(ctx, next)
 		a.Notes().Note(ctx, next)
-		count(t, here, "hourly", 2)
+		count(t, local, "hourly", 2)
 	})
 	t.Run("notes that differ are all written", func(t *testing.T) {
 		notes := a.Notes()
-		for _, who := range []identity.Actor{one.Member, one.Peer} {
-			n := note("by", here)
-			n.By = who
+		for _, person := range []identity.Actor{one.Member, one.Peer} {
+			n := note("by", local)
+			n.By = person
 			notes.Note(ctx, n)
 		}
-		count(t, here, "by", 2)
+		count(t, local, "by", 2)
 	})
 	t.Run("what is worth nothing is not written", func(t *testing.T) {
-		system := note("nothing", here)
-		system.By = identity.System(one.Org, here, "test", fixture.At)
+		system := note("nothing", local)
+		system.By = identity.System(one.Org, local, "test", fixture.At)
 		for _, n := range []event.Note{{}, note("nothing"), system} {
 			a.Notes().Note(ctx, n)
 		}
-		count(t, here, "nothing", 0)
+		count(t, local, "nothing", 0)
 	})
 	t.Run("a caller who is gone is noted", func(t *testing.T) {
-		gone, leave := context.WithCancel(ctx)
+		goneContext, leave := context.WithCancel(ctx)
 		leave()
-		a.Notes().Note(gone, note("gone", here))
-		count(t, here, "gone", 1)
+		a.Notes().Note(goneContext, note("gone", local))
+		count(t, local, "gone", 1)
 	})
 }

@@ -33,9 +33,9 @@ func Offboarding(t *testing.T, open Opener) {
 func live(t testing.TB, s ports.Stores, org identity.OrgID, keys ...*account.Key) (out []bool) {
 	t.Helper()
 	for _, k := range keys {
-		who, err := s.Keys.Principal(t.Context(), org, k.Hash)
+		person, err := s.Keys.Principal(t.Context(), org, k.Hash)
 		must(t, err)
-		out = append(out, who.Live(identity.KeyPolicy{}, fixture.At.Add(time.Minute)))
+		out = append(out, person.Live(identity.KeyPolicy{}, fixture.At.Add(time.Minute)))
 	}
 	return out
 }
@@ -89,13 +89,13 @@ func accessChanged(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, personal, service, others := offboarded(t, a)
 	all := append([]*account.Key{personal, others}, service...)
-	who := team.Admin.User
-	second := ownSpace(t, a.Stores, team.Admin, "second-"+string(who)[len(who)-8:])
+	person := team.Admin.User
+	second := ownSpace(t, a.Stores, team.Admin, "second-"+string(person)[len(person)-8:])
 	by := fixture.Later(identity.System(team.Org, "", "cli", fixture.At), time.Second)
 	load := func() *account.Access {
 		t.Helper()
 		var got *account.Access
-		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { got = a; return errBoom }),
+		wantErr(t, a.People.ChangeAccess(ctx, by, person, func(a *account.Access) error { got = a; return errBoom }),
 			errBoom)
 		return got
 	}
@@ -105,19 +105,19 @@ func accessChanged(t *testing.T, a Adapter) {
 		slices.Sort(in)
 		same(t, "workspaces", got.MemberOf, in)
 		same(t, "keys", len(got.Powers[team.Workspace.ID].Keys), 4)
-		if got.User.ID != who || slices.Contains(got.Operators, who) {
+		if got.User.ID != person || slices.Contains(got.Operators, person) {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("keys of a disabled account are refused, and its service keys end", func(t *testing.T) {
-		must(t, a.People.ChangeAccess(ctx, by, who,
+		must(t, a.People.ChangeAccess(ctx, by, person,
 			func(a *account.Access) error { return a.Disable(by, "left", false) }))
 		same(t, "live", live(t, a.Stores, team.Org, all...), []bool{false, true, false, false, false})
-		u, _, err := a.Users.Get(ctx, team.Org, who)
+		u, _, err := a.Users.Get(ctx, team.Org, person)
 		must(t, err)
 		same(t, "disabled at", u.DisabledAt, by.At)
 		for _, ws := range []identity.WorkspaceID{team.Workspace.ID, second.ID} {
-			same(t, "told", kinds(eventsOn(t, a.Stores, ws, string(who)))[0], "user.disabled")
+			same(t, "told", kinds(eventsOn(t, a.Stores, ws, string(person)))[0], "user.disabled")
 		}
 		proven, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Key: personal.Hash}})
 		must(t, err)
@@ -130,13 +130,13 @@ func accessChanged(t *testing.T, a Adapter) {
 		same(t, "enabled", got.User.Enabled(), false)
 	})
 	t.Run("an account that is enabled again can use its keys that did not end", func(t *testing.T) {
-		must(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { return a.Enable(by, "") }))
+		must(t, a.People.ChangeAccess(ctx, by, person, func(a *account.Access) error { return a.Enable(by, "") }))
 		same(t, "live", live(t, a.Stores, team.Org, all...), []bool{true, true, false, false, false})
 	})
 	t.Run("an account of another org is not found", func(t *testing.T) {
 		by := by
 		by.Org = a.Orgs[1]
-		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(*account.Access) error {
+		wantErr(t, a.People.ChangeAccess(ctx, by, person, func(*account.Access) error {
 			t.Error("change was called")
 			return nil
 		}), account.ErrUserNotFound)

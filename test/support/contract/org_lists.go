@@ -34,10 +34,10 @@ func peopleListed(t *testing.T, a Adapter) {
 		owner, _, err := a.Users.FindByEmail(t.Context(), team.Org, found[team.Owner.User].Email)
 		must(t, err)
 		same(t, "person", found[team.Owner.User], *owner)
-		if _, listed := found[team.Viewer.User]; !listed {
+		if _, isListed := found[team.Viewer.User]; !isListed {
 			t.Error("a viewer is not listed")
 		}
-		if _, listed := found[other.Owner.User]; listed {
+		if _, isListed := found[other.Owner.User]; isListed {
 			t.Error("a person of another org is listed")
 		}
 	}
@@ -45,9 +45,9 @@ func peopleListed(t *testing.T, a Adapter) {
 
 func workspacesListed(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	ended := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	by := ended.Owner
-	_, err := a.Workspaces.Update(t.Context(), by, ended.Workspace.ID, nil,
+	endedTeam := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := endedTeam.Owner
+	_, err := a.Workspaces.Update(t.Context(), by, endedTeam.Workspace.ID, nil,
 		func(w *account.Workspace) error { return w.Delete(by, nil) })
 	must(t, err)
 	for _, limit := range []int{2, 100} {
@@ -65,10 +65,10 @@ func workspacesListed(t *testing.T, a Adapter) {
 		if w := found[team.Workspace.ID]; w.Slug != team.Workspace.Slug || !w.DeletedAt.IsZero() {
 			t.Errorf("%+v", w)
 		}
-		if w, listed := found[ended.Workspace.ID]; !listed || w.DeletedAt.IsZero() {
+		if w, isListed := found[endedTeam.Workspace.ID]; !isListed || w.DeletedAt.IsZero() {
 			t.Errorf("a deleted one: %+v", w)
 		}
-		if _, listed := found[other.Workspace.ID]; listed {
+		if _, isListed := found[other.Workspace.ID]; isListed {
 			t.Error("a workspace of another org is listed")
 		}
 	}

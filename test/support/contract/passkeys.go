@@ -32,19 +32,19 @@ func inSession(by identity.Actor) identity.Actor {
 // addPasskey adds a passkey of by's with a credential.
 func addPasskey(t testing.TB, s ports.Stores, by identity.Actor, credential string) (*account.Passkey, error) {
 	t.Helper()
-	var added *account.Passkey
+	var passkey *account.Passkey
 	err := s.Passkeys.Update(t.Context(), by, by.User,
-		func(p *account.Person, have []*account.Passkey) (_ *account.Passkey, err error) {
-			added, err = p.AddPasskey(by, have, account.PasskeyDraft{
+		func(p *account.Person, existing []*account.Passkey) (_ *account.Passkey, err error) {
+			passkey, err = p.AddPasskey(by, existing, account.PasskeyDraft{
 				PasskeyCredential: account.PasskeyCredential{
 					Credential: []byte(credential), PublicKey: []byte("key of " + credential), SignCount: 7,
 					Synced: true,
 				},
 				Host: passkeyHost, Name: credential,
 			})
-			return added, err
+			return passkey, err
 		})
-	return added, err
+	return passkey, err
 }
 
 func passkeysKept(t *testing.T, a Adapter) {
@@ -103,13 +103,13 @@ func passkeysKept(t *testing.T, a Adapter) {
 	})
 	t.Run("Update loads the passkeys, oldest first, and stores nothing after an error", func(t *testing.T) {
 		err := a.Passkeys.Update(ctx, by, by.User, func(
-			p *account.Person, have []*account.Passkey,
+			p *account.Person, existing []*account.Passkey,
 		) (*account.Passkey, error) {
-			same(t, "the passkeys", have, []*account.Passkey{first, second})
+			same(t, "the passkeys", existing, []*account.Passkey{first, second})
 			if p.User.ID != by.User || len(p.Memberships) != 1 {
 				t.Errorf("the person is %+v", p)
 			}
-			must(t, p.RemovePasskey(by, nil, have, first.ID, false))
+			must(t, p.RemovePasskey(by, nil, existing, first.ID, false))
 			return nil, errBoom
 		})
 		wantErr(t, err, errBoom)
@@ -120,23 +120,23 @@ func passkeysKept(t *testing.T, a Adapter) {
 		wantErr(t, a.Passkeys.Update(ctx, elsewhere, by.User, nil), account.ErrUserNotFound)
 	})
 	t.Run("changes, uses and removals are stored, with their events", func(t *testing.T) {
-		later := by
-		later.At = by.At.Add(time.Minute)
-		must(t, a.Passkeys.Update(ctx, later, by.User,
-			func(p *account.Person, have []*account.Passkey) (*account.Passkey, error) {
-				if _, err := p.RenamePasskey(later, nil, have, first.ID, "Laptop"); err != nil {
+		actor := by
+		actor.At = by.At.Add(time.Minute)
+		must(t, a.Passkeys.Update(ctx, actor, by.User,
+			func(p *account.Person, existing []*account.Passkey) (*account.Passkey, error) {
+				if _, err := p.RenamePasskey(actor, nil, existing, first.ID, "Laptop"); err != nil {
 					return nil, err
 				}
-				if _, err := p.UsePasskey(later, have, first.ID, 9); err != nil {
+				if _, err := p.UsePasskey(actor, existing, first.ID, 9); err != nil {
 					return nil, err
 				}
-				return nil, p.RemovePasskey(later, nil, have, second.ID, false)
+				return nil, p.RemovePasskey(actor, nil, existing, second.ID, false)
 			}))
 		same(t, "the passkeys", list(), []account.PasskeyID{first.ID})
 		got, err := a.Passkeys.Find(ctx, team.Org, passkeyHost, []byte("one"))
 		must(t, err)
 		want := *first
-		want.Name, want.SignCount, want.LastUsedAt, want.Revision, want.UpdatedAt = "Laptop", 9, later.At, 2, later.At
+		want.Name, want.SignCount, want.LastUsedAt, want.Revision, want.UpdatedAt = "Laptop", 9, actor.At, 2, actor.At
 		same(t, "the passkey", got, &want)
 		same(t, "the events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(first.ID))),
 			[]string{"passkey.renamed", "passkey.added"})
@@ -155,7 +155,7 @@ func passkeysAtOnce(t *testing.T, a Adapter) {
 		_, err := addPasskey(t, a.Stores, by, "at once "+string(rune('a'+i)))
 		must(t, err)
 	}
-	added := 0
+	additions := 0
 	for _, err := range atOnce(6, func(i int) error {
 		s := a.Stores
 		if i%2 == 1 {
@@ -165,12 +165,12 @@ func passkeysAtOnce(t *testing.T, a Adapter) {
 		return err
 	}) {
 		if err == nil {
-			added++
+			additions++
 			continue
 		}
 		wantErr(t, err, account.ErrTooManyPasskeys)
 	}
-	assert.Equal(t, "were added", added, 2)
+	assert.Equal(t, "were added", additions, 2)
 }
 
 func challengesUsed(t *testing.T, a Adapter) {
@@ -184,7 +184,7 @@ func usedOnce(
 	t *testing.T, a Adapter, want error, use func(s ports.Stores, h [32]byte, expires time.Time) error,
 ) {
 	t.Helper()
-	h, second, used := sha256.Sum256([]byte("used once")), a.Second(), 0
+	h, second, uses := sha256.Sum256([]byte("used once")), a.Second(), 0
 	for _, err := range atOnce(8, func(i int) error {
 		s := a.Stores
 		if i%2 == 1 {
@@ -193,13 +193,13 @@ func usedOnce(
 		return use(s, h, fixture.At.Add(time.Minute))
 	}) {
 		if err == nil {
-			used++
+			uses++
 			continue
 		}
 		wantErr(t, err, want)
 	}
-	if used != 1 {
-		t.Errorf("it was used %d times", used)
+	if uses != 1 {
+		t.Errorf("it was used %d times", uses)
 	}
 	must(t, use(a.Stores, sha256.Sum256([]byte("another")), fixture.At))
 	undone := sha256.Sum256([]byte("undone"))

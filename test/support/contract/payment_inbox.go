@@ -18,7 +18,7 @@ func Inbox(t *testing.T, open Opener) {
 	a := open(t)
 	ctx := t.Context()
 	org, other := a.Orgs[0], a.Orgs[1]
-	told := func(account, id string, c payment.CustomerID, minute int) *payment.Event {
+	reportedEvent := func(account, id string, c payment.CustomerID, minute int) *payment.Event {
 		return &payment.Event{
 			Account: account, ID: id, Org: org, Gateway: payment.Stripe, Type: "invoice.paid", Customer: c,
 			Workspace: "wsp_1", State: payment.Received,
@@ -31,17 +31,17 @@ func Inbox(t *testing.T, open Opener) {
 		second := a.Second()
 		for i := range 100 {
 			wg.Go(func() {
-				is, err := []ports.Stores{a.Stores, second}[i%2].Inbox.Put(ctx, org,
-					told("acct_1", "evt_1", "cus_1", i))
+				ok, err := []ports.Stores{a.Stores, second}[i%2].Inbox.Put(ctx, org,
+					reportedEvent("acct_1", "evt_1", "cus_1", i))
 				assert.NoError(t, err)
-				fresh <- is
+				fresh <- ok
 			})
 		}
 		wg.Wait()
 		close(fresh)
 		n := 0
-		for is := range fresh {
-			if is {
+		for ok := range fresh {
+			if ok {
 				n++
 			}
 		}
@@ -51,7 +51,7 @@ func Inbox(t *testing.T, open Opener) {
 		for _, e := range []struct {
 			org identity.OrgID
 			e   *payment.Event
-		}{{org, told("acct_2", "evt_1", "cus_1", 0)}, {other, told("acct_1", "evt_1", "cus_1", 0)}} {
+		}{{org, reportedEvent("acct_2", "evt_1", "cus_1", 0)}, {other, reportedEvent("acct_1", "evt_1", "cus_1", 0)}} {
 			fresh, err := a.Inbox.Put(ctx, e.org, e.e)
 			must(t, err)
 			assert.That(t, fresh, "%+v is not fresh", e)
@@ -59,17 +59,17 @@ func Inbox(t *testing.T, open Opener) {
 	})
 	t.Run("waiting events are returned by customer, in order of arrival", func(t *testing.T) {
 		for i, id := range []string{"evt_c", "evt_b", "evt_a"} {
-			_, err := a.Inbox.Put(ctx, org, told("acct_3", id, "cus_3", i))
+			_, err := a.Inbox.Put(ctx, org, reportedEvent("acct_3", id, "cus_3", i))
 			must(t, err)
 		}
 		waiting, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
 		must(t, err)
-		same(t, "waiting", waiting, []payment.Event{*told("acct_3", "evt_c", "cus_3", 0),
-			*told("acct_3", "evt_b", "cus_3", 1), *told("acct_3", "evt_a", "cus_3", 2)})
-		before, dead, since, err := a.Inbox.Backlog(ctx, org)
+		same(t, "waiting", waiting, []payment.Event{*reportedEvent("acct_3", "evt_c", "cus_3", 0),
+			*reportedEvent("acct_3", "evt_b", "cus_3", 1), *reportedEvent("acct_3", "evt_a", "cus_3", 2)})
+		previous, dead, start, err := a.Inbox.Backlog(ctx, org)
 		must(t, err)
-		assert.That(t, before == 5 && dead == 0 && !since.IsZero() && !since.After(fixture.At.Add(99*time.Minute)),
-			"Backlog = %d, %d, %s", before, dead, since)
+		assert.That(t, previous == 5 && dead == 0 && !start.IsZero() && !start.After(fixture.At.Add(99*time.Minute)),
+			"Backlog = %d, %d, %s", previous, dead, start)
 		waiting[0].Finish(fixture.At)
 		for range payment.MaxEventAttempts {
 			waiting[1].Fail("gateway_error", fixture.At)
@@ -77,12 +77,12 @@ func Inbox(t *testing.T, open Opener) {
 		waiting[2].Fail("gateway_error", fixture.At)
 		must(t, a.Inbox.Save(ctx, other, waiting...)) // another org changes nothing
 		must(t, a.Inbox.Save(ctx, org, waiting...))
-		left, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
+		rest, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
 		must(t, err)
-		same(t, "left", left, waiting[2:])
-		after, dead, _, err := a.Inbox.Backlog(ctx, org)
+		same(t, "left", rest, waiting[2:])
+		current, dead, _, err := a.Inbox.Backlog(ctx, org)
 		must(t, err)
-		same(t, "backlog", []int{after, dead}, []int{3, 1})
+		same(t, "backlog", []int{current, dead}, []int{3, 1})
 		for _, e := range waiting {
 			got, err := a.Inbox.Get(ctx, org, e.Account, e.ID)
 			must(t, err)
@@ -105,7 +105,7 @@ func Inbox(t *testing.T, open Opener) {
 	})
 	t.Run("the books are committed with their cause, or not at all", func(t *testing.T) {
 		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-			_, err := tx.Inbox.Put(ctx, org, told("acct_4", "evt_1", "cus_1", 0))
+			_, err := tx.Inbox.Put(ctx, org, reportedEvent("acct_4", "evt_1", "cus_1", 0))
 			must(t, err)
 			return errBoom
 		}), errBoom)
@@ -121,9 +121,9 @@ func SandboxObjects(t *testing.T, open func(*testing.T) (objects, second ports.S
 	ctx := t.Context()
 	type rows = []ports.SandboxObject
 	object := func(id, body string) ports.SandboxObject { return ports.SandboxObject{ID: id, Body: []byte(body)} }
-	put := func(org identity.OrgID, customer string, changed ...ports.SandboxObject) {
+	put := func(org identity.OrgID, customer string, changes ...ports.SandboxObject) {
 		t.Helper()
-		must(t, objects.Change(ctx, org, customer, func(rows) (rows, error) { return changed, nil }))
+		must(t, objects.Change(ctx, org, customer, func(rows) (rows, error) { return changes, nil }))
 	}
 	read := func(org identity.OrgID, customer string) (text string) {
 		t.Helper()

@@ -22,27 +22,27 @@ func noticesAreGivenOnce(t *testing.T, a Adapter) {
 		}}, nil)
 	})
 	const grace = 7 * 24 * time.Hour
-	second, given := a.Second(), make([]int, 24)
-	must(t, errors.Join(atOnce(len(given), func(i int) error {
+	second, input := a.Second(), make([]int, 24)
+	must(t, errors.Join(atOnce(len(input), func(i int) error {
 		_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(t.Context(), by, sandboxAccount,
 			func(c *payment.Customer) error {
-				given[i] = len(c.Notify(by, fixture.At, grace))
+				input[i] = len(c.Notify(by, fixture.At, grace))
 				return nil
 			})
 		return err
 	})...))
 	total := 0
-	for _, n := range given {
+	for _, n := range input {
 		total += n
 	}
 	same(t, "given", total, 1)
-	stored, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	customer, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 	must(t, err)
-	same(t, "stored", len(stored.Notices), 1)
-	same(t, "kind", stored.Notices[0].Kind, payment.PaymentFailed)
-	same(t, "due", len(stored.DueNotices(fixture.At, grace)), 0)
+	same(t, "stored", len(customer.Notices), 1)
+	same(t, "kind", customer.Notices[0].Kind, payment.PaymentFailed)
+	same(t, "due", len(customer.DueNotices(fixture.At, grace)), 0)
 	found := 0
-	for _, kind := range kinds(eventsOn(t, a.Stores, by.Workspace, string(stored.ID))) {
+	for _, kind := range kinds(eventsOn(t, a.Stores, by.Workspace, string(customer.ID))) {
 		if kind == string(payment.PaymentFailed) {
 			found++
 		}
@@ -54,11 +54,11 @@ func noticesAreGivenOnce(t *testing.T, a Adapter) {
 func checkoutsAreStored(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	customerOf(t, a.Stores, team.Owner)
-	until := fixture.At.Add(payment.CheckoutLasts)
-	changeCustomer(t, a.Stores, team.Owner, func(c *payment.Customer) { c.CheckoutUntil = until })
-	stored, err := a.Second().Payments.Customer(t.Context(), team.Owner.Workspace, sandboxAccount)
+	deadline := fixture.At.Add(payment.CheckoutLasts)
+	changeCustomer(t, a.Stores, team.Owner, func(c *payment.Customer) { c.CheckoutUntil = deadline })
+	customer, err := a.Second().Payments.Customer(t.Context(), team.Owner.Workspace, sandboxAccount)
 	must(t, err)
-	same(t, "until", stored.CheckoutUntil, until)
+	same(t, "until", customer.CheckoutUntil, deadline)
 	live := func(want int) {
 		t.Helper()
 		n, err := a.Payments.Live(t.Context(), team.Owner.Workspace, sandboxAccount)
@@ -69,7 +69,7 @@ func checkoutsAreStored(t *testing.T, a Adapter) {
 	changeCustomer(t, a.Stores, team.Owner, func(c *payment.Customer) { c.CheckoutUntil = time.Time{} })
 	live(0)
 	changeCustomer(t, a.Stores, team.Owner, func(c *payment.Customer) {
-		c.CheckoutUntil = until
+		c.CheckoutUntil = deadline
 		c.Lost(team.Owner, c.ID, "again") // with its pages
 	})
 	live(0)

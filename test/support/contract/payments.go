@@ -126,13 +126,13 @@ func pausesAreKept(t *testing.T, a Adapter) {
 	one, foreign := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner, fixture.NewTeam(t, a.Stores, a.Orgs[1]).Owner
 	customerOf(t, a.Stores, one)
 	customerOf(t, a.Stores, foreign)
-	paused := func(org identity.OrgID, account string) []identity.WorkspaceID {
+	pause := func(org identity.OrgID, account string) []identity.WorkspaceID {
 		t.Helper()
 		all, err := a.Payments.Paused(ctx, org, account)
 		must(t, err)
 		return all
 	}
-	same(t, "paused at first", paused(one.Org, sandboxAccount), []identity.WorkspaceID(nil))
+	same(t, "paused at first", pause(one.Org, sandboxAccount), []identity.WorkspaceID(nil))
 	c := changeCustomer(t, a.Stores, one, func(c *payment.Customer) {
 		must(t, c.BeginIntent(one, "k", payment.CardLimits{OpenSetupIntents: 1}))
 		c.Declined(one, payment.CardLimits{DeclinesPerDay: 1})
@@ -142,14 +142,14 @@ func pausesAreKept(t *testing.T, a Adapter) {
 	same(t, "the customer", got, c)
 	assert.That(t, len(got.Attempts.Intents) == 1 && len(got.Attempts.Declines) == 1 && !got.PausedAt.IsZero(),
 		"%+v", got)
-	same(t, "paused", paused(one.Org, sandboxAccount), []identity.WorkspaceID{one.Workspace})
-	same(t, "at another account", paused(one.Org, "acct_1"), []identity.WorkspaceID(nil))
-	same(t, "in another org", paused(foreign.Org, sandboxAccount), []identity.WorkspaceID(nil))
+	same(t, "paused", pause(one.Org, sandboxAccount), []identity.WorkspaceID{one.Workspace})
+	same(t, "at another account", pause(one.Org, "acct_1"), []identity.WorkspaceID(nil))
+	same(t, "in another org", pause(foreign.Org, sandboxAccount), []identity.WorkspaceID(nil))
 	changeCustomer(t, a.Stores, one, func(c *payment.Customer) {
 		_, err := c.Resume(one)
 		must(t, err)
 	})
-	same(t, "paused after a resume", paused(one.Org, sandboxAccount), []identity.WorkspaceID(nil))
+	same(t, "paused after a resume", pause(one.Org, sandboxAccount), []identity.WorkspaceID(nil))
 }
 
 func subscriptionsAreOne(t *testing.T, a Adapter) {
@@ -169,7 +169,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 		must(t, err)
 		return counts[sandboxAccount]
 	}
-	before, foreign := elsewhere(by.Org, "acct_1"), elsewhere(a.Orgs[1], "acct_1")
+	previous, foreign := elsewhere(by.Org, "acct_1"), elsewhere(a.Orgs[1], "acct_1")
 	live(0)
 	customerOf(t, a.Stores, by)
 	changeCustomer(t, a.Stores, by,
@@ -179,7 +179,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 		c.Settle(by, "k", c.Look(), []payment.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	live(1)
-	assert.That(t, elsewhere(by.Org, "acct_1") == before+1 && elsewhere(by.Org, sandboxAccount) == 0 &&
+	assert.That(t, elsewhere(by.Org, "acct_1") == previous+1 && elsewhere(by.Org, sandboxAccount) == 0 &&
 		elsewhere(a.Orgs[1], "acct_1") == foreign, "it is not counted as one at an account that is not used any more")
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *payment.Customer) error {
 		// without recording that sub_1 ended
@@ -194,7 +194,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	live(1)
 	changeCustomer(t, a.Stores, by, func(c *payment.Customer) { seeSubscriptions(c, by, nil, plansForSale) })
 	live(0)
-	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), before)
+	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), previous)
 }
 
 func invoicesAreListed(t *testing.T, a Adapter) {
@@ -229,8 +229,8 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	want[2].Status, want[2].AmountPaid = payment.Void, 77
 	changeCustomer(t, a.Stores, by, func(c *payment.Customer) { seeInvoices(c, by, want[2:3]) })
 	same(t, "after a change of one", list(""), want)
-	none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9})
-	assert.That(t, err == nil && len(none.Items) == 0, "at another account: %+v, %v", none, err)
+	empty, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9})
+	assert.That(t, err == nil && len(empty.Items) == 0, "at another account: %+v, %v", empty, err)
 }
 
 func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
@@ -246,7 +246,7 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 		seeSubscriptions(c, by, []payment.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	second := a.Second()
-	refused := make(chan error, len(methods))
+	refusedErrs := make(chan error, len(methods))
 	var wg sync.WaitGroup
 	for i, m := range methods {
 		wg.Go(func() {
@@ -256,14 +256,14 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 					return err
 				})
 			if err != nil {
-				refused <- err
+				refusedErrs <- err
 			}
 		})
 	}
 	wg.Wait()
-	close(refused)
+	close(refusedErrs)
 	n := 0
-	for err := range refused {
+	for err := range refusedErrs {
 		n++
 		wantErr(t, err, payment.ErrMethodInUse)
 	}

@@ -23,8 +23,8 @@ func customersAreKept(t *testing.T, a Adapter) {
 	wantErr(t, err, payment.ErrNoCustomer)
 	customerOf(t, a.Stores, by)
 	yes := true
-	given := described()
-	given.Workspace = ""
+	input := described()
+	input.Workspace = ""
 	c := changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
 		seeWallet(c, by, payment.Wallet{Methods: []payment.Method{method("pm_1", 1), method("pm_2", 2)},
 			Default: "pm_2", Credit: payment.Money{Amount: 700, Currency: "usd"}})
@@ -32,7 +32,7 @@ func customersAreKept(t *testing.T, a Adapter) {
 		_, err := c.Remove(by, by.At, "pm_1", "")
 		must(t, err)
 		seeInvoices(c, by, nil)
-		c.Entered, c.Given, c.Giving = given, &given, "k3"
+		c.Entered, c.Given, c.Giving = input, &input, "k3"
 		c.Pending = &payment.Operation{Kind: payment.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
 			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
 		c.UsageSince = fixture.At
@@ -94,7 +94,7 @@ func customersAreReservedOnce(t *testing.T, a Adapter) {
 
 func customersAreChangedWhole(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
-	before := customerOf(t, a.Stores, by)
+	previous := customerOf(t, a.Stores, by)
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *payment.Customer) error {
 		seeWallet(c, by, payment.Wallet{Methods: []payment.Method{method("pm_1", 1)}})
 		return errBoom
@@ -108,7 +108,7 @@ func customersAreChangedWhole(t *testing.T, a Adapter) {
 	}), errBoom)
 	got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 	must(t, err)
-	same(t, "the customer", got, before)
+	same(t, "the customer", got, previous)
 }
 
 func customersAreApart(t *testing.T, a Adapter) {
@@ -123,13 +123,13 @@ func customersAreApart(t *testing.T, a Adapter) {
 	ws, err := a.Payments.Find(ctx, a.Orgs[0], sandboxAccount, c.ID)
 	must(t, err)
 	same(t, "the workspace", ws, one.Workspace.ID)
-	for _, at := range []struct {
+	for _, position := range []struct {
 		org     identity.OrgID
 		account string
 		id      payment.CustomerID
 	}{{a.Orgs[1], sandboxAccount, c.ID}, {a.Orgs[0], "acct_1", c.ID}, {a.Orgs[0], sandboxAccount, "cus_x"},
 		{a.Orgs[0], sandboxAccount, ""}} {
-		_, err := a.Payments.Find(ctx, at.org, at.account, at.id)
+		_, err := a.Payments.Find(ctx, position.org, position.account, position.id)
 		wantErr(t, err, payment.ErrNoCustomer)
 	}
 	all := fixture.Pages(t, 1, func(q page.Query) (page.Of[identity.WorkspaceID], error) {

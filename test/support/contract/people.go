@@ -88,48 +88,48 @@ func peopleSearched(t *testing.T, a Adapter) {
 
 func personSummarised(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	who := team.Admin.User
-	at := fixture.At.Add(time.Hour)
+	person := team.Admin.User
+	instant := fixture.At.Add(time.Hour)
 	key := addKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "laptop"})
 	fixture.ServiceKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "program", Ceiling: identity.Member})
-	ended := openSession(t, a.Stores, team.Org, who, at, nil)
-	openSession(t, a.Stores, team.Org, who, at.Add(time.Minute), nil)
+	endedSession := openSession(t, a.Stores, team.Org, person, instant, nil)
+	openSession(t, a.Stores, team.Org, person, instant.Add(time.Minute), nil)
 	by := fixture.Later(team.Admin, time.Hour)
 	by.Key = ""
-	endSession(t, a.Stores, by, ended.ID)
-	p, err := a.People.Person(ctx, team.Org, who, at)
+	endSession(t, a.Stores, by, endedSession.ID)
+	p, err := a.People.Person(ctx, team.Org, person, instant)
 	must(t, err)
-	u, _, err := a.Users.Get(ctx, team.Org, who)
+	u, _, err := a.Users.Get(ctx, team.Org, person)
 	must(t, err)
 	same(t, "person", *p, account.PersonSummary{
-		User: *u, LastSeenAt: at.Add(time.Minute), Workspaces: 1, Sessions: 1, Keys: 1,
+		User: *u, LastSeenAt: instant.Add(time.Minute), Workspaces: 1, Sessions: 1, Keys: 1,
 	})
-	later := at.Add(2 * time.Hour)
-	must(t, a.Keys.Used(ctx, team.Org, map[identity.KeyID]account.KeyUse{key.ID: {At: later}}))
-	p, err = a.People.Person(ctx, team.Org, who, at.Add(session.Idle+time.Minute))
+	future := instant.Add(2 * time.Hour)
+	must(t, a.Keys.Used(ctx, team.Org, map[identity.KeyID]account.KeyUse{key.ID: {At: future}}))
+	p, err = a.People.Person(ctx, team.Org, person, instant.Add(session.Idle+time.Minute))
 	must(t, err)
-	same(t, "last seen", p.LastSeenAt, later)
+	same(t, "last seen", p.LastSeenAt, future)
 	same(t, "sessions that ended by themselves", p.Sessions, 0)
-	_, err = a.People.Person(ctx, a.Orgs[1], who, at)
+	_, err = a.People.Person(ctx, a.Orgs[1], person, instant)
 	wantErr(t, err, account.ErrUserNotFound)
 }
 
 func personErased(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	who := team.Admin.User
+	person := team.Admin.User
 	key := addKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "laptop"})
-	session := openSession(t, a.Stores, team.Org, who, fixture.At, nil)
+	session := openSession(t, a.Stores, team.Org, person, fixture.At, nil)
 	p := fixture.Template(t, a.Stores, team.Owner, prompt.Draft{Name: "erasing", Type: prompt.Text})
-	fixture.Share(t, a.Stores, team.Owner, p.ID, prompt.Grant{User: who, Role: access.Viewer})
-	u, _, err := a.Users.Get(ctx, team.Org, who)
+	fixture.Share(t, a.Stores, team.Owner, p.ID, prompt.Grant{User: person, Role: access.Viewer})
+	u, _, err := a.Users.Get(ctx, team.Org, person)
 	must(t, err)
 	_, err = a.Keys.Principal(ctx, team.Org, key.Hash) // which a cache remembers
 	must(t, err)
 	by := fixture.Later(identity.System(team.Org, "", "cli", fixture.At), time.Second)
-	_, err = a.Erasures.Erasure(ctx, team.Org, who)
+	_, err = a.Erasures.Erasure(ctx, team.Org, person)
 	wantErr(t, err, account.ErrErasureNotFound)
 	var e *account.Erasure
-	must(t, a.Erasures.Erase(ctx, by, who, func(l *account.Leaver) (_ *account.Erasure, err error) {
+	must(t, a.Erasures.Erase(ctx, by, person, func(l *account.Leaver) (_ *account.Erasure, err error) {
 		same(t, "user", *l.User, *u)
 		e, err = l.Erase(by)
 		return e, err
@@ -138,7 +138,7 @@ func personErased(t *testing.T, a Adapter) {
 		same(t, "live", live(t, a.Stores, team.Org, key), []bool{false})
 		_, err := a.Sessions.Person(ctx, team.Org, session.Cookie)
 		wantErr(t, err, identity.ErrUnauthenticated)
-		got, memberships, err := a.Users.Get(ctx, team.Org, who)
+		got, memberships, err := a.Users.Get(ctx, team.Org, person)
 		must(t, err)
 		if got.Name != "" || got.Email != "" || !got.Erased() || len(memberships) > 0 {
 			t.Errorf("got %+v in %+v", got, memberships)
@@ -155,25 +155,25 @@ func personErased(t *testing.T, a Adapter) {
 		must(t, a.Users.Add(ctx, next))
 	})
 	t.Run("the report counts what is gone, and the terms go with its end", func(t *testing.T) {
-		got, err := a.Erasures.Erasure(ctx, team.Org, who)
+		got, err := a.Erasures.Erasure(ctx, team.Org, person)
 		must(t, err)
 		same(t, "erasure", got, e)
 		if r := got.Report; r.Memberships != 1 || r.Keys != 1 || r.Sessions != 1 || r.Shares != 1 {
 			t.Errorf("report %+v", r)
 		}
-		must(t, a.Erasures.CompleteErasure(ctx, team.Org, who, by.At))
-		must(t, a.Erasures.CompleteErasure(ctx, team.Org, who, by.At.Add(time.Hour)))
-		got, err = a.Erasures.Erasure(ctx, team.Org, who)
+		must(t, a.Erasures.CompleteErasure(ctx, team.Org, person, by.At))
+		must(t, a.Erasures.CompleteErasure(ctx, team.Org, person, by.At.Add(time.Hour)))
+		got, err = a.Erasures.Erasure(ctx, team.Org, person)
 		must(t, err)
 		if len(got.Terms) > 0 || got.EndedAt != by.At || got.Report.Events == 0 {
 			t.Errorf("got %+v", got)
 		}
-		for _, e := range eventsOn(t, a.Stores, team.Workspace.ID, string(who)) {
-			if e.Actor == who && e.Request.Address != "" {
+		for _, e := range eventsOn(t, a.Stores, team.Workspace.ID, string(person)) {
+			if e.Actor == person && e.Request.Address != "" {
 				t.Errorf("the trail has a network address: %+v", e)
 			}
 		}
-		_, err = a.Erasures.Erasure(ctx, a.Orgs[1], who)
+		_, err = a.Erasures.Erasure(ctx, a.Orgs[1], person)
 		wantErr(t, err, account.ErrErasureNotFound)
 	})
 }
@@ -197,18 +197,18 @@ func lastOwnerStays(t *testing.T, a Adapter) {
 
 func personExported(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	who := team.Admin.User
+	person := team.Admin.User
 	key := addKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "laptop"})
-	session := openSession(t, a.Stores, team.Org, who, fixture.At, nil)
+	session := openSession(t, a.Stores, team.Org, person, fixture.At, nil)
 	p := fixture.Template(t, a.Stores, team.Admin, prompt.Draft{Name: "mine", Type: prompt.Text})
 	found := map[string][]map[string]any{}
-	must(t, a.Erasures.Export(ctx, team.Org, who, func(s account.ExportSection) error {
+	must(t, a.Erasures.Export(ctx, team.Org, person, func(s account.ExportSection) error {
 		found[s.Name] = append(found[s.Name], s.Rows...)
 		same(t, "truncated", s.Truncated, false)
 		return nil
 	}))
 	for section, id := range map[string]string{
-		"account": string(who), "api_keys": string(key.ID), "sessions": string(session.ID),
+		"account": string(person), "api_keys": string(key.ID), "sessions": string(session.ID),
 		"prompt_templates": string(p.ID), "sign_ins": "", "presence": "", "invitations": "",
 	} {
 		switch rows := found[section]; {
@@ -218,18 +218,18 @@ func personExported(t *testing.T, a Adapter) {
 	}
 	same(t, "role", found["memberships"][0]["role"], any("admin"))
 	same(t, "never", found["account"][0]["disabled_at"], any(nil))
-	if at := found["sessions"][0]["created_at"]; at != fixture.At.UTC().Format(time.RFC3339) {
-		t.Errorf("created at %v", at)
+	if position := found["sessions"][0]["created_at"]; position != fixture.At.UTC().Format(time.RFC3339) {
+		t.Errorf("created at %v", position)
 	}
 	for _, e := range found["events"] {
-		if e["actor_id"] != string(who) && e["subject"] != string(who) {
+		if e["actor_id"] != string(person) && e["subject"] != string(person) {
 			t.Errorf("an event of others: %v", e)
 		}
 	}
 	if len(found["events"]) < 3 {
 		t.Errorf("events: %v", found["events"])
 	}
-	wantErr(t, a.Erasures.Export(ctx, team.Org, who, func(account.ExportSection) error { return errBoom }), errBoom)
-	none := func(account.ExportSection) error { t.Error("emit was called"); return nil }
-	wantErr(t, a.Erasures.Export(ctx, a.Orgs[1], who, none), account.ErrUserNotFound)
+	wantErr(t, a.Erasures.Export(ctx, team.Org, person, func(account.ExportSection) error { return errBoom }), errBoom)
+	emptyCall := func(account.ExportSection) error { t.Error("emit was called"); return nil }
+	wantErr(t, a.Erasures.Export(ctx, a.Orgs[1], person, emptyCall), account.ErrUserNotFound)
 }

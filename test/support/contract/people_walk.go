@@ -42,8 +42,8 @@ func PeopleWalk(t *testing.T, open Opener) {
 		w.spaces = append(w.spaces, team.Workspace.ID)
 		w.org.ClaimRules = append(w.org.ClaimRules, identity.ClaimRule{Issuer: identity.SCIMIssuer, Claim: "groups",
 			Value: "Walkers", Workspace: team.Workspace.Slug, Role: identity.Member})
-		made := fixture.Template(t, a.Stores, team.Owner, prompt.Draft{Name: "shared"})
-		w.templates = append(w.templates, sharedTemplate{team.Owner, made.ID})
+		template := fixture.Template(t, a.Stores, team.Owner, prompt.Draft{Name: "shared"})
+		w.templates = append(w.templates, sharedTemplate{team.Owner, template.ID})
 		for _, by := range []identity.Actor{team.Owner, team.Admin, team.Member, team.Peer, team.Viewer} {
 			u, _, err := a.Users.Get(t.Context(), w.org.ID, by.User)
 			must(t, err)
@@ -194,11 +194,11 @@ func (w *peopleWalk) inviteAndJoin(ctx context.Context, r *rand.Rand, by identit
 	if role > w.highest(by.User, by.Workspace) {
 		w.Errorf("%s invited %s", by.Role.WithArticle(), role.WithArticle())
 	}
-	joined, err := w.service.Join(ctx, w.system, w.org, i.Token.Reveal(), name, "walk")
+	joinedOpened, err := w.service.Join(ctx, w.system, w.org, i.Token.Reveal(), name, "walk")
 	if err != nil {
 		return err
 	}
-	w.know(&joined.User, by.Workspace, role)
+	w.know(&joinedOpened.User, by.Workspace, role)
 	return nil
 }
 
@@ -222,9 +222,9 @@ func (w *peopleWalk) check() {
 		u, _, err := w.a.Users.Get(ctx, w.org.ID, p.id)
 		must(w.T, err)
 		for _, k := range p.keys {
-			who, err := other.Keys.Principal(ctx, w.org.ID, k.Hash)
+			person, err := other.Keys.Principal(ctx, w.org.ID, k.Hash)
 			must(w.T, err)
-			if !u.Enabled() && who.Live(identity.KeyPolicy{}, w.at) {
+			if !u.Enabled() && person.Live(identity.KeyPolicy{}, w.at) {
 				w.Errorf("a key of %s works, who is %s", p.id, u.Status())
 			}
 		}

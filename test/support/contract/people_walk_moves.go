@@ -22,7 +22,7 @@ type sharedTemplate struct {
 
 // group has a person make a group with a role, and put somebody into it, or take somebody out of a group.
 func (w *peopleWalk) group(ctx context.Context, r *rand.Rand, by identity.Actor) error {
-	to, _ := w.pick(r)
+	target, _ := w.pick(r)
 	found, err := w.groups.List(ctx, by, page.Query{Limit: 10})
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (w *peopleWalk) group(ctx context.Context, r *rand.Rand, by identity.Actor)
 		if r.IntN(4) == 0 {
 			return w.groups.Delete(ctx, by, g.ID, nil)
 		}
-		_, err := w.groups.Edit(ctx, by, g.ID, nil, nil, []identity.UserID{to.id})
+		_, err := w.groups.Edit(ctx, by, g.ID, nil, nil, []identity.UserID{target.id})
 		return err
 	}
 	role := identity.NoRole + identity.Role(r.IntN(4))
@@ -43,16 +43,16 @@ func (w *peopleWalk) group(ctx context.Context, r *rand.Rand, by identity.Actor)
 	if role > w.highest(by.User, by.Workspace) {
 		w.Errorf("%s made a group with %s", by.Role.WithArticle(), role.WithArticle())
 	}
-	w.give(to.id, by.Workspace, role) // before it can be used to give more
-	_, err = w.groups.Edit(ctx, by, g.ID, nil, []identity.UserID{to.id}, nil)
+	w.give(target.id, by.Workspace, role) // before it can be used to give more
+	_, err = w.groups.Edit(ctx, by, g.ID, nil, []identity.UserID{target.id}, nil)
 	return err
 }
 
 // share shares a template with a person, who may not be a member.
 func (w *peopleWalk) share(ctx context.Context, r *rand.Rand, p *walkedPerson) error {
 	t := w.templates[r.IntN(len(w.templates))]
-	_, err := w.a.Prompts.UpdateFor(ctx, t.owner, t.id, p.id, func(p *prompt.Template, to prompt.Recipient) error {
-		_, err := p.Share(t.owner, to, prompt.Grant{User: to.User, Role: access.Editor})
+	_, err := w.a.Prompts.UpdateFor(ctx, t.owner, t.id, p.id, func(p *prompt.Template, target prompt.Recipient) error {
+		_, err := p.Share(t.owner, target, prompt.Grant{User: target.User, Role: access.Editor})
 		return err
 	})
 	return err
@@ -60,22 +60,22 @@ func (w *peopleWalk) share(ctx context.Context, r *rand.Rand, p *walkedPerson) e
 
 // transfer has a person make another one the owner of a workspace.
 func (w *peopleWalk) transfer(ctx context.Context, r *rand.Rand, by identity.Actor) error {
-	to, _ := w.pick(r)
+	target, _ := w.pick(r)
 	if w.highest(by.User, by.Workspace) == identity.Owner {
-		w.give(to.id, by.Workspace, identity.Owner)
+		w.give(target.id, by.Workspace, identity.Owner)
 	}
-	_, _, err := w.service.TransferWorkspace(ctx, by, by.Workspace, nil, to.id, false)
+	_, _, err := w.service.TransferWorkspace(ctx, by, by.Workspace, nil, target.id, false)
 	return err
 }
 
 // provision has the directory add somebody, change who is in its group, or patch a person.
 func (w *peopleWalk) provision(ctx context.Context, r *rand.Rand) error {
-	listed, _, err := w.directory.Users(ctx, w.system, account.DirectoryQuery{Limit: 20})
+	list, _, err := w.directory.Users(ctx, w.system, account.DirectoryQuery{Limit: 20})
 	if err != nil {
 		return err
 	}
 	switch n := r.IntN(4); {
-	case n == 0 || len(listed) == 0:
+	case n == 0 || len(list) == 0:
 		w.mu.Lock()
 		w.made++
 		name, email := fmt.Sprintf("Walker Zq%dx", w.made), fmt.Sprintf("walker.%d@walk.example", w.made)
@@ -91,7 +91,7 @@ func (w *peopleWalk) provision(ctx context.Context, r *rand.Rand) error {
 		}
 		return nil
 	case n == 1:
-		one := listed[r.IntN(len(listed))].ID
+		one := list[r.IntN(len(list))].ID
 		_, err := w.directory.ChangeGroup(ctx, w.system, w.org, w.listed, func(g *account.DirectoryGroup) error {
 			people := append(g.People, one)
 			if len(g.People) > 5 {
@@ -101,7 +101,7 @@ func (w *peopleWalk) provision(ctx context.Context, r *rand.Rand) error {
 		})
 		return err
 	default:
-		_, err := w.directory.ChangeUser(ctx, w.system, w.org, listed[r.IntN(len(listed))].ID,
+		_, err := w.directory.ChangeUser(ctx, w.system, w.org, list[r.IntN(len(list))].ID,
 			func(p account.DirectoryPerson) (account.DirectoryPerson, error) {
 				p.Active = n == 2
 				return p, nil

@@ -14,15 +14,15 @@ import (
 func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 	sender := node()
 	heard := make([]chan identity.OrgID, 2)
-	ended := make([]chan error, 2)
+	ends := make([]chan error, 2)
 	ctx, stop := context.WithCancel(t.Context())
 	for i := range heard {
-		heard[i], ended[i] = make(chan identity.OrgID, 100), make(chan error, 1)
+		heard[i], ends[i] = make(chan identity.OrgID, 100), make(chan error, 1)
 		listener := sender // a node receives its own signals
 		if i > 0 {
 			listener = node()
 		}
-		go func() { ended[i] <- listener.Listen(ctx, func(org identity.OrgID) { heard[i] <- org }) }()
+		go func() { ends[i] <- listener.Listen(ctx, func(org identity.OrgID) { heard[i] <- org }) }()
 	}
 	await := func(t *testing.T, i int, org identity.OrgID) {
 		t.Helper()
@@ -32,7 +32,7 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 				if got == org {
 					return
 				}
-			case err := <-ended[i]:
+			case err := <-ends[i]:
 				t.Fatalf("listener %d ended: %v", i, err)
 			case <-late:
 				t.Fatalf("listener %d has not heard of %q", i, org)
@@ -52,9 +52,9 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 	})
 	t.Run("listening ends with its context, without an error", func(t *testing.T) {
 		stop()
-		for i := range ended {
+		for i := range ends {
 			select {
-			case err := <-ended[i]:
+			case err := <-ends[i]:
 				must(t, err)
 			case <-time.After(proof.Patience):
 				t.Fatal("it has not ended")

@@ -31,45 +31,45 @@ func heartbeat(device string) presence.Heartbeat {
 }
 
 // beats stores a heartbeat of by.
-func beats(t testing.TB, s ports.Stores, by identity.Actor, h presence.Heartbeat, at time.Time) *presence.Record {
+func beats(t testing.TB, s ports.Stores, by identity.Actor, h presence.Heartbeat, instant time.Time) *presence.Record {
 	t.Helper()
 	records, err := s.Presences.Update(t.Context(), by.Org, []identity.UserID{by.User},
-		func(r *presence.Record) error { return r.Beat(by, h, at) })
+		func(r *presence.Record) error { return r.Beat(by, h, instant) })
 	must(t, err)
 	return records[0]
 }
 
 func presenceUpdated(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	who := team.Member
-	_, err := a.Presences.ByUser(ctx, team.Org, who.User)
+	person := team.Member
+	_, err := a.Presences.ByUser(ctx, team.Org, person.User)
 	wantErr(t, err, presence.ErrNotFound)
 
 	h := heartbeat("phone")
 	h.Status, h.Text, h.Emoji = new(presence.ManualDND), new("Grüße \U0001F3D6"), new(":beach:")
-	first := beats(t, a.Stores, who, h, fixture.At)
+	first := beats(t, a.Stores, person, h, fixture.At)
 	temporary := heartbeat("laptop")
 	temporary.Idle, temporary.Text, temporary.Until = true, new("lunch"), new(fixture.At.Add(time.Hour))
-	made := beats(t, a.Stores, who, temporary, fixture.At.Add(time.Second))
-	if made.ID != first.ID || len(made.Devices) != 2 {
-		t.Errorf("%+v", made)
+	record := beats(t, a.Stores, person, temporary, fixture.At.Add(time.Second))
+	if record.ID != first.ID || len(record.Devices) != 2 {
+		t.Errorf("%+v", record)
 	}
 	for _, s := range []ports.Stores{a.Stores, a.Second()} {
-		byID, err := s.Presences.Get(ctx, team.Org, made.ID)
+		byID, err := s.Presences.Get(ctx, team.Org, record.ID)
 		must(t, err)
-		same(t, "the record by its id", byID, made)
-		byUser, err := s.Presences.ByUser(ctx, team.Org, who.User)
+		same(t, "the record by its id", byID, record)
+		byUser, err := s.Presences.ByUser(ctx, team.Org, person.User)
 		must(t, err)
-		same(t, "the record of the user", byUser, made)
+		same(t, "the record of the user", byUser, record)
 	}
 	t.Run("another org has no such record", func(t *testing.T) {
-		_, err := a.Presences.Get(ctx, a.Orgs[1], made.ID)
+		_, err := a.Presences.Get(ctx, a.Orgs[1], record.ID)
 		wantErr(t, err, presence.ErrNotFound)
-		_, err = a.Presences.ByUser(ctx, a.Orgs[1], who.User)
+		_, err = a.Presences.ByUser(ctx, a.Orgs[1], person.User)
 		wantErr(t, err, presence.ErrNotFound)
 	})
 	t.Run("a change that fails is stored for no user", func(t *testing.T) {
-		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User, team.Peer.User},
+		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{person.User, team.Peer.User},
 			func(r *presence.Record) error {
 				if r.User == team.Peer.User {
 					return errBoom
@@ -78,15 +78,15 @@ func presenceUpdated(t *testing.T, a Adapter) {
 				return nil
 			})
 		wantErr(t, err, errBoom)
-		kept, err := a.Presences.ByUser(ctx, team.Org, who.User)
+		keptRecord, err := a.Presences.ByUser(ctx, team.Org, person.User)
 		must(t, err)
-		same(t, "the record", kept, made)
+		same(t, "the record", keptRecord, record)
 	})
 	t.Run("Update of several users returns their records in the given order", func(t *testing.T) {
-		users := []identity.UserID{team.Viewer.User, who.User}
+		users := []identity.UserID{team.Viewer.User, person.User}
 		records, err := a.Presences.Update(ctx, team.Org, users, func(r *presence.Record) error { return nil })
 		must(t, err)
-		if len(records) != 2 || records[0].User != users[0] || !records[0].Deleted || records[1].ID != made.ID {
+		if len(records) != 2 || records[0].User != users[0] || !records[0].Deleted || records[1].ID != record.ID {
 			t.Errorf("%+v", records)
 		}
 		_, err = a.Presences.ByUser(ctx, team.Org, users[0])
@@ -95,21 +95,21 @@ func presenceUpdated(t *testing.T, a Adapter) {
 	t.Run("a deleted presence is found, and its event is stored", func(t *testing.T) {
 		operator := team.Admin
 		operator.Operator = true
-		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User},
+		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{person.User},
 			func(r *presence.Record) error { return r.Delete(operator, fixture.At) })
 		must(t, err)
-		gone, err := a.Presences.Get(ctx, team.Org, made.ID)
+		goneRecord, err := a.Presences.Get(ctx, team.Org, record.ID)
 		must(t, err)
-		if !gone.Deleted || gone.Seq <= made.Seq {
-			t.Errorf("%+v", gone)
+		if !goneRecord.Deleted || goneRecord.Seq <= record.Seq {
+			t.Errorf("%+v", goneRecord)
 		}
-		if got := kinds(eventsOn(t, a.Stores, operator.Workspace, string(made.ID))); !slices.Equal(got,
+		if got := kinds(eventsOn(t, a.Stores, operator.Workspace, string(record.ID))); !slices.Equal(got,
 			[]string{"presence.deleted"}) {
 			t.Errorf("events %v", got)
 		}
-		if again := beats(t, a.Stores, who, heartbeat("phone"), fixture.At); again.ID != made.ID ||
-			again.Generation != made.Generation+1 || again.Deleted {
-			t.Errorf("%+v", again)
+		if second := beats(t, a.Stores, person, heartbeat("phone"), fixture.At); second.ID != record.ID ||
+			second.Generation != record.Generation+1 || second.Deleted {
+			t.Errorf("%+v", second)
 		}
 	})
 }
@@ -118,25 +118,25 @@ func presenceNumbered(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	first := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At)
 	t.Run("a heartbeat without a change gets no new seq", func(t *testing.T) {
-		again := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At.Add(time.Minute))
-		kept, err := a.Presences.ByUser(t.Context(), team.Org, team.Member.User)
+		second := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At.Add(time.Minute))
+		keptRecord, err := a.Presences.ByUser(t.Context(), team.Org, team.Member.User)
 		must(t, err)
-		if again.Seq != first.Seq || !kept.SeenAt.Equal(fixture.At.Add(time.Minute)) {
-			t.Errorf("%+v", kept)
+		if second.Seq != first.Seq || !keptRecord.SeenAt.Equal(fixture.At.Add(time.Minute)) {
+			t.Errorf("%+v", keptRecord)
 		}
 	})
 	t.Run("concurrent changes get distinct seqs, and Counts returns the highest", func(t *testing.T) {
 		second := a.Second()
 		seqs := make([]int64, 16)
 		for _, err := range atOnce(len(seqs), func(i int) error {
-			s, who := a.Stores, team.Member
+			s, person := a.Stores, team.Member
 			if i%2 == 1 {
-				s, who = second, team.Peer
+				s, person = second, team.Peer
 			}
 			h := heartbeat("a")
 			h.Text = new(fmt.Sprint(i))
-			records, err := s.Presences.Update(t.Context(), team.Org, []identity.UserID{who.User},
-				func(r *presence.Record) error { return r.Beat(who, h, fixture.At) })
+			records, err := s.Presences.Update(t.Context(), team.Org, []identity.UserID{person.User},
+				func(r *presence.Record) error { return r.Beat(person, h, fixture.At) })
 			if err == nil {
 				seqs[i] = records[0].Seq
 			}
@@ -164,16 +164,16 @@ func presenceMasked(t *testing.T, a Adapter) {
 	hidden := beats(t, a.Stores, team.Member, hide, fixture.At.Add(time.Second))
 	text.Text = new("secret")
 	latest := beats(t, a.Stores, team.Member, text, fixture.At.Add(time.Minute))
-	kept, err := a.Presences.ByUser(ctx, team.Org, team.Member.User)
+	record, err := a.Presences.ByUser(ctx, team.Org, team.Member.User)
 	must(t, err)
-	same(t, "the record", kept, latest)
-	if kept.Mask == nil || kept.Mask.Seq != hidden.Seq || kept.Mask.Text != "before" || kept.Seq <= hidden.Seq {
-		t.Errorf("%+v", kept.Mask)
+	same(t, "the record", record, latest)
+	if record.Mask == nil || record.Mask.Seq != hidden.Seq || record.Mask.Text != "before" || record.Seq <= hidden.Seq {
+		t.Errorf("%+v", record.Mask)
 	}
 	hide.Status = new(presence.Auto)
 	beats(t, a.Stores, team.Member, hide, fixture.At.Add(time.Minute))
-	if kept, err = a.Presences.ByUser(ctx, team.Org, team.Member.User); err != nil || kept.Mask != nil {
-		t.Errorf("%+v, %v", kept, err)
+	if record, err = a.Presences.ByUser(ctx, team.Org, team.Member.User); err != nil || record.Mask != nil {
+		t.Errorf("%+v, %v", record, err)
 	}
 }
 
@@ -184,7 +184,7 @@ func presencesListed(t *testing.T, a Adapter) {
 	online := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At)
 	busy := beats(t, a.Stores, team.Peer, dnd, fixture.At)
 	invisible := beats(t, a.Stores, team.Viewer, hidden, fixture.At)
-	gone := beats(t, a.Stores, team.Owner, heartbeat("a"), fixture.At)
+	goneRecord := beats(t, a.Stores, team.Owner, heartbeat("a"), fixture.At)
 	_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Owner.User},
 		func(r *presence.Record) error { return r.Delete(team.Owner, fixture.At) })
 	must(t, err)
@@ -203,7 +203,7 @@ func presencesListed(t *testing.T, a Adapter) {
 			[]*presence.Record{invisible, online}},
 		"of a user": {team.Admin, presence.Filter{User: team.Member.User},
 			[]*presence.Record{online}},
-		"of one who is deleted": {team.Admin, presence.Filter{User: gone.User}, nil},
+		"of one who is deleted": {team.Admin, presence.Filter{User: goneRecord.User}, nil},
 		"since a number": {team.Admin, presence.Filter{SinceSeq: online.Seq},
 			[]*presence.Record{invisible, busy}},
 		"since the last":                        {team.Admin, presence.Filter{SinceSeq: invisible.Seq}, nil},
@@ -254,8 +254,8 @@ func presencesDue(t *testing.T, a Adapter) {
 	long.TTL = presence.MaxTTL
 	beats(t, a.Stores, team.Member, long, past)
 	beats(t, a.Stores, team.Peer, heartbeat("a"), past)
-	due := func(after time.Duration, limit int) []identity.UserID {
-		return dueBy(t, a, team.Org, past.Add(after), limit)
+	due := func(delay time.Duration, limit int) []identity.UserID {
+		return dueBy(t, a, team.Org, past.Add(delay), limit)
 	}
 	same(t, "before anything ends", due(presence.DefaultTTL-time.Microsecond, 10), []identity.UserID(nil))
 	same(t, "when the first ends", due(presence.DefaultTTL, 10), []identity.UserID{team.Peer.User})
@@ -271,28 +271,28 @@ func presencesDue(t *testing.T, a Adapter) {
 // dueBy returns the users that are due, read in pages of limit. With a limit of 1 it returns only the first.
 func dueBy(t *testing.T, a Adapter, org identity.OrgID, by time.Time, limit int) (users []identity.UserID) {
 	t.Helper()
-	for after := (presence.DueEntry{}); ; {
-		owed, err := a.Presences.Due(t.Context(), org, by, after, limit)
+	for current := (presence.DueEntry{}); ; {
+		owedEntries, err := a.Presences.Due(t.Context(), org, by, current, limit)
 		must(t, err)
-		for _, o := range owed {
+		for _, o := range owedEntries {
 			users = append(users, o.User)
 		}
-		if len(owed) < limit || limit == 1 {
+		if len(owedEntries) < limit || limit == 1 {
 			return users
 		}
-		after = owed[len(owed)-1]
+		current = owedEntries[len(owedEntries)-1]
 	}
 }
 
 func presencesChanged(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	_, above, err := a.Presences.Counts(ctx, team.Org)
+	_, bound, err := a.Presences.Counts(ctx, team.Org)
 	must(t, err)
 	beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At)
 	peer := beats(t, a.Stores, team.Peer, heartbeat("a"), fixture.At)
 	viewer := beats(t, a.Stores, team.Viewer, heartbeat("a"), fixture.At)
 	member := beats(t, a.Stores, team.Member, heartbeat("b"), fixture.At.Add(time.Second))
-	gone, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Peer.User},
+	item, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Peer.User},
 		func(r *presence.Record) error { return r.Delete(team.Peer, fixture.At) })
 	must(t, err)
 	for name, tt := range map[string]struct {
@@ -301,12 +301,12 @@ func presencesChanged(t *testing.T, a Adapter) {
 		users []identity.UserID
 		want  []*presence.Record
 	}{
-		"all, in the order of their numbers": {team.Org, above, nil, []*presence.Record{viewer, member, gone[0]}},
-		"above a number":                     {team.Org, viewer.Seq, nil, []*presence.Record{member, gone[0]}},
-		"above one that was given meanwhile": {team.Org, peer.Seq, nil, []*presence.Record{viewer, member, gone[0]}},
-		"above the last":                     {team.Org, gone[0].Seq, nil, nil},
-		"of some": {team.Org, above,
-			[]identity.UserID{team.Peer.User, team.Viewer.User, team.Owner.User}, []*presence.Record{viewer, gone[0]}},
+		"all, in the order of their numbers": {team.Org, bound, nil, []*presence.Record{viewer, member, item[0]}},
+		"above a number":                     {team.Org, viewer.Seq, nil, []*presence.Record{member, item[0]}},
+		"above one that was given meanwhile": {team.Org, peer.Seq, nil, []*presence.Record{viewer, member, item[0]}},
+		"above the last":                     {team.Org, item[0].Seq, nil, nil},
+		"of some": {team.Org, bound,
+			[]identity.UserID{team.Peer.User, team.Viewer.User, team.Owner.User}, []*presence.Record{viewer, item[0]}},
 		"of another org, by the same numbers": {a.Orgs[1], 0, []identity.UserID{team.Member.User, team.Peer.User}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -330,10 +330,10 @@ func presencesChanged(t *testing.T, a Adapter) {
 
 func presenceWorkspaces(t *testing.T, a Adapter) {
 	team, others := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	both, none := newcomer(t, a.Stores, team.Org, "both@"+team.Workspace.Slug+".example"),
+	pair, empty := newcomer(t, a.Stores, team.Org, "both@"+team.Workspace.Slug+".example"),
 		identity.UserID("usr_00000000000000000000000000")
-	join(t, a.Stores, others.Owner, others.Workspace.ID, both, identity.Viewer)
-	join(t, a.Stores, team.Owner, team.Workspace.ID, both, identity.Member)
+	join(t, a.Stores, others.Owner, others.Workspace.ID, pair, identity.Viewer)
+	join(t, a.Stores, team.Owner, team.Workspace.ID, pair, identity.Member)
 	in := func(org identity.OrgID, users ...identity.UserID) map[identity.UserID][]identity.WorkspaceID {
 		t.Helper()
 		got, err := a.Presences.Workspaces(t.Context(), org, users)
@@ -343,28 +343,28 @@ func presenceWorkspaces(t *testing.T, a Adapter) {
 	t.Run("Workspaces returns all workspaces of each user, sorted by id", func(t *testing.T) {
 		two := []identity.WorkspaceID{team.Workspace.ID, others.Workspace.ID}
 		slices.Sort(two)
-		same(t, "workspaces", in(team.Org, both.User, none, team.Member.User),
-			map[identity.UserID][]identity.WorkspaceID{both.User: two, team.Member.User: {team.Workspace.ID}})
+		same(t, "workspaces", in(team.Org, pair.User, empty, team.Member.User),
+			map[identity.UserID][]identity.WorkspaceID{pair.User: two, team.Member.User: {team.Workspace.ID}})
 	})
 	t.Run("Workspaces returns nothing for no users, or for another org", func(t *testing.T) {
 		if got := in(team.Org); len(got) > 0 {
 			t.Errorf("%v", got)
 		}
-		if got := in(a.Orgs[1], both.User); len(got) > 0 {
+		if got := in(a.Orgs[1], pair.User); len(got) > 0 {
 			t.Errorf("%v", got)
 		}
 	})
 	t.Run("Workspaces accepts more users than one statement can hold", func(t *testing.T) {
-		users := slices.Repeat([]identity.UserID{none}, 5000)
-		if got := in(team.Org, append(users, both.User)...); len(got[both.User]) != 2 {
+		users := slices.Repeat([]identity.UserID{empty}, 5000)
+		if got := in(team.Org, append(users, pair.User)...); len(got[pair.User]) != 2 {
 			t.Errorf("%v", got)
 		}
 	})
 	t.Run("Workspaces omits workspaces that the user has left and deleted ones", func(t *testing.T) {
-		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, both.User))
+		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, pair.User))
 		must(t, changeWorkspace(t, a.Stores, others.Owner, others.Workspace.ID, nil,
 			func(w *account.Workspace) error { return w.Delete(others.Owner, nil) }))
-		if got := in(team.Org, both.User); len(got) > 0 {
+		if got := in(team.Org, pair.User); len(got) > 0 {
 			t.Errorf("%v", got)
 		}
 	})

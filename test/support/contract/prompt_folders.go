@@ -24,13 +24,13 @@ func PromptFolders(t *testing.T, open Opener) {
 // shareFolder shares a folder as an admin of team.
 func shareFolder(t testing.TB, a Adapter, team *fixture.Team, path string, g prompt.Grant) prompt.FolderShare {
 	t.Helper()
-	var made prompt.FolderShare
+	var share prompt.FolderShare
 	must(t, a.PromptFolders.Update(t.Context(), team.Admin, path, g.User,
-		func(f *prompt.SharedFolder, to prompt.Recipient, had *prompt.FolderShare) (err error) {
-			made, err = f.Share(team.Admin, to, had, g)
+		func(f *prompt.SharedFolder, target prompt.Recipient, previous *prompt.FolderShare) (err error) {
+			share, err = f.Share(team.Admin, target, previous, g)
 			return err
 		}))
-	return made
+	return share
 }
 
 func unshareFolder(t testing.TB, a Adapter, team *fixture.Team, id prompt.FolderShareID) {
@@ -43,10 +43,10 @@ func folderSharesKept(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	peer := team.Peer.User
-	made := map[string]prompt.FolderShare{}
+	shares := map[string]prompt.FolderShare{}
 	for path, role := range map[string]access.Role{"Ärger": access.Editor, "Ärger/Öl": access.Manager,
 		"Ärger2": access.Viewer, "a_b": access.Viewer, "axb": access.Viewer} {
-		made[path] = shareFolder(t, a, team, path, prompt.Grant{User: peer, Role: role})
+		shares[path] = shareFolder(t, a, team, path, prompt.Grant{User: peer, Role: role})
 	}
 	shareFolder(t, a, other, "Ärger", prompt.Grant{User: other.Member.User, Role: access.Viewer})
 
@@ -62,11 +62,11 @@ func folderSharesKept(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a share is found in its workspace only, with its folder", func(t *testing.T) {
-		f, s, err := a.PromptFolders.Share(ctx, team.Peer, made["Ärger/Öl"].ID)
+		f, s, err := a.PromptFolders.Share(ctx, team.Peer, shares["Ärger/Öl"].ID)
 		must(t, err)
 		u, _, err := a.Users.Get(ctx, team.Org, peer)
 		must(t, err)
-		want := made["Ärger/Öl"]
+		want := shares["Ärger/Öl"]
 		want.Name, want.Email = u.Name, u.Email
 		same(t, "the share", s, want)
 		if f.Path != "Ärger/Öl" || f.Shares != 5 || f.Access(team.Peer) != access.Manager {
@@ -89,8 +89,8 @@ func folderSharesKept(t *testing.T, a Adapter) {
 	})
 	t.Run("nothing is stored after an error", func(t *testing.T) {
 		wantErr(t, a.PromptFolders.Update(ctx, team.Admin, "boom", peer,
-			func(f *prompt.SharedFolder, to prompt.Recipient, had *prompt.FolderShare) error {
-				_, err := f.Share(team.Admin, to, had, prompt.Grant{User: peer, Role: access.Viewer})
+			func(f *prompt.SharedFolder, target prompt.Recipient, previous *prompt.FolderShare) error {
+				_, err := f.Share(team.Admin, target, previous, prompt.Grant{User: peer, Role: access.Viewer})
 				must(t, err)
 				return errBoom
 			}), errBoom)
@@ -104,11 +104,11 @@ func folderSharesKept(t *testing.T, a Adapter) {
 		by := fixture.Later(team.Admin, time.Hour)
 		var second prompt.FolderShare
 		must(t, a.PromptFolders.Update(ctx, by, "SHORT", peer,
-			func(f *prompt.SharedFolder, to prompt.Recipient, had *prompt.FolderShare) (err error) {
-				if had == nil || had.ID != first.ID || !to.InWorkspace || f.Shares != 6 {
-					t.Errorf("it had %+v, %+v, %d", had, to, f.Shares)
+			func(f *prompt.SharedFolder, target prompt.Recipient, previous *prompt.FolderShare) (err error) {
+				if previous == nil || previous.ID != first.ID || !target.InWorkspace || f.Shares != 6 {
+					t.Errorf("it had %+v, %+v, %d", previous, target, f.Shares)
 				}
-				second, err = f.Share(by, to, had, prompt.Grant{User: peer, Role: access.Editor})
+				second, err = f.Share(by, target, previous, prompt.Grant{User: peer, Role: access.Editor})
 				return err
 			}))
 		found, err := a.PromptFolders.Shares(ctx, team.Workspace.ID, "short", page.Query{Limit: 10})
@@ -120,16 +120,16 @@ func folderSharesKept(t *testing.T, a Adapter) {
 	t.Run("who is in no workspace or another one is no member", func(t *testing.T) {
 		for _, user := range []identity.UserID{"", "usr_none", other.Member.User, team.Gone.User} {
 			must(t, a.PromptFolders.Update(ctx, team.Admin, "x", user,
-				func(_ *prompt.SharedFolder, to prompt.Recipient, had *prompt.FolderShare) error {
-					if to.InWorkspace || had != nil {
-						t.Errorf("%q is %+v, with %+v", user, to, had)
+				func(_ *prompt.SharedFolder, target prompt.Recipient, previous *prompt.FolderShare) error {
+					if target.InWorkspace || previous != nil {
+						t.Errorf("%q is %+v, with %+v", user, target, previous)
 					}
 					return nil
 				}))
 		}
 	})
 	t.Run("each change is an event", func(t *testing.T) {
-		s := made["a_b"]
+		s := shares["a_b"]
 		must(t, a.PromptFolders.UpdateShare(ctx, team.Admin, s.ID,
 			func(f *prompt.SharedFolder, s prompt.FolderShare) error {
 				_, err := f.ChangeShare(team.Admin, nil, s, prompt.ShareChanges{Role: new(access.Manager)})
@@ -167,11 +167,11 @@ func folderLeaving(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	_, key := fixture.Key(t, a.Stores, team.Peer, account.KeyDraft{Name: "k"})
-	is := func(t *testing.T, want bool) {
+	check := func(t *testing.T, want bool) {
 		t.Helper()
 		same(t, "grouped", isGrouped(t, a, team.Peer, key.Hash()), want)
 	}
-	is(t, false)
+	check(t, false)
 	group := addGroup(t, a, team, team.Peer.User)
 	share := shareFolder(t, a, team, "x", prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 	byGroup := shareFolder(t, a, team, "x", prompt.Grant{User: group, Role: access.Editor})
@@ -183,11 +183,11 @@ func folderLeaving(t *testing.T, a Adapter) {
 	}))
 	_, _, err = a.PromptFolders.Share(ctx, team.Admin, byGroup.ID)
 	wantErr(t, err, prompt.ErrFolderShareNotFound)
-	is(t, true) // by the share
+	check(t, true) // by the share
 	unshareFolder(t, a, team, share.ID)
-	is(t, false)
+	check(t, false)
 	share = shareFolder(t, a, team, "x", prompt.Grant{User: team.Peer.User, Role: access.Viewer})
-	is(t, true)
+	check(t, true)
 	_, err = a.Workspaces.Update(ctx, team.Admin, team.Workspace.ID, []identity.UserID{team.Peer.User},
 		func(w *account.Workspace) error { return w.Remove(team.Admin, nil, team.Peer.User, false) })
 	must(t, err)

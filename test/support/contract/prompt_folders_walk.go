@@ -56,17 +56,17 @@ func (w *folderWorld) name() string {
 }
 
 // step makes, moves or deletes a template, or shares a folder with someone, or ends a share.
-func (w *folderWorld) step(with identity.UserID) {
+func (w *folderWorld) step(extra identity.UserID) {
 	ctx := w.Context()
 	switch n := w.random.IntN(10); {
 	case n < 3 || len(w.made) == 0:
 		by := pick(w, []identity.Actor{w.team.Member, w.team.Peer, w.team.Gone})
-		made, err := prompt.New(by, prompt.Draft{Name: w.name(),
+		template, err := prompt.New(by, prompt.Draft{Name: w.name(),
 			Visibility: pick(w, []access.Visibility{access.Private, access.Private, access.Workspace})})
 		must(w, err)
-		must(w, w.a.Prompts.Add(ctx, made))
-		made.OwnerLeft = by.User == w.team.Gone.User
-		w.made = append(w.made, made)
+		must(w, w.a.Prompts.Add(ctx, template))
+		template.OwnerLeft = by.User == w.team.Gone.User
+		w.made = append(w.made, template)
 	case n < 5:
 		i, name := w.random.IntN(len(w.made)), w.name()
 		_, err := w.a.Prompts.Update(ctx, w.team.Admin, w.made[i].ID, func(p *prompt.Template) error {
@@ -75,12 +75,12 @@ func (w *folderWorld) step(with identity.UserID) {
 		must(w, err)
 		w.made[i].Name = name
 	case n < 9 || len(w.shares) == 0:
-		path, g := pick(w, folders), prompt.Grant{User: with, Role: access.Role(1 + w.random.IntN(3))}
+		path, g := pick(w, folders), prompt.Grant{User: extra, Role: access.Role(1 + w.random.IntN(3))}
 		if w.random.IntN(4) == 0 {
 			path = strings.ToUpper(path)
 		}
 		if slices.ContainsFunc(w.shares, func(s prompt.FolderShare) bool {
-			return s.User == with && prompt.NameKey(s.Folder) == prompt.NameKey(path)
+			return s.User == extra && prompt.NameKey(s.Folder) == prompt.NameKey(path)
 		}) {
 			return
 		}

@@ -15,14 +15,14 @@ func promptIncludes(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
 	target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "included"})
-	include := func(t *testing.T, of *prompt.Template, text, ref string, labels ...string) *prompt.Version {
+	include := func(t *testing.T, owner *prompt.Template, text, ref string, labels ...string) *prompt.Version {
 		t.Helper()
-		v := fixture.Version(t, a.Stores, by, of.ID, text, labels...)
+		v := fixture.Version(t, a.Stores, by, owner.ID, text, labels...)
 		v.Includes = []prompt.Include{{Name: "included", Ref: ref, Template: target.ID}}
 		if v.Frozen {
 			v.Pinned = &prompt.Expansion{Content: prompt.Content{Text: "whole", Format: prompt.Mustache}, Hash: "hash",
 				Includes: []prompt.Included{{Include: v.Includes[0], Version: "pver_1", Number: 3}},
-				Closure:  []prompt.ID{of.ID, target.ID}, Depth: 1}
+				Closure:  []prompt.ID{owner.ID, target.ID}, Depth: 1}
 		}
 		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error { return tx.Prompts.SetIncludes(ctx, by, v) }))
 		return v
@@ -34,10 +34,10 @@ func promptIncludes(t *testing.T, a Adapter) {
 	t.Run("what a version includes is read back", func(t *testing.T) {
 		for _, want := range []*prompt.Version{include(t, first, "{{> included@live}}", "live", "production"),
 			include(t, first, "{{> included}}", "active")} {
-			of, got, err := a.Prompts.GetVersion(ctx, by, first.ID, prompt.Ref{ID: want.ID})
+			owner, got, err := a.Prompts.GetVersion(ctx, by, first.ID, prompt.Ref{ID: want.ID})
 			must(t, err)
 			same(t, "version", got, want)
-			if !of.Floating {
+			if !owner.Floating {
 				t.Error("the mode was lost")
 			}
 		}
@@ -62,8 +62,8 @@ func promptIncludes(t *testing.T, a Adapter) {
 		same(t, "by active", find(by, false, "active"), []string{"second"})
 		same(t, "all that are released", find(by, false), []string{"first", "second"})
 		same(t, "those that a peer sees", find(team.Peer, true), []string{"first"})
-		again := include(t, second, "{{> included}}", "again", "released")
-		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error { return tx.Prompts.SetIncludes(ctx, by, again) }))
+		item := include(t, second, "{{> included}}", "again", "released")
+		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error { return tx.Prompts.SetIncludes(ctx, by, item) }))
 		same(t, "what was saved again", find(by, false, "again"), []string{"second"})
 		other := by
 		other.Workspace = "wsp_other"

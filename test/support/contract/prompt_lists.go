@@ -75,8 +75,8 @@ func visible(t *testing.T, a Adapter) {
 	}
 	for role := access.Viewer; role <= access.Manager; role++ {
 		// the last one has just expired
-		for _, until := range []time.Time{{}, fixture.At.Add(time.Microsecond), fixture.At} {
-			shares = append(shares, []prompt.Share{{User: caller.User, Role: role, ExpiresAt: until}})
+		for _, deadline := range []time.Time{{}, fixture.At.Add(time.Microsecond), fixture.At} {
+			shares = append(shares, []prompt.Share{{User: caller.User, Role: role, ExpiresAt: deadline}})
 		}
 		shares = append(shares, []prompt.Share{{User: one, Role: role}})
 	}
@@ -87,11 +87,11 @@ func visible(t *testing.T, a Adapter) {
 			for _, owner := range []identity.UserID{caller.User, team.Peer.User, team.Gone.User} {
 				for _, visibility := range []access.Visibility{access.Private, access.Workspace} {
 					for _, share := range shares {
-						for _, deleted := range []bool{false, true} {
+						for _, isDeleted := range []bool{false, true} {
 							i := len(all)
 							maker := identity.Actor{Org: team.Org, User: owner, Workspace: ws, Role: identity.Member,
 								Ceiling: identity.Owner, At: fixture.At.Add(-time.Hour)}
-							made, err := prompt.New(maker, prompt.Draft{
+							template, err := prompt.New(maker, prompt.Draft{
 								Name:        fmt.Sprintf("%s %d", names[i%len(names)], i),
 								Description: fmt.Sprintf("About %d, Ü", i), Tags: tags[i/2%len(tags)],
 								Visibility: visibility,
@@ -99,12 +99,12 @@ func visible(t *testing.T, a Adapter) {
 							if err != nil {
 								return err
 							}
-							if err := tx.Prompts.Add(ctx, made); err != nil {
+							if err := tx.Prompts.Add(ctx, template); err != nil {
 								return err
 							}
-							if _, err := tx.Prompts.Update(ctx, maker, made.ID, func(p *prompt.Template) error {
+							if _, err := tx.Prompts.Update(ctx, maker, template.ID, func(p *prompt.Template) error {
 								p.ChangedShares = share
-								if deleted {
+								if isDeleted {
 									p.DeletedAt = maker.At
 								}
 								p.Record(maker, "fixture.made", string(p.ID), nil)
@@ -112,19 +112,19 @@ func visible(t *testing.T, a Adapter) {
 							}); err != nil {
 								return err
 							}
-							made.Grants = nil
+							template.Grants = nil
 							for _, s := range share {
 								grant := access.Grant{User: s.User, Role: s.Role, ExpiresAt: s.ExpiresAt}
 								if isCallers(s.User) {
 									grant.User, grant.By = caller.User, access.ByGroup
 								}
-								made.Grants = append(made.Grants, grant)
+								template.Grants = append(template.Grants, grant)
 							}
-							made.OwnerLeft = owner == team.Gone.User || ws == other.Workspace.ID
-							if deleted {
-								made.DeletedAt = maker.At
+							template.OwnerLeft = owner == team.Gone.User || ws == other.Workspace.ID
+							if isDeleted {
+								template.DeletedAt = maker.At
 							}
-							all = append(all, made)
+							all = append(all, template)
 						}
 					}
 				}
@@ -137,18 +137,18 @@ func visible(t *testing.T, a Adapter) {
 	check := func(t *testing.T, by identity.Actor, f prompt.Filter) (n int) {
 		t.Helper()
 		var want []string
-		sorted := slices.Clone(all)
+		sortedTemplates := slices.Clone(all)
 		if f.ByName {
-			slices.SortFunc(sorted, func(a, b *prompt.Template) int {
+			slices.SortFunc(sortedTemplates, func(a, b *prompt.Template) int {
 				return strings.Compare(prompt.NameKey(a.Name), prompt.NameKey(b.Name))
 			})
 		}
-		for _, p := range sorted {
-			copied, listed := *p, p.DeletedAt.IsZero()
+		for _, p := range sortedTemplates {
+			copiedTemplate, isListed := *p, p.DeletedAt.IsZero()
 			if f.Deleted {
-				listed = !listed && copied.Restore(by) == nil
+				isListed = !isListed && copiedTemplate.Restore(by) == nil
 			}
-			if p.Access(by) >= access.Viewer && listed && admits(f, p) {
+			if p.Access(by) >= access.Viewer && isListed && admits(f, p) {
 				want = append(want, fmt.Sprint(p.Name, " for a ", p.Access(by)))
 			}
 		}
@@ -218,8 +218,8 @@ func visibleOrder(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	var want []prompt.ID
 	for i := range 5 {
-		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: fmt.Sprint(9 - i)})
-		want = append([]prompt.ID{made.ID}, want...)
+		template := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: fmt.Sprint(9 - i)})
+		want = append([]prompt.ID{template.ID}, want...)
 	}
 	list := func(q page.Query) (prompt.Page, error) {
 		return a.PromptLists.Visible(ctx, team.Member, prompt.Filter{}, q)
@@ -244,9 +244,9 @@ func visibleOrder(t *testing.T, a Adapter) {
 		fixture.Version(t, a.Stores, team.Member, want[0], "text", "live")
 		fixture.Activate(t, a.Stores, team.Member, want[0], prompt.Ref{Number: 1})
 		for _, p := range fixture.Pages(t, 100, list) {
-			whole, err := a.Prompts.Get(ctx, team.Member, p.ID)
+			full, err := a.Prompts.Get(ctx, team.Member, p.ID)
 			must(t, err)
-			same(t, p.Name, &p, whole)
+			same(t, p.Name, &p, full)
 		}
 	})
 }
@@ -256,7 +256,7 @@ func promptChildren(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by, ws := team.Member, team.Workspace.ID
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{Type: prompt.Chat})
+	template := fixture.Template(t, a.Stores, by, prompt.Draft{Type: prompt.Chat})
 	for i := range 11 { // 11 sorts before 2 as a text
 		d := prompt.VersionDraft{Content: prompt.Content{
 			Messages: []prompt.Message{{Role: "user", Content: fmt.Sprintf("%d {{x}}", i)}}, Tools: []byte(`[1]`),
@@ -265,24 +265,24 @@ func promptChildren(t *testing.T, a Adapter) {
 		if i%2 == 0 {
 			d.Labels = []string{fmt.Sprint("b", i), fmt.Sprint("a", i)}
 		}
-		fixture.VersionOf(t, a.Stores, by, made.ID, d)
-		fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{Number: 1 + i/4*4})
+		fixture.VersionOf(t, a.Stores, by, template.ID, d)
+		fixture.Activate(t, a.Stores, by, template.ID, prompt.Ref{Number: 1 + i/4*4})
 	}
-	for _, to := range []identity.Actor{team.Viewer, team.Admin, team.Peer} {
-		fixture.Share(t, a.Stores, by, made.ID,
-			prompt.Grant{User: to.User, Role: access.Viewer, ExpiresAt: fixture.At.Add(time.Second)})
+	for _, target := range []identity.Actor{team.Viewer, team.Admin, team.Peer} {
+		fixture.Share(t, a.Stores, by, template.ID,
+			prompt.Grant{User: target.User, Role: access.Viewer, ExpiresAt: fixture.At.Add(time.Second)})
 	}
 	versions := func(ws identity.WorkspaceID, drafts bool) func(page.Query) (prompt.VersionPage, error) {
 		return func(q page.Query) (prompt.VersionPage, error) {
-			return a.PromptLists.Versions(ctx, ws, made.ID, drafts, q)
+			return a.PromptLists.Versions(ctx, ws, template.ID, drafts, q)
 		}
 	}
 	sharesIn := func(ws identity.WorkspaceID) func(page.Query) (prompt.SharePage, error) {
-		return func(q page.Query) (prompt.SharePage, error) { return a.PromptLists.Shares(ctx, ws, made.ID, q) }
+		return func(q page.Query) (prompt.SharePage, error) { return a.PromptLists.Shares(ctx, ws, template.ID, q) }
 	}
 	activations := func(ws identity.WorkspaceID) func(page.Query) (page.Of[prompt.Activation], error) {
 		return func(q page.Query) (page.Of[prompt.Activation], error) {
-			return a.PromptLists.Activations(ctx, ws, made.ID, "", q)
+			return a.PromptLists.Activations(ctx, ws, template.ID, "", q)
 		}
 	}
 
@@ -290,9 +290,9 @@ func promptChildren(t *testing.T, a Adapter) {
 		for _, limit := range []int{2, 100} {
 			var numbers []int
 			for _, v := range fixture.Pages(t, limit, versions(ws, true)) {
-				_, whole, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{ID: v.ID})
+				_, full, err := a.Prompts.GetVersion(ctx, by, template.ID, prompt.Ref{ID: v.ID})
 				must(t, err)
-				same(t, "version", v, whole.Summary())
+				same(t, "version", v, full.Summary())
 				numbers = append(numbers, v.Number)
 			}
 			same(t, "numbers", numbers, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
@@ -338,7 +338,7 @@ func promptChildren(t *testing.T, a Adapter) {
 	})
 	t.Run("a share is found by its user, only in its own workspace", func(t *testing.T) {
 		for _, s := range fixture.Pages(t, 100, sharesIn(ws)) {
-			got, err := a.PromptLists.Share(ctx, ws, made.ID, s.User)
+			got, err := a.PromptLists.Share(ctx, ws, template.ID, s.User)
 			must(t, err)
 			same(t, "share", got, s)
 		}
@@ -347,7 +347,7 @@ func promptChildren(t *testing.T, a Adapter) {
 			ws   identity.WorkspaceID
 			user identity.UserID
 		}{{ws, by.User}, {ws, ""}, {other.Workspace.ID, team.Viewer.User}} {
-			_, err := a.PromptLists.Share(ctx, absent.ws, made.ID, absent.user)
+			_, err := a.PromptLists.Share(ctx, absent.ws, template.ID, absent.user)
 			wantErr(t, err, prompt.ErrShareNotFound)
 		}
 	})
@@ -370,16 +370,16 @@ func promptChildren(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("the ledger is listed latest first", func(t *testing.T) {
-		whole := ledger(t, a.Stores, ws, made.ID)
-		if len(whole) != 3 || whole[2].From != "" || whole[1].From != whole[2].To || whole[0].From != whole[1].To {
-			t.Fatalf("ledger = %+v", whole)
+		full := ledger(t, a.Stores, ws, template.ID)
+		if len(full) != 3 || full[2].From != "" || full[1].From != full[2].To || full[0].From != full[1].To {
+			t.Fatalf("ledger = %+v", full)
 		}
-		same(t, "by one", fixture.Pages(t, 1, activations(ws)), whole)
+		same(t, "by one", fixture.Pages(t, 1, activations(ws)), full)
 	})
 	t.Run("lists of another workspace's template are empty", func(t *testing.T) {
-		there := other.Workspace.ID
-		n := len(fixture.Pages(t, 100, versions(there, true))) + len(fixture.Pages(t, 100, sharesIn(there))) +
-			len(fixture.Pages(t, 100, activations(there)))
+		remote := other.Workspace.ID
+		n := len(fixture.Pages(t, 100, versions(remote, true))) + len(fixture.Pages(t, 100, sharesIn(remote))) +
+			len(fixture.Pages(t, 100, activations(remote)))
 		if n != 0 {
 			t.Fatalf("found %d things", n)
 		}

@@ -37,22 +37,22 @@ func promptMembers(t *testing.T, a Adapter) {
 	} {
 		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
 			ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-			made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
+			template := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
 			if tt.shared {
-				fixture.Share(t, a.Stores, team.Member, made.ID,
+				fixture.Share(t, a.Stores, team.Member, template.ID,
 					prompt.Grant{User: team.Peer.User, Role: access.Editor})
 			}
 			return leaving{
 				team: team, tooLate: tt.tooLate,
 				change: func(meanwhile func()) error {
 					if tt.peers {
-						_, err := a.Prompts.Update(ctx, team.Peer, made.ID, func(p *prompt.Template) error {
+						_, err := a.Prompts.Update(ctx, team.Peer, template.ID, func(p *prompt.Template) error {
 							meanwhile()
 							return tt.change(p, team.Peer, prompt.Recipient{})
 						})
 						return err
 					}
-					_, err := a.Prompts.UpdateFor(ctx, team.Member, made.ID, team.Peer.User,
+					_, err := a.Prompts.UpdateFor(ctx, team.Member, template.ID, team.Peer.User,
 						func(p *prompt.Template, peer prompt.Recipient) error {
 							meanwhile()
 							return tt.change(p, team.Member, peer)
@@ -61,7 +61,7 @@ func promptMembers(t *testing.T, a Adapter) {
 				},
 				left: func(t *testing.T) {
 					t.Helper()
-					shares, err := a.PromptLists.Shares(ctx, team.Workspace.ID, made.ID, page.Query{Limit: 10})
+					shares, err := a.PromptLists.Shares(ctx, team.Workspace.ID, template.ID, page.Query{Limit: 10})
 					must(t, err)
 					for _, s := range shares.Items {
 						if s.User == team.Peer.User {

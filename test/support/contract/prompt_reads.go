@@ -14,8 +14,8 @@ func promptReadCounts(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by, ws := team.Member, team.Workspace.ID
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})
-	one, two := fixture.Version(t, a.Stores, by, made.ID, "one"), fixture.Version(t, a.Stores, by, made.ID, "two")
+	newItem := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "read"})
+	one, two := fixture.Version(t, a.Stores, by, newItem.ID, "one"), fixture.Version(t, a.Stores, by, newItem.ID, "two")
 	today := prompt.DayOf(by.At)
 	add := func(v prompt.VersionID, day prompt.Day, n int64) error {
 		return a.PromptReads.AddReads(ctx, ws, map[prompt.Read]int64{{Version: v, Day: day}: n})
@@ -37,25 +37,25 @@ func promptReadCounts(t *testing.T, a Adapter) {
 		other := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		must(t, a.PromptReads.AddReads(ctx, other.Workspace.ID,
 			map[prompt.Read]int64{{Version: one.ID, Day: today}: 100}))
-		got, err := a.PromptLists.Reads(ctx, ws, made.ID, today-30, 10)
+		got, err := a.PromptLists.Reads(ctx, ws, newItem.ID, today-30, 10)
 		must(t, err)
 		same(t, "reads", got, []prompt.Reads{
 			{Read: prompt.Read{Version: two.ID, Day: today}, Number: 2, Count: 8},
 			{Read: prompt.Read{Version: one.ID, Day: today}, Number: 1, Count: 16},
 			{Read: prompt.Read{Version: one.ID, Day: today - 1}, Number: 1, Count: 5},
 		})
-		got, err = a.PromptLists.Reads(ctx, "wsp_other", made.ID, 0, 10)
+		got, err = a.PromptLists.Reads(ctx, "wsp_other", newItem.ID, 0, 10)
 		must(t, err)
 		same(t, "reads elsewhere", len(got), 0)
 	})
 	t.Run("a template tells its last day, and is found by it", func(t *testing.T) {
-		never := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "never read"})
+		absent := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "never read"})
 		young := fixture.Template(t, a.Stores, fixture.Later(by, 48*time.Hour), prompt.Draft{Name: "young"})
-		got, err := a.Prompts.Get(ctx, by, made.ID)
+		got, err := a.Prompts.Get(ctx, by, newItem.ID)
 		must(t, err)
 		same(t, "last read", got.LastRead, today)
-		for since, want := range map[prompt.Day][]prompt.ID{today + 1: {never.ID, made.ID}, today - 1: nil} {
-			found, err := a.PromptLists.Visible(ctx, by, prompt.Filter{UnusedSince: since}, page.Query{Limit: 10})
+		for start, want := range map[prompt.Day][]prompt.ID{today + 1: {absent.ID, newItem.ID}, today - 1: nil} {
+			found, err := a.PromptLists.Visible(ctx, by, prompt.Filter{UnusedSince: start}, page.Query{Limit: 10})
 			must(t, err)
 			var ids []prompt.ID
 			for _, p := range found.Items {

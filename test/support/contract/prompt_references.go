@@ -15,17 +15,17 @@ import (
 )
 
 // referring returns a chat of by that refers to a prompt.
-func referring(t *testing.T, a Adapter, by identity.Actor, to prompt.ID, ref string) *chat.Template {
+func referring(t *testing.T, a Adapter, by identity.Actor, target prompt.ID, ref string) *chat.Template {
 	t.Helper()
 	by.Role = identity.Member // so that a viewer of the workspace can have one, too
 	return fixture.Chat(t, a.Stores, by, chat.Draft{
-		Content: chat.Content{Prompt: chat.Prompt{Template: to, Ref: ref}}})
+		Content: chat.Content{Prompt: chat.Prompt{Template: target, Ref: ref}}})
 }
 
 // referenced returns the text that a chat's prompt has, and whether the chat stays at it.
-func referenced(t *testing.T, a Adapter, at time.Time, c *chat.Template) (text string, lost bool) {
+func referenced(t *testing.T, a Adapter, instant time.Time, c *chat.Template) (text string, lost bool) {
 	t.Helper()
-	by := identity.System(a.Orgs[0], c.Workspace, "test", at)
+	by := identity.System(a.Orgs[0], c.Workspace, "test", instant)
 	_, v, lost, err := a.Prompts.Referenced(t.Context(), by, c.Prompt.Reference(c.ID))
 	if must(t, err); v == nil {
 		return "", lost
@@ -45,11 +45,11 @@ func referenceRights(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by, now := team.Member, fixture.At.Add(time.Hour)
-	gone, left, disabled := team.Gone, fixture.NewTeam(t, a.Stores, a.Orgs[0]), team.Viewer
-	gone.Role = identity.NoRole
+	item, rest, disabledActor := team.Gone, fixture.NewTeam(t, a.Stores, a.Orgs[0]), team.Viewer
+	item.Role = identity.NoRole
 	actors := map[string]identity.Actor{"an owner": team.Owner, "an admin": team.Admin, "the author": by,
-		"a member": team.Peer, "a viewer": team.Viewer, "one of another workspace": left.Owner, "one who left": gone}
-	for what, share := range map[string]func(*testing.T, prompt.ID, string, identity.UserID){
+		"a member": team.Peer, "a viewer": team.Viewer, "one of another workspace": rest.Owner, "one who left": item}
+	for label, share := range map[string]func(*testing.T, prompt.ID, string, identity.UserID){
 		"nothing": nil,
 		"a share": func(t *testing.T, id prompt.ID, _ string, user identity.UserID) {
 			fixture.Share(t, a.Stores, by, id, prompt.Grant{User: user, Role: access.Viewer})
@@ -79,11 +79,11 @@ func referenceRights(t *testing.T, a Adapter) {
 		},
 		"the workspace": nil,
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(label, func(t *testing.T) {
 			for name, actor := range actors {
-				folder := what + " " + name
+				folder := label + " " + name
 				d := prompt.Draft{Name: folder + "/prompt"}
-				if what == "the workspace" {
+				if label == "the workspace" {
 					d.Visibility = access.Workspace
 				}
 				target := fixture.Template(t, a.Stores, by, d)
@@ -118,12 +118,12 @@ func referenceRights(t *testing.T, a Adapter) {
 	t.Run("no one who is disabled", func(t *testing.T) {
 		target := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "disabled", Visibility: access.Workspace})
 		fixture.Version(t, a.Stores, by, target.ID, "text", "production")
-		c := referring(t, a, disabled, target.ID, "production")
+		c := referring(t, a, disabledActor, target.ID, "production")
 		if _, lost := referenced(t, a, now, c); lost {
 			t.Error("it is lost before")
 		}
 		system := identity.System(team.Org, "", "test", fixture.At)
-		must(t, a.People.ChangeAccess(ctx, system, disabled.User,
+		must(t, a.People.ChangeAccess(ctx, system, disabledActor.User,
 			func(a *account.Access) error { return a.Disable(system, "", false) }))
 		if _, lost := referenced(t, a, now, c); !lost {
 			t.Error("it is not lost after")
@@ -161,12 +161,12 @@ func referenceMoves(t *testing.T, a Adapter) {
 	for _, ref := range []string{"active", "latest", "previous", "production", "v1"} {
 		found[ref] = referring(t, a, peer, target.ID, ref)
 	}
-	shows := func(when string, lost bool, want map[string]string) {
+	shows := func(occasion string, lost bool, want map[string]string) {
 		t.Helper()
 		for ref, c := range found {
 			text, isLost := referenced(t, a, fixture.At, c)
 			if text != want[ref] || isLost != lost {
-				t.Errorf("%s, %s is %q, lost: %v; want %q, %v", when, ref, text, isLost, want[ref], lost)
+				t.Errorf("%s, %s is %q, lost: %v; want %q, %v", occasion, ref, text, isLost, want[ref], lost)
 			}
 		}
 	}
@@ -174,25 +174,25 @@ func referenceMoves(t *testing.T, a Adapter) {
 	shows("at first", false, map[string]string{"active": "two", "latest": "two", "previous": "one",
 		"production": "two", "v1": "one"})
 	release("three") // which no one reads before the loss
-	kept := map[string]string{"active": "three", "latest": "three", "previous": "two", "production": "three",
+	keptTexts := map[string]string{"active": "three", "latest": "three", "previous": "two", "production": "three",
 		"v1": "one"}
 	share(access.None)
-	shows("after the loss", true, kept)
+	shows("after the loss", true, keptTexts)
 	release("SECRET")
 	release("SECRET, too")
-	shows("after later releases", true, kept)
+	shows("after later releases", true, keptTexts)
 	_, err := a.Prompts.EditVersion(ctx, by, target.ID, prompt.Ref{Label: "production"},
-		func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-			return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &[]string{}}, used)
+		func(p *prompt.Template, v *prompt.Version, usedLabels prompt.Labels) error {
+			return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &[]string{}}, usedLabels)
 		})
 	must(t, err)
-	shows("after the label was taken away", true, kept)
+	shows("after the label was taken away", true, keptTexts)
 	t.Run("a change of something else leaves the reference", func(t *testing.T) {
-		renamed := "renamed"
+		renamedText := "renamed"
 		fixture.ChangeChat(t, a.Stores, peer, found["active"].ID, func(c *chat.Template) error {
-			return c.Change(peer, nil, chat.Changes{Name: &renamed}, chat.Facts{Registry: fixture.Registry(t)})
+			return c.Change(peer, nil, chat.Changes{Name: &renamedText}, chat.Facts{Registry: fixture.Registry(t)})
 		})
-		shows("after it", true, kept)
+		shows("after it", true, keptTexts)
 	})
 	share(access.Viewer)
 	delete(found, "production") // which is a label no more
@@ -203,12 +203,12 @@ func referenceMoves(t *testing.T, a Adapter) {
 	shows("after the second loss", true, map[string]string{"active": "last", "latest": "last",
 		"previous": "SECRET, too", "v1": "one"})
 	t.Run("who owns the chat next decides", func(t *testing.T) {
-		isLost := func(to identity.UserID) bool {
+		isLost := func(recipient identity.UserID) bool {
 			t.Helper()
-			return fixture.ChangeChatFor(t, a.Stores, team.Owner, found["active"].ID, to,
+			return fixture.ChangeChatFor(t, a.Stores, team.Owner, found["active"].ID, recipient,
 				func(c *chat.Template, p chat.Party) error {
 					c.OwnerLeft = true // so that the workspace's owner may give it away
-					return c.Change(team.Owner, nil, chat.Changes{Owner: &to},
+					return c.Change(team.Owner, nil, chat.Changes{Owner: &recipient},
 						chat.Facts{Registry: fixture.Registry(t), Owner: p})
 				}).PromptLost
 		}

@@ -46,12 +46,12 @@ func newRequesting(t *testing.T, a Adapter, d prompt.Draft, versions int) *reque
 // ask makes a request of the peer.
 func (r *requesting) ask(number int, a prompt.Activating) *prompt.ActivationRequest {
 	r.Helper()
-	_, asked, err := r.service.ActivateVersion(r.Context(), r.team.Peer, r.id, prompt.Ref{Number: number}, nil, a)
+	_, request, err := r.service.ActivateVersion(r.Context(), r.team.Peer, r.id, prompt.Ref{Number: number}, nil, a)
 	must(r, err)
-	if asked == nil {
+	if request == nil {
 		r.Fatal("the version was activated at once")
 	}
-	return asked
+	return request
 }
 
 // ends fails unless the request is in that state for that cause, and as many wait as are counted.
@@ -89,72 +89,72 @@ func promptRequests(t *testing.T, a Adapter) {
 	yes := prompt.Decision{Approves: true, Comment: "Good."}
 	t.Run("a request is stored as it is, and found in its template only", func(t *testing.T) {
 		r := newRequesting(t, a, prompt.Draft{}, 2)
-		asked := r.ask(2, prompt.Activating{Reason: "why", NotBefore: fixture.At.Add(time.Hour)})
+		askedRequest := r.ask(2, prompt.Activating{Reason: "why", NotBefore: fixture.At.Add(time.Hour)})
 		ws := r.team.Workspace.ID
-		got, err := a.PromptLists.Request(ctx, ws, r.id, asked.ID)
+		got, err := a.PromptLists.Request(ctx, ws, r.id, askedRequest.ID)
 		must(t, err)
-		same(t, "request", *got, *asked)
-		_, err = r.service.Decide(ctx, r.team.Member, r.id, asked.ID, yes)
+		same(t, "request", *got, *askedRequest)
+		_, err = r.service.Decide(ctx, r.team.Member, r.id, askedRequest.ID, yes)
 		must(t, err)
-		got, err = a.PromptLists.Request(ctx, ws, "", asked.ID)
+		got, err = a.PromptLists.Request(ctx, ws, "", askedRequest.ID)
 		must(t, err)
 		same(t, "decisions", got.Decisions, []prompt.Decision{{By: r.team.Member.User, Approves: true, Comment: "Good.",
 			At: r.team.Member.At}})
 		other := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		for ws, id := range map[identity.WorkspaceID]prompt.ID{other.Workspace.ID: "", ws: "ptpl_other"} {
-			_, err := a.PromptLists.Request(ctx, ws, id, asked.ID)
+			_, err := a.PromptLists.Request(ctx, ws, id, askedRequest.ID)
 			wantErr(t, err, prompt.ErrRequestNotFound)
 		}
 		waiting := fixture.Pages(t, 1, func(q page.Query) (prompt.RequestPage, error) {
 			return a.PromptLists.Requests(ctx, ws, r.id, prompt.Waiting, q)
 		})
-		ended, err := a.PromptLists.Requests(ctx, ws, r.id, prompt.Refused, page.Query{Limit: 10})
+		endedOf, err := a.PromptLists.Requests(ctx, ws, r.id, prompt.Refused, page.Query{Limit: 10})
 		must(t, err)
-		if len(waiting) != 1 || len(ended.Items) != 0 {
-			t.Errorf("%d wait, %d were refused", len(waiting), len(ended.Items))
+		if len(waiting) != 1 || len(endedOf.Items) != 0 {
+			t.Errorf("%d wait, %d were refused", len(waiting), len(endedOf.Items))
 		}
 	})
 	t.Run("an approval activates the version for the author of the request", func(t *testing.T) {
 		r := newRequesting(t, a, prompt.Draft{}, 2)
-		asked := r.ask(2, prompt.Activating{Reason: "why"})
-		_, err := r.service.Decide(ctx, r.team.Member, r.id, asked.ID, yes)
+		askedRequest := r.ask(2, prompt.Activating{Reason: "why"})
+		_, err := r.service.Decide(ctx, r.team.Member, r.id, askedRequest.ID, yes)
 		must(t, err)
-		r.ends(asked.ID, prompt.Activated, "")
+		r.ends(askedRequest.ID, prompt.Activated, "")
 		if line := ledger(t, a.Stores, r.team.Workspace.ID, r.id)[0]; line.By != r.team.Peer.User ||
-			line.Request != asked.ID || line.Reason != "why" || r.active() != 2 {
+			line.Request != askedRequest.ID || line.Reason != "why" || r.active() != 2 {
 			t.Errorf("v%d is active, the ledger has %+v", r.active(), line)
 		}
 	})
 	t.Run("a check activates the version that waits for it", func(t *testing.T) {
 		r := newRequesting(t, a, prompt.Draft{RequiredChecks: []string{"eval"}}, 2)
-		asked := r.ask(2, prompt.Activating{})
-		_, err := r.service.Decide(ctx, r.team.Member, r.id, asked.ID, yes)
+		askedRequest := r.ask(2, prompt.Activating{})
+		_, err := r.service.Decide(ctx, r.team.Member, r.id, askedRequest.ID, yes)
 		must(t, err)
 		for _, conclusion := range []prompt.Conclusion{prompt.Failure, prompt.Success} {
-			r.ends(asked.ID, prompt.Waiting, "")
+			r.ends(askedRequest.ID, prompt.Waiting, "")
 			c := prompt.Check{Name: "eval", Conclusion: conclusion, URL: "https://ci.example.com/1", Summary: "all"}
-			stored, err := r.service.Report(ctx, r.team.Member, r.id, prompt.Ref{Number: 2}, c)
+			check, err := r.service.Report(ctx, r.team.Member, r.id, prompt.Ref{Number: 2}, c)
 			must(t, err)
 			_, checks, err := r.service.Checks(ctx, r.team.Member, r.id, prompt.Ref{Number: 2})
 			must(t, err)
-			same(t, "checks", checks, []prompt.Check{stored})
+			same(t, "checks", checks, []prompt.Check{check})
 		}
-		r.ends(asked.ID, prompt.Activated, "")
+		r.ends(askedRequest.ID, prompt.Activated, "")
 	})
 	t.Run("a schedule waits for its time", func(t *testing.T) {
 		r := newRequesting(t, a, prompt.Draft{}, 2)
 		due := fixture.At.Add(time.Hour)
-		_, asked, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 2}, nil,
+		_, askedRequest, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 2}, nil,
 			prompt.Activating{NotBefore: due})
 		must(t, err)
 		system := identity.System(r.team.Org, r.team.Workspace.ID, "test", due.Add(-time.Microsecond))
-		must(t, r.service.LookAt(ctx, system, asked.ID))
-		r.ends(asked.ID, prompt.Waiting, "")
+		must(t, r.service.LookAt(ctx, system, askedRequest.ID))
+		r.ends(askedRequest.ID, prompt.Waiting, "")
 		system.At = due
-		must(t, r.service.LookAt(ctx, system, asked.ID))
-		r.ends(asked.ID, prompt.Activated, "")
-		must(t, r.service.LookAt(ctx, system, asked.ID))
-		jobs, err := a.Jobs.History(ctx, r.team.Workspace.ID, string(asked.ID), page.Query{Limit: 10})
+		must(t, r.service.LookAt(ctx, system, askedRequest.ID))
+		r.ends(askedRequest.ID, prompt.Activated, "")
+		must(t, r.service.LookAt(ctx, system, askedRequest.ID))
+		jobs, err := a.Jobs.History(ctx, r.team.Workspace.ID, string(askedRequest.ID), page.Query{Limit: 10})
 		must(t, err)
 		if len(jobs.Items) != 1 || jobs.Items[0].Kind != prompt.RequestJob {
 			t.Errorf("jobs %+v", jobs.Items)
@@ -197,17 +197,17 @@ func requestsEnd(t *testing.T, a Adapter) {
 		}, prompt.AccessLost},
 		"an approval after the author has left the workspace": {func(r *requesting) error {
 			must(r, removeMember(r.T, a.Stores, r.team.Owner, r.team.Workspace.ID, r.team.Peer.User))
-			asked, err := a.PromptLists.OpenRequests(ctx, r.team.Workspace.ID, r.id)
+			askedRequests, err := a.PromptLists.OpenRequests(ctx, r.team.Workspace.ID, r.id)
 			must(r, err)
-			_, err = r.service.Decide(ctx, r.team.Member, r.id, asked[0].ID, prompt.Decision{Approves: true})
+			_, err = r.service.Decide(ctx, r.team.Member, r.id, askedRequests[0].ID, prompt.Decision{Approves: true})
 			return err
 		}, prompt.AccessLost},
 	} {
 		t.Run(name+" cancels a request", func(t *testing.T) {
 			r := newRequesting(t, a, prompt.Draft{}, 3)
-			asked := r.ask(2, prompt.Activating{})
+			askedRequest := r.ask(2, prompt.Activating{})
 			must(t, tt.change(r))
-			r.ends(asked.ID, prompt.Cancelled, tt.want)
+			r.ends(askedRequest.ID, prompt.Cancelled, tt.want)
 			if r.active() == 2 {
 				t.Error("the version was activated")
 			}
@@ -217,13 +217,13 @@ func requestsEnd(t *testing.T, a Adapter) {
 		r := newRequesting(t, a, prompt.Draft{}, 2)
 		_, err := r.service.Change(ctx, r.team.Member, r.id, nil, prompt.Changes{Approvals: new(2)})
 		must(t, err)
-		asked := r.ask(2, prompt.Activating{})
-		_, err = r.service.Decide(ctx, r.team.Member, r.id, asked.ID, prompt.Decision{Approves: true})
+		askedRequest := r.ask(2, prompt.Activating{})
+		_, err = r.service.Decide(ctx, r.team.Member, r.id, askedRequest.ID, prompt.Decision{Approves: true})
 		must(t, err)
-		r.ends(asked.ID, prompt.Waiting, "")
+		r.ends(askedRequest.ID, prompt.Waiting, "")
 		_, err = r.service.Change(ctx, r.team.Member, r.id, nil, prompt.Changes{Approvals: new(1)})
 		must(t, err)
-		r.ends(asked.ID, prompt.Activated, "")
+		r.ends(askedRequest.ID, prompt.Activated, "")
 	})
 }
 
@@ -245,10 +245,10 @@ func requestRaces(t *testing.T, a Adapter) {
 	t.Run("approvals that race an activation activate a version once or not at all", func(t *testing.T) {
 		r := newRequesting(t, a, prompt.Draft{}, 10)
 		var all []func() error
-		var asked []prompt.RequestID
+		var askedRequests []prompt.RequestID
 		for n := 2; n < 10; n++ {
 			id := r.ask(n, prompt.Activating{}).ID
-			asked = append(asked, id)
+			askedRequests = append(askedRequests, id)
 			all = append(all, func() error {
 				_, err := r.service.Decide(ctx, r.team.Viewer, r.id, id, prompt.Decision{Approves: true})
 				return err
@@ -259,24 +259,24 @@ func requestRaces(t *testing.T, a Adapter) {
 				prompt.Activating{})
 			return err
 		})...)
-		r.oneOf(asked, 10)
+		r.oneOf(askedRequests, 10)
 	})
 	t.Run("a schedule that races a roll-back is activated before it or never", func(t *testing.T) {
 		r := newRequesting(t, a, prompt.Draft{}, 4)
 		fixture.Activate(t, a.Stores, r.team.Member, r.id, prompt.Ref{Number: 2})
 		due := fixture.At.Add(time.Minute)
-		_, asked, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 3}, nil,
+		_, askedRequest, err := r.service.ActivateVersion(ctx, r.team.Member, r.id, prompt.Ref{Number: 3}, nil,
 			prompt.Activating{NotBefore: due})
 		must(t, err)
 		look := func() error {
-			return r.service.LookAt(ctx, identity.System(r.team.Org, r.team.Workspace.ID, "test", due), asked.ID)
+			return r.service.LookAt(ctx, identity.System(r.team.Org, r.team.Workspace.ID, "test", due), askedRequest.ID)
 		}
 		race(look, look, func() error {
 			_, _, err := r.service.ActivateVersion(ctx, fixture.Later(r.team.Member, time.Minute), r.id,
 				prompt.Ref{Previous: true}, nil, prompt.Activating{Reason: "Roll back"})
 			return err
 		})
-		got, err := a.PromptLists.Request(ctx, r.team.Workspace.ID, r.id, asked.ID)
+		got, err := a.PromptLists.Request(ctx, r.team.Workspace.ID, r.id, askedRequest.ID)
 		must(t, err)
 		lines := ledger(t, a.Stores, r.team.Workspace.ID, r.id)
 		switch got.State {
@@ -296,14 +296,14 @@ func requestRaces(t *testing.T, a Adapter) {
 
 // oneOf fails unless at most one of the requests was fulfilled, all others were cancelled, and the ledger is a chain
 // that ends at the active version, which last activated, or one of the requests.
-func (r *requesting) oneOf(asked []prompt.RequestID, last int) {
+func (r *requesting) oneOf(askedRequests []prompt.RequestID, last int) {
 	r.Helper()
-	fulfilled := 0
-	for _, id := range asked {
+	fulfilledCount := 0
+	for _, id := range askedRequests {
 		got, err := r.PromptLists.Request(r.Context(), r.team.Workspace.ID, r.id, id)
 		must(r, err)
 		if got.State == prompt.Activated {
-			fulfilled++
+			fulfilledCount++
 		} else if got.Cause != prompt.BaseMoved {
 			r.Errorf("the request for v%d is %s (%s)", got.Number, got.State, got.Cause)
 		}
@@ -314,8 +314,8 @@ func (r *requesting) oneOf(asked []prompt.RequestID, last int) {
 			r.Errorf("line %d begins at %s, and the one before ends at %s", i, line.From, lines[i+1].To)
 		}
 	}
-	if fulfilled > 1 || len(lines) != 2+fulfilled || r.active() != last {
-		r.Errorf("%d requests were fulfilled, with %d lines, and v%d is active", fulfilled, len(lines), r.active())
+	if fulfilledCount > 1 || len(lines) != 2+fulfilledCount || r.active() != last {
+		r.Errorf("%d requests were fulfilled, with %d lines, and v%d is active", fulfilledCount, len(lines), r.active())
 	}
 	r.counted()
 }

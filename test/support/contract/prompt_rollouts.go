@@ -15,40 +15,40 @@ func promptRollouts(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "rolled out"})
-	one := fixture.Version(t, a.Stores, by, made.ID, "one", "live")
-	two := fixture.Version(t, a.Stores, by, made.ID, "two", "next")
+	template := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "rolled out"})
+	one := fixture.Version(t, a.Stores, by, template.ID, "one", "live")
+	two := fixture.Version(t, a.Stores, by, template.ID, "two", "next")
 	start := func(label string, weight int) error {
-		_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: 1},
-			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+		_, err := a.Prompts.EditVersion(ctx, by, template.ID, prompt.Ref{Number: 1},
+			func(p *prompt.Template, v *prompt.Version, usedLabels prompt.Labels) error {
 				return p.RollOut(by, v, []*prompt.VersionInfo{&two.VersionInfo}, prompt.RolloutDraft{
 					LabelMove: prompt.LabelMove{Label: label, Reason: "try"},
 					Versions:  []prompt.WeightedRef{{Weight: 100 - weight}, {Weight: weight}},
-				}, used)
+				}, usedLabels)
 			})
 		return err
 	}
 	rollouts := func(t *testing.T) []prompt.Rollout {
 		t.Helper()
-		got, err := a.Prompts.Rollouts(ctx, by, made.ID)
+		got, err := a.Prompts.Rollouts(ctx, by, template.ID)
 		must(t, err)
 		return got
 	}
 	move := func(ref prompt.Ref, label string) error {
-		_, err := a.Prompts.EditVersion(ctx, by, made.ID, ref,
-			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				return p.MoveLabel(by, v, prompt.LabelMove{Label: label}, used)
+		_, err := a.Prompts.EditVersion(ctx, by, template.ID, ref,
+			func(p *prompt.Template, v *prompt.Version, usedLabels prompt.Labels) error {
+				return p.MoveLabel(by, v, prompt.LabelMove{Label: label}, usedLabels)
 			})
 		return err
 	}
 
 	t.Run("a rollout is kept with every slot of every version, and changed as a whole", func(t *testing.T) {
 		must(t, start("live", 10))
-		before := rollouts(t)
+		previous := rollouts(t)
 		must(t, start("live", 35))
 		must(t, start("canary", 50))
 		got := rollouts(t)
-		if len(got) != 2 || got[0].Label != "canary" || got[1].Seed != before[0].Seed || got[0].Seed == got[1].Seed {
+		if len(got) != 2 || got[0].Label != "canary" || got[1].Seed != previous[0].Seed || got[0].Seed == got[1].Seed {
 			t.Fatalf("rollouts = %+v", got)
 		}
 		same(t, "weights", got[1].Weights(), []prompt.Weight{{Version: one.ID, Number: 1, Percent: 65},
@@ -62,7 +62,7 @@ func promptRollouts(t *testing.T, a Adapter) {
 		same(t, "slots", len(slots), 100)
 	})
 	t.Run("the ledger of the label has the weights", func(t *testing.T) {
-		moves, err := a.PromptLists.Activations(ctx, by.Workspace, made.ID, "live", page.Query{Limit: 1})
+		moves, err := a.PromptLists.Activations(ctx, by.Workspace, template.ID, "live", page.Query{Limit: 1})
 		must(t, err)
 		same(t, "move", moves.Items, []prompt.Activation{{Label: "live", From: one.ID, FromNumber: 1, To: one.ID,
 			ToNumber: 1, By: by.User, At: by.At, Reason: "try", Weights: []prompt.Weight{
@@ -70,7 +70,7 @@ func promptRollouts(t *testing.T, a Adapter) {
 	})
 	t.Run("another workspace sees no rollouts", func(t *testing.T) {
 		other := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		got, err := a.Prompts.Rollouts(ctx, other.Member, made.ID)
+		got, err := a.Prompts.Rollouts(ctx, other.Member, template.ID)
 		must(t, err)
 		same(t, "rollouts", len(got), 0)
 	})
@@ -96,11 +96,11 @@ func promptRollouts(t *testing.T, a Adapter) {
 			})
 		}
 		wg.Wait()
-		moves, err := a.PromptLists.Activations(ctx, by.Workspace, made.ID, "live", page.Query{Limit: 100})
+		moves, err := a.PromptLists.Activations(ctx, by.Workspace, template.ID, "live", page.Query{Limit: 100})
 		must(t, err)
 		for i, m := range moves.Items[:len(moves.Items)-1] {
-			if before := moves.Items[i+1]; m.From != before.To {
-				t.Errorf("move %d is from %s, the one before to %s", i, m.From, before.To)
+			if previous := moves.Items[i+1]; m.From != previous.To {
+				t.Errorf("move %d is from %s, the one before to %s", i, m.From, previous.To)
 			}
 		}
 		var weights []prompt.Weight

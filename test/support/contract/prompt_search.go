@@ -42,9 +42,9 @@ func promptSearch(t *testing.T, a Adapter) {
 	fixture.Version(t, a.Stores, by, live.ID, "Größe eins 100%", "old")
 	fixture.Version(t, a.Stores, by, live.ID, "second")
 	fixture.Activate(t, a.Stores, by, live.ID, prompt.Ref{Number: 2})
-	labelled := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "labelled", Type: prompt.Chat})
+	labelledTemplate := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "labelled", Type: prompt.Chat})
 	messages := []prompt.Message{{Role: "system", Content: "GRÖSSE"}, {Role: "user", Content: `a "question"`}}
-	fixture.VersionOf(t, a.Stores, by, labelled.ID, prompt.VersionDraft{Labels: []string{"old"},
+	fixture.VersionOf(t, a.Stores, by, labelledTemplate.ID, prompt.VersionDraft{Labels: []string{"old"},
 		Content: prompt.Content{Messages: messages}})
 	draft := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "draft"})
 	fixture.Version(t, a.Stores, by, draft.ID, "größe unseen")
@@ -85,8 +85,8 @@ func promptSearch(t *testing.T, a Adapter) {
 		change := prompt.VersionChanges{Labels: &[]string{"new"},
 			Content: func(c prompt.Content) prompt.Content { c.Text = "Renewed"; return c }}
 		_, err := a.Prompts.EditVersion(t.Context(), by, draft.ID, prompt.Ref{Number: 1},
-			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				return p.ChangeVersion(by, nil, v, change, used)
+			func(p *prompt.Template, v *prompt.Version, usedLabels prompt.Labels) error {
+				return p.ChangeVersion(by, nil, v, change, usedLabels)
 			})
 		must(t, err)
 		found, err := a.PromptLists.Visible(t.Context(), by, prompt.Filter{Query: "renewed"}, page.Query{Limit: 5})

@@ -26,9 +26,9 @@ func promptVersions(t *testing.T, a Adapter) {
 
 	reading := func(t *testing.T, by identity.Actor, id prompt.ID) *prompt.Reading {
 		t.Helper()
-		whole, err := a.Prompts.Get(ctx, by, id)
+		full, err := a.Prompts.Get(ctx, by, id)
 		must(t, err)
-		return whole.Reading()
+		return full.Reading()
 	}
 
 	t.Run("a version is read back with every field", func(t *testing.T) {
@@ -52,11 +52,11 @@ func promptVersions(t *testing.T, a Adapter) {
 			"text": {prompt.Text, prompt.Content{Text: "plain 'text' with \"quotes\"\r\n\t{{not_a_tag}}",
 				Format: prompt.Verbatim}},
 		} {
-			made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "whole " + name, Type: tt.of})
-			want := fixture.VersionOf(t, a.Stores, by, made.ID,
+			template := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "whole " + name, Type: tt.of})
+			want := fixture.VersionOf(t, a.Stores, by, template.ID,
 				prompt.VersionDraft{Content: tt.content, VariablesDeclared: tt.content.Variables != nil,
 					Labels: []string{"live", "a"}, CommitMessage: "first"})
-			got := read(t, by, made.ID, prompt.Ref{ID: want.ID})
+			got := read(t, by, template.ID, prompt.Ref{ID: want.ID})
 			same(t, name, got, want)
 			if got.CreatedAt != fixture.At || got.UpdatedAt != fixture.At || got.ContentHash != got.Content.Hash() {
 				t.Errorf("%s: times %v, %v; hash %s of %s", name, got.CreatedAt, got.UpdatedAt, got.ContentHash,
@@ -65,11 +65,11 @@ func promptVersions(t *testing.T, a Adapter) {
 		}
 	})
 
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "many", Visibility: access.Workspace})
-	one := fixture.Version(t, a.Stores, by, made.ID, "one", "live")
-	two := fixture.Version(t, a.Stores, by, made.ID, "two")
-	fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{Number: 2})
-	three := fixture.Version(t, a.Stores, by, made.ID, "three")
+	newTemplate := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "many", Visibility: access.Workspace})
+	one := fixture.Version(t, a.Stores, by, newTemplate.ID, "one", "live")
+	two := fixture.Version(t, a.Stores, by, newTemplate.ID, "two")
+	fixture.Activate(t, a.Stores, by, newTemplate.ID, prompt.Ref{Number: 2})
+	three := fixture.Version(t, a.Stores, by, newTemplate.ID, "three")
 
 	t.Run("a reference finds its version", func(t *testing.T) {
 		for _, tt := range []struct {
@@ -91,36 +91,36 @@ func promptVersions(t *testing.T, a Adapter) {
 			{by, prompt.Ref{Label: "absent"}, ""},
 		} {
 			name := fmt.Sprintf("%+v", tt.ref)
-			got, v, err := a.Prompts.GetVersion(ctx, tt.by, made.ID, tt.ref)
+			got, v, err := a.Prompts.GetVersion(ctx, tt.by, newTemplate.ID, tt.ref)
 			must(t, err)
 			if v == nil != (tt.want == "") || (v != nil && v.ID != tt.want) {
 				t.Errorf("%s: GetVersion = %+v", name, v)
 			}
-			same(t, name, got, reading(t, tt.by, made.ID))
+			same(t, name, got, reading(t, tt.by, newTemplate.ID))
 			sameTemplate, sameVersion, err := a.Prompts.GetVersionByName(ctx, tt.by, "MANY", tt.ref)
 			must(t, err)
 			same(t, name+" by name", sameTemplate, got)
 			same(t, name+" by name", sameVersion, v)
-			locked, info, err := a.Prompts.Lock(ctx, tt.by, made.ID, tt.ref)
+			lockedTemplate, info, err := a.Prompts.Lock(ctx, tt.by, newTemplate.ID, tt.ref)
 			must(t, err)
-			whole, err := a.Prompts.Get(ctx, tt.by, made.ID)
+			full, err := a.Prompts.Get(ctx, tt.by, newTemplate.ID)
 			must(t, err)
-			same(t, name+": the template that Lock returns", locked, whole)
+			same(t, name+": the template that Lock returns", lockedTemplate, full)
 			if v == nil != (info == nil) {
 				t.Fatalf("%s: Lock returns %+v", name, info)
 			}
-			_, err = a.Prompts.UpdateVersion(ctx, tt.by, made.ID, tt.ref,
+			_, err = a.Prompts.UpdateVersion(ctx, tt.by, newTemplate.ID, tt.ref,
 				func(p *prompt.Template, got *prompt.VersionInfo) error {
-					same(t, name+": UpdateVersion's template", p, whole)
+					same(t, name+": UpdateVersion's template", p, full)
 					same(t, name+": UpdateVersion's version", got, info)
 					return nil
 				})
 			must(t, err)
-			_, err = a.Prompts.EditVersion(ctx, tt.by, made.ID, tt.ref,
-				func(p *prompt.Template, got *prompt.Version, used prompt.Labels) error {
-					same(t, name+": EditVersion's template", p, whole)
+			_, err = a.Prompts.EditVersion(ctx, tt.by, newTemplate.ID, tt.ref,
+				func(p *prompt.Template, got *prompt.Version, usedLabels prompt.Labels) error {
+					same(t, name+": EditVersion's template", p, full)
 					same(t, name+": EditVersion's version", got, v)
-					same(t, name+": labels", used,
+					same(t, name+": labels", usedLabels,
 						prompt.Labels{"live": {Version: one.ID, Number: 1, By: one.CreatedBy}})
 					return nil
 				})
@@ -131,13 +131,13 @@ func promptVersions(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("GetVersion returns a deleted template's deletion time and owner", func(t *testing.T) {
-		gone := fixture.Template(t, a.Stores, team.Gone, prompt.Draft{Name: "gone"})
-		v := fixture.Version(t, a.Stores, team.Gone, gone.ID, "text")
-		fixture.Delete(t, a.Stores, team.Gone, gone.ID)
+		goneTemplate := fixture.Template(t, a.Stores, team.Gone, prompt.Draft{Name: "gone"})
+		v := fixture.Version(t, a.Stores, team.Gone, goneTemplate.ID, "text")
+		fixture.Delete(t, a.Stores, team.Gone, goneTemplate.ID)
 		for _, ref := range []prompt.Ref{{ID: v.ID}, {Latest: true}, {Active: true}} {
-			got, _, err := a.Prompts.GetVersion(ctx, team.Owner, gone.ID, ref)
+			got, _, err := a.Prompts.GetVersion(ctx, team.Owner, goneTemplate.ID, ref)
 			must(t, err)
-			same(t, "template", got, reading(t, team.Owner, gone.ID))
+			same(t, "template", got, reading(t, team.Owner, goneTemplate.ID))
 			assert.Equal(t, "deleted at", got.DeletedAt, fixture.At)
 		}
 	})
@@ -171,74 +171,74 @@ func promptVersions(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a template counts its versions and its drafts", func(t *testing.T) {
-		got, err := a.Prompts.Get(ctx, by, made.ID)
+		got, err := a.Prompts.Get(ctx, by, newTemplate.ID)
 		must(t, err)
 		same(t, "all", got.AllVersions, prompt.Summary{Count: 3, Latest: three.ID, LatestNumber: 3})
 		same(t, "frozen", got.FrozenVersions, prompt.Summary{Count: 2, Latest: two.ID, LatestNumber: 2})
 	})
 	t.Run("a changed version is stored", func(t *testing.T) {
-		later := fixture.Later(by, time.Second)
+		laterActor := fixture.Later(by, time.Second)
 		var want prompt.Version
-		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3},
-			func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
-				err := p.ChangeVersion(later, nil, v, prompt.VersionChanges{
+		_, err := a.Prompts.EditVersion(ctx, laterActor, newTemplate.ID, prompt.Ref{Number: 3},
+			func(p *prompt.Template, v *prompt.Version, usedLabels prompt.Labels) error {
+				err := p.ChangeVersion(laterActor, nil, v, prompt.VersionChanges{
 					Content:        func(c prompt.Content) prompt.Content { c.Text = "drei {{x}}"; return c },
 					InferVariables: true, CommitMessage: new("in German"),
-				}, used)
+				}, usedLabels)
 				want = *v
 				return err
 			})
 		must(t, err)
-		got := read(t, by, made.ID, prompt.Ref{Number: 3})
+		got := read(t, by, newTemplate.ID, prompt.Ref{Number: 3})
 		same(t, "version", got, &want)
-		if got.Content.Text != "drei {{x}}" || got.Revision != 2 || got.UpdatedAt != later.At {
+		if got.Content.Text != "drei {{x}}" || got.Revision != 2 || got.UpdatedAt != laterActor.At {
 			t.Fatalf("got %+v", got)
 		}
 	})
 	t.Run("an activation is one pointer, one ledger entry and one event", func(t *testing.T) {
-		later := fixture.Later(by, time.Minute)
-		_, err := a.Prompts.UpdateVersion(ctx, later, made.ID, prompt.Ref{Number: 3},
+		actor := fixture.Later(by, time.Minute)
+		_, err := a.Prompts.UpdateVersion(ctx, actor, newTemplate.ID, prompt.Ref{Number: 3},
 			func(p *prompt.Template, v *prompt.VersionInfo) error {
-				return p.Activate(later, nil, v, nil, "better")
+				return p.Activate(actor, nil, v, nil, "better")
 			})
 		must(t, err)
-		k := keptOf(t, a.Stores, by, made.ID)
-		same(t, "pointer", k.Template.Active, prompt.Active{Version: three.ID, Number: 3, At: later.At, By: by.User})
+		k := keptOf(t, a.Stores, by, newTemplate.ID)
+		same(t, "pointer", k.Template.Active, prompt.Active{Version: three.ID, Number: 3, At: actor.At, By: by.User})
 		same(t, "ledger", k.Ledger, []prompt.Activation{
-			{From: two.ID, FromNumber: 2, To: three.ID, ToNumber: 3, By: by.User, At: later.At, Reason: "better"},
+			{From: two.ID, FromNumber: 2, To: three.ID, ToNumber: 3, By: by.User, At: actor.At, Reason: "better"},
 			{To: two.ID, ToNumber: 2, By: by.User, At: fixture.At},
 		})
-		if k.Events[0].Type != "prompt_template.activated" || k.Versions[0].FirstActivatedAt != later.At ||
+		if k.Events[0].Type != "prompt_template.activated" || k.Versions[0].FirstActivatedAt != actor.At ||
 			!k.Versions[0].Frozen {
 			t.Fatalf("event = %+v, version = %+v", k.Events[0], k.Versions[0])
 		}
 	})
 	t.Run("a version that is activated as it is added is the active one, with a ledger entry", func(t *testing.T) {
-		at := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "at once"})
-		v := fixture.VersionOf(t, a.Stores, by, at.ID, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
+		position := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "at once"})
+		v := fixture.VersionOf(t, a.Stores, by, position.ID, prompt.VersionDraft{Content: prompt.Content{Text: "x"},
 			Labels: []string{"live"}, Activate: true, Reason: "new"})
-		same(t, "version", read(t, by, at.ID, prompt.Ref{Active: true}), v)
-		k := keptOf(t, a.Stores, by, at.ID)
+		same(t, "version", read(t, by, position.ID, prompt.Ref{Active: true}), v)
+		k := keptOf(t, a.Stores, by, position.ID)
 		same(t, "pointer", k.Template.Active, prompt.Active{Version: v.ID, Number: 1, At: by.At, By: by.User})
 		same(t, "ledger", k.Ledger, []prompt.Activation{{To: v.ID, ToNumber: 1, By: by.User, At: by.At, Reason: "new"}})
 	})
 	t.Run("a deleted version keeps its number and its ledger entry", func(t *testing.T) {
-		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2},
+		_, err := a.Prompts.UpdateVersion(ctx, by, newTemplate.ID, prompt.Ref{Number: 2},
 			func(p *prompt.Template, v *prompt.VersionInfo) error {
 				return p.DeleteVersion(by, nil, v, nil)
 			})
 		must(t, err)
-		last := fixture.Version(t, a.Stores, by, made.ID, "four")
-		_, err = a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Latest: true},
+		last := fixture.Version(t, a.Stores, by, newTemplate.ID, "four")
+		_, err = a.Prompts.UpdateVersion(ctx, by, newTemplate.ID, prompt.Ref{Latest: true},
 			func(p *prompt.Template, v *prompt.VersionInfo) error {
 				return p.DeleteVersion(by, nil, v, nil)
 			})
 		must(t, err)
-		if next := fixture.Version(t, a.Stores, by, made.ID, "five"); last.Number != 4 || next.Number != 5 {
+		if next := fixture.Version(t, a.Stores, by, newTemplate.ID, "five"); last.Number != 4 || next.Number != 5 {
 			t.Fatalf("numbers %d, then %d; want 4, 5", last.Number, next.Number)
 		}
-		k := keptOf(t, a.Stores, by, made.ID)
-		if len(k.Versions) != 3 || len(k.Ledger) != 2 || read(t, by, made.ID, prompt.Ref{Number: 2}) != nil {
+		k := keptOf(t, a.Stores, by, newTemplate.ID)
+		if len(k.Versions) != 3 || len(k.Ledger) != 2 || read(t, by, newTemplate.ID, prompt.Ref{Number: 2}) != nil {
 			t.Fatalf("%d versions, %d lines", len(k.Versions), len(k.Ledger))
 		}
 		same(t, "count", k.Template.AllVersions.Count, 3)

@@ -16,21 +16,21 @@ import (
 // providedSession opens a session of a user who signed in at a provider.
 func providedSession(
 	t testing.TB, s ports.Stores, by identity.Actor, from session.ProviderSession,
-) (opened *session.Session) {
+) (openedSession *session.Session) {
 	t.Helper()
 	system := signingIn(by.Org, fixture.At)
 	must(t, s.Sessions.Update(t.Context(), system, by.User,
 		func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
-			opened, _, err = session.OpenFromProvider(system, p, from, "Firefox", live)
-			return opened, err
+			openedSession, _, err = session.OpenFromProvider(system, p, from, "Firefox", live)
+			return openedSession, err
 		}))
-	return opened
+	return openedSession
 }
 
 func providerSessions(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	other := fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	at := func(subject, id string) session.ProviderSession {
+	sessionAt := func(subject, id string) session.ProviderSession {
 		return session.ProviderSession{Issuer: issuer + "/" + team.Workspace.Slug, Subject: subject, ID: id}
 	}
 	live := func(by identity.Actor) (ids []identity.SessionID) {
@@ -53,29 +53,29 @@ func providerSessions(t *testing.T, a Adapter) {
 		return users
 	}
 	t.Run("a session remembers the sign-in that opened it", func(t *testing.T) {
-		s := providedSession(t, a.Stores, team.Member, at("m", "s1"))
+		s := providedSession(t, a.Stores, team.Member, sessionAt("m", "s1"))
 		p, err := a.Second().Sessions.Person(ctx, team.Org, s.Cookie)
 		must(t, err)
-		same(t, "the sign-in", p.Session.From, at("m", "s1"))
+		same(t, "the sign-in", p.Session.From, sessionAt("m", "s1"))
 		same(t, "its end", p.Session.ExpiresAt, s.ExpiresAt)
 	})
 	t.Run("End selects by the session of the provider, by subject, or by both", func(t *testing.T) {
-		kept := openSession(t, a.Stores, team.Org, team.Member.User, fixture.At, nil)
-		foreign := providedSession(t, a.Stores, other.Member, at("m", "s1"))
-		first, second := live(team.Member)[1], providedSession(t, a.Stores, team.Member, at("m", "s2"))
-		peer := providedSession(t, a.Stores, team.Peer, at("p", "s1"))
-		same(t, "users", end(at("nobody", "")), []identity.UserID(nil))
-		same(t, "users", end(at("m", "s3")), []identity.UserID(nil))
-		same(t, "users", end(at("m", "s1")), []identity.UserID{team.Member.User})
+		keptSession := openSession(t, a.Stores, team.Org, team.Member.User, fixture.At, nil)
+		foreign := providedSession(t, a.Stores, other.Member, sessionAt("m", "s1"))
+		first, second := live(team.Member)[1], providedSession(t, a.Stores, team.Member, sessionAt("m", "s2"))
+		peer := providedSession(t, a.Stores, team.Peer, sessionAt("p", "s1"))
+		same(t, "users", end(sessionAt("nobody", "")), []identity.UserID(nil))
+		same(t, "users", end(sessionAt("m", "s3")), []identity.UserID(nil))
+		same(t, "users", end(sessionAt("m", "s1")), []identity.UserID{team.Member.User})
 		if got := live(team.Member); slices.Contains(got, first) || !slices.Contains(got, second.ID) {
 			t.Errorf("live are %v", got)
 		}
-		same(t, "users", end(at("", "s1")), []identity.UserID{team.Peer.User})
-		same(t, "users", end(at("m", "")), []identity.UserID{team.Member.User})
-		same(t, "live", live(team.Member), []identity.SessionID{kept.ID})
+		same(t, "users", end(sessionAt("", "s1")), []identity.UserID{team.Peer.User})
+		same(t, "users", end(sessionAt("m", "")), []identity.UserID{team.Member.User})
+		same(t, "live", live(team.Member), []identity.SessionID{keptSession.ID})
 		same(t, "live", live(team.Peer), []identity.SessionID(nil))
 		same(t, "in the other org", live(other.Member), []identity.SessionID{foreign.ID})
-		same(t, "again", end(at("m", "")), []identity.UserID(nil))
+		same(t, "again", end(sessionAt("m", "")), []identity.UserID(nil))
 		_, err := a.Sessions.Person(ctx, team.Org, peer.Cookie)
 		must(t, err)
 		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(peer.ID))),
@@ -86,7 +86,7 @@ func providerSessions(t *testing.T, a Adapter) {
 		add := func(id string) *session.Link {
 			t.Helper()
 			_, code, err := session.NewCode(signingIn(team.Org, fixture.At),
-				&account.User{ID: team.Member.User, Org: team.Org}, at("m", id), bound)
+				&account.User{ID: team.Member.User, Org: team.Org}, sessionAt("m", id), bound)
 			must(t, err)
 			must(t, a.Sessions.AddLink(ctx, code))
 			return code
@@ -95,7 +95,7 @@ func providerSessions(t *testing.T, a Adapter) {
 		got, err := a.Second().Sessions.TakeLink(ctx, team.Org, first.Hash, fixture.At)
 		must(t, err)
 		same(t, "the code", got, first)
-		end(at("m", "s2"))
+		end(sessionAt("m", "s2"))
 		_, err = a.Sessions.TakeLink(ctx, team.Org, second.Hash, fixture.At)
 		wantErr(t, err, session.ErrLinkInvalid)
 	})
@@ -105,26 +105,26 @@ func logoutTokens(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	l := session.Logout{ProviderSession: session.ProviderSession{Issuer: issuer},
 		TokenID: fixture.NewTeam(t, a.Stores, a.Orgs[0]).Workspace.Slug}
-	until := l.RememberUntil(fixture.At)
-	noted := 0
+	deadline := l.RememberUntil(fixture.At)
+	notedCount := 0
 	second := a.Second()
 	for _, err := range atOnce(4, func(i int) error {
 		s := a.Stores
 		if i%2 == 1 {
 			s = second
 		}
-		return s.ProviderSessions.Receive(ctx, a.Orgs[0], l.Hash(), until)
+		return s.ProviderSessions.Receive(ctx, a.Orgs[0], l.Hash(), deadline)
 	}) {
 		if err == nil {
-			noted++
+			notedCount++
 			continue
 		}
 		wantErr(t, err, session.ErrLogoutToken)
 	}
-	if noted != 1 {
-		t.Errorf("the token counted %d times", noted)
+	if notedCount != 1 {
+		t.Errorf("the token counted %d times", notedCount)
 	}
-	must(t, a.ProviderSessions.Receive(ctx, a.Orgs[1], l.Hash(), until))
+	must(t, a.ProviderSessions.Receive(ctx, a.Orgs[1], l.Hash(), deadline))
 }
 
 func captures(t *testing.T, a Adapter) {
@@ -136,10 +136,10 @@ func captures(t *testing.T, a Adapter) {
 	must(t, a.Users.Add(ctx, newcomer))
 	capture := func(slug string) bool {
 		t.Helper()
-		captured, err := a.Captures.Capture(ctx, by, slug, newcomer.ID,
+		isCaptured, err := a.Captures.Capture(ctx, by, slug, newcomer.ID,
 			func(w *account.Workspace) error { return w.Capture(by, newcomer.ID, rule) })
 		must(t, err)
-		return captured
+		return isCaptured
 	}
 	role := func() identity.Role {
 		t.Helper()

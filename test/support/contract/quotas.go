@@ -27,95 +27,95 @@ func got(t testing.TB, errs []error, limit error) (n int) {
 func invitedWithinBounds(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	after := func(d time.Duration) identity.Actor { return fixture.Later(team.Admin, d) }
-	mailed := func(by identity.Actor, ws identity.WorkspaceID, email string) bool {
+	finish := func(d time.Duration) identity.Actor { return fixture.Later(team.Admin, d) }
+	mails := func(by identity.Actor, ws identity.WorkspaceID, email string) bool {
 		t.Helper()
 		i, _ := invite(t, a.Stores, by, ws, email, identity.Viewer)
 		return i.Mailed()
 	}
 	t.Run("the last mail to an address is known even if its invitation has ended", func(t *testing.T) {
-		first, _ := invite(t, a.Stores, after(0), ws, "Mailed@example.com", identity.Viewer)
-		same(t, "mailed", []bool{first.Mailed(), mailed(after(time.Minute), ws, "mailed@example.com")},
+		first, _ := invite(t, a.Stores, finish(0), ws, "Mailed@example.com", identity.Viewer)
+		same(t, "mailed", []bool{first.Mailed(), mails(finish(time.Minute), ws, "mailed@example.com")},
 			[]bool{true, false})
-		must(t, withdraw(t, a.Stores, after(2*time.Minute), ws, first.ID))
-		same(t, "mailed", mailed(after(3*time.Minute), ws, "mailed@EXAMPLE.com"), false)
-		same(t, "mailed", mailed(after(10*time.Minute), ws, "mailed@example.com"), true)
-		same(t, "mailed", mailed(after(11*time.Minute), ws, "mailed@example.com"), false)
-		same(t, "mailed, another address", mailed(after(11*time.Minute), ws, "other@example.com"), true)
-		same(t, "mailed, by another workspace", mailed(fixture.Later(other.Admin, 11*time.Minute), other.Workspace.ID,
+		must(t, withdraw(t, a.Stores, finish(2*time.Minute), ws, first.ID))
+		same(t, "mailed", mails(finish(3*time.Minute), ws, "mailed@EXAMPLE.com"), false)
+		same(t, "mailed", mails(finish(10*time.Minute), ws, "mailed@example.com"), true)
+		same(t, "mailed", mails(finish(11*time.Minute), ws, "mailed@example.com"), false)
+		same(t, "mailed, another address", mails(finish(11*time.Minute), ws, "other@example.com"), true)
+		same(t, "mailed, by another workspace", mails(fixture.Later(other.Admin, 11*time.Minute), other.Workspace.ID,
 			"mailed@example.com"), true)
 	})
 	t.Run("of many concurrent invitations of an address one is mailed", func(t *testing.T) {
 		for round := range 3 {
-			sent := make([]bool, 8)
-			must(t, errors.Join(atOnce(len(sent), func(i int) error {
-				by := after(time.Duration(round)*time.Hour + time.Duration(i)*time.Microsecond)
-				made, _, err := tryInvite(t, a.Stores, by, ws, "often@example.com", identity.Viewer)
+			messages := make([]bool, 8)
+			must(t, errors.Join(atOnce(len(messages), func(i int) error {
+				by := finish(time.Duration(round)*time.Hour + time.Duration(i)*time.Microsecond)
+				invitation, _, err := tryInvite(t, a.Stores, by, ws, "often@example.com", identity.Viewer)
 				if err == nil {
-					sent[i] = made.Mailed()
+					messages[i] = invitation.Mailed()
 				}
 				return err
 			})...))
-			same(t, "mails", count(sent), 1)
+			same(t, "mails", count(messages), 1)
 		}
 	})
 	t.Run("mails are counted per workspace, including those of ended invitations", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		sent := 0
+		sentCount := 0
 		for i := range 2 * mailLimits.WorkspacePerDay {
 			by := team.Admin // varies, because each user has a limit too
 			by.User, by.At = []identity.UserID{team.Admin.User, team.Owner.User}[i%2],
 				fixture.At.Add(time.Duration(i)*6*time.Minute)
 			by.Role = identity.Admin
-			made, _ := invite(t, a.Stores, by, team.Workspace.ID, fmt.Sprint("day-", i, "@mails.example"),
+			invitation, _ := invite(t, a.Stores, by, team.Workspace.ID, fmt.Sprint("day-", i, "@mails.example"),
 				identity.Viewer)
-			if made.Mailed() {
-				sent++
+			if invitation.Mailed() {
+				sentCount++
 			}
-			must(t, withdraw(t, a.Stores, by, team.Workspace.ID, made.ID))
+			must(t, withdraw(t, a.Stores, by, team.Workspace.ID, invitation.ID))
 		}
-		same(t, "mails in ten hours", sent, mailLimits.WorkspacePerDay)
-		made, _ := invite(t, a.Stores, fixture.Later(team.Admin, 24*time.Hour), team.Workspace.ID,
+		same(t, "mails in ten hours", sentCount, mailLimits.WorkspacePerDay)
+		newInvitation, _ := invite(t, a.Stores, fixture.Later(team.Admin, 24*time.Hour), team.Workspace.ID,
 			"next-day@mails.example", identity.Viewer)
-		same(t, "mailed a day later", made.Mailed(), true)
+		same(t, "mailed a day later", newInvitation.Mailed(), true)
 	})
 	t.Run("mails are counted per user over all workspaces, even concurrent ones", func(t *testing.T) {
 		maker := newcomer(t, a.Stores, a.Orgs[0], "cannon@example.com")
 		first, second := ownSpace(t, a.Stores, maker, "cannon-1"), ownSpace(t, a.Stores, maker, "cannon-2")
-		sent := make([]bool, mailLimits.UserPerHour+12)
-		must(t, errors.Join(atOnce(len(sent), func(i int) error {
+		messages := make([]bool, mailLimits.UserPerHour+12)
+		must(t, errors.Join(atOnce(len(messages), func(i int) error {
 			ws := []identity.WorkspaceID{first.ID, second.ID}[i%2]
-			made, _, err := tryInvite(t, a.Stores, maker, ws, fmt.Sprint("user-", i, "@mails.example"), identity.Viewer)
+			item, _, err := tryInvite(t, a.Stores, maker, ws, fmt.Sprint("user-", i, "@mails.example"), identity.Viewer)
 			if err == nil {
-				sent[i] = made.Mailed()
+				messages[i] = item.Mailed()
 			}
 			return err
 		})...))
-		same(t, "mails within an hour", count(sent), mailLimits.UserPerHour)
-		made, _ := invite(t, a.Stores, fixture.Later(maker, time.Hour), first.ID, "an-hour-later@mails.example",
+		same(t, "mails within an hour", count(messages), mailLimits.UserPerHour)
+		invitation, _ := invite(t, a.Stores, fixture.Later(maker, time.Hour), first.ID, "an-hour-later@mails.example",
 			identity.Viewer)
-		same(t, "mailed an hour later", made.Mailed(), true)
+		same(t, "mailed an hour later", invitation.Mailed(), true)
 	})
 	t.Run("mails are counted per mailbox over the org, even concurrent ones", func(t *testing.T) {
-		sent := make([]bool, mailLimits.AddressPerDay+4)
-		makers := make([]identity.Actor, len(sent))
-		spaces := make([]identity.WorkspaceID, len(sent))
-		for i := range sent {
+		messages := make([]bool, mailLimits.AddressPerDay+4)
+		makers := make([]identity.Actor, len(messages))
+		spaces := make([]identity.WorkspaceID, len(messages))
+		for i := range messages {
 			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 			makers[i], spaces[i] = team.Admin, team.Workspace.ID
 		}
-		must(t, errors.Join(atOnce(len(sent), func(i int) error {
-			made, _, err := tryInvite(t, a.Stores, makers[i], spaces[i], fmt.Sprint("Victim+", i, "@example.com"),
+		must(t, errors.Join(atOnce(len(messages), func(i int) error {
+			invitation, _, err := tryInvite(t, a.Stores, makers[i], spaces[i], fmt.Sprint("Victim+", i, "@example.com"),
 				identity.Viewer)
 			if err == nil {
-				sent[i] = made.Mailed()
+				messages[i] = invitation.Mailed()
 			}
 			return err
 		})...))
-		same(t, "mails within a day", count(sent), mailLimits.AddressPerDay)
+		same(t, "mails within a day", count(messages), mailLimits.AddressPerDay)
 		elsewhere := fixture.NewTeam(t, a.Stores, a.Orgs[1])
-		made, _ := invite(t, a.Stores, elsewhere.Admin, elsewhere.Workspace.ID, "victim@example.com", identity.Viewer)
-		same(t, "mailed by another org", made.Mailed(), true)
+		item, _ := invite(t, a.Stores, elsewhere.Admin, elsewhere.Workspace.ID, "victim@example.com", identity.Viewer)
+		same(t, "mailed by another org", item.Mailed(), true)
 	})
 	t.Run("concurrent calls cannot exceed the limit of open invitations", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])

@@ -16,15 +16,15 @@ import (
 // no rotation.
 func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 	plain, purpose := []byte("the warehouse's password"), []byte("org_1/wsp_1/con_1/postgres")
-	seal := func(t *testing.T, s ports.Sealer, plain, associated []byte) []byte {
+	seal := func(t *testing.T, s ports.Sealer, plain, associatedContent []byte) []byte {
 		t.Helper()
-		sealed, err := s.Seal(plain, associated)
+		ciphertext, err := s.Seal(plain, associatedContent)
 		require.NoError(t, err)
-		return sealed
+		return ciphertext
 	}
-	refuse := func(t *testing.T, s ports.Sealer, sealed, associated []byte) {
+	refuse := func(t *testing.T, s ports.Sealer, ciphertext, associatedContent []byte) {
 		t.Helper()
-		got, err := s.Open(sealed, associated)
+		got, err := s.Open(ciphertext, associatedContent)
 		if err == nil || got != nil {
 			t.Fatalf("Open = %q, %v; want nothing but an error", got, err)
 		}
@@ -50,9 +50,9 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 	}
 
 	t.Run("the sealed bytes show neither content nor purpose", func(t *testing.T) {
-		sealed := seal(t, open(t), plain, purpose)
-		if bytes.Contains(sealed, plain) || bytes.Contains(sealed, purpose) {
-			t.Fatalf("sealed = %q", sealed)
+		ciphertext := seal(t, open(t), plain, purpose)
+		if bytes.Contains(ciphertext, plain) || bytes.Contains(ciphertext, purpose) {
+			t.Fatalf("sealed = %q", ciphertext)
 		}
 	})
 
@@ -66,38 +66,38 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 
 	t.Run("sealed bytes do not open for another purpose", func(t *testing.T) {
 		s := open(t)
-		sealed := seal(t, s, plain, purpose)
+		ciphertext := seal(t, s, plain, purpose)
 		for _, other := range [][]byte{nil, []byte("org_1/wsp_2/con_1/postgres"), purpose[:len(purpose)-1],
 			append(bytes.Clone(purpose), 0)} {
-			refuse(t, s, sealed, other)
+			refuse(t, s, ciphertext, other)
 		}
 	})
 
 	t.Run("sealed bytes with any bit changed are refused", func(t *testing.T) {
 		s := open(t)
-		sealed := seal(t, s, plain, purpose)
-		for i := range sealed {
+		ciphertext := seal(t, s, plain, purpose)
+		for i := range ciphertext {
 			for bit := range 8 {
-				changed := bytes.Clone(sealed)
-				changed[i] ^= 1 << bit
-				refuse(t, s, changed, purpose)
+				change := bytes.Clone(ciphertext)
+				change[i] ^= 1 << bit
+				refuse(t, s, change, purpose)
 			}
 		}
 	})
 
 	t.Run("truncated or extended sealed bytes are refused", func(t *testing.T) {
 		s := open(t)
-		sealed := seal(t, s, plain, purpose)
-		for i := range sealed {
-			refuse(t, s, sealed[:i], purpose)
+		ciphertext := seal(t, s, plain, purpose)
+		for i := range ciphertext {
+			refuse(t, s, ciphertext[:i], purpose)
 		}
-		refuse(t, s, append(bytes.Clone(sealed), 0), purpose)
+		refuse(t, s, append(bytes.Clone(ciphertext), 0), purpose)
 	})
 
 	t.Run("bytes that were never sealed are refused", func(t *testing.T) {
 		s := open(t)
-		for _, sealed := range [][]byte{nil, {}, plain, make([]byte, 64)} {
-			refuse(t, s, sealed, purpose)
+		for _, ciphertext := range [][]byte{nil, {}, plain, make([]byte, 64)} {
+			refuse(t, s, ciphertext, purpose)
 		}
 	})
 
@@ -113,12 +113,12 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 				for i := range 100 {
 					plain, purpose := fmt.Appendf(nil, "content %d of %d", i, worker),
 						fmt.Appendf(nil, "worker %d", worker)
-					sealed, err := s.Seal(plain, purpose)
+					ciphertext, err := s.Seal(plain, purpose)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					if got, err := s.Open(sealed, purpose); err != nil || !bytes.Equal(got, plain) {
+					if got, err := s.Open(ciphertext, purpose); err != nil || !bytes.Equal(got, plain) {
 						t.Errorf("Open = %q, %v; want %q", got, err, plain)
 						return
 					}
@@ -141,14 +141,14 @@ func CredentialSealer(t *testing.T, open func(*testing.T) ports.CredentialSealer
 			bytes.Clone(place)) != got {
 			t.Errorf("fingerprint %q", got)
 		}
-		for what, other := range map[string]string{
+		for name, other := range map[string]string{
 			"other content":    s.Fingerprint([]byte("another password"), place),
 			"another place":    s.Fingerprint(content, []byte("con_2")),
 			"the border moved": s.Fingerprint(append([]byte("1"), content...), []byte("con_")),
 			"another keyring":  open(t).Fingerprint(content, place),
 		} {
 			if other == got {
-				t.Errorf("%s has the same fingerprint", what)
+				t.Errorf("%s has the same fingerprint", name)
 			}
 		}
 	})
@@ -164,7 +164,7 @@ func Digester(t *testing.T, open func(*testing.T) ports.Digester) {
 		}
 	})
 	t.Run("another purpose or other parts have another digest", func(t *testing.T) {
-		for what, other := range map[string][32]byte{
+		for name, other := range map[string][32]byte{
 			"another purpose":  d.Digest("other", []byte("one"), []byte("two")),
 			"another part":     d.Digest("purpose", []byte("one"), []byte("three")),
 			"the border moved": d.Digest("purpose", []byte("onet"), []byte("wo")),
@@ -174,7 +174,7 @@ func Digester(t *testing.T, open func(*testing.T) ports.Digester) {
 			"no key":           sha256.Sum256([]byte("onetwo")),
 		} {
 			if other == want {
-				t.Errorf("%s has the same digest", what)
+				t.Errorf("%s has the same digest", name)
 			}
 		}
 	})

@@ -28,28 +28,28 @@ func Sessions(t *testing.T, open Opener) {
 }
 
 // signingIn is the system in the request of a browser.
-func signingIn(org identity.OrgID, at time.Time) identity.Actor {
-	by := identity.System(org, "", "sign-in", at)
+func signingIn(org identity.OrgID, instant time.Time) identity.Actor {
+	by := identity.System(org, "", "sign-in", instant)
 	by.Request = identity.Request{ID: "req", Address: "192.0.2.1"}
 	return by
 }
 
 // openSession opens a session of a user, by a key unless it is nil.
 func openSession(
-	t testing.TB, s ports.Stores, org identity.OrgID, user identity.UserID, at time.Time, key *account.Key,
-) (opened *session.Session) {
+	t testing.TB, s ports.Stores, org identity.OrgID, user identity.UserID, instant time.Time, key *account.Key,
+) (openedSession *session.Session) {
 	t.Helper()
 	source := session.ByLink
 	if key != nil {
 		source = session.ByAPIKey
 	}
-	by := signingIn(org, at)
+	by := signingIn(org, instant)
 	must(t, s.Sessions.Update(t.Context(), by, user,
 		func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
-			opened, _, err = session.Open(by, p, source, key, "Firefox", live)
-			return opened, err
+			openedSession, _, err = session.Open(by, p, source, key, "Firefox", live)
+			return openedSession, err
 		}))
-	return opened
+	return openedSession
 }
 
 // endSession ends one session of its user.
@@ -64,12 +64,12 @@ func endSession(t testing.TB, s ports.Stores, by identity.Actor, id identity.Ses
 func sessionsKept(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	user := team.Member.User
-	list := func(key identity.KeyID, at time.Time) (ids []identity.SessionID) {
+	list := func(key identity.KeyID, instant time.Time) (ids []identity.SessionID) {
 		t.Helper()
 		for _, limit := range []int{100, 2} {
 			ids = nil
 			for _, s := range fixture.Pages(t, limit, func(q page.Query) (session.Page, error) {
-				return a.Sessions.List(ctx, team.Org, user, key, at, q)
+				return a.Sessions.List(ctx, team.Org, user, key, instant, q)
 			}) {
 				ids = append(ids, s.ID)
 			}
@@ -79,9 +79,9 @@ func sessionsKept(t *testing.T, a Adapter) {
 	key := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 	first := openSession(t, a.Stores, team.Org, user, fixture.At, nil)
 	second := openSession(t, a.Stores, team.Org, user, fixture.At, key)
-	ended := openSession(t, a.Stores, team.Org, user, fixture.At, nil)
+	endedSession := openSession(t, a.Stores, team.Org, user, fixture.At, nil)
 	openSession(t, a.Stores, team.Org, team.Peer.User, fixture.At, nil)
-	endSession(t, a.Stores, team.Member, ended.ID)
+	endSession(t, a.Stores, team.Member, endedSession.ID)
 
 	t.Run("List returns the live sessions of a user, newest first", func(t *testing.T) {
 		same(t, "the sessions", list("", fixture.At), []identity.SessionID{second.ID, first.ID})
@@ -105,10 +105,10 @@ func sessionsKept(t *testing.T, a Adapter) {
 			if p.User.ID != user || len(p.Memberships) != 1 || p.Memberships[0].Workspace.ID != team.Workspace.ID {
 				t.Errorf("the person is %+v", p)
 			}
-			opened, _, err := session.Open(by, p, session.ByLink, nil, "", live)
+			openedSession, _, err := session.Open(by, p, session.ByLink, nil, "", live)
 			must(t, err)
 			session.EndAll(team.Member, p, live)
-			return opened, errBoom
+			return openedSession, errBoom
 		})
 		wantErr(t, err, errBoom)
 		same(t, "the sessions", list("", fixture.At), []identity.SessionID{second.ID, first.ID})
@@ -118,9 +118,9 @@ func sessionsKept(t *testing.T, a Adapter) {
 		wantErr(t, err, account.ErrUserNotFound)
 	})
 	t.Run("their events name the session", func(t *testing.T) {
-		events := eventsOn(t, a.Stores, team.Workspace.ID, string(ended.ID))
+		events := eventsOn(t, a.Stores, team.Workspace.ID, string(endedSession.ID))
 		same(t, "the events", kinds(events), []string{"session.ended", "session.started"})
-		if events[1].Session != ended.ID || events[1].Actor != user {
+		if events[1].Session != endedSession.ID || events[1].Actor != user {
 			t.Errorf("%+v", events[1])
 		}
 	})
@@ -139,9 +139,9 @@ func sessionsKept(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("Used keeps a session alive, at most once a minute", func(t *testing.T) {
-		later := fixture.At.Add(time.Hour)
+		future := fixture.At.Add(time.Hour)
 		uses := map[identity.SessionID]time.Time{
-			first.ID: later, second.ID: fixture.At.Add(time.Second), "ses_none": later,
+			first.ID: future, second.ID: fixture.At.Add(time.Second), "ses_none": future,
 		}
 		must(t, a.Sessions.Used(ctx, a.Orgs[1], uses))
 		same(t, "the sessions", list("", fixture.At.Add(session.Idle)), []identity.SessionID(nil))
@@ -181,12 +181,12 @@ func sessionPerson(t *testing.T, a Adapter) {
 		wantErr(t, err, identity.ErrUnauthenticated)
 	})
 	t.Run("Proven returns the same principal", func(t *testing.T) {
-		who, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Session: s.Cookie}, {Session: s.Proof}})
+		persons, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Session: s.Cookie}, {Session: s.Proof}})
 		must(t, err)
-		if who[1] != nil {
-			t.Errorf("an unknown session means %+v", who[1])
+		if persons[1] != nil {
+			t.Errorf("an unknown session means %+v", persons[1])
 		}
-		same(t, "the principal", who[0], find(a.Stores, s.Cookie).Principal())
+		same(t, "the principal", persons[0], find(a.Stores, s.Cookie).Principal())
 	})
 	t.Run("a ticket keeps the session that it was issued to", func(t *testing.T) {
 		token, ticket := session.NewTicket(team.Org, session.Proof{Session: s.Cookie}, fixture.At)
@@ -223,9 +223,9 @@ func sessionOfKey(t *testing.T, a Adapter) {
 		t.Helper()
 		p, err := a.Sessions.Person(ctx, team.Org, s.Cookie)
 		must(t, err)
-		who, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Session: s.Cookie}})
+		persons, err := a.Tickets.Proven(ctx, team.Org, []session.Proof{{Session: s.Cookie}})
 		must(t, err)
-		same(t, "the principal of the proof", who[0], p.Principal())
+		same(t, "the principal of the proof", persons[0], p.Principal())
 		return p.Principal()
 	}
 	p := find()
@@ -253,8 +253,8 @@ func sessionsAtOnce(t *testing.T, a Adapter) {
 		return s.Sessions.Update(ctx, by, user, func(
 			p *account.Person, live []*session.Session,
 		) (*session.Session, error) {
-			opened, _, err := session.Open(by, p, session.ByLink, nil, "", live)
-			return opened, err
+			openedSession, _, err := session.Open(by, p, session.ByLink, nil, "", live)
+			return openedSession, err
 		})
 	}) {
 		must(t, err)

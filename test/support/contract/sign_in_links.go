@@ -30,7 +30,7 @@ func signInLinks(t *testing.T, a Adapter) {
 		wantErr(t, err, session.ErrLinkInvalid)
 	})
 	t.Run("of many that take a link at once one gets it", func(t *testing.T) {
-		l, had := add(), 0
+		l, previous := add(), 0
 		second := a.Second()
 		for _, err := range atOnce(8, func(i int) error {
 			s := a.Stores
@@ -41,12 +41,12 @@ func signInLinks(t *testing.T, a Adapter) {
 			return err
 		}) {
 			if err == nil {
-				had++
+				previous++
 				continue
 			}
 			wantErr(t, err, session.ErrLinkInvalid)
 		}
-		assert.Equal(t, "had it", had, 1)
+		assert.Equal(t, "had it", previous, 1)
 	})
 	t.Run("a link that has expired, or of another org, is not found", func(t *testing.T) {
 		l := add()
@@ -60,63 +60,63 @@ func signInLinks(t *testing.T, a Adapter) {
 		func(t *testing.T) {
 			u, _, err := a.Users.Get(ctx, team.Org, team.Peer.User)
 			must(t, err)
-			mail := func(from string, at time.Time, none bool) (mailed session.LinkMails, l *session.Link) {
+			mail := func(from string, instant time.Time, isEmpty bool) (mails session.LinkMails, l *session.Link) {
 				t.Helper()
-				by := signingIn(team.Org, at)
+				by := signingIn(team.Org, instant)
 				by.Request.Address = from
 				must(t, a.Sessions.MailLink(ctx, by, u.Email,
-					func(found *account.User, sent session.LinkMails) (*session.Link, error) {
-						if mailed = sent; found.ID != u.ID {
+					func(found *account.User, message session.LinkMails) (*session.Link, error) {
+						if mails = message; found.ID != u.ID {
 							t.Errorf("it is for %s", found.ID)
 						}
-						if none {
+						if isEmpty {
 							return nil, nil
 						}
-						_, made, err := session.NewMailedLink(by, found, session.LinkMails{})
-						l = made
+						_, newLink, err := session.NewMailedLink(by, found, session.LinkMails{})
+						l = newLink
 						return l, err
 					}))
-				return mailed, l
+				return mails, l
 			}
 			const one, other = "192.0.2.1", "2001:db8::7"
-			soon, later := fixture.At.Add(time.Second), fixture.At.Add(time.Hour)
-			mailed, l := mail(one, fixture.At, true)
-			same(t, "at first", mailed, session.LinkMails{})
+			nextMinute, future := fixture.At.Add(time.Second), fixture.At.Add(time.Hour)
+			mailedMails, l := mail(one, fixture.At, true)
+			same(t, "at first", mailedMails, session.LinkMails{})
 			if l != nil {
 				t.Errorf("mailed %v", l)
 			}
 			_, first := mail(one, fixture.At, false)
-			_, printed, err := session.NewLink(signingIn(team.Org, fixture.At), u)
+			_, printedLink, err := session.NewLink(signingIn(team.Org, fixture.At), u)
 			must(t, err)
-			must(t, a.Sessions.AddLink(ctx, printed))
-			mailed, second := mail(other, soon, false)
-			same(t, "the mails", mailed, session.LinkMails{Usable: true,
+			must(t, a.Sessions.AddLink(ctx, printedLink))
+			mailedMails, second := mail(other, nextMinute, false)
+			same(t, "the mails", mailedMails, session.LinkMails{Usable: true,
 				Sent: []session.LinkMail{{At: fixture.At, From: one}}})
 			// Both work, and with the first that is used ends the other, but no link that was printed.
-			taken, err := a.Sessions.TakeLink(ctx, team.Org, first.Hash, soon)
+			batch, err := a.Sessions.TakeLink(ctx, team.Org, first.Hash, nextMinute)
 			must(t, err)
-			same(t, "the link", taken, first)
-			_, err = a.Sessions.TakeLink(ctx, team.Org, second.Hash, soon)
+			same(t, "the link", batch, first)
+			_, err = a.Sessions.TakeLink(ctx, team.Org, second.Hash, nextMinute)
 			wantErr(t, err, session.ErrLinkInvalid)
-			_, err = a.Sessions.TakeLink(ctx, team.Org, printed.Hash, soon)
+			_, err = a.Sessions.TakeLink(ctx, team.Org, printedLink.Hash, nextMinute)
 			must(t, err)
-			both := []session.LinkMail{{At: fixture.At, From: one}, {At: soon, From: "2001:db8::/64"}}
-			mailed, _ = mail(one, soon, true)
-			same(t, "the mails when one link was used", mailed, session.LinkMails{Sent: both})
-			mailed, _ = mail(one, later, false)
-			same(t, "the mails an hour later", mailed, session.LinkMails{Sent: both})
-			mailed, _ = mail(one, later.Add(session.LinkLife), true)
-			same(t, "the mails when the links have expired", mailed, session.LinkMails{
-				Sent: append(both, session.LinkMail{At: later, From: one})})
-			mailed, _ = mail(one, soon.Add(24*time.Hour), true)
+			pairs := []session.LinkMail{{At: fixture.At, From: one}, {At: nextMinute, From: "2001:db8::/64"}}
+			mailedMails, _ = mail(one, nextMinute, true)
+			same(t, "the mails when one link was used", mailedMails, session.LinkMails{Sent: pairs})
+			mailedMails, _ = mail(one, future, false)
+			same(t, "the mails an hour later", mailedMails, session.LinkMails{Sent: pairs})
+			mailedMails, _ = mail(one, future.Add(session.LinkLife), true)
+			same(t, "the mails when the links have expired", mailedMails, session.LinkMails{
+				Sent: append(pairs, session.LinkMail{At: future, From: one})})
+			mailedMails, _ = mail(one, nextMinute.Add(24*time.Hour), true)
 			same(
 				t,
 				"the mails a day later",
-				mailed,
-				session.LinkMails{Sent: []session.LinkMail{{At: later, From: one}}},
+				mailedMails,
+				session.LinkMails{Sent: []session.LinkMail{{At: future, From: one}}},
 			)
 			for org, email := range map[identity.OrgID]string{team.Org: "nobody@example.com", a.Orgs[1]: u.Email} {
-				wantErr(t, a.Sessions.MailLink(ctx, signingIn(org, later), email, nil), account.ErrUserNotFound)
+				wantErr(t, a.Sessions.MailLink(ctx, signingIn(org, future), email, nil), account.ErrUserNotFound)
 			}
 		},
 	)

@@ -62,7 +62,7 @@ func signedIn(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	member := claimsOf(team, "member").Subject
-	is := func(t *testing.T, s ports.Stores, subject string) *account.Person {
+	check := func(t *testing.T, s ports.Stores, subject string) *account.Person {
 		t.Helper()
 		p, err := s.Users.SignedIn(ctx, team.Org, issuer, subject)
 		must(t, err)
@@ -77,7 +77,7 @@ func signedIn(t *testing.T, a Adapter) {
 		u, m, err := a.Users.Get(ctx, team.Org, team.Member.User)
 		must(t, err)
 		for range 2 { // the second may come from the cache
-			got := is(t, a.Stores, member)
+			got := check(t, a.Stores, member)
 			same(t, "person", got, want)
 			same(t, "user", &got.User, u)
 			same(t, "memberships", got.Memberships, m)
@@ -86,29 +86,29 @@ func signedIn(t *testing.T, a Adapter) {
 	t.Run("the claims of the sign-in that creates a user are not cached", func(t *testing.T) {
 		claims := claimsOf(team, "new")
 		signIn(t, a.Stores, team.Org, claims, nil)
-		if p := is(t, a.Stores, claims.Subject); p.LastSettled != nil {
+		if p := check(t, a.Stores, claims.Subject); p.LastSettled != nil {
 			t.Errorf("met = %+v", p.LastSettled)
 		}
 	})
 	t.Run("the claims of a sign-in are cached for at most a second", func(t *testing.T) {
 		claims := claimsOf(team, "member")
-		if p := is(t, a.Stores, member); p.LastSettled != nil {
+		if p := check(t, a.Stores, member); p.LastSettled != nil {
 			t.Fatalf("met = %+v before", p.LastSettled)
 		}
 		for late := time.Now().Add(proof.Patience); ; {
-			begun := time.Now()
+			start := time.Now()
 			signIn(t, a.Stores, team.Org, claims, nil)
-			p := is(t, a.Stores, member)
+			p := check(t, a.Stores, member)
 			if p.LastSettled != nil && p.LastSettled.Subject == member {
 				break
 			}
 			// A busy machine may need longer than claims are cached.
-			if time.Since(begun) < 900*time.Millisecond || time.Now().After(late) {
+			if time.Since(start) < 900*time.Millisecond || time.Now().After(late) {
 				t.Fatalf("met = %+v", p.LastSettled)
 			}
 		}
 		proof.EventuallyWithin(t, "they are forgotten", time.Second, func() bool {
-			return is(t, a.Stores, member).LastSettled == nil
+			return check(t, a.Stores, member).LastSettled == nil
 		})
 	})
 	t.Run("another issuer's subject, or another org's, is somebody else", func(t *testing.T) {
@@ -127,23 +127,23 @@ func signedIn(t *testing.T, a Adapter) {
 		})
 		must(t, err)
 		must(t, setRole(t, a.Stores, team.Owner, team.Workspace.ID, team.Member.User, identity.Admin))
-		if got := is(t, a.Stores, member); got.User.Name != "renamed" || got.Memberships[0].Role != identity.Admin {
+		if got := check(t, a.Stores, member); got.User.Name != "renamed" || got.Memberships[0].Role != identity.Admin {
 			t.Fatalf("got %+v", got)
 		}
 	})
 	t.Run("a removal is seen at once, and by another process within a second", func(t *testing.T) {
 		far := a.Second()
-		same(t, "memberships", len(is(t, far, member).Memberships), 1)
+		same(t, "memberships", len(check(t, far, member).Memberships), 1)
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, team.Member.User))
-		same(t, "memberships", len(is(t, a.Stores, member).Memberships), 0)
+		same(t, "memberships", len(check(t, a.Stores, member).Memberships), 0)
 		proof.EventuallyWithin(t, "the removal", time.Second, func() bool {
-			return len(is(t, far, member).Memberships) == 0
+			return len(check(t, far, member).Memberships) == 0
 		})
 	})
 	t.Run("a transaction sees its own changes, and a rolled back change is not cached", func(t *testing.T) {
 		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			signIn(t, tx, team.Org, claimsOf(team, "undone"), nil)
-			is(t, tx, claimsOf(team, "undone").Subject)
+			check(t, tx, claimsOf(team, "undone").Subject)
 			return errBoom
 		}), errBoom)
 		_, err := a.Users.SignedIn(ctx, team.Org, issuer, claimsOf(team, "undone").Subject)
@@ -155,11 +155,11 @@ func signsIn(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	t.Run("a new user gets an account, and a workspace if the org is configured so", func(t *testing.T) {
-		for _, own := range []bool{false, true} {
-			c := account.Claims{Issuer: issuer, Subject: fmt.Sprint("newcomer ", own),
-				Email: fmt.Sprint("new-", own, "@example.com"), EmailVerified: true, Name: "Änn"}
+		for _, isOwn := range []bool{false, true} {
+			c := account.Claims{Issuer: issuer, Subject: fmt.Sprint("newcomer ", isOwn),
+				Email: fmt.Sprint("new-", isOwn, "@example.com"), EmailVerified: true, Name: "Änn"}
 			org := anyoneOf()
-			org.OwnSpaces = own
+			org.OwnSpaces = isOwn
 			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: org})
 			must(t, err)
 			u, m, err := a.Users.Get(ctx, team.Org, p.User.ID)
@@ -169,12 +169,12 @@ func signsIn(t *testing.T, a Adapter) {
 				u.Revision != 1 || u.CreatedAt != fixture.At.Add(time.Hour) {
 				t.Errorf("user %+v", u)
 			}
-			if own != (len(m) == 1 && m[0].Role == identity.Owner && m[0].Workspace.Name == "Änn") ||
-				(!own && len(m) != 0) {
+			if isOwn != (len(m) == 1 && m[0].Role == identity.Owner && m[0].Workspace.Name == "Änn") ||
+				(!isOwn && len(m) != 0) {
 				t.Errorf("memberships %+v", m)
 			}
-			again := signIn(t, a.Stores, team.Org, c, nil)
-			same(t, "person", again, p)
+			second := signIn(t, a.Stores, team.Org, c, nil)
+			same(t, "person", second, p)
 		}
 	})
 	t.Run("settle gets the accounts that the claims name", func(t *testing.T) {
@@ -254,15 +254,15 @@ func signsIn(t *testing.T, a Adapter) {
 		c := account.Claims{Issuer: issuer, Subject: "moves", Email: "moves@example.com", EmailVerified: true}
 		p := signIn(t, a.Stores, team.Org, c, nil)
 		c.Email = "Moved@example.com"
-		moved := signIn(t, a.Stores, team.Org, c, nil)
-		if moved.User.ID != p.User.ID || moved.User.Email != "Moved@example.com" {
-			t.Fatalf("got %+v", moved)
+		movedPerson := signIn(t, a.Stores, team.Org, c, nil)
+		if movedPerson.User.ID != p.User.ID || movedPerson.User.Email != "Moved@example.com" {
+			t.Fatalf("got %+v", movedPerson)
 		}
 		u, _, err := a.Users.FindByEmail(ctx, team.Org, "moved@example.com")
 		must(t, err)
 		same(t, "user", u.ID, p.User.ID)
 		c.Email = claimsOf(team, "owner").Email
-		if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != moved.User.ID ||
+		if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != movedPerson.User.ID ||
 			p.User.Email != "Moved@example.com" {
 			t.Fatalf("got %+v", p)
 		}

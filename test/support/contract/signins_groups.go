@@ -14,17 +14,17 @@ import (
 func signInFollowsGroups(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace
-	group := func(external string, role identity.Role) (made identity.UserID) {
+	group := func(external string, role identity.Role) (user identity.UserID) {
 		t.Helper()
 		must(t, a.Groups.Add(t.Context(), team.Admin, func(w *account.Workspace, count int) (*account.Group, error) {
 			g, err := w.NewGroup(team.Admin, count,
 				account.GroupDraft{Name: id.New("g"), Role: role, External: external})
 			if err == nil {
-				made = g.ID
+				user = g.ID
 			}
 			return g, err
 		}))
-		return made
+		return user
 	}
 	authors, chiefs, byHand := group("authors", identity.NoRole), group("chiefs", identity.Admin), addGroup(t, a, team,
 		team.Member.User)

@@ -19,7 +19,7 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 		{Issuer: otherIssuer, Claim: "in", Value: "true", Workspace: ws.Slug, Role: identity.Viewer},
 		{Issuer: otherIssuer, Claim: "in", Value: "true", Operator: true},
 	}
-	as := func(url string, in bool) account.Claims {
+	claimsAs := func(url string, in bool) account.Claims {
 		return account.Claims{Issuer: url, Subject: "sub", Email: "both@" + ws.Slug + ".example", EmailVerified: true,
 			Raw: map[string]any{"in": in}}
 	}
@@ -29,13 +29,13 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 			granted account.Granted
 			by      []string
 		}{
-			{as(issuer, true), account.Granted{issuer: identity.Admin}, []string{issuer}},
-			{as(otherIssuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer},
+			{claimsAs(issuer, true), account.Granted{issuer: identity.Admin}, []string{issuer}},
+			{claimsAs(otherIssuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer},
 				[]string{otherIssuer, issuer}},
-			{as(issuer, false), account.Granted{otherIssuer: identity.Viewer}, []string{otherIssuer}},
-			{as(issuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer},
+			{claimsAs(issuer, false), account.Granted{otherIssuer: identity.Viewer}, []string{otherIssuer}},
+			{claimsAs(issuer, true), account.Granted{issuer: identity.Admin, otherIssuer: identity.Viewer},
 				[]string{otherIssuer, issuer}},
-			{as(otherIssuer, false), account.Granted{issuer: identity.Admin}, []string{issuer}},
+			{claimsAs(otherIssuer, false), account.Granted{issuer: identity.Admin}, []string{issuer}},
 		} {
 			p := signIn(t, a.Stores, org, step.claims, rules)
 			u, m, err := a.Users.Get(ctx, org, p.User.ID)
@@ -52,18 +52,18 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a role given by hand replaces those of claim rules", func(t *testing.T) {
-		p := signIn(t, a.Stores, org, as(issuer, true), rules)
+		p := signIn(t, a.Stores, org, claimsAs(issuer, true), rules)
 		must(t, setRole(t, a.Stores, team.Owner, ws.ID, p.User.ID, identity.Member))
 		_, m, err := a.Users.Get(ctx, org, p.User.ID)
 		must(t, err)
 		same(t, "granted", m[0].Granted, account.Granted(nil))
 	})
 	t.Run("an issuer that cannot vouch for an address finds no account by it", func(t *testing.T) {
-		closed := anyoneOf()
-		closed.Issuers[1].TrustEmail = false
+		closedOrg := anyoneOf()
+		closedOrg.Issuers[1].TrustEmail = false
 		c := claimsOf(team, "viewer")
 		c.Issuer = otherIssuer
-		_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Org: closed}, func(s *account.SignIn) error {
+		_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Org: closedOrg}, func(s *account.SignIn) error {
 			if s.ByEmail != nil || len(s.MemberOf) != 0 {
 				t.Errorf("by e-mail = %+v, in %v", s.ByEmail, s.MemberOf)
 			}
@@ -81,7 +81,7 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 	claims := func(email string) account.Claims {
 		return account.Claims{Issuer: issuer, Subject: "sub-" + email, Email: email, EmailVerified: true}
 	}
-	given := func(t *testing.T, c account.Claims) (found []account.Pending) {
+	grants := func(t *testing.T, c account.Claims) (found []account.Pending) {
 		t.Helper()
 		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: invitedOnly},
 			func(s *account.SignIn) error {
@@ -93,20 +93,20 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 	}
 	const email = "guest@example.com"
 	t.Run("settle gets the open invitations of the address, in this org only", func(t *testing.T) {
-		same(t, "invitations", len(given(t, claims(email))), 0)
+		same(t, "invitations", len(grants(t, claims(email))), 0)
 		invite(t, a.Stores, other.Owner, other.Workspace.ID, email, identity.Viewer)
-		same(t, "invitations of another org", len(given(t, claims(email))), 0)
+		same(t, "invitations of another org", len(grants(t, claims(email))), 0)
 		i, _ := invite(t, a.Stores, team.Owner, team.Workspace.ID, email, identity.Member)
 		for _, address := range []string{email, "GUEST@Example.com"} {
-			found := given(t, claims(address))
+			found := grants(t, claims(address))
 			if len(found) != 1 || found[0].ID != i.ID || found[0].Role != identity.Member ||
 				found[0].Inviter != identity.Owner || !found[0].ExpiresAt.Equal(i.ExpiresAt) {
 				t.Errorf("%s is given %+v", address, found)
 			}
 		}
-		same(t, "invitations of who has an account", len(given(t, claimsOf(team, "nobody"))), 0)
+		same(t, "invitations of who has an account", len(grants(t, claimsOf(team, "nobody"))), 0)
 		must(t, withdraw(t, a.Stores, team.Owner, team.Workspace.ID, i.ID))
-		same(t, "invitations once withdrawn", len(given(t, claims(email))), 0)
+		same(t, "invitations once withdrawn", len(grants(t, claims(email))), 0)
 	})
 	t.Run("settle gets the inviter's current role, and no invitation to a deleted workspace", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "closing-"+team.Workspace.Slug)
@@ -115,7 +115,7 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 		invite(t, a.Stores, team.Owner, w.ID, "late@example.com", identity.Viewer)
 		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil,
 			func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
-		found := given(t, claims("late@example.com"))
+		found := grants(t, claims("late@example.com"))
 		if len(found) != 1 || found[0].Inviter != identity.NoRole {
 			t.Errorf("it is given %+v", found)
 		}

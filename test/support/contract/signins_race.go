@@ -28,7 +28,7 @@ func signInsRace(t *testing.T, a Adapter) {
 	} {
 		t.Run("many first sign-ins of one subject create one account, "+name, func(t *testing.T) {
 			c.Issuer, c.Subject, c.Raw = issuer, name, map[string]any{"in": true}
-			before := members()
+			previous := members()
 			ids := make([]identity.UserID, 16)
 			must(t, errors.Join(atOnce(len(ids), func(i int) error {
 				org := anyoneOf(rules...)
@@ -45,7 +45,7 @@ func signInsRace(t *testing.T, a Adapter) {
 			for _, id := range ids {
 				same(t, "account", id, ids[0])
 			}
-			same(t, "members", members(), before+1)
+			same(t, "members", members(), previous+1)
 		})
 	}
 	t.Run("first sign-ins with one address, one per issuer, share one account", func(t *testing.T) {
@@ -66,11 +66,11 @@ func signInsRace(t *testing.T, a Adapter) {
 			same(t, "account", id, ids[0])
 		}
 	})
-	for name, made := range map[string]bool{"that nobody has": false, "of an account that was made before": true} {
+	for name, isNew := range map[string]bool{"that nobody has": false, "of an account that was made before": true} {
 		t.Run("of many subjects of one issuer with one address "+name+", one gets it and the others are separate "+
 			"accounts", func(t *testing.T) {
-			email := fmt.Sprint("recycled-", made, "@example.com")
-			if made {
+			email := fmt.Sprint("recycled-", isNew, "@example.com")
+			if isNew {
 				newcomer(t, a.Stores, team.Org, email)
 			}
 			var mu sync.Mutex
@@ -86,13 +86,13 @@ func signInsRace(t *testing.T, a Adapter) {
 				}
 				return err
 			})...))
-			have := 0
-			for _, has := range people {
-				if has != "" {
-					have++
+			existing := 0
+			for _, existingText := range people {
+				if existingText != "" {
+					existing++
 				}
 			}
-			same(t, "people, with the address", []int{len(people), have}, []int{8, 1})
+			same(t, "people, with the address", []int{len(people), existing}, []int{8, 1})
 		})
 	}
 	t.Run("of accounts that claim one address at once one gets it, and all stay separate", func(t *testing.T) {
@@ -113,14 +113,14 @@ func signInsRace(t *testing.T, a Adapter) {
 			}
 			return err
 		})...))
-		have := 0
+		existing := 0
 		for id := range ids {
 			u, _, err := a.Users.Get(ctx, team.Org, id)
 			must(t, err)
 			if u.Email != "" {
-				have++
+				existing++
 			}
 		}
-		same(t, "accounts with the address", have, 1)
+		same(t, "accounts with the address", existing, 1)
 	})
 }

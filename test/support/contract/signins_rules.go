@@ -17,7 +17,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	rules := []identity.ClaimRule{{Issuer: issuer, Claim: "in", Value: "true", Workspace: team.Workspace.Slug,
 		Role: identity.Viewer}}
-	at := func(subject string, minutes int, in bool) account.Claims {
+	claimsAt := func(subject string, minutes int, in bool) account.Claims {
 		return account.Claims{Issuer: issuer, Subject: subject,
 			IssuedAt: fixture.At.Add(time.Duration(minutes) * time.Minute), Raw: map[string]any{"in": in}}
 	}
@@ -27,7 +27,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 			in, member      bool
 		}{{0, 0, true, true}, {2, 2, false, false}, {1, 2, true, false}, {3, 3, false, false}, {2, 3, true, false},
 			{4, 4, true, true}, {3, 4, false, true}} {
-			p := signIn(t, a.Stores, team.Org, at("aging", step.minutes, step.in), rules)
+			p := signIn(t, a.Stores, team.Org, claimsAt("aging", step.minutes, step.in), rules)
 			same(t, "memberships", len(p.Memberships), map[bool]int{true: 1}[step.member])
 			same(t, "newest", p.IssuedAt, fixture.At.Add(time.Duration(step.newest)*time.Minute))
 			for _, s := range []ports.Stores{a.Stores, a.Second()} {
@@ -43,7 +43,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 			subject := fmt.Sprint("aging at once ", round)
 			must(t, errors.Join(atOnce(8, func(i int) error {
 				_, err := trySignIn(t, a.Stores, team.Org,
-					account.SignIn{Claims: at(subject, i, i%2 == 1), Org: anyoneOf(rules...)})
+					account.SignIn{Claims: claimsAt(subject, i, i%2 == 1), Org: anyoneOf(rules...)})
 				return err
 			})...))
 			p, err := a.Users.SignedIn(ctx, team.Org, issuer, subject)
@@ -67,7 +67,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		grant("dev", "never-was", identity.Owner), grant("dev", other.Workspace.Slug, identity.Owner),
 		{Issuer: issuer, Claim: "groups", Value: "ops", Operator: true},
 	}
-	as := func(name string, groups ...any) account.Claims {
+	claimsAs := func(name string, groups ...any) account.Claims {
 		c := claimsOf(team, name)
 		c.Raw = map[string]any{"groups": groups}
 		return c
@@ -75,7 +75,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 	t.Run("settle is given the workspaces of the org that the rules name, with the memberships of both accounts",
 		func(t *testing.T) {
 			signIn(t, a.Stores, org, claimsOf(team, "peer"), nil)
-			c := as("peer")
+			c := claimsAs("peer")
 			c.Email = claimsOf(team, "viewer").Email
 			_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Org: anyoneOf(rules...)},
 				func(s *account.SignIn) error {
@@ -97,34 +97,34 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		}{{[]any{"dev"}, identity.Member, "member.added"}, {[]any{"lead"}, identity.Admin, "member.updated"},
 			{[]any{"dev"}, identity.Member, "member.updated"}, {nil, identity.NoRole, "member.removed"},
 			{nil, identity.NoRole, "member.removed"}, {[]any{"lead"}, identity.Admin, "member.added"}} {
-			p := signIn(t, a.Stores, org, as("gone", step.groups...), rules)
+			p := signIn(t, a.Stores, org, claimsAs("gone", step.groups...), rules)
 			same(t, "role", roles(t, a.Stores, org, ws.ID)[team.Gone.User], step.role)
 			same(t, "event", eventsOn(t, a.Stores, ws.ID, string(ws.ID))[0].Type, step.event)
-			there := 0
+			otherCount := 0
 			for _, m := range p.Memberships {
 				if m.Workspace.ID == ws.ID {
-					there++
+					otherCount++
 					if m.Role != step.role || m.ByHand != identity.NoRole {
 						t.Errorf("membership = %+v", m)
 					}
 				}
 			}
-			same(t, "memberships there", there, map[bool]int{true: 1}[step.role != identity.NoRole])
+			same(t, "memberships there", otherCount, map[bool]int{true: 1}[step.role != identity.NoRole])
 		}
 	})
 	t.Run("a user whose role is taken away by rules loses their keys", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Gone, account.KeyDraft{Name: "k"})
-		signIn(t, a.Stores, org, as("gone"), rules)
-		who, err := a.Keys.Principal(ctx, org, k.Hash)
+		signIn(t, a.Stores, org, claimsAs("gone"), rules)
+		person, err := a.Keys.Principal(ctx, org, k.Hash)
 		must(t, err)
-		if who.Key.RevokedAt.IsZero() {
+		if person.Key.RevokedAt.IsZero() {
 			t.Error("the key lives")
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(k.ID))),
 			[]string{"api_key.revoked", "api_key.created"})
 	})
 	t.Run("claim rules never take away a role given by hand", func(t *testing.T) {
-		is := func(p *account.Person, role, byHand identity.Role) {
+		check := func(p *account.Person, role, byHand identity.Role) {
 			t.Helper()
 			m := p.Memberships[0]
 			same(t, "role, by hand", []identity.Role{m.Role, m.ByHand}, []identity.Role{role, byHand})
@@ -134,37 +134,37 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 				same(t, "member's role, by hand", []identity.Role{who.Role, who.ByHand}, []identity.Role{role, byHand})
 			}
 		}
-		is(signIn(t, a.Stores, org, as("admin", "dev"), rules), identity.Admin, identity.Admin)
-		is(signIn(t, a.Stores, org, as("peer", "lead"), rules), identity.Admin, identity.Member)
-		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Member, identity.Member)
-		is(signIn(t, a.Stores, org, as("peer", "lead"), rules), identity.Admin, identity.Member)
+		check(signIn(t, a.Stores, org, claimsAs("admin", "dev"), rules), identity.Admin, identity.Admin)
+		check(signIn(t, a.Stores, org, claimsAs("peer", "lead"), rules), identity.Admin, identity.Member)
+		check(signIn(t, a.Stores, org, claimsAs("peer"), rules), identity.Member, identity.Member)
+		check(signIn(t, a.Stores, org, claimsAs("peer", "lead"), rules), identity.Admin, identity.Member)
 		must(t, setRole(t, a.Stores, team.Owner, ws.ID, team.Peer.User, identity.Viewer))
-		is(signIn(t, a.Stores, org, as("peer", "dev"), rules), identity.Member, identity.Viewer)
-		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Viewer, identity.Viewer)
+		check(signIn(t, a.Stores, org, claimsAs("peer", "dev"), rules), identity.Member, identity.Viewer)
+		check(signIn(t, a.Stores, org, claimsAs("peer"), rules), identity.Viewer, identity.Viewer)
 	})
 	t.Run("a role given by a rule goes with the rule, even after the workspace's slug has changed", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "ruled-"+ws.Slug)
-		ruled := []identity.ClaimRule{grant("dev", w.Slug, identity.Member),
+		ruledRules := []identity.ClaimRule{grant("dev", w.Slug, identity.Member),
 			{Issuer: issuer, Claim: "groups", Value: "dev", Operator: true}}
-		is := func(p *account.Person, want identity.Role) {
+		check := func(p *account.Person, want identity.Role) {
 			t.Helper()
 			same(t, "role", roles(t, a.Stores, org, w.ID)[p.User.ID], want)
 			same(t, "operator", p.User.Operator, want != identity.NoRole)
 		}
 		for _, rules := range [][]identity.ClaimRule{nil, rules[1:2],
 			{grant("dev", "another-"+ws.Slug, identity.Member)}} {
-			is(signIn(t, a.Stores, org, as("viewer", "dev"), ruled), identity.Member)
-			is(signIn(t, a.Stores, org, as("viewer", "dev"), rules), identity.NoRole)
+			check(signIn(t, a.Stores, org, claimsAs("viewer", "dev"), ruledRules), identity.Member)
+			check(signIn(t, a.Stores, org, claimsAs("viewer", "dev"), rules), identity.NoRole)
 		}
-		is(signIn(t, a.Stores, org, as("viewer", "dev"), ruled), identity.Member)
+		check(signIn(t, a.Stores, org, claimsAs("viewer", "dev"), ruledRules), identity.Member)
 		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error {
 			return w.Change(team.Owner, nil, nil, account.WorkspaceChanges{Slug: new("renamed-" + ws.Slug)})
 		}))
-		is(signIn(t, a.Stores, org, as("viewer"), ruled), identity.NoRole)
+		check(signIn(t, a.Stores, org, claimsAs("viewer"), ruledRules), identity.NoRole)
 	})
 	t.Run("claim rules set and clear the operator flag", func(t *testing.T) {
 		for _, groups := range [][]any{{"ops"}, {}, {"ops", "dev"}} {
-			p := signIn(t, a.Stores, org, as("viewer", groups...), rules)
+			p := signIn(t, a.Stores, org, claimsAs("viewer", groups...), rules)
 			u, _, err := a.Users.Get(ctx, org, team.Viewer.User)
 			must(t, err)
 			same(t, "operator", []bool{p.User.Operator, u.Operator}, []bool{len(groups) > 0, len(groups) > 0})
@@ -174,7 +174,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		w := ownSpace(t, a.Stores, team.Owner, "deleted-too")
 		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil,
 			func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
-		signIn(t, a.Stores, org, as("peer", "dev"), []identity.ClaimRule{grant("dev", w.Slug, identity.Owner)})
+		signIn(t, a.Stores, org, claimsAs("peer", "dev"), []identity.ClaimRule{grant("dev", w.Slug, identity.Owner)})
 		same(t, "members", len(roles(t, a.Stores, org, w.ID)), 1)
 	})
 }

@@ -15,38 +15,38 @@ import (
 func sourceValidations(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-	made := fixture.Source(t, a.Stores, by, fixture.SheetReading())
+	newSource := fixture.Source(t, a.Stores, by, fixture.SheetReading())
 	system := identity.System(by.Org, by.Workspace, "test", fixture.At.Add(time.Hour))
 
 	t.Run("a source has none at first", func(t *testing.T) {
-		none, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
+		empty, err := a.SourceValidations.Validation(ctx, by.Workspace, newSource.ID)
 		must(t, err)
-		same(t, "validation", none, &source.Validation{})
+		same(t, "validation", empty, &source.Validation{})
 	})
 	t.Run("UpdateValidation stores nothing of a change that fails", func(t *testing.T) {
-		_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+		_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, newSource.ID,
 			func(v *source.Validation) error {
 				v.State = source.ValidationQueued
 				return errBoom
 			})
 		wantErr(t, err, errBoom)
-		none, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
+		empty, err := a.SourceValidations.Validation(ctx, by.Workspace, newSource.ID)
 		must(t, err)
-		same(t, "validation", none, &source.Validation{})
+		same(t, "validation", empty, &source.Validation{})
 	})
 	t.Run("UpdateValidation stores every field, and the recorded events", func(t *testing.T) {
-		queued, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+		validation, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, newSource.ID,
 			func(v *source.Validation) error {
-				_, err := v.Request(by, made, &fixture.People, time.Minute)
+				_, err := v.Request(by, newSource, &fixture.People, time.Minute)
 				return err
 			})
 		must(t, err)
-		got, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
+		got, err := a.SourceValidations.Validation(ctx, by.Workspace, newSource.ID)
 		must(t, err)
-		same(t, "validation", got, queued)
-		ended, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+		same(t, "validation", got, validation)
+		endedValidation, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, newSource.ID,
 			func(v *source.Validation) error {
-				v.End(system, made, got.RequestedAt, source.ValidationResult{Rows: 1 << 33, Failing: 2,
+				v.End(system, newSource, got.RequestedAt, source.ValidationResult{Rows: 1 << 33, Failing: 2,
 					Fields: []source.FieldReport{
 						{Field: "email", Empty: 3, Counts: map[column.Invalid]int{column.WrongType: 2, column.Missing: 1},
 							First: []source.FailedValue{{Row: 7, Code: column.WrongType, Class: column.Date},
@@ -55,22 +55,22 @@ func sourceValidations(t *testing.T, a Adapter) {
 				return nil
 			})
 		must(t, err)
-		got, err = a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
+		got, err = a.SourceValidations.Validation(ctx, by.Workspace, newSource.ID)
 		must(t, err)
-		same(t, "validation", got.Fields, ended.Fields)
+		same(t, "validation", got.Fields, endedValidation.Fields)
 		if got.State != source.ValidationDone || got.Rows != 1<<33 || got.Failing != 2 || !got.Complete ||
 			!got.EndedAt.Equal(system.At) {
 			t.Errorf("%+v", got)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))),
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(newSource.ID))),
 			[]string{"source.validated", "source.attached"})
 	})
 	t.Run("other workspaces and orgs have no such source", func(t *testing.T) {
 		for _, org := range a.Orgs[:2] {
 			other := fixture.NewTeam(t, a.Stores, org).Member.Workspace
-			_, err := a.SourceValidations.Validation(ctx, other, made.ID)
+			_, err := a.SourceValidations.Validation(ctx, other, newSource.ID)
 			wantErr(t, err, source.ErrNotFound)
-			_, err = a.SourceValidations.UpdateValidation(ctx, other, made.ID, func(*source.Validation) error {
+			_, err = a.SourceValidations.UpdateValidation(ctx, other, newSource.ID, func(*source.Validation) error {
 				t.Error("it was changed")
 				return nil
 			})
@@ -78,12 +78,12 @@ func sourceValidations(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("changes of one source run one after another", func(t *testing.T) {
-		before, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
+		previous, err := a.SourceValidations.Validation(ctx, by.Workspace, newSource.ID)
 		must(t, err)
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, made.ID,
+				_, err := a.SourceValidations.UpdateValidation(ctx, by.Workspace, newSource.ID,
 					func(v *source.Validation) error {
 						v.Rows++
 						return nil
@@ -92,15 +92,15 @@ func sourceValidations(t *testing.T, a Adapter) {
 			})
 		}
 		all.Wait()
-		after, err := a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
+		current, err := a.SourceValidations.Validation(ctx, by.Workspace, newSource.ID)
 		must(t, err)
-		same(t, "rows", after.Rows, before.Rows+4)
+		same(t, "rows", current.Rows, previous.Rows+4)
 	})
 	t.Run("a detached source loses its validation", func(t *testing.T) {
-		_, err := a.Sources.Update(ctx, by.Workspace, made.ID,
+		_, err := a.Sources.Update(ctx, by.Workspace, newSource.ID,
 			func(s *source.Source) error { return s.Detach(by, nil) })
 		must(t, err)
-		_, err = a.SourceValidations.Validation(ctx, by.Workspace, made.ID)
+		_, err = a.SourceValidations.Validation(ctx, by.Workspace, newSource.ID)
 		wantErr(t, err, source.ErrNotFound)
 	})
 }

@@ -48,10 +48,10 @@ func sourceReads(t *testing.T, a Adapter) {
 	book := fixture.Source(t, a.Stores, team.Admin, fixture.BookReading(connection.NewID()))
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {
-		for _, made := range []*source.Source{sheet, table, book} {
-			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+		for _, newSource := range []*source.Source{sheet, table, book} {
+			got, err := a.Sources.Get(ctx, by.Workspace, newSource.ID)
 			must(t, err)
-			same(t, "source", got, made)
+			same(t, "source", got, newSource)
 		}
 	})
 	t.Run("Add stores the recorded events", func(t *testing.T) {
@@ -65,23 +65,23 @@ func sourceReads(t *testing.T, a Adapter) {
 	})
 	t.Run("a location can be attached once per type and workspace, even with another header row or connection",
 		func(t *testing.T) {
-			again := fixture.SheetReading()
-			again.Location = sheet.Location
-			again.Location.Sheet.HeaderRow, again.Location.Connection = 7, connection.NewID()
-			wantErr(t, addSource(t, a.Stores, by, again), source.ErrAlreadyAttached)
-			must(t, addSource(t, a.Stores, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, again))
+			second := fixture.SheetReading()
+			second.Location = sheet.Location
+			second.Location.Sheet.HeaderRow, second.Location.Connection = 7, connection.NewID()
+			wantErr(t, addSource(t, a.Stores, by, second), source.ErrAlreadyAttached)
+			must(t, addSource(t, a.Stores, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, second))
 			other := fixture.People
 			other.Key = "animals"
 			must(t, a.Sources.Add(ctx, team.Owner, func(others int) (*source.Source, error) {
-				return source.New(team.Owner, other, fixture.SourceDraft(again), again, others)
+				return source.New(team.Owner, other, fixture.SourceDraft(second), second, others)
 			}))
 		})
 	t.Run("a deleted workspace gets no source", func(t *testing.T) {
-		gone := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		_, err := a.Workspaces.Update(ctx, gone.Owner, gone.Owner.Workspace, nil,
-			func(w *account.Workspace) error { return w.Delete(gone.Owner, nil) })
+		goneTeam := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		_, err := a.Workspaces.Update(ctx, goneTeam.Owner, goneTeam.Owner.Workspace, nil,
+			func(w *account.Workspace) error { return w.Delete(goneTeam.Owner, nil) })
 		must(t, err)
-		wantErr(t, addSource(t, a.Stores, gone.Owner, fixture.SheetReading()), identity.ErrWorkspaceNotFound)
+		wantErr(t, addSource(t, a.Stores, goneTeam.Owner, fixture.SheetReading()), identity.ErrWorkspaceNotFound)
 	})
 	t.Run("List returns pages, newest first", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -101,33 +101,33 @@ func sourceReads(t *testing.T, a Adapter) {
 
 func sourceStrangers(t *testing.T, a Adapter) {
 	ctx := t.Context()
-	by, made := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, (*source.Source)(nil)
-	through := connection.NewID()
-	made = fixture.Source(t, a.Stores, by, fixture.TableReading(through))
+	by, newSource := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, (*source.Source)(nil)
+	proxy := connection.NewID()
+	newSource = fixture.Source(t, a.Stores, by, fixture.TableReading(proxy))
 	for name, ws := range map[string]identity.WorkspaceID{
 		"another workspace": fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member.Workspace,
 		"another org":       fixture.NewTeam(t, a.Stores, a.Orgs[1]).Member.Workspace,
 		"no workspace":      "",
 	} {
 		t.Run(name+" has no such source", func(t *testing.T) {
-			_, err := a.Sources.Get(ctx, ws, made.ID)
+			_, err := a.Sources.Get(ctx, ws, newSource.ID)
 			wantErr(t, err, source.ErrNotFound)
-			_, err = a.Sources.Update(ctx, ws, made.ID, func(*source.Source) error {
+			_, err = a.Sources.Update(ctx, ws, newSource.ID, func(*source.Source) error {
 				t.Error("it was changed")
 				return nil
 			})
 			wantErr(t, err, source.ErrNotFound)
-			must(t, a.Sources.UpdateThrough(ctx, ws, through, func(*source.Source) error {
+			must(t, a.Sources.UpdateThrough(ctx, ws, proxy, func(*source.Source) error {
 				t.Error("it was changed")
 				return nil
 			}))
-			found, err := a.Sources.ListThrough(ctx, ws, through)
+			found, err := a.Sources.ListThrough(ctx, ws, proxy)
 			must(t, err)
 			same(t, "through", len(found), 0)
-			listed, err := a.Sources.List(ctx, ws, page.Query{Limit: 10})
+			listedOf, err := a.Sources.List(ctx, ws, page.Query{Limit: 10})
 			must(t, err)
-			same(t, "listed", len(listed.Items), 0)
-			memory, err := a.Sources.Memory(ctx, ws, made.Type)
+			same(t, "listed", len(listedOf.Items), 0)
+			memory, err := a.Sources.Memory(ctx, ws, newSource.Type)
 			must(t, err)
 			same(t, "memory", len(memory), 0)
 		})
@@ -137,11 +137,11 @@ func sourceStrangers(t *testing.T, a Adapter) {
 func sourceUpdates(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-	made := fixture.Source(t, a.Stores, by, fixture.SheetReading())
+	newValue := fixture.Source(t, a.Stores, by, fixture.SheetReading())
 	system := identity.System(by.Org, by.Workspace, "test", fixture.At.Add(time.Hour))
 
 	t.Run("Update stores every field that can change", func(t *testing.T) {
-		changed, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
+		change, err := a.Sources.Update(ctx, by.Workspace, newValue.ID, func(s *source.Source) error {
 			s.Refreshed(system, &fixture.People,
 				source.Outcome{
 					Of: 1, Reading: source.Reading{Columns: []column.Header{{Name: "Contact", Type: column.Email},
@@ -152,16 +152,16 @@ func sourceUpdates(t *testing.T, a Adapter) {
 			return nil
 		})
 		must(t, err)
-		if changed.Failure == nil || changed.Drift.Level != source.Renamed || changed.RowEstimate != 99 {
-			t.Fatalf("%+v", changed)
+		if change.Failure == nil || change.Drift.Level != source.Renamed || change.RowEstimate != 99 {
+			t.Fatalf("%+v", change)
 		}
-		got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+		got, err := a.Sources.Get(ctx, by.Workspace, newValue.ID)
 		must(t, err)
-		same(t, "source", got, changed)
-		_, err = a.Sources.Update(ctx, by.Workspace, made.ID,
+		same(t, "source", got, change)
+		_, err = a.Sources.Update(ctx, by.Workspace, newValue.ID,
 			func(s *source.Source) error { s.Pause(system, source.ConnectionRevoked); return nil })
 		must(t, err)
-		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))),
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(newValue.ID))),
 			[]string{"source.paused", "source.drifted", "source.attached"})
 	})
 	t.Run("Update stores the transformations of a mapping", func(t *testing.T) {
@@ -173,14 +173,14 @@ func sourceUpdates(t *testing.T, a Adapter) {
 				Join:  &column.Join{Columns: []string{"Age", "Ärger “1”"}, Separator: " – "}}},
 			{Field: "age", Column: "Age", Transform: column.Transform{Decimal: ","}},
 		}
-		changed, err := a.Sources.Update(ctx, by.Workspace, other.ID, func(s *source.Source) error {
+		changedSource, err := a.Sources.Update(ctx, by.Workspace, other.ID, func(s *source.Source) error {
 			return s.Map(by, nil, fixture.People, pairs, fixture.SheetReading())
 		})
 		must(t, err)
-		same(t, "mapping", changed.Mapping, pairs)
+		same(t, "mapping", changedSource.Mapping, pairs)
 		got, err := a.Sources.Get(ctx, by.Workspace, other.ID)
 		must(t, err)
-		same(t, "source", got, changed)
+		same(t, "source", got, changedSource)
 		pairs[0].Transform = column.Transform{}
 		pairs[1].Transform = column.Transform{Dates: column.MonthFirst, Values: map[string]string{"“x”": "y"}}
 		_, err = a.Sources.Update(ctx, by.Workspace, other.ID, func(s *source.Source) error {
@@ -193,32 +193,32 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		same(t, "mapping", got.Mapping, pairs)
 	})
 	t.Run("Update stores nothing of a change that fails", func(t *testing.T) {
-		before, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+		previous, err := a.Sources.Get(ctx, by.Workspace, newValue.ID)
 		must(t, err)
-		_, err = a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
+		_, err = a.Sources.Update(ctx, by.Workspace, newValue.ID, func(s *source.Source) error {
 			s.Pause(system, source.BreakingDrift)
 			return errBoom
 		})
 		wantErr(t, err, errBoom)
-		after, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+		current, err := a.Sources.Get(ctx, by.Workspace, newValue.ID)
 		must(t, err)
-		same(t, "source", after, before)
+		same(t, "source", current, previous)
 	})
 	t.Run("Update deletes a detached source, and keeps its events and remembered choices", func(t *testing.T) {
-		_, err := a.Sources.Update(ctx, by.Workspace, made.ID,
+		_, err := a.Sources.Update(ctx, by.Workspace, newValue.ID,
 			func(s *source.Source) error { return s.Detach(by, nil) })
 		must(t, err)
-		_, err = a.Sources.Get(ctx, by.Workspace, made.ID)
+		_, err = a.Sources.Get(ctx, by.Workspace, newValue.ID)
 		wantErr(t, err, source.ErrNotFound)
-		_, err = a.Sources.Update(ctx, by.Workspace, made.ID, func(*source.Source) error { return nil })
+		_, err = a.Sources.Update(ctx, by.Workspace, newValue.ID, func(*source.Source) error { return nil })
 		wantErr(t, err, source.ErrNotFound)
-		same(t, "the last event", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID)))[0], "source.detached")
-		memory, err := a.Sources.Memory(ctx, by.Workspace, made.Type)
+		same(t, "the last event", kinds(eventsOn(t, a.Stores, by.Workspace, string(newValue.ID)))[0], "source.detached")
+		memory, err := a.Sources.Memory(ctx, by.Workspace, newValue.Type)
 		must(t, err)
 		same(t, "memory", memory, column.Memory{"email": "email"})
-		again := fixture.SheetReading()
-		again.Location = made.Location
-		must(t, addSource(t, a.Stores, by, again))
+		second := fixture.SheetReading()
+		second.Location = newValue.Location
+		must(t, addSource(t, a.Stores, by, second))
 	})
 }
 
@@ -232,8 +232,8 @@ func sourcesThrough(t *testing.T, a Adapter) {
 		fixture.Source(t, a.Stores, by, fixture.TableReading(one)),
 		fixture.Source(t, a.Stores, by, fixture.TableReading(two))
 
-	ids := func(through connection.ID) (ids []source.ID) {
-		found, err := a.Sources.ListThrough(ctx, by.Workspace, through)
+	ids := func(proxy connection.ID) (ids []source.ID) {
+		found, err := a.Sources.ListThrough(ctx, by.Workspace, proxy)
 		must(t, err)
 		for _, s := range found {
 			ids = append(ids, s.ID)
@@ -279,13 +279,13 @@ func sourcesThrough(t *testing.T, a Adapter) {
 func sourceMemory(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-	teach := func(t *testing.T, s ports.Stores, learnt column.Memory, at time.Time) {
+	teach := func(t *testing.T, s ports.Stores, learnt column.Memory, instant time.Time) {
 		t.Helper()
 		r := fixture.SheetReading()
 		must(t, s.Sources.Add(ctx, by, func(others int) (*source.Source, error) {
-			made, err := source.New(by, fixture.People, fixture.SourceDraft(r), r, others)
-			made.Learnt, made.UpdatedAt = learnt, at
-			return made, err
+			newSource, err := source.New(by, fixture.People, fixture.SourceDraft(r), r, others)
+			newSource.Learnt, newSource.UpdatedAt = learnt, instant
+			return newSource, err
 		}))
 	}
 	t.Run("the last choice is suggested", func(t *testing.T) {
@@ -302,11 +302,11 @@ func sourceMemory(t *testing.T, a Adapter) {
 	})
 	t.Run("only the last 2000 choices are remembered", func(t *testing.T) {
 		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-			many := column.Memory{}
+			multiple := column.Memory{}
 			for i := range 2000 {
-				many[fmt.Sprint("column ", i)] = "age"
+				multiple[fmt.Sprint("column ", i)] = "age"
 			}
-			teach(t, tx, many, fixture.At.Add(time.Minute))
+			teach(t, tx, multiple, fixture.At.Add(time.Minute))
 			return nil
 		}))
 		got, err := a.Sources.Memory(ctx, by.Workspace, fixture.People.Key)
@@ -325,11 +325,11 @@ func sourceRaces(t *testing.T, a Adapter) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		r := fixture.SheetReading()
 		errs := make([]error, 2)
-		var both sync.WaitGroup
+		var pair sync.WaitGroup
 		for i, s := range []ports.Stores{a.Stores, second} {
-			both.Go(func() { errs[i] = addSource(t, s, by, r) })
+			pair.Go(func() { errs[i] = addSource(t, s, by, r) })
 		}
-		both.Wait()
+		pair.Wait()
 		if (errs[0] == nil) == (errs[1] == nil) {
 			t.Fatalf("errors %v", errs)
 		}
@@ -341,29 +341,29 @@ func sourceRaces(t *testing.T, a Adapter) {
 	})
 	t.Run("a refresh that was overtaken by a pause stores nothing", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		through := connection.NewID()
+		proxy := connection.NewID()
 		system := identity.System(by.Org, by.Workspace, "test", fixture.At)
 		for range 10 {
-			made := fixture.Source(t, a.Stores, by, fixture.TableReading(through))
-			var both sync.WaitGroup
-			both.Go(func() {
-				_, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
+			newSource := fixture.Source(t, a.Stores, by, fixture.TableReading(proxy))
+			var pair sync.WaitGroup
+			pair.Go(func() {
+				_, err := a.Sources.Update(ctx, by.Workspace, newSource.ID, func(s *source.Source) error {
 					s.Refreshed(system, &fixture.People,
 						source.Outcome{Of: 1, Reading: source.Reading{RowEstimate: 99}}, 0)
 					return nil
 				})
 				assert.NoError(t, err)
 			})
-			both.Go(func() {
-				if err := second.Sources.UpdateThrough(ctx, by.Workspace, through, func(s *source.Source) error {
+			pair.Go(func() {
+				if err := second.Sources.UpdateThrough(ctx, by.Workspace, proxy, func(s *source.Source) error {
 					s.Pause(system, source.ConnectionRevoked)
 					return nil
 				}); err != nil {
 					t.Error(err)
 				}
 			})
-			both.Wait()
-			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+			pair.Wait()
+			got, err := a.Sources.Get(ctx, by.Workspace, newSource.ID)
 			must(t, err)
 			// Both orders are correct: the refresh before the pause, or not at all.
 			if got.Paused != source.ConnectionRevoked || !got.NextRefreshAt.IsZero() ||

@@ -41,21 +41,21 @@ func Tickets(t *testing.T, open Opener) {
 		wantErr(t, err, identity.ErrUnauthenticated)
 		_, err = a.Tickets.Take(ctx, org, hash, fixture.At)
 		must(t, err)
-		at := fixture.At
+		instant := fixture.At
 		for range 2 {
-			at = at.Add(session.ResumeWithin - time.Microsecond)
-			got, err := a.Second().Tickets.Resume(ctx, org, hash, at)
+			instant = instant.Add(session.ResumeWithin - time.Microsecond)
+			got, err := a.Second().Tickets.Resume(ctx, org, hash, instant)
 			must(t, err)
 			same(t, "the proof", got.Proof, want.Proof)
 		}
-		_, err = a.Tickets.Resume(ctx, a.Orgs[1], hash, at)
+		_, err = a.Tickets.Resume(ctx, a.Orgs[1], hash, instant)
 		wantErr(t, err, identity.ErrUnauthenticated)
-		_, err = a.Tickets.Resume(ctx, org, hash, at.Add(session.ResumeWithin))
+		_, err = a.Tickets.Resume(ctx, org, hash, instant.Add(session.ResumeWithin))
 		wantErr(t, err, identity.ErrUnauthenticated)
 	})
 	t.Run("of many callers that take a ticket at once one gets it", func(t *testing.T) {
 		hash, _ := issue(session.Proof{})
-		second, had := a.Second(), 0
+		second, previous := a.Second(), 0
 		for _, err := range atOnce(8, func(i int) error {
 			s := a.Stores
 			if i%2 == 1 {
@@ -65,12 +65,12 @@ func Tickets(t *testing.T, open Opener) {
 			return err
 		}) {
 			if err == nil {
-				had++
+				previous++
 				continue
 			}
 			wantErr(t, err, identity.ErrUnauthenticated)
 		}
-		assert.Equal(t, "had it", had, 1)
+		assert.Equal(t, "had it", previous, 1)
 	})
 	t.Run("a ticket that has expired, or of another org, is not found", func(t *testing.T) {
 		hash, _ := issue(session.Proof{})

@@ -49,9 +49,9 @@ func (tr *trail) follow(t *testing.T, a Adapter) error {
 		if err != nil {
 			return err
 		}
-		known := slices.IndexFunc(found.Items, func(e event.Event) bool { return e.ID <= tr.last })
-		if known >= 0 {
-			fresh = append(fresh, found.Items[:known]...)
+		knownCount := slices.IndexFunc(found.Items, func(e event.Event) bool { return e.ID <= tr.last })
+		if knownCount >= 0 {
+			fresh = append(fresh, found.Items[:knownCount]...)
 			break
 		}
 		fresh = append(fresh, found.Items...)
@@ -95,14 +95,14 @@ func (tr *trail) apply(e event.Event) error {
 		if role != tr.open[e.Subject] || user != e.Actor || e.Key != "" {
 			return fmt.Errorf("it granted %q", tr.open[e.Subject])
 		}
-		if have := tr.is[tr.maker[e.Subject]].role; have < max(role, identity.Admin) {
-			return fmt.Errorf("who invited is but %q", have)
+		if existing := tr.is[tr.maker[e.Subject]].role; existing < max(role, identity.Admin) {
+			return fmt.Errorf("who invited is but %q", existing)
 		}
 		delete(tr.open, e.Subject)
 		tr.accepted[user] = role
 	case "member.added":
-		if was, ok := tr.is[user]; ok {
-			return fmt.Errorf("they are %q already", was.role)
+		if previous, ok := tr.is[user]; ok {
+			return fmt.Errorf("they are %q already", previous.role)
 		}
 		if e.Actor != "" && role != tr.accepted[user] {
 			return fmt.Errorf("they accepted %q", tr.accepted[user])
@@ -136,12 +136,12 @@ func (tr *trail) apply(e event.Event) error {
 // that was given by hand. A member can leave, with a credential that has no lower ceiling than their role. An admin
 // can change roles up to their own.
 func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.Role) error {
-	was := tr.is[user]
+	previous := tr.is[user]
 	switch {
-	case from != was.role || (from == to && byHand(e, to, was.byHand) == was.byHand):
-		return fmt.Errorf("they are %q", was.role)
-	case e.Actor == "" && to < was.byHand:
-		return fmt.Errorf("%q was given by hand", was.byHand)
+	case from != previous.role || (from == to && byHand(e, to, previous.byHand) == previous.byHand):
+		return fmt.Errorf("they are %q", previous.role)
+	case e.Actor == "" && to < previous.byHand:
+		return fmt.Errorf("%q was given by hand", previous.byHand)
 	case e.Actor == "", e.Actor == user && to == identity.NoRole && from <= ceilingOf(e.Key) &&
 		e.Key != keyOf(identity.Viewer):
 		return nil
@@ -150,18 +150,18 @@ func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.R
 }
 
 // byHand returns the part of the event's role that was given by hand; before is the part before the event.
-func byHand(e event.Event, role, before identity.Role) identity.Role {
+func byHand(e event.Event, role, previous identity.Role) identity.Role {
 	if e.Actor == "" {
-		return before
+		return previous
 	}
 	return role
 }
 
 // may returns an error if the actor of e may not manage role.
 func (tr *trail) may(e event.Event, role identity.Role) error {
-	have := min(tr.is[e.Actor].role, ceilingOf(e.Key))
-	if have < identity.Admin || role > have {
-		return fmt.Errorf("they have but %q", have)
+	existing := min(tr.is[e.Actor].role, ceilingOf(e.Key))
+	if existing < identity.Admin || role > existing {
+		return fmt.Errorf("they have but %q", existing)
 	}
 	return nil
 }

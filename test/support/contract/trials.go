@@ -22,11 +22,11 @@ func Trials(t *testing.T, open Opener) {
 	foreign := fixture.NewTeam(t, a.Stores, a.Orgs[1]).Owner
 	email := payment.TrialMark{Kind: payment.EmailMark, Digest: id.New("x")}
 	card := payment.TrialMark{Kind: payment.CardMark, Digest: id.New("x")}
-	claims := func(t *testing.T, by identity.Actor, address string, marks, taken []payment.TrialMark) {
+	claims := func(t *testing.T, by identity.Actor, address string, marks, batch []payment.TrialMark) {
 		t.Helper()
 		got, err := a.Trials.Claim(ctx, by, address, marks)
 		must(t, err)
-		same(t, "taken", got, taken)
+		same(t, "taken", got, batch)
 	}
 	t.Run("a mark belongs to the workspace that claimed it first", func(t *testing.T) {
 		claims(t, one, sandboxAccount, []payment.TrialMark{email, card}, nil)
@@ -70,10 +70,10 @@ func Trials(t *testing.T, open Opener) {
 		for i := range 8 {
 			by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 			wg.Go(func() {
-				taken, err := []ports.Stores{a.Stores, second}[i%2].Trials.Claim(context.Background(), by,
+				batch, err := []ports.Stores{a.Stores, second}[i%2].Trials.Claim(context.Background(), by,
 					sandboxAccount, marks)
 				assert.NoError(t, err)
-				free <- len(taken) == 0
+				free <- len(batch) == 0
 			})
 		}
 		wg.Wait()

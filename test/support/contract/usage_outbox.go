@@ -22,14 +22,14 @@ func usageOutbox(t *testing.T, a Adapter) {
 		t.Helper()
 		must(t, a.Meters.QueueUsage(ctx, team.Admin, e, fixture.At))
 	}
-	queued := func() []payment.UsageEvent {
+	eventsOf := func() []payment.UsageEvent {
 		t.Helper()
 		all, err := a.Meters.QueuedUsage(ctx, ws, "acct", 10)
 		must(t, err)
 		return all
 	}
-	before := event("u0", 1, fixture.At.Add(-time.Second)) // in the period before
-	queue(before)
+	item := event("u0", 1, fixture.At.Add(-time.Second)) // in the period before
+	queue(item)
 	first := event("u1", 5, fixture.At.Add(time.Second))
 	queue(first)
 	queue(event("u2", 7, fixture.At.Add(time.Minute)))
@@ -38,31 +38,31 @@ func usageOutbox(t *testing.T, a Adapter) {
 	queue(tokens)
 	must(t, a.Meters.QueueUsage(ctx, other.Admin, event("u4", 3, fixture.At), fixture.At))
 	first.Quantity = 12
-	same(t, "reports of one period are added up", queued(), []payment.UsageEvent{before, first, tokens})
+	same(t, "reports of one period are added up", eventsOf(), []payment.UsageEvent{item, first, tokens})
 	elsewhere, err := a.Meters.QueuedUsage(ctx, ws, "another account", 10)
 	must(t, err)
 	same(t, "at another account", len(elsewhere), 0)
 
-	at := fixture.At.Add(2 * time.Hour)
-	quantity, tried, err := a.Meters.TryUsage(ctx, ws, "u1", at)
+	instant := fixture.At.Add(2 * time.Hour)
+	quantity, isTried, err := a.Meters.TryUsage(ctx, ws, "u1", instant)
 	must(t, err)
 	same(t, "the quantity that is tried", quantity, int64(12))
-	same(t, "tried", tried, true)
+	same(t, "tried", isTried, true)
 	for _, id := range []string{"u1", "none"} {
-		_, tried, err = a.Meters.TryUsage(ctx, ws, id, at)
+		_, isTried, err = a.Meters.TryUsage(ctx, ws, id, instant)
 		must(t, err)
-		same(t, "tried again", tried, false)
+		same(t, "tried again", isTried, false)
 	}
 	late := event("u5", 4, fixture.At.Add(2*time.Hour))
 	queue(late)
-	first.TriedAt = at
-	same(t, "nothing is added to an event that is tried", queued(), []payment.UsageEvent{before, first, tokens, late})
+	first.TriedAt = instant
+	same(t, "nothing is added to an event that is tried", eventsOf(), []payment.UsageEvent{item, first, tokens, late})
 	must(t, a.Meters.RestoreUsage(ctx, ws, "u1"))
 	first.TriedAt = time.Time{}
 	must(t, a.Meters.SentUsage(ctx, ws, "u0"))
 	must(t, a.Meters.SentUsage(ctx, ws, "u5"))
 	must(t, a.Meters.SentUsage(ctx, ws, "u5"))
-	same(t, "what is left", queued(), []payment.UsageEvent{first, tokens})
+	same(t, "what is left", eventsOf(), []payment.UsageEvent{first, tokens})
 	t.Run("concurrent reports all count", func(t *testing.T) {
 		second := a.Second()
 		for _, err := range atOnce(20, func(i int) error {

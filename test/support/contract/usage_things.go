@@ -22,13 +22,13 @@ func usageOfThings(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	used := func(t *testing.T, after time.Duration) quota.Amounts {
+	usageOf := func(t *testing.T, delay time.Duration) quota.Amounts {
 		t.Helper()
-		got, err := a.Usage.Amounts(ctx, ws, fixture.At.Add(after))
+		got, err := a.Usage.Amounts(ctx, ws, fixture.At.Add(delay))
 		must(t, err)
 		return got
 	}
-	before := used(t, 0)
+	previous := usageOf(t, 0)
 	t.Run("people and open invitations count as members, programs do not", func(t *testing.T) {
 		members, err := a.Workspaces.Members(ctx, a.Orgs[0], ws, page.Query{Limit: 100})
 		must(t, err)
@@ -38,32 +38,32 @@ func usageOfThings(t *testing.T, a Adapter) {
 				people++
 			}
 		}
-		same(t, "members", before.Members, int64(people))
+		same(t, "members", previous.Members, int64(people))
 		i, _ := invite(t, a.Stores, team.Admin, ws, "counted@example.com", identity.Viewer)
-		same(t, "with an invitation", used(t, 0).Members, before.Members+1)
-		same(t, "after it expired", used(t, account.InvitationLasts).Members, before.Members)
+		same(t, "with an invitation", usageOf(t, 0).Members, previous.Members+1)
+		same(t, "after it expired", usageOf(t, account.InvitationLasts).Members, previous.Members)
 		must(t, withdraw(t, a.Stores, team.Admin, ws, i.ID))
-		same(t, "after its end", used(t, 0).Members, before.Members)
+		same(t, "after its end", usageOf(t, 0).Members, previous.Members)
 		must(t, changeWorkspace(t, a.Stores, team.Owner, ws, []identity.UserID{team.Member.User},
 			func(w *account.Workspace) error {
 				return w.Remove(team.Owner, nil, team.Member.User, false)
 			}))
-		same(t, "after a member left", used(t, 0).Members, before.Members-1)
+		same(t, "after a member left", usageOf(t, 0).Members, previous.Members-1)
 	})
 	t.Run("live connections count", func(t *testing.T) {
 		c := fixture.Connection(t, a.Stores, team.Admin)
-		same(t, "connections", used(t, 0).Connections, int64(1))
+		same(t, "connections", usageOf(t, 0).Connections, int64(1))
 		_, err := a.Connections.Update(ctx, ws, c.ID,
 			func(c *connection.Connection, _ int) error { return c.Revoke(team.Admin, nil) })
 		must(t, err)
-		same(t, "after revocation", used(t, 0).Connections, int64(0))
+		same(t, "after revocation", usageOf(t, 0).Connections, int64(0))
 	})
 	t.Run("sources count", func(t *testing.T) {
-		made := fixture.Source(t, a.Stores, team.Admin, fixture.SheetReading())
-		same(t, "sources", used(t, 0).Sources, int64(1))
-		_, err := a.Sources.Update(ctx, ws, made.ID, func(s *source.Source) error { return s.Detach(team.Admin, nil) })
+		item := fixture.Source(t, a.Stores, team.Admin, fixture.SheetReading())
+		same(t, "sources", usageOf(t, 0).Sources, int64(1))
+		_, err := a.Sources.Update(ctx, ws, item.ID, func(s *source.Source) error { return s.Detach(team.Admin, nil) })
 		must(t, err)
-		same(t, "after detaching", used(t, 0).Sources, int64(0))
+		same(t, "after detaching", usageOf(t, 0).Sources, int64(0))
 	})
 }
 
@@ -72,10 +72,10 @@ func membersRace(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	used, err := a.Usage.Amounts(ctx, ws, fixture.At)
+	usedAmounts, err := a.Usage.Amounts(ctx, ws, fixture.At)
 	must(t, err)
 	limits := quota.Limits{Amounts: quota.Default(), Limited: map[quota.Kind]bool{quota.Members: true}}
-	limits.Members = used.Members + 2
+	limits.Members = usedAmounts.Members + 2
 	people := accounts.NewService(a.Atomic, a.AccountStores, accounts.Deps{
 		Events: a.Events, Notes: a.Notes(), Mails: &accounts.InvitationMailer{},
 		Quotas: func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
@@ -85,9 +85,9 @@ func membersRace(t *testing.T, a Adapter) {
 			fmt.Sprintf("seat-%d@example.com", i), identity.Viewer)
 		return err
 	}), quota.ErrPlanLimit), 2)
-	used, err = a.Usage.Amounts(ctx, ws, fixture.At)
+	usedAmounts, err = a.Usage.Amounts(ctx, ws, fixture.At)
 	must(t, err)
-	same(t, "members", used.Members, limits.Members)
+	same(t, "members", usedAmounts.Members, limits.Members)
 }
 
 // Meters is the suite for ports.Meters.
@@ -100,12 +100,12 @@ func Meters(t *testing.T, open Opener) {
 	report := func(feature string, quantity int64, key string) payment.UsageReport {
 		return payment.UsageReport{Feature: feature, Quantity: quantity, Key: key, Period: period}
 	}
-	add := func(t *testing.T, by identity.Actor, r payment.UsageReport, sum int64, repeated bool) {
+	add := func(t *testing.T, by identity.Actor, r payment.UsageReport, sum int64, isRepeated bool) {
 		t.Helper()
-		got, again, err := a.Meters.Add(ctx, by, r)
+		got, isRepeat, err := a.Meters.Add(ctx, by, r)
 		must(t, err)
 		same(t, "sum", got, sum)
-		same(t, "repeated", again, repeated)
+		same(t, "repeated", isRepeat, isRepeated)
 	}
 	sums := func(t *testing.T, ws identity.WorkspaceID, start time.Time) map[string]int64 {
 		t.Helper()
@@ -129,8 +129,8 @@ func Meters(t *testing.T, open Opener) {
 		add(t, team.Admin, report("keyed", 3, "one"), 3, false)
 		add(t, fixture.Later(team.Owner, time.Hour), report("keyed", 3, "one"), 3, true)
 		add(t, other.Admin, report("keyed", 3, "one"), 3, false)
-		for _, changed := range []payment.UsageReport{report("keyed", 4, "one"), report("messages", 3, "one")} {
-			_, _, err := a.Meters.Add(ctx, team.Admin, changed)
+		for _, changedReport := range []payment.UsageReport{report("keyed", 4, "one"), report("messages", 3, "one")} {
+			_, _, err := a.Meters.Add(ctx, team.Admin, changedReport)
 			wantErr(t, err, payment.ErrUsageKeyReused)
 		}
 		add(t, fixture.Later(team.Admin, payment.UsageKeyLasts+time.Second), report("keyed", 1, "one"), 4, false)
@@ -167,42 +167,42 @@ func StreamSeats(t *testing.T, open Opener) {
 	a := open(t)
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	ws, at := team.Workspace.ID, fixture.At
-	until := at.Add(time.Minute)
+	ws, instant := team.Workspace.ID, fixture.At
+	deadline := instant.Add(time.Minute)
 	atMost := func(n int64) func(quota.Amounts) error {
 		limits := quota.Limits{Amounts: quota.Amounts{Streams: n}, Limited: map[quota.Kind]bool{quota.Streams: true}}
-		return func(used quota.Amounts) error { return limits.Check(used, quota.Streams) }
+		return func(usedAmounts quota.Amounts) error { return limits.Check(usedAmounts, quota.Streams) }
 	}
-	open2 := func(at time.Time) int64 {
+	open2 := func(moment time.Time) int64 {
 		t.Helper()
-		used, err := a.Usage.Amounts(ctx, ws, at)
+		usedAmounts, err := a.Usage.Amounts(ctx, ws, moment)
 		must(t, err)
-		return used.Streams
+		return usedAmounts.Streams
 	}
-	must(t, a.StreamSeats.Keep(ctx, "one", at, until))
-	must(t, a.StreamSeats.Keep(ctx, "two", at, until))
+	must(t, a.StreamSeats.Keep(ctx, "one", instant, deadline))
+	must(t, a.StreamSeats.Keep(ctx, "two", instant, deadline))
 	t.Run("concurrent streams on several nodes cannot exceed the limit", func(t *testing.T) {
 		second := a.Second()
 		same(t, "opened", got(t, atOnce(24, func(i int) error {
 			if i%2 == 0 {
-				return a.StreamSeats.Take(ctx, ws, "one", at, atMost(5))
+				return a.StreamSeats.Take(ctx, ws, "one", instant, atMost(5))
 			}
-			return second.StreamSeats.Take(ctx, ws, "two", at, atMost(5))
+			return second.StreamSeats.Take(ctx, ws, "two", instant, atMost(5))
 		}), quota.ErrPlanLimit), 5)
-		same(t, "open", open2(at), int64(5))
+		same(t, "open", open2(instant), int64(5))
 	})
 	t.Run("streams of a node that is not alive do not count", func(t *testing.T) {
-		same(t, "open later", open2(until), int64(0))
-		must(t, a.StreamSeats.Keep(ctx, "three", until.Add(time.Second), until.Add(time.Minute)))
-		must(t, a.StreamSeats.Take(ctx, ws, "three", until, atMost(1)))
+		same(t, "open later", open2(deadline), int64(0))
+		must(t, a.StreamSeats.Keep(ctx, "three", deadline.Add(time.Second), deadline.Add(time.Minute)))
+		must(t, a.StreamSeats.Take(ctx, ws, "three", deadline, atMost(1)))
 	})
 	t.Run("a closed stream does not count, and never counts below zero", func(t *testing.T) {
 		for range 8 {
 			must(t, a.StreamSeats.Free(ctx, ws, "three"))
 		}
-		same(t, "open", open2(until), int64(0))
+		same(t, "open", open2(deadline), int64(0))
 	})
 	t.Run("a workspace that does not exist has no streams", func(t *testing.T) {
-		wantErr(t, a.StreamSeats.Take(ctx, "wsp_none", "one", at, atMost(5)), identity.ErrWorkspaceNotFound)
+		wantErr(t, a.StreamSeats.Take(ctx, "wsp_none", "one", instant, atMost(5)), identity.ErrWorkspaceNotFound)
 	})
 }

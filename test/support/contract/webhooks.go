@@ -63,14 +63,14 @@ func endpointsKept(t *testing.T, a Adapter) {
 	} {
 		t.Run(name+" of another workspace", func(t *testing.T) { wantErr(t, call(), webhook.ErrNotFound) })
 	}
-	changed, err := a.Webhooks.Update(ctx, team.Admin, first.ID, func(e *webhook.Endpoint, _ int64) error {
+	changedEndpoint, err := a.Webhooks.Update(ctx, team.Admin, first.ID, func(e *webhook.Endpoint, _ int64) error {
 		e.Failures, e.FailingSince, e.SucceededAt = 3, fixture.At, fixture.At.Add(time.Second)
 		return e.Change(team.Admin, nil, 9, webhook.Changes{Enabled: new(false), Events: &[]string{"group.created"}})
 	})
 	must(t, err)
 	found, err = a.Webhooks.Get(ctx, team.Workspace.ID, first.ID)
 	must(t, err)
-	same(t, "the changed endpoint", found, changed)
+	same(t, "the changed endpoint", found, changedEndpoint)
 	_, err = a.Webhooks.Update(ctx, team.Admin, first.ID, func(e *webhook.Endpoint, _ int64) error {
 		return e.Delete(team.Admin, nil)
 	})
@@ -80,9 +80,9 @@ func endpointsKept(t *testing.T, a Adapter) {
 }
 
 // leased returns the endpoints that a node takes.
-func leased(t *testing.T, a Adapter, now time.Time, without ...identity.OrgID) []webhook.Endpoint {
+func leased(t *testing.T, a Adapter, now time.Time, other ...identity.OrgID) []webhook.Endpoint {
 	t.Helper()
-	all, err := a.WebhookQueue().Take(t.Context(), now, time.Minute, 10, without)
+	all, err := a.WebhookQueue().Take(t.Context(), now, time.Minute, 10, other)
 	must(t, err)
 	return all
 }
@@ -91,16 +91,16 @@ func endpointsLeased(t *testing.T, a Adapter) {
 	ctx, now := t.Context(), fixture.At
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	e, queue := addWebhook(t, a, team), a.WebhookQueue()
-	takes := func(at time.Time, want int, what string) (held *webhook.Endpoint) {
+	takes := func(instant time.Time, want int, name string) (holding *webhook.Endpoint) {
 		t.Helper()
-		got := leased(t, a, at)
+		got := leased(t, a, instant)
 		if len(got) != want || (want == 1 && got[0].ID != e.ID) {
-			t.Fatalf("%s: taken are %+v", what, got)
+			t.Fatalf("%s: taken are %+v", name, got)
 		}
 		if want == 1 {
-			held = &got[0]
+			holding = &got[0]
 		}
-		return held
+		return holding
 	}
 	replay := func() {
 		t.Helper()
@@ -112,22 +112,22 @@ func endpointsLeased(t *testing.T, a Adapter) {
 	if got := leased(t, a, now, a.Orgs[0]); len(got) != 0 {
 		t.Errorf("%+v are taken although their org is left out", got)
 	}
-	held := takes(now, 1, "when it is due")
-	if time.Until(held.LeasedUntil).Round(time.Minute) != time.Minute {
-		t.Errorf("it is leased until %s", held.LeasedUntil)
+	heldEndpoint := takes(now, 1, "when it is due")
+	if time.Until(heldEndpoint.LeasedUntil).Round(time.Minute) != time.Minute {
+		t.Errorf("it is leased until %s", heldEndpoint.LeasedUntil)
 	}
 	takes(now.Add(1000*time.Hour), 0, "while it is leased")
-	must(t, queue.Release(ctx, held, now.Add(time.Hour)))
+	must(t, queue.Release(ctx, heldEndpoint, now.Add(time.Hour)))
 	takes(now.Add(59*time.Minute), 0, "too early")
-	held = takes(now.Add(time.Hour), 1, "at its time")
+	heldEndpoint = takes(now.Add(time.Hour), 1, "at its time")
 	replay()
-	until, err := queue.Renew(ctx, held, time.Hour)
+	deadline, err := queue.Renew(ctx, heldEndpoint, time.Hour)
 	must(t, err)
-	if !until.After(held.LeasedUntil) {
-		t.Errorf("it is leased until %s and, renewed, until %s", held.LeasedUntil, until)
+	if !deadline.After(heldEndpoint.LeasedUntil) {
+		t.Errorf("it is leased until %s and, renewed, until %s", heldEndpoint.LeasedUntil, deadline)
 	}
-	held.LeasedUntil = until
-	must(t, queue.Release(ctx, held, time.Time{}))
+	heldEndpoint.LeasedUntil = deadline
+	must(t, queue.Release(ctx, heldEndpoint, time.Time{}))
 	must(t, queue.Release(ctx, takes(now, 1, "when it became due during a renewed lease"), time.Time{}))
 	takes(now.Add(1000*time.Hour), 0, "with nothing to deliver")
 	replay()
@@ -135,28 +135,28 @@ func endpointsLeased(t *testing.T, a Adapter) {
 }
 
 // leasesLost checks that a node which did not renew its lease of held changes nothing after another has taken it.
-func leasesLost(t *testing.T, a Adapter, team *fixture.Team, held *webhook.Endpoint) {
+func leasesLost(t *testing.T, a Adapter, team *fixture.Team, holding *webhook.Endpoint) {
 	t.Helper()
 	ctx, queue := t.Context(), a.WebhookQueue()
 	long := time.Now().Add(1000 * time.Hour) // a lease is due at its end by the clock of the database
-	until, err := queue.Renew(ctx, held, 20*time.Millisecond)
+	deadline, err := queue.Renew(ctx, holding, 20*time.Millisecond)
 	must(t, err)
-	held.LeasedUntil = until
+	holding.LeasedUntil = deadline
 	other := proof.Await(t, "an endpoint whose lease has passed is taken",
 		func() []webhook.Endpoint { return leased(t, a, long) },
-		func(taken []webhook.Endpoint) bool { return len(taken) == 1 })[0]
-	_, err = queue.Renew(ctx, held, time.Hour)
+		func(batch []webhook.Endpoint) bool { return len(batch) == 1 })[0]
+	_, err = queue.Renew(ctx, holding, time.Hour)
 	wantErr(t, err, webhook.ErrLeaseLost)
-	_, err = queue.Settle(ctx, team.Admin, held, nil, func(*webhook.Endpoint) []job.Job { return nil })
+	_, err = queue.Settle(ctx, team.Admin, holding, nil, func(*webhook.Endpoint) []job.Job { return nil })
 	wantErr(t, err, webhook.ErrLeaseLost)
-	must(t, queue.Queue(ctx, held, nil, held.Place+5))
-	must(t, queue.Release(ctx, held, fixture.At))
+	must(t, queue.Queue(ctx, holding, nil, holding.Place+5))
+	must(t, queue.Release(ctx, holding, fixture.At))
 	if got := leased(t, a, long); len(got) != 0 {
 		t.Errorf("the node that has lost it lets others take %+v", got)
 	}
-	now, err := queue.Settle(ctx, team.Admin, &other, nil, func(*webhook.Endpoint) []job.Job { return nil })
-	if err != nil || now.Place != held.Place {
-		t.Errorf("the node that has taken it cannot settle, or the other has moved its place: %+v, %v", now, err)
+	current, err := queue.Settle(ctx, team.Admin, &other, nil, func(*webhook.Endpoint) []job.Job { return nil })
+	if err != nil || current.Place != holding.Place {
+		t.Errorf("the node that has taken it cannot settle, or the other has moved its place: %+v, %v", current, err)
 	}
 }
 
@@ -165,12 +165,12 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	e, queue := addWebhook(t, a, team), a.WebhookQueue()
 	addWebhook(t, a, team)
-	recorded := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: "webhook.created"}, 100)
-	require.Equal(t, "events", len(recorded), 2)
+	records := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: "webhook.created"}, 100)
+	require.Equal(t, "events", len(records), 2)
 	delivery := func(n int, subject string, seq int64) webhook.Delivery {
-		of := recorded[n]
-		of.Subject, of.Seq = subject, seq
-		return e.NewDelivery(of, now)
+		owner := records[n]
+		owner.Subject, owner.Seq = subject, seq
+		return e.NewDelivery(owner, now)
 	}
 	all := []webhook.Delivery{delivery(0, "one", 1), delivery(1, "one", 2)}
 	must(t, queue.Queue(ctx, e, all, 2))
@@ -181,9 +181,9 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	if err != nil || found.Place != 2 || pending != 1 { // the other waits
 		t.Errorf("place %d, %d pending, %v", found.Place, pending, err)
 	}
-	next := func(at time.Time) []webhook.Delivery {
+	next := func(instant time.Time) []webhook.Delivery {
 		t.Helper()
-		due, err := queue.Next(ctx, e.ID, at, 5)
+		due, err := queue.Next(ctx, e.ID, instant, 5)
 		must(t, err)
 		return due
 	}
@@ -194,17 +194,17 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	}
 	outcome := webhook.Outcome{Status: 500, Answer: "oops", Took: 12 * time.Millisecond}
 	due[0].Ended(outcome, now, 0.5)
-	settled, err := queue.Settle(ctx, team.Admin, e, due, func(e *webhook.Endpoint) []job.Job {
+	settledEndpoint, err := queue.Settle(ctx, team.Admin, e, due, func(e *webhook.Endpoint) []job.Job {
 		e.Observe(team.Admin, []webhook.Outcome{outcome})
 		return []job.Job{job.New(team.Admin, webhook.NoticeJob, string(e.ID), now)}
 	})
 	must(t, err)
-	if queued, err := a.Jobs.History(ctx, team.Workspace.ID, string(e.ID), page.Query{Limit: 5}); err != nil ||
-		len(queued.Items) != 1 || queued.Items[0].Kind != webhook.NoticeJob {
-		t.Errorf("queued are %+v, %v", queued.Items, err)
+	if queuedOf, err := a.Jobs.History(ctx, team.Workspace.ID, string(e.ID), page.Query{Limit: 5}); err != nil ||
+		len(queuedOf.Items) != 1 || queuedOf.Items[0].Kind != webhook.NoticeJob {
+		t.Errorf("queued are %+v, %v", queuedOf.Items, err)
 	}
-	if settled.Failures != 1 || len(next(now)) != 0 || len(next(now.Add(5*time.Second))) != 1 {
-		t.Errorf("%d failures; a later event about the same subject does not wait", settled.Failures)
+	if settledEndpoint.Failures != 1 || len(next(now)) != 0 || len(next(now.Add(5*time.Second))) != 1 {
+		t.Errorf("%d failures; a later event about the same subject does not wait", settledEndpoint.Failures)
 	}
 	due[0].Ended(webhook.Outcome{Status: 200}, now, 0)
 	_, err = queue.Settle(ctx, team.Admin, e, due, func(*webhook.Endpoint) []job.Job { return nil })
@@ -212,11 +212,11 @@ func deliveriesKept(t *testing.T, a Adapter) {
 	if got := next(now); len(got) != 1 || got[0].ID != all[1].ID {
 		t.Errorf("then due are %+v", got)
 	}
-	listed, err := a.Webhooks.Deliveries(ctx, team.Workspace.ID, e.ID, webhook.DeliveryFilter{State: webhook.Delivered},
+	list, err := a.Webhooks.Deliveries(ctx, team.Workspace.ID, e.ID, webhook.DeliveryFilter{State: webhook.Delivered},
 		page.Query{Limit: 5})
 	must(t, err)
-	if len(listed.Items) != 1 || listed.Items[0].ID != all[0].ID || listed.Items[0].Attempts != 2 {
-		t.Errorf("listed are %+v", listed.Items)
+	if len(list.Items) != 1 || list.Items[0].ID != all[0].ID || list.Items[0].Attempts != 2 {
+		t.Errorf("listed are %+v", list.Items)
 	}
 	t.Run("of another workspace", func(t *testing.T) {
 		stranger := fixture.NewTeam(t, a.Stores, a.Orgs[1])
@@ -234,12 +234,12 @@ func deliveriesKept(t *testing.T, a Adapter) {
 		_, err := a.Webhooks.Retry(ctx, team.Workspace.ID, e.ID, webhook.DeliveryID(id.New(webhook.DeliveryPrefix)),
 			func(*webhook.Delivery) error { return nil })
 		wantErr(t, err, webhook.ErrDeliveryNotFound)
-		failed, err := a.Webhooks.Replay(ctx, team.Workspace.ID, e.ID, all, true, now)
+		failures, err := a.Webhooks.Replay(ctx, team.Workspace.ID, e.ID, all, true, now)
 		must(t, err)
-		queued, err := a.Webhooks.Replay(ctx, team.Workspace.ID, e.ID, all, false, now)
+		jobs, err := a.Webhooks.Replay(ctx, team.Workspace.ID, e.ID, all, false, now)
 		must(t, err)
-		if failed != 0 || queued != 1 { // the other one is pending
-			t.Errorf("%d failed and %d others are queued", failed, queued)
+		if failures != 0 || jobs != 1 { // the other one is pending
+			t.Errorf("%d failed and %d others are queued", failures, jobs)
 		}
 	})
 }

@@ -18,18 +18,18 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	ctx, now := t.Context(), fixture.At
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	e, queue := addWebhook(t, a, team), a.WebhookQueue()
-	recorded := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: "webhook.created"}, 100)
-	next := func(at time.Time) []webhook.Delivery {
+	records := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: "webhook.created"}, 100)
+	next := func(instant time.Time) []webhook.Delivery {
 		t.Helper()
-		due, err := queue.Next(ctx, e.ID, at, 5)
+		due, err := queue.Next(ctx, e.ID, instant, 5)
 		must(t, err)
 		return due
 	}
-	settle := func(d webhook.Delivery, status int, at time.Time) {
+	settle := func(d webhook.Delivery, status int, instant time.Time) {
 		t.Helper()
 		by := team.Admin
-		by.At = at
-		d.Ended(webhook.Outcome{Status: status}, at, 0.5)
+		by.At = instant
+		d.Ended(webhook.Outcome{Status: status}, instant, 0.5)
 		_, err := queue.Settle(ctx, by, e, []webhook.Delivery{d}, func(*webhook.Endpoint) []job.Job { return nil })
 		must(t, err)
 	}
@@ -37,10 +37,10 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	const stuck = 50
 	var all []webhook.Delivery
 	for i := range stuck + 1 {
-		of := recorded[0]
+		of := records[0]
 		of.ID, of.Seq, of.Subject = id.New(event.Prefix), int64(i+2), "stuck" // retention has removed these events
 		if i == stuck {
-			of.ID, of.Subject = recorded[0].ID, "other"
+			of.ID, of.Subject = records[0].ID, "other"
 		}
 		all = append(all, e.NewDelivery(of, now))
 	}
@@ -72,16 +72,16 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	if due := next(now.Add(time.Minute)); len(due) != 1 || due[0].Event.Seq != 3 {
 		t.Errorf("after one whose event is gone, due are %+v", due)
 	}
-	listed, err := a.Webhooks.Deliveries(ctx, team.Workspace.ID, e.ID, webhook.DeliveryFilter{State: webhook.Failed},
+	listedOf, err := a.Webhooks.Deliveries(ctx, team.Workspace.ID, e.ID, webhook.DeliveryFilter{State: webhook.Failed},
 		page.Query{Limit: 5})
 	must(t, err)
-	if len(listed.Items) != 1 || listed.Items[0].Last.Failure != webhook.EventRemoved {
-		t.Errorf("listed are %+v", listed.Items)
+	if len(listedOf.Items) != 1 || listedOf.Items[0].Last.Failure != webhook.EventRemoved {
+		t.Errorf("listed are %+v", listedOf.Items)
 	}
-	listed, err = a.Webhooks.Deliveries(ctx, team.Workspace.ID, e.ID, webhook.DeliveryFilter{State: webhook.Pending},
+	listedOf, err = a.Webhooks.Deliveries(ctx, team.Workspace.ID, e.ID, webhook.DeliveryFilter{State: webhook.Pending},
 		page.Query{Limit: 1})
 	must(t, err)
-	if !listed.Items[0].Due.IsZero() {
-		t.Errorf("one that waits is due %s", listed.Items[0].Due)
+	if !listedOf.Items[0].Due.IsZero() {
+		t.Errorf("one that waits is due %s", listedOf.Items[0].Due)
 	}
 }

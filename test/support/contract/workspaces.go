@@ -40,27 +40,27 @@ func ownSpace(t testing.TB, s ports.Stores, by identity.Actor, slug string) *acc
 }
 
 // join makes who a member, through an invitation of by.
-func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, who identity.Actor,
+func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, person identity.Actor,
 	role identity.Role) {
 	t.Helper()
-	u, _, err := s.Users.Get(t.Context(), who.Org, who.User)
+	u, _, err := s.Users.Get(t.Context(), person.Org, person.User)
 	must(t, err)
 	_, token := invite(t, s, by, ws, u.Email, role)
-	must(t, accept(t, s, who, token))
+	must(t, accept(t, s, person, token))
 }
 
 // changeWorkspace calls Update as by, with by's own membership and those in also.
-func changeWorkspace(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, also []identity.UserID,
+func changeWorkspace(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, extra []identity.UserID,
 	change func(*account.Workspace) error) error {
-	_, err := s.Workspaces.Update(t.Context(), by, ws, also, change)
+	_, err := s.Workspaces.Update(t.Context(), by, ws, extra, change)
 	return err
 }
 
 // setRole changes a role with changeWorkspace.
 func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID,
-	to identity.Role) error {
+	target identity.Role) error {
 	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error {
-		_, err := w.ChangeRole(by, nil, user, to, false)
+		_, err := w.ChangeRole(by, nil, user, target, false)
 		return err
 	})
 }
@@ -235,12 +235,12 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 	}
 	slug := "renamed-" + team.Workspace.Slug
 	t.Run("Update stores the changed workspace", func(t *testing.T) {
-		after, err := a.Workspaces.Update(ctx, by, ws, nil,
+		current, err := a.Workspaces.Update(ctx, by, ws, nil,
 			rename(by, account.WorkspaceChanges{Slug: new(slug), Name: new("Ümbenannt")}))
 		must(t, err)
 		got, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
-		same(t, "workspace", got, after)
+		same(t, "workspace", got, current)
 		if got.Slug != slug || got.Name != "Ümbenannt" || got.Revision != 2 || got.UpdatedAt != by.At ||
 			got.CreatedAt != fixture.At {
 			t.Fatalf("got %+v", got)
@@ -267,16 +267,16 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 		}), account.ErrSlugTaken)
 	})
 	t.Run("nothing is saved if change fails, members included", func(t *testing.T) {
-		before, err := a.Workspaces.Get(ctx, by, ws)
+		previous, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
 		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{team.Peer.User},
 			func(w *account.Workspace) error {
 				_, err := w.ChangeRole(by, nil, team.Peer.User, identity.Admin, false)
 				return errors.Join(err, w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("lost")}), errBoom)
 			}), errBoom)
-		after, err := a.Workspaces.Get(ctx, by, ws)
+		current, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
-		same(t, "workspace", after, before)
+		same(t, "workspace", current, previous)
 		same(t, "role", roles(t, a.Stores, team.Org, ws)[team.Peer.User], identity.Member)
 		same(t, "events", len(eventsOn(t, a.Stores, ws, string(ws))), 1)
 	})

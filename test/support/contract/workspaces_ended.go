@@ -20,28 +20,28 @@ import (
 func memberRemoved(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	here, there := team.Workspace.ID, ownSpace(t, a.Stores, team.Owner, "kept-"+team.Workspace.Slug).ID
-	for _, who := range []identity.Actor{team.Member, team.Peer} {
-		join(t, a.Stores, team.Owner, there, who, identity.Member)
+	local, other := team.Workspace.ID, ownSpace(t, a.Stores, team.Owner, "kept-"+team.Workspace.Slug).ID
+	for _, person := range []identity.Actor{team.Member, team.Peer} {
+		join(t, a.Stores, team.Owner, other, person, identity.Member)
 	}
 	in := func(by identity.Actor, ws identity.WorkspaceID) identity.Actor { by.Workspace = ws; return by }
 	templates, keys := map[identity.WorkspaceID]prompt.ID{}, map[identity.WorkspaceID]*account.Key{}
-	for _, ws := range []identity.WorkspaceID{here, there} {
+	for _, ws := range []identity.WorkspaceID{local, other} {
 		templates[ws] = fixture.Template(t, a.Stores, in(team.Owner, ws), prompt.Draft{}).ID
-		for _, who := range []identity.Actor{team.Member, team.Peer} {
+		for _, person := range []identity.Actor{team.Member, team.Peer} {
 			fixture.Share(t, a.Stores, in(team.Owner, ws), templates[ws],
-				prompt.Grant{User: who.User, Role: access.Viewer})
+				prompt.Grant{User: person.User, Role: access.Viewer})
 		}
 		keys[ws] = addKey(t, a.Stores, in(team.Member, ws), account.KeyDraft{Name: "k"})
 	}
-	own := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "own"})
+	ownTemplate := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "own"})
 	peers := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "peer's"})
 	long := fixture.Later(team.Member, -time.Hour)
-	gone := addKey(t, a.Stores, long, account.KeyDraft{Name: "revoked before"})
-	revoke(t, a.Stores, long, gone.ID)
+	goneKey := addKey(t, a.Stores, long, account.KeyDraft{Name: "revoked before"})
+	revoke(t, a.Stores, long, goneKey.ID)
 
-	var shown *account.Key
-	once := func(n byte, by identity.Actor, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, error) {
+	var view *account.Key
+	runOnce := func(n byte, by identity.Actor, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, error) {
 		got, _, err := a.Idempotency.Once(ctx,
 			ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(team.Workspace.Slug + string(n))),
 				At: by.At}, nil, fn, nil)
@@ -53,90 +53,90 @@ func memberRemoved(t *testing.T, a Adapter) {
 			if err != nil {
 				return ports.Answer{}, err
 			}
-			shown = k
+			view = k
 			return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, nil
 		}
 	}
-	for n, by := range []identity.Actor{team.Member, in(team.Member, there), team.Peer} {
-		_, err := once(byte(n), by, reveal(by))
+	for n, by := range []identity.Actor{team.Member, in(team.Member, other), team.Peer} {
+		_, err := runOnce(byte(n), by, reveal(by))
 		must(t, err)
 	}
 	prove := func(s ports.Stores, k *account.Key) *account.Principal {
 		t.Helper()
-		who, err := s.Keys.Principal(ctx, team.Org, k.Hash)
+		person, err := s.Keys.Principal(ctx, team.Org, k.Hash)
 		must(t, err)
-		return who
+		return person
 	}
 	far := a.Second()
-	prove(a.Stores, keys[here]) // fills both caches
-	prove(far, keys[here])
-	over := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "expired", ExpiresAt: fixture.At.Add(time.Minute)})
+	prove(a.Stores, keys[local]) // fills both caches
+	prove(far, keys[local])
+	item := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "expired", ExpiresAt: fixture.At.Add(time.Minute)})
 	by := fixture.Later(team.Admin, time.Hour)
-	must(t, removeMember(t, a.Stores, by, here, team.Member.User))
+	must(t, removeMember(t, a.Stores, by, local, team.Member.User))
 
 	t.Run("a removed member is no member of that workspace, but stays in others", func(t *testing.T) {
-		if _, in := roles(t, a.Stores, team.Org, here)[team.Member.User]; in {
+		if _, in := roles(t, a.Stores, team.Org, local)[team.Member.User]; in {
 			t.Error("still a member")
 		}
-		same(t, "role elsewhere", roles(t, a.Stores, team.Org, there)[team.Member.User], identity.Member)
+		same(t, "role elsewhere", roles(t, a.Stores, team.Org, other)[team.Member.User], identity.Member)
 		_, memberships, err := a.Users.Get(ctx, team.Org, team.Member.User)
 		must(t, err)
-		if len(memberships) != 1 || memberships[0].Workspace.ID != there {
+		if len(memberships) != 1 || memberships[0].Workspace.ID != other {
 			t.Errorf("memberships = %+v", memberships)
 		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, here, string(here))), []string{"member.removed"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, local, string(local))), []string{"member.removed"})
 	})
 	t.Run("the keys of a removed member end in that workspace only", func(t *testing.T) {
-		if who := prove(a.Stores, keys[here]); who.Key.RevokedAt != by.At || who.Key.Revision != 2 ||
-			who.Key.UpdatedAt != by.At || who.Membership.Role != identity.NoRole {
-			t.Errorf("principal = %+v", who)
+		if person := prove(a.Stores, keys[local]); person.Key.RevokedAt != by.At || person.Key.Revision != 2 ||
+			person.Key.UpdatedAt != by.At || person.Membership.Role != identity.NoRole {
+			t.Errorf("principal = %+v", person)
 		}
-		for _, k := range []*account.Key{keys[there], peers} {
-			if who := prove(a.Stores, k); !who.Key.RevokedAt.IsZero() || who.Key.Revision != 1 ||
-				who.Membership.Role != identity.Member {
-				t.Errorf("principal = %+v", who)
+		for _, k := range []*account.Key{keys[other], peers} {
+			if person := prove(a.Stores, k); !person.Key.RevokedAt.IsZero() || person.Key.Revision != 1 ||
+				person.Membership.Role != identity.Member {
+				t.Errorf("principal = %+v", person)
 			}
 		}
-		if was := prove(a.Stores, gone).Key; was.RevokedAt != long.At || was.Revision != 2 {
-			t.Errorf("a key that was revoked before: %+v", was)
+		if previous := prove(a.Stores, goneKey).Key; previous.RevokedAt != long.At || previous.Revision != 2 {
+			t.Errorf("a key that was revoked before: %+v", previous)
 		}
-		if was := prove(a.Stores, over).Key; !was.RevokedAt.IsZero() || was.Revision != 1 {
-			t.Errorf("a key that had expired: %+v", was)
+		if previous := prove(a.Stores, item).Key; !previous.RevokedAt.IsZero() || previous.Revision != 1 {
+			t.Errorf("a key that had expired: %+v", previous)
 		}
 	})
 	t.Run("the trail records each key that ended, and no other", func(t *testing.T) {
 		for k, want := range map[*account.Key][]string{
-			keys[here]: {"api_key.revoked", "api_key.created"}, over: {"api_key.created"}, peers: {"api_key.created"},
+			keys[local]: {"api_key.revoked", "api_key.created"}, item: {"api_key.created"}, peers: {"api_key.created"},
 		} {
-			events := eventsOn(t, a.Stores, here, string(k.ID))
+			events := eventsOn(t, a.Stores, local, string(k.ID))
 			same(t, "events of "+k.Name, kinds(events), want)
 			if e := events[0]; len(want) == 2 && (e.Actor != by.User || e.At != by.At || e.Data["name"] != k.Name) {
 				t.Errorf("event %+v", e)
 			}
 		}
-		same(t, "events there", kinds(eventsOn(t, a.Stores, there, string(keys[there].ID))),
+		same(t, "events there", kinds(eventsOn(t, a.Stores, other, string(keys[other].ID))),
 			[]string{"api_key.created"})
 	})
 	t.Run("another process sees the removal within a second", func(t *testing.T) {
 		proof.EventuallyWithin(t, "the removal", time.Second, func() bool {
-			holder := prove(far, keys[here])
+			holder := prove(far, keys[local])
 			return !holder.Key.RevokedAt.IsZero() && holder.Membership.Role == identity.NoRole
 		})
 	})
 	t.Run("stored responses with the ended keys are erased, and no others", func(t *testing.T) {
-		never := func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }
-		_, err := once(0, team.Member, never)
+		refuse := func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }
+		_, err := runOnce(0, team.Member, refuse)
 		wantErr(t, err, ports.ErrAnswerErased)
 		for n, by := range map[byte]identity.Actor{1: team.Member, 2: team.Peer} {
-			if got, err := once(n, by, never); err != nil || len(got.Body) == 0 ||
-				(n == 2 && got.Reveals != string(shown.ID)) {
+			if got, err := runOnce(n, by, refuse); err != nil || len(got.Body) == 0 ||
+				(n == 2 && got.Reveals != string(view.ID)) {
 				t.Errorf("answer %d: %v, %d bytes", n, err, len(got.Body))
 			}
 		}
 	})
 	t.Run("shares with a removed member end in that workspace only", func(t *testing.T) {
-		for ws, want := range map[identity.WorkspaceID][]identity.UserID{here: {team.Peer.User},
-			there: {team.Member.User, team.Peer.User}} {
+		for ws, want := range map[identity.WorkspaceID][]identity.UserID{local: {team.Peer.User},
+			other: {team.Member.User, team.Peer.User}} {
 			var got []identity.UserID
 			for _, s := range fixture.Pages(t, 100,
 				func(q page.Query) (prompt.SharePage,
@@ -150,19 +150,19 @@ func memberRemoved(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("templates that a removed member owns stay", func(t *testing.T) {
-		got, err := a.Prompts.Get(ctx, team.Owner, own.ID)
+		got, err := a.Prompts.Get(ctx, team.Owner, ownTemplate.ID)
 		must(t, err)
 		same(t, "owner", got.Owner, team.Member.User)
 	})
 	t.Run("a member who returns has neither keys nor shares", func(t *testing.T) {
-		join(t, a.Stores, team.Owner, here, team.Member, identity.Viewer)
-		if who := prove(a.Stores, keys[here]); who.Key.RevokedAt.IsZero() || who.Membership.Role != identity.Viewer {
+		join(t, a.Stores, team.Owner, local, team.Member, identity.Viewer)
+		if who := prove(a.Stores, keys[local]); who.Key.RevokedAt.IsZero() || who.Membership.Role != identity.Viewer {
 			t.Errorf("principal = %+v", who)
 		}
 		same(t, "shares", len(fixture.Pages(t, 100, func(q page.Query) (prompt.SharePage, error) {
-			return a.PromptLists.Shares(ctx, here, templates[here], q)
+			return a.PromptLists.Shares(ctx, local, templates[local], q)
 		})), 1)
-		w, err := a.Workspaces.Get(ctx, team.Member, here)
+		w, err := a.Workspaces.Get(ctx, team.Member, local)
 		must(t, err)
 		same(t, "revision", w.Members[team.Member.User].Revision, int64(1))
 	})
@@ -188,11 +188,11 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 		_, err = s.Users.SignedIn(ctx, team.Org, issuer, claims.Subject)
 		must(t, err)
 	}
-	before, err := a.Workspaces.Get(ctx, team.Member, ws)
+	previous, err := a.Workspaces.Get(ctx, team.Member, ws)
 	must(t, err)
 	must(t, changeWorkspace(t, a.Stores, by, ws, nil, func(w *account.Workspace) error { return w.Delete(by, nil) }))
 
-	gone := func(t *testing.T, s ports.Stores) {
+	isGone := func(t *testing.T, s ports.Stores) {
 		t.Helper()
 		_, err := s.Keys.Principal(ctx, team.Org, k.Hash)
 		wantErr(t, err, identity.ErrUnauthenticated)
@@ -200,7 +200,7 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "memberships", len(p.Memberships), 0)
 	}
-	t.Run("credentials for a deleted workspace are refused at once", func(t *testing.T) { gone(t, a.Stores) })
+	t.Run("credentials for a deleted workspace are refused at once", func(t *testing.T) { isGone(t, a.Stores) })
 	t.Run("credentials for a deleted workspace are refused by another process within a second", func(t *testing.T) {
 		proof.EventuallyWithin(t, "the refusal", time.Second, func() bool {
 			_, err := far.Keys.Principal(ctx, team.Org, k.Hash)
@@ -225,30 +225,30 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 			account.ErrInvitationNotFound)
 	})
 	t.Run("keys of other workspaces are not affected", func(t *testing.T) {
-		if who, err := a.Keys.Principal(ctx, team.Org, elsewhere.Hash); err != nil ||
-			who.Membership.Role != identity.Owner {
-			t.Fatalf("principal = %+v, %v", who, err)
+		if person, err := a.Keys.Principal(ctx, team.Org, elsewhere.Hash); err != nil ||
+			person.Membership.Role != identity.Owner {
+			t.Fatalf("principal = %+v, %v", person, err)
 		}
 	})
 	t.Run("a deleted workspace is found, with its members", func(t *testing.T) {
 		got, err := a.Workspaces.Get(ctx, team.Member, ws)
 		must(t, err)
-		before.DeletedAt, before.UpdatedAt, before.Revision = by.At, by.At, before.Revision+1
-		same(t, "workspace", got, before)
+		previous.DeletedAt, previous.UpdatedAt, previous.Revision = by.At, by.At, previous.Revision+1
+		same(t, "workspace", got, previous)
 	})
 	t.Run("a restored workspace is as it was before its deletion", func(t *testing.T) {
 		system := identity.System(team.Org, "", "contract", by.At.Add(time.Hour))
 		must(t, changeWorkspace(t, a.Stores, system, ws, nil,
 			func(w *account.Workspace) error { return w.Restore(system) }))
-		who, err := a.Keys.Principal(ctx, team.Org, k.Hash)
+		person, err := a.Keys.Principal(ctx, team.Org, k.Hash)
 		must(t, err)
-		if who.Membership.Role != identity.Member || !who.Key.Live(system.At) {
-			t.Errorf("principal = %+v", who)
+		if person.Membership.Role != identity.Member || !person.Key.Live(system.At) {
+			t.Errorf("principal = %+v", person)
 		}
 		got, err := a.Workspaces.Get(ctx, team.Member, ws)
 		must(t, err)
-		before.DeletedAt, before.UpdatedAt, before.Revision = time.Time{}, system.At, before.Revision+1
-		same(t, "workspace", got, before)
+		previous.DeletedAt, previous.UpdatedAt, previous.Revision = time.Time{}, system.At, previous.Revision+1
+		same(t, "workspace", got, previous)
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))),
 			[]string{"workspace.restored", "workspace.deleted"})
 		must(t, accept(t, a.Stores, func() identity.Actor {

@@ -62,11 +62,11 @@ func membersUpdated(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws, by := team.Workspace.ID, fixture.Later(team.Owner, time.Hour)
 	t.Run("change gets the memberships of by and also, and the number of owners", func(t *testing.T) {
-		for _, also := range [][]identity.UserID{nil, {team.Peer.User},
+		for _, extra := range [][]identity.UserID{nil, {team.Peer.User},
 			{team.Peer.User, team.Viewer.User, team.Gone.User, "usr_nobody", team.Owner.User}} {
-			must(t, changeWorkspace(t, a.Stores, by, ws, also, func(w *account.Workspace) error {
+			must(t, changeWorkspace(t, a.Stores, by, ws, extra, func(w *account.Workspace) error {
 				want := map[identity.UserID]identity.Role{by.User: identity.Owner}
-				for _, user := range also {
+				for _, user := range extra {
 					switch user {
 					case team.Peer.User:
 						want[user] = identity.Member
@@ -105,9 +105,9 @@ func membersUpdated(t *testing.T, a Adapter) {
 		k := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "k"})
 		for _, role := range []identity.Role{identity.Admin, identity.Viewer} {
 			must(t, setRole(t, a.Stores, by, ws, team.Peer.User, role))
-			who, err := a.Keys.Principal(ctx, team.Org, k.Hash)
+			person, err := a.Keys.Principal(ctx, team.Org, k.Hash)
 			must(t, err)
-			same(t, "role", who.Membership.Role, role)
+			same(t, "role", person.Membership.Role, role)
 		}
 	})
 	t.Run("of two owners who leave concurrently one stays", func(t *testing.T) {

@@ -92,15 +92,15 @@ func Keyring(t *testing.T) ports.Sealer {
 // Watched opens a database whose statements a log keeps.
 func Watched(t *testing.T, url string) (*sqlstore.Store, *statements.Log) {
 	t.Helper()
-	sent := new(statements.Log)
+	message := new(statements.Log)
 	db, closeDB, err := sqlstore.Open(t.Context(),
 		sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: proof.Patience}, Keyring(t),
 		func(c driver.Connector) *sql.DB {
-			return sql.OpenDB(statements.Watch(c, sent.Add))
+			return sql.OpenDB(statements.Watch(c, message.Add))
 		})
 	require.NoError(t, err)
 	t.Cleanup(closeDB)
-	return db, sent
+	return db, message
 }
 
 // Unguarded opens a direct connection to a database, as an attacker with write access has.

@@ -16,11 +16,11 @@ import (
 func Running() bool { return os.Getenv("ATRIUM_PROVE") != "" }
 
 // Sample returns few in "make test" and all in "make prove". It is a number of repetitions or a duration.
-func Sample[N int | int64 | uint64 | time.Duration](few, all N) N {
+func Sample[N int | int64 | uint64 | time.Duration](small, all N) N {
 	if Running() {
 		return all
 	}
-	return few
+	return small
 }
 
 // Only skips the test in "make test": what it shows changes rarely, and showing it takes long.
@@ -36,14 +36,14 @@ func Only(t testing.TB) {
 const Patience = 2 * time.Minute
 
 // Within fails the test if something took longer than its limit. "make test" only logs it: a busy machine is slow.
-func Within(t testing.TB, what string, took, limit time.Duration) {
+func Within(t testing.TB, name string, took, limit time.Duration) {
 	t.Helper()
 	switch {
 	case took <= limit:
 	case Running():
-		t.Errorf("%s took %s, more than %s", what, took, limit)
+		t.Errorf("%s took %s, more than %s", name, took, limit)
 	default:
-		t.Logf("%s took %s; make prove allows %s", what, took, limit)
+		t.Logf("%s took %s; make prove allows %s", name, took, limit)
 	}
 }
 
@@ -62,28 +62,28 @@ func Poll(ctx context.Context, done func() bool) bool {
 
 // Eventually waits until condition is true, for at most Patience. If it stays false, the test fails with what is
 // expected, and with the state, such as a program's output, as it is then.
-func Eventually(t testing.TB, what string, condition func() bool, state ...any) {
+func Eventually(t testing.TB, name string, condition func() bool, state ...any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience) // t.Context has ended during Cleanup
 	defer cancel()
 	if !Poll(ctx, condition) {
-		t.Fatalf("not after %s: %s\n%s", Patience, what, fmt.Sprint(state...))
+		t.Fatalf("not after %s: %s\n%s", Patience, name, fmt.Sprint(state...))
 	}
 }
 
 // EventuallyWithin is Eventually, and asserts the duration as Within does. The limit is what users are told: a tenth is
 // added for the polling.
-func EventuallyWithin(t testing.TB, what string, limit time.Duration, condition func() bool) {
+func EventuallyWithin(t testing.TB, name string, limit time.Duration, condition func() bool) {
 	t.Helper()
 	start := time.Now()
-	Eventually(t, what, condition)
-	Within(t, what, time.Since(start), limit+limit/10)
+	Eventually(t, name, condition)
+	Within(t, name, time.Since(start), limit+limit/10)
 }
 
 // Await waits until accept returns true for what read returns, and returns that value. A failure shows the last one.
-func Await[T any](t testing.TB, what string, read func() T, accept func(T) bool) (value T) {
+func Await[T any](t testing.TB, name string, read func() T, accept func(T) bool) (value T) {
 	t.Helper()
-	Eventually(t, what, func() bool { value = read(); return accept(value) }, &lazy[T]{&value})
+	Eventually(t, name, func() bool { value = read(); return accept(value) }, &lazy[T]{&value})
 	return value
 }
 

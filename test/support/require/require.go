@@ -35,9 +35,9 @@ func That(t TB, ok bool, format string, args ...any) {
 }
 
 // Equal fails the test at once if two values are not ==.
-func Equal[T comparable](t TB, what string, got, want T) {
+func Equal[T comparable](t TB, name string, got, want T) {
 	t.Helper()
 	if got != want {
-		t.Fatalf("%s: %+v, want %+v", what, got, want)
+		t.Fatalf("%s: %+v, want %+v", name, got, want)
 	}
 }

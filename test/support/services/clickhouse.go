@@ -122,6 +122,6 @@ func findClickHouse() (bin string, ok bool) {
 // other ways than the tests' samples.
 func runs(path string) bool {
 	const missing = 127 // the exit code of Linux's loader
-	exit, refused := errors.AsType[*exec.ExitError](exec.Command(path, "--version").Run())
-	return refused && exit.ExitCode() != missing
+	exit, isRefused := errors.AsType[*exec.ExitError](exec.Command(path, "--version").Run())
+	return isRefused && exit.ExitCode() != missing
 }

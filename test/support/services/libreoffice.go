@@ -46,13 +46,13 @@ func ConvertIn(t testing.TB, locale, name string, content []byte, format string)
 	if out, err := convert.CombinedOutput(); err != nil {
 		t.Fatalf("LibreOffice: %v\n%s", err, out)
 	}
-	made, err := filepath.Glob(filepath.Join(folder, "out", "*"))
-	if err != nil || len(made) != 1 {
-		t.Fatalf("LibreOffice made %q, %v", made, err)
+	texts, err := filepath.Glob(filepath.Join(folder, "out", "*"))
+	if err != nil || len(texts) != 1 {
+		t.Fatalf("LibreOffice made %q, %v", texts, err)
 	}
-	written, err := os.ReadFile(made[0])
+	output, err := os.ReadFile(texts[0])
 	require.NoError(t, err)
-	return written
+	return output
 }
 
 // localeSetting is the file of a profile that sets the locale of documents and of the system.

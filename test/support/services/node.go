@@ -15,12 +15,12 @@ import (
 
 // missing reports that a test needs a program that this machine does not have. In CI that is a failure. On a person's
 // machine the test is left out, and says what it needs: the server needs neither Node.js nor Python.
-func missing(t testing.TB, what string, err error) {
+func missing(t testing.TB, name string, err error) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
-		t.Fatalf("this test needs %s: %v", what, err)
+		t.Fatalf("this test needs %s: %v", name, err)
 	}
-	t.Skipf("left out, because this test needs %s: %v", what, err)
+	t.Skipf("left out, because this test needs %s: %v", name, err)
 }
 
 // Node returns the path of Node.js 20 or later. If there is none, root on Debian installs it. If that is older, npm

@@ -32,8 +32,8 @@ func startPgBouncer(port string, files map[string]string, address func(free int)
 		return nil, err
 	}
 	p := program{name: "pgbouncer", script: pgbouncerScript, args: []string{bin, port}, files: files, url: address}
-	p.ready = func(ctx context.Context, through string) error {
-		u, err := url.Parse(through)
+	p.ready = func(ctx context.Context, via string) error {
+		u, err := url.Parse(via)
 		if err != nil {
 			return err
 		}
@@ -65,18 +65,18 @@ type PgBouncerServer struct {
 // session, transaction or statement. URL leads to the database through it. It ends with the test.
 func PgBouncer(t testing.TB, database, mode string) *PgBouncerServer {
 	t.Helper()
-	behind, err := url.Parse(database)
+	backend, err := url.Parse(database)
 	if err != nil {
 		t.Fatal("the database is not a URL")
 	}
-	b := &PgBouncerServer{database: behind}
+	b := &PgBouncerServer{database: backend}
 	if b.Server, err = b.start(mode); err != nil {
 		t.Fatalf("this test needs PgBouncer: %v\nInstall it (Debian: apt-get install pgbouncer; macOS: brew install "+
 			"pgbouncer).", err)
 	}
-	through, err := url.Parse(b.URL)
+	proxy, err := url.Parse(b.URL)
 	require.NoError(t, err)
-	b.port = through.Port()
+	b.port = proxy.Port()
 	t.Cleanup(func() { b.Stop() })
 	return b
 }

@@ -53,12 +53,12 @@ func postgresServer(t testing.TB) *url.URL {
 	t.Helper()
 	server := os.Getenv(PostgresURL)
 	if server == "" {
-		started, err := running()
+		startedServer, err := running()
 		if err != nil {
 			t.Fatalf("this test needs PostgreSQL 15 or newer: %v\nInstall it (Debian: apt-get install postgresql; "+
 				"macOS: brew install postgresql), or set %s.", err, PostgresURL)
 		}
-		server = started.URL
+		server = startedServer.URL
 	}
 	u, err := url.Parse(server)
 	if err != nil {
@@ -107,12 +107,12 @@ func makeTemplate(server *url.URL, template string, prepare func(url string) err
 	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock(hashtext($1))`, template); err != nil {
 		return err
 	}
-	var have bool
+	var exists bool
 	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)`,
-		template).Scan(&have); err != nil {
+		template).Scan(&exists); err != nil {
 		return err
 	}
-	if !have {
+	if !exists {
 		draft := "draft_" + strings.ToLower(rand.Text())
 		if _, err := conn.ExecContext(ctx,
 			`CREATE DATABASE `+draft+` TEMPLATE template0 STRATEGY file_copy`); err != nil {
@@ -145,11 +145,11 @@ func DumpPostgres(t testing.TB, database string) string {
 		t.Fatalf("this test needs pg_dump: %v", err)
 	}
 	dump := exec.Command(filepath.Join(bin, "pg_dump"), "--no-password", "--dbname="+database)
-	var failed strings.Builder
-	dump.Stderr = &failed
+	var failedText strings.Builder
+	dump.Stderr = &failedText
 	text, err := dump.Output()
 	if err != nil {
-		t.Fatalf("pg_dump: %v\n%s", err, failed.String())
+		t.Fatalf("pg_dump: %v\n%s", err, failedText.String())
 	}
 	return string(text)
 }

@@ -99,9 +99,9 @@ func (p *OwnPostgres) Standby() *Server {
 // everybody out and written a checkpoint.
 func (p *OwnPostgres) Down(crash bool) {
 	p.t.Helper()
-	how := syscall.SIGINT // PostgreSQL's fast shutdown
+	signal := syscall.SIGINT // PostgreSQL's fast shutdown
 	if crash {
-		how = syscall.SIGQUIT
+		signal = syscall.SIGQUIT
 	}
 	file := filepath.Join(p.keeper.Dir, "data", "postmaster.pid")
 	text, err := os.ReadFile(file)
@@ -112,7 +112,7 @@ func (p *OwnPostgres) Down(crash bool) {
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(first)
 	if err == nil {
-		err = syscall.Kill(pid, how)
+		err = syscall.Kill(pid, signal)
 	}
 	if err != nil {
 		p.t.Fatalf("stop PostgreSQL: %v", err)

@@ -59,13 +59,13 @@ func TestPostgres(t *testing.T) {
 
 	t.Run("the database is dropped with the test, although connections are open", func(t *testing.T) {
 		var name string
-		var left *sql.DB
+		var rest *sql.DB
 		t.Run("the test", func(t *testing.T) {
 			db, err := sql.Open("postgres", services.Postgres(t))
 			require.NoError(t, err)
-			name, left = query(t, db, `SELECT current_database()`), db
+			name, rest = query(t, db, `SELECT current_database()`), db
 		})
-		defer left.Close()
+		defer rest.Close()
 		if got := query(t, open(t, services.Postgres(t)), `SELECT count(*) FROM pg_database WHERE datname = $1`,
 			name); got != "0" {
 			t.Fatalf("%s is still there", name)
@@ -157,7 +157,7 @@ func TestWithServices(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", command, "./cmd/withservices").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	with := func(t *testing.T, script string) *exec.Cmd {
+	cmdWith := func(t *testing.T, script string) *exec.Cmd {
 		cmd := exec.Command(command, "--", "sh", "-c", script)
 		cmd.Env = append(os.Environ(), services.PostgresURL+"=")
 		cmd.Stderr = os.Stderr
@@ -166,7 +166,7 @@ func TestWithServices(t *testing.T) {
 
 	t.Run("the command finds the server, its exit code comes back, and nothing is left", func(t *testing.T) {
 		t.Parallel()
-		cmd := with(t, `echo url $TEST_POSTGRES_URL; read _; exit 7`)
+		cmd := cmdWith(t, `echo url $TEST_POSTGRES_URL; read _; exit 7`)
 		stdin, err := cmd.StdinPipe()
 		require.NoError(t, err)
 		db := open(t, output(t, cmd, "url "))
@@ -184,7 +184,7 @@ func TestWithServices(t *testing.T) {
 
 	t.Run("a signal reaches the command, which decides what becomes of it", func(t *testing.T) {
 		t.Parallel()
-		cmd := with(t, `trap 'exit 9' TERM; echo url $TEST_POSTGRES_URL; while :; do sleep 0.1; done`)
+		cmd := cmdWith(t, `trap 'exit 9' TERM; echo url $TEST_POSTGRES_URL; while :; do sleep 0.1; done`)
 		folder := filepath.Dir(query(t, open(t, output(t, cmd, "url ")), `SHOW data_directory`))
 		pid := postmaster(t, folder)
 		cmd.Process.Signal(syscall.SIGTERM)
@@ -196,7 +196,7 @@ func TestWithServices(t *testing.T) {
 
 	t.Run("a server that the environment names is used and left alone", func(t *testing.T) {
 		t.Parallel()
-		cmd := with(t, `echo url $TEST_POSTGRES_URL`)
+		cmd := cmdWith(t, `echo url $TEST_POSTGRES_URL`)
 		cmd.Env = append(os.Environ(), services.PostgresURL+"=postgres://elsewhere")
 		assert.Equal(t, "url", output(t, cmd, "url "), "postgres://elsewhere")
 		assert.NoError(t, cmd.Wait())

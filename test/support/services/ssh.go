@@ -68,18 +68,18 @@ func SSHForwarding(t testing.TB) SSHForwarder {
 	require.NoError(t, err)
 	f := SSHForwarder{HostKey: sshPublic(t, host)}
 	files := map[string]string{"key": sshPrivate(t, host)}
-	for options, into := range map[string]*string{"": &f.Key, "no-port-forwarding ": &f.IdleKey, "#": &f.Stranger} {
+	for options, target := range map[string]*string{"": &f.Key, "no-port-forwarding ": &f.IdleKey, "#": &f.Stranger} {
 		_, key, err := ed25519.GenerateKey(nil)
 		require.NoError(t, err)
-		*into = sshPrivate(t, key)
+		*target = sshPrivate(t, key)
 		files["authorized"] += options + sshPublic(t, key) + "\n"
 	}
-	locked, err := lockedSSHKey()
+	lockedCase, err := lockedSSHKey()
 	if err != nil {
 		t.Fatalf("this test needs ssh-keygen: %v", err)
 	}
-	f.LockedKey = locked.private
-	files["authorized"] += locked.public
+	f.LockedKey = lockedCase.private
+	files["authorized"] += lockedCase.public
 	server, err := startSSH(files)
 	if err != nil {
 		t.Fatalf("this test needs an SSH server: %v\nInstall it (Debian: apt-get install openssh-server).", err)
@@ -127,12 +127,12 @@ var lockedSSHKey = sync.OnceValues(func() (key struct{ private, public string },
 		"-f", file).CombinedOutput(); err != nil {
 		return key, fmt.Errorf("%w: %s", err, out)
 	}
-	for name, into := range map[string]*string{file: &key.private, file + ".pub": &key.public} {
+	for name, target := range map[string]*string{file: &key.private, file + ".pub": &key.public} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return key, err
 		}
-		*into = string(text)
+		*target = string(text)
 	}
 	return key, nil
 })

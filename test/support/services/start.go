@@ -221,8 +221,8 @@ func (p program) tryStart() (*Server, error) {
 		if err = p.ready(ctx, server.URL); err == nil {
 			return true
 		}
-		_, gone := os.Stat(folder)
-		return errors.Is(gone, fs.ErrNotExist) // keep has given up
+		_, failure := os.Stat(folder)
+		return errors.Is(failure, fs.ErrNotExist) // keep has given up
 	})
 	if err != nil {
 		server.Stop()

@@ -20,7 +20,9 @@ const (
 type Hook func(query string, args []driver.NamedValue) error
 
 // Watch returns a connector whose connections call before for each statement that database/sql sends.
-func Watch(to driver.Connector, before Hook) driver.Connector { return &connector{to, before} }
+func Watch(target driver.Connector, previousOf Hook) driver.Connector {
+	return &connector{target, previousOf}
+}
 
 // Log keeps the statements that were sent. Its zero value is empty. It is safe for concurrent use.
 type Log struct {
@@ -57,15 +59,15 @@ type connector struct {
 }
 
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	made, err := c.Connector.Connect(ctx)
+	connection, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	whole, ok := made.(wholeConn)
+	full, ok := connection.(wholeConn)
 	if !ok {
-		return nil, errors.Join(errors.New("the connection lacks a method that the stores need"), made.Close())
+		return nil, errors.Join(errors.New("the connection lacks a method that the stores need"), connection.Close())
 	}
-	return &conn{whole, c.before}, nil
+	return &conn{full, c.before}, nil
 }
 
 // wholeConn is what database/sql uses of a connection, of either engine.
@@ -111,11 +113,11 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if err := c.before(Begin, nil); err != nil {
 		return nil, err
 	}
-	begun, err := c.wholeConn.BeginTx(ctx, opts)
+	start, err := c.wholeConn.BeginTx(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &tx{begun, c.before}, nil
+	return &tx{start, c.before}, nil
 }
 
 type tx struct {

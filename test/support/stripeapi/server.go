@@ -78,10 +78,10 @@ func New(t testing.TB, key string, plans payment.Plans) *Server {
 func NewInProcess(t testing.TB, key string, plans payment.Plans) *Server {
 	t.Helper()
 	s := &Server{t: t, URL: "http://stripe.test", objects: fixture.NewSandboxObjects(), asked: map[string]int{}}
-	own := id.New("mac")
+	ownText := id.New("mac")
 	s.simulator = stripesim.New(stripesim.Config{
 		Org: org, Objects: s.objects, Plans: plans, Key: key, MAC: func(text string) string {
-			sum := fixture.Digester{}.Digest(own, []byte(text))
+			sum := fixture.Digester{}.Digest(ownText, []byte(text))
 			return hex.EncodeToString(sum[:])
 		},
 		Unknown: func(call string) { t.Errorf("the simulator does not know %s", call) },
@@ -231,15 +231,15 @@ func (s *Server) Live(customer string) (ids []string) {
 
 // Made counts all subscriptions that were ever created, by a member of their metadata.
 func (s *Server) Made(note string) map[string]int {
-	made := map[string]int{}
+	counts := map[string]int{}
 	for _, u := range read[object](s, "", "sub") {
 		name, isNamed := u.Metadata[note]
 		if !isNamed {
 			name = "unnamed"
 		}
-		made[name]++
+		counts[name]++
 	}
-	return made
+	return counts
 }
 
 // Subscriptions returns what the account knows of a customer's subscriptions, without a call.

@@ -36,9 +36,9 @@ func TestAMemberIsAbsentNullOrAValue(t *testing.T) {
 			}
 		})
 	}
-	var wrong body
-	if err := json.Unmarshal([]byte(`{"optional":"a"}`), &wrong); err == nil {
-		t.Errorf("a text is read as %+v", wrong.Optional)
+	var invalid body
+	if err := json.Unmarshal([]byte(`{"optional":"a"}`), &invalid); err == nil {
+		t.Errorf("a text is read as %+v", invalid.Optional)
 	}
 }
 

@@ -54,14 +54,14 @@ func TestFormatsShowWhatLibreOfficeShows(t *testing.T) {
 		if want == "#FMT" { // LibreOffice's sign that it cannot show a number so
 			continue
 		}
-		shown, ok := numfmt.Show(code, value, false)
-		switch same := strings.TrimSpace(shown) == want; {
+		page, ok := numfmt.Show(code, value, false)
+		switch same := strings.TrimSpace(page) == want; {
 		case !ok:
 			t.Errorf("%s: %s is not known", code, row[1])
 		case differences[code] != "":
 			differs[code] = differs[code] || !same
 		case !same:
-			t.Errorf("%s: %s is shown as %q, by LibreOffice as %q", code, row[1], shown, row[2])
+			t.Errorf("%s: %s is shown as %q, by LibreOffice as %q", code, row[1], page, row[2])
 		}
 	}
 	for code := range differences {
@@ -93,25 +93,25 @@ func record(t *testing.T) {
 		require.NoError(t, err)
 		for _, value := range values {
 			cases = append(cases, []string{line, value})
-			at := "A" + strconv.Itoa(len(cases))
+			path := "A" + strconv.Itoa(len(cases))
 			number, err := strconv.ParseFloat(value, 64)
 			require.NoError(t, err)
-			require.NoError(t, book.SetCellFloat("Sheet1", at, number, -1, 64))
-			require.NoError(t, book.SetCellStyle("Sheet1", at, at, style))
+			require.NoError(t, book.SetCellFloat("Sheet1", path, number, -1, 64))
+			require.NoError(t, book.SetCellStyle("Sheet1", path, path, style))
 			// so that no line is empty
 			require.NoError(t, book.SetCellStr("Sheet1", "B"+strconv.Itoa(len(cases)), "|"))
 		}
 	}
 	var out bytes.Buffer
 	require.NoError(t, book.Write(&out))
-	shown, err := csv.NewReader(bytes.NewReader(services.Convert(t, "formats.xlsx", out.Bytes(), asShown))).ReadAll()
-	if err != nil || len(shown) != len(cases) {
-		t.Fatalf("%d rows of %d, %v", len(shown), len(cases), err)
+	views, err := csv.NewReader(bytes.NewReader(services.Convert(t, "formats.xlsx", out.Bytes(), asShown))).ReadAll()
+	if err != nil || len(views) != len(cases) {
+		t.Fatalf("%d rows of %d, %v", len(views), len(cases), err)
 	}
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
 	for i, c := range cases {
-		_ = w.Write(append(c, shown[i][0])) // to a buffer
+		_ = w.Write(append(c, views[i][0])) // to a buffer
 	}
 	w.Flush()
 	require.NoError(t, os.WriteFile(recorded, file.Bytes(), 0o600))

@@ -54,12 +54,12 @@ func TestTheDatesOfEachLocaleAreShownAsByLibreOffice(t *testing.T) {
 		local := source.DateOf(locale)
 		for k, want := range row[1:] {
 			number := []int{14, 22}[k%2]
-			shown, ok := numfmt.Show(numfmt.Builtin(number, local.Date, local.Time), moments[k/2], false)
-			if ok && shown == want {
+			page, ok := numfmt.Show(numfmt.Builtin(number, local.Date, local.Time), moments[k/2], false)
+			if ok && page == want {
 				continue
 			}
 			if same = false; otherDates[locale] == "" {
-				t.Errorf("%s: format %d is shown as %q, by LibreOffice as %q", locale, number, shown, want)
+				t.Errorf("%s: format %d is shown as %q, by LibreOffice as %q", locale, number, page, want)
 			}
 		}
 		if same && otherDates[locale] != "" {
@@ -73,21 +73,21 @@ func recordLocales(t *testing.T) {
 	t.Helper()
 	book := excelize.NewFile()
 	for k := range 2 * len(moments) {
-		at, err := excelize.CoordinatesToCellName(1+k, 1)
+		path, err := excelize.CoordinatesToCellName(1+k, 1)
 		require.NoError(t, err)
 		style, err := book.NewStyle(&excelize.Style{NumFmt: []int{14, 22}[k%2]})
 		require.NoError(t, err)
-		require.NoError(t, book.SetCellFloat("Sheet1", at, moments[k/2], -1, 64))
-		require.NoError(t, book.SetCellStyle("Sheet1", at, at, style))
+		require.NoError(t, book.SetCellFloat("Sheet1", path, moments[k/2], -1, 64))
+		require.NoError(t, book.SetCellStyle("Sheet1", path, path, style))
 	}
 	var out, file bytes.Buffer
 	require.NoError(t, book.Write(&out))
 	w := csv.NewWriter(&file)
 	for _, locale := range source.Locales() {
-		shown := services.ConvertIn(t, locale, "dates.xlsx", out.Bytes(), asShown)
-		row, err := csv.NewReader(bytes.NewReader(shown)).Read()
+		view := services.ConvertIn(t, locale, "dates.xlsx", out.Bytes(), asShown)
+		row, err := csv.NewReader(bytes.NewReader(view)).Read()
 		if err != nil || len(row) != 2*len(moments) {
-			t.Fatalf("%s: %q, %v", locale, shown, err)
+			t.Fatalf("%s: %q, %v", locale, view, err)
 		}
 		_ = w.Write(append([]string{locale}, row...)) // to a buffer
 	}

@@ -54,9 +54,9 @@ func open(t *testing.T, name, endpoint, region string, responses ...response) (*
 	t.Helper()
 	var u *url.URL
 	if endpoint != "" {
-		parsed, err := url.Parse(endpoint)
+		address, err := url.Parse(endpoint)
 		require.NoError(t, err)
-		u = parsed
+		u = address
 	}
 	b, s := Open(name, u, region, Credentials{ID: "id", Secret: "secret"}), &server{responses: responses}
 	b.client.Transport = s
@@ -93,10 +93,10 @@ func TestAListWithoutAnEndIsAnError(t *testing.T) {
 }
 
 func TestTheRegionIsWhereTheServerSays(t *testing.T) {
-	malformed := `<Error><Code>AuthorizationHeaderMalformed</Code><Message>wrong</Message>
+	malformedText := `<Error><Code>AuthorizationHeaderMalformed</Code><Message>wrong</Message>
 		<Region>eu-west-1</Region></Error>`
 	for name, first := range map[string]response{
-		"in the body":   {status: 400, body: malformed},
+		"in the body":   {status: 400, body: malformedText},
 		"in the header": {status: 301, header: [2]string{"X-Amz-Bucket-Region", "eu-west-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestTheRegionIsWhereTheServerSays(t *testing.T) {
 			}
 		})
 	}
-	b, s := open(t, "audit", "", "eu-north-1", response{status: 400, body: malformed})
+	b, s := open(t, "audit", "", "eu-north-1", response{status: 400, body: malformedText})
 	if _, err := b.Keys(t.Context(), ""); err == nil || len(s.requests) != 1 {
 		t.Errorf("a region that is set is replaced: %v, %q", err, s.requests)
 	}

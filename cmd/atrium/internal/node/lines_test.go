@@ -41,10 +41,10 @@ func (p *pieces) messages() (all []string) {
 	return all
 }
 
-func (p *pieces) are(t *testing.T, when string, want ...string) {
+func (p *pieces) are(t *testing.T, occasion string, want ...string) {
 	t.Helper()
 	if got := p.messages(); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s, the log has %v, not %v", when, got, want)
+		t.Errorf("%s, the log has %v, not %v", occasion, got, want)
 	}
 }
 

@@ -36,11 +36,11 @@ func TestTheLockFileNamesTheAddressOfARunningServer(t *testing.T) {
 }
 
 func TestAPortInUseSaysWhatToDo(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	batch, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer func() { _ = taken.Close() }()
+	defer func() { _ = batch.Close() }()
 	var c configs.Config
-	c.Server.Addr = taken.Addr().String()
+	c.Server.Addr = batch.Addr().String()
 	_, _, err = listen(t.Context(), c, true)
 	want := "server.addr: another program uses " + c.Server.Addr + ": stop it, or choose another port: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -12,7 +12,7 @@ func TestEveryKindThatIsDescribedIsReached(t *testing.T) {
 	all[connection.GoogleSheets], all[connection.Microsoft365] = nil, nil
 	all[connection.OpenAICompatible], all[connection.ReplyEndpoint] = nil, nil
 	for _, d := range connection.Kinds() {
-		if _, there := all[d.Kind]; !there {
+		if _, exists := all[d.Kind]; !exists {
 			t.Errorf("%s is described, and the program does not reach it", d.Kind)
 		}
 	}

@@ -38,14 +38,14 @@ func TestSpansArriveAsTheEnvironmentSays(t *testing.T) {
 		*http.Request
 		body []byte
 	}
-	arrived := make(chan request, 1)
+	arrivedRequests := make(chan request, 1)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body io.Reader = r.Body
 		if r.Header.Get("Content-Encoding") == "gzip" {
 			body, _ = gzip.NewReader(r.Body)
 		}
 		text, _ := io.ReadAll(body)
-		arrived <- request{r, text}
+		arrivedRequests <- request{r, text}
 		w.Header().Set("Content-Type", "application/x-protobuf")
 		_, _ = w.Write([]byte{10, 0}) // an empty partial_success, as the collector of OpenTelemetry sends
 	}))
@@ -89,7 +89,7 @@ func TestSpansArriveAsTheEnvironmentSays(t *testing.T) {
 			c, err := newClient()
 			require.NoError(t, err)
 			require.NoError(t, c.UploadTraces(t.Context(), spans))
-			r := <-arrived
+			r := <-arrivedRequests
 			var data tracev1.TracesData
 			if err := proto.Unmarshal(r.body, &data); err != nil || len(data.ResourceSpans) != 1 ||
 				!proto.Equal(data.ResourceSpans[0], spans[0]) {

@@ -21,12 +21,12 @@ import (
 func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]string) ports.SheetTarget) {
 	rows := append([][]string{{"All our people"}}, people...)
 	rows = append(rows, []string{}, []string{"Dan", "dan@example.com", "", ""})
-	to := put(t, rows...)
-	to.Location.HeaderRow, to.Within = 2, time.Minute
-	read := func(q source.RowsQuery) (first column.Batch, numbers []int, shown []string, err error) {
+	target := put(t, rows...)
+	target.Location.HeaderRow, target.Within = 2, time.Minute
+	read := func(q source.RowsQuery) (first column.Batch, numbers []int, views []string, err error) {
 		q.Exact = make([]bool, len(q.Columns))
 		batches := 0
-		err = harness.Sheets.Rows(t.Context(), sheetsWorkspace, to, q, func(b column.Batch) error {
+		err = harness.Sheets.Rows(t.Context(), sheetsWorkspace, target, q, func(b column.Batch) error {
 			if batches++; batches == 1 {
 				first = b
 			}
@@ -39,17 +39,17 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 					}
 					text += *c + "|"
 				}
-				shown = append(shown, text)
+				views = append(views, text)
 			}
 			return nil
 		})
-		return first, numbers, shown, err
+		return first, numbers, views, err
 	}
 	q := source.RowsQuery{Columns: []string{"E-mail", "Name (2)"}, Limit: 1000}
-	first, numbers, shown, err := read(q)
+	first, numbers, visibleTexts, err := read(q)
 	require.NoError(t, err)
 	want := []string{"ann@example.com|Lee|", "bob@example.com|-|", "cid@example.com|Ray|", "dan@example.com|-|"}
-	assert.NoDiff(t, "rows", cmp.Diff(want, shown))
+	assert.NoDiff(t, "rows", cmp.Diff(want, visibleTexts))
 	if !slices.Equal(numbers[:3], []int{3, 4, 5}) || len(first.Sample) != 4 || first.Version == "" {
 		t.Errorf("rows %v, %d in the sample, version %q", numbers, len(first.Sample), first.Version)
 	}
@@ -66,16 +66,16 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 	if err != nil || len(numbers) != 0 || !slices.Equal(first.Missing, []string{"Age"}) {
 		t.Errorf("a column that is not there: missing %q, rows %v, %v", first.Missing, numbers, err)
 	}
-	enough := errors.New("enough")
+	failure := errors.New("enough")
 	q.Columns, q.Exact = []string{"E-mail"}, []bool{false}
-	err = harness.Sheets.Rows(t.Context(), sheetsWorkspace, to, q, func(column.Batch) error { return enough })
-	assert.ErrorIs(t, err, enough)
+	err = harness.Sheets.Rows(t.Context(), sheetsWorkspace, target, q, func(column.Batch) error { return failure })
+	assert.ErrorIs(t, err, failure)
 	t.Run("also of a sheet without a header, whose columns are letters", func(t *testing.T) {
-		to := put(t, people[1:]...)
-		to.Location.HeaderRow, to.Within = column.NoHeader, time.Minute
+		recipient := put(t, people[1:]...)
+		recipient.Location.HeaderRow, recipient.Within = column.NoHeader, time.Minute
 		var all column.Batch
 		var rows [][]*string
-		err := harness.Sheets.Rows(t.Context(), sheetsWorkspace, to,
+		err := harness.Sheets.Rows(t.Context(), sheetsWorkspace, recipient,
 			source.RowsQuery{Columns: []string{"B"}, Exact: []bool{false}, Limit: 1000}, func(b column.Batch) error {
 				all.Missing, all.Numbers = append(all.Missing, b.Missing...), append(all.Numbers, b.Numbers...)
 				rows = append(rows, fixture.RowsOf(b)...)
@@ -90,14 +90,14 @@ func sheetRows(t *testing.T, harness Harness, put func(t *testing.T, rows ...[]s
 		rows = append(rows, []string{"x", fmt.Sprint(n, "@example.com")})
 	}
 	t.Run("also of a long sheet", func(t *testing.T) {
-		to = put(t, rows...)
-		to.Location.HeaderRow, to.Within = 2, time.Minute
+		target = put(t, rows...)
+		target.Location.HeaderRow, target.Within = 2, time.Minute
 		q = source.RowsQuery{Columns: []string{"E-mail"}, Limit: 10_000, After: 100}
-		_, numbers, shown, err = read(q)
+		_, numbers, visibleTexts, err = read(q)
 		require.NoError(t, err)
-		last := len(shown) - 1
-		if len(shown) < 2900 || shown[last] != "2999@example.com|" || !slices.IsSorted(numbers) {
-			t.Errorf("%d rows", len(shown))
+		last := len(visibleTexts) - 1
+		if len(visibleTexts) < 2900 || visibleTexts[last] != "2999@example.com|" || !slices.IsSorted(numbers) {
+			t.Errorf("%d rows", len(visibleTexts))
 		}
 	})
 }

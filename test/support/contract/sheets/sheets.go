@@ -45,9 +45,9 @@ var people = [][]string{
 
 // Sheets is the suite for ports.Sheets.
 func Sheets(t *testing.T, harness Harness) {
-	read := func(t *testing.T, to ports.SheetTarget) source.Sheet {
+	read := func(t *testing.T, target ports.SheetTarget) source.Sheet {
 		t.Helper()
-		s, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to)
+		s, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, target)
 		require.NoError(t, err)
 		if !slices.Contains(s.Tabs, s.Tab) {
 			t.Errorf("the tab read, %+v, is none of %+v", s.Tab, s.Tabs)
@@ -90,18 +90,18 @@ func Sheets(t *testing.T, harness Harness) {
 		}
 	})
 	t.Run("a header below a title is found, and another header row can be given", func(t *testing.T) {
-		to := harness.Put(t, one(append([][]string{{"All our people"}}, people...)...))
-		if s := read(t, to); s.Preview.HeaderRow != 2 || s.Preview.Headers[1].Name != "E-mail" {
+		target := harness.Put(t, one(append([][]string{{"All our people"}}, people...)...))
+		if s := read(t, target); s.Preview.HeaderRow != 2 || s.Preview.Headers[1].Name != "E-mail" {
 			t.Errorf("row %d: %+v", s.Preview.HeaderRow, s.Preview.Headers)
 		}
-		to.Location.HeaderRow = 4
-		s := read(t, to)
+		target.Location.HeaderRow = 4
+		s := read(t, target)
 		if s.Preview.HeaderRow != 4 || s.Preview.Headers[0].Name != "Bøb" || len(s.Preview.Rows) != 1 ||
 			s.Preview.Confidence != 1 {
 			t.Errorf("%+v", s.Preview)
 		}
-		if above := s.Preview.Leading; len(above) != 3 || *above[0][0] != "All our people" || *above[1][1] != "E-mail" {
-			t.Errorf("leading = %v", above)
+		if upper := s.Preview.Leading; len(upper) != 3 || *upper[0][0] != "All our people" || *upper[1][1] != "E-mail" {
+			t.Errorf("leading = %v", upper)
 		}
 	})
 	t.Run("the rows below a header are read", func(t *testing.T) {
@@ -114,18 +114,18 @@ func Sheets(t *testing.T, harness Harness) {
 		for n := range 30 {
 			rows = append(rows, []string{fmt.Sprint("note ", n+1)})
 		}
-		to := harness.Put(t, one(append(rows, people...)...))
-		to.Location.HeaderRow = 31
-		s := read(t, to)
-		if above := s.Preview.Leading; len(above) != column.LeadingRows || *above[0][0] != "note 11" ||
+		target := harness.Put(t, one(append(rows, people...)...))
+		target.Location.HeaderRow = 31
+		s := read(t, target)
+		if upper := s.Preview.Leading; len(upper) != column.LeadingRows || *upper[0][0] != "note 11" ||
 			s.Preview.Headers[1].Name != "E-mail" {
 			t.Errorf("%+v", s.Preview)
 		}
 	})
 	t.Run("a header row beyond the end gives no rows", func(t *testing.T) {
-		to := harness.Put(t, one(people...))
-		to.Location.HeaderRow = source.MaxHeaderRow
-		if s := read(t, to); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != source.MaxHeaderRow {
+		target := harness.Put(t, one(people...))
+		target.Location.HeaderRow = source.MaxHeaderRow
+		if s := read(t, target); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != source.MaxHeaderRow {
 			t.Errorf("%+v", s.Preview)
 		}
 	})
@@ -181,16 +181,16 @@ func Sheets(t *testing.T, harness Harness) {
 			"https://\x00", "https://exam ple.com/",
 			"https://example.com/" + strings.Repeat("a", source.MaxLocation), "\xff",
 		} {
-			to := ports.SheetTarget{Location: source.SheetLocation{URL: url}, Offer: ports.SheetOffer{Files: true}}
-			if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err,
+			target := ports.SheetTarget{Location: source.SheetLocation{URL: url}, Offer: ports.SheetOffer{Files: true}}
+			if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, target); !errors.Is(err,
 				source.ErrURLNotAllowed) {
 				t.Errorf("%.40q: err = %v", url, err)
 			}
 		}
 	})
 	t.Run("a file location is refused unless files are offered", func(t *testing.T) {
-		to := ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}}
-		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err,
+		target := ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}}
+		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, target); !errors.Is(err,
 			source.ErrURLNotAllowed) {
 			t.Errorf("err = %v", err)
 		}
@@ -212,12 +212,12 @@ func Sheets(t *testing.T, harness Harness) {
 		}
 	})
 	t.Run("tabs are listed and chosen by id or title", func(t *testing.T) {
-		to := harness.Put(t, fixture.Workbook{Name: "book", Tabs: []fixture.Tab{
+		target := harness.Put(t, fixture.Workbook{Name: "book", Tabs: []fixture.Tab{
 			{Title: "Secret", Hidden: true, Rows: [][]string{{"Code", "Word"}, {"1", "x"}}},
 			{Title: "Empty"},
 			{Title: "It's “odd”! & <more>", Rows: people},
 		}})
-		s := read(t, to)
+		s := read(t, target)
 		var titles []string
 		for _, tab := range s.Tabs {
 			titles = append(titles, tab.Title)
@@ -228,10 +228,10 @@ func Sheets(t *testing.T, harness Harness) {
 		}
 		assert.Equal(t, "without a tab, it reads", s.Tab, s.Tabs[1])
 		for i, want := range map[int]string{0: "Code", 2: "Name"} {
-			for _, asked := range []string{s.Tabs[i].ID, s.Tabs[i].Title, strings.ToUpper(s.Tabs[i].Title)} {
-				to.Location.Tab = asked
-				if s := read(t, to); s.Preview.Headers[0].Name != want || s.Tab.ID != s.Tabs[i].ID {
-					t.Errorf("tab %q: %+v of %+v", asked, s.Preview.Headers, s.Tab)
+			for _, query := range []string{s.Tabs[i].ID, s.Tabs[i].Title, strings.ToUpper(s.Tabs[i].Title)} {
+				target.Location.Tab = query
+				if s := read(t, target); s.Preview.Headers[0].Name != want || s.Tab.ID != s.Tabs[i].ID {
+					t.Errorf("tab %q: %+v of %+v", query, s.Preview.Headers, s.Tab)
 				}
 			}
 		}

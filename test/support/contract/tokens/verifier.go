@@ -82,8 +82,8 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		_, err := v.Verify(t.Context(), trust(issuer), token, noon)
 		require.NoError(t, err)
 		issuer.Answer(fixture.Failing)
-		later := issuer.Token(issuer.Claims(app, noon.Add(time.Hour)))
-		if _, err := v.Verify(t.Context(), trust(issuer), later, noon.Add(time.Hour)); err != nil {
+		laterText := issuer.Token(issuer.Claims(app, noon.Add(time.Hour)))
+		if _, err := v.Verify(t.Context(), trust(issuer), laterText, noon.Add(time.Hour)); err != nil {
 			t.Error(err)
 		}
 	})

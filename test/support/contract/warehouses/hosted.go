@@ -115,51 +115,51 @@ func StandIn(name string) (host string, port uint16) {
 func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority) uint16,
 	target func(t *testing.T, host string, port uint16) ports.Target) []Failure {
 	ours := func(t *testing.T) uint16 { return serve(t, h.Authority) }
-	scripted := func(script func(io.ReadWriter)) func(*testing.T) uint16 {
+	scriptedCount := func(script func(io.ReadWriter)) func(*testing.T) uint16 {
 		return func(t *testing.T) uint16 { return listen(t, "127.0.0.1:0", script).port }
 	}
 	silent := func(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
-	at := func(host string, port func(*testing.T) uint16) func(*testing.T) ports.Target {
+	targetAt := func(host string, port func(*testing.T) uint16) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return target(t, host, port(t)) }
 	}
 	return []Failure{
 		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
 			Target: func(t *testing.T) ports.Target {
-				to := target(t, "127.0.0.1", ours(t))
-				to.Egress = identity.Egress{}
-				return to
+				recipient := target(t, "127.0.0.1", ours(t))
+				recipient.Egress = identity.Egress{}
+				return recipient
 			}},
 		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve,
-			Target: at("no-such-host.example.com", ours)},
+			Target: targetAt("no-such-host.example.com", ours)},
 		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect,
-			Target: at("127.0.0.1", func(t *testing.T) uint16 { return fixture.ClosedPort(t) })},
+			Target: targetAt("127.0.0.1", func(t *testing.T) uint16 { return fixture.ClosedPort(t) })},
 		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect,
-			Target: at("255.255.255.255", ours)},
+			Target: targetAt("255.255.255.255", ours)},
 		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
-				to := target(t, "127.0.0.1", scripted(silent)(t))
-				to.Limits.Connect = SilentFor
-				return to
+				recipient := target(t, "127.0.0.1", scriptedCount(silent)(t))
+				recipient.Limits.Connect = SilentFor
+				return recipient
 			}},
 		{Name: "a server without TLS", Code: connection.NotThisDatabase, Step: connection.TLS,
-			Target: at("127.0.0.1", scripted(func(c io.ReadWriter) {
+			Target: targetAt("127.0.0.1", scriptedCount(func(c io.ReadWriter) {
 				_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
 				silent(c)
 			}))},
 		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS,
-			Target: at("127.0.0.1", func(t *testing.T) uint16 {
+			Target: targetAt("127.0.0.1", func(t *testing.T) uint16 {
 				return serve(t, fixture.NewAuthority(t))
 			})},
 		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS,
-			Target: at("localhost", ours)},
+			Target: targetAt("localhost", ours)},
 	}
 }
 
 // OverTLS runs scripts on a server that the kind accepts as the vendor's.
-func (h *Hosted) OverTLS(t *testing.T) func(then func(io.ReadWriter)) func(io.ReadWriter) {
+func (h *Hosted) OverTLS(t *testing.T) func(proceedOne func(io.ReadWriter)) func(io.ReadWriter) {
 	t.Helper()
 	config := h.Authority.ServerTLS(t, "127.0.0.1")
-	return func(then func(io.ReadWriter)) func(io.ReadWriter) { return OverTLS(config, then) }
+	return func(proceedOne func(io.ReadWriter)) func(io.ReadWriter) { return OverTLS(config, proceedOne) }
 }
 
 // Scripts are HTTPScripts of a server that the kind accepts as the vendor's, and those of one that it must refuse.

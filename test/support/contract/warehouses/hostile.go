@@ -99,30 +99,30 @@ func Hostile(t *testing.T, harness HostileHarness) {
 	for _, s := range append(hostileScripts(t), harness.Scripts...) {
 		t.Run(s.Name, func(t *testing.T) {
 			server := listen(t, "127.0.0.1:0", s.Serve)
-			to := harness.Target(t, "127.0.0.1", server.port)
-			to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+			item := harness.Target(t, "127.0.0.1", server.port)
+			item.Egress, item.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
 				harness.limits(s)
 			if s.To != nil {
-				to = s.To(to)
+				item = s.To(item)
 			}
-			before, memory := goleak.IgnoreCurrent(), taken()
-			begun := time.Now()
-			r := w.Probe(t.Context(), to)
-			took := time.Since(begun)
+			previous, memory := goleak.IgnoreCurrent(), taken()
+			start := time.Now()
+			r := w.Probe(t.Context(), item)
+			took := time.Since(start)
 			wantSteps(t, r)
 			if !slices.Contains(s.Codes, r.Failure()) {
 				t.Errorf("failure = %q, want one of %q: %+v", r.Failure(), s.Codes, r.Checks)
 			}
-			most := hostileLimits.Total
+			limit := hostileLimits.Total
 			if s.Plain {
-				most /= 2
+				limit /= 2
 			}
-			proof.Within(t, s.Name, took, most+time.Second)
+			proof.Within(t, s.Name, took, limit+time.Second)
 			if grown := taken() - memory; grown > hostileMemory {
 				t.Errorf("memory grew by %d MiB", grown>>20)
 			}
 			server.stop()
-			nothingLeft(t, before)
+			nothingLeft(t, previous)
 			server.toldNoSecret(t)
 		})
 	}
@@ -140,8 +140,8 @@ func hostileScripts(t *testing.T) []HostileScript {
 	})
 	foreign := []connection.Code{connection.NotThisDatabase}
 	late := []connection.Code{connection.ConnectTimeout, connection.NotThisDatabase, connection.QueryTimeout}
-	gone := []connection.Code{connection.PortClosed, connection.HostUnreachable, connection.NotThisDatabase}
-	after := func(text string) func(io.ReadWriter) {
+	item := []connection.Code{connection.PortClosed, connection.HostUnreachable, connection.NotThisDatabase}
+	finish := func(text string) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			_, _ = c.Read(make([]byte, 512))
 			_, _ = io.WriteString(c, text)
@@ -160,9 +160,9 @@ func hostileScripts(t *testing.T) []HostileScript {
 			_, _ = io.Copy(io.Discard, c)
 		}},
 		{Name: "it is a web server", Listens: true, Plain: true, Codes: foreign,
-			Serve: after("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")},
+			Serve: finish("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")},
 		{Name: "it redirects elsewhere", Listens: true, Plain: true, Codes: append(foreign, connection.NetworkNotAllowed),
-			Serve: after(fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:%d/\r\nContent-Length: "+
+			Serve: finish(fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:%d/\r\nContent-Length: "+
 				"0\r\n\r\n", elsewhere.port))},
 		{Name: "it drips", Codes: late, Serve: func(c io.ReadWriter) { Drip(c, []byte{'E'}) }},
 		{Name: "it talks nonsense", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) {
@@ -181,11 +181,11 @@ func hostileScripts(t *testing.T) []HostileScript {
 			Serve: func(c io.ReadWriter) { Forever(c, make([]byte, 4096)) }},
 		{Name: "it repeats what it hears", Listens: true, Codes: append(late, connection.AuthRejected),
 			Serve: func(c io.ReadWriter) { _, _ = io.Copy(c, c) }},
-		{Name: "it closes at once", Plain: true, Codes: gone, Serve: func(io.ReadWriter) {}},
-		{Name: "it closes after the first words", Listens: true, Plain: true, Codes: gone,
+		{Name: "it closes at once", Plain: true, Codes: item, Serve: func(io.ReadWriter) {}},
+		{Name: "it closes after the first words", Listens: true, Plain: true, Codes: item,
 			Serve: func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 512)) }},
-		{Name: "it resets at once", Plain: true, Codes: gone, Serve: Reset},
-		{Name: "it resets after the first words", Listens: true, Plain: true, Codes: gone, Serve: func(c io.ReadWriter) {
+		{Name: "it resets at once", Plain: true, Codes: item, Serve: Reset},
+		{Name: "it resets after the first words", Listens: true, Plain: true, Codes: item, Serve: func(c io.ReadWriter) {
 			_, _ = c.Read(make([]byte, 512))
 			Reset(c)
 		}},
@@ -245,23 +245,23 @@ func isRead(c *net.TCPConn) bool {
 
 // rebinding resolves a name to an allowed address first, and then to a forbidden one, where no connection may arrive.
 func rebinding(t *testing.T, harness HostileHarness) {
-	atFirst, then := fixture.ListenersOnOnePort(t)
-	good, bad := serveOn(t, atFirst, func(io.ReadWriter) {}), serveOn(t, then, func(io.ReadWriter) {})
-	var asked atomic.Int32
+	atFirst, next := fixture.ListenersOnOnePort(t)
+	good, bad := serveOn(t, atFirst, func(io.ReadWriter) {}), serveOn(t, next, func(io.ReadWriter) {})
+	var askedCount atomic.Int32
 	w := harness.Resolving(t, func(context.Context, string) ([]netip.Addr, error) {
-		if asked.Add(1) == 1 {
+		if askedCount.Add(1) == 1 {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		}
 		return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
 	})
-	to := harness.Target(t, "db.example.com", good.port)
-	to.Egress = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
-	to.Limits = harness.limits(HostileScript{})
-	w.Probe(t.Context(), to)
-	if r := w.Probe(t.Context(), to); r.Failure() != connection.NetworkNotAllowed {
+	target := harness.Target(t, "db.example.com", good.port)
+	target.Egress = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+	target.Limits = harness.limits(HostileScript{})
+	w.Probe(t.Context(), target)
+	if r := w.Probe(t.Context(), target); r.Failure() != connection.NetworkNotAllowed {
 		t.Errorf("the second time, failure = %q", r.Failure())
 	}
-	if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err,
+	if _, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1}); !errors.Is(err,
 		connection.NetworkNotAllowed) {
 		t.Errorf("the third time, error = %v", err)
 	}

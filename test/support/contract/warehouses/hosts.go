@@ -46,71 +46,71 @@ func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]a
 // HostFailures are the failures of any kind with hosts, TLS, and users with a password. The server is at 127.0.0.1 and
 // has a database closed_to_all, which no user may use. as returns Reader's target with some fields changed, as
 // HostTarget changes them.
-func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []Failure {
+func HostFailures(targetAs func(changes map[string]any) func(*testing.T) ports.Target) []Failure {
 	return []Failure{
 		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
 			Target: func(t *testing.T) ports.Target {
-				to := as(nil)(t)
-				to.Egress = identity.Egress{}
-				return to
+				target := targetAs(nil)(t)
+				target.Egress = identity.Egress{}
+				return target
 			}},
 		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve,
-			Target: as(map[string]any{"host": "no-such-host.example.com"})},
+			Target: targetAs(map[string]any{"host": "no-such-host.example.com"})},
 		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect,
 			Target: func(t *testing.T) ports.Target {
-				return as(map[string]any{"port": fixture.ClosedPort(t)})(t)
+				return targetAs(map[string]any{"port": fixture.ClosedPort(t)})(t)
 			}},
 		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect,
-			Target: as(map[string]any{"host": "255.255.255.255"})},
+			Target: targetAs(map[string]any{"host": "255.255.255.255"})},
 		{Name: "an authority that is not trusted", Code: connection.TLSUntrusted, Step: connection.TLS,
-			Target: as(map[string]any{"tls_ca": nil})},
+			Target: targetAs(map[string]any{"tls_ca": nil})},
 		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
-				return as(map[string]any{"tls_ca": fixture.NewAuthority(t).PEM, "tls": "verify_ca"})(t)
+				return targetAs(map[string]any{"tls_ca": fixture.NewAuthority(t).PEM, "tls": "verify_ca"})(t)
 			}},
 		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS,
-			Target: as(map[string]any{"host": "localhost"})},
+			Target: targetAs(map[string]any{"host": "localhost"})},
 		{Name: "a wrong password", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: as(map[string]any{"password": Canary + "-wrong"})},
+			Target: targetAs(map[string]any{"password": Canary + "-wrong"})},
 		{Name: "no password", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: as(map[string]any{"password": nil})},
+			Target: targetAs(map[string]any{"password": nil})},
 		{Name: "an unknown user", Code: connection.AuthFailed, Step: connection.Authenticate,
-			Target: as(map[string]any{"username": "nobody"})},
+			Target: targetAs(map[string]any{"username": "nobody"})},
 		{Name: "a database that the user may not use", Code: connection.DatabaseDeniedOrMissing,
 			Step:   connection.Database,
-			Target: as(map[string]any{"database": "closed_to_all"})},
+			Target: targetAs(map[string]any{"database": "closed_to_all"})},
 	}
 }
 
 // WireFailures are the failures of kinds with their own protocol, in which they negotiate TLS. as is that of
 // HostFailures.
-func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []Failure {
+func WireFailures(targetAs func(changes map[string]any) func(*testing.T) ports.Target) []Failure {
 	return []Failure{
 		{Name: "a port that closes without a word", Code: connection.PortClosed, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
-				return as(map[string]any{"port": fixture.Listener(t, func(net.Conn) {})})(t)
+				return targetAs(map[string]any{"port": fixture.Listener(t, func(net.Conn) {})})(t)
 			}},
 		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
-				to := as(map[string]any{"port": fixture.Listener(t, fixture.Silence)})(t)
-				to.Limits.Connect = SilentFor
-				return to
+				target := targetAs(map[string]any{"port": fixture.Listener(t, fixture.Silence)})(t)
+				target.Limits.Connect = SilentFor
+				return target
 			}},
 		{Name: "a web server", Code: connection.NotThisDatabase, Step: connection.TLS,
 			Target: func(t *testing.T) ports.Target {
-				return as(map[string]any{"port": fixture.WebServer(t)})(t)
+				return targetAs(map[string]any{"port": fixture.WebServer(t)})(t)
 			}},
 		{Name: "a web server, without TLS", Code: connection.NotThisDatabase, Step: connection.Authenticate,
 			Target: func(t *testing.T) ports.Target {
-				return as(map[string]any{"port": fixture.WebServer(t), "tls": "disable"})(t)
+				return targetAs(map[string]any{"port": fixture.WebServer(t), "tls": "disable"})(t)
 			}},
 	}
 }
 
 // Previewing returns a Failure's Call that previews a row of a table.
 func Previewing(ref connection.TableRef) func(context.Context, ports.Warehouse, ports.Target) error {
-	return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-		p, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref, Rows: 1})
+	return func(ctx context.Context, w ports.Warehouse, target ports.Target) error {
+		p, err := w.Preview(ctx, target, connection.PreviewQuery{Table: ref, Rows: 1})
 		return Sampled(p, err)
 	}
 }

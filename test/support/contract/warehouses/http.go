@@ -34,13 +34,13 @@ func httpAnswer(c io.ReadWriter, text string) {
 
 // HTTPScripts are the attacks of an HTTP server on the first request, for kinds that use HTTP. over is the layer below
 // HTTP, such as TLS.
-func HTTPScripts(over func(then func(io.ReadWriter)) func(io.ReadWriter)) []HostileScript {
+func HTTPScripts(isOver func(proceedOne func(io.ReadWriter)) func(io.ReadWriter)) []HostileScript {
 	late := []connection.Code{connection.ConnectTimeout, connection.QueryTimeout}
 	foreign := []connection.Code{connection.NotThisDatabase}
 	large := []connection.Code{connection.ResponseTooLarge}
 	lost := []connection.Code{connection.HostUnreachable}
-	both := append(large, foreign...)
-	never := func(head, text string) func(io.ReadWriter) {
+	pairs := append(large, foreign...)
+	refuse := func(head, text string) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			httpAnswer(c, head)
 			Forever(c, bytes.Repeat([]byte(text), 4096/len(text)))
@@ -50,28 +50,28 @@ func HTTPScripts(over func(then func(io.ReadWriter)) func(io.ReadWriter)) []Host
 		{Name: "it redirects to a private address", Plain: true, Codes: foreign,
 			Serve: HTTPSays("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.2:1/\r\nContent-Length: " +
 				"0\r\n\r\n")},
-		{Name: "its status has no end", Codes: large, Serve: never("HTTP/1.1 200 ", "OK")},
-		{Name: "its headers have no end", Codes: large, Serve: never("HTTP/1.1 200 OK\r\n", "X-A: b\r\n")},
-		{Name: "its header has no end", Codes: large, Serve: never("HTTP/1.1 200 OK\r\nX-A: ", "b")},
+		{Name: "its status has no end", Codes: large, Serve: refuse("HTTP/1.1 200 ", "OK")},
+		{Name: "its headers have no end", Codes: large, Serve: refuse("HTTP/1.1 200 OK\r\n", "X-A: b\r\n")},
+		{Name: "its header has no end", Codes: large, Serve: refuse("HTTP/1.1 200 OK\r\nX-A: ", "b")},
 		{Name: "it has one row without an end", Codes: large,
-			Serve: never("HTTP/1.1 200 OK\r\n\r\n{\"data\": [[\"", "x")},
+			Serve: refuse("HTTP/1.1 200 OK\r\n\r\n{\"data\": [[\"", "x")},
 		{Name: "it has rows without an end", Codes: large,
-			Serve: never("HTTP/1.1 200 OK\r\n\r\n{\"data\": [", `["x"],`)},
+			Serve: refuse("HTTP/1.1 200 OK\r\n\r\n{\"data\": [", `["x"],`)},
 		{Name: "it has a value of 100 MB", Codes: large,
-			Serve: never("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n{\"data\": [[\"", "x")},
+			Serve: refuse("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n{\"data\": [[\"", "x")},
 		{Name: "it claims to have more than there is", Codes: late,
 			Serve: HTTPSays("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n{}")},
-		{Name: "its chunks have no end", Codes: both,
-			Serve: never("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n")},
-		{Name: "its chunk claims to be endless", Codes: both,
-			Serve: never("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n", "x")},
+		{Name: "its chunks have no end", Codes: pairs,
+			Serve: refuse("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n")},
+		{Name: "its chunk claims to be endless", Codes: pairs,
+			Serve: refuse("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n", "x")},
 		{Name: "its chunk has no number", Plain: true, Codes: foreign,
 			Serve: HTTPSays("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")},
-		{Name: "it is nested without an end", Codes: both, Serve: never("HTTP/1.1 200 OK\r\n\r\n", "[")},
+		{Name: "it is nested without an end", Codes: pairs, Serve: refuse("HTTP/1.1 200 OK\r\n\r\n", "[")},
 		{Name: "it is nested deeply", Plain: true, Codes: foreign,
 			Serve: HTTPSays(HTTPResponse("200 OK", "", strings.Repeat("[", 500_000)))},
-		{Name: "it continues for ever", Codes: append(both, late...),
-			Serve: never("", "HTTP/1.1 100 Continue\r\n\r\n")},
+		{Name: "it continues for ever", Codes: append(pairs, late...),
+			Serve: refuse("", "HTTP/1.1 100 Continue\r\n\r\n")},
 		{Name: "it says nothing in 200", Plain: true, Codes: foreign, Serve: HTTPSays(HTTPResponse("200 OK", "", ""))},
 		{Name: "it talks of something else", Plain: true, Codes: foreign,
 			Serve: HTTPSays(HTTPResponse("200 OK", "", `{"data": {"a": 1}}`))},
@@ -90,17 +90,17 @@ func HTTPScripts(over func(then func(io.ReadWriter)) func(io.ReadWriter)) []Host
 		}},
 	}
 	for i := range scripts {
-		scripts[i].Serve = over(scripts[i].Serve)
+		scripts[i].Serve = isOver(scripts[i].Serve)
 	}
 	return scripts
 }
 
 // OverTLS is a script that continues with then after the client has accepted its certificate.
-func OverTLS(config *tls.Config, then func(io.ReadWriter)) func(io.ReadWriter) {
+func OverTLS(config *tls.Config, proceedOne func(io.ReadWriter)) func(io.ReadWriter) {
 	return func(c io.ReadWriter) {
-		secured := tls.Server(asConn{c}, config)
-		if secured.Handshake() == nil {
-			then(secured)
+		securedConnection := tls.Server(asConn{c}, config)
+		if securedConnection.Handshake() == nil {
+			proceedOne(securedConnection)
 		}
 	}
 }

@@ -21,13 +21,13 @@ type KeyTable struct {
 }
 
 // NewKeyTable returns a table with these values of types, as many for each. number is the type of the column n.
-func NewKeyTable(number string, keys map[string][]string, quoted func(name string) string) KeyTable {
+func NewKeyTable(number string, keys map[string][]string, quote func(name string) string) KeyTable {
 	k := KeyTable{Columns: "n " + number, Nulls: map[string][]int{}, names: map[string]string{}}
 	var rows []string
-	for declared, values := range keys {
+	for declaration, values := range keys {
 		name := fmt.Sprintf("k%d?", len(k.names)+1)
-		k.names[declared] = name
-		k.Columns += ", " + quoted(name) + " " + declared
+		k.names[declaration] = name
+		k.Columns += ", " + quote(name) + " " + declaration
 		for i, v := range values {
 			if i == len(rows) {
 				rows = append(rows, strconv.Itoa(i+1))
@@ -43,8 +43,8 @@ func NewKeyTable(number string, keys map[string][]string, quoted func(name strin
 
 // Named returns the names of the columns whose types begin with any of some texts.
 func (k KeyTable) Named(begins ...string) (names []string) {
-	for declared, name := range k.names {
-		if slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(declared, begin) }) {
+	for declaration, name := range k.names {
+		if slices.ContainsFunc(begins, func(begin string) bool { return strings.HasPrefix(declaration, begin) }) {
 			names = append(names, name)
 		}
 	}
@@ -55,24 +55,24 @@ func (k KeyTable) Named(begins ...string) (names []string) {
 // has a column n with the numbers of its rows, from 1. Each other column has another value in each row, as its type
 // distinguishes values or as their texts do, and at most one NULL. refused are the columns whose types have no order:
 // they are refused as keys.
-func Keys(t *testing.T, w ports.Warehouse, to ports.Target, table connection.TableRef, refused ...string) {
-	p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: table})
+func Keys(t *testing.T, w ports.Warehouse, target ports.Target, table connection.TableRef, refusals ...string) {
+	p, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: table})
 	must(t, err)
 	for _, c := range p.Columns {
 		t.Run(fmt.Sprintf("by %s, a %s", c.Name, c.DatabaseType), func(t *testing.T) {
 			q := connection.RowsQuery{Table: table, Columns: []string{"n", c.Name}, Key: c.Name, Limit: 1000}
-			assert.Equal(t, "a preview says that it is unordered", c.Unordered, slices.Contains(refused, c.Name))
-			if slices.Contains(refused, c.Name) {
-				assert.ErrorIs(t, w.Rows(t.Context(), to, q, nil), connection.KeyUnsupported)
+			assert.Equal(t, "a preview says that it is unordered", c.Unordered, slices.Contains(refusals, c.Name))
+			if slices.Contains(refusals, c.Name) {
+				assert.ErrorIs(t, w.Rows(t.Context(), target, q, nil), connection.KeyUnsupported)
 				return
 			}
-			_, rows := collect(t, w, to, q)
+			_, rows := collect(t, w, target, q)
 			want := numbersOf(rows)
 			if len(want) < 3 { // of a boolean
 				t.Fatalf("%d rows", len(want))
 			}
 			for _, size := range []int{1, 3} {
-				if got := paged(t, w, to, q, size, len(want)); !slices.Equal(got, want) {
+				if got := paged(t, w, target, q, size, len(want)); !slices.Equal(got, want) {
 					t.Errorf("in pages of %d: rows %v, want %v; values %v", size, got, want, rowTexts(rows))
 				}
 			}
@@ -84,10 +84,10 @@ func Keys(t *testing.T, w ports.Warehouse, to ports.Target, table connection.Tab
 }
 
 // paged reads the rows of a query in pages, at most all of them and one more page. It returns their numbers.
-func paged(t *testing.T, w ports.Warehouse, to ports.Target, q connection.RowsQuery, size, all int) (numbers []int) {
+func paged(t *testing.T, w ports.Warehouse, item ports.Target, q connection.RowsQuery, size, all int) (numbers []int) {
 	t.Helper()
 	for q.Limit = size; len(numbers) <= all; {
-		_, rows := collect(t, w, to, q)
+		_, rows := collect(t, w, item, q)
 		numbers = append(numbers, numbersOf(rows)...)
 		if len(rows) < size {
 			break

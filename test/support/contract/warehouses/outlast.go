@@ -26,10 +26,10 @@ func Outlast(
 ) {
 	ssh := services.SSHForwarding(t)
 	for name, target := range targets {
-		to := target(t)
-		t.Run(name, func(t *testing.T) { Outlasts(t, w, to, table) })
+		recipient := target(t)
+		t.Run(name, func(t *testing.T) { Outlasts(t, w, recipient, table) })
 		t.Run(name+", through SSH", func(t *testing.T) {
-			Outlasts(t, w, throughSSH(t, to.Credential.Kind(), ssh, to, nil), table)
+			Outlasts(t, w, throughSSH(t, recipient.Credential.Kind(), ssh, recipient, nil), table)
 		})
 	}
 }
@@ -38,22 +38,22 @@ func Outlast(
 const firstConnect = 250 * time.Millisecond
 
 // Outlasts is Outlast for one target. It runs in parallel with other tests.
-func Outlasts(t *testing.T, w ports.Warehouse, to ports.Target, table connection.TableRef) {
+func Outlasts(t *testing.T, w ports.Warehouse, target ports.Target, table connection.TableRef) {
 	t.Parallel()
-	to.Limits.Bytes = 64 << 20
+	target.Limits.Bytes = 64 << 20
 	q := connection.RowsQuery{Table: table, Columns: []string{"n", "note"}, Limit: 2 * LongRows}
-	for to.Limits.Connect = firstConnect; ; to.Limits.Connect *= 2 {
+	for target.Limits.Connect = firstConnect; ; target.Limits.Connect *= 2 {
 		read := 0
-		err := w.Rows(t.Context(), to, q, func(b column.Batch) error {
+		err := w.Rows(t.Context(), target, q, func(b column.Batch) error {
 			if read == 0 { // the session has begun, and its limit passes while rows are still to come
-				limit, cancel := context.WithTimeout(t.Context(), to.Limits.Connect)
+				limit, cancel := context.WithTimeout(t.Context(), target.Limits.Connect)
 				defer cancel()
 				<-limit.Done()
 			}
 			read += b.Rows.Len()
 			return nil
 		})
-		if err != nil && read == 0 && to.Limits.Connect < proof.Patience/2 {
+		if err != nil && read == 0 && target.Limits.Connect < proof.Patience/2 {
 			continue // the sign-in took too long
 		}
 		if err != nil || read != LongRows {

@@ -17,11 +17,11 @@ import (
 
 // collect reads all batches of a query.
 func collect(
-	t *testing.T, w ports.Warehouse, to ports.Target, q connection.RowsQuery,
+	t *testing.T, w ports.Warehouse, target ports.Target, q connection.RowsQuery,
 ) (missing []string, rows [][]*string) {
 	t.Helper()
 	batches := 0
-	must(t, w.Rows(t.Context(), to, q, func(b column.Batch) error {
+	must(t, w.Rows(t.Context(), target, q, func(b column.Batch) error {
 		batches++
 		missing, rows = append(missing, b.Missing...), append(rows, fixture.RowsOf(b)...)
 		return nil
@@ -33,14 +33,14 @@ func collect(
 }
 
 func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
-	to := harness.Reader(t)
+	target := harness.Reader(t)
 	const all = 10_000
 	for ref, want := range harness.Previews {
 		names := make([]string, len(want.Columns))
 		for i, c := range want.Columns {
 			names[i] = c.Name
 		}
-		err := w.Rows(t.Context(), to, connection.RowsQuery{Table: ref, Columns: names, Limit: 1},
+		err := w.Rows(t.Context(), target, connection.RowsQuery{Table: ref, Columns: names, Limit: 1},
 			func(column.Batch) error { return nil })
 		if errors.Is(err, connection.RowsUnsupported) {
 			return // this kind cannot yet
@@ -50,7 +50,7 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 		}
 		t.Run("of "+ref.Name, func(t *testing.T) {
 			quiet(t, harness)
-			missing, rows := collect(t, w, to, connection.RowsQuery{Table: ref, Columns: names, Limit: all})
+			missing, rows := collect(t, w, target, connection.RowsQuery{Table: ref, Columns: names, Limit: all})
 			if len(missing) > 0 || len(rows) < len(want.Rows) {
 				t.Fatalf("%d rows, missing %q", len(rows), missing)
 			}
@@ -62,9 +62,9 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 					if v != nil {
 						row[j] = connection.Cell(*v)
 					}
-					shown := want.Rows[i][j]
-					if (v == nil && shown != nil && column.Cell(*shown) != nil) || (v != nil && shown == nil) {
-						t.Errorf("row %d, %s: %v, and a preview shows %v", i, names[j], v, shown)
+					view := want.Rows[i][j]
+					if (v == nil && view != nil && column.Cell(*view) != nil) || (v != nil && view == nil) {
+						t.Errorf("row %d, %s: %v, and a preview shows %v", i, names[j], v, view)
 					}
 				}
 			}
@@ -75,14 +75,14 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 				if !slices.Contains([]connection.Type{connection.Integer, connection.Text, connection.Date}, c.Type) {
 					continue
 				}
-				_, rows := collect(t, w, to, q)
+				_, rows := collect(t, w, target, q)
 				for i, row := range rows[:min(len(rows), 5)] {
 					if row[0] == nil || strings.ContainsRune(*row[0], '\uFFFD') ||
 						(i+1 < len(rows) && rows[i+1][0] != nil && *rows[i+1][0] == *row[0]) {
 						break
 					}
 					q.After = row[1]
-					_, rest := collect(t, w, to, q)
+					_, rest := collect(t, w, target, q)
 					if d := cmp.Diff(texts(rows[i+1:]), texts(rest)); d != "" {
 						t.Errorf("after row %d of %s (-want +got):\n%s", i, c.Name, d)
 					}
@@ -99,26 +99,26 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 	name := harness.Previews[ref].Columns[0].Name
 	t.Run("not of a column that is not there", func(t *testing.T) {
 		q := connection.RowsQuery{Table: ref, Columns: []string{"no such", name}, Limit: all}
-		missing, rows := collect(t, w, to, q)
+		missing, rows := collect(t, w, target, q)
 		if !slices.Equal(missing, []string{"no such"}) || len(rows) != 0 {
 			t.Errorf("missing %q, %d rows", missing, len(rows))
 		}
 	})
 	t.Run("as many as are wanted", func(t *testing.T) {
-		_, rows := collect(t, w, to, connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: 1})
+		_, rows := collect(t, w, target, connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: 1})
 		assert.Equal(t, "rows", len(rows), 1)
 	})
 	t.Run("until the reader has enough", func(t *testing.T) {
 		quiet(t, harness)
-		enough := errors.New("enough")
-		if err := w.Rows(t.Context(), to, connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: all},
-			func(column.Batch) error { return enough }); !errors.Is(err, enough) {
+		failure := errors.New("enough")
+		if err := w.Rows(t.Context(), target, connection.RowsQuery{Table: ref, Columns: []string{name}, Limit: all},
+			func(column.Batch) error { return failure }); !errors.Is(err, failure) {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("not of a table that is not there", func(t *testing.T) {
 		absent := connection.TableRef{Schema: ref.Schema, Name: "no such"}
-		err := w.Rows(t.Context(), to, connection.RowsQuery{Table: absent, Columns: []string{name}, Limit: all},
+		err := w.Rows(t.Context(), target, connection.RowsQuery{Table: absent, Columns: []string{name}, Limit: all},
 			func(column.Batch) error { return nil })
 		assert.ErrorIs(t, err, connection.TableNotFound)
 	})

@@ -19,11 +19,11 @@ import (
 // None may make it open a socket to a forbidden address. The username could be mistaken for a part of the address in
 // the kind's notation. All are tried directly, and every fifth through the child, a process for each; in make prove all
 // are tried both ways.
-func Tricks(t *testing.T, kind connection.Kind, direct, confined ports.Warehouse, username string) {
-	var accepted atomic.Int32
-	port := fixture.Listener(t, func(net.Conn) { accepted.Add(1) })
+func Tricks(t *testing.T, kind connection.Kind, direct, confinedWarehouse ports.Warehouse, username string) {
+	var acceptedCount atomic.Int32
+	port := fixture.Listener(t, func(net.Conn) { acceptedCount.Add(1) })
 	r := rand.New(rand.NewPCG(7, 7))
-	for tried := 0; tried < 200; {
+	for attempts := 0; attempts < 200; {
 		text, err := json.Marshal(map[string]any{
 			"host": fixture.HostTrick(r, port), "port": port, "database": fixture.HostTrick(r, port) + "x",
 			"username": username, "tls": "disable",
@@ -33,12 +33,12 @@ func Tricks(t *testing.T, kind connection.Kind, direct, confined ports.Warehouse
 		if err != nil {
 			continue
 		}
-		tried++
+		attempts++
 		limits := ports.DefaultLimits()
 		limits.Connect = 200 * time.Millisecond // for names that do not resolve
 		ways := []ports.Warehouse{direct}
-		if tried%proof.Sample(5, 1) == 0 {
-			ways = append(ways, confined)
+		if attempts%proof.Sample(5, 1) == 0 {
+			ways = append(ways, confinedWarehouse)
 		}
 		for _, w := range ways {
 			got := w.Probe(t.Context(), ports.Target{Credential: c, Limits: limits})
@@ -47,5 +47,5 @@ func Tricks(t *testing.T, kind connection.Kind, direct, confined ports.Warehouse
 			}
 		}
 	}
-	assert.Equal(t, "connections were accepted", accepted.Load(), 0)
+	assert.Equal(t, "connections were accepted", acceptedCount.Load(), 0)
 }

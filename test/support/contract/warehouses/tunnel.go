@@ -24,7 +24,7 @@ func Tunnel(t *testing.T, harness Harness) {
 	w := harness.Open(t)
 	harness.Reader(t) // starts the warehouse
 	server := services.SSHForwarding(t)
-	through := func(t *testing.T, changes map[string]any) ports.Target {
+	throughProxy := func(t *testing.T, changes map[string]any) ports.Target {
 		t.Helper()
 		return throughSSH(t, harness.Kind, server, harness.Reader(t), changes)
 	}
@@ -35,34 +35,34 @@ func Tunnel(t *testing.T, harness Harness) {
 			"with a key in a passphrase": {"ssh_private_key": server.LockedKey,
 				"ssh_passphrase": services.SSHPassphrase},
 		} {
-			r := w.Probe(t.Context(), through(t, changes))
+			r := w.Probe(t.Context(), throughProxy(t, changes))
 			if wantSteps(t, r); r.Failure() != "" || r.Server.Version == "" {
 				t.Errorf("%s: %+v", name, r)
 			}
 			tellsNothing(t, r)
 		}
-		got, err := w.Tables(t.Context(), through(t, nil), connection.TableQuery{Limit: 100})
-		want, wanted := w.Tables(t.Context(), harness.Reader(t), connection.TableQuery{Limit: 100})
-		if diff := cmp.Diff(want, got); err != nil || wanted != nil || diff != "" {
-			t.Errorf("%v %v: %s", err, wanted, diff)
+		got, err := w.Tables(t.Context(), throughProxy(t, nil), connection.TableQuery{Limit: 100})
+		want, failure := w.Tables(t.Context(), harness.Reader(t), connection.TableQuery{Limit: 100})
+		if diff := cmp.Diff(want, got); err != nil || failure != nil || diff != "" {
+			t.Errorf("%v %v: %s", err, failure, diff)
 		}
 	})
 	t.Run("a table is previewed as without it", func(t *testing.T) {
 		for table, want := range harness.Previews {
-			got, err := w.Preview(t.Context(), through(t, nil), connection.PreviewQuery{Table: table, Rows: 3})
+			got, err := w.Preview(t.Context(), throughProxy(t, nil), connection.PreviewQuery{Table: table, Rows: 3})
 			if diff := cmp.Diff(want.Rows, got.Rows, cmpopts.EquateEmpty()); err != nil || diff != "" {
 				t.Errorf("%v: %v %s", table, err, diff)
 			}
 		}
 	})
 	t.Run("an answer that is larger than allowed", func(t *testing.T) {
-		to := through(t, nil)
-		to.Limits.Bytes = 24 << 10
+		target := throughProxy(t, nil)
+		target.Limits.Bytes = 24 << 10
 		for table, wide := range harness.Previews {
 			if !wide.Truncated {
 				continue // the others may be smaller
 			}
-			if err := Previewing(table)(t.Context(), w, to); err == nil {
+			if err := Previewing(table)(t.Context(), w, target); err == nil {
 				t.Error("it was read")
 			}
 		}
@@ -86,7 +86,7 @@ func Tunnel(t *testing.T, harness Harness) {
 		"another service":            {map[string]any{"ssh_port": httpPort(t)}, connection.SSHUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := w.Probe(t.Context(), through(t, tt.changes))
+			r := w.Probe(t.Context(), throughProxy(t, tt.changes))
 			wantSteps(t, r)
 			if i := slices.Index(connection.Steps(), connection.Connect); r.Checks[i].Code != tt.code {
 				t.Errorf("%+v, want %s at connect", r.Checks, tt.code)
@@ -95,26 +95,26 @@ func Tunnel(t *testing.T, harness Harness) {
 		})
 	}
 	t.Run("an SSH server in a network that the org does not allow", func(t *testing.T) {
-		to := through(t, nil)
-		to.Egress = identity.Egress{}
-		if r := w.Probe(t.Context(), to); r.Checks[1].Code != connection.NetworkNotAllowed {
+		target := throughProxy(t, nil)
+		target.Egress = identity.Egress{}
+		if r := w.Probe(t.Context(), target); r.Checks[1].Code != connection.NetworkNotAllowed {
 			t.Errorf("%+v", r.Checks)
 		}
 	})
 	t.Run("a context that has ended ends the call", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := w.Tables(ctx, through(t, nil), connection.TableQuery{Limit: 1})
+		_, err := w.Tables(ctx, throughProxy(t, nil), connection.TableQuery{Limit: 1})
 		wantErr(t, err, context.Canceled)
 	})
 }
 
 // throughSSH returns a target as it is reached through an SSH server, with some fields changed.
 func throughSSH(
-	t *testing.T, kind connection.Kind, server services.SSHForwarder, to ports.Target, changes map[string]any,
+	t *testing.T, kind connection.Kind, server services.SSHForwarder, target ports.Target, changes map[string]any,
 ) ports.Target {
 	t.Helper()
-	text, err := to.Credential.Reveal()
+	text, err := target.Credential.Reveal()
 	must(t, err)
 	var fields map[string]any
 	must(t, json.Unmarshal(text, &fields))
@@ -124,10 +124,10 @@ func throughSSH(
 	} {
 		fields[name] = v
 	}
-	limits := to.Limits
-	to = HostTarget(t, kind, fields, changes)
-	to.Limits = limits
-	return to
+	limits := target.Limits
+	target = HostTarget(t, kind, fields, changes)
+	target.Limits = limits
+	return target
 }
 
 // httpPort returns the port of a server that answers everything as a web server does.

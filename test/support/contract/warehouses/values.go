@@ -72,11 +72,11 @@ type Values struct {
 }
 
 // Exact checks the values of a table, whose column n has the numbers of its rows.
-func Exact(t *testing.T, w ports.Warehouse, to ports.Target, table connection.TableRef, all []Values) {
+func Exact(t *testing.T, w ports.Warehouse, item ports.Target, table connection.TableRef, all []Values) {
 	t.Helper()
 	for _, one := range all {
 		var got []string
-		_, rows := collect(t, w, to, connection.RowsQuery{Table: table, Columns: []string{"n", one.Column}, Key: "n",
+		_, rows := collect(t, w, item, connection.RowsQuery{Table: table, Columns: []string{"n", one.Column}, Key: "n",
 			Limit: 1000})
 		f := column.Field{Type: one.Field}
 		for _, row := range rows {
@@ -103,17 +103,17 @@ type Sample [2]any
 // EveryKind checks that rows return the samples of each kind, as a multiset, and that each documented type has a kind.
 // table creates a table with the samples of a kind in its only column, v.
 func EveryKind(
-	t *testing.T, w ports.Warehouse, target ports.Target, documented []string, kinds []Kind,
+	t *testing.T, w ports.Warehouse, target ports.Target, documentedTexts []string, kinds []Kind,
 	table func(Kind) connection.TableRef,
 ) {
 	t.Helper()
-	missing := slices.Clone(documented)
+	missing := slices.Clone(documentedTexts)
 	for _, kind := range kinds {
 		isKind := func(name string) bool {
 			rest, found := strings.CutPrefix(strings.ToLower(kind.Type), strings.ToLower(name))
 			return found && (rest == "" || strings.ContainsAny(rest[:1], "(< "))
 		}
-		if !slices.ContainsFunc(documented, isKind) {
+		if !slices.ContainsFunc(documentedTexts, isKind) {
 			t.Errorf("%s is not documented", kind.Type)
 		}
 		missing = slices.DeleteFunc(missing, isKind)

@@ -91,9 +91,9 @@ func Warehouse(t *testing.T, harness Harness) {
 				code == connection.OutOfMemory || code == connection.ConsentEnded {
 				continue
 			}
-			staged := slices.ContainsFunc(harness.Failures, func(f Failure) bool { return f.Code == code })
-			if staged == (harness.Never[code] != "") {
-				t.Errorf("%s: staged %v, said to be impossible %v", code, staged, harness.Never[code] != "")
+			isStaged := slices.ContainsFunc(harness.Failures, func(f Failure) bool { return f.Code == code })
+			if isStaged == (harness.Never[code] != "") {
+				t.Errorf("%s: staged %v, said to be impossible %v", code, isStaged, harness.Never[code] != "")
 			}
 		}
 	})
@@ -112,14 +112,14 @@ func Warehouse(t *testing.T, harness Harness) {
 
 func warehouseProbe(t *testing.T, w ports.Warehouse, harness Harness) {
 	t.Run("with a user who can only read", func(t *testing.T) {
-		to := harness.Reader(t)
+		target := harness.Reader(t)
 		quiet(t, harness)
-		var watched []connection.Check
-		to.Watch = func(c connection.Check) { watched = append(watched, c) }
-		r := w.Probe(t.Context(), to)
+		var watchedChecks []connection.Check
+		target.Watch = func(c connection.Check) { watchedChecks = append(watchedChecks, c) }
+		r := w.Probe(t.Context(), target)
 		wantSteps(t, r)
-		if diff := cmp.Diff(r.Checks[:len(watched)], watched); len(watched) == 0 || diff != "" {
-			t.Errorf("watched %d checks, which are not those of the report: %s", len(watched), diff)
+		if diff := cmp.Diff(r.Checks[:len(watchedChecks)], watchedChecks); len(watchedChecks) == 0 || diff != "" {
+			t.Errorf("watched %d checks, which are not those of the report: %s", len(watchedChecks), diff)
 		}
 		if r.Failure() != "" || len(r.Warnings()) != 0 {
 			t.Errorf("failure %q, warnings %q, want none: %+v", r.Failure(), r.Warnings(), r.Checks)
@@ -141,18 +141,18 @@ func warehouseProbe(t *testing.T, w ports.Warehouse, harness Harness) {
 }
 
 func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
-	to := harness.Reader(t)
+	target := harness.Reader(t)
 	estimates := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".RowEstimate" },
 		cmp.Comparer(func(a, b int64) bool { return a == b || a == UnknownRows || b == UnknownRows }))
 	t.Run("lists all tables that the user can read, in order", func(t *testing.T) {
 		quiet(t, harness)
-		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
+		got, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: connection.MaxTables})
 		must(t, err)
 		assert.NoDiff(t, "tables", cmp.Diff(harness.Tables, got, estimates))
 	})
 	t.Run("finds tables by a part of their name", func(t *testing.T) {
 		want := harness.Tables[len(harness.Tables)-1]
-		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables,
+		got, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: connection.MaxTables,
 			Match: strings.ToUpper(want.Name)})
 		must(t, err)
 		assert.NoDiff(t, "tables", cmp.Diff([]connection.Table{want}, got, estimates))
@@ -160,7 +160,7 @@ func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
 	t.Run("lists tables page by page", func(t *testing.T) {
 		var all []connection.Table
 		for q := (connection.TableQuery{Limit: 2}); ; {
-			got, err := w.Tables(t.Context(), to, q)
+			got, err := w.Tables(t.Context(), target, q)
 			must(t, err)
 			if len(got) > 2 || len(all) > len(harness.Tables) {
 				t.Fatalf("a page of %d, %d tables so far", len(got), len(all))
@@ -176,11 +176,11 @@ func warehouseTables(t *testing.T, w ports.Warehouse, harness Harness) {
 }
 
 func warehousePreviews(t *testing.T, w ports.Warehouse, harness Harness) {
-	to := harness.Reader(t)
+	target := harness.Reader(t)
 	for ref, want := range harness.Previews {
 		t.Run(ref.Name, func(t *testing.T) {
 			quiet(t, harness)
-			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 3})
+			got, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref, Rows: 3})
 			must(t, err)
 			want.RowEstimate = -1 // it was not asked for
 			want.Total = max(want.Total, len(want.Columns))
@@ -192,31 +192,31 @@ func warehousePreviews(t *testing.T, w ports.Warehouse, harness Harness) {
 			}
 		})
 		t.Run(ref.Name+" with no rows", func(t *testing.T) {
-			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 0})
+			got, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref, Rows: 0})
 			must(t, err)
 			if d := cmp.Diff(want.Columns, got.Columns); d != "" || len(got.Rows) != 0 {
 				t.Errorf("%d rows, columns (-want +got):\n%s", len(got.Rows), d)
 			}
 		})
 		t.Run(ref.Name+" with its row estimate, which is that of the list of tables", func(t *testing.T) {
-			tables, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
+			tables, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: connection.MaxTables})
 			must(t, err)
-			listed := slices.IndexFunc(tables, func(found connection.Table) bool { return found.TableRef == ref })
-			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 1, Estimate: true})
+			listedCount := slices.IndexFunc(tables, func(found connection.Table) bool { return found.TableRef == ref })
+			got, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: ref, Rows: 1, Estimate: true})
 			must(t, err)
-			if len(got.Rows) > 1 || listed < 0 || got.RowEstimate != tables[listed].RowEstimate {
+			if len(got.Rows) > 1 || listedCount < 0 || got.RowEstimate != tables[listedCount].RowEstimate {
 				t.Errorf("%d rows and an estimate of %d; tables: %+v", len(got.Rows), got.RowEstimate, tables)
 			}
 		})
 		if want.Truncated {
 			t.Run(ref.Name+", whose further columns are found by name", func(t *testing.T) {
-				wideColumns(t, w, to, ref, want.Columns[0].Name[:1])
+				wideColumns(t, w, target, ref, want.Columns[0].Name[:1])
 			})
 		}
 		if len(want.Rows) < 2 && !strings.Contains(ref.Name, " ") {
 			continue // two names are enough, one that needs no quoting and one that does
 		}
-		for how, other := range map[string]connection.TableRef{
+		for mode, other := range map[string]connection.TableRef{
 			"with something behind its name":   {Schema: ref.Schema, Name: ref.Name + " --"},
 			"with something behind its schema": {Schema: ref.Schema + "; DROP TABLE x", Name: ref.Name},
 			"with a NUL in its name":           {Schema: ref.Schema, Name: ref.Name + "\x00"},
@@ -224,8 +224,8 @@ func warehousePreviews(t *testing.T, w ports.Warehouse, harness Harness) {
 			"without a name":                   {Schema: ref.Schema},
 			"without a schema":                 {Name: ref.Name},
 		} {
-			t.Run(ref.Name+" "+how+" is not found", func(t *testing.T) {
-				_, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: other, Rows: 1})
+			t.Run(ref.Name+" "+mode+" is not found", func(t *testing.T) {
+				_, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: other, Rows: 1})
 				wantErr(t, err, connection.TableNotFound)
 			})
 		}
@@ -233,7 +233,7 @@ func warehousePreviews(t *testing.T, w ports.Warehouse, harness Harness) {
 }
 
 // wideColumns looks for columns of a WidePreview, whose names begin with c, beyond the first ones.
-func wideColumns(t *testing.T, w ports.Warehouse, to ports.Target, ref connection.TableRef, c string) {
+func wideColumns(t *testing.T, w ports.Warehouse, target ports.Target, ref connection.TableRef, c string) {
 	t.Helper()
 	for name, tt := range map[string]struct {
 		q         connection.PreviewQuery
@@ -248,7 +248,7 @@ func wideColumns(t *testing.T, w ports.Warehouse, to ports.Target, ref connectio
 		"searched in vain":        {connection.PreviewQuery{Match: "c24x"}, nil, 0, false},
 	} {
 		tt.q.Table, tt.q.Rows = ref, 1
-		p, err := w.Preview(t.Context(), to, tt.q)
+		p, err := w.Preview(t.Context(), target, tt.q)
 		must(t, err)
 		var names []string
 		for _, c := range p.Columns {
@@ -266,17 +266,17 @@ func wideColumns(t *testing.T, w ports.Warehouse, to ports.Target, ref connectio
 }
 
 func warehouseFails(t *testing.T, w ports.Warehouse, harness Harness, f Failure) {
-	to := f.Target(t)
+	target := f.Target(t)
 	switch f.Code {
 	case connection.NotThisDatabase: // a client of MySQL waits for a web server to speak
-		to.Limits.Connect, to.Limits.Total = 5*time.Second, 8*time.Second
+		target.Limits.Connect, target.Limits.Total = 5*time.Second, 8*time.Second
 	case connection.TLSUnsupported: // a web server may wait for the rest of what it takes for a request
-		to.Limits.Connect, to.Limits.Total = 10*time.Second, 30*time.Second
+		target.Limits.Connect, target.Limits.Total = 10*time.Second, 30*time.Second
 	default:
 	}
-	begun := time.Now()
+	start := time.Now()
 	if f.Call != nil {
-		err := f.Call(t.Context(), w, to)
+		err := f.Call(t.Context(), w, target)
 		assert.ErrorIs(t, err, f.Code)
 		if unreadable, ok := errors.AsType[*connection.UnreadableError](err); ok != (f.State != "") ||
 			(ok && unreadable.State != f.State) {
@@ -284,7 +284,7 @@ func warehouseFails(t *testing.T, w ports.Warehouse, harness Harness, f Failure)
 		}
 		tellsNothing(t, err)
 	} else {
-		r := w.Probe(t.Context(), to)
+		r := w.Probe(t.Context(), target)
 		wantSteps(t, r)
 		for _, c := range r.Checks {
 			if c.Result == connection.Failed && (c.Code != f.Code || c.Step != f.Step) {
@@ -297,26 +297,26 @@ func warehouseFails(t *testing.T, w ports.Warehouse, harness Harness, f Failure)
 		tellsNothing(t, r)
 		if f.Step != connection.Read && f.Step != connection.Privileges {
 			// A fault of the connection fails every call.
-			_, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1})
+			_, err := w.Tables(t.Context(), target, connection.TableQuery{Limit: 1})
 			assert.ErrorIs(t, err, f.Code)
 		}
 	}
-	proof.Within(t, "the failure", time.Since(begun), 2*to.Limits.Total+2*time.Second)
+	proof.Within(t, "the failure", time.Since(start), 2*target.Limits.Total+2*time.Second)
 }
 
 func warehouseEnds(t *testing.T, w ports.Warehouse, harness Harness) {
-	to := harness.Reader(t)
+	item := harness.Reader(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	begun := time.Now()
-	if r := w.Probe(ctx, to); r.Failure() == "" {
+	start := time.Now()
+	if r := w.Probe(ctx, item); r.Failure() == "" {
 		t.Error("the probe passed")
 	}
-	_, err := w.Tables(ctx, to, connection.TableQuery{Limit: 1})
+	_, err := w.Tables(ctx, item, connection.TableQuery{Limit: 1})
 	wantErr(t, err, context.Canceled)
-	_, err = w.Preview(ctx, to, connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1})
+	_, err = w.Preview(ctx, item, connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1})
 	wantErr(t, err, context.Canceled)
-	proof.Within(t, "the three calls", time.Since(begun), 3*time.Second)
+	proof.Within(t, "the three calls", time.Since(start), 3*time.Second)
 }
 
 // wantSteps checks the form of a report: one check per step, only skipped ones after a failed one, and a code exactly
@@ -324,14 +324,14 @@ func warehouseEnds(t *testing.T, w ports.Warehouse, harness Harness) {
 func wantSteps(t *testing.T, r connection.Report) {
 	t.Helper()
 	var steps []connection.Step
-	failed := false
+	hasFailed := false
 	for _, c := range r.Checks {
 		steps = append(steps, c.Step)
-		if failed && c.Result != connection.Skipped {
+		if hasFailed && c.Result != connection.Skipped {
 			t.Errorf("%s is %s after a failure", c.Step, c.Result)
 		}
-		failed = failed || c.Result == connection.Failed
-		if told := c.Result == connection.Failed || c.Result == connection.Warning; told != (c.Code != "") {
+		hasFailed = hasFailed || c.Result == connection.Failed
+		if isReported := c.Result == connection.Failed || c.Result == connection.Warning; isReported != (c.Code != "") {
 			t.Errorf("%s is %s with code %q", c.Step, c.Result, c.Code)
 		}
 		if c.Took < 0 || c.Took > time.Minute {
@@ -342,25 +342,25 @@ func wantSteps(t *testing.T, r connection.Report) {
 }
 
 // tellsNothing fails t if the result contains the canary.
-func tellsNothing(t *testing.T, what any) {
+func tellsNothing(t *testing.T, subject any) {
 	t.Helper()
-	if text := fmt.Sprintf("%+v %#v", what, what); strings.Contains(text, Canary) {
+	if text := fmt.Sprintf("%+v %#v", subject, subject); strings.Contains(text, Canary) {
 		t.Errorf("it tells the password: %s", text)
 	}
 }
 
 // nothingLeft fails t if a goroutine beyond those of before does not end.
-func nothingLeft(t *testing.T, before goleak.Option) {
+func nothingLeft(t *testing.T, previous goleak.Option) {
 	t.Helper()
-	assert.NoError(t, fixture.GoroutinesEnd(before))
+	assert.NoError(t, fixture.GoroutinesEnd(previous))
 }
 
 // quiet fails t if the rest of the test leaves a goroutine, or a session at the server.
 func quiet(t *testing.T, harness Harness) {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
+	previous := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
-		nothingLeft(t, before)
+		nothingLeft(t, previous)
 		if harness.Sessions == nil {
 			return
 		}

@@ -54,15 +54,15 @@ func run(args []string) int {
 	}
 	all := -command.Process.Pid
 	defer func() { _ = syscall.Kill(all, syscall.SIGKILL) }() // what a test that was stopped has left
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
+	endedErrs := make(chan error, 1)
+	go func() { endedErrs <- command.Wait() }()
 	for {
 		select {
 		case s := <-signals:
 			if s, ok := s.(syscall.Signal); ok {
 				_ = syscall.Kill(all, s) // they may have ended just now
 			}
-		case err := <-ended:
+		case err := <-endedErrs:
 			return code(err)
 		}
 	}
