@@ -47,7 +47,7 @@ type counts struct{ Objects, Invoices int }
 
 const countsRow = "counts_"
 
-// id returns the identifier of a new object. It names the customer, so that a call finds the object by it.
+// id returns a new object's identifier. It names the customer, so that a call finds the object by it.
 func (s *account) id(prefix string) string {
 	s.counts.Objects++
 	return fmt.Sprintf("%s_%sx%08d", prefix, s.suffix, s.counts.Objects)
@@ -55,7 +55,7 @@ func (s *account) id(prefix string) string {
 
 func (s *account) now() time.Time { return s.clock }
 
-// suffixOf returns what all identifiers of a customer contain; "" if id is not the simulator's.
+// suffixOf returns what a customer's identifiers contain; "" if id is not the simulator's.
 func suffixOf(id string) string {
 	suffix, _, _ := strings.Cut(id[len(kindOf(id)):], "x")
 	suffix = strings.TrimPrefix(suffix, "_")
@@ -67,7 +67,7 @@ func suffixOf(id string) string {
 
 const suffixBytes = 12
 
-// CustomerOf returns the customer of an object; "" if id is not the simulator's.
+// CustomerOf returns an object's customer; "" if id is not the simulator's.
 func CustomerOf(id string) string {
 	if suffix := suffixOf(id); suffix != "" {
 		return "cus_" + suffix
@@ -75,10 +75,10 @@ func CustomerOf(id string) string {
 	return ""
 }
 
-// kindOf returns the prefix of an identifier.
+// kindOf returns an identifier's prefix.
 func kindOf(id string) string { return id[:max(strings.LastIndex(id, "_"), 0)] }
 
-// newCustomer returns the identifier of a new customer: the same one for the same key, as long as the key is kept.
+// newCustomer returns a new customer's identifier: the same one for the same key, as long as the key is kept.
 func (s *Simulator) newCustomer(r *http.Request) string {
 	key := cmp.Or(r.Header.Get("Idempotency-Key"), rand.Text())
 	sum := sha256.Sum256([]byte(string(s.Org) + "\x00" + key))
@@ -103,7 +103,7 @@ func (s *Simulator) customerOf(r *http.Request) string {
 	return ""
 }
 
-// open returns the account with the objects of a customer.
+// open returns the account with a customer's objects.
 func (s *Simulator) open(customer string, current settings, rows []ports.SandboxObject) (*account, error) {
 	a := &account{
 		Simulator: s, settings: current, clock: s.time(current), plans: *s.plans.Load(), suffix: suffixOf(customer),

@@ -55,7 +55,7 @@ func findCard(c payment.Card) *testCard {
 // and the reason why each charge is declined. The empty one succeeds.
 type behaviour string
 
-// asking says for which charges the bank of a card requires authentication.
+// asking says for which charges a card's bank requires authentication.
 type asking int
 
 const (
@@ -98,7 +98,7 @@ func (b behaviour) rules() rules {
 	return rulesOf[b]
 }
 
-// newMethod returns the payment method of a test card, which is not attached yet. The number goes no further than the
+// newMethod returns a test card's payment method, which is not attached yet. The number goes no further than the
 // table of cards. payment.ErrTestCardsOnly, payment.ErrMethodExpired.
 func (s *account) newMethod(c payment.Card) (*method, error) {
 	card := findCard(c)

@@ -15,7 +15,7 @@ import (
 type Provision struct {
 	Email     string
 	Verified  bool   // the administrator vouches for Email: a sign-in with it joins this account
-	Name      string // of a new person
+	Name      string // the new person's
 	Role      identity.Role
 	Operator  bool
 	Workspace string // slug, or id of an existing workspace; created if not found

@@ -38,7 +38,7 @@ func (s *Tickets) Redeem(ctx context.Context, org identity.OrgID, ticket string,
 	return t.Proof, nil
 }
 
-// Resume returns the proof for the bearer of a redeemed ticket, so that the stream that it opened can continue. The
+// Resume returns the proof for a redeemed ticket's bearer, so that the stream that it opened can continue. The
 // caller must have checked that the bearer has received that stream. Every problem with the ticket is
 // identity.ErrUnauthenticated.
 func (s *Tickets) Resume(ctx context.Context, org identity.OrgID, ticket string, now time.Time) (session.Proof, error) {
