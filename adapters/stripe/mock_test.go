@@ -28,7 +28,7 @@ var plan = payment.Plan{ID: "team", PriceRef: "price_1", Price: payment.Money{Am
 
 // rewritingProxy returns the address of a proxy for stripe-mock that replaces a text in its responses. The objects of
 // stripe-mock have one state each.
-func rewritingProxy(t *testing.T, mock, was, now string) string {
+func rewritingProxy(t *testing.T, mock, previous, current string) string {
 	t.Helper()
 	target, err := url.Parse(mock)
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func rewritingProxy(t *testing.T, mock, was, now string) string {
 		if err != nil {
 			return err
 		}
-		body = bytes.ReplaceAll(body, []byte(was), []byte(now))
+		body = bytes.ReplaceAll(body, []byte(previous), []byte(current))
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
 		return nil
