@@ -22,6 +22,10 @@ type Atomic interface {
 	// may run again after a conflict, so it does no I/O except through the stores.
 	Atomically(ctx context.Context, fn func(Stores) error) error
 
+	// Try runs fn in the transaction that these stores belong to, or in one of its own. If fn fails, what it changed is
+	// undone, and the transaction can go on, unless the error is an outage.
+	Try(ctx context.Context, fn func(Stores) error) error
+
 	// AfterCommit runs effect once, when the transaction that these stores belong to has been committed and before the
 	// call that opened it returns. It never runs effect if the transaction, or this attempt of it, is rolled back.
 	// Outside a transaction it runs effect at once. It is for what cannot be undone and must hold no locks, such as

@@ -64,6 +64,11 @@ func (store *Store) Atomically(ctx context.Context, fn func(ports.Stores) error)
 	return store.inTx(ctx, func(tx *Store) error { return fn(tx.Stores()) })
 }
 
+// Try implements ports.Atomic.
+func (store *Store) Try(ctx context.Context, fn func(ports.Stores) error) error {
+	return store.DB.Try(ctx, func(tx *db.DB) error { return fn((&Store{tx}).Stores()) })
+}
+
 // NewIdempotency returns the responses by Idempotency-Key. What they are the responses to uses all stores.
 func NewIdempotency(store *Store) *idempotency.Store {
 	return idempotency.NewStore(store.DB, func(tx *db.DB) ports.Stores { return (&Store{tx}).Stores() })

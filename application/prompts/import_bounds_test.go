@@ -58,7 +58,7 @@ func importIncluding(t *testing.T, prompts, others, size int) (stored int, err e
 	for i := range all {
 		all[i] = imported(fmt.Sprintf("p%d", i), text.String())
 	}
-	_, err = s.Import(s.ctx, owner, all)
+	_, err = s.Import(s.ctx, owner, all, prompt.Importing{})
 	return stored, err
 }
 
@@ -117,7 +117,7 @@ func TestTextsOfManyVersionsAreCheckedBeforeTheTransaction(t *testing.T) {
 			all[i] = imported(fmt.Sprintf("p%d", i), dense)
 		}
 		start := time.Now()
-		_, err := s.Import(s.ctx, owner, all)
+		_, err := s.Import(s.ctx, owner, all, prompt.Importing{})
 		isShort(t, start, err)
 	})
 	t.Run("of a copy", func(t *testing.T) {

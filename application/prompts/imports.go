@@ -42,36 +42,71 @@ func (s *Service) Export(ctx context.Context, by identity.Actor, folder string, 
 	}
 }
 
-// Import stores templates in one transaction: all of them or none. A template whose name is in use gets new versions,
-// unless its latest version has the content of the last one. Errors in fields point below Imported.Pointer. The results
-// are in the order of all.
+// errRehearsed undoes a dry run.
+var errRehearsed = errors.New("the import was a dry run")
+
+// Import stores templates in one transaction: all of them or none, unless o says to skip those that are refused. A
+// template whose name is in use gets new versions, unless its latest version has the content of the last one. The error
+// has all that is wrong with any of them.
 func (s *Service) Import(
-	ctx context.Context, by identity.Actor, all []prompt.Imported,
-) ([]prompt.ImportResult, error) {
-	order := prompt.InOrder(all)
-	for _, p := range all {
-		for i := range p.Versions {
-			p.Versions[i].Check(p.Draft.Type)
-		}
+	ctx context.Context, by identity.Actor, all []prompt.Imported, o prompt.Importing,
+) (prompt.ImportReport, error) {
+	for i := range all {
+		all[i].Check(o.Raw)
 	}
-	return addWithinQuotas(ctx, s, by, func(tx ports.Stores) ([]prompt.ImportResult, []quota.Kind, error) {
-		results, room := make([]prompt.ImportResult, len(all)), newIncludeRoom()
-		for _, i := range order {
-			var err error
-			if results[i], err = importOne(ctx, tx, by, all[i], room); err != nil {
-				return nil, nil, prefixPointer(all[i].Pointer, err)
-			}
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return prompt.ImportReport{}, err
+	}
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (prompt.ImportReport, error) {
+		if !o.DryRun {
+			return importAll(ctx, tx, by, all, limits, o)
 		}
-		return results, []quota.Kind{quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes}, nil
+		var report prompt.ImportReport
+		err := tx.Atomic.Try(ctx, func(tx ports.Stores) (err error) {
+			if report, err = importAll(ctx, tx, by, all, limits, o); err != nil {
+				return err
+			}
+			return errRehearsed
+		})
+		if errors.Is(err, errRehearsed) {
+			err = nil
+		}
+		return report, err
 	})
 }
 
-// prefixPointer returns err with pointer before its pointers, or before the detail if the error is not about fields.
-func prefixPointer(pointer string, err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Fields) == 0 {
-		return f.Because(pointer + ": " + f.Detail)
+// importAll stores all templates that it can. It returns what is wrong with the others in the report, or as an error.
+func importAll(ctx context.Context, tx ports.Stores, by identity.Actor, all []prompt.Imported, limits quota.Limits,
+	o prompt.Importing) (report prompt.ImportReport, err error) {
+	results, room := make([]*prompt.ImportResult, len(all)), newIncludeRoom()
+	for _, i := range prompt.InOrder(all) {
+		p := &all[i]
+		err := p.Err
+		if err == nil {
+			err = tx.Atomic.Try(ctx, func(tx ports.Stores) error {
+				result, err := importOne(ctx, tx, by, *p, room)
+				results[i] = &result
+				return p.Refer("", err)
+			})
+		}
+		if _, isRefusal := errors.AsType[*fault.Error](err); err != nil && (!isRefusal || *room < 0) {
+			return report, err // reading more would take too long
+		}
+		if err != nil {
+			results[i] = nil
+			report.Refused = append(report.Refused, prompt.Refusal{Imported: *p, Err: err})
+		}
 	}
-	return fault.PrefixPointers(pointer, err)
+	if len(report.Refused) > 0 && !o.Skip {
+		return report, prompt.JoinRefusals(report.Refused)
+	}
+	for _, result := range results {
+		if result != nil {
+			report.Results = append(report.Results, *result)
+		}
+	}
+	return report, tx.CheckUsage(ctx, by, limits, quota.PromptTemplates, quota.PromptVersions, quota.StorageBytes)
 }
 
 // importOne stores one template, or adds to the one with its name.

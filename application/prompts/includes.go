@@ -182,10 +182,10 @@ func included(by identity.Actor, ref prompt.Ref, t *prompt.Reading, v *prompt.Ve
 }
 
 // include finds what v, a version of the template of that was saved in this transaction, includes, and pins that if v
-// is released. It does nothing for a version that never had an include. bind is set if its text changed. room is the
-// transaction's.
+// is released. It does nothing for a version that never had an include. bind is set if its text changed; previous are
+// then the includes of the text before. room is the transaction's.
 func include(ctx context.Context, tx ports.Stores, by identity.Actor, template prompt.ID, v *prompt.Version,
-	bind bool, room *includeRoom) error {
+	bind bool, previous []prompt.Include, room *includeRoom) error {
 	tags := v.Content.IncludeTags()
 	if len(tags) == 0 && len(v.Includes) == 0 {
 		return nil
@@ -195,7 +195,7 @@ func include(ctx context.Context, tx ports.Stores, by identity.Actor, template p
 		return err
 	}
 	if bind {
-		bound, err := boundTo(ctx, tx.Prompts, by, tags)
+		bound, err := boundTo(ctx, tx.Prompts, by, tags, previous)
 		if err != nil {
 			return err
 		}
@@ -229,16 +229,17 @@ func includable(ctx context.Context, tx ports.Stores, by identity.Actor, t *prom
 	return err
 }
 
-// boundTo finds the templates that tags name.
+// boundTo finds the templates that tags name. A tag that is in previous stays with its template, whatever that is called
+// now, unless it was deleted.
 func boundTo(ctx context.Context, store ports.PromptVersions, by identity.Actor,
-	tags []prompt.IncludeTag) ([]prompt.Include, error) {
+	tags []prompt.IncludeTag, previous []prompt.Include) ([]prompt.Include, error) {
 	if len(tags) > prompt.MaxIncluded {
 		return nil, tags[prompt.MaxIncluded].Refuse(prompt.ErrIncludeTooLarge)
 	}
 	bound := make([]prompt.Include, len(tags))
 	for i, tag := range tags {
 		ref := prompt.ParseRef(tag.Ref)
-		t, v, err := store.GetVersionByName(ctx, by, tag.Name, ref)
+		t, v, err := named(ctx, store, by, tag.Include, previous)
 		if err = included(by, ref, t, v, err); err != nil {
 			if f, ok := errors.AsType[*fault.Error](err); ok && isIncludeError(err) {
 				return nil, tag.Refuse(f)
@@ -249,6 +250,21 @@ func boundTo(ctx context.Context, store ports.PromptVersions, by identity.Actor,
 		bound[i].Template = t.ID
 	}
 	return bound, nil
+}
+
+// named returns what an include names: a version of the template that it has among previous, or else of the one with
+// its name.
+func named(ctx context.Context, store ports.PromptVersions, by identity.Actor, i prompt.Include,
+	previous []prompt.Include) (*prompt.Reading, *prompt.Version, error) {
+	ref := prompt.ParseRef(i.Ref)
+	k := slices.IndexFunc(previous, func(old prompt.Include) bool { return old.Name == i.Name })
+	if k >= 0 {
+		t, v, err := store.GetVersion(ctx, by, previous[k].Template, ref)
+		if !errors.Is(err, prompt.ErrNotFound) && (err != nil || t.DeletedAt.IsZero()) {
+			return t, v, err
+		}
+	}
+	return store.GetVersionByName(ctx, by, i.Name, ref)
 }
 
 // pin is include for a version that was released in this transaction, whose text stayed. It returns the quota of what
@@ -262,5 +278,5 @@ func pin(ctx context.Context, tx ports.Stores, by identity.Actor, template promp
 	if err != nil || v == nil || v.Pinned != nil {
 		return nil, err
 	}
-	return []quota.Kind{quota.StorageBytes}, include(ctx, tx, by, template, v, false, newIncludeRoom())
+	return []quota.Kind{quota.StorageBytes}, include(ctx, tx, by, template, v, false, nil, newIncludeRoom())
 }

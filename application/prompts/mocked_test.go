@@ -60,16 +60,18 @@ func newMocked(t *testing.T) *mockedService {
 		jobs: mocks.NewMockJobs(c)}
 	stores := ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
-	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
-		fn func(ports.Stores) error) error {
+	run := func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{
+			Atomic:        atomic,
 			PromptStores:  stores,
 			ChatStores:    ports.ChatStores{ChatLists: s.chats},
 			PaymentStores: ports.PaymentStores{Usage: usage},
 			AccountStores: ports.AccountStores{Users: s.users, Keys: s.keys},
 			Jobs:          s.jobs,
 		})
-	})
+	}
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(run)
+	atomic.EXPECT().Try(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(run)
 	usage.EXPECT().Lock(gomock.Any(), gomock.Any()).AnyTimes()
 	usage.EXPECT().Amounts(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })

@@ -145,26 +145,6 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 	return added.template.Reading(), added.version, nil
 }
 
-// addedVersion is a version that was stored in a transaction, and its template.
-type addedVersion struct {
-	template *prompt.Template
-	version  *prompt.Version
-}
-
-// addVersion stores a template's next version with what it includes.
-func addVersion(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID,
-	d prompt.VersionDraft, room *includeRoom) (out addedVersion, err error) {
-	add := func(t *prompt.Template, labels prompt.Labels) (_ *prompt.Version, err error) {
-		out.template = t
-		out.version, err = t.AddVersion(by, d, labels)
-		return out.version, err
-	}
-	if err := tx.Prompts.AddVersion(ctx, by, id, add); err != nil {
-		return addedVersion{}, err
-	}
-	return out, include(ctx, tx, by, id, out.version, true, room)
-}
-
 // mayBase returns nil if by may add a version to a template, and the version base exists.
 func (s *Service) mayBase(ctx context.Context, by identity.Actor, id prompt.ID, base prompt.VersionID) error {
 	t, err := s.prompts.Get(ctx, by, id)
@@ -224,7 +204,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 		}
 		kinds := quotasOfGrowth(edited.previousSize, edited.version.Size())
 		if c.Content != nil {
-			err = include(ctx, tx, by, id, edited.version, true, newIncludeRoom())
+			err = include(ctx, tx, by, id, edited.version, true, edited.version.Includes, newIncludeRoom())
 		} else {
 			var fullKinds []quota.Kind
 			fullKinds, err = pin(ctx, tx, by, id, &edited.version.VersionInfo)

@@ -3351,6 +3351,8 @@ type PromptImport struct {
 // PromptImportResult is a type of the API.
 type PromptImportResult struct {
 	Data []ImportedPrompt `json:"data"`
+	// What was not imported, with `on_error=skip`. Absent if everything was.
+	Skipped []SkippedPrompt `json:"skipped,omitzero"`
 }
 
 // PromptInclude is a type of the API. A prompt that a version includes.
@@ -4464,6 +4466,13 @@ type SignInProvider struct {
 	Title string `json:"title"`
 	// Where a browser begins to sign in: `GET /api/auth/oidc/{provider}` at the organisation's canonical address.
 	URL string `json:"url"`
+}
+
+// SkippedPrompt is a type of the API.
+type SkippedPrompt struct {
+	// The path of the file, or the name in Langfuse.
+	Source string       `json:"source"`
+	Errors []FieldError `json:"errors"`
 }
 
 // Source is a type of the API.
@@ -9053,7 +9062,8 @@ func (s *PromptTemplatesService) Get(ctx context.Context, promptTemplateID strin
 //
 // Requires the member role in the workspace, and the editor role on templates that exist. Takes the files of an
 // export as JSON, as a zip archive, or as NDJSON with a file a line, or an export of Langfuse as `langfuse`. All
-// prompts are stored, or none.
+// prompts are stored, or none, and the problem has everything that is wrong, with the file and its line
+// (`on_error`).
 //
 // A template that does not exist is created. One that exists gets a new version, unless its latest version has
 // the same content. Prompts that others include are stored first. Only released versions can be included, so set
@@ -10670,6 +10680,12 @@ func (q PromptTemplatesExportFilesZipQuery) values() url.Values {
 type PromptTemplatesImportFilesQuery struct {
 	// Whether new versions become active. Of an export of Langfuse, those with the label `production`.
 	Activate bool
+	// What happens to a prompt that is wrong. With `skip`, the others are imported. With `raw`, a text that is not
+	// valid Mustache is imported with the format `none`.
+	OnError string
+	// Whether to store nothing, and only return what would be done. The id of a prompt that would be created names
+	// nothing.
+	DryRun bool
 	// Who sees templates that are created.
 	Visibility Visibility
 }
@@ -10677,6 +10693,8 @@ type PromptTemplatesImportFilesQuery struct {
 func (q PromptTemplatesImportFilesQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "activate", q.Activate)
+	addValue(v, "on_error", q.OnError)
+	addValue(v, "dry_run", q.DryRun)
 	addValue(v, "visibility", q.Visibility)
 	return v
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +25,8 @@ const lockName = "prompts.lock.json"
 // maxPromptFile is more than the file of the largest version has.
 const maxPromptFile = 4 << 20
 
-// lock is the content of the lock file. Its keys are names of templates.
+// lock is the content of the lock file. Its keys are the paths of files, without their ending: mostly the names of
+// their templates.
 type lock struct {
 	Folder  string            `json:"folder"`
 	Prompts map[string]locked `json:"prompts"`
@@ -44,15 +44,15 @@ type promptFiles struct {
 	root   *os.Root
 	client *atrium.Client
 	lock   lock
-	here   map[string][]byte
+	here   map[string][]byte // by path, without the ending
 	there  map[string]served
 }
 
 // served is a template's latest version, as a file.
 type served struct {
-	id, version string
-	number      int
-	file        []byte
+	id, name, version string
+	number            int
+	file              []byte
 }
 
 func digest(file []byte) string {
@@ -116,42 +116,39 @@ func (f *promptFiles) read() error {
 	})
 }
 
-// fetch reads the latest versions from the server.
+// fetch reads the files of the latest versions from the server. The versions are listed before: of one that is saved in
+// between, the file is newer than its number, so that a push of it is refused.
 func (f *promptFiles) fetch(ctx context.Context) error {
-	var all []atrium.PromptTemplate
+	latest := map[string]served{}
 	for t, err := range f.client.PromptTemplates.List(ctx, atrium.PromptTemplatesListQuery{Folder: f.lock.Folder,
 		Limit: 100}) {
 		if err != nil {
 			return err
 		}
-		if t.LatestVersion != nil {
-			all = append(all, t)
+		if v := t.LatestVersion; v != nil {
+			latest[keyOf(t.Name)] = served{id: t.ID, name: t.Name, version: v.ID, number: int(v.Number)}
 		}
 	}
-	for i := range all {
-		s, err := f.latest(ctx, &all[i])
-		if err != nil {
-			return err
+	export, err := f.client.PromptTemplates.ExportFiles(ctx,
+		atrium.PromptTemplatesExportFilesQuery{Folder: f.lock.Folder, Ref: "latest"})
+	if err != nil {
+		return err
+	}
+	f.there = map[string]served{}
+	for _, file := range export.Files {
+		key := strings.TrimSuffix(file.Path, ".md")
+		if s, isListed := latest[key]; isListed {
+			s.file = []byte(file.Content)
+			f.there[key] = s
 		}
-		f.there[all[i].Name] = s
 	}
 	return nil
 }
 
-// latest reads a template's latest version.
-func (f *promptFiles) latest(ctx context.Context, t *atrium.PromptTemplate) (served, error) {
-	var v struct {
-		ID     string `json:"id"`
-		Number int    `json:"number"`
-		promptfile.Content
-	}
-	path := "/api/prompt-templates/" + url.PathEscape(t.ID) + "/versions/latest"
-	if err := f.client.Request(ctx, "GET", path, nil, &v); err != nil {
-		return served{}, err
-	}
-	file, err := promptfile.Encode(promptfile.Prompt{Type: string(t.Type), Description: t.Description, Tags: t.Tags,
-		Content: v.Content})
-	return served{id: t.ID, version: v.ID, number: v.Number, file: file}, err
+// keyOf returns where a prompt's file is, without the ending.
+func keyOf(name string) string {
+	path, _ := promptfile.Place(name)
+	return strings.TrimSuffix(path, ".md")
 }
 
 // The states for a prompt whose file and version differ.
@@ -166,7 +163,7 @@ const (
 	deletedEdited = "changed here, deleted on the server"
 )
 
-// drift returns the states of the prompts that differ, by name.
+// drift returns the states of the prompts that differ, by the paths of their files.
 func (f *promptFiles) drift() map[string]string {
 	states := map[string]string{}
 	names := slices.Concat(slices.Collect(maps.Keys(f.here)), slices.Collect(maps.Keys(f.there)))
@@ -207,18 +204,15 @@ func (f *promptFiles) state(name string) string {
 }
 
 // keep writes a prompt of the server to its file, and its version to the lock file.
-func (f *promptFiles) keep(name string, s served) error {
-	path, err := promptfile.Path(name)
-	if err != nil {
-		return err
-	}
+func (f *promptFiles) keep(key string, s served) error {
+	path := filepath.FromSlash(key) + ".md"
 	if err := f.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	if err := f.root.WriteFile(path, s.file, 0o644); err != nil {
 		return err
 	}
-	f.lock.Prompts[name] = locked{ID: s.id, Version: s.version, Number: s.number, Digest: digest(s.file)}
+	f.lock.Prompts[key] = locked{ID: s.id, Version: s.version, Number: s.number, Digest: digest(s.file)}
 	return nil
 }
 

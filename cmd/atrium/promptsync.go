@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -72,28 +75,19 @@ func (c *promptsPullCommand) Run(p *process) error {
 	if len(edits) > 0 && !c.Force {
 		return fmt.Errorf("%s is %s: push it, or overwrite it with --force", edits[0].Name, edits[0].State)
 	}
-	for name := range files.there { // before anything is written
-		if _, err := promptfile.Path(name); err != nil {
-			return err
-		}
-	}
 	changes := sortedChanges(states, changedHere, changedThere, changedBoth, newThere, deletedHere, deletedThere,
 		deletedEdited)
 	for _, change := range changes {
 		if _, ok := files.there[change.Name]; ok {
 			continue
 		}
-		path, err := promptfile.Path(change.Name)
-		if err == nil {
-			err = files.root.Remove(path)
-		}
-		if err != nil {
+		if err := files.root.Remove(filepath.FromSlash(change.Name) + ".md"); err != nil {
 			return err
 		}
 	}
 	files.lock.Prompts = map[string]locked{}
-	for name, s := range files.there {
-		if err := files.keep(name, s); err != nil {
+	for key, s := range files.there {
+		if err := files.keep(key, s); err != nil {
 			return err
 		}
 	}
@@ -134,20 +128,22 @@ func (c *promptsDiffCommand) Run(p *process) error {
 
 type promptsPushCommand struct {
 	remoteFlags
-	Dir      string `arg:"" help:"Local folder of an earlier pull." type:"existingdir"`
-	Message  string `short:"m" help:"Commit message of the new versions." placeholder:"TEXT"`
-	Activate bool   `help:"Make the new versions the active ones."`
-	JSON     bool   `name:"json" help:"Print a JSON array: name and state of each prompt that was sent."`
+	Dir      string   `arg:"" help:"Local folder of an earlier pull." type:"existingdir"`
+	Message  string   `short:"m" help:"Commit message of the new versions." placeholder:"TEXT"`
+	Activate bool     `help:"Make the new versions the active ones."`
+	Label    []string `help:"Give the new versions a label. Can be repeated." placeholder:"LABEL"`
+	JSON     bool     `name:"json" help:"Print a JSON array: name and state of each prompt that was sent."`
 }
 
 // Help implements kong.HelpProvider.
 func (promptsPushCommand) Help() string {
 	return `Creates a version of each prompt whose file was changed locally, and a prompt for each new file. Nothing
 is sent if one of these prompts was changed on the server too: pull it first. Deleted files are ignored.
-Without the setting variables, the server infers the variables from the text.
+Without the setting variables, the server infers the variables from the text. All files that are wrong are
+reported; the others are sent.
 
 Example:
-  atrium prompts push prompts --message 'Shorter answers'`
+  atrium prompts push prompts --message 'Shorter answers' --label staging`
 }
 
 // Run implements the command.
@@ -161,62 +157,109 @@ func (c *promptsPushCommand) Run(p *process) error {
 	if conflicts := sortedChanges(states, changedBoth, deletedEdited); len(conflicts) > 0 {
 		return fmt.Errorf("%s was %s: pull it first", conflicts[0].Name, conflicts[0].State)
 	}
-	changes, content := sortedChanges(states, changedHere, newHere), map[string]promptfile.Prompt{}
-	for _, change := range changes { // before anything is sent
-		content[change.Name], err = promptfile.Decode(files.here[change.Name])
-		if err != nil {
-			return fmt.Errorf("%s.md: %w", change.Name, err)
-		}
-		if name := content[change.Name].Name; name != "" && name != change.Name {
-			return fmt.Errorf("%s.md has the setting name: the path of a file is the name of its prompt", change.Name)
-		}
-		if f := files.lock.Folder; f != "" && !strings.HasPrefix(change.Name, f+"/") {
-			return fmt.Errorf("%s.md is not in the folder %s of the last pull", change.Name, f)
-		}
+	changes := sortedChanges(states, changedHere, newHere)
+	content, mistakes := files.decoded(changes)
+	if len(mistakes) > 0 { // before anything is sent
+		return errors.Join(mistakes...)
 	}
+	var pushes []promptChange
 	for _, change := range changes {
-		if err := c.send(p, files, change.Name, content[change.Name]); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", change.Name, err), files.save())
+		err := c.send(p, files, change.Name, content[change.Name])
+		if err == nil {
+			pushes = append(pushes, change)
+			continue
+		}
+		found := fileErrors(change.Name, content[change.Name], err)
+		if mistakes = append(mistakes, found...); len(found) == 0 {
+			mistakes = append(mistakes, fmt.Errorf("%s: %w", change.Name, err))
+			break
 		}
 	}
-	if err := files.save(); err != nil {
+	if err := errors.Join(append(mistakes, files.record(p.ctx, pushes))...); err != nil {
 		return err
 	}
-	return p.promptChanges(c.JSON, changes)
+	return p.promptChanges(c.JSON, pushes)
+}
+
+// decoded reads the files that changed, and returns what is wrong with any of them.
+func (f *promptFiles) decoded(changes []promptChange) (map[string]promptfile.Prompt, []error) {
+	content, mistakes := map[string]promptfile.Prompt{}, []error{}
+	for _, change := range changes {
+		prompt, err := promptfile.Decode(f.here[change.Name])
+		folder := f.lock.Folder
+		if prompt.Name == "" {
+			prompt.Name = cmp.Or(f.there[change.Name].name, change.Name)
+		}
+		switch key := keyOf(prompt.Name); {
+		case err != nil:
+			err = fmt.Errorf("%s.md: %w", change.Name, err)
+		case key != change.Name:
+			err = fmt.Errorf("%s.md: the file of the prompt %q is %s.md", change.Name, prompt.Name, key)
+		case folder != "" && !strings.HasPrefix(prompt.Name, folder+"/"):
+			err = fmt.Errorf("%s.md is not in the folder %s of the last pull", change.Name, folder)
+		}
+		if content[change.Name] = prompt; err != nil {
+			mistakes = append(mistakes, err)
+		}
+	}
+	return content, mistakes
+}
+
+// fileErrors returns what the server found wrong with the file of a prompt, each with its line. There are none if the
+// error is about something else.
+func fileErrors(key string, prompt promptfile.Prompt, err error) (mistakes []error) {
+	refusal, ok := errors.AsType[*atrium.Error](err)
+	if !ok {
+		return nil
+	}
+	for _, e := range refusal.Errors {
+		mistakes = append(mistakes,
+			fmt.Errorf("%s.md: %w", key, prompt.Locate(strings.TrimPrefix(e.Pointer, "/version"), e.Detail)))
+	}
+	return mistakes
+}
+
+// record enters prompts that were sent in the lock, and writes their files as the server has them.
+func (f *promptFiles) record(ctx context.Context, pushes []promptChange) error {
+	if len(pushes) == 0 {
+		return nil
+	}
+	if err := f.fetch(ctx); err != nil {
+		return err
+	}
+	for _, change := range pushes {
+		if s, isThere := f.there[change.Name]; isThere {
+			if err := f.keep(change.Name, s); err != nil {
+				return err
+			}
+		}
+	}
+	return f.save()
 }
 
 // pushed is a version as the API accepts it.
 type pushed struct {
 	promptfile.Content
-	CommitMessage string `json:"commit_message,omitempty"`
-	Base          string `json:"base_version_id,omitempty"`
-	Activate      bool   `json:"activate,omitempty"`
+	CommitMessage string   `json:"commit_message,omitempty"`
+	Base          string   `json:"base_version_id,omitempty"`
+	Activate      bool     `json:"activate,omitempty"`
+	Labels        []string `json:"labels,omitempty"`
 }
 
-// send creates a prompt version, or the prompt, and enters it in the lock.
-func (c *promptsPushCommand) send(p *process, files *promptFiles, name string, prompt promptfile.Prompt) error {
-	version := pushed{Content: prompt.Content, CommitMessage: c.Message, Activate: c.Activate}
+// send creates a prompt version, or the prompt.
+func (c *promptsPushCommand) send(p *process, files *promptFiles, key string, prompt promptfile.Prompt) error {
+	version := pushed{Content: prompt.Content, CommitMessage: c.Message, Activate: c.Activate, Labels: c.Label}
 	fields := map[string]any{"description": prompt.Description, "tags": append([]string{}, prompt.Tags...)}
-	var t atrium.PromptTemplate
-	if current, ok := files.there[name]; ok {
-		version.Base = current.version
-		path := "/api/prompt-templates/" + url.PathEscape(current.id)
-		var zero struct{} // read again below
-		if err := files.client.Request(p.ctx, "POST", path+"/versions", version, &zero); err != nil {
-			return err
-		}
-		if err := files.client.Request(p.ctx, "PATCH", path, fields, &t); err != nil {
-			return err
-		}
-	} else {
-		fields["name"], fields["type"], fields["version"] = name, prompt.Type, version
-		if err := files.client.Request(p.ctx, "POST", "/api/prompt-templates", fields, &t); err != nil {
-			return err
-		}
+	var ignored struct{} // read again later
+	current, isThere := files.there[key]
+	if !isThere {
+		fields["name"], fields["type"], fields["version"] = prompt.Name, prompt.Type, version
+		return files.client.Request(p.ctx, "POST", "/api/prompt-templates", fields, &ignored)
 	}
-	latest, err := files.latest(p.ctx, &t)
-	if err != nil {
+	version.Base = current.version
+	path := "/api/prompt-templates/" + url.PathEscape(current.id)
+	if err := files.client.Request(p.ctx, "POST", path+"/versions", version, &ignored); err != nil {
 		return err
 	}
-	return files.keep(name, latest)
+	return files.client.Request(p.ctx, "PATCH", path, fields, &ignored)
 }

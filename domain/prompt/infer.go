@@ -76,13 +76,13 @@ func (c Content) infer(parts []part) []Variable {
 	return variables
 }
 
-// isInferred reports whether the variables of c are exactly those that infer returns.
-func (c Content) isInferred() bool {
+// IsInferred reports whether the variables of c are exactly those that are inferred from its texts.
+func (c Content) IsInferred() bool {
 	parts, err := c.parse()
 	return err == nil && c.inferredFrom(parts)
 }
 
-// inferredFrom is isInferred for the texts of c, parsed.
+// inferredFrom is IsInferred for the texts of c, parsed.
 func (c Content) inferredFrom(parts []part) bool {
 	return slices.EqualFunc(c.infer(parts), c.Variables, func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
 }

@@ -59,7 +59,7 @@ func addLabel(errs *fault.Fields, pointer, label string) {
 		errs.Add(pointer, "invalid_format", "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore.")
 	case ParseRef(label) != Ref{Label: label}, numberPattern.MatchString(label):
 		errs.Add(pointer, "not_allowed_value",
-			"Is reserved: active, previous, latest, version numbers and identifiers are no labels.")
+			"Is reserved: active, previous, latest, numbers, version numbers and identifiers are no labels.")
 	}
 }
 

@@ -48,7 +48,7 @@ func ParseRef(s string) Ref {
 
 var (
 	labelPattern  = regexp.MustCompile(`^[a-z0-9_.-]+$`)
-	numberPattern = regexp.MustCompile(`^v[0-9]+$`)
+	numberPattern = regexp.MustCompile(`^v?[0-9]+$`)
 )
 
 const maxLabel = 36 // bytes

@@ -97,6 +97,8 @@ type VersionDraft struct {
 	Reason            string    // of the activation, up to 500 characters; empty unless Activate
 	Acknowledged      bool      // activate it although it breaks the contract (Compatibility)
 
+	Pointer string // to the item that has it, in an import; empty: the template's
+
 	// Copied is the version that this one is a copy of, if any. The copy keeps its number, and is frozen if it is.
 	Copied *VersionInfo
 
@@ -163,7 +165,7 @@ func (c VersionChanges) apply(t Type, old Content) (Content, error) {
 	if c.Content == nil {
 		return old, nil
 	}
-	infer := c.InferVariables || (!c.VariablesDeclared && old.isInferred())
+	infer := c.InferVariables || (!c.VariablesDeclared && old.IsInferred())
 	return c.Content(old).checked(t, !infer)
 }
 

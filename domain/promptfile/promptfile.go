@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,6 +26,40 @@ type Prompt struct {
 	Description string
 	Tags        []string
 	Content     Content
+
+	lines map[string]int // where the file has a member of the content, by its JSON pointer; see Locate
+}
+
+// Error is what is wrong with a file.
+type Error struct {
+	Line   int // from 1; 0: unknown
+	Detail string
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Detail
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Detail)
+}
+
+// textLine is the line of a text, which begins what the API says about it.
+var textLine = regexp.MustCompile(`^Line ([0-9]+)[:,]? `)
+
+// Locate returns what the API says about a member of the content, with the line of the file instead of the line of the
+// text.
+func (p Prompt) Locate(pointer, detail string) *Error {
+	line := 0
+	for member := pointer; line == 0 && member != ""; member = member[:strings.LastIndex(member, "/")] {
+		line = p.lines[member]
+	}
+	if found := textLine.FindStringSubmatch(detail); found != nil && line > 0 {
+		n, err := strconv.Atoi(found[1])
+		if err == nil {
+			line, detail = line+n-1, detail[len(found[0]):]
+		}
+	}
+	return &Error{line, detail}
 }
 
 // Content is a version's content.
@@ -136,26 +172,27 @@ func jsonOf(value any) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
-// Decode reads a file. Its settings can have any form of YAML. Unknown settings are an error.
+// Decode reads a file. Its settings can have any form of YAML. Unknown settings are an error. A byte order mark is
+// ignored. Each error is an *Error.
 func Decode(file []byte) (Prompt, error) {
-	text := strings.ReplaceAll(string(file), "\r\n", "\n")
+	text := strings.ReplaceAll(strings.TrimPrefix(string(file), "\ufeff"), "\r\n", "\n")
 	text, ok := strings.CutPrefix(text, fence)
 	if !ok {
-		return Prompt{}, errors.New("the file does not begin with a line of three hyphens")
+		return Prompt{}, &Error{1, "the file does not begin with a line of three hyphens"}
 	}
 	head, body, ok := strings.Cut("\n"+text, "\n"+fence)
 	if !ok {
-		return Prompt{}, errors.New("the settings do not end with a line of three hyphens")
+		return Prompt{}, &Error{1, "the settings do not end with a line of three hyphens"}
 	}
-	p := Prompt{Type: "text"}
+	p := Prompt{Type: "text", lines: map[string]int{}}
 	if err := p.settings(head); err != nil {
 		return Prompt{}, err
 	}
+	start := strings.Count(head, "\n") + 3 // the line after the settings
 	if p.Type == "chat" {
-		messages, err := readMessages(body)
-		p.Content.Messages = messages
-		return p, err
+		return p, p.readMessages(body, start)
 	}
+	p.lines["/text"] = start
 	p.Content.Text = new(strings.TrimSuffix(body, "\n"))
 	return p, nil
 }
@@ -164,27 +201,37 @@ func Decode(file []byte) (Prompt, error) {
 func (p *Prompt) settings(head string) error {
 	var fields map[string]yaml.Node
 	if err := yaml.Unmarshal([]byte(head), &fields); err != nil {
-		return fmt.Errorf("settings: %w", err)
+		detail := strings.TrimPrefix(err.Error(), "yaml: ")
+		if found := yamlLine.FindStringSubmatch(detail); found != nil {
+			line, _ := strconv.Atoi(found[1]) //nolint:errcheck // it is a number
+			return &Error{line, "settings: " + strings.TrimSpace(found[2])}
+		}
+		return &Error{1, "settings: " + detail}
 	}
-	for name, node := range fields {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		node := fields[name]
 		target, ok := map[string]any{
 			"name": &p.Name, "type": &p.Type, "description": &p.Description, "tags": &p.Tags,
 			"format": &p.Content.Format, "variables": &p.Content.Variables, "model_config": &p.Content.ModelConfig,
 			"tools": &p.Content.Tools, "response_format": &p.Content.ResponseFormat,
 		}[name]
 		if !ok {
-			return fmt.Errorf("settings: there is no %q", name)
+			return &Error{node.Line, fmt.Sprintf("there is no setting %q", name)}
 		}
+		p.lines["/"+name] = node.Line
 		value, err := jsonOfYAML(&node)
 		if err == nil {
 			err = json.Unmarshal(value, target)
 		}
 		if err != nil {
-			return fmt.Errorf("settings: %s: %w", name, err)
+			return &Error{node.Line, fmt.Sprintf("the setting %s: %v", name, err)}
 		}
 	}
 	return nil
 }
+
+// yamlLine is how the parser of YAML begins an error.
+var yamlLine = regexp.MustCompile(`(?s)line ([0-9]+): (.*)`)
 
 // jsonOfYAML returns a YAML value as JSON. Numbers keep every digit, and members their order.
 func jsonOfYAML(n *yaml.Node) (json.RawMessage, error) {
@@ -219,8 +266,9 @@ func jsonOfYAML(n *yaml.Node) (json.RawMessage, error) {
 	return nil, errors.New("aliases are not supported") // they could multiply a small file
 }
 
-// readMessages reads the sections of a chat prompt's file.
-func readMessages(body string) (messages []Message, err error) {
+// readMessages reads the sections of a chat prompt's file, which begin in a certain line.
+func (p *Prompt) readMessages(body string, start int) error {
+	var messages []Message
 	var lines []string
 	finish := func() {
 		if len(messages) > 0 && messages[len(messages)-1].Role != "" {
@@ -238,15 +286,17 @@ func readMessages(body string) (messages []Message, err error) {
 			if placeholder, ok := strings.CutPrefix(name, "placeholder "); ok {
 				messages = append(messages, Message{Placeholder: placeholder, Required: isRequired})
 			} else {
+				p.lines[fmt.Sprintf("/messages/%d/content", len(messages))] = start + i + 1
 				messages = append(messages, Message{Role: name})
 			}
+			p.lines[fmt.Sprintf("/messages/%d", len(messages)-1)] = start + i
 		case line == "" && (i+1 == len(all) || isSection(all[i+1])): // between two messages
 			if i+1 == len(all) {
 				lines = append(lines, line)
 			}
 		case len(messages) == 0 || messages[len(messages)-1].Placeholder != "":
 			if strings.TrimSpace(line) != "" {
-				return nil, fmt.Errorf("the text before %q belongs to no message", line)
+				return &Error{start + i, "the line is in no message: a message begins with a line such as # user"}
 			}
 		case found:
 			lines = append(lines, line[1:])
@@ -255,7 +305,8 @@ func readMessages(body string) (messages []Message, err error) {
 		}
 	}
 	finish()
-	return messages, nil
+	p.Content.Messages = messages
+	return nil
 }
 
 func isSection(line string) bool { return section.MatchString(line) && !strings.HasPrefix(line, `\`) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/promptfile"
@@ -44,7 +45,7 @@ func same(t rapid.TB, p promptfile.Prompt) {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, file)
 	}
-	if d := cmp.Diff(p, got); d != "" {
+	if d := cmp.Diff(p, got, cmpopts.IgnoreUnexported(promptfile.Prompt{})); d != "" {
 		t.Fatalf("%s\n%s", d, file)
 	}
 	second, err := promptfile.Encode(got)
@@ -74,7 +75,7 @@ func TestFilesThatPeopleWrite(t *testing.T) {
 	got, err := promptfile.Decode([]byte(file))
 	want := text("Hi")
 	want.Tags, want.Content.ModelConfig = []string{"a"}, json.RawMessage(`{"temperature":0.5}`)
-	if d := cmp.Diff(want, got); d != "" || err != nil {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(promptfile.Prompt{})); d != "" || err != nil {
 		t.Errorf("%v %s", err, d)
 	}
 	for name, file := range map[string]string{

@@ -60,3 +60,17 @@ func (mr *MockAtomicMockRecorder) Atomically(ctx, fn interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Atomically", reflect.TypeOf((*MockAtomic)(nil).Atomically), ctx, fn)
 }
+
+// Try mocks base method.
+func (m *MockAtomic) Try(ctx context.Context, fn func(ports.Stores) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Try", ctx, fn)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Try indicates an expected call of Try.
+func (mr *MockAtomicMockRecorder) Try(ctx, fn interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Try", reflect.TypeOf((*MockAtomic)(nil).Try), ctx, fn)
+}

@@ -221,6 +221,7 @@ var unscoped = map[string]string{
 	"OpenIDClient.Finish":                 "as OpenIDClient.Begin",
 	"OpenIDClient.Logout":                 "as Verifier.Verify",
 	"Sessions.AddLink":                    "session.Link names its org",
+	"Atomic.Try":                          "as Atomic.Atomically: the stores of its function are scoped",
 	"Notes.Note":                          "event.Note names its workspaces, and its actor the org",
 }
 

@@ -58,9 +58,36 @@ func promptFiles(t *testing.T, home, id string, check func(...string) string, re
 		t.Errorf("version 2 is %s", out)
 	}
 	pushedText := read("support/new.md")
-	if !strings.Contains(pushedText, "variables: ") || !strings.Contains(pushedText, "# placeholder history\n") {
+	if strings.Contains(pushedText, "variables: ") || !strings.Contains(pushedText, "# placeholder history\n") {
 		t.Errorf("the new file is %q", pushedText)
 	}
+
+	// Variables that were inferred are inferred again; what is wrong is said with its file and line, in all files.
+	write(greeting, strings.Replace(read(greeting), "Dear {{customer}}", "Dear {{customer}} {{title}}", 1))
+	prints("support/greeting\tchanged here\n", "prompts", "push", "prompts", "--label", "staging")
+	if out := check("api", "GET", versions+"/staging"); !strings.Contains(out, `"name": "title"`) {
+		t.Errorf("the version with the label is %s", out)
+	}
+	write("support/one.md", "---\nvariables:\n  - {name: a}\n---\n{{a}}\n{{b}}\n")
+	write("support/two.md", "---\n---\nHello\n{{#c}}\n")
+	for _, want := range []string{"support/one.md: line 6: uses b, which is not declared.", "support/two.md: line 4: "} {
+		refuses(want, "prompts", "push", "prompts")
+	}
+	for _, name := range []string{"support/one.md", "support/two.md"} {
+		require.NoError(t, os.Remove(path(name)))
+	}
+
+	// A name that is no path has the file of the export.
+	check("api", "POST", "/api/prompt-templates", "-d", `{"name": "support/faq: refunds?", "version": {"text": "Yes."}}`)
+	const odd = "support/faq_ refunds_-"
+	out := check("prompts", "pull", "prompts")
+	file, _, hasMark := strings.Cut(strings.TrimPrefix(out, odd), "\t")
+	if !hasMark || !strings.Contains(read(odd+file+".md"), `name: "support/faq: refunds?"`) {
+		t.Errorf("the pull of an odd name prints %q", out)
+	}
+	write(odd+file+".md", strings.Replace(read(odd+file+".md"), "Yes.", "No.", 1))
+	prints(odd+file+"\tchanged here\n", "prompts", "push", "prompts")
+	prints("", "prompts", "diff", "prompts")
 
 	// What was pushed and is pulled again leaves the repository as it is. A pull of another version changes two files.
 	git := func(args ...string) string {
@@ -93,6 +120,6 @@ func promptFiles(t *testing.T, home, id string, check func(...string) string, re
 	refuses("not in the folder support", "prompts", "push", "prompts")
 	require.NoError(t, os.Remove(path("outside.md")))
 	write(greeting, "no settings")
-	refuses("greeting.md: the file does not begin", "prompts", "push", "prompts")
+	refuses("greeting.md: line 1: the file does not begin", "prompts", "push", "prompts")
 	check("prompts", "pull", "prompts", "--force")
 }

@@ -126,7 +126,7 @@ var promptCases = []useCase{
 				Versions: []prompt.VersionDraft{{Content: prompt.Content{Text: text}, Activate: true}}}
 		}
 		_, err := e.prompts.Import(e.ctx, e.team.Member, []prompt.Imported{draft("Greeting", "Hello {{> imported}}"),
-			draft("imported", "text")})
+			draft("imported", "text")}, prompt.Importing{})
 		return err
 	})},
 	{name: "Rollouts", prepare: onPrompt(func(e *env, id prompt.ID) error {

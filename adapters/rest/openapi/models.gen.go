@@ -3627,6 +3627,9 @@ type PromptImport struct {
 // PromptImportResult defines model for PromptImportResult.
 type PromptImportResult struct {
 	Data []ImportedPrompt `json:"data"`
+
+	// Skipped What was not imported, with `on_error=skip`. Absent if everything was.
+	Skipped []SkippedPrompt `json:"skipped,omitempty,omitzero"`
 }
 
 // PromptInclude A prompt that a version includes.
@@ -4616,6 +4619,14 @@ type SignInProvider struct {
 
 	// URL Where a browser begins to sign in: `GET /api/auth/oidc/{provider}` at the organisation's canonical address.
 	URL string `json:"url"`
+}
+
+// SkippedPrompt defines model for SkippedPrompt.
+type SkippedPrompt struct {
+	Errors []FieldError `json:"errors"`
+
+	// Source The path of the file, or the name in Langfuse.
+	Source string `json:"source"`
 }
 
 // Source defines model for Source.

@@ -96,6 +96,9 @@ func promptFile(t *prompt.Template, reading *prompt.Reading, v *prompt.Version) 
 	if err := json.Unmarshal(version, &p.Content); err != nil {
 		return "", nil, err
 	}
+	if v.Content.IsInferred() { // from the text in the file, then, when it is imported or pushed
+		p.Content.Variables = nil
+	}
 	file, err = promptfile.Encode(p)
 	return path, file, err
 }
@@ -222,29 +225,32 @@ func isHidden(path string) bool {
 }
 
 // importedFile reads an uploaded prompt file. Its path names the prompt unless the file does.
-func importedFile(r *server.Call, pointer string, f openapi.PromptFile, activate bool) (prompt.Imported, error) {
+func importedFile(r *server.Call, pointer string, f openapi.PromptFile, activate bool) prompt.Imported {
+	p := prompt.Imported{Pointer: pointer, Source: f.Path}
 	name, err := promptfile.Named(f.Path)
 	if err != nil {
-		return prompt.Imported{}, fault.InField(pointer+"/path", "invalid_format",
-			"Must be a relative path with slashes, without .. and ending in .md.")
+		p.Err = p.Refer("", fault.InField("/path", "invalid_format",
+			"Must be a relative path with slashes, without .. and ending in .md."))
+		return p
 	}
 	file, err := promptfile.Decode([]byte(f.Content))
 	if err != nil {
-		return prompt.Imported{}, fault.InField(pointer+"/content", "invalid_format",
-			"Is not the file of a prompt: settings as YAML between two lines of three hyphens, then the text, or a "+
-				"section for each message.")
+		p.Err = p.Refer("", fault.InField("/content", "invalid_format", "Is not the file of a prompt: "+err.Error()+"."))
+		return p
 	}
-	if file.Name != "" {
-		name = file.Name
-	}
+	p.Locate = func(member, detail string) string { return file.Locate(member, detail).Error() }
+	p.Draft = importedDraft(r, cmp.Or(file.Name, name), file.Type, file.Description, file.Tags)
 	version, err := json.Marshal(file.Content)
-	if err != nil {
-		return prompt.Imported{}, err
+	if err == nil {
+		var d prompt.VersionDraft
+		d, err = importedVersion(r, version)
+		d.Activate = activate
+		p.Versions = []prompt.VersionDraft{d}
 	}
-	d, err := importedVersion(r, pointer, version)
-	d.Activate = activate
-	return prompt.Imported{Pointer: pointer, Draft: importedDraft(r, name, file.Type, file.Description, file.Tags),
-		Versions: []prompt.VersionDraft{d}}, err
+	if err != nil {
+		p.Versions, p.Err = nil, p.Refer("", err)
+	}
+	return p
 }
 
 func importedDraft(r *server.Call, name, kind, description string, tags []string) prompt.Draft {
@@ -260,11 +266,11 @@ func importedDraft(r *server.Call, name, kind, description string, tags []string
 }
 
 // importedVersion reads a version, which is checked like the body in a request that creates one.
-func importedVersion(r *server.Call, pointer string, version []byte) (prompt.VersionDraft, error) {
+func importedVersion(r *server.Call, version []byte) (prompt.VersionDraft, error) {
 	create, _ := r.API.Contract.Operation(http.MethodPost, "/api/prompt-templates/{prompt_template_id}/versions")
 	version, err := create.CheckBody(version)
 	if err != nil {
-		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)
+		return prompt.VersionDraft{}, err
 	}
 	var in openapi.PromptVersionCreate
 	if err := json.Unmarshal(version, &in); err != nil {

@@ -107,16 +107,19 @@ func TestLangfuse(t *testing.T) {
 	} {
 		assert.Equal(t, text+": withIncludes", withIncludes(text), want)
 	}
-	model := langfuseModel(json.RawMessage(
-		`{"model":"gpt-4o","temperature":0.5,"stop":["."],"supported_languages":["en"],"top_p":null}`))
-	got, err := json.Marshal(model)
-	if err != nil || string(got) != `{"extra_params":{"supported_languages":["en"],"top_p":null},"model_name":"gpt-4o",`+
-		`"stop_sequences":["."],"temperature":0.5}` {
-		t.Errorf("model = %s, %v", got, err)
+	version := map[string]any{}
+	langfuseConfig(version, json.RawMessage(`{"model":"gpt-4o","temperature":0.5,"stop":["."],"top_p":null,
+		"supported_languages":["en"],"tools":[{"type":"function"}],"response_format":{"type":"json_object"}}`))
+	got, err := json.Marshal(version)
+	if err != nil || string(got) != `{"model_config":{"extra_params":{"supported_languages":["en"],"top_p":null},`+
+		`"model_name":"gpt-4o","stop_sequences":["."],"temperature":0.5},"response_format":{"type":"json_object"},`+
+		`"tools":[{"type":"function"}]}` {
+		t.Errorf("version = %s, %v", got, err)
 	}
 	for _, none := range []string{"", "null", "{}", "7"} {
-		if m := langfuseModel(json.RawMessage(none)); len(m) > 0 {
-			t.Errorf("%q is %v", none, m)
+		version := map[string]any{}
+		if langfuseConfig(version, json.RawMessage(none)); len(version) > 0 {
+			t.Errorf("%q is %v", none, version)
 		}
 	}
 }

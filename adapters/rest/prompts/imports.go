@@ -18,12 +18,15 @@ func importPrompts(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	results, err := r.Prompts.Import(r.Context(), r.By, all)
+	onError := r.Query.Get("on_error")
+	report, err := r.Prompts.Import(r.Context(), r.By, all, prompt.Importing{
+		Skip: onError == "skip", Raw: onError == "raw", DryRun: r.Query.Get("dry_run") == "true",
+	})
 	if err != nil {
 		return server.Reply{}, err
 	}
-	out := openapi.PromptImportResult{Data: make([]openapi.ImportedPrompt, len(results))}
-	for i, res := range results {
+	out := openapi.PromptImportResult{Data: make([]openapi.ImportedPrompt, len(report.Results))}
+	for i, res := range report.Results {
 		out.Data[i] = openapi.ImportedPrompt{
 			Name:             res.Name,
 			PromptTemplateID: string(res.ID),
@@ -31,7 +34,18 @@ func importPrompts(r *server.Call) (server.Reply, error) {
 			Outcome:          openapi.ImportOutcome(res.Outcome),
 		}
 	}
+	for _, refusal := range report.Refused {
+		out.Skipped = append(out.Skipped, toSkipped(&refusal))
+	}
 	return server.OK(out), nil
+}
+
+func toSkipped(r *prompt.Refusal) openapi.SkippedPrompt {
+	out := openapi.SkippedPrompt{Source: r.Source, Errors: []openapi.FieldError{}}
+	for _, e := range r.Fields() {
+		out.Errors = append(out.Errors, openapi.FieldError{Pointer: e.Pointer, Code: e.Code, Detail: e.Detail})
+	}
+	return out
 }
 
 // importedFiles reads the files, or Langfuse's prompts, in an import.
@@ -46,13 +60,10 @@ func importedFiles(r *server.Call, in openapi.PromptImport) ([]prompt.Imported, 
 	names := map[string]bool{}
 	all := make([]prompt.Imported, len(in.Files))
 	for i, f := range in.Files {
-		pointer := fmt.Sprintf("/files/%d", i)
-		p, err := importedFile(r, pointer, f, activate)
-		if err != nil {
-			return nil, err
-		}
-		if key := prompt.NameKey(p.Draft.Name); names[key] {
-			return nil, fault.InField(pointer+"/path", "duplicate_item", "Another file has the same name of a prompt.")
+		p := importedFile(r, fmt.Sprintf("/files/%d", i), f, activate)
+		if key := prompt.NameKey(p.Draft.Name); p.Err == nil && names[key] {
+			p.Err = p.Refer("", fault.InField("/path", "duplicate_item",
+				"Another file has the same name of a prompt."))
 		} else {
 			names[key] = true
 		}

@@ -53,29 +53,30 @@ func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]pr
 	indexes := map[string]int{}
 	for _, i := range order {
 		item, pointer := items[i], fmt.Sprintf("/langfuse/%d", i)
-		d, err := langfuseVersion(r, pointer, item)
-		if err != nil {
-			return nil, err
-		}
-		d.Activate = activate && slices.Contains(item.Labels, "production")
 		key := prompt.NameKey(item.Name)
 		k, isKnown := indexes[key]
 		if !isKnown {
 			k = len(all)
 			indexes[key] = k
-			all = append(all, prompt.Imported{Pointer: pointer,
+			all = append(all, prompt.Imported{Pointer: pointer, Source: item.Name,
 				Draft: importedDraft(r, item.Name, cmp.Or(item.Type, "text"), "", item.Tags)})
 		}
 		if len(all) > prompt.MaxImported {
 			return nil, errArchiveTooLarge
 		}
+		d, err := langfuseVersion(r, item)
+		if err != nil {
+			all[k].Err = fault.Join(all[k].Err, all[k].Refer(pointer, err))
+			continue
+		}
+		d.Activate, d.Pointer = activate && slices.Contains(item.Labels, "production"), pointer
 		all[k].Versions = append(all[k].Versions, d)
 	}
 	return all, nil
 }
 
 // langfuseVersion reads one version.
-func langfuseVersion(r *server.Call, pointer string, item langfusePrompt) (prompt.VersionDraft, error) {
+func langfuseVersion(r *server.Call, item langfusePrompt) (prompt.VersionDraft, error) {
 	create := map[string]any{}
 	if item.CommitMessage != "" {
 		create["commit_message"] = item.CommitMessage
@@ -84,16 +85,14 @@ func langfuseVersion(r *server.Call, pointer string, item langfusePrompt) (promp
 		create["labels"] = labels
 	}
 	if err := langfuseText(create, item); err != nil {
-		return prompt.VersionDraft{}, fault.PrefixPointers(pointer, err)
+		return prompt.VersionDraft{}, err
 	}
-	if model := langfuseModel(item.Config); len(model) > 0 {
-		create["model_config"] = model
-	}
+	langfuseConfig(create, item.Config)
 	version, err := json.Marshal(create)
 	if err != nil {
 		return prompt.VersionDraft{}, err
 	}
-	d, err := importedVersion(r, pointer, version)
+	d, err := importedVersion(r, version)
 	if item.Version > 0 {
 		d.Copied = &prompt.VersionInfo{Number: item.Version}
 	}
@@ -139,12 +138,25 @@ func withIncludes(text string) string {
 	})
 }
 
-// langfuseModel returns a configuration with the members that Atrium has, and the others in extra_params.
-func langfuseModel(config json.RawMessage) map[string]json.RawMessage {
+// langfuseConfig sets what a configuration has: tools, a response format, and a model configuration with the members
+// that Atrium has, and the others in extra_params.
+func langfuseConfig(create map[string]any, config json.RawMessage) {
 	var all map[string]json.RawMessage
-	if json.Unmarshal(config, &all) != nil || len(all) == 0 {
-		return nil
+	if json.Unmarshal(config, &all) != nil {
+		return
 	}
+	for name, begin := range map[string]string{"tools": "[", "response_format": "{"} {
+		if strings.HasPrefix(string(all[name]), begin) {
+			create[name] = all[name]
+			delete(all, name)
+		}
+	}
+	if model := langfuseModel(all); len(model) > 0 {
+		create["model_config"] = model
+	}
+}
+
+func langfuseModel(all map[string]json.RawMessage) map[string]json.RawMessage {
 	model := map[string]json.RawMessage{}
 	for theirs, ours := range map[string]string{"provider": "provider", "model": "model_name",
 		"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "top_k": "top_k",

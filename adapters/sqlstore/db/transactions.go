@@ -37,6 +37,28 @@ func (db *DB) InTx(ctx context.Context, fn func(tx *DB) error) error {
 	return db.WrapErr(ctx, err)
 }
 
+// Try runs fn in db, a transaction, and undoes what it changed if it fails. Outside of one it is InTx.
+func (db *DB) Try(ctx context.Context, fn func(tx *DB) error) error {
+	if db.tx == nil {
+		return db.InTx(ctx, fn)
+	}
+	if _, err := db.tx.ExecContext(ctx, `SAVEPOINT attempt`); err != nil {
+		return db.WrapErr(ctx, err)
+	}
+	followers, effects := len(db.tx.afterCommit), len(db.tx.effects)
+	err := fn(db)
+	end := `RELEASE SAVEPOINT attempt`
+	if err != nil {
+		db.tx.afterCommit, db.tx.effects = db.tx.afterCommit[:followers], db.tx.effects[:effects]
+		clear(db.tx.members)
+		end = `ROLLBACK TO SAVEPOINT attempt`
+	}
+	if _, failure := db.tx.ExecContext(ctx, end); failure != nil {
+		return errors.Join(err, db.WrapErr(ctx, failure))
+	}
+	return err
+}
+
 // try runs fn in one transaction. Caches learn what it changes before the commit, and its effects run after it.
 func (db *DB) try(ctx context.Context, fn func(*DB) error) error {
 	t := &transaction{}

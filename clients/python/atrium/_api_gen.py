@@ -4471,6 +4471,9 @@ class PromptImportResult(TypedDict):
     data: List[ImportedPrompt]
     """"""
 
+    skipped: NotRequired[List[SkippedPrompt]]
+    """What was not imported, with `on_error=skip`. Absent if everything was."""
+
 
 class PromptInclude(TypedDict):
     """A prompt that a version includes."""
@@ -6079,6 +6082,16 @@ class SignInProvider(TypedDict):
     """Where a browser begins to sign in: `GET /api/auth/oidc/{provider}` at the organisation's canonical
     address.
     """
+
+
+class SkippedPrompt(TypedDict):
+    """A type of the API."""
+
+    source: str
+    """The path of the file, or the name in Langfuse."""
+
+    errors: List[FieldError]
+    """"""
 
 
 class Source(TypedDict):
@@ -10666,6 +10679,8 @@ class PromptTemplatesResource(Resource):
         body: PromptImport,
         *,
         activate: Optional[bool] = None,
+        on_error: Optional[Union[Literal["refuse", "skip", "raw"], str]] = None,
+        dry_run: Optional[bool] = None,
         visibility: Optional[Visibility] = None,
         **options: Unpack[Options],
     ) -> PromptImportResult:
@@ -10673,7 +10688,8 @@ class PromptTemplatesResource(Resource):
 
         Requires the member role in the workspace, and the editor role on templates that exist. Takes the
         files of an export as JSON, as a zip archive, or as NDJSON with a file a line, or an export of
-        Langfuse as `langfuse`. All prompts are stored, or none.
+        Langfuse as `langfuse`. All prompts are stored, or none, and the problem has everything that is
+        wrong, with the file and its line (`on_error`).
 
         A template that does not exist is created. One that exists gets a new version, unless its latest
         version has the same content. Prompts that others include are stored first. Only released
@@ -10688,7 +10704,7 @@ class PromptTemplatesResource(Resource):
         name_taken, plan_limit_reached, prompt_template_forbidden, quota_exceeded, scope_required,
         undeclared_variable, unsupported_syntax; and those that every call can have.
         """
-        return cast("PromptImportResult", self._caller.send("promptTemplates.importFiles", "POST", path("/api/prompt-templates/import"), body=body, query={"activate": activate, "visibility": visibility}, keyed=True, options=options))
+        return cast("PromptImportResult", self._caller.send("promptTemplates.importFiles", "POST", path("/api/prompt-templates/import"), body=body, query={"activate": activate, "on_error": on_error, "dry_run": dry_run, "visibility": visibility}, keyed=True, options=options))
 
     def list(
         self,

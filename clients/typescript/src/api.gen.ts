@@ -3640,6 +3640,8 @@ export type PromptImport = {
 export type PromptImportResult = {
   /**  */
   data: ImportedPrompt[]
+  /** What was not imported, with `on_error=skip`. Absent if everything was. */
+  skipped?: SkippedPrompt[]
 }
 
 /** A prompt that a version includes. */
@@ -4908,6 +4910,14 @@ export type SignInProvider = {
   title: string
   /** Where a browser begins to sign in: `GET /api/auth/oidc/{provider}` at the organisation's canonical address. */
   url: string
+}
+
+/**  */
+export type SkippedPrompt = {
+  /** The path of the file, or the name in Langfuse. */
+  source: string
+  /**  */
+  errors: FieldError[]
 }
 
 /**  */
@@ -7866,7 +7876,8 @@ export class PromptTemplatesResource extends Resource {
    *
    * Requires the member role in the workspace, and the editor role on templates that exist. Takes the files of
    * an export as JSON, as a zip archive, or as NDJSON with a file a line, or an export of Langfuse as
-   * `langfuse`. All prompts are stored, or none.
+   * `langfuse`. All prompts are stored, or none, and the problem has everything that is wrong, with the file and
+   * its line (`on_error`).
    *
    * A template that does not exist is created. One that exists gets a new version, unless its latest version has
    * the same content. Prompts that others include are stored first. Only released versions can be included, so
@@ -7883,6 +7894,16 @@ export class PromptTemplatesResource extends Resource {
   importFiles(body: PromptImport, query?: {
       /** Whether new versions become active. Of an export of Langfuse, those with the label `production`. */
       activate?: boolean
+      /**
+       * What happens to a prompt that is wrong. With `skip`, the others are imported. With `raw`, a text that is
+       * not valid Mustache is imported with the format `none`.
+       */
+      on_error?: 'refuse' | 'skip' | 'raw' | (string & {})
+      /**
+       * Whether to store nothing, and only return what would be done. The id of a prompt that would be created
+       * names nothing.
+       */
+      dry_run?: boolean
       /** Who sees templates that are created. */
       visibility?: Visibility
     }, options?: Options): Promise<PromptImportResult> {
