@@ -51,7 +51,9 @@ func files(t *testing.T, from, to *client) {
 	broken := strings.Replace(first["json"], "Hello {{customer}}!", "Hello {{customer", 1)
 	var body object
 	require.NoError(t, json.Unmarshal([]byte(broken), &body))
-	to.do(t, "POST", templates+"/import?activate=true", body).problem(t, 422, "unsupported_syntax")
+	to.do(t, "POST", templates+"/import?activate=true", body).problem(t, 422, "invalid_fields").has(t,
+		map[string]string{"errors.0.code": "unsupported_syntax",
+			"errors.0.detail": "files/plain.md: line 5: the tag is not closed.", "errors.1.code": "include_not_found"})
 	to.get(t, templates+"?folder=files").has(t, map[string]string{"data.0": ""})
 
 	// Whatever the format, the files that come out are those that went in.
