@@ -69,12 +69,17 @@ type Quotas func(ctx context.Context, by identity.Actor) (quota.Limits, error)
 type Meters interface {
 	UsageOutbox
 
-	// Add adds a report to the sum of its feature and period in by's workspace, and returns the sum. A report whose Key
-	// the workspace has used within payment.UsageKeyLasts is not added again: then repeated is true.
-	// payment.ErrUsageKeyReused if the first report with the Key had another feature or quantity. A sum never exceeds
-	// payment.MaxUsageSum. Concurrent reports all count.
-	Add(ctx context.Context, by identity.Actor, r payment.UsageReport) (sum int64, isRepetition bool, err error)
+	// Add adds reports to the sums of their features and periods in by's workspace, and to the sums of their days, in
+	// order and as UsageReport.Add says. It returns an outcome for each. A report whose Key the workspace has used
+	// within payment.UsageKeyLasts is not added again: then the outcome is repeated. The refusal is
+	// payment.ErrUsageKeyReused if the first report with the Key had another feature or quantity. What is refused is
+	// not added, and does not use its Key. Concurrent reports all count, and none sees an old sum.
+	Add(ctx context.Context, by identity.Actor, reports ...payment.UsageReport) ([]payment.UsageOutcome, error)
 
 	// Sums returns the sum of each feature that a workspace has used in the period that starts at a time.
 	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error)
+
+	// Days returns what a workspace has used by day, for one feature, from one day to another, both
+	// included, latest first.
+	Days(ctx context.Context, ws identity.WorkspaceID, feature string, from, to time.Time) ([]payment.UsageDay, error)
 }

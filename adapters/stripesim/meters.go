@@ -84,7 +84,7 @@ func (s *account) reportUsage(f form, _ *http.Request) any {
 	switch {
 	case n < 0:
 		return invalid("event_name")
-	case err != nil || value < 0:
+	case err != nil: // negative ones are corrections: https://docs.stripe.com/billing/subscriptions/usage-based/meters/configure
 		return invalid("payload")
 	case s.customer(e.Customer) == nil:
 		return invalid("payload")
@@ -115,7 +115,7 @@ func (s *account) used(u *subscription, start, end time.Time) *line {
 			sum += e.Value
 		}
 	}
-	if sum == 0 {
+	if sum <= 0 { // "If the overall cycle usage is negative, Stripe reports ... 0" (as above)
 		return nil
 	}
 	return &line{fmt.Sprintf("%d × %s", sum, m.Feature), sum, u.rounded(sum * m.Amount), start, end, m.PriceRef}

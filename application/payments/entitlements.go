@@ -6,7 +6,6 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
-	"github.com/atrium-hq/atrium/domain/quota"
 )
 
 // mirrored returns the customer of by's workspace as it is stored, nil if not found, and the time at the gateway.
@@ -69,40 +68,4 @@ func (s *Service) reported(
 		reports[feature] = sums[start][feature]
 	}
 	return reports, nil
-}
-
-// Reported is the usage of a feature after a report.
-type Reported struct {
-	payment.Allowance
-	Repeated bool // the report had been counted before
-}
-
-// ReportUsage adds what an application reports that by's workspace has used. Usage beyond the limit counts,
-// too: the application decides what to refuse. A report with a key counts once.
-func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, feature string, quantity int64,
-	key string) (*Reported, error) {
-	t, err := s.termsForManager(by)
-	if err != nil {
-		return nil, err
-	}
-	c, now, err := s.mirrored(ctx, by, t)
-	if err != nil {
-		return nil, err
-	}
-	r, err := payment.NewUsageReport(by, t.Plans, feature, quantity, key, t.Plans.PeriodOf(c, feature, now))
-	if err != nil {
-		return nil, err
-	}
-	sum, isRepetition, err := s.addUsage(ctx, by, t, c, r, now)
-	if err != nil {
-		return nil, err
-	}
-	e := t.Plans.Entitlements(c, now, t.Grace, quota.Limits{}, quota.Amounts{}, map[string]int64{feature: sum})
-	out := &Reported{Repeated: isRepetition}
-	for _, a := range e.Limits {
-		if a.Name == feature {
-			out.Allowance = a
-		}
-	}
-	return out, nil
 }

@@ -1,9 +1,12 @@
 package payments_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
@@ -107,44 +110,107 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
+// request returns a request for usage of messages.
+func request(quantity int64, key string) payment.UsageRequest {
+	return payment.UsageRequest{Feature: "messages", Quantity: quantity, Key: key}
+}
+
+// counts has the meters return outcomes for the reports that they get.
+func (s *mockedService) counts(reports *[]payment.UsageReport, outcomes ...payment.UsageOutcome) {
+	s.meters.EXPECT().Add(any, owner, any).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, all ...payment.UsageReport) ([]payment.UsageOutcome, error) {
+			*reports = all
+			return outcomes, nil
+		})
+}
+
 func TestReportUsage(t *testing.T) {
-	report := payment.UsageReport{Feature: "messages", Quantity: 8, Key: "one",
-		Period: payment.Period{Start: now.Add(-time.Hour), End: now.Add(-time.Hour).AddDate(0, 1, 0)}}
+	period := payment.Period{Start: now.Add(-time.Hour), End: now.Add(-time.Hour).AddDate(0, 1, 0)}
 	t.Run("usage beyond the limit counts", func(t *testing.T) {
-		s := onBasic(t)
-		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(12), false, nil)
-		got, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+		s, reports := onBasic(t), []payment.UsageReport(nil)
+		s.counts(&reports, payment.UsageOutcome{Sum: 12})
+		got, err := s.ReportUsage(s.ctx, owner, request(8, "one"))
 		require.NoError(t, err)
-		assert.That(t, got.Used == 12 && got.Limit == 10 && !got.Repeated &&
-			got.Period == report.Period, "ReportUsage = %+v", got)
+		want := payment.UsageReport{Feature: "messages", Quantity: 8, Key: "one", At: now, Period: period}
+		assert.That(t, len(reports) == 1 && reports[0] == want && got.Used == 12 && got.Limit == 10 &&
+			!got.Repeated && got.Period == period, "ReportUsage = %+v of %+v", got, reports)
 	})
 	t.Run("a repeated report returns the sum", func(t *testing.T) {
-		s := onBasic(t)
-		s.meters.EXPECT().Add(s.ctx, owner, report).Return(int64(8), true, nil)
-		got, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+		s, reports := onBasic(t), []payment.UsageReport(nil)
+		s.counts(&reports, payment.UsageOutcome{Sum: 8, IsRepeated: true})
+		got, err := s.ReportUsage(s.ctx, owner, request(8, "one"))
 		require.NoError(t, err)
 		assert.That(t, got.Used == 8 && got.Repeated, "ReportUsage = %+v", got)
 	})
 	for name, tt := range map[string]struct {
-		by       identity.Actor
-		feature  string
-		quantity int64
-		want     error
+		by      identity.Actor
+		feature string
+		want    error
 	}{
-		"a member cannot report usage":       {member, "messages", 1, payment.ErrRoleRequired},
-		"an unknown feature is refused":      {owner, "tokens", 1, payment.ErrUnknownFeature},
-		"what Atrium counts is not reported": {owner, "members", 1, payment.ErrUnknownFeature},
+		"a member cannot report usage":       {member, "messages", payment.ErrRoleRequired},
+		"an unknown feature is refused":      {owner, "tokens", payment.ErrUnknownFeature},
+		"what Atrium counts is not reported": {owner, "members", payment.ErrUnknownFeature},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onBasic(t)
-			_, err := s.ReportUsage(s.ctx, tt.by, tt.feature, tt.quantity, "")
+			_, err := s.ReportUsage(s.ctx, tt.by, payment.UsageRequest{Feature: tt.feature, Quantity: 1})
 			require.ErrorIs(t, err, tt.want)
 		})
 	}
 	t.Run("an error of the store is returned", func(t *testing.T) {
 		s := onBasic(t)
-		s.meters.EXPECT().Add(s.ctx, owner, any).Return(int64(0), false, errOutage)
-		_, err := s.ReportUsage(s.ctx, owner, "messages", 1, "")
+		s.meters.EXPECT().Add(s.ctx, owner, any).Return(nil, errOutage)
+		_, err := s.ReportUsage(s.ctx, owner, request(1, ""))
 		require.ErrorIs(t, err, errOutage)
 	})
+	t.Run("of many reports, each has its own result", func(t *testing.T) {
+		s, reports := onBasic(t), []payment.UsageReport(nil)
+		s.counts(&reports, payment.UsageOutcome{Sum: 8}, payment.UsageOutcome{Sum: 8, Refusal: payment.ErrUsageBelowZero})
+		got, err := s.ReportUsages(s.ctx, owner, []payment.UsageRequest{
+			request(0, ""), request(8, ""), {Feature: "tokens", Quantity: 1}, request(-9, ""),
+		})
+		require.NoError(t, err)
+		for n, want := range []error{fault.ErrInvalid, nil, payment.ErrUnknownFeature, payment.ErrUsageBelowZero} {
+			assert.That(t, errors.Is(got[n].Refusal, want) && (want != nil || got[n].Used == 8), "%d: %+v", n, got[n])
+		}
+	})
+}
+
+func TestConsumeUsage(t *testing.T) {
+	t.Run("usage within the limit counts", func(t *testing.T) {
+		s, reports := onBasic(t), []payment.UsageReport(nil)
+		s.counts(&reports, payment.UsageOutcome{Sum: 10})
+		got, err := s.ConsumeUsage(s.ctx, owner, request(3, ""))
+		require.NoError(t, err)
+		assert.That(t, *reports[0].Limit == 10 && got.Used == 10, "%+v of %+v", got, reports)
+	})
+	t.Run("more is refused, with the plan that allows it", func(t *testing.T) {
+		s, reports := onBasic(t), []payment.UsageReport(nil)
+		s.counts(&reports, payment.UsageOutcome{Sum: 8, Refusal: payment.ErrUsageLimit})
+		_, err := s.ConsumeUsage(s.ctx, owner, request(3, ""))
+		e, _ := errors.AsType[*quota.LimitError](err)
+		assert.That(t, errors.Is(err, quota.ErrPlanLimit) && e.Kind == "messages" && e.Limit == 10 && e.Lifted != nil &&
+			e.Lifted.ID == "pro", "%v", err)
+	})
+	for name, tt := range map[string]struct {
+		status payment.Status
+		plan   payment.PlanID
+		limit  int64 // -1 without one
+	}{
+		"without a plan the limit is 0":               {payment.Unpaid, "basic", 0},
+		"a plan without this limit does not limit it": {payment.Active, "pro", -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, reports := onBasic(t), []payment.UsageReport(nil)
+			s.kept.Subscription.Status, s.kept.Subscription.Plan = tt.status, tt.plan
+			s.counts(&reports, payment.UsageOutcome{Sum: 3})
+			_, err := s.ConsumeUsage(s.ctx, owner, request(3, ""))
+			require.NoError(t, err)
+			limit := int64(-1)
+			if reports[0].Limit != nil {
+				limit = *reports[0].Limit
+			}
+			assert.Equal(t, "the limit", limit, tt.limit)
+		})
+	}
 }

@@ -5,41 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/ports"
 )
-
-// addUsage adds a report to the sum of its feature. If the subscription is billed for the feature, it
-// queues an event for the gateway in the same transaction, so that a restart cannot lose it.
-func (s *Service) addUsage(
-	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, r payment.UsageReport, now time.Time,
-) (sum int64, isRepetition bool, err error) {
-	price := t.Plans.Metering(c.LiveSubscription(), r.Feature)
-	if price == nil {
-		return s.meters.Add(ctx, by, r)
-	}
-	var added struct {
-		sum          int64
-		isRepetition bool
-	}
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
-		if added.sum, added.isRepetition, err = tx.Meters.Add(ctx, by, r); err != nil || added.isRepetition {
-			return err
-		}
-		e := payment.UsageEvent{
-			ID: id.New("use"), Account: t.Account, Customer: c.ID, Feature: r.Feature, PriceRef: price.PriceRef,
-			Quantity: r.Quantity, At: now,
-		}
-		if err := tx.Meters.QueueUsage(ctx, by, e, r.Period.Start); err != nil {
-			return err
-		}
-		return tx.Jobs.Enqueue(ctx, job.New(by, payment.UsageJob, string(c.ID), by.At))
-	})
-	return added.sum, added.isRepetition, err
-}
 
 // flushUsage sends the queued usage before the subscription ends: after that it would not be billed. Usage that the
 // gateway refuses cannot be billed anyway.
@@ -102,6 +71,9 @@ func (s *Service) sendUsage(
 			return err
 		}
 		e.Quantity = quantity
+	}
+	if e.Quantity == 0 { // a correction has undone it
+		return s.meters.SentUsage(ctx, by.Workspace, e.ID)
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()

@@ -22,18 +22,18 @@ func byUsage(t *testing.T) *mockedService {
 
 func TestUsageIsQueuedForTheGateway(t *testing.T) {
 	s := byUsage(t)
-	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), false, nil)
+	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Sum: 8}}, nil)
 	s.meters.EXPECT().QueueUsage(any, owner, any, now).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, e payment.UsageEvent, _ time.Time) error {
 			assert.That(t, e.ID != "" && e.Account == "sandbox" && e.Customer == "cus_1" && e.Feature == "messages" &&
 				e.PriceRef == "price_messages" && e.Quantity == 8 && e.At.Equal(now), "%+v", e)
 			return nil
 		})
-	_, err := s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+	_, err := s.ReportUsage(s.ctx, owner, payment.UsageRequest{Feature: "messages", Quantity: 8, Key: "one"})
 	require.NoError(t, err)
 	assert.That(t, s.queued[payment.UsageJob].Subject == "cus_1", "%+v", s.queued)
-	s.meters.EXPECT().Add(any, owner, any).Return(int64(8), true, nil) // not again
-	_, err = s.ReportUsage(s.ctx, owner, "messages", 8, "one")
+	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Sum: 8, IsRepeated: true}}, nil) // not again
+	_, err = s.ReportUsage(s.ctx, owner, payment.UsageRequest{Feature: "messages", Quantity: 8, Key: "one"})
 	require.NoError(t, err)
 }
 
@@ -70,6 +70,14 @@ func TestSendUsage(t *testing.T) {
 		s.meters.EXPECT().RestoreUsage(any, any, "a").Return(nil)
 		s.meters.EXPECT().SentUsage(any, any, "b").Return(nil)
 		require.ErrorIs(t, s.SendUsage(s.ctx, system), payment.ErrGateway)
+	})
+	t.Run("usage that was corrected to nothing is not sent", func(t *testing.T) {
+		s := byUsage(t)
+		waits(s, event("a"))
+		s.meters.EXPECT().TryUsage(any, any, "a", now).Return(int64(0), true, nil)
+		s.meters.EXPECT().SentUsage(any, any, "a").Return(nil)
+		waits(s)
+		require.NoError(t, s.SendUsage(s.ctx, system))
 	})
 	t.Run("one without an answer stays tried", func(t *testing.T) {
 		s := byUsage(t)

@@ -227,6 +227,7 @@ const (
 	CodeUpstreamFailed                Code = "upstream_failed"                  // Upstream failed
 	CodeUpstreamTimeout               Code = "upstream_timeout"                 // Upstream timed out
 	CodeURLNotAllowed                 Code = "url_not_allowed"                  // URL not allowed
+	CodeUsageBelowZero                Code = "usage_below_zero"                 // Usage below zero
 	CodeUserNotFound                  Code = "user_not_found"                   // User not found
 	CodeUserNotInWorkspace            Code = "user_not_in_workspace"            // User not in the workspace
 	CodeVersionActive                 Code = "version_active"                   // Version active
@@ -5276,6 +5277,43 @@ type TrialRefusedData struct {
 	Kind   string `json:"kind"`
 }
 
+// UsageConsumption is a type of the API.
+type UsageConsumption struct {
+	// As in a report.
+	Feature  string `json:"feature"`
+	Quantity int64  `json:"quantity"`
+	// As in a report. A repeated call is not checked again.
+	IdempotencyKey *string `json:"idempotency_key,omitzero"`
+}
+
+// UsageDay is a type of the API.
+type UsageDay struct {
+	// A day in UTC, such as `2026-03-14`.
+	Date string `json:"date"`
+	// Negative if corrections of other days are larger.
+	Used int64 `json:"used"`
+}
+
+// UsageError is a type of the API.
+type UsageError struct {
+	// The code of the problem that the report would have had alone: `invalid_fields`, `unknown_feature`,
+	// `idempotency_key_reused` or `usage_below_zero`.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	// What is wrong with its fields. Only with `invalid_fields`.
+	Errors []FieldError `json:"errors,omitzero"`
+}
+
+// UsageHistory is a type of the API.
+type UsageHistory struct {
+	Feature string `json:"feature"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	// Of all days.
+	Used int64      `json:"used"`
+	Data []UsageDay `json:"data"`
+}
+
 // UsageNotBilledData is a type of the API. The data of usage.not_billed: Usage could not be reported to the
 // payment gateway.
 type UsageNotBilledData struct {
@@ -5288,8 +5326,11 @@ type UsageNotBilledData struct {
 type UsageReport struct {
 	// A name in the `limits` of the organisation's plans that Atrium does not count, or the feature of a
 	// `metered_price`.
-	Feature  string `json:"feature"`
-	Quantity int64  `json:"quantity"`
+	Feature string `json:"feature"`
+	// Not 0. A negative one corrects earlier reports.
+	Quantity int64 `json:"quantity"`
+	// When it was used, in the current period. Now if omitted.
+	Timestamp *time.Time `json:"timestamp,omitzero"`
 	// Identifies the report in the workspace for 35 days, so that it counts once. Printable ASCII without spaces.
 	IdempotencyKey *string `json:"idempotency_key,omitzero"`
 }
@@ -5306,6 +5347,25 @@ type UsageReported struct {
 	Repeated    bool      `json:"repeated"`
 	PeriodStart time.Time `json:"period_start"`
 	PeriodEnd   time.Time `json:"period_end"`
+}
+
+// UsageReports is a type of the API.
+type UsageReports struct {
+	Reports []UsageReport `json:"reports"`
+}
+
+// UsageResult is a type of the API.
+type UsageResult struct {
+	// The usage after the report. `null` if it was not counted.
+	Usage *UsageReported `json:"usage"`
+	// Why the report was not counted. `null` if it was.
+	Error *UsageError `json:"error"`
+}
+
+// UsageResults is a type of the API.
+type UsageResults struct {
+	// One for each report, in the same order.
+	Results []UsageResult `json:"results"`
 }
 
 // User is a type of the API.
@@ -8698,10 +8758,39 @@ func (s *PaymentsSubscriptionService) Update(ctx context.Context, body Subscript
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }
 
+// Consume: Check a limit and count usage.
+//
+// Requires the admin role in the workspace. Counts the `quantity` if the usage with it stays within the limit of
+// the workspace's plan, in one step: of calls that compete for the rest, as many succeed as it suffices for.
+// Otherwise returns 409 `plan_limit_reached` and counts nothing. Without a plan the limit is 0. If the plan does
+// not limit the feature, the usage counts. Call it before you provide what is used.
+//
+// Errors: billing_role_required, invalid_fields, payments_not_configured, plan_limit_reached, scope_required,
+// unknown_feature; and those that every call can have.
+func (s *PaymentsUsageService) Consume(ctx context.Context, body UsageConsumption, opts ...Option) (*UsageReported, error) {
+	return send[UsageReported](ctx, s.client, &call{name: "payments.usage.consume", method: "POST", path: []string{"/api/payments/usage/consume"}, body: body, keyed: true}, opts)
+}
+
+// Get: Get a feature's usage by day.
+//
+// Requires the viewer role in the workspace. Returns what applications have reported of a feature: one entry for
+// each day with reports, in UTC, latest first. A correction counts on the day of its `timestamp`. Days before
+// the server was upgraded to this operation have no entry.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *PaymentsUsageService) Get(ctx context.Context, query PaymentsUsageGetQuery, opts ...Option) (*UsageHistory, error) {
+	return send[UsageHistory](ctx, s.client, &call{name: "payments.usage.get", method: "GET", path: []string{"/api/payments/usage"}, query: query.values()}, opts)
+}
+
 // Report: Report a feature's usage.
 //
 // Requires the admin role in the workspace. Adds `quantity` to how much of the feature the workspace has used in
 // the current period. Usage beyond the limit is counted, too, so that no report is lost; `remaining` is 0 then.
+// To count only within the limit, use `POST /api/payments/usage/consume`; for many reports `POST
+// /api/payments/usage/batch`.
+//
+// A negative `quantity` corrects earlier reports of the period. A correction of more than was used returns 409
+// `usage_below_zero` and changes nothing. A `timestamp` must be in the current period.
 //
 // Usage belongs to the workspace: periods are the months since it first had a subscription, also of a plan with
 // another interval, and calendar months in UTC before that. A subscription that begins after another one has
@@ -8718,10 +8807,23 @@ func (s *PaymentsSubscriptionService) Update(ctx context.Context, body Subscript
 // current usage, with `repeated: true`. The header `Idempotency-Key` works as for all operations, for 24 hours
 // and the same caller.
 //
-// Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required, unknown_feature; and
-// those that every call can have.
+// Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required, unknown_feature,
+// usage_below_zero; and those that every call can have.
 func (s *PaymentsUsageService) Report(ctx context.Context, body UsageReport, opts ...Option) (*UsageReported, error) {
 	return send[UsageReported](ctx, s.client, &call{name: "payments.usage.report", method: "POST", path: []string{"/api/payments/usage"}, body: body, keyed: true}, opts)
+}
+
+// ReportMany: Report usage in a batch.
+//
+// Requires the admin role in the workspace. Counts up to 1,000 reports in order, as `POST /api/payments/usage`
+// does for each. The response has a result for each, in the same order: the usage after it, or why it was not
+// counted. A report that is refused keeps no other from being counted. With an `idempotency_key` in each report,
+// the batch can be sent again.
+//
+// Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required; and those that every
+// call can have.
+func (s *PaymentsUsageService) ReportMany(ctx context.Context, body UsageReports, opts ...Option) (*UsageResults, error) {
+	return send[UsageResults](ctx, s.client, &call{name: "payments.usage.reportMany", method: "POST", path: []string{"/api/payments/usage/batch"}, body: body, keyed: true}, opts)
 }
 
 // Disable: Disable a person's account.
@@ -10532,6 +10634,24 @@ func (q PaymentsSubscriptionCancelQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "cancellation_feedback", q.CancellationFeedback)
 	addValue(v, "cancellation_comment", q.CancellationComment)
+	return v
+}
+
+// PaymentsUsageGetQuery is the query of PaymentsUsageService.Get. The zero value of a field is not sent.
+type PaymentsUsageGetQuery struct {
+	// The feature, as it was reported.
+	Feature string
+	// The first day, such as `2026-03-01`. 29 days before `to` if omitted.
+	From string
+	// The last day at most 365 days later. Today if omitted.
+	To string
+}
+
+func (q PaymentsUsageGetQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "feature", q.Feature)
+	addValue(v, "from", q.From)
+	addValue(v, "to", q.To)
 	return v
 }
 

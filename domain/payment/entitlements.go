@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/quota"
@@ -81,6 +82,14 @@ func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, lim
 		e.Limits = append(e.Limits, e.reported(name, reports[name], p.PeriodOf(c, name, now)))
 	}
 	return e
+}
+
+// Allowance returns a limit by its name; nil if not found.
+func (e *Entitlements) Allowance(name string) *Allowance {
+	if n := slices.IndexFunc(e.Limits, func(a Allowance) bool { return a.Name == name }); n >= 0 {
+		return &e.Limits[n]
+	}
+	return nil
 }
 
 // LiveSubscription returns the live subscription; nil without a subscription or a customer.

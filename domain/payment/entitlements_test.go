@@ -82,25 +82,72 @@ func TestEntitlements(t *testing.T) {
 }
 
 func TestNewUsageReport(t *testing.T) {
+	period := payment.Period{Start: now.AddDate(0, 0, -10), End: now.AddDate(0, 0, 20)}
+	request := func(feature string, quantity int64) payment.UsageRequest {
+		return payment.UsageRequest{Feature: feature, Quantity: quantity, Key: "k"}
+	}
+	moment := func(at time.Time) payment.UsageRequest {
+		w := request("messages", 1)
+		w.Timestamp = at
+		return w
+	}
 	for name, tt := range map[string]struct {
-		role     identity.Role
-		feature  string
-		quantity int64
-		want     error
+		role    identity.Role
+		request payment.UsageRequest
+		at      time.Time
+		want    error
 	}{
-		"an admin reports usage":        {identity.Admin, "messages", 1, nil},
-		"the largest quantity":          {identity.Admin, "messages", payment.MaxUsage, nil},
-		"a larger quantity":             {identity.Admin, "messages", payment.MaxUsage + 1, fault.ErrInvalid},
-		"nothing":                       {identity.Admin, "messages", 0, fault.ErrInvalid},
-		"a negative quantity":           {identity.Admin, "messages", -1, fault.ErrInvalid},
-		"an unknown feature":            {identity.Admin, "tokens", 1, payment.ErrUnknownFeature},
-		"a feature that Atrium counts":  {identity.Admin, "members", 1, payment.ErrUnknownFeature},
-		"a member cannot report usage":  {identity.Member, "messages", 1, payment.ErrRoleRequired},
-		"someone outside the workspace": {identity.NoRole, "messages", 1, identity.ErrWorkspaceNotFound},
+		"an admin reports usage":         {identity.Admin, request("messages", 1), now, nil},
+		"the largest quantity":           {identity.Admin, request("messages", payment.MaxUsage), now, nil},
+		"a larger quantity":              {identity.Admin, request("messages", payment.MaxUsage+1), now, fault.ErrInvalid},
+		"nothing":                        {identity.Admin, request("messages", 0), now, fault.ErrInvalid},
+		"a correction":                   {identity.Admin, request("messages", -1), now, nil},
+		"the largest correction":         {identity.Admin, request("messages", -payment.MaxUsage), now, nil},
+		"a larger correction":            {identity.Admin, request("messages", -payment.MaxUsage-1), now, fault.ErrInvalid},
+		"since the period began":         {identity.Admin, moment(period.Start), period.Start, nil},
+		"before the period":              {identity.Admin, moment(period.Start.Add(-1)), now, fault.ErrInvalid},
+		"by a clock that is a bit ahead": {identity.Admin, moment(now.Add(5 * time.Minute)), now.Add(5 * time.Minute), nil},
+		"in the future":                  {identity.Admin, moment(now.Add(5*time.Minute + 1)), now, fault.ErrInvalid},
+		"an unknown feature":             {identity.Admin, request("tokens", 1), now, payment.ErrUnknownFeature},
+		"a feature that Atrium counts":   {identity.Admin, request("members", 1), now, payment.ErrUnknownFeature},
+		"a member cannot report usage":   {identity.Member, request("messages", 1), now, payment.ErrRoleRequired},
+		"someone outside the workspace":  {identity.NoRole, request("messages", 1), now, identity.ErrWorkspaceNotFound},
 	} {
 		by := identity.Actor{Org: "org", Workspace: "acme", User: "ann", Role: tt.role, Ceiling: identity.Owner}
-		got, err := payment.NewUsageReport(by, metered, tt.feature, tt.quantity, "k", payment.Period{})
-		assert.That(t, errors.Is(err, tt.want) && (tt.want != nil || got == (payment.UsageReport{Feature: tt.feature,
-			Quantity: tt.quantity, Key: "k"})), "%s: %+v, %v", name, got, err)
+		got, err := payment.NewUsageReport(by, metered, tt.request, period, now)
+		want := payment.UsageReport{
+			Feature: "messages", Quantity: tt.request.Quantity, Key: "k", At: tt.at, Period: period,
+		}
+		assert.That(t, errors.Is(err, tt.want) && (tt.want != nil || got == want), "%s: %+v, %v", name, got, err)
+	}
+}
+
+func TestASumStaysBetweenZeroAndItsLimit(t *testing.T) {
+	limit := int64(10)
+	for name, tt := range map[string]struct {
+		sum, quantity int64
+		limit         *int64
+		want          int64
+		err           error
+	}{
+		"usage":                         {3, 4, nil, 7, nil},
+		"beyond any limit":              {9, 4, nil, 13, nil},
+		"to its limit":                  {6, 4, &limit, 10, nil},
+		"beyond its limit":              {7, 4, &limit, 7, payment.ErrUsageLimit},
+		"a correction":                  {7, -4, nil, 3, nil},
+		"a correction of all":           {7, -7, nil, 0, nil},
+		"a correction of more":          {7, -8, nil, 7, payment.ErrUsageBelowZero},
+		"a sum that cannot be larger":   {payment.MaxUsageSum - 1, 2, nil, payment.MaxUsageSum, nil},
+		"a correction beyond its limit": {20, -1, &limit, 20, payment.ErrUsageLimit},
+	} {
+		got, err := (&payment.UsageReport{Quantity: tt.quantity, Limit: tt.limit}).Add(tt.sum)
+		assert.That(t, got == tt.want && errors.Is(err, tt.err), "%s: %d, %v", name, got, err)
+	}
+}
+
+func TestAHistoryHasUpToAYear(t *testing.T) {
+	day := payment.DayOfUsage(now)
+	for days, want := range map[int]error{0: payment.ErrUsageDays, 1: nil, 366: nil, 367: payment.ErrUsageDays} {
+		assert.ErrorIs(t, payment.CheckUsageDays(day.AddDate(0, 0, 1-days), day), want)
 	}
 }

@@ -40,10 +40,11 @@ type Offer struct {
 
 // LimitError is ErrPlanLimit or ErrExceeded with the limit that is reached.
 type LimitError struct {
-	Kind   Kind
-	Limit  int64
-	Plan   bool   // whether the workspace's plan sets the limit
-	Lifted *Offer // the first plan that allows what was refused; nil if none does
+	Kind    Kind
+	Limit   int64
+	Plan    bool   // whether the workspace's plan sets the limit
+	Counted bool   // by the application, in a period
+	Lifted  *Offer // the first plan that allows what was refused; nil if none does
 }
 
 func (e *LimitError) Error() string { return e.fault().Detail }
@@ -55,6 +56,14 @@ func (e *LimitError) fault() *fault.Error {
 	advice := "Delete what you no longer need."
 	if e.Lifted != nil {
 		advice = fmt.Sprintf("The plan %s allows more: change to it, or delete what you no longer need.", e.Lifted.Name)
+	}
+	if e.Counted {
+		advice = "Wait until the period ends."
+		if e.Lifted != nil {
+			advice = fmt.Sprintf("The plan %s allows more: change to it, or wait until the period ends.", e.Lifted.Name)
+		}
+		return ErrPlanLimit.Because(fmt.Sprintf("The limit of %s is %d in this period. Nothing was counted. %s", e.Kind,
+			e.Limit, advice))
 	}
 	if e.Plan {
 		return ErrPlanLimit.Because(fmt.Sprintf("The plan of this workspace limits %s to %d. %s", e.Kind,

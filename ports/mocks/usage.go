@@ -156,19 +156,38 @@ func (m *MockMeters) EXPECT() *MockMetersMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockMeters) Add(ctx context.Context, by identity.Actor, r payment.UsageReport) (int64, bool, error) {
+func (m *MockMeters) Add(ctx context.Context, by identity.Actor, reports ...payment.UsageReport) ([]payment.UsageOutcome, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Add", ctx, by, r)
-	ret0, _ := ret[0].(int64)
-	ret1, _ := ret[1].(bool)
-	ret2, _ := ret[2].(error)
-	return ret0, ret1, ret2
+	varargs := []interface{}{ctx, by}
+	for _, a := range reports {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "Add", varargs...)
+	ret0, _ := ret[0].([]payment.UsageOutcome)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
 }
 
 // Add indicates an expected call of Add.
-func (mr *MockMetersMockRecorder) Add(ctx, by, r interface{}) *gomock.Call {
+func (mr *MockMetersMockRecorder) Add(ctx, by interface{}, reports ...interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockMeters)(nil).Add), ctx, by, r)
+	varargs := append([]interface{}{ctx, by}, reports...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockMeters)(nil).Add), varargs...)
+}
+
+// Days mocks base method.
+func (m *MockMeters) Days(ctx context.Context, ws identity.WorkspaceID, feature string, from, to time.Time) ([]payment.UsageDay, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Days", ctx, ws, feature, from, to)
+	ret0, _ := ret[0].([]payment.UsageDay)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Days indicates an expected call of Days.
+func (mr *MockMetersMockRecorder) Days(ctx, ws, feature, from, to interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Days", reflect.TypeOf((*MockMeters)(nil).Days), ctx, ws, feature, from, to)
 }
 
 // QueueUsage mocks base method.

@@ -199,7 +199,7 @@ func TestUsageReports(t *testing.T) {
 			}
 		})
 		t.Run("bad reports are refused", func(t *testing.T) {
-			for _, quantity := range []any{0, -1, 1_000_000_000_001, 1.5, "3", nil} {
+			for _, quantity := range []any{0, -1_000_000_000_001, 1_000_000_000_001, 1.5, "3", nil} {
 				report(o, "messages", quantity).problem(t, 422, "invalid_fields")
 			}
 			for _, feature := range []string{"tokens", "members", "storage_bytes"} {

@@ -5358,6 +5358,46 @@ type TaxID struct {
 	Value string `json:"value"`
 }
 
+// UsageConsumption defines model for UsageConsumption.
+type UsageConsumption struct {
+	// Feature As in a report.
+	Feature string `json:"feature"`
+
+	// IdempotencyKey As in a report. A repeated call is not checked again.
+	IdempotencyKey string `json:"idempotency_key,omitempty,omitzero"`
+	Quantity       int64  `json:"quantity"`
+}
+
+// UsageDay defines model for UsageDay.
+type UsageDay struct {
+	// Date A day in UTC, such as `2026-03-14`.
+	Date string `json:"date"`
+
+	// Used Negative if corrections of other days are larger.
+	Used int64 `json:"used"`
+}
+
+// UsageError defines model for UsageError.
+type UsageError struct {
+	// Code The code of the problem that the report would have had alone: `invalid_fields`, `unknown_feature`, `idempotency_key_reused` or `usage_below_zero`.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+
+	// Errors What is wrong with its fields. Only with `invalid_fields`.
+	Errors []FieldError `json:"errors,omitempty,omitzero"`
+}
+
+// UsageHistory defines model for UsageHistory.
+type UsageHistory struct {
+	Data    []UsageDay `json:"data"`
+	Feature string     `json:"feature"`
+	From    string     `json:"from"`
+	To      string     `json:"to"`
+
+	// Used Of all days.
+	Used int64 `json:"used"`
+}
+
 // UsageReport defines model for UsageReport.
 type UsageReport struct {
 	// Feature A name in the `limits` of the organisation's plans that Atrium does not count, or the feature of a `metered_price`.
@@ -5365,7 +5405,12 @@ type UsageReport struct {
 
 	// IdempotencyKey Identifies the report in the workspace for 35 days, so that it counts once. Printable ASCII without spaces.
 	IdempotencyKey string `json:"idempotency_key,omitempty,omitzero"`
-	Quantity       int64  `json:"quantity"`
+
+	// Quantity Not 0. A negative one corrects earlier reports.
+	Quantity int64 `json:"quantity"`
+
+	// Timestamp When it was used, in the current period. Now if omitted.
+	Timestamp Time `json:"timestamp,omitempty,omitzero"`
 }
 
 // UsageReported defines model for UsageReported.
@@ -5383,6 +5428,26 @@ type UsageReported struct {
 
 	// Used The sum of the current period. It stays at 9007199254740991, the largest integer that JavaScript represents.
 	Used int64 `json:"used"`
+}
+
+// UsageReports defines model for UsageReports.
+type UsageReports struct {
+	Reports []UsageReport `json:"reports"`
+}
+
+// UsageResult defines model for UsageResult.
+type UsageResult struct {
+	// Error Why the report was not counted. `null` if it was.
+	Error nullable.Nullable[UsageError] `json:"error"`
+
+	// Usage The usage after the report. `null` if it was not counted.
+	Usage nullable.Nullable[UsageReported] `json:"usage"`
+}
+
+// UsageResults defines model for UsageResults.
+type UsageResults struct {
+	// Results One for each report, in the same order.
+	Results []UsageResult `json:"results"`
 }
 
 // User defines model for User.

@@ -55,24 +55,3 @@ func limitOf(a *payment.Allowance) (limit, remaining nullable.Nullable[int64]) {
 	}
 	return nullable.NewNullableWithValue(a.Limit), nullable.NewNullableWithValue(max(a.Limit-a.Used, 0))
 }
-
-func reportUsage(r *server.Call) (server.Reply, error) {
-	in, err := server.Decode[openapi.UsageReport](r)
-	if err != nil {
-		return server.Reply{}, err
-	}
-	u, err := r.Payments.ReportUsage(r.Context(), r.By, in.Feature, in.Quantity, in.IdempotencyKey)
-	if err != nil {
-		return server.Reply{}, err
-	}
-	limit, remaining := limitOf(&u.Allowance)
-	return server.OK(openapi.UsageReported{
-		Feature:     u.Name,
-		Used:        u.Used,
-		Limit:       limit,
-		Remaining:   remaining,
-		Repeated:    u.Repeated,
-		PeriodStart: openapi.Time(u.Period.Start),
-		PeriodEnd:   openapi.Time(u.Period.End),
-	}), nil
-}

@@ -20,6 +20,7 @@ var Area = db.Area{
 		{Name: "payment_invoices", Key: "workspace_id, account, id", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "payment_customers", Key: "workspace_id, account", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "feature_usage", Key: "workspace_id, period_start, feature", Of: "workspaces", Owner: "workspace_id"},
+		{Name: "feature_usage_days", Key: "workspace_id, feature, day", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "usage_events", Key: "workspace_id, id", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "usage_reports", Key: "workspace_id, report_key", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "stream_counts", Key: "workspace_id, node", Of: "workspaces", Owner: "workspace_id"},
@@ -30,6 +31,8 @@ var Area = db.Area{
 		{Table: "usage_reports", Key: "workspace_id, report_key", Condition: "created_at < ?",
 			Kept: payment.UsageKeyLasts},
 		{Table: "feature_usage", Key: "workspace_id, period_start, feature", Condition: "updated_at < ?",
+			Kept: featureUsageKept},
+		{Table: "feature_usage_days", Key: "workspace_id, feature, day", Condition: "updated_at < ?",
 			Kept: featureUsageKept},
 	},
 	Erasures: []db.Erasure{{

@@ -1,7 +1,11 @@
 package payments
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -15,39 +19,171 @@ type Meters struct{ db *Store }
 
 var _ ports.Meters = (*Meters)(nil)
 
-// Add implements ports.Meters.
+// Add implements ports.Meters. All transactions lock rows in one order, so that they never wait for each other in a
+// circle: keys, then sums, then days, each sorted.
 func (s *Meters) Add(
-	ctx context.Context, by identity.Actor, r payment.UsageReport,
-) (sum int64, isRepetition bool, err error) {
-	err = s.db.inTx(ctx, func(tx *Store) (err error) {
+	ctx context.Context, by identity.Actor, reports ...payment.UsageReport,
+) (outcomes []payment.UsageOutcome, err error) {
+	err = s.db.inTx(ctx, func(tx *Store) error {
 		tx.DeclareChange(by.Workspace)
-		if isRepetition, err = tx.reported(ctx, by, r); err != nil {
+		u := usage{tx, by, reports, make([]payment.UsageOutcome, len(reports))}
+		if err := u.reserveKeys(ctx); err != nil {
 			return err
 		}
-		if isRepetition {
-			_, err = tx.Get(ctx, &sum, `SELECT used FROM feature_usage WHERE workspace_id = ? AND period_start = ?
-				AND feature = ?`, by.Workspace, db.Micros(r.Period.Start), r.Feature)
+		if err := u.sum(ctx); err != nil {
 			return err
 		}
-		_, err = tx.Get(ctx, &sum, `
-			INSERT INTO feature_usage (workspace_id, feature, period_start, used, updated_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, period_start, feature) DO UPDATE SET updated_at = excluded.updated_at,
-				used = CASE WHEN feature_usage.used > ? - excluded.used THEN ? ELSE feature_usage.used + excluded.used
-				END
-			RETURNING used`,
-			by.Workspace, r.Feature, db.Micros(r.Period.Start), r.Quantity, db.Micros(by.At),
-			int64(payment.MaxUsageSum),
-			int64(payment.MaxUsageSum))
-		return err
+		if err := u.freeKeys(ctx); err != nil {
+			return err
+		}
+		outcomes = u.outcomes
+		return u.addDays(ctx)
 	})
-	return sum, isRepetition, err
+	return outcomes, err
 }
+
+// usage is a call of Add.
+type usage struct {
+	tx       *Store
+	by       identity.Actor
+	reports  []payment.UsageReport
+	outcomes []payment.UsageOutcome
+}
+
+// sorted returns the indices of the reports that match, in the order of cmp.
+func (u *usage) sorted(
+	match func(n int) bool, compare func(a, b *payment.UsageReport) int,
+) (indices []int) {
+	for n := range u.reports {
+		if match(n) {
+			indices = append(indices, n)
+		}
+	}
+	slices.SortStableFunc(indices, func(a, b int) int { return compare(&u.reports[a], &u.reports[b]) })
+	return indices
+}
+
+// reserveKeys stores the reports' keys. The outcomes of those that were stored before are repeated or refused.
+func (u *usage) reserveKeys(ctx context.Context) error {
+	previous := -1
+	hasKey := func(n int) bool { return u.reports[n].Key != "" }
+	byKey := func(a, b *payment.UsageReport) int { return cmp.Compare(a.Key, b.Key) }
+	for _, n := range u.sorted(hasKey, byKey) {
+		r, out := &u.reports[n], &u.outcomes[n]
+		if previous >= 0 && u.reports[previous].Key == r.Key { // of the same call
+			out.IsRepeated, out.Refusal = r.Repeats(u.reports[previous].Feature, u.reports[previous].Quantity)
+			continue
+		}
+		previous = n
+		isRepeated, err := u.tx.reported(ctx, u.by, *r)
+		if errors.Is(err, payment.ErrUsageKeyReused) {
+			out.Refusal, err = err, nil
+		}
+		if err != nil {
+			return err
+		}
+		out.IsRepeated = isRepeated
+	}
+	return nil
+}
+
+// sum locks the sums of the features, adds the reports, and stores the sums.
+func (u *usage) sum(ctx context.Context) error {
+	type place struct {
+		feature string
+		start   int64
+	}
+	sums := map[place]int64{}
+	placeOf := func(r *payment.UsageReport) place { return place{r.Feature, db.Micros(r.Period.Start)} }
+	byPlace := func(a, b *payment.UsageReport) int {
+		return cmp.Or(cmp.Compare(a.Feature, b.Feature), a.Period.Start.Compare(b.Period.Start))
+	}
+	var places []place
+	for _, n := range u.sorted(func(int) bool { return true }, byPlace) {
+		p := placeOf(&u.reports[n])
+		if _, isLocked := sums[p]; isLocked {
+			continue
+		}
+		var sum int64
+		if _, err := u.tx.Get(ctx, &sum, `
+			INSERT INTO feature_usage (workspace_id, feature, period_start, used, updated_at) VALUES (?, ?, ?, 0, ?)
+			ON CONFLICT (workspace_id, period_start, feature) DO UPDATE SET updated_at = excluded.updated_at
+			RETURNING used`, u.by.Workspace, p.feature, p.start, db.Micros(u.by.At)); err != nil {
+			return err
+		}
+		sums[p], places = sum, append(places, p)
+	}
+	previous := maps.Clone(sums)
+	for n := range u.reports {
+		out, p := &u.outcomes[n], placeOf(&u.reports[n])
+		if out.Counts() {
+			sums[p], out.Refusal = u.reports[n].Add(sums[p])
+		}
+		out.Sum = sums[p]
+	}
+	for _, p := range places {
+		if sums[p] == previous[p] {
+			continue
+		}
+		if _, err := u.tx.Exec(ctx, `UPDATE feature_usage SET used = ? WHERE workspace_id = ? AND period_start = ?
+			AND feature = ?`, sums[p], u.by.Workspace, p.start, p.feature); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeKeys deletes the keys of reports that were refused, so that they can be sent again.
+func (u *usage) freeKeys(ctx context.Context) error {
+	for n := range u.reports {
+		r, refusal := &u.reports[n], u.outcomes[n].Refusal
+		if r.Key == "" || refusal == nil || errors.Is(refusal, payment.ErrUsageKeyReused) {
+			continue
+		}
+		if _, err := u.tx.Exec(ctx, `DELETE FROM usage_reports WHERE workspace_id = ? AND report_key = ?`,
+			u.by.Workspace, r.Key); err != nil {
+			return err
+		}
+		for m := range u.reports { // what repeats it has counted as little
+			if u.reports[m].Key == r.Key && u.outcomes[m].IsRepeated {
+				u.outcomes[m].IsRepeated, u.outcomes[m].Refusal = false, refusal
+			}
+		}
+	}
+	return nil
+}
+
+// addDays adds the reports that count to the sums of their days.
+func (u *usage) addDays(ctx context.Context) error {
+	counts := func(n int) bool { return u.outcomes[n].Counts() }
+	dayOf := func(r *payment.UsageReport) int64 { return r.At.Unix() / secondsOfDay }
+	byDay := func(a, b *payment.UsageReport) int {
+		return cmp.Or(cmp.Compare(a.Feature, b.Feature), cmp.Compare(dayOf(a), dayOf(b)))
+	}
+	indices := u.sorted(counts, byDay)
+	for i := 0; i < len(indices); {
+		first, total := &u.reports[indices[i]], int64(0)
+		for ; i < len(indices) && byDay(first, &u.reports[indices[i]]) == 0; i++ {
+			total += u.reports[indices[i]].Quantity
+		}
+		if _, err := u.tx.Exec(ctx, `
+			INSERT INTO feature_usage_days (workspace_id, feature, day, used, updated_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, feature, day) DO UPDATE SET updated_at = excluded.updated_at,
+				used = CASE WHEN feature_usage_days.used > ? - excluded.used THEN ?
+					ELSE feature_usage_days.used + excluded.used END`,
+			u.by.Workspace, first.Feature, dayOf(first), total, db.Micros(u.by.At), int64(payment.MaxUsageSum),
+			int64(payment.MaxUsageSum)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secondsOfDay is the length of a day in UTC, as Unix time counts it.
+const secondsOfDay = 24 * 60 * 60
 
 // reported stores a report's key, and returns whether the workspace already had a report with that key.
 func (store *Store) reported(ctx context.Context, by identity.Actor, r payment.UsageReport) (bool, error) {
-	if r.Key == "" {
-		return false, nil
-	}
 	if _, err := store.Exec(ctx, `DELETE FROM usage_reports WHERE workspace_id = ? AND report_key = ? AND created_at < ?`,
 		by.Workspace, r.Key, db.Micros(by.At.Add(-payment.UsageKeyLasts))); err != nil {
 		return false, err
@@ -70,10 +206,8 @@ func (store *Store) reported(ctx context.Context, by identity.Actor, r payment.U
 		return false, err
 	case !found:
 		return false, db.ErrRaced // the cleanup removed it in between
-	case first.Feature != r.Feature || first.Quantity != r.Quantity:
-		return false, payment.ErrUsageKeyReused
 	}
-	return true, nil
+	return r.Repeats(first.Feature, first.Quantity)
 }
 
 // Sums implements ports.Meters.
@@ -91,4 +225,21 @@ func (s *Meters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.
 		sums[r.Feature] = r.Used
 	}
 	return sums, nil
+}
+
+// Days implements ports.Meters.
+func (s *Meters) Days(
+	ctx context.Context, ws identity.WorkspaceID, feature string, from, to time.Time,
+) ([]payment.UsageDay, error) {
+	var rows []struct {
+		Day  int64 `db:"day"`
+		Used int64 `db:"used"`
+	}
+	err := s.db.List(ctx, &rows, `SELECT day, used FROM feature_usage_days WHERE workspace_id = ? AND feature = ?
+		AND day BETWEEN ? AND ? ORDER BY day DESC`, ws, feature, from.Unix()/secondsOfDay, to.Unix()/secondsOfDay)
+	days := make([]payment.UsageDay, len(rows))
+	for i, r := range rows {
+		days[i] = payment.UsageDay{Day: time.Unix(r.Day*secondsOfDay, 0).UTC(), Used: r.Used}
+	}
+	return days, err
 }

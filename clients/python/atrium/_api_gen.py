@@ -223,6 +223,7 @@ Code = Union[
         "upstream_failed",
         "upstream_timeout",
         "url_not_allowed",
+        "usage_below_zero",
         "user_not_found",
         "user_not_in_workspace",
         "version_active",
@@ -7374,6 +7375,47 @@ class TrialRefusedData(TypedDict):
     """"""
 
 
+class UsageConsumption(TypedDict):
+    """A type of the API."""
+
+    feature: str
+    """As in a report."""
+
+    quantity: int
+    """"""
+
+    idempotency_key: NotRequired[str]
+    """As in a report. A repeated call is not checked again."""
+
+
+class UsageDay(TypedDict):
+    """A type of the API."""
+
+    date: str
+    """A day in UTC, such as `2026-03-14`."""
+
+    used: int
+    """Negative if corrections of other days are larger."""
+
+
+class UsageError(TypedDict):
+    """A type of the API."""
+
+    code: str
+    """The code of the problem that the report would have had alone: `invalid_fields`, `unknown_feature`,
+    `idempotency_key_reused` or `usage_below_zero`.
+    """
+
+    detail: str
+    """"""
+
+    errors: NotRequired[List[FieldError]]
+    """What is wrong with its fields. Only with `invalid_fields`."""
+
+
+UsageHistory = TypedDict("UsageHistory", {"feature": str, "from": str, "to": str, "used": int, "data": List["UsageDay"], })
+
+
 class UsageNotBilledData(TypedDict):
     """The data of usage.not_billed: Usage could not be reported to the payment gateway."""
 
@@ -7396,7 +7438,10 @@ class UsageReport(TypedDict):
     """
 
     quantity: int
-    """"""
+    """Not 0. A negative one corrects earlier reports."""
+
+    timestamp: NotRequired[str]
+    """When it was used, in the current period. Now if omitted."""
 
     idempotency_key: NotRequired[str]
     """Identifies the report in the workspace for 35 days, so that it counts once. Printable ASCII without
@@ -7429,6 +7474,30 @@ class UsageReported(TypedDict):
 
     period_end: str
     """"""
+
+
+class UsageReports(TypedDict):
+    """A type of the API."""
+
+    reports: List[UsageReport]
+    """"""
+
+
+class UsageResult(TypedDict):
+    """A type of the API."""
+
+    usage: Optional[UsageReported]
+    """The usage after the report. `null` if it was not counted."""
+
+    error: Optional[UsageError]
+    """Why the report was not counted. `null` if it was."""
+
+
+class UsageResults(TypedDict):
+    """A type of the API."""
+
+    results: List[UsageResult]
+    """One for each report, in the same order."""
 
 
 class User(TypedDict):
@@ -11165,6 +11234,42 @@ class PeopleResource(Resource):
 class PaymentsUsageResource(Resource):
     """The calls of payments.usage."""
 
+    def consume(
+        self,
+        body: UsageConsumption,
+        **options: Unpack[Options],
+    ) -> UsageReported:
+        """Check a limit and count usage.
+
+        Requires the admin role in the workspace. Counts the `quantity` if the usage with it stays within
+        the limit of the workspace's plan, in one step: of calls that compete for the rest, as many
+        succeed as it suffices for. Otherwise returns 409 `plan_limit_reached` and counts nothing.
+        Without a plan the limit is 0. If the plan does not limit the feature, the usage counts. Call it
+        before you provide what is used.
+
+        Errors: billing_role_required, invalid_fields, payments_not_configured, plan_limit_reached,
+        scope_required, unknown_feature; and those that every call can have.
+        """
+        return cast("UsageReported", self._caller.send("payments.usage.consume", "POST", path("/api/payments/usage/consume"), body=body, keyed=True, options=options))
+
+    def get(
+        self,
+        *,
+        feature: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> UsageHistory:
+        """Get a feature's usage by day.
+
+        Requires the viewer role in the workspace. Returns what applications have reported of a feature:
+        one entry for each day with reports, in UTC, latest first. A correction counts on the day of its
+        `timestamp`. Days before the server was upgraded to this operation have no entry.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("UsageHistory", self._caller.send("payments.usage.get", "GET", path("/api/payments/usage"), query={"feature": feature, "from": from_, "to": to}, options=options))
+
     def report(
         self,
         body: UsageReport,
@@ -11174,7 +11279,11 @@ class PaymentsUsageResource(Resource):
 
         Requires the admin role in the workspace. Adds `quantity` to how much of the feature the
         workspace has used in the current period. Usage beyond the limit is counted, too, so that no
-        report is lost; `remaining` is 0 then.
+        report is lost; `remaining` is 0 then. To count only within the limit, use `POST
+        /api/payments/usage/consume`; for many reports `POST /api/payments/usage/batch`.
+
+        A negative `quantity` corrects earlier reports of the period. A correction of more than was used
+        returns 409 `usage_below_zero` and changes nothing. A `timestamp` must be in the current period.
 
         Usage belongs to the workspace: periods are the months since it first had a subscription, also of
         a plan with another interval, and calendar months in UTC before that. A subscription that begins
@@ -11192,9 +11301,26 @@ class PaymentsUsageResource(Resource):
         for all operations, for 24 hours and the same caller.
 
         Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required,
-        unknown_feature; and those that every call can have.
+        unknown_feature, usage_below_zero; and those that every call can have.
         """
         return cast("UsageReported", self._caller.send("payments.usage.report", "POST", path("/api/payments/usage"), body=body, keyed=True, options=options))
+
+    def report_many(
+        self,
+        body: UsageReports,
+        **options: Unpack[Options],
+    ) -> UsageResults:
+        """Report usage in a batch.
+
+        Requires the admin role in the workspace. Counts up to 1,000 reports in order, as `POST
+        /api/payments/usage` does for each. The response has a result for each, in the same order: the
+        usage after it, or why it was not counted. A report that is refused keeps no other from being
+        counted. With an `idempotency_key` in each report, the batch can be sent again.
+
+        Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required; and those
+        that every call can have.
+        """
+        return cast("UsageResults", self._caller.send("payments.usage.reportMany", "POST", path("/api/payments/usage/batch"), body=body, keyed=True, options=options))
 
 
 class PaymentsSubscriptionResource(Resource):

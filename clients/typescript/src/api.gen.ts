@@ -216,6 +216,7 @@ export type Code =
   | 'upstream_failed'
   | 'upstream_timeout'
   | 'url_not_allowed'
+  | 'usage_below_zero'
   | 'user_not_found'
   | 'user_not_in_workspace'
   | 'version_active'
@@ -5928,6 +5929,51 @@ export type TrialRefusedData = {
   kind: string
 }
 
+/**  */
+export type UsageConsumption = {
+  /** As in a report. */
+  feature: string
+  /**  */
+  quantity: number
+  /** As in a report. A repeated call is not checked again. */
+  idempotency_key?: string
+}
+
+/**  */
+export type UsageDay = {
+  /** A day in UTC, such as `2026-03-14`. */
+  date: string
+  /** Negative if corrections of other days are larger. */
+  used: number
+}
+
+/**  */
+export type UsageError = {
+  /**
+   * The code of the problem that the report would have had alone: `invalid_fields`, `unknown_feature`,
+   * `idempotency_key_reused` or `usage_below_zero`.
+   */
+  code: string
+  /**  */
+  detail: string
+  /** What is wrong with its fields. Only with `invalid_fields`. */
+  errors?: FieldError[]
+}
+
+/**  */
+export type UsageHistory = {
+  /**  */
+  feature: string
+  /**  */
+  from: string
+  /**  */
+  to: string
+  /** Of all days. */
+  used: number
+  /**  */
+  data: UsageDay[]
+}
+
 /** The data of usage.not_billed: Usage could not be reported to the payment gateway. */
 export type UsageNotBilledData = {
   /**  */
@@ -5945,8 +5991,10 @@ export type UsageReport = {
    * `metered_price`.
    */
   feature: string
-  /**  */
+  /** Not 0. A negative one corrects earlier reports. */
   quantity: number
+  /** When it was used, in the current period. Now if omitted. */
+  timestamp?: string
   /** Identifies the report in the workspace for 35 days, so that it counts once. Printable ASCII without spaces. */
   idempotency_key?: string
 }
@@ -5967,6 +6015,26 @@ export type UsageReported = {
   period_start: string
   /**  */
   period_end: string
+}
+
+/**  */
+export type UsageReports = {
+  /**  */
+  reports: UsageReport[]
+}
+
+/**  */
+export type UsageResult = {
+  /** The usage after the report. `null` if it was not counted. */
+  usage: UsageReported | null
+  /** Why the report was not counted. `null` if it was. */
+  error: UsageError | null
+}
+
+/**  */
+export type UsageResults = {
+  /** One for each report, in the same order. */
+  results: UsageResult[]
 }
 
 /**  */
@@ -8374,11 +8442,50 @@ export class PeopleResource extends Resource {
 export class PaymentsUsageResource extends Resource {
 
   /**
+   * Check a limit and count usage.
+   *
+   * Requires the admin role in the workspace. Counts the `quantity` if the usage with it stays within the limit
+   * of the workspace's plan, in one step: of calls that compete for the rest, as many succeed as it suffices
+   * for. Otherwise returns 409 `plan_limit_reached` and counts nothing. Without a plan the limit is 0. If the
+   * plan does not limit the feature, the usage counts. Call it before you provide what is used.
+   *
+   * Errors: billing_role_required, invalid_fields, payments_not_configured, plan_limit_reached, scope_required,
+   * unknown_feature; and those that every call can have.
+   */
+  consume(body: UsageConsumption, options?: Options): Promise<UsageReported> {
+    return this.caller.send({ name: 'payments.usage.consume', method: 'POST', path: path`/api/payments/usage/consume`, body, keyed: true }, options)
+  }
+
+  /**
+   * Get a feature's usage by day.
+   *
+   * Requires the viewer role in the workspace. Returns what applications have reported of a feature: one entry
+   * for each day with reports, in UTC, latest first. A correction counts on the day of its `timestamp`. Days
+   * before the server was upgraded to this operation have no entry.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  get(query: {
+      /** The feature, as it was reported. */
+      feature: string
+      /** The first day, such as `2026-03-01`. 29 days before `to` if omitted. */
+      from?: string
+      /** The last day at most 365 days later. Today if omitted. */
+      to?: string
+    }, options?: Options): Promise<UsageHistory> {
+    return this.caller.send({ name: 'payments.usage.get', method: 'GET', path: path`/api/payments/usage`, query }, options)
+  }
+
+  /**
    * Report a feature's usage.
    *
    * Requires the admin role in the workspace. Adds `quantity` to how much of the feature the workspace has used
    * in the current period. Usage beyond the limit is counted, too, so that no report is lost; `remaining` is 0
-   * then.
+   * then. To count only within the limit, use `POST /api/payments/usage/consume`; for many reports `POST
+   * /api/payments/usage/batch`.
+   *
+   * A negative `quantity` corrects earlier reports of the period. A correction of more than was used returns 409
+   * `usage_below_zero` and changes nothing. A `timestamp` must be in the current period.
    *
    * Usage belongs to the workspace: periods are the months since it first had a subscription, also of a plan
    * with another interval, and calendar months in UTC before that. A subscription that begins after another one
@@ -8395,11 +8502,26 @@ export class PaymentsUsageResource extends Resource {
    * current usage, with `repeated: true`. The header `Idempotency-Key` works as for all operations, for 24 hours
    * and the same caller.
    *
-   * Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required, unknown_feature; and
-   * those that every call can have.
+   * Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required, unknown_feature,
+   * usage_below_zero; and those that every call can have.
    */
   report(body: UsageReport, options?: Options): Promise<UsageReported> {
     return this.caller.send({ name: 'payments.usage.report', method: 'POST', path: path`/api/payments/usage`, body, keyed: true }, options)
+  }
+
+  /**
+   * Report usage in a batch.
+   *
+   * Requires the admin role in the workspace. Counts up to 1,000 reports in order, as `POST /api/payments/usage`
+   * does for each. The response has a result for each, in the same order: the usage after it, or why it was not
+   * counted. A report that is refused keeps no other from being counted. With an `idempotency_key` in each
+   * report, the batch can be sent again.
+   *
+   * Errors: billing_role_required, invalid_fields, payments_not_configured, scope_required; and those that every
+   * call can have.
+   */
+  reportMany(body: UsageReports, options?: Options): Promise<UsageResults> {
+    return this.caller.send({ name: 'payments.usage.reportMany', method: 'POST', path: path`/api/payments/usage/batch`, body, keyed: true }, options)
   }
 }
 

@@ -2,7 +2,9 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -98,14 +101,13 @@ func Meters(t *testing.T, open Opener) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	period := payment.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}
 	report := func(feature string, quantity int64, key string) payment.UsageReport {
-		return payment.UsageReport{Feature: feature, Quantity: quantity, Key: key, Period: period}
+		return payment.UsageReport{Feature: feature, Quantity: quantity, Key: key, At: fixture.At, Period: period}
 	}
 	add := func(t *testing.T, by identity.Actor, r payment.UsageReport, sum int64, isRepeated bool) {
 		t.Helper()
-		got, isRepeat, err := a.Meters.Add(ctx, by, r)
+		got, err := a.Meters.Add(ctx, by, r)
 		must(t, err)
-		same(t, "sum", got, sum)
-		same(t, "repeated", isRepeat, isRepeated)
+		same(t, "outcomes", got, []payment.UsageOutcome{{Sum: sum, IsRepeated: isRepeated}})
 	}
 	sums := func(t *testing.T, ws identity.WorkspaceID, start time.Time) map[string]int64 {
 		t.Helper()
@@ -130,14 +132,15 @@ func Meters(t *testing.T, open Opener) {
 		add(t, fixture.Later(team.Owner, time.Hour), report("keyed", 3, "one"), 3, true)
 		add(t, other.Admin, report("keyed", 3, "one"), 3, false)
 		for _, changedReport := range []payment.UsageReport{report("keyed", 4, "one"), report("messages", 3, "one")} {
-			_, _, err := a.Meters.Add(ctx, team.Admin, changedReport)
-			wantErr(t, err, payment.ErrUsageKeyReused)
+			got, err := a.Meters.Add(ctx, team.Admin, changedReport)
+			must(t, err)
+			wantErr(t, got[0].Refusal, payment.ErrUsageKeyReused)
 		}
 		add(t, fixture.Later(team.Admin, payment.UsageKeyLasts+time.Second), report("keyed", 1, "one"), 4, false)
 	})
 	t.Run("a sum stays at the largest", func(t *testing.T) {
 		for range 3 {
-			_, _, err := a.Meters.Add(ctx, team.Admin, report("huge", payment.MaxUsageSum-1, ""))
+			_, err := a.Meters.Add(ctx, team.Admin, report("huge", payment.MaxUsageSum-1, ""))
 			must(t, err)
 		}
 		add(t, team.Admin, report("huge", payment.MaxUsage, ""), payment.MaxUsageSum, false)
@@ -153,13 +156,102 @@ func Meters(t *testing.T, open Opener) {
 			if i >= 20 {
 				key = "raced"
 			}
-			_, _, err := store.Add(ctx, team.Admin, report("raced", 2, key))
+			_, err := store.Add(ctx, team.Admin, report("raced", 2, key))
 			return err
 		}) {
 			must(t, err)
 		}
 		same(t, "sum", sums(t, team.Workspace.ID, period.Start)["raced"], int64(42))
 	})
+	t.Run("reports are counted together, and each has its outcome", func(t *testing.T) {
+		usageTogether(t, a, team.Admin, report)
+	})
+	t.Run("of concurrent reports with a limit, as many count as it suffices for", func(t *testing.T) {
+		usageLimits(t, a, team.Admin, report)
+	})
+}
+
+type reporting = func(feature string, quantity int64, key string) payment.UsageReport
+
+func usageTogether(t *testing.T, a Adapter, by identity.Actor, report reporting) {
+	ctx := t.Context()
+	limit := int64(6)
+	limited := report("batch", 2, "limited")
+	limited.Limit = &limit
+	got, err := a.Meters.Add(ctx, by, report("batch", 5, "b1"), report("batch", -6, "b2"), report("other", 1, "b1"),
+		report("batch", 5, "b1"), limited, report("batch", -2, ""), limited, report("elsewhere", 7, "b3"))
+	must(t, err)
+	refusals := []error{nil, payment.ErrUsageBelowZero, payment.ErrUsageKeyReused, nil, payment.ErrUsageLimit, nil,
+		payment.ErrUsageLimit, nil}
+	sums := []int64{5, 5, 0, 5, 5, 3, 3, 7}
+	for n, o := range got {
+		assert.That(t, o.Sum == sums[n] && errors.Is(o.Refusal, refusals[n]) && (o.Refusal != nil) == (refusals[n] != nil) &&
+			o.IsRepeated == (n == 3), "the outcome of report %d: %+v", n, o)
+	}
+	t.Run("what was refused can be sent again with its key", func(t *testing.T) {
+		got, err := a.Meters.Add(ctx, by, report("batch", -6, "b2"), limited)
+		must(t, err)
+		assert.That(t, errors.Is(got[0].Refusal, payment.ErrUsageBelowZero) && got[1].Counts() && got[1].Sum == 5,
+			"%+v", got)
+	})
+	t.Run("each day has its sum", func(t *testing.T) {
+		late := report("batch", 4, "")
+		late.At = fixture.At.AddDate(0, 0, 1)
+		correction := report("batch", -1, "")
+		correction.At = late.At.AddDate(0, 0, 1)
+		_, err := a.Meters.Add(ctx, by, late, correction)
+		must(t, err)
+		day := payment.DayOfUsage(fixture.At)
+		days := func(from, to int) []payment.UsageDay {
+			t.Helper()
+			all, err := a.Meters.Days(ctx, by.Workspace, "batch", day.AddDate(0, 0, from), day.AddDate(0, 0, to))
+			must(t, err)
+			return all
+		}
+		first, second := payment.UsageDay{Day: day, Used: 5}, payment.UsageDay{Day: day.AddDate(0, 0, 1), Used: 4}
+		same(t, "all days", days(-5, 5), []payment.UsageDay{{Day: day.AddDate(0, 0, 2), Used: -1}, second, first})
+		same(t, "two of them", days(0, 1), []payment.UsageDay{second, first})
+		same(t, "days without usage", len(days(3, 9)), 0)
+	})
+}
+
+// usageLimits has 60 concurrent reports compete for 25 units, and then as many corrections for the same.
+func usageLimits(t *testing.T, a Adapter, by identity.Actor, report reporting) {
+	const limit, writers = int64(25), 60
+	second := a.Second()
+	race := func(quantity int64, limit *int64) (n int) {
+		t.Helper()
+		var mu sync.Mutex
+		for _, err := range atOnce(writers, func(i int) error {
+			store := a.Meters
+			if i%2 == 1 {
+				store = second.Meters
+			}
+			r := report("rare", quantity, "")
+			r.Limit = limit
+			got, err := store.Add(t.Context(), by, r)
+			if err == nil && got[0].Counts() {
+				mu.Lock()
+				n++
+				mu.Unlock()
+			}
+			return err
+		}) {
+			must(t, err)
+		}
+		return n
+	}
+	sum := func() int64 {
+		t.Helper()
+		all, err := a.Meters.Sums(t.Context(), by.Workspace, fixture.At)
+		must(t, err)
+		return all["rare"]
+	}
+	most := limit
+	same(t, "counted", race(1, &most), int(limit))
+	same(t, "the sum", sum(), limit)
+	same(t, "corrected", race(-1, nil), int(limit))
+	same(t, "the sum after corrections", sum(), int64(0))
 }
 
 // StreamSeats is the suite for ports.StreamSeats.

@@ -1226,6 +1226,15 @@ CREATE TABLE sandbox_objects (
     body text NOT NULL,
     CONSTRAINT sandbox_objects_pkey PRIMARY KEY (org_id, customer, id)
 );
+CREATE TABLE feature_usage_days (
+    workspace_id text NOT NULL,
+    feature text NOT NULL,
+    day bigint NOT NULL,
+    used bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT feature_usage_days_pkey PRIMARY KEY (workspace_id, feature, day),
+    CONSTRAINT feature_usage_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1671,6 +1680,7 @@ CREATE INDEX workspaces_deleted ON workspaces USING btree (deleted_at) WHERE (de
 CREATE INDEX prompt_templates_deleted ON prompt_templates USING btree (deleted_at) WHERE (deleted_at > 0);
 CREATE INDEX chat_templates_deleted ON chat_templates USING btree (deleted_at) WHERE (deleted_at > 0);
 CREATE INDEX probe_attempts_last ON probe_attempts USING btree (last_at);
+CREATE INDEX feature_usage_days_updated ON feature_usage_days USING btree (updated_at);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1803,4 +1813,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (200, true),
     (206, true),
     (207, true),
+    (208, true),
     (216, true);

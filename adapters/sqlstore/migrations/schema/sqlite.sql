@@ -1283,6 +1283,15 @@ CREATE TABLE sandbox_objects (
     body     TEXT NOT NULL,
     PRIMARY KEY (org_id, customer, id)
 );
+CREATE TABLE feature_usage_days (
+    workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    feature      TEXT NOT NULL,
+    day          BIGINT NOT NULL,
+    used         BIGINT NOT NULL,
+    updated_at   BIGINT NOT NULL,
+    PRIMARY KEY (workspace_id, feature, day)
+);
+CREATE INDEX feature_usage_days_updated ON feature_usage_days (updated_at);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1372,4 +1381,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (197, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (200, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (206, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (207, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (208, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
