@@ -91,7 +91,8 @@ var moreRequests = []request{
 	{name: "usage", live: 1, paid: 1,
 		prepare: func(t *testing.T, s *shop) {
 			s.buy(t, "before", "metered")
-			_, err := s.ReportUsage(t.Context(), s.now(), "emails", 5, "report")
+			_, err := s.ReportUsage(t.Context(), s.now(), payment.UsageRequest{Feature: "emails", Quantity: 5,
+				Key: "report"})
 			require.NoError(t, err)
 			s.api.Advance(s.ahead) // the gateway refuses usage from the future
 		},

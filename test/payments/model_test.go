@@ -162,10 +162,12 @@ func (m *modelWalk) report(t *testing.T, key string) {
 	t.Helper()
 	units := 1 + m.random.Int64N(500)
 	m.model.use(m.customer, m.api.Subscriptions(m.customer), units, m.mirror(t).Pending == nil)
-	r, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
+	r, err := m.ReportUsage(t.Context(), m.now(), payment.UsageRequest{Feature: "emails", Quantity: units,
+		Key: key})
 	require.That(t, err == nil && !r.Repeated, "a report: %+v, %v", r, err)
 	if m.random.IntN(2) == 0 {
-		second, err := m.ReportUsage(t.Context(), m.now(), "emails", units, key)
+		second, err := m.ReportUsage(t.Context(), m.now(), payment.UsageRequest{Feature: "emails", Quantity: units,
+			Key: key})
 		require.That(t, err == nil && second.Repeated && second.Used == r.Used,
 			"a repeated report: %+v after %+v, %v", second, r, err)
 	}

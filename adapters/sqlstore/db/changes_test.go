@@ -91,7 +91,7 @@ func TestEveryChangeOfAWorkspaceStartsAGeneration(t *testing.T) {
 				return err
 			}},
 			{"a report of usage", func() error {
-				_, _, err := s.Meters.Add(t.Context(), by, payment.UsageReport{Feature: "messages", Quantity: 1,
+				_, err := s.Meters.Add(t.Context(), by, payment.UsageReport{Feature: "messages", Quantity: 1,
 					Period: payment.Period{Start: fixture.At, End: fixture.At.AddDate(0, 1, 0)}})
 				return err
 			}},
