@@ -253,6 +253,8 @@ func (c *Config) normalize() {
 		}
 		o.Quotas = o.Quotas.WithDefaults(quota.Default())
 		o.Payments.Trials.WithoutCard = cmp.Or(o.Payments.Trials.WithoutCard, payment.CancelTrial)
+		o.Payments.OnRefund = cmp.Or(o.Payments.OnRefund, payment.KeepPlan)
+		o.Payments.OnDispute = cmp.Or(o.Payments.OnDispute, payment.KeepPlan)
 		completeRows(&o.Rows)
 		completeTimeouts(&o.WarehouseTimeouts)
 		if o.APIKeys.Personal == nil {

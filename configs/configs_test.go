@@ -149,7 +149,8 @@ orgs:
 		assert.NoDiff(t, "trusted proxies", cmp.Diff(wantProxies, c.Server.TrustedProxies, equal))
 		rows := source.RowLimits{Rows: 1_000_000, Bytes: 256 << 20, Seconds: time.Minute}
 		timeouts := connection.Timeouts{Connect: 5 * time.Second, Statement: 5 * time.Second, Total: 10 * time.Second}
-		payments := configs.Payments{Trials: payment.TrialRules{WithoutCard: payment.CancelTrial}}
+		payments := configs.Payments{Trials: payment.TrialRules{WithoutCard: payment.CancelTrial},
+			OnRefund: payment.KeepPlan, OnDispute: payment.KeepPlan}
 		want := []configs.Org{
 			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"},
 				BaseURL:     "https://acme.example",

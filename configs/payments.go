@@ -25,7 +25,9 @@ type Payments struct {
 	ReturnOrigins  []string             // of pages to which payers return from the gateway's pages
 	MailedNotices  []payment.NoticeKind // mailed to a workspace's owners; all are events
 	Trials         payment.TrialRules
-	AutomaticTax   bool // the gateway determines the taxes of new subscriptions
+	OnRefund       payment.Loss // a subscription's last payment; empty: keep
+	OnDispute      payment.Loss // likewise
+	AutomaticTax   bool         // the gateway determines the taxes of new subscriptions
 	Stripe         Stripe
 	Plans          []Plan
 }
@@ -188,6 +190,8 @@ func (p Payments) validate(found *problems, key string) {
 	}
 	oneOf(found, key+".trials.without_card", string(p.Trials.WithoutCard), string(payment.CancelTrial),
 		string(payment.PauseTrial))
+	oneOf(found, key+".on_refund", string(p.OnRefund), string(payment.KeepPlan), string(payment.EndPlan))
+	oneOf(found, key+".on_dispute", string(p.OnDispute), string(payment.KeepPlan), string(payment.EndPlan))
 	for i, n := range p.MailedNotices {
 		if !slices.Contains(payment.NoticeKinds(), n) {
 			found.add(fmt.Sprintf("%s.mailed_notices[%d]", key, i),

@@ -46,6 +46,9 @@ type GatewayCustomers interface {
 	// secrets stop working.
 	CancelSetupIntents(ctx context.Context, c payment.CustomerID) error
 
+	// Charged returns the customer who was charged; "" if there is no such charge, or it has none.
+	Charged(ctx context.Context, charge string) (payment.CustomerID, error)
+
 	// Wallet returns all of a customer's payment methods. A method that is added does not become the default
 	// automatically.
 	Wallet(ctx context.Context, c payment.CustomerID) (payment.Wallet, error)
@@ -102,8 +105,8 @@ type GatewaySubscriptions interface {
 	// payer's required action for incomplete ones, and for past due ones whose bank wants authentication.
 	Subscriptions(ctx context.Context, c payment.CustomerID) ([]payment.GatewaySubscription, error)
 
-	// Invoices returns the newest payment.MirroredInvoices invoices, without those that a person at the
-	// gateway is still writing. If cursor is not empty, only those that are older than that invoice.
+	// Invoices returns the newest payment.MirroredInvoices invoices with their refunds and disputes, without those that
+	// a person at the gateway is still writing. If cursor is not empty, only those that are older than that invoice.
 	Invoices(ctx context.Context, c payment.CustomerID, cursor payment.InvoiceID) ([]payment.Invoice, error)
 }
 

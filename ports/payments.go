@@ -22,8 +22,9 @@ type Payments interface {
 	Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error)
 
 	// Update changes a customer under its lock, and stores it with its Invoices, the subscription in
-	// Ended, and what it recorded. payment.ErrNoCustomer if not found,
-	// identity.ErrWorkspaceNotFound if the workspace is deleted. change may run again after a conflict.
+	// Ended, and what it recorded, which includes how the invoices have changed (Customer.RecordInvoices).
+	// payment.ErrNoCustomer if not found, identity.ErrWorkspaceNotFound if the workspace is deleted. change may
+	// run again after a conflict.
 	Update(ctx context.Context, by identity.Actor, account string,
 		change func(*payment.Customer) error) (*payment.Customer, error)
 

@@ -113,6 +113,12 @@ func stage(t *testing.T) contract.GatewayStage {
 				return stripeapi.None, 0
 			})
 		},
+		Refund: func(_ *testing.T, i payment.InvoiceID, amount int64) { api.Refund(string(i), amount) },
+		Credit: func(_ *testing.T, i payment.InvoiceID, amount int64) { api.Credit(string(i), amount) },
+		Dispute: func(_ *testing.T, i payment.InvoiceID, isInquiry bool) string {
+			return api.Dispute(string(i), isInquiry)
+		},
+		CloseDispute: func(_ *testing.T, id string, isWon bool) { api.CloseDispute(id, isWon) },
 		Elsewhere: contract.Elsewhere{
 			CancelAtPeriodEnd: func(_ *testing.T, _ payment.CustomerID, s payment.SubscriptionID) {
 				api.CancelAtPeriodEnd(string(s))

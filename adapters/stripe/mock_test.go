@@ -71,6 +71,9 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 				TaxIDs: []payment.TaxID{{Type: "eu_vat", Value: "DE123456789"}},
 			})
 		}},
+		"Charged": {func() error {
+			return made(g.Charged(ctx, "ch_1")) // its charge has no customer
+		}},
 		"CreateSetupIntent": {func() error {
 			i, err := g.CreateSetupIntent(ctx, "k", "cus_1", payment.OffSession)
 			assert.That(t, i.ID != "" && !i.ClientSecret.IsZero(), "%+v", i)

@@ -27,7 +27,11 @@ func (g *Gateway) Pay(ctx context.Context, key string, c payment.CustomerID,
 	}
 	switch i.Status {
 	case stripe.InvoiceStatusPaid:
-		return payment.InvoicePayment{Invoice: mirrorInvoice(i)}, nil
+		all, err := g.mirror(ctx, c, i)
+		if err != nil {
+			return payment.InvoicePayment{}, err
+		}
+		return payment.InvoicePayment{Invoice: all[0]}, nil
 	case stripe.InvoiceStatusOpen, stripe.InvoiceStatusUncollectible: // of both, Stripe accepts payments
 	default:
 		return payment.InvoicePayment{}, payment.ErrInvoiceNotPayable

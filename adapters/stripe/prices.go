@@ -50,9 +50,10 @@ func costs(price *stripe.Price, amount int64) bool {
 func (g *Gateway) Invoices(
 	ctx context.Context, c payment.CustomerID, cursor payment.InvoiceID,
 ) ([]payment.Invoice, error) {
-	var all []payment.Invoice
+	var all []*stripe.Invoice
 	p := &stripe.InvoiceListParams{ListParams: g.listParams(), Customer: stripe.String(string(c))}
 	p.AddExpand("data." + couponOf)
+	p.AddExpand("data." + paidBy)
 	if cursor != "" {
 		p.StartingAfter = stripe.String(string(cursor)) // lists begin with the newest
 	}
@@ -63,11 +64,11 @@ func (g *Gateway) Invoices(
 		if isUnfinished(i) {
 			continue
 		}
-		if all = append(all, mirrorInvoice(i)); len(all) == payment.MirroredInvoices {
+		if all = append(all, i); len(all) == payment.MirroredInvoices {
 			break // now: for the next one, the library would request another page
 		}
 	}
-	return all, nil
+	return g.mirror(ctx, c, all...)
 }
 
 // isUnfinished reports whether an invoice is a draft that a person is writing at Stripe. The payer neither sees nor
@@ -85,6 +86,7 @@ func mirrorInvoice(i *stripe.Invoice) payment.Invoice {
 		ID: payment.InvoiceID(i.ID), Number: i.Number, Status: payment.InvoiceStatus(i.Status),
 		Currency: string(i.Currency),
 		Subtotal: i.Subtotal, Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,
+		AmountRemaining: i.AmountRemaining, Reason: reasonOf(i),
 		PeriodStart: fromSeconds(i.PeriodStart), PeriodEnd: fromSeconds(i.PeriodEnd), DueAt: fromSeconds(i.DueDate),
 		HostedURL: i.HostedInvoiceURL, PDFURL: i.InvoicePDF, CreatedAt: fromSeconds(i.Created),
 		Attempts: int(i.AttemptCount), NextAttemptAt: fromSeconds(i.NextPaymentAttempt),

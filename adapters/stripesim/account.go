@@ -35,6 +35,9 @@ type account struct {
 	invoices      []*invoice
 	checkouts     []*checkout
 	charges       []*Charge
+	refunds       []*refund
+	disputes      []*dispute
+	notes         []*creditNote
 	usage         []*meterEvent
 	answers       map[string]*kept // by key
 	events        []*event
@@ -91,7 +94,7 @@ func (s *Simulator) customerOf(r *http.Request) string {
 		return s.newCustomer(r)
 	}
 	ids := strings.Split(r.URL.Path, "/")
-	for _, name := range []string{"customer", "subscription", "schedule", "from_subscription",
+	for _, name := range []string{"customer", "subscription", "schedule", "from_subscription", "charge",
 		"payload[stripe_customer_id]"} {
 		ids = append(ids, r.Form.Get(name))
 	}
@@ -155,6 +158,12 @@ func (s *account) load(row ports.SandboxObject) error {
 		return decode(&s.checkouts, row)
 	case "ch":
 		return decode(&s.charges, row)
+	case "re":
+		return decode(&s.refunds, row)
+	case "du":
+		return decode(&s.disputes, row)
+	case "cn":
+		return decode(&s.notes, row)
 	case "mev":
 		return decode(&s.usage, row)
 	case "evt":
@@ -225,9 +234,7 @@ func (s *account) objects() map[string]any {
 			all[i.ID] = i
 		}
 	}
-	for _, m := range s.methods {
-		all[m.ID] = m
-	}
+	put(all, s.methods, func(m *method) string { return m.ID })
 	for id, i := range s.setups {
 		all[id] = i
 	}
@@ -239,21 +246,14 @@ func (s *account) objects() map[string]any {
 			all[u.schedule.ID] = u.schedule
 		}
 	}
-	for _, i := range s.invoices {
-		all[i.ID] = i
-	}
-	for _, c := range s.checkouts {
-		all[c.ID] = c
-	}
-	for _, c := range s.charges {
-		all[c.ID] = c
-	}
-	for _, e := range s.usage {
-		all[e.ID] = e
-	}
-	for _, e := range s.events {
-		all[e.ID] = e
-	}
+	put(all, s.invoices, func(i *invoice) string { return i.ID })
+	put(all, s.checkouts, func(c *checkout) string { return c.ID })
+	put(all, s.charges, func(c *Charge) string { return c.ID })
+	put(all, s.refunds, func(r *refund) string { return r.ID })
+	put(all, s.disputes, func(d *dispute) string { return d.ID })
+	put(all, s.notes, func(n *creditNote) string { return n.ID })
+	put(all, s.usage, func(e *meterEvent) string { return e.ID })
+	put(all, s.events, func(e *event) string { return e.ID })
 	for key, k := range s.answers {
 		sum := sha256.Sum256([]byte(key))
 		all["key_"+hex.EncodeToString(sum[:])] = k

@@ -82,10 +82,8 @@ func (s *Simulator) Advance(ctx context.Context, c payment.CustomerID, target ti
 		})
 	}
 	if err := process(func(a *account) {
-		for _, u := range a.subscriptions {
-			if next := a.next(u); next != nil && next.due.Before(target) {
-				target = next.due
-			}
+		if next := a.next(); next != nil && next.due.Before(target) {
+			target = next.due
 		}
 	}); err != nil {
 		return time.Time{}, err

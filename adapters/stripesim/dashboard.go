@@ -135,6 +135,34 @@ func (d *Dashboard) MovePrice(id, price string) {
 	d.edit(id, func(a *account, u *subscription) { u.Plan = *a.price(price) })
 }
 
+// Refund pays an invoice back, or an amount of it if that is not 0.
+func (d *Dashboard) Refund(invoice string, amount int64) {
+	d.report(d.Simulator.Refund(context.Background(), payment.InvoiceID(invoice), amount))
+}
+
+// Dispute opens a dispute about an invoice's payment, or an inquiry, and returns its identifier.
+func (d *Dashboard) Dispute(invoice string, isInquiry bool) (id string) {
+	id, err := d.Simulator.Dispute(context.Background(), payment.InvoiceID(invoice), isInquiry)
+	d.report(err)
+	return id
+}
+
+// CloseDispute closes a dispute.
+func (d *Dashboard) CloseDispute(id string, isWon bool) {
+	d.report(d.Simulator.CloseDispute(context.Background(), id, isWon))
+}
+
+// Credit makes a credit note for an invoice.
+func (d *Dashboard) Credit(invoice string, amount int64) {
+	d.report(d.Simulator.Credit(context.Background(), payment.InvoiceID(invoice), amount))
+}
+
+func (d *Dashboard) report(err error) {
+	if err != nil {
+		d.Failed(err)
+	}
+}
+
 // Sell adds a monthly price, which no plan of Atrium has.
 func (d *Dashboard) Sell(ref string, amount int64) {
 	d.catalog(func(plans payment.Plans) payment.Plans {

@@ -18,12 +18,25 @@ import (
 type event struct {
 	ID, Type, Object, About string // About is the identifier of the object
 	At                      time.Time
+	Charge                  string // that a refund or a dispute is about
 }
 
 func (s *account) emit(kind, object, subject string) {
-	if s.Deliver != nil {
-		s.events = append(s.events, &event{ID: s.id("evt"), Type: kind, Object: object, About: subject, At: s.now()})
+	if s.Deliver == nil {
+		return
 	}
+	e := &event{ID: s.id("evt"), Type: kind, Object: object, About: subject, At: s.now()}
+	for _, r := range s.refunds {
+		if r.ID == subject {
+			e.Charge = r.Charge
+		}
+	}
+	for _, d := range s.disputes {
+		if d.ID == subject {
+			e.Charge = d.Charge
+		}
+	}
+	s.events = append(s.events, e)
 }
 
 // reportDecline emits the event about a payment that was declined, and of which nothing is left: its invoice is deleted
@@ -43,7 +56,7 @@ func (f facts) live() bool { return payment.Status(f.Status).Live() }
 // kinds are the kinds of objects that have events, in the order in which their events are sent, with their names.
 var kinds = [][2]string{
 	{"cus", "customer"}, {"pm", "payment_method"}, {"seti", "setup_intent"}, {"sub", "subscription"}, {"in", "invoice"},
-	{"pi", "payment_intent"}, {"cs", "checkout.session"},
+	{"pi", "payment_intent"}, {"cs", "checkout.session"}, {"re", "refund"}, {"du", "dispute"}, {"cn", "credit_note"},
 }
 
 // report emits the events about what has changed (https://docs.stripe.com/api/events/types).
@@ -115,12 +128,26 @@ func eventsOf(prefix string, isNew bool, previous, current facts) (types []strin
 		add(became("paid"), "invoice.paid")
 	case "pi":
 		add(current.Attempts > previous.Attempts, "payment_intent.payment_failed")
+	case "re":
+		add(isNew, "refund.created")
+		add(!isNew, "refund.updated")
+		add(!isNew && became("failed"), "refund.failed")
+	case "du":
+		isClosed := slices.Contains([]string{"won", "lost", "warning_closed"}, current.Status)
+		add(isNew, "charge.dispute.created")
+		add(!isNew && !isClosed, "charge.dispute.updated")
+		add(!isNew && isClosed, "charge.dispute.closed")
+	case "cn":
+		add(isNew, "credit_note.created")
 	case "cs":
 		add(became("complete"), "checkout.session.completed")
 		add(became("expired"), "checkout.session.expired")
 	}
 	return types
 }
+
+// delivering is the key of the customer in the context of the deliveries of the customer's events.
+type delivering struct{}
 
 // post lets one goroutine at a time deliver a customer's events. busy has the customers whose events are being
 // delivered.
@@ -167,9 +194,10 @@ func (p *post) end(customer string) bool {
 // their events: cards could be tried after the limit of declined cards was reached. Events that cannot be delivered
 // stay pending until the next attempt; the call that caused them does not fail.
 func (s *Simulator) flush(ctx context.Context, customer string) {
-	if s.Deliver == nil {
+	if s.Deliver == nil || ctx.Value(delivering{}) == customer { // who receives an event may call the account
 		return
 	}
+	ctx = context.WithValue(ctx, delivering{}, customer)
 	d, deliver := s.post.begin(customer)
 	if !deliver {
 		select {
@@ -226,7 +254,10 @@ func (s *Simulator) deliverAll(ctx context.Context, customer string) {
 // of the object that identify its customer.
 func (s *Simulator) send(ctx context.Context, customer string, e *event) error {
 	object := map[string]any{"id": e.About, "object": e.Object}
-	if e.Object != "customer" {
+	switch {
+	case e.Charge != "": // refunds and disputes do not name the customer
+		object["charge"] = e.Charge
+	case e.Object != "customer":
 		object["customer"] = customer
 	}
 	body, err := json.Marshal(map[string]any{

@@ -22,6 +22,7 @@ type invoice struct {
 	Lines                                                []line
 	Reason                                               string // billing_reason; "" for a change of its subscription
 	Attempts                                             int    // the first one, and the retries
+	Credited, CreditedLater                              int64  // by credit notes: before it was paid, and after
 }
 
 // Charge is a successful payment.
@@ -31,6 +32,10 @@ type Charge struct {
 	Amount                 int64
 	Key                    string    // idempotency key of the call; "" for a renewal
 	Period                 time.Time // the start of the period that the invoice is for
+	Invoice, Intent        string
+	Currency               string
+	Created                time.Time
+	Behaviour              behaviour // of its card
 }
 
 func (u *subscription) amount() int64 { return u.sum() }
@@ -38,14 +43,19 @@ func (u *subscription) amount() int64 { return u.sum() }
 // showInvoice is an invoice as Stripe returns it. Members that Stripe returns only if expanded are only there if
 // expanded.
 func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
-	paid := int64(0)
-	if i.Status == "paid" {
-		paid = i.Due
+	paid, remaining := int64(0), i.Due
+	switch i.Status {
+	case "paid":
+		paid, remaining = i.Due, 0
+	case "void":
+		remaining = 0
 	}
 	out := map[string]any{
 		"id": i.ID, "object": "invoice", "number": i.Number, "customer": i.Customer, "status": i.Status,
 		"currency": i.Currency, "subtotal": i.Total - i.Tax, "total": i.Total,
-		"amount_due": i.Due, "starting_balance": i.Due - i.Total, "amount_paid": paid, "created": i.Created.Unix(),
+		"amount_due": i.Due, "starting_balance": i.Due + i.Credited - i.Total, "amount_paid": paid,
+		"amount_remaining": remaining, "pre_payment_credit_notes_amount": i.Credited,
+		"post_payment_credit_notes_amount": i.CreditedLater, "created": i.Created.Unix(),
 		"period_start": i.Start.Unix(), "period_end": i.End.Unix(), "due_date": nil,
 		"hosted_invoice_url": "https://invoice.example.com/" + i.ID, "invoice_pdf": "https://invoice.example.com/" +
 			i.ID + "/pdf", "total_taxes": i.showTaxes(), "livemode": false,
@@ -69,11 +79,11 @@ func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
 				"client_secret": s.clientSecret(i.intent.ID)}
 		}
 	}
-	if slices.Contains(expanded, "latest_invoice.payments") {
+	if slices.Contains(expanded, "latest_invoice.payments") || slices.Contains(expanded, "payments") {
 		data := []any{}
 		if i.intent != nil {
 			data = append(data, map[string]any{
-				"id": "inpay_" + i.ID, "object": "invoice_payment", "invoice": i.ID, "status": "open",
+				"id": "inpay_" + i.ID, "object": "invoice_payment", "invoice": i.ID, "status": intentStatus(i),
 				"payment": map[string]any{"type": "payment_intent", "payment_intent": i.intent.ID},
 			})
 		}
@@ -91,6 +101,17 @@ func (s *account) nextAttempt(i *invoice) any {
 		return nil
 	}
 	return unix(u.RetryAt)
+}
+
+// intentStatus is the status of an invoice's payment (https://docs.stripe.com/api/invoice-payment/object).
+func intentStatus(i *invoice) string {
+	switch i.Status {
+	case "paid":
+		return "paid"
+	case "void":
+		return "canceled"
+	}
+	return "open"
 }
 
 // listInvoices shows the newest first. Like all lists it is empty for a customer that is not there, but
@@ -120,6 +141,15 @@ func (s *account) wouldDecline(u *subscription, a attempt) (decline string, asks
 	return "missing_payment_method", false
 }
 
+// payerOf returns the method that an invoice is charged to, or nil.
+func (s *account) payerOf(i *invoice) *method {
+	u := s.subscription(i.Subscription)
+	if u == nil { // an invoice of its own is charged to the customer's default
+		u = &subscription{Customer: i.Customer}
+	}
+	return s.charged(u)
+}
+
 // bill creates an invoice for u's current period and charges it.
 func (s *account) bill(u *subscription, amount int64, a attempt) *invoice {
 	now := s.now()
@@ -129,6 +159,9 @@ func (s *account) bill(u *subscription, amount int64, a attempt) *invoice {
 		BilledTo: s.customer(u.Customer).billedTo(),
 		Total:    amount + s.tax(u, amount), Start: u.Start, End: u.End, Created: now, PaidAt: now,
 		Lines: []line{u.line(amount)},
+	}
+	if u.latest == nil {
+		i.Reason = "subscription_create"
 	}
 	s.invoices, u.latest = append(s.invoices, i), i
 	s.deduct(i)
@@ -168,11 +201,18 @@ func (i *paymentIntent) fail(decline string) {
 
 func (s *account) pay(i *invoice) {
 	i.Status, i.PaidAt = "paid", s.now()
-	if i.intent != nil {
+	switch {
+	case i.intent == nil:
+	case i.Due == 0:
+		i.intent.Status = "canceled"
+	default:
 		i.intent.Status = "succeeded"
-		s.charges = append(s.charges, &Charge{ID: s.id("ch"), Customer: i.Customer, Subscription: i.Subscription,
-			Amount: i.Due,
-			Period: i.Start})
+		c := &Charge{
+			ID: s.id("ch"), Customer: i.Customer, Subscription: i.Subscription, Amount: i.Due, Period: i.Start,
+			Invoice: i.ID, Intent: i.intent.ID, Currency: i.Currency, Created: s.now(),
+		}
+		s.charges = append(s.charges, c)
+		s.afterCharge(c, s.payerOf(i))
 	}
 }
 
@@ -308,7 +348,7 @@ func (s *account) voidInvoice(_ form, r *http.Request) any {
 		return invalid("invoice")
 	}
 	i.void()
-	s.customer(i.Customer).Credit += i.Total - i.Due
+	s.customer(i.Customer).Credit += i.Total - i.Due - i.Credited
 	if u := s.subscription(i.Subscription); u != nil && u.Pending != nil && u.Pending.invoice == i {
 		u.drop()
 	}

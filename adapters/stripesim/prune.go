@@ -28,6 +28,9 @@ func (s *account) prune() {
 		return i.Status == "open" || i.Status == "draft"
 	})
 	s.charges = latest(s.charges, maxCharges, func(*Charge) bool { return false })
+	s.refunds = slices.DeleteFunc(s.refunds, func(r *refund) bool { return s.charge(r.Charge) == nil })
+	s.disputes = slices.DeleteFunc(s.disputes, func(d *dispute) bool { return s.charge(d.Charge) == nil })
+	s.notes = slices.DeleteFunc(s.notes, func(n *creditNote) bool { return s.invoice(n.Invoice) == nil })
 	s.checkouts = latest(s.checkouts, maxCheckouts, func(*checkout) bool { return false })
 	s.methods = latest(s.methods, maxDetached, func(m *method) bool { return m.Customer != "" })
 	s.usage = slices.DeleteFunc(s.usage, func(e *meterEvent) bool { return s.now().Sub(e.At) > usageFor })
@@ -74,5 +77,12 @@ func keep[T any](all map[string]T, n int, isKept func(T) bool) {
 		if !isKept(all[id]) {
 			delete(all, id)
 		}
+	}
+}
+
+// put adds objects by their identifiers.
+func put[T any](all map[string]any, objects []*T, id func(*T) string) {
+	for _, one := range objects {
+		all[id(one)] = one
 	}
 }

@@ -8,31 +8,35 @@ import (
 // roll processes everything that is due until now, and reports whether anything changed. Everything happens at its own
 // time and in order, even if the customer was not looked at for long.
 func (s *account) roll(now time.Time) (hasChanged bool) {
-	for _, u := range s.subscriptions {
-		for {
-			next := s.next(u)
-			if next == nil || now.Before(next.due) {
-				break
-			}
-			s.clock, hasChanged = next.due, true
-			next.do(u)
-		}
+	for next := s.next(); next != nil && !now.Before(next.due); next = s.next() {
+		s.clock, hasChanged = next.due, true
+		next.do()
 	}
 	s.clock = now
 	return hasChanged
 }
 
-// step is something that a subscription does by itself.
+// step is something that happens by itself.
 type step struct {
 	due time.Time
-	do  func(*subscription)
+	do  func()
 }
 
-// next returns what u does next by itself, or nil.
-func (s *account) next(u *subscription) (next *step) {
-	for _, one := range s.steps(u) {
+// next returns what happens next by itself, or nil.
+func (s *account) next() (next *step) {
+	consider := func(one step) {
 		if next == nil || one.due.Before(next.due) {
 			next = &one
+		}
+	}
+	for _, u := range s.subscriptions {
+		for _, one := range s.steps(u) {
+			consider(one)
+		}
+	}
+	for _, r := range s.refunds {
+		if r.Next != "" {
+			consider(step{r.Settles, func() { r.Status, r.Next = r.Next, "" }})
 		}
 	}
 	return next
@@ -41,27 +45,30 @@ func (s *account) next(u *subscription) (next *step) {
 // steps returns what will happen to a subscription as time passes, in its present status. The caller takes the
 // earliest.
 func (s *account) steps(u *subscription) (all []step) {
+	add := func(due time.Time, do func(*subscription)) {
+		all = append(all, step{due, func() { do(u) }})
+	}
 	if u.Pending != nil {
-		all = append(all, step{u.Pending.Expires, (*subscription).drop})
+		add(u.Pending.Expires, (*subscription).drop)
 	}
 	if u.live() && u.endsWithin() {
-		all = append(all, step{u.CancelAt, func(u *subscription) { s.end(u, "canceled") }})
+		add(u.CancelAt, func(u *subscription) { s.end(u, "canceled") })
 	}
 	switch u.Status {
 	case "incomplete":
-		expire := func(u *subscription) { s.end(u, "incomplete_expired") }
-		all = append(all, step{u.Created.Add(incompleteFor), expire})
+		add(u.Created.Add(incompleteFor), func(u *subscription) { s.end(u, "incomplete_expired") })
 	case "trialing":
 		if !u.TrialTold {
-			all = append(all, step{u.TrialEnd.Add(-trialTold), s.announceEnd})
+			add(u.TrialEnd.Add(-trialTold), s.announceEnd)
 		}
-		all = append(all, step{u.End, s.renew})
+		add(u.End, s.renew)
 	case "active":
-		all = append(all, step{u.End, s.renew})
+		add(u.End, s.renew)
 	case "past_due":
-		all = append(all, step{u.RetryAt, s.retry}, step{u.End, s.renew})
+		add(u.RetryAt, s.retry)
+		add(u.End, s.renew)
 	case "unpaid":
-		all = append(all, step{u.End, s.draft})
+		add(u.End, s.draft)
 	}
 	return all
 }
@@ -113,7 +120,8 @@ func (s *account) renew(u *subscription) {
 	u.Start, u.End = moment, u.Plan.Interval.Advance(moment, u.Plan.IntervalCount, u.Anchor)
 	previous := u.Status
 	u.Status = "active"
-	if s.billPeriod(u, attempt{}, moment).Status == "paid" {
+	i := s.billPeriod(u, attempt{}, moment)
+	if i.Reason = "subscription_cycle"; i.Status == "paid" {
 		return
 	}
 	if u.Status = "past_due"; previous != "past_due" {

@@ -112,6 +112,15 @@ var routes = map[string]route{
 		"customer subscription status limit starting_after expand",
 		"invoices", (*account).listInvoices,
 	},
+	"GET /v1/charges": {
+		"customer limit starting_after",
+		"", (*account).listCharges,
+	},
+	"GET /v1/charges/{id}": {"", "charge", (*account).readCharge},
+	"GET /v1/disputes": {
+		"charge limit starting_after",
+		"", (*account).listDisputes,
+	},
 	"GET /v1/promotion_codes": {
 		"code active limit starting_after expand",
 		"promotion", (*account).listPromotions,

@@ -91,11 +91,10 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if err != nil {
 		return err
 	}
-	if len(different) == 0 {
-		_, err = s.notify(ctx, by, t, c) // a trial or a card may be about to end
-		return ignoring(err)
+	if c, err = s.resync(ctx, by, t); err == nil { // refunds and disputes, too, and notices that are due
+		err = s.endForfeited(ctx, by, t, c)
 	}
-	if _, err := s.resync(ctx, by, t); err != nil {
+	if err != nil || len(different) == 0 {
 		return ignoring(err)
 	}
 	_, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *payment.Customer) error {

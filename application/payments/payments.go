@@ -34,6 +34,7 @@ type Terms struct {
 	Grace          time.Duration // how long a past-due subscription still entitles
 	Limits         payment.CardLimits
 	Trials         payment.TrialRules
+	Losses         payment.LossRules
 	AutomaticTax   bool                 // the gateway determines the taxes of new subscriptions
 	Reads          *Reads               // of the account; nil if reads wait as long as the gateway takes
 	Returns        payment.ReturnPolicy // to which addresses payers return from pages of the gateway

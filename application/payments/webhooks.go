@@ -3,6 +3,7 @@ package payments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -28,6 +29,11 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind payment.
 		return err
 	}
 	ours := e.Account == t.Connected
+	if ours && e.Charge != "" {
+		if e.Customer, err = s.charged(ctx, t, e.Charge); err != nil {
+			return err // and the gateway delivers the event again
+		}
+	}
 	e.Org, e.Gateway, e.Account, e.State, e.ReceivedAt = org, kind, t.Account, payment.Received, now
 	if ours && e.Customer != "" {
 		if e.Workspace, err = s.payments.Find(ctx, org, t.Account, e.Customer); err != nil &&
@@ -56,6 +62,22 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind payment.
 	})
 }
 
+// charged returns the customer that was charged, or "".
+func (s *Service) charged(ctx context.Context, t Terms, charge string) (payment.CustomerID, error) {
+	callCtx, cancel := outbound(ctx)
+	defer cancel()
+	c, err := callWithRetry(callCtx, func(ctx context.Context) (payment.CustomerID, error) {
+		return t.Gateway.Charged(ctx, charge)
+	})
+	if rejected(err) { // a retry would be refused, too; the next audit finds what the event is about
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", payment.ErrGatewayUnavailable, err)
+	}
+	return c, nil
+}
+
 func queueEvents(ctx context.Context, jobs ports.Jobs, e *payment.Event, now time.Time) error {
 	by := identity.System(e.Org, e.Workspace, "webhook "+e.ID, now)
 	return jobs.Enqueue(ctx, job.New(by, payment.EventsJob, string(e.Customer), now))
@@ -76,7 +98,7 @@ func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer
 		}
 		c, failure := s.resync(ctx, by, t)
 		if failure == nil {
-			failure = s.cancelIntents(ctx, by, t, c)
+			failure = errors.Join(s.cancelIntents(ctx, by, t, c), s.endForfeited(ctx, by, t, c))
 		}
 		switch {
 		case isGone(failure):
@@ -124,6 +146,28 @@ func (s *Service) cancelIntents(ctx context.Context, by identity.Actor, t Terms,
 		}
 	}
 	return call(callCtx, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
+}
+
+// endForfeited ends a subscription whose payment was refunded or is disputed, if the org's rules say so.
+func (s *Service) endForfeited(ctx context.Context, by identity.Actor, t Terms, c *payment.Customer) error {
+	u := c.LiveSubscription()
+	if u == nil || !t.Losses.End() {
+		return nil
+	}
+	newest, err := s.payments.Invoices(ctx, by.Workspace, t.Account, payment.Paid,
+		page.Query{Limit: payment.MirroredInvoices})
+	if err != nil || !t.Losses.Forfeited(u.ID, newest.Items) {
+		return err
+	}
+	callCtx, cancel := outbound(ctx)
+	defer cancel()
+	if err := call(callCtx, func(ctx context.Context) error {
+		return t.Gateway.Cancel(ctx, "atrium_forfeited_"+string(u.ID), c.ID, u.ID, payment.Cancellation{})
+	}); err != nil {
+		return err
+	}
+	_, err = s.resync(ctx, by, t)
+	return err
 }
 
 // Events lists the events that by's org received from its gateways. by is the system.

@@ -66,6 +66,42 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 	}
 }
 
+// TestAnEventAboutARefundOrADisputeIsItsCustomers has the objects of Stripe, which name a charge and no customer
+// (https://docs.stripe.com/api/refunds/object, https://docs.stripe.com/api/disputes/object).
+func TestAnEventAboutARefundOrADisputeIsItsCustomers(t *testing.T) {
+	for _, object := range []string{"refund", "dispute"} {
+		for name, tt := range map[string]struct {
+			customer payment.CustomerID
+			failure  error
+			state    payment.EventState
+			want     error
+		}{
+			"of a customer":                      {"cus_1", nil, payment.Received, nil},
+			"of no customer":                     {"", nil, payment.Ignored, nil},
+			"that the gateway refuses to name":   {"", &payment.Rejection{Reason: "no right"}, payment.Ignored, nil},
+			"while the gateway is not available": {"", payment.ErrGatewayTimeout, "", payment.ErrGatewayUnavailable},
+		} {
+			t.Run(object+" "+name, func(t *testing.T) {
+				s := newMocked(t)
+				s.customers.Charged(any, "ch_1").AnyTimes().Return(tt.customer, tt.failure)
+				s.payments.EXPECT().Find(any, any, any, payment.CustomerID("cus_1")).AnyTimes().Return(
+					identity.WorkspaceID("acme"), nil)
+				if tt.state != "" {
+					s.inbox.EXPECT().Put(any, any, any).DoAndReturn(
+						func(_ context.Context, _ identity.OrgID, e *payment.Event) (bool, error) {
+							assert.That(t, e.State == tt.state && e.Customer == tt.customer, "%+v", e)
+							return true, nil
+						})
+				}
+				body := []byte(`{"id":"evt_1","object":"event","type":"x","created":1,"data":{"object":{"id":"x_1",` +
+					`"object":"` + object + `","charge":"ch_1"}}}`)
+				err := s.Receive(s.ctx, "org", payment.Sandbox, body, payment.Sign(key, body, now), now)
+				require.ErrorIs(t, err, tt.want)
+			})
+		}
+	}
+}
+
 func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
 	s := mockedWith(t, customer())
 	events := []payment.Event{{ID: "evt_1", State: payment.Received},

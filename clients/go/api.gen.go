@@ -1702,6 +1702,29 @@ type Discount struct {
 	EndsAt           *time.Time `json:"ends_at"`
 }
 
+// DisputeClosedData is a type of the API. The data of dispute.closed: A dispute about the payment of an invoice
+// was closed.
+type DisputeClosedData struct {
+	Outcome        string `json:"outcome"`
+	InvoiceID      string `json:"invoice_id"`
+	SubscriptionID string `json:"subscription_id"`
+	Amount         int64  `json:"amount"`
+	Currency       string `json:"currency"`
+	Reason         string `json:"reason"`
+	Inquiry        bool   `json:"inquiry"`
+}
+
+// DisputeOpenedData is a type of the API. The data of dispute.opened: A payer disputed the payment of an
+// invoice.
+type DisputeOpenedData struct {
+	InvoiceID      string `json:"invoice_id"`
+	SubscriptionID string `json:"subscription_id"`
+	Amount         int64  `json:"amount"`
+	Currency       string `json:"currency"`
+	Reason         string `json:"reason"`
+	Inquiry        bool   `json:"inquiry"`
+}
+
 // EmbedMessage is a type of the API.
 type EmbedMessage struct {
 	// The message of the visitor.
@@ -2494,8 +2517,14 @@ type Invoice struct {
 	Tax       Money      `json:"tax"`
 	Total     Money      `json:"total"`
 	AmountDue Money      `json:"amount_due"`
-	// What was paid. Refunds and disputes at the gateway do not change it.
+	// What was paid. Refunds and disputes do not change it.
 	AmountPaid Money `json:"amount_paid"`
+	// What is still to be paid. Credit notes reduce it.
+	AmountRemaining Money `json:"amount_remaining"`
+	// What was paid back to the payment method.
+	AmountRefunded Money `json:"amount_refunded"`
+	// Whether the payer disputes the payment, or has won a dispute about it. An inquiry of a bank is none.
+	Disputed bool `json:"disputed"`
 	// The first 10 lines. Empty if they are unknown.
 	Lines       []InvoiceLine `json:"lines"`
 	PeriodStart time.Time     `json:"period_start"`
@@ -2542,10 +2571,12 @@ type InvoiceList struct {
 	Gateway PaymentGateway `json:"gateway"`
 }
 
-// InvoicePaidData is a type of the API. The data of invoice.paid: An open invoice was paid.
+// InvoicePaidData is a type of the API. The data of invoice.paid: An invoice was paid, such as each renewal's.
 type InvoicePaidData struct {
-	Amount   int64  `json:"amount"`
-	Currency string `json:"currency"`
+	Amount         int64  `json:"amount"`
+	Currency       string `json:"currency"`
+	Reason         string `json:"reason"`
+	SubscriptionID string `json:"subscription_id"`
 }
 
 // InvoicePayment is a type of the API.
@@ -2558,6 +2589,14 @@ type InvoicePayment struct {
 // InvoicePaymentRequestedData is a type of the API. The data of invoice.payment_requested: A user asked to pay
 // an open invoice.
 type InvoicePaymentRequestedData map[string]any
+
+// InvoiceRefundedData is a type of the API. The data of invoice.refunded: Money was paid back of an invoice.
+type InvoiceRefundedData struct {
+	Amount         int64  `json:"amount"`
+	AmountRefunded int64  `json:"amount_refunded"`
+	Currency       string `json:"currency"`
+	SubscriptionID string `json:"subscription_id"`
+}
 
 // LabelMove is a type of the API.
 type LabelMove struct {
@@ -5890,6 +5929,8 @@ const (
 	EventTypeConnectionRenamed                 = "connection.renamed"
 	EventTypeConnectionRevoked                 = "connection.revoked"
 	EventTypeConnectionVerified                = "connection.verified"
+	EventTypeDisputeClosed                     = "dispute.closed"
+	EventTypeDisputeOpened                     = "dispute.opened"
 	EventTypeEmbedTokenCreated                 = "embed_token.created"
 	EventTypeEmbedTokenDeleted                 = "embed_token.deleted"
 	EventTypeEmbedTokenRotated                 = "embed_token.rotated"
@@ -5908,6 +5949,7 @@ const (
 	EventTypeInvitationWithdrawn               = "invitation.withdrawn"
 	EventTypeInvoicePaid                       = "invoice.paid"
 	EventTypeInvoicePaymentRequested           = "invoice.payment_requested"
+	EventTypeInvoiceRefunded                   = "invoice.refunded"
 	EventTypeMemberAdded                       = "member.added"
 	EventTypeMemberRemoved                     = "member.removed"
 	EventTypeMemberUpdated                     = "member.updated"
@@ -6073,6 +6115,10 @@ func (e *Event) Typed() (any, error) {
 		data = new(ConnectionRevokedData)
 	case EventTypeConnectionVerified:
 		data = new(ConnectionVerifiedData)
+	case EventTypeDisputeClosed:
+		data = new(DisputeClosedData)
+	case EventTypeDisputeOpened:
+		data = new(DisputeOpenedData)
 	case EventTypeEmbedTokenCreated:
 		data = new(EmbedTokenCreatedData)
 	case EventTypeEmbedTokenDeleted:
@@ -6109,6 +6155,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(InvoicePaidData)
 	case EventTypeInvoicePaymentRequested:
 		data = new(InvoicePaymentRequestedData)
+	case EventTypeInvoiceRefunded:
+		data = new(InvoiceRefundedData)
 	case EventTypeMemberAdded:
 		data = new(MemberAddedData)
 	case EventTypeMemberRemoved:

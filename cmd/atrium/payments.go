@@ -153,6 +153,9 @@ func (r *paymentResumeCommand) Run(p *process) error {
 type paymentSandboxCommand struct {
 	Advance paymentSandboxAdvanceCommand `cmd:"" help:"Advance the clocks of all workspaces in the sandbox."`
 	Provoke paymentSandboxProvokeCommand `cmd:"" help:"Make the next calls to the sandbox fail."`
+	Refund  paymentSandboxRefundCommand  `cmd:"" help:"Refund an invoice in the sandbox."`
+	Credit  paymentSandboxCreditCommand  `cmd:"" help:"Make a credit note for an invoice in the sandbox."`
+	Dispute paymentSandboxDisputeCommand `cmd:"" help:"Open or close a dispute in the sandbox."`
 }
 
 // Help implements kong.HelpProvider.

@@ -31,6 +31,11 @@ type Invoice struct {
 	AmountDue  int64
 	AmountPaid int64
 
+	AmountRemaining int64 // to be paid: AmountDue without AmountPaid and what was credited
+	AmountRefunded  int64 // of AmountPaid
+	Disputes        []Dispute
+	Reason          InvoiceReason // "" if unknown
+
 	PeriodStart, PeriodEnd time.Time
 	DueAt, PaidAt          time.Time // zero if not due, or not paid
 	HostedURL, PDFURL      string    // "" before the invoice is final

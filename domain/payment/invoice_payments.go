@@ -47,8 +47,6 @@ func (c *Customer) SettlePayment(by identity.Actor, key string, from Look, p Inv
 		c.InvoicesAt = time.Time{}
 		return true
 	}
-	c.Record(by, "invoice.paid", string(p.Invoice.ID),
-		map[string]any{"amount": p.Invoice.AmountPaid, "currency": p.Invoice.Currency})
 	c.Invoices = []Invoice{p.Invoice}
 	c.countUsage(c.Invoices)
 	return true

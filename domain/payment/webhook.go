@@ -36,6 +36,7 @@ type Event struct {
 	Gateway    GatewayKind
 	Type       string
 	Customer   CustomerID // the customer that it is about; "" for none
+	Charge     string     // that a refund or a dispute is about, whose events do not name the customer; not stored
 	Workspace  identity.WorkspaceID
 	State      EventState
 	Attempts   int
@@ -112,7 +113,7 @@ func ParseEvent(body []byte) (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer)} {
+	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer), e.Charge} {
 		if len(text) > 255 || strings.Contains(text, "\x00") { // no store would accept it
 			return nil, ErrEventMalformed
 		}
@@ -168,6 +169,7 @@ func parseSnapshot(body []byte) (*Event, error) {
 				ID       string          `json:"id"`
 				Object   string          `json:"object"`
 				Customer json.RawMessage `json:"customer"` // an id, or the customer itself if it was expanded
+				Charge   string          `json:"charge"`
 			} `json:"object"`
 			Previous struct {
 				Customer string `json:"customer"` // of a payment method that was detached from it
@@ -188,6 +190,8 @@ func parseSnapshot(body []byte) (*Event, error) {
 	case json.Unmarshal(in.Data.Object.Customer, &e.Customer) == nil && e.Customer != "":
 	case json.Unmarshal(in.Data.Object.Customer, &object) == nil && object.ID != "":
 		e.Customer = object.ID
+	case in.Data.Object.Object == "refund", in.Data.Object.Object == "dispute":
+		e.Charge = in.Data.Object.Charge
 	default:
 		e.Customer = CustomerID(in.Data.Previous.Customer)
 	}

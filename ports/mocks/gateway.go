@@ -80,6 +80,21 @@ func (mr *MockGatewayMockRecorder) CancelSetupIntents(ctx, c interface{}) *gomoc
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CancelSetupIntents", reflect.TypeOf((*MockGateway)(nil).CancelSetupIntents), ctx, c)
 }
 
+// Charged mocks base method.
+func (m *MockGateway) Charged(ctx context.Context, charge string) (payment.CustomerID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Charged", ctx, charge)
+	ret0, _ := ret[0].(payment.CustomerID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Charged indicates an expected call of Charged.
+func (mr *MockGatewayMockRecorder) Charged(ctx, charge interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Charged", reflect.TypeOf((*MockGateway)(nil).Charged), ctx, charge)
+}
+
 // Checkout mocks base method.
 func (m *MockGateway) Checkout(ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder) (string, error) {
 	m.ctrl.T.Helper()
@@ -379,6 +394,21 @@ func (m *MockGatewayCustomers) CancelSetupIntents(ctx context.Context, c payment
 func (mr *MockGatewayCustomersMockRecorder) CancelSetupIntents(ctx, c interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CancelSetupIntents", reflect.TypeOf((*MockGatewayCustomers)(nil).CancelSetupIntents), ctx, c)
+}
+
+// Charged mocks base method.
+func (m *MockGatewayCustomers) Charged(ctx context.Context, charge string) (payment.CustomerID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Charged", ctx, charge)
+	ret0, _ := ret[0].(payment.CustomerID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Charged indicates an expected call of Charged.
+func (mr *MockGatewayCustomersMockRecorder) Charged(ctx, charge interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Charged", reflect.TypeOf((*MockGatewayCustomers)(nil).Charged), ctx, charge)
 }
 
 // CreateCustomer mocks base method.

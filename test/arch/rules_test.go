@@ -211,6 +211,7 @@ var unscoped = map[string]string{
 	"SandboxPayer.Page":                   "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Complete":               "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.EndAtPeriodEnd":         "as GatewayCustomers.CreateCustomer",
+	"GatewayCustomers.Charged":            "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Advance":                "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Confirm":                "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Authenticate":           "as GatewayCustomers.CreateCustomer",

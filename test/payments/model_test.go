@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,8 +12,11 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/adapters/stripesim"
 	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -31,6 +35,7 @@ type modelWalk struct {
 	hazard   *hazard
 	random   *rand.Rand
 	model    money
+	refunds  map[string]int64 // by invoice
 }
 
 // newModelWalk returns a walk on its own account at the fake Stripe. It uses no network, so that the walk can be in a
@@ -40,7 +45,7 @@ func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 	api := stripeapi.NewInProcess(t, stripeKey, modelPlans)
 	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: api.URL, Transport: api.Transport()})
 	random := rand.New(rand.NewPCG(seed, 29))
-	m := &modelWalk{gateway: g, random: random, model: newMoney()}
+	m := &modelWalk{gateway: g, random: random, model: newMoney(), refunds: map[string]int64{}}
 	m.hazard = &hazard{random: rand.New(rand.NewPCG(seed, 31)), oneIn: 12, calm: true}
 	selling := func(g ports.Gateway) *payments.Service {
 		return newService(w.stores, func(identity.OrgID) payments.Terms {
@@ -79,7 +84,7 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 	plan, quantity := modelPlans[m.random.IntN(len(modelPlans))].ID, 1+m.random.IntN(3)
 	m.hazard.set(&hazard{storm: m.random.IntN(6) == 0})
 	defer m.hazard.set(&hazard{calm: true})
-	switch m.random.IntN(14) {
+	switch m.random.IntN(15) {
 	case 0, 1:
 		_, err := m.troubled.Subscribe(ctx, m.now(), key, payment.SubscribeRequest{Plan: plan, Quantity: quantity})
 		return "subscribe", err
@@ -136,11 +141,101 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 		return "pause, or resume", err
 	case 11:
 		return "use", m.use(t, key)
+	case 12:
+		return m.losePayment(), nil
 	default:
 		d := time.Duration(1+m.random.IntN(12*24)) * time.Hour
 		m.later(d)
 		m.api.Advance(d)
 		return "time passes", nil
+	}
+}
+
+// losePayment refunds a part of one of the last payments, or disputes it, as people do at the gateway and at a bank.
+func (m *modelWalk) losePayment() (what string) {
+	var charges []stripesim.Charge
+	for _, c := range m.api.Charges() {
+		if c.Customer == m.customer && !m.api.Deleted(m.customer) {
+			charges = append(charges, c)
+		}
+	}
+	if len(charges) == 0 {
+		return "nothing"
+	}
+	c := charges[len(charges)-1-m.random.IntN(min(len(charges), 3))]
+	if m.random.IntN(3) == 0 {
+		m.api.CloseDispute(m.api.Dispute(c.Invoice, m.random.IntN(2) == 0), m.random.IntN(2) == 0)
+		return "dispute"
+	}
+	amount := 1 + m.random.Int64N(c.Amount)
+	if m.refunds[c.Invoice]+amount > c.Amount {
+		return "nothing"
+	}
+	m.refunds[c.Invoice] += amount
+	m.api.Refund(c.Invoice, amount)
+	return "refund"
+}
+
+// checkBooks compares the invoices that Atrium has in the end with the charges and the refunds, and the events with the
+// invoices: however many calls were lost, each paid invoice has one event, and the refunds of its events add up.
+func (m *modelWalk) checkBooks(t *testing.T) {
+	t.Helper()
+	if m.api.Deleted(m.customer) {
+		return
+	}
+	m.later(2 * time.Minute)
+	m.api.Advance(2 * time.Minute)
+	var invoices []payment.Invoice
+	for q := (page.Query{Limit: 100}); ; {
+		bills, err := m.Invoices(t.Context(), m.now(), payment.Paid, q)
+		require.That(t, err == nil && !bills.Stale, "%+v, %v", bills, err)
+		invoices = append(invoices, bills.Items...)
+		if q.After = bills.Next; q.After == "" {
+			break
+		}
+	}
+	charged, events := map[string]int64{}, m.invoiceEvents(t)
+	for _, c := range m.api.Charges() {
+		charged[c.Invoice] += c.Amount
+	}
+	for _, i := range invoices {
+		id := string(i.ID)
+		if stripesim.CustomerOf(id) != m.customer {
+			continue
+		}
+		require.That(t, i.AmountPaid == charged[id] && i.AmountRefunded == m.refunds[id],
+			"invoice %s is paid with %d and refunded %d, the gateway has charged %d and refunded %d", id, i.AmountPaid,
+			i.AmountRefunded, charged[id], m.refunds[id])
+		require.That(t, events["invoice.paid "+id] == i.AmountPaid+1 && events["invoice.refunded "+id] == m.refunds[id],
+			"the events of the invoice %s say %d and %d, it is %+v", id, events["invoice.paid "+id]-1,
+			events["invoice.refunded "+id], i)
+		delete(charged, id)
+	}
+	for id := range charged {
+		require.That(t, stripesim.CustomerOf(id) != m.customer, "Atrium has no paid invoice %s", id)
+	}
+}
+
+// invoiceEvents returns the sums of the amounts in the events of invoices, by their type and subject. Each invoice.paid
+// counts one more, so that a second one is noticed if nothing was paid.
+func (m *modelWalk) invoiceEvents(t *testing.T) map[string]int64 {
+	t.Helper()
+	sums := map[string]int64{}
+	for q := (page.Query{Limit: 1000}); ; {
+		events, err := m.world.stores.Events.List(t.Context(), m.by.Workspace, event.Filter{}, q)
+		require.NoError(t, err)
+		for _, e := range events.Items {
+			var data struct{ Amount int64 }
+			_ = json.Unmarshal(e.Encoded, &data) // of other types it may be something else
+			if key := e.Type + " " + e.Subject; e.Type == "invoice.paid" {
+				sums[key] += data.Amount + 1
+			} else if e.Type == "invoice.refunded" {
+				sums[key] += data.Amount
+			}
+		}
+		if q.After = events.Next; q.After == "" {
+			return sums
+		}
 	}
 }
 
@@ -288,6 +383,7 @@ func walkByTheModel(t *testing.T, w *world, seed uint64, steps int) {
 		done[name]++
 		m.check(t, fmt.Sprintf("seed %d, step %d, %s (%v)", seed, step, name, err))
 	}
+	m.checkBooks(t)
 	units := int64(0)
 	for _, billedMetered := range m.model.billed {
 		units += billedMetered.must

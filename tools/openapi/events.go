@@ -30,6 +30,7 @@ var subjectIDs = map[string]string{ //nolint:gosec // none of these ids is a sec
 	"folder_share":     "pfsh_01jb4rqnx1f3v9c3k3m6zt8n5e",
 	"group":            "grp_01jb4rqnxbn5q8s2w6y0a3e7g9",
 	"invitation":       "inv_01jb4rqnx1f8r3w6y0b2d5g7j9",
+	"dispute":          "du_1Q2w3E4r5T6y7U8i",
 	"invoice":          "in_1Q2w3E4r5T6y7U8i",
 	"passkey":          "psk_01jb4rqnx6e0g3j7m1p4r8t2w5",
 	"payment_customer": "cus_Q2w3E4r5T6y7U8",

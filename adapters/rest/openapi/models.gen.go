@@ -2871,8 +2871,14 @@ type InvitationStatus string
 type Invoice struct {
 	AmountDue Money `json:"amount_due"`
 
-	// AmountPaid What was paid. Refunds and disputes at the gateway do not change it.
+	// AmountPaid What was paid. Refunds and disputes do not change it.
 	AmountPaid Money `json:"amount_paid"`
+
+	// AmountRefunded What was paid back to the payment method.
+	AmountRefunded Money `json:"amount_refunded"`
+
+	// AmountRemaining What is still to be paid. Credit notes reduce it.
+	AmountRemaining Money `json:"amount_remaining"`
 
 	// AttemptCount How often it was charged: the first time, and each time that the gateway has repeated it by itself.
 	AttemptCount int `json:"attempt_count"`
@@ -2882,8 +2888,11 @@ type Invoice struct {
 	CreatedAt      Time                                     `json:"created_at"`
 
 	// Discount What the discounts deduct from the subtotal.
-	Discount  Money                     `json:"discount"`
-	Discounts []Discount                `json:"discounts"`
+	Discount  Money      `json:"discount"`
+	Discounts []Discount `json:"discounts"`
+
+	// Disputed Whether the payer disputes the payment, or has won a dispute about it. An inquiry of a bank is none.
+	Disputed  bool                      `json:"disputed"`
 	DueAt     nullable.Nullable[Time]   `json:"due_at"`
 	HostedURL nullable.Nullable[string] `json:"hosted_url"`
 

@@ -69,6 +69,10 @@ func toInvoice(i *payment.Invoice) openapi.Invoice {
 		Total:      money(i.Total),
 		AmountDue:  money(i.AmountDue),
 		AmountPaid: money(i.AmountPaid),
+
+		AmountRemaining: money(i.AmountRemaining),
+		AmountRefunded:  money(i.AmountRefunded),
+		Disputed:        i.Disputed(),
 		Lines: convert.Slice(i.Lines, func(l *payment.InvoiceLine) openapi.InvoiceLine {
 			return openapi.InvoiceLine{
 				Description: l.Description, Quantity: l.Quantity, Amount: money(l.Amount),

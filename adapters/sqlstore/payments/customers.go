@@ -144,7 +144,7 @@ func (store *Store) lockedCustomer(ctx context.Context, ws identity.WorkspaceID,
 }
 
 // saveCustomer writes a customer that lockedCustomer read, with its methods, subscriptions and invoices.
-func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error {
+func (store *Store) saveCustomer(ctx context.Context, by identity.Actor, c *payment.Customer) error {
 	store.DeclareChange(c.Workspace)
 	var encoded customerRow
 	if err := encoded.encode(c); err != nil {
@@ -172,7 +172,7 @@ func (store *Store) saveCustomer(ctx context.Context, c *payment.Customer) error
 	if err := store.saveSubscriptions(ctx, c); err != nil {
 		return err
 	}
-	if err := store.saveInvoices(ctx, c); err != nil {
+	if err := store.saveInvoices(ctx, by, c); err != nil {
 		return err
 	}
 	return store.Record(ctx, c.RecordedAt(c.Revision, string(c.ID)))

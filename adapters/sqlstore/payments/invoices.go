@@ -15,7 +15,7 @@ import (
 
 const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
 	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts, billed_to, lines,
-	subscription_id, attempts, next_attempt_at`
+	subscription_id, attempts, next_attempt_at, amount_remaining, amount_refunded, disputes, reason`
 
 type invoiceRow struct {
 	ID          payment.InvoiceID     `db:"id"`
@@ -42,6 +42,11 @@ type invoiceRow struct {
 	Subscription  payment.SubscriptionID `db:"subscription_id"`
 	Attempts      int                    `db:"attempts"`
 	NextAttemptAt int64                  `db:"next_attempt_at"`
+
+	AmountRemaining int64                 `db:"amount_remaining"`
+	AmountRefunded  int64                 `db:"amount_refunded"`
+	Disputes        string                `db:"disputes"`
+	Reason          payment.InvoiceReason `db:"reason"`
 }
 
 func (r *invoiceRow) invoice() (payment.Invoice, error) {
@@ -52,15 +57,17 @@ func (r *invoiceRow) invoice() (payment.Invoice, error) {
 		PaidAt:    db.FromMicros(r.PaidAt),
 		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: db.FromMicros(r.CreatedAt), Discount: r.Discount,
 		Subscription: r.Subscription, Attempts: r.Attempts, NextAttemptAt: db.FromMicros(r.NextAttemptAt),
+		AmountRemaining: r.AmountRemaining, AmountRefunded: r.AmountRefunded, Reason: r.Reason,
 	}
 	return i, errors.Join(db.FromJSON(r.BilledTo, &i.BilledTo), db.FromJSON(r.Discounts, &i.Discounts),
-		db.FromJSON(r.Lines, &i.Lines))
+		db.FromJSON(r.Lines, &i.Lines), db.FromJSON(r.Disputes, &i.Disputes))
 }
 
 func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 	billedTo, err := db.JSONText(i.BilledTo, i.BilledTo == nil)
 	discounts, worse := db.JSONText(i.Discounts, len(i.Discounts) == 0)
 	lines, worst := db.JSONText(i.Lines, len(i.Lines) == 0)
+	disputes, worstOfAll := db.JSONText(i.Disputes, len(i.Disputes) == 0)
 	return invoiceRow{
 		ID: i.ID, Number: i.Number, Status: i.Status, Currency: i.Currency, Subtotal: i.Subtotal, Tax: i.Tax,
 		Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, PeriodStart: db.Micros(i.PeriodStart),
@@ -68,8 +75,9 @@ func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 		HostedURL: i.HostedURL,
 		PDFURL:    i.PDFURL, CreatedAt: db.Micros(i.CreatedAt), BilledTo: billedTo, Discount: i.Discount,
 		Discounts: discounts, Lines: lines, Subscription: i.Subscription, Attempts: i.Attempts,
-		NextAttemptAt: db.Micros(i.NextAttemptAt),
-	}, errors.Join(err, worse, worst)
+		NextAttemptAt: db.Micros(i.NextAttemptAt), AmountRemaining: i.AmountRemaining,
+		AmountRefunded: i.AmountRefunded, Disputes: disputes, Reason: i.Reason,
+	}, errors.Join(err, worse, worst, worstOfAll)
 }
 
 // Invoice implements ports.Payments.
@@ -111,7 +119,7 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 }
 
 // saveInvoices writes the invoices of c that changed, and deletes drafts if c has all of them.
-func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error {
+func (store *Store) saveInvoices(ctx context.Context, by identity.Actor, c *payment.Customer) error {
 	if c.AllDrafts {
 		if err := store.deleteDrafts(ctx, c); err != nil {
 			return err
@@ -119,6 +127,9 @@ func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error
 	}
 	invoices, err := store.storedInvoices(ctx, c)
 	if err != nil {
+		return err
+	}
+	if err := recordInvoices(by, c, invoices); err != nil {
 		return err
 	}
 	for _, i := range c.Invoices {
@@ -133,8 +144,9 @@ func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error
 			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total,
 			amount_due, amount_paid,
 				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts,
-				billed_to, lines, subscription_id, attempts, next_attempt_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				billed_to, lines, subscription_id, attempts, next_attempt_at, amount_remaining, amount_refunded,
+				disputes, reason)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE SET number = excluded.number, status = excluded.status,
 			subtotal = excluded.subtotal, tax = excluded.tax,
 				total = excluded.total, amount_due = excluded.amount_due, amount_paid = excluded.amount_paid,
@@ -142,13 +154,30 @@ func (store *Store) saveInvoices(ctx context.Context, c *payment.Customer) error
 				due_at = excluded.due_at, paid_at = excluded.paid_at, hosted_url = excluded.hosted_url,
 				pdf_url = excluded.pdf_url, discount = excluded.discount, discounts = excluded.discounts,
 				billed_to = excluded.billed_to, lines = excluded.lines, subscription_id = excluded.subscription_id,
-				attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at`,
+				attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
+				amount_remaining = excluded.amount_remaining, amount_refunded = excluded.amount_refunded,
+				disputes = excluded.disputes, reason = excluded.reason`,
 			c.Workspace, c.Account, r.ID, r.Number, r.Status, r.Currency, r.Subtotal, r.Tax, r.Total, r.AmountDue,
 			r.AmountPaid, r.PeriodStart, r.PeriodEnd, r.DueAt, r.PaidAt, r.HostedURL, r.PDFURL, r.CreatedAt, r.Discount,
-			r.Discounts, r.BilledTo, r.Lines, r.Subscription, r.Attempts, r.NextAttemptAt); err != nil {
+			r.Discounts, r.BilledTo, r.Lines, r.Subscription, r.Attempts, r.NextAttemptAt, r.AmountRemaining,
+			r.AmountRefunded, r.Disputes, r.Reason); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// recordInvoices records how the invoices of c differ from the stored rows.
+func recordInvoices(by identity.Actor, c *payment.Customer, rows map[payment.InvoiceID]invoiceRow) error {
+	stored := make(map[payment.InvoiceID]payment.Invoice, len(rows))
+	for id, r := range rows {
+		i, err := r.invoice()
+		if err != nil {
+			return err
+		}
+		stored[id] = i
+	}
+	c.RecordInvoices(by, stored)
 	return nil
 }
 

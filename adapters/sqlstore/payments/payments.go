@@ -54,7 +54,7 @@ func (s *Payments) Update(ctx context.Context, by identity.Actor, account string
 		if err := change(c); err != nil {
 			return err
 		}
-		return tx.saveCustomer(ctx, c)
+		return tx.saveCustomer(ctx, by, c)
 	})
 	if err != nil {
 		return nil, err

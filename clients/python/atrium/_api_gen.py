@@ -2146,6 +2146,53 @@ class Discount(TypedDict):
     """"""
 
 
+class DisputeClosedData(TypedDict):
+    """The data of dispute.closed: A dispute about the payment of an invoice was closed."""
+
+    outcome: str
+    """"""
+
+    invoice_id: str
+    """"""
+
+    subscription_id: str
+    """"""
+
+    amount: int
+    """"""
+
+    currency: str
+    """"""
+
+    reason: str
+    """"""
+
+    inquiry: bool
+    """"""
+
+
+class DisputeOpenedData(TypedDict):
+    """The data of dispute.opened: A payer disputed the payment of an invoice."""
+
+    invoice_id: str
+    """"""
+
+    subscription_id: str
+    """"""
+
+    amount: int
+    """"""
+
+    currency: str
+    """"""
+
+    reason: str
+    """"""
+
+    inquiry: bool
+    """"""
+
+
 class EmbedMessage(TypedDict):
     """A type of the API."""
 
@@ -3284,7 +3331,16 @@ class Invoice(TypedDict):
     """"""
 
     amount_paid: Money
-    """What was paid. Refunds and disputes at the gateway do not change it."""
+    """What was paid. Refunds and disputes do not change it."""
+
+    amount_remaining: Money
+    """What is still to be paid. Credit notes reduce it."""
+
+    amount_refunded: Money
+    """What was paid back to the payment method."""
+
+    disputed: bool
+    """Whether the payer disputes the payment, or has won a dispute about it. An inquiry of a bank is none."""
 
     lines: List[InvoiceLine]
     """The first 10 lines. Empty if they are unknown."""
@@ -3375,12 +3431,18 @@ class InvoiceList(TypedDict):
 
 
 class InvoicePaidData(TypedDict):
-    """The data of invoice.paid: An open invoice was paid."""
+    """The data of invoice.paid: An invoice was paid, such as each renewal's."""
 
     amount: int
     """"""
 
     currency: str
+    """"""
+
+    reason: str
+    """"""
+
+    subscription_id: str
     """"""
 
 
@@ -3398,6 +3460,22 @@ class InvoicePayment(TypedDict):
 
 # The data of invoice.payment_requested: A user asked to pay an open invoice.
 InvoicePaymentRequestedData = Dict[str, Any]
+
+
+class InvoiceRefundedData(TypedDict):
+    """The data of invoice.refunded: Money was paid back of an invoice."""
+
+    amount: int
+    """"""
+
+    amount_refunded: int
+    """"""
+
+    currency: str
+    """"""
+
+    subscription_id: str
+    """"""
 
 
 class LabelMove(TypedDict):
@@ -8535,6 +8613,20 @@ class ConnectionVerifiedEvent(_EventBase):
     data: ConnectionVerifiedData
 
 
+class DisputeClosedEvent(_EventBase):
+    """An event of the type dispute.closed."""
+
+    type: Literal["dispute.closed"]
+    data: DisputeClosedData
+
+
+class DisputeOpenedEvent(_EventBase):
+    """An event of the type dispute.opened."""
+
+    type: Literal["dispute.opened"]
+    data: DisputeOpenedData
+
+
 class EmbedTokenCreatedEvent(_EventBase):
     """An event of the type embed_token.created."""
 
@@ -8659,6 +8751,13 @@ class InvoicePaymentRequestedEvent(_EventBase):
 
     type: Literal["invoice.payment_requested"]
     data: InvoicePaymentRequestedData
+
+
+class InvoiceRefundedEvent(_EventBase):
+    """An event of the type invoice.refunded."""
+
+    type: Literal["invoice.refunded"]
+    data: InvoiceRefundedData
 
 
 class MemberAddedEvent(_EventBase):
@@ -9328,6 +9427,8 @@ KnownEvent = Union[
     ConnectionRenamedEvent,
     ConnectionRevokedEvent,
     ConnectionVerifiedEvent,
+    DisputeClosedEvent,
+    DisputeOpenedEvent,
     EmbedTokenCreatedEvent,
     EmbedTokenDeletedEvent,
     EmbedTokenRotatedEvent,
@@ -9346,6 +9447,7 @@ KnownEvent = Union[
     InvitationWithdrawnEvent,
     InvoicePaidEvent,
     InvoicePaymentRequestedEvent,
+    InvoiceRefundedEvent,
     MemberAddedEvent,
     MemberRemovedEvent,
     MemberUpdatedEvent,

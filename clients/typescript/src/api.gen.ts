@@ -1772,6 +1772,40 @@ export type Discount = {
   ends_at: string | null
 }
 
+/** The data of dispute.closed: A dispute about the payment of an invoice was closed. */
+export type DisputeClosedData = {
+  /**  */
+  outcome: string
+  /**  */
+  invoice_id: string
+  /**  */
+  subscription_id: string
+  /**  */
+  amount: number
+  /**  */
+  currency: string
+  /**  */
+  reason: string
+  /**  */
+  inquiry: boolean
+}
+
+/** The data of dispute.opened: A payer disputed the payment of an invoice. */
+export type DisputeOpenedData = {
+  /**  */
+  invoice_id: string
+  /**  */
+  subscription_id: string
+  /**  */
+  amount: number
+  /**  */
+  currency: string
+  /**  */
+  reason: string
+  /**  */
+  inquiry: boolean
+}
+
 /**  */
 export type EmbedMessage = {
   /** The message of the visitor. */
@@ -2687,8 +2721,14 @@ export type Invoice = {
   total: Money
   /**  */
   amount_due: Money
-  /** What was paid. Refunds and disputes at the gateway do not change it. */
+  /** What was paid. Refunds and disputes do not change it. */
   amount_paid: Money
+  /** What is still to be paid. Credit notes reduce it. */
+  amount_remaining: Money
+  /** What was paid back to the payment method. */
+  amount_refunded: Money
+  /** Whether the payer disputes the payment, or has won a dispute about it. An inquiry of a bank is none. */
+  disputed: boolean
   /** The first 10 lines. Empty if they are unknown. */
   lines: InvoiceLine[]
   /**  */
@@ -2753,12 +2793,16 @@ export type InvoiceList = {
   gateway: PaymentGateway
 }
 
-/** The data of invoice.paid: An open invoice was paid. */
+/** The data of invoice.paid: An invoice was paid, such as each renewal's. */
 export type InvoicePaidData = {
   /**  */
   amount: number
   /**  */
   currency: string
+  /**  */
+  reason: string
+  /**  */
+  subscription_id: string
 }
 
 /**  */
@@ -2773,6 +2817,18 @@ export type InvoicePayment = {
 
 /** The data of invoice.payment_requested: A user asked to pay an open invoice. */
 export type InvoicePaymentRequestedData = Record<string, unknown>
+
+/** The data of invoice.refunded: Money was paid back of an invoice. */
+export type InvoiceRefundedData = {
+  /**  */
+  amount: number
+  /**  */
+  amount_refunded: number
+  /**  */
+  currency: string
+  /**  */
+  subscription_id: string
+}
 
 /**  */
 export type LabelMove = {
@@ -6628,6 +6684,8 @@ export type EventData = {
   'connection.renamed': ConnectionRenamedData
   'connection.revoked': ConnectionRevokedData
   'connection.verified': ConnectionVerifiedData
+  'dispute.closed': DisputeClosedData
+  'dispute.opened': DisputeOpenedData
   'embed_token.created': EmbedTokenCreatedData
   'embed_token.deleted': EmbedTokenDeletedData
   'embed_token.rotated': EmbedTokenRotatedData
@@ -6646,6 +6704,7 @@ export type EventData = {
   'invitation.withdrawn': InvitationWithdrawnData
   'invoice.paid': InvoicePaidData
   'invoice.payment_requested': InvoicePaymentRequestedData
+  'invoice.refunded': InvoiceRefundedData
   'member.added': MemberAddedData
   'member.removed': MemberRemovedData
   'member.updated': MemberUpdatedData

@@ -40,6 +40,13 @@ type GatewayStage struct {
 	// Lose drops the responses of the next n calls, after they have taken effect.
 	Lose func(n int)
 
+	// Refund pays an invoice back, or an amount of it, and Credit makes a credit note, as a person at the gateway does.
+	Refund, Credit func(t *testing.T, i payment.InvoiceID, amount int64)
+
+	// Dispute opens a dispute about an invoice's payment, or an inquiry, and CloseDispute closes it.
+	Dispute      func(t *testing.T, i payment.InvoiceID, isInquiry bool) (id string)
+	CloseDispute func(t *testing.T, id string, isWon bool)
+
 	Elsewhere Elsewhere
 }
 
@@ -68,6 +75,7 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 		"an unpaid subscription is active again when its newest is paid":    gatewayUnpaid,
 		"a change that requires authentication waits for the payer":         gatewayConfirmations,
 		"a change that waits for the payer can lapse or be replaced":        gatewayLapses,
+		"refunds, credit notes and disputes are read with invoices":         gatewayRefunds,
 		"what is left of a payment is credited":                             gatewayCredits,
 		"a failure that is kept is final for its key, and for no other":     gatewayKeptFailures,
 		"what is added at once costs its price":                             gatewayProration,

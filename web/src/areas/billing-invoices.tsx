@@ -9,6 +9,14 @@ import { Bars } from '../ui/pictures'
 import { More, Table } from '../ui/table'
 import { money } from './billing-money'
 
+/** What became of the payment of an invoice. */
+function losses(i: Invoice): string[] {
+  return [
+    ...(i.amount_refunded.amount > 0 ? [words.refunded(money(i.amount_refunded))] : []),
+    ...(i.disputed ? [words.disputed] : []),
+  ]
+}
+
 export function Invoices({ onDone }: { onDone: () => unknown }) {
   const workspace = useWorkspace()
   const list = useList(['invoices', workspace], (cursor) => atrium.payments.invoices.list({ limit: 20, ...(cursor && { cursor }) }, { workspace }))
@@ -23,8 +31,13 @@ export function Invoices({ onDone }: { onDone: () => unknown }) {
   const columns = [
     { title: words.number, cell: (i: Invoice) => i.number ?? '–', text: (i: Invoice) => i.number ?? '', narrow: true },
     {
-      title: t.status, narrow: true, text: (i: Invoice) => i.status,
-      cell: (i: Invoice) => <Pill tone={i.status === 'paid' ? 'ok' : i.status === 'open' ? 'warn' : 'plain'}>{i.status}</Pill>,
+      title: t.status, narrow: true, text: (i: Invoice) => [i.status, ...losses(i)].join(', '),
+      cell: (i: Invoice) => (
+        <span className="flex flex-wrap gap-1">
+          <Pill tone={i.status === 'paid' ? 'ok' : i.status === 'open' ? 'warn' : 'plain'}>{i.status}</Pill>
+          {losses(i).map((loss) => <Pill key={loss} tone="warn">{loss}</Pill>)}
+        </span>
+      ),
     },
     { title: words.total, cell: (i: Invoice) => money(i.total), text: (i: Invoice) => String(i.total.amount), narrow: true },
     { title: words.made, cell: (i: Invoice) => <When at={i.created_at} />, text: (i: Invoice) => i.created_at, narrow: true },

@@ -41,6 +41,8 @@ export const words = {
   pay: 'Pay',
   invoices: 'Invoices',
   theBankWantsThe: 'The bank wants the payer to confirm this payment. Open the invoice to do so.',
+  disputed: 'disputed',
+  refunded: (amount: string | number) => `refunded ${amount}`,
   totalsOfTheInvoices: 'Totals of the invoices, oldest first',
   iWouldRatherNot: 'I prefer not to say',
   itIsTooExpensive: 'It is too expensive',

@@ -573,6 +573,10 @@ CREATE TABLE payment_invoices (
     subscription_id text NOT NULL DEFAULT ''::text,
     attempts bigint NOT NULL DEFAULT 0,
     next_attempt_at bigint NOT NULL DEFAULT 0,
+    amount_remaining bigint NOT NULL DEFAULT 0,
+    amount_refunded bigint NOT NULL DEFAULT 0,
+    disputes text NOT NULL DEFAULT ''::text,
+    reason text NOT NULL DEFAULT ''::text,
     CONSTRAINT payment_invoices_pkey PRIMARY KEY (workspace_id, account, id),
     CONSTRAINT payment_invoices_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
@@ -1814,4 +1818,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (206, true),
     (207, true),
     (208, true),
+    (210, true),
     (216, true);

@@ -158,6 +158,7 @@ func (g *Gateways) termsOf(
 	}
 	t.Plans, t.Grace = p.Terms()
 	t.MailedNotices, t.AutomaticTax, t.Trials = p.MailedNotices, p.AutomaticTax, p.Trials
+	t.Losses = payment.LossRules{OnRefund: p.OnRefund, OnDispute: p.OnDispute}
 	t.Returns = payment.ReturnPolicy{Origins: p.ReturnOrigins, Loopback: t.Kind == payment.Sandbox}
 	switch t.Kind {
 	case payment.Sandbox:
