@@ -88,6 +88,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Mailer: e.Mails.Mailer, Digester: e.Digester, Terms: e.Terms, Quotas: e.Quotas,
 		})
 	}
+	unsettled := make(accounts.Unfinished, 1)
 	reads := prompts.NewReadCounter(pool.PromptReads)
 	seats := presences.NewSeats(pool.StreamSeats, payService(pool).Quotas)
 	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
@@ -119,7 +120,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Passkeys:     sessions.NewPasskeys(s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer),
 			Tickets:      sessions.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),
-			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryStores),
+			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryStores, e.Mails.Mailer, unsettled),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
 			Prompts:      prompts.NewService(s.Atomic, s.PromptStores, s.Users, pay.Quotas),

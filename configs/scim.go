@@ -11,6 +11,13 @@ import (
 type SCIM struct {
 	Tokens       []SecretRef
 	EmailDomains []string
+	ServiceKeys  string // suspend, keep or revoke; empty: suspend
+}
+
+// serviceKeys are the values of SCIM.ServiceKeys.
+var serviceKeys = map[string]identity.SuspendedKeys{
+	"": identity.SuspendServiceKeys, "suspend": identity.SuspendServiceKeys,
+	"keep": identity.KeepServiceKeys, "revoke": identity.RevokeServiceKeys,
 }
 
 // minSCIMToken is a token's minimum length, in bytes: 24 random bytes in base64.
@@ -24,7 +31,7 @@ func (s SCIM) directory() *identity.SCIM {
 	if len(s.Tokens) == 0 {
 		return nil
 	}
-	out := &identity.SCIM{}
+	out := &identity.SCIM{ServiceKeys: serviceKeys[s.ServiceKeys]}
 	for _, ref := range s.Tokens {
 		token, _ := ref.Resolve() // Load has validated it
 		out.Tokens = append(out.Tokens, token)
@@ -54,6 +61,9 @@ func (s SCIM) validate(found *problems, key string) {
 			found.add(fmt.Sprintf("%s.email_domains[%d]", key, i),
 				"must be a domain, as it stands after the @ of addresses")
 		}
+	}
+	if _, ok := serviceKeys[s.ServiceKeys]; !ok {
+		found.add(key+".service_keys", "must be suspend, keep or revoke")
 	}
 	if len(s.EmailDomains) > 0 && len(s.Tokens) == 0 {
 		found.add(key+".email_domains", "must be empty without tokens")

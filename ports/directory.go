@@ -56,6 +56,8 @@ type DirectoryGroups interface {
 	UpdateGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
 		change func(*account.DirectoryGroup) error) (*account.DirectoryGroup, error)
 
-	// DeleteGroup deletes a group; its people are unsettled. Returns account.ErrDirectoryGroupNotFound if not found.
-	DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error
+	// DeleteGroup loads a group with its people, calls check, and deletes the group unless that returns an error; its
+	// people are unsettled. Returns account.ErrDirectoryGroupNotFound if not found.
+	DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
+		check func(*account.DirectoryGroup) error) error
 }

@@ -1,5 +1,6 @@
 // Package scim serves SCIM 2.0 (RFC 7643, RFC 7644): an identity provider's directory manages an org's people.
-// github.com/elimity-com/scim implements the protocol; this package turns its resources into use cases.
+// github.com/elimity-com/scim implements the protocol; this package turns its resources into use cases, and what
+// providers send into what the library understands.
 package scim
 
 import (
@@ -12,9 +13,9 @@ import (
 	"github.com/elimity-com/scim"
 	scimerrors "github.com/elimity-com/scim/errors"
 	"github.com/elimity-com/scim/optional"
-	"github.com/elimity-com/scim/schema"
 
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -22,86 +23,90 @@ import (
 // Path is the prefix of all addresses.
 const Path = "/scim/v2"
 
-// maxResults is how many users or groups one list page has at most.
+// maxResults is the maximum number of users or groups in one list page.
 const maxResults = 100
 
-// directoryCall is a directory's request whose token was accepted.
-type directoryCall struct {
-	by   identity.Actor // the system
-	org  *identity.Org
-	made string // the path of what was created, below Path
+// call is a directory's request whose token was accepted.
+type call struct {
+	by     identity.Actor // the system
+	org    *identity.Org
+	base   string // absolute, of all resources
+	choice choice
 }
 
 type callKey struct{}
 
-// call returns the call that Serve has put into the context.
-func call(r *http.Request) *directoryCall {
-	c, _ := r.Context().Value(callKey{}).(*directoryCall)
+// callOf returns the call that Serve has put into the context.
+func callOf(r *http.Request) *call {
+	c, _ := r.Context().Value(callKey{}).(*call)
 	return c
 }
 
 // Handler serves requests of directories.
-type Handler struct{ server scim.Server }
-
-// Serve serves a request below Path of the directory of org, whose token the caller has checked. by is the system.
-func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org) {
-	c := &directoryCall{by: by, org: org}
-	http.StripPrefix(Path, h.server).ServeHTTP(
-		&located{w, c}, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+type Handler struct {
+	users  *users
+	groups *groups
 }
 
 // New returns a handler that applies the requests of directories.
-func New(directory *accounts.Directory, log *slog.Logger) (*Handler, error) {
-	schema.SetAllowStringValues(true) // Entra ID sends "False" for false
-	config := scim.ServiceProviderConfig{
-		DocumentationURI: optional.NewString("https://www.rfc-editor.org/rfc/rfc7644"),
-		AuthenticationSchemes: []scim.AuthenticationScheme{{
-			Type: scim.AuthenticationTypeOauthBearerToken, Name: "Bearer token", Primary: true,
-			Description: "A token that the operator of this deployment has configured for the organisation.",
-		}},
-		MaxResults: maxResults, SupportFiltering: true, SupportPatch: true,
+func New(directory *accounts.Directory, log *slog.Logger) *Handler {
+	return &Handler{&users{directory, log}, &groups{directory, log}}
+}
+
+// Serve serves a request below Path of the directory of org, whose token the caller has checked. by is the system.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org) {
+	c := &call{by: by, org: org, base: org.BaseURL + Path}
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+	response := &response{ResponseWriter: w, request: r, call: c}
+	if err := c.prepare(r); err != nil {
+		response.refuse(err)
+		return
+	}
+	if r.Method == http.MethodGet && r.URL.Path == Path+"/ServiceProviderConfig" {
+		response.send(http.StatusOK, serviceProviderConfig(c.base))
+		return
 	}
 	server, err := scim.NewServer(&scim.ServerArgs{
-		ServiceProviderConfig: &config,
-		ResourceTypes: []scim.ResourceType{
-			{
-				ID: optional.NewString("User"), Name: "User", Endpoint: "/Users",
-				Schema:           filtered(schema.CoreUserSchema()),
-				SchemaExtensions: []scim.SchemaExtension{{Schema: schema.ExtensionEnterpriseUser()}},
-				Handler:          &users{directory, log},
-			},
-			{
-				ID: optional.NewString("Group"), Name: "Group", Endpoint: "/Groups",
-				Schema:  filtered(schema.CoreGroupSchema()),
-				Handler: &groups{directory, log},
-			},
-		},
-	})
-	return &Handler{server}, err
-}
-
-// filtered returns a schema with externalId, which the library omits when it checks filters.
-func filtered(s schema.Schema) schema.Schema {
-	external := schema.SimpleCoreAttribute(schema.SimpleStringParams(schema.StringParams{
-		Name: schema.CommonAttributeExternalID, CaseExact: true,
-	}))
-	s.Attributes = slices.Clip(append(slices.Clip(s.Attributes), external)) // the library appends with each request
-	return s
-}
-
-// located adds a created resource's Location (RFC 7644, section 3.3), which the library omits.
-type located struct {
-	http.ResponseWriter
-	*directoryCall
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (w *located) WriteHeader(status int) {
-	if status == http.StatusCreated {
-		w.Header().Set("Location", Path+w.made)
+		ServiceProviderConfig: &scim.ServiceProviderConfig{MaxResults: maxResults},
+		ResourceTypes:         h.resourceTypes(),
+	}, scim.WithBaseURL(c.base), scim.WithRootQueryHandler(&everything{h}))
+	if err != nil {
+		response.refuse(err)
+		return
 	}
-	w.ResponseWriter.WriteHeader(status)
+	http.StripPrefix(Path, server).ServeHTTP(response, r)
 }
+
+// resourceTypes returns the kinds of resources. Extensions are not among them: none of their attributes is stored.
+func (h *Handler) resourceTypes() []scim.ResourceType {
+	return []scim.ResourceType{
+		{ID: optional.NewString("User"), Name: "User", Endpoint: "/Users", Schema: userKind.schema, Handler: h.users},
+		{ID: optional.NewString("Group"), Name: "Group", Endpoint: "/Groups", Schema: groupKind.schema,
+			Handler: h.groups},
+	}
+}
+
+// serviceProviderConfig returns what RFC 7643, section 5, describes. The library's own denies ETags.
+func serviceProviderConfig(base string) map[string]any {
+	supported := func(yes bool) map[string]any { return map[string]any{"supported": yes} }
+	return map[string]any{
+		"schemas":          []string{"urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"},
+		"documentationUri": "https://www.rfc-editor.org/rfc/rfc7644",
+		"patch":            supported(true),
+		"bulk":             map[string]any{"supported": false, "maxOperations": maxOperations, "maxPayloadSize": 4 << 20},
+		"filter":           map[string]any{"supported": true, "maxResults": maxResults},
+		"changePassword":   supported(false),
+		"sort":             supported(false),
+		"etag":             supported(true),
+		"authenticationSchemes": []map[string]any{{"type": "oauthbearertoken", "name": "Bearer token", "primary": true,
+			"description": "A token that the operator of this deployment has configured for the organisation."}},
+		"meta": map[string]any{"resourceType": "ServiceProviderConfig", "location": base + "/ServiceProviderConfig"},
+	}
+}
+
+// duplicates are the codes of conflicts that RFC 7644, section 3.12, calls uniqueness. Others have their code as scimType.
+var duplicates = []string{account.ErrDirectoryUserExists.Code, account.ErrDirectoryGroupExists.Code,
+	account.ErrDirectoryNotJoined.Code, account.ErrDirectoryNameTaken.Code, account.ErrDirectoryAddressTaken.Code}
 
 // refusal returns the SCIM error for err.
 func refusal(r *http.Request, log *slog.Logger, err error) error {
@@ -123,7 +128,10 @@ func refusal(r *http.Request, log *slog.Logger, err error) error {
 	case fault.NotFound:
 		out.Status, out.ScimType = http.StatusNotFound, ""
 	case fault.Conflict:
-		out.Status, out.ScimType = http.StatusConflict, scimerrors.ScimTypeUniqueness
+		out.Status, out.ScimType = http.StatusConflict, scimerrors.ScimType(f.Code)
+		if slices.Contains(duplicates, f.Code) {
+			out.ScimType = scimerrors.ScimTypeUniqueness
+		}
 	case fault.Forbidden:
 		out.Status, out.ScimType = http.StatusForbidden, ""
 	}

@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -11,18 +12,23 @@ import (
 
 // Directory holds the use cases of the directory that manages an org's people by SCIM. by is the system.
 type Directory struct {
-	atomic ports.Atomic
-	users  ports.DirectoryUsers
-	groups ports.DirectoryGroups
+	atomic     ports.Atomic
+	users      ports.DirectoryUsers
+	groups     ports.DirectoryGroups
+	mailer     ports.Mailer
+	unfinished Unfinished
 }
+
+// Unfinished has a value if a request has left people to settle. A node's Directories share one.
+type Unfinished chan struct{}
 
 // NewDirectory returns the use cases on these stores.
-func NewDirectory(atomic ports.Atomic, s ports.DirectoryStores) *Directory {
-	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups}
+func NewDirectory(atomic ports.Atomic, s ports.DirectoryStores, m ports.Mailer, u Unfinished) *Directory {
+	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups, mailer: m, unfinished: u}
 }
 
-// settledAtOnce is the number of people that a group change settles in one round.
-const settledAtOnce = 100
+// Left returns the channel that has a value if a request has left people to settle.
+func (s *Directory) Left() <-chan struct{} { return s.unfinished }
 
 // User returns a user with the groups, or account.ErrDirectoryUserNotFound.
 func (s *Directory) User(
@@ -47,7 +53,11 @@ func (s *Directory) AddUser(
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		u, err = tx.DirectoryUsers.UserNamed(ctx, by.Org, p.UserName)
 		if err == nil {
+			previous := u.Address()
 			if err = u.Return(by, org, p); err != nil {
+				return err
+			}
+			if err = checkAddress(ctx, tx, by, u, previous); err != nil {
 				return err
 			}
 			return s.follow(ctx, tx, by, org, u, false)
@@ -66,26 +76,49 @@ func (s *Directory) AddUser(
 		if err = tx.DirectoryUsers.AddUser(ctx, by, u); err != nil || u.Active {
 			return err
 		}
-		return disableByDirectory(ctx, tx, by, u.ID)
+		return suspendByDirectory(ctx, tx, by, org, u.ID)
 	})
 	return u, err
 }
 
-// ChangeUser replaces the directory's data about a user with the result of change.
+// checkAddress returns account.ErrDirectoryAddressTaken if u has just got the address of another account. previous is
+// the address that it had: a user that has long had such an address can still be changed otherwise.
+func checkAddress(
+	ctx context.Context, tx ports.Stores, by identity.Actor, u *account.DirectoryUser, previous string,
+) error {
+	address := u.Address()
+	if address == "" || account.EmailKey(address) == account.EmailKey(previous) {
+		return nil
+	}
+	owner, _, err := tx.Users.FindByEmail(ctx, by.Org, address)
+	switch {
+	case errors.Is(err, account.ErrUserNotFound):
+		return nil
+	case err == nil && owner.ID != u.ID:
+		return account.ErrDirectoryAddressTaken
+	}
+	return err
+}
+
+// ChangeUser replaces the directory's data about a user with the result of change. Errors are as AddUser returns,
+// account.ErrDirectoryAddressTaken and account.ErrDirectoryLastOperator.
 func (s *Directory) ChangeUser(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID,
-	change func(account.DirectoryPerson) (account.DirectoryPerson, error),
+	change func(*account.DirectoryUser) (account.DirectoryPerson, error),
 ) (u *account.DirectoryUser, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if u, err = tx.DirectoryUsers.User(ctx, by.Org, id); err != nil {
 			return err
 		}
-		p, err := change(u.DirectoryPerson)
+		p, err := change(u)
 		if err != nil {
 			return err
 		}
-		wasActive := u.Active
+		wasActive, previous := u.Active, u.Address()
 		if err := u.Change(by, org, p); err != nil {
+			return err
+		}
+		if err := checkAddress(ctx, tx, by, u, previous); err != nil {
 			return err
 		}
 		return s.follow(ctx, tx, by, org, u, wasActive)
@@ -93,16 +126,25 @@ func (s *Directory) ChangeUser(
 	return u, err
 }
 
-// RemoveUser disables a user's account, who is no longer in the directory.
+// RemoveUser disables a user's account, who is no longer in the directory, unless check refuses it.
 func (s *Directory) RemoveUser(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID,
+	check func(*account.DirectoryUser) error,
 ) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		u, err := tx.DirectoryUsers.User(ctx, by.Org, id)
 		if err != nil {
 			return err
 		}
+		if err := check(u); err != nil {
+			return err
+		}
 		wasActive := u.Active
+		if wasActive { // before the roles end, and with them an operator's rights
+			if err := tx.People.ChangeAccess(ctx, by, id, (*account.Access).MaySuspend); err != nil {
+				return err
+			}
+		}
 		u.Remove(by)
 		return s.follow(ctx, tx, by, org, u, wasActive)
 	})
@@ -131,7 +173,7 @@ func (s *Directory) follow(
 		}
 	}
 	if wasActive && !u.Active {
-		return disableByDirectory(ctx, tx, by, u.ID)
+		return suspendByDirectory(ctx, tx, by, org, u.ID)
 	}
 	return nil
 }
@@ -142,10 +184,18 @@ const (
 	disabledByDirectory = "The directory deactivated or deleted the user."
 )
 
-func disableByDirectory(ctx context.Context, tx ports.Stores, by identity.Actor, id identity.UserID) error {
-	return tx.People.ChangeAccess(ctx, by, id, func(a *account.Access) error {
-		return a.Suspend(by, disabledByDirectory)
-	})
+// suspendByDirectory disables an account, and queues the mails about what that leaves without a person.
+func suspendByDirectory(
+	ctx context.Context, tx ports.Stores, by identity.Actor, org *identity.Org, id identity.UserID,
+) error {
+	var suspended *account.Access
+	if err := tx.People.ChangeAccess(ctx, by, id, func(a *account.Access) error {
+		suspended = a
+		return a.Suspend(by, disabledByDirectory, org.SCIM.ServiceKeys)
+	}); err != nil {
+		return err
+	}
+	return queueDirectoryNotices(ctx, tx, by, suspended)
 }
 
 // signInByDirectory processes the directory's data about a user like an issuer token.
@@ -153,8 +203,8 @@ func signInByDirectory(
 	ctx context.Context, users ports.Users, by identity.Actor, org *identity.Org, u *account.DirectoryUser,
 ) (*account.Person, error) {
 	open := *org
-	open.SignUp = identity.SignUpOpen // the directory decides who gets an account
-	in := account.SignIn{Claims: u.Claims(by.At), Org: &open}
+	open.SignUp = identity.SignUpOpen                              // the directory decides who gets an account
+	in := account.SignIn{Claims: u.Claims(time.Now()), Org: &open} // u was read after the request began
 	return users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
 		if err := in.Settle(by); err != nil {
 			return err
@@ -191,7 +241,7 @@ func (s *Directory) AddGroup(
 	if err := s.groups.AddGroup(ctx, by, g); err != nil {
 		return nil, err
 	}
-	return g, s.Settle(ctx, by, org)
+	return g, s.settleWithin(ctx, by, org)
 }
 
 // ChangeGroup replaces a group with the result of change.
@@ -203,58 +253,16 @@ func (s *Directory) ChangeGroup(
 	if err != nil {
 		return nil, err
 	}
-	return g, s.Settle(ctx, by, org)
+	return g, s.settleWithin(ctx, by, org)
 }
 
-// RemoveGroup deletes a group.
+// RemoveGroup deletes a group, unless check refuses it.
 func (s *Directory) RemoveGroup(
 	ctx context.Context, by identity.Actor, org *identity.Org, id account.DirectoryGroupID,
+	check func(*account.DirectoryGroup) error,
 ) error {
-	if err := s.groups.DeleteGroup(ctx, by.Org, id); err != nil {
+	if err := s.groups.DeleteGroup(ctx, by.Org, id, check); err != nil {
 		return err
 	}
-	return s.Settle(ctx, by, org)
-}
-
-// Settle updates the roles of everyone whose groups have changed, and of everyone if the claim rules have changed. It
-// also completes an interrupted call's work.
-func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity.Org) error {
-	rules := account.DirectoryRules(org)
-	for {
-		batch, err := s.users.Unsettled(ctx, by.Org, rules, settledAtOnce)
-		if err != nil {
-			return err
-		}
-		var failure error
-		budget := 0
-		for i := range batch {
-			if err := s.settle(ctx, by, org, batch[i].ID, rules); err != nil {
-				failure, budget = err, budget+1
-			}
-		}
-		if len(batch) < settledAtOnce || budget == len(batch) {
-			return failure
-		}
-	}
-}
-
-// settle gives a user the roles that follow from the groups. The user is read again: the account may have been erased
-// in the meantime, and must not come back.
-func (s *Directory) settle(
-	ctx context.Context, by identity.Actor, org *identity.Org, id identity.UserID, rules string,
-) error {
-	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		u, err := tx.DirectoryUsers.User(ctx, by.Org, id)
-		if errors.Is(err, account.ErrDirectoryUserNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		_, err = signInByDirectory(ctx, tx.Users, by, org, u)
-		if err != nil && !errors.Is(err, identity.ErrUnauthenticated) { // an operator has disabled the account
-			return err
-		}
-		return tx.DirectoryUsers.Settle(ctx, by, u, rules)
-	})
+	return s.settleWithin(ctx, by, org)
 }

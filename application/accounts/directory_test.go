@@ -81,7 +81,7 @@ func newDirecting(t *testing.T) *directing {
 		})
 	s.Directory = accounts.NewDirectory(atomic, ports.DirectoryStores{
 		DirectoryUsers: s.store, DirectoryGroups: mocks.NewMockDirectoryGroups(c),
-	})
+	}, mocks.NewMockMailer(c), nil)
 	return s
 }
 
@@ -90,11 +90,14 @@ func annListed(active bool) *account.DirectoryUser {
 		DirectoryPerson: account.DirectoryPerson{UserName: "ann", Active: active}}
 }
 
+func anyVersion(*account.DirectoryUser) error { return nil }
+
 func TestAnAccountFollowsWhatTheDirectorySays(t *testing.T) {
 	change := func(isTarget bool) func(*directing) error {
 		return func(s *directing) error {
 			_, err := s.ChangeUser(t.Context(), s.by, s.org, "ann",
-				func(p account.DirectoryPerson) (account.DirectoryPerson, error) {
+				func(u *account.DirectoryUser) (account.DirectoryPerson, error) {
+					p := u.DirectoryPerson
 					p.Active = isTarget
 					return p, nil
 				})
@@ -110,10 +113,10 @@ func TestAnAccountFollowsWhatTheDirectorySays(t *testing.T) {
 		"deactivated":      {true, change(false), []string{"save ann", "disable ann"}},
 		"activated":        {false, change(true), []string{"save ann", "enable ann", "roles of ann"}},
 		"still inactive":   {false, change(false), []string{"save ann"}},
-		"removed": {true, func(s *directing) error { return s.RemoveUser(t.Context(), s.by, s.org, "ann") },
+		"removed": {true, func(s *directing) error { return s.RemoveUser(t.Context(), s.by, s.org, "ann", anyVersion) },
 			[]string{"save ann", "roles of ann", "disable ann"}},
 		"removed while inactive": {false, func(s *directing) error {
-			return s.RemoveUser(t.Context(), s.by, s.org, "ann")
+			return s.RemoveUser(t.Context(), s.by, s.org, "ann", anyVersion)
 		}, []string{"save ann"}},
 	} {
 		t.Run(name, func(t *testing.T) {

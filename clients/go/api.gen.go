@@ -5846,6 +5846,14 @@ type WorkspaceList struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
+// WorkspaceOwnerLostData is a type of the API. The data of workspace.owner_lost: The account of the only active
+// owner was disabled.
+type WorkspaceOwnerLostData struct {
+	Slug string `json:"slug"`
+	// An id.
+	UserID string `json:"user_id"`
+}
+
 // WorkspacePatch is a type of the API.
 type WorkspacePatch struct {
 	Name *string `json:"name,omitzero"`
@@ -6037,6 +6045,7 @@ const (
 	EventTypeWebhookUpdated                    = "webhook.updated"
 	EventTypeWorkspaceCreated                  = "workspace.created"
 	EventTypeWorkspaceDeleted                  = "workspace.deleted"
+	EventTypeWorkspaceOwnerLost                = "workspace.owner_lost"
 	EventTypeWorkspaceRestored                 = "workspace.restored"
 	EventTypeWorkspaceTransferred              = "workspace.transferred"
 	EventTypeWorkspaceUpdated                  = "workspace.updated"
@@ -6331,6 +6340,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(WorkspaceCreatedData)
 	case EventTypeWorkspaceDeleted:
 		data = new(WorkspaceDeletedData)
+	case EventTypeWorkspaceOwnerLost:
+		data = new(WorkspaceOwnerLostData)
 	case EventTypeWorkspaceRestored:
 		data = new(WorkspaceRestoredData)
 	case EventTypeWorkspaceTransferred:

@@ -52,7 +52,7 @@ func newConsole() (*console.Handler, error) {
 	return console.New(dist), nil
 }
 
-func newSCIM(c *node.Core, log *slog.Logger) (*scim.Handler, error) {
+func newSCIM(c *node.Core, log *slog.Logger) *scim.Handler {
 	return scim.New(c.Services.Directory, log)
 }
 

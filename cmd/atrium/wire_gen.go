@@ -93,10 +93,7 @@ func buildAPI(c *node.Core, contract *openapi.Contract, metrics prometheus.Regis
 	if err != nil {
 		return nil, err
 	}
-	scimHandler, err := newSCIM(c, log)
-	if err != nil {
-		return nil, err
-	}
+	scimHandler := newSCIM(c, log)
 	deps := newDeps(c, idempotencyStore, verifier, client, handler, scimHandler, metrics, log)
 	api, err := rest.New(contract, config2, deps)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 )
 
 // Limits of what a directory stores by SCIM.
@@ -38,9 +39,18 @@ var (
 	ErrDirectoryNameTaken = &fault.Error{Kind: fault.Conflict, Code: "directory_name_reused",
 		Detail: "A user with this userName and another externalId was removed. If this is the same person, send that " +
 			"externalId. Otherwise an operator must erase the former person's account first."}
+	ErrDirectoryAddressTaken = &fault.Error{Kind: fault.Conflict, Code: "directory_address_taken",
+		Detail: "Another account of the organisation has this e-mail address."}
+	ErrDirectoryLastOperator = &fault.Error{Kind: fault.Conflict, Code: ErrLastOperator.Code,
+		Detail: "This person is the only operator of the organisation whose account is active (last_operator). " +
+			"Make another person an operator first."}
 	ErrDirectoryFull = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded",
 		Detail: "The directory has as many groups as an organisation can have."}
 )
+
+// DirectoryNoticeJob mails one person about another person that the directory has deactivated. Its subject has the ids of the
+// latter and of the recipient.
+const DirectoryNoticeJob job.Kind = "directory.notice"
 
 // DirectoryPerson is a directory's data about a person (RFC 7643, section 4.1).
 type DirectoryPerson struct {
@@ -51,6 +61,7 @@ type DirectoryPerson struct {
 	FamilyName string
 	Display    string
 	Email      string // the primary one; empty: UserName, if that is an address
+	EmailType  string // such as "work", at most MaxDirectoryText bytes; empty if Email is
 	Active     bool
 }
 
@@ -64,8 +75,8 @@ func (p *DirectoryPerson) name() string {
 	return ""
 }
 
-// address returns the e-mail address that the account gets; empty for none.
-func (p *DirectoryPerson) address() string {
+// Address returns the e-mail address that the account gets; empty for none.
+func (p *DirectoryPerson) Address() string {
 	if p.Email == "" && validEmail(p.UserName) {
 		return p.UserName
 	}
@@ -77,13 +88,14 @@ func (p *DirectoryPerson) check(org *identity.Org) error {
 	var faults fault.Fields
 	directoryText(&faults, "/userName", p.UserName, true)
 	directoryText(&faults, "/externalId", p.ExternalID, false)
+	directoryText(&faults, "/emails", p.EmailType, false)
 	for pointer, name := range map[string]string{"/displayName": p.Display, "/name/formatted": p.Formatted,
 		"/name/givenName": p.GivenName, "/name/familyName": p.FamilyName} {
 		if utf8.RuneCountInString(name) > 120 || containsControl(name) {
 			faults.Add(pointer, "invalid_format", "Must have at most 120 characters, none of them a control character.")
 		}
 	}
-	if email := p.address(); email != "" {
+	if email := p.Address(); email != "" {
 		issuer, _ := org.Issuer(identity.SCIMIssuer)
 		if errs := emailFaults(email); len(errs) > 0 {
 			faults.Add("/emails", errs[0].Code, errs[0].Detail)
@@ -163,7 +175,7 @@ func (u *DirectoryUser) Claims(now time.Time) Claims {
 	for i, g := range u.Groups {
 		groups[i] = g.Name
 	}
-	return Claims{Issuer: identity.SCIMIssuer, Subject: u.Subject, Email: u.address(), EmailVerified: true,
+	return Claims{Issuer: identity.SCIMIssuer, Subject: u.Subject, Email: u.Address(), EmailVerified: true,
 		Name: u.name(), IssuedAt: now, ExpiresAt: now, Raw: map[string]any{"groups": groups}}
 }
 
@@ -205,13 +217,6 @@ func (g *DirectoryGroup) Change(by identity.Actor, name, external string, people
 	}
 	g.Name, g.ExternalID, g.People, g.UpdatedAt = name, external, people, by.At
 	return nil
-}
-
-// DirectoryQuery selects users or groups in a directory that equal every field that is set.
-type DirectoryQuery struct {
-	ID, Name, ExternalID string
-	Email                string // of users
-	Skip, Limit          int    // of the order of creation
 }
 
 // DirectoryRules returns a digest of the claim rules, and the claim of groups, that apply to people of org's directory.

@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -284,7 +285,7 @@ func TestSuspensions(t *testing.T) {
 	}
 	directory := identity.System("org", "", "scim", later)
 	a := suspendedAccess()
-	require.NoError(t, a.Suspend(directory, "left"))
+	require.NoError(t, a.Suspend(directory, "left", identity.SuspendServiceKeys))
 	all := []identity.KeyID{"viewers", "members", "admins", "child"}
 	if got := keyIDs(a.Lost.Suspended); !slices.Equal(got, all) || a.User.Enabled() {
 		t.Errorf("suspended %q", got)
@@ -307,7 +308,7 @@ func TestSuspensions(t *testing.T) {
 	}
 	t.Run("an operator who disables a suspended account can keep its keys", func(t *testing.T) {
 		a := suspendedAccess()
-		require.NoError(t, a.Suspend(directory, "left"))
+		require.NoError(t, a.Suspend(directory, "left", identity.SuspendServiceKeys))
 		require.NoError(t, a.Disable(directory, "stays away", true))
 		for _, k := range a.Powers["acme"].Keys {
 			if want := k.ID != "expired"; k.Live(later) != want || k.KeptBy != "" {
@@ -318,6 +319,46 @@ func TestSuspensions(t *testing.T) {
 		if got, _ := last.Data["service_keys_kept"].([]identity.KeyID); last.Type != "user.disabled" ||
 			!slices.Equal(got, all) {
 			t.Errorf("recorded %+v", last)
+		}
+	})
+	t.Run("an org can have them kept or revoked instead", func(t *testing.T) {
+		for keys, tt := range map[identity.SuspendedKeys]struct {
+			isLive      bool
+			kept, ended []identity.KeyID
+		}{
+			identity.KeepServiceKeys:   {true, all, nil},
+			identity.RevokeServiceKeys: {false, nil, all},
+		} {
+			a := suspendedAccess()
+			require.NoError(t, a.Suspend(directory, "left", keys))
+			for _, k := range a.Powers["acme"].Keys {
+				if slices.Contains(all, k.ID) && (k.Live(later) != tt.isLive || !k.SuspendedAt.IsZero()) {
+					t.Errorf("%q: %s is live: %v", keys, k.ID, !tt.isLive)
+				}
+			}
+			if !slices.Equal(keyIDs(a.Lost.Kept), tt.kept) || !slices.Equal(keyIDs(a.Lost.Ended), tt.ended) {
+				t.Errorf("%q: lost %+v", keys, a.Lost)
+			}
+		}
+	})
+	t.Run("the only operator is not suspended", func(t *testing.T) {
+		a := suspendedAccess()
+		a.Operators = []identity.UserID{"admin"}
+		err := a.Suspend(directory, "left", identity.SuspendServiceKeys)
+		if !errors.Is(err, account.ErrDirectoryLastOperator) || !a.User.Enabled() {
+			t.Errorf("suspended: %v", err)
+		}
+		a.Operators = append(a.Operators, "owner")
+		require.NoError(t, a.Suspend(directory, "left", identity.SuspendServiceKeys))
+	})
+	t.Run("workspaces without an active owner are named", func(t *testing.T) {
+		a := suspendedAccess()
+		a.OnlyOwnerOf = []account.OwnedWorkspace{{ID: "acme", Slug: "acme"}}
+		require.NoError(t, a.Suspend(directory, "left", identity.SuspendServiceKeys))
+		first := a.User.Recorded()[0]
+		if first.Type != "workspace.owner_lost" || first.Subject != "acme" || first.Workspace != "acme" ||
+			first.Data["slug"] != "acme" || first.Data["user_id"] != identity.UserID("admin") {
+			t.Errorf("recorded %+v", first)
 		}
 	})
 	t.Run("another admin can rotate a suspended key", func(t *testing.T) {

@@ -26,6 +26,16 @@ type Access struct {
 	MemberOf []identity.WorkspaceID
 	Powers   map[identity.WorkspaceID]Powers
 	Lost     Loss
+
+	// OnlyOwnerOf are the workspaces, without deleted ones, whose other owners are disabled or programs, if there are
+	// any.
+	OnlyOwnerOf []OwnedWorkspace
+}
+
+// OwnedWorkspace is a workspace that a person owns.
+type OwnedWorkspace struct {
+	ID   identity.WorkspaceID
+	Slug string
 }
 
 // Disable closes the account: none of the person's API keys and sign-ins works until Enable. The service keys that the
@@ -36,9 +46,24 @@ func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys)
 	return a.disable(by, reason, keep.fate())
 }
 
-// Suspend is Disable for a while: the service keys that the person created work again after Enable.
-func (a *Access) Suspend(by identity.Actor, reason string) error {
-	return a.disable(by, reason, keysWait)
+// Suspend is Disable by the org's directory, for a while: the service keys that the person created work again after
+// Enable, unless keys says otherwise. ErrDirectoryLastOperator if no operator would be left.
+func (a *Access) Suspend(by identity.Actor, reason string, keys identity.SuspendedKeys) error {
+	if err := a.MaySuspend(); err != nil {
+		return err
+	}
+	fates := map[identity.SuspendedKeys]fate{
+		identity.SuspendServiceKeys: keysWait, identity.KeepServiceKeys: keysStay, identity.RevokeServiceKeys: keysEnd,
+	}
+	return a.disable(by, reason, fates[keys])
+}
+
+// MaySuspend returns ErrDirectoryLastOperator if the person is the org's only operator.
+func (a *Access) MaySuspend() error {
+	if slices.Equal(a.Operators, []identity.UserID{a.User.ID}) {
+		return ErrDirectoryLastOperator
+	}
+	return nil
 }
 
 // disable disables the user. f decides what becomes of the keys that they lose. Disabling again changes only the keys.
@@ -57,6 +82,11 @@ func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 	}
 	if a.User.Enabled() {
 		a.User.DisabledAt = by.At
+		for _, w := range a.OnlyOwnerOf {
+			in := by
+			in.Workspace = w.ID
+			a.User.Record(in, "workspace.owner_lost", string(w.ID), map[string]any{"slug": w.Slug, "user_id": a.User.ID})
+		}
 	}
 	a.record(by, "user.disabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
 		by.Workspace = ws

@@ -101,7 +101,7 @@ func TestDisable(t *testing.T) {
 	member := &account.User{ID: "member", Org: "org", Revision: 4}
 	t.Run("an operator ends the keys that a directory has suspended", func(t *testing.T) {
 		a := account1(member, "root")()
-		require.NoError(t, a.Suspend(identity.System("org", "", "scim", now), "inactive"))
+		require.NoError(t, a.Suspend(identity.System("org", "", "scim", now), "inactive", identity.SuspendServiceKeys))
 		start := a.User.DisabledAt
 		require.NoError(t, a.Disable(operator(person("root")), "left", false))
 		if got := endedKeys(a.Powers["acme"].Keys); len(got) == 0 || !a.User.DisabledAt.Equal(start) {

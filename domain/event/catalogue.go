@@ -150,6 +150,7 @@ var subjects = map[string]string{
 	"webhook.updated":                     "webhook",
 	"workspace.created":                   "workspace",
 	"workspace.deleted":                   "workspace",
+	"workspace.owner_lost":                "workspace",
 	"workspace.restored":                  "workspace",
 	"workspace.transferred":               "workspace",
 	"workspace.updated":                   "workspace",

@@ -15,7 +15,19 @@ const SCIMIssuer = "scim"
 type SCIM struct {
 	Tokens       []secret.String // the directory's bearer tokens: two while one replaces the other
 	EmailDomains []string        // of the addresses of its people, in lower case; empty: any
+	ServiceKeys  SuspendedKeys   // what happens to the service keys of a person that it deactivates
 }
+
+// SuspendedKeys is what happens to the service keys that a person created when the directory deactivates or deletes the
+// person. The zero value is SuspendServiceKeys.
+type SuspendedKeys string
+
+// The values of SuspendedKeys.
+const (
+	SuspendServiceKeys SuspendedKeys = ""       // they work again when the directory activates the person
+	KeepServiceKeys    SuspendedKeys = "keep"   // they go on working
+	RevokeServiceKeys  SuspendedKeys = "revoke" // they are revoked permanently
+)
 
 // Accepts reports whether a bearer token is the directory's.
 func (s *SCIM) Accepts(token string) bool {

@@ -177,17 +177,17 @@ func (mr *MockDirectoryGroupsMockRecorder) AddGroup(ctx, by, g interface{}) *gom
 }
 
 // DeleteGroup mocks base method.
-func (m *MockDirectoryGroups) DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error {
+func (m *MockDirectoryGroups) DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID, check func(*account.DirectoryGroup) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "DeleteGroup", ctx, org, id)
+	ret := m.ctrl.Call(m, "DeleteGroup", ctx, org, id, check)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // DeleteGroup indicates an expected call of DeleteGroup.
-func (mr *MockDirectoryGroupsMockRecorder) DeleteGroup(ctx, org, id interface{}) *gomock.Call {
+func (mr *MockDirectoryGroupsMockRecorder) DeleteGroup(ctx, org, id, check interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "DeleteGroup", reflect.TypeOf((*MockDirectoryGroups)(nil).DeleteGroup), ctx, org, id)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "DeleteGroup", reflect.TypeOf((*MockDirectoryGroups)(nil).DeleteGroup), ctx, org, id, check)
 }
 
 // Group mocks base method.

@@ -25,9 +25,9 @@ const (
 )
 
 // directory returns a client of the directory.
-func directory(t *testing.T, engine, limits string) (*server, *client) {
+func directory(t *testing.T, engine, limits string, options ...option) (*server, *client) {
 	t.Helper()
-	d := deployMigrated(t, engine)
+	d := deployMigrated(t, engine, options...)
 	file := filepath.Join(d.folder, "scim-token")
 	require.NoError(t, os.WriteFile(file, []byte(directoryToken+"\n"), 0o600))
 	configured(`
@@ -79,7 +79,11 @@ func TestADirectoryManagesPeople(t *testing.T) {
 		ann := response.at("id")
 		response.has(t, map[string]string{"userName": "ann@example.com", "externalId": "ext-ann@example.com",
 			"emails.0.value": "ann@example.com", "name.familyName": "Lee", "active": "true", "meta.resourceType": "User"})
-		assert.Equal(t, "Location", response.header.Get("Location"), scimUsers+"/"+ann)
+		assert.Equal(t, "Location", response.header.Get("Location"), response.at("meta.location"))
+		if location := response.at("meta.location"); !strings.HasPrefix(location, "http") ||
+			!strings.HasSuffix(location, scimUsers+"/"+ann) {
+			t.Errorf("the location is %s", location)
+		}
 		one := scimUsers + "/" + ann
 		var group string
 		t.Run("a group gives its people what the claim rules say", func(t *testing.T) {
@@ -112,15 +116,66 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			for filter, total := range map[string]string{
 				`userName eq "ANN@example.com"`: "1", `externalId eq "ext-bob@example.com"`: "1",
 				`emails.value eq "ann@example.com" and userName eq "ann@example.com"`: "1", `userName eq "none"`: "0",
+				`id eq "` + ann + `"`: "1", `emails[type eq "work"].value eq "ann@example.com"`: "1",
+				`emails[type eq "home"].value eq "ann@example.com"`: "0", `active eq true`: "2",
+				`userName sw "ANN@"`: "1", `userName co "@example"`: "2", `displayName pr`: "0",
+				`userName sw "ann" or (externalId eq "ext-bob@example.com" and active eq "True")`: "2",
 			} {
 				found := scimmer.get(t, scimUsers+"?filter="+url.QueryEscape(filter))
 				found.has(t, map[string]string{"totalResults": total})
 			}
 			scimmer.get(t, scimUsers+"?startIndex=2&count=1").has(t, map[string]string{"totalResults": "2",
 				"Resources.0.userName": "bob@example.com", "Resources.1": ""})
-			scimmer.do(t, "GET", scimUsers+"?filter="+url.QueryEscape(`userName co "a"`), nil).refused(t, 400, "invalidFilter")
+			scimmer.do(t, "GET", scimUsers+"?filter="+url.QueryEscape(`userName gt "a"`), nil).refused(t, 400, "invalidFilter")
 			scimmer.get(t, scimGroup+"?filter="+url.QueryEscape(`displayName eq "admins"`)).has(t,
 				map[string]string{"totalResults": "1", "Resources.0.members": ""})
+			for filter, total := range map[string]string{`members.value eq "` + ann + `"`: "1",
+				`members eq "` + ann + `" and id eq "` + strings.TrimPrefix(group, scimGroup+"/") + `"`: "1",
+				`members.value eq "x"`: "0", `displayName sw "adm"`: "1"} {
+				scimmer.get(t, scimGroup+"?filter="+url.QueryEscape(filter)).has(t, map[string]string{"totalResults": total})
+			}
+			search := object{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:SearchRequest"},
+				"filter": `emails[type eq "work"].value sw "ann"`, "attributes": []string{"userName"}}
+			for _, path := range []string{scimUsers, scim} {
+				scimmer.do(t, "POST", path+"/.search", search).is(t, 200).has(t, map[string]string{"totalResults": "1",
+					"Resources.0.userName": "ann@example.com", "Resources.0.active": "", "Resources.0.meta": ""})
+			}
+			all := scimmer.do(t, "POST", scim+"/.search", object{"schemas": search["schemas"], "startIndex": 2}).is(t, 200)
+			all.has(t, map[string]string{"totalResults": "3", "Resources.0.userName": "bob@example.com",
+				"Resources.1.meta.resourceType": "Group", "Resources.2": ""})
+		})
+		t.Run("a resource has a version, and the attributes that are asked for", func(t *testing.T) {
+			read := scimmer.get(t, one)
+			tag := read.header.Get("Etag")
+			assert.Equal(t, "the version", read.at("meta.version"), tag)
+			scimmer.do(t, "GET", one, nil, "If-None-Match: "+tag).is(t, 304)
+			change := patch(object{"op": "replace", "path": "name.givenName", "value": "Anne"})
+			scimmer.do(t, "PATCH", one, change, `If-Match: W/"other"`).refused(t, 412, "If-Match")
+			scimmer.do(t, "DELETE", group, nil, `If-Match: W/"other"`).refused(t, 412, "If-Match")
+			scimmer.do(t, "PATCH", one, change, "If-Match: "+tag).is(t, 200)
+			scimmer.do(t, "PUT", one, scimUser("ann@example.com"), "If-Match: "+tag).refused(t, 412, "If-Match")
+			scimmer.do(t, "GET", one, nil, "If-None-Match: "+tag).is(t, 200)
+			scimmer.get(t, one+"?attributes=name.familyName,active").has(t, map[string]string{"name.familyName": "Lee",
+				"name.givenName": "", "active": "true", "userName": "", "id": ann})
+			scimmer.get(t, one+"?excludedAttributes=emails").has(t, map[string]string{"emails": "",
+				"userName": "ann@example.com"})
+		})
+		t.Run("an address belongs to one account", func(t *testing.T) {
+			for _, path := range []string{`emails[type eq "work"].value`, `emails[primary eq "True"].value`} {
+				scimmer.do(t, "PATCH", one, patch(object{"op": "replace", "path": path, "value": "bob@example.com"})).
+					refused(t, 409, "uniqueness")
+			}
+			scimmer.get(t, one).has(t, map[string]string{"emails.0.value": "ann@example.com"})
+		})
+		t.Run("who is inactive stays so until the directory says true", func(t *testing.T) {
+			scimmer.do(t, "PATCH", one, patch(object{"op": "replace", "path": "active", "value": false})).is(t, 200)
+			silent := scimUser("ann@example.com")
+			delete(silent, "active")
+			scimmer.do(t, "PUT", one, silent).is(t, 200).has(t, map[string]string{"active": "false"})
+			scimmer.do(t, "PATCH", one, patch(object{"op": "remove", "path": "active"})).is(t, 200).has(t,
+				map[string]string{"active": "false"})
+			scimmer.do(t, "PATCH", one, patch(object{"op": "replace", "value": object{"active": "True"}})).is(t, 200).has(t,
+				map[string]string{"active": "true"})
 		})
 		t.Run("what is wrong is refused in words", func(t *testing.T) {
 			scimmer.do(t, "POST", scimUsers, scimUser("ann@example.com")).refused(t, 409, "userName")
@@ -140,7 +195,8 @@ func TestADirectoryManagesPeople(t *testing.T) {
 		t.Run("the schemas and the configuration are described", func(t *testing.T) {
 			scimmer.get(t, scim+"/ServiceProviderConfig").has(t, map[string]string{"patch.supported": "true"})
 			scimmer.get(t, scim+"/ResourceTypes").has(t, map[string]string{"totalResults": "2"})
-			scimmer.get(t, scim+"/Schemas").has(t, map[string]string{"totalResults": "3"})
+			scimmer.get(t, scim+"/Schemas").has(t, map[string]string{"totalResults": "5"})
+			scimmer.get(t, scim+"/ServiceProviderConfig").has(t, map[string]string{"etag.supported": "true"})
 		})
 		t.Run("who is deactivated has nothing, and gets it back", func(t *testing.T) {
 			key := s.must(t, "token", "create", "--email", "ann@example.com", "--workspace", "default", "--json")

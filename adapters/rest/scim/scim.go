@@ -17,7 +17,7 @@ type ServeDirectory func(w http.ResponseWriter, r *http.Request, by identity.Act
 const scimPath = "/scim/v2/"
 
 // maxSCIMBody is the largest body, in bytes: a group with the most people it can have.
-const maxSCIMBody = 2 << 20
+const maxSCIMBody = 4 << 20
 
 // handlers serve SCIM, where an org has configured tokens of its directory.
 type handlers struct {

@@ -15,7 +15,7 @@ type DirectoryUsers struct{ db *Store }
 var _ ports.DirectoryUsers = (*DirectoryUsers)(nil)
 
 const directoryUserColumns = `t.user_id, t.org_id, t.subject, t.user_name, t.external_id, t.formatted, t.given_name,
-	t.family_name, t.display, t.email, t.active, t.unsettled, t.created_at, t.updated_at, t.removed_at`
+	t.family_name, t.display, t.email, t.email_type, t.active, t.unsettled, t.created_at, t.updated_at, t.removed_at`
 
 type directoryUserRow struct {
 	ID         identity.UserID `db:"user_id"`
@@ -28,6 +28,7 @@ type directoryUserRow struct {
 	FamilyName string          `db:"family_name"`
 	Display    string          `db:"display"`
 	Email      string          `db:"email"`
+	EmailType  string          `db:"email_type"`
 	Active     bool            `db:"active"`
 	Unsettled  int64           `db:"unsettled"`
 	CreatedAt  int64           `db:"created_at"`
@@ -40,7 +41,8 @@ func (r *directoryUserRow) user() account.DirectoryUser {
 		ID: r.ID, Org: r.Org, Subject: r.Subject,
 		DirectoryPerson: account.DirectoryPerson{
 			UserName: r.UserName, ExternalID: r.ExternalID, Formatted: r.Formatted, GivenName: r.GivenName,
-			FamilyName: r.FamilyName, Display: r.Display, Email: r.Email, Active: r.Active,
+			FamilyName: r.FamilyName, Display: r.Display, Email: r.Email, EmailType: r.EmailType,
+			Active: r.Active,
 		},
 		Unsettled: r.Unsettled,
 		CreatedAt: db.FromMicros(r.CreatedAt), UpdatedAt: db.FromMicros(r.UpdatedAt),
@@ -51,11 +53,12 @@ func (r *directoryUserRow) user() account.DirectoryUser {
 // AddUser implements ports.DirectoryUsers.
 func (s *DirectoryUsers) AddUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error {
 	count, err := s.db.Exec(ctx, `INSERT INTO scim_users (user_id, org_id, subject, user_name, name_key, external_id,
-		formatted, given_name, family_name, display, email, active, rules, unsettled, created_at, updated_at,
-		removed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
+		formatted, given_name, family_name, display, email, email_type, active, rules, unsettled, created_at,
+		updated_at, removed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
 		u.ID, by.Org, u.Subject, u.UserName, account.DirectoryKey(u.UserName), u.ExternalID, u.Formatted, u.GivenName,
-		u.FamilyName, u.Display, account.EmailKey(u.Email), u.Active, db.Micros(u.CreatedAt), db.Micros(u.UpdatedAt))
+		u.FamilyName, u.Display, account.EmailKey(u.Email), u.EmailType, u.Active, db.Micros(u.CreatedAt),
+		db.Micros(u.UpdatedAt))
 	if err == nil && count == 0 {
 		err = account.ErrDirectoryUserExists
 	}
@@ -128,10 +131,15 @@ func (s *DirectoryUsers) Users(
 	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
 ) ([]account.DirectoryUser, int, error) {
 	conditions := db.NewConditions(`t.org_id = ? AND t.removed_at = 0`, org)
-	conditions.When(q.ID != "", `t.user_id = ?`, q.ID)
-	conditions.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
-	conditions.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
-	conditions.When(q.Email != "", `t.email = ?`, account.EmailKey(q.Email))
+	directoryWhere(conditions, q.Filter, map[account.DirectoryField]directoryColumn{
+		account.DirectoryID:         {sql: `t.user_id`},
+		account.DirectoryName:       {sql: `t.name_key`, key: account.DirectoryKey},
+		account.DirectoryExternalID: {sql: `t.external_id`},
+		account.DirectoryDisplay:    {sql: `t.display`, folded: true},
+		account.DirectoryEmail:      {sql: `t.email`, key: account.EmailKey},
+		account.DirectoryEmailType:  {sql: `t.email_type`, folded: true},
+		account.DirectoryActive:     {sql: `CASE WHEN t.active THEN 'true' ELSE 'false' END`},
+	})
 	var rows []directoryUserRow
 	total, err := s.db.directoryPage(ctx, &rows, `scim_users`, directoryUserColumns, `t.user_id`, conditions, q)
 	if err != nil {
@@ -159,11 +167,11 @@ func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *acc
 			}
 		}
 		_, err = tx.Exec(ctx, `UPDATE scim_users SET user_name = ?, name_key = ?, external_id = ?, formatted = ?,
-			given_name = ?, family_name = ?, display = ?, email = ?, active = ?, created_at = ?, updated_at = ?,
-			removed_at = ? WHERE org_id = ? AND user_id = ?`,
+			given_name = ?, family_name = ?, display = ?, email = ?, email_type = ?, active = ?, created_at = ?,
+			updated_at = ?, removed_at = ? WHERE org_id = ? AND user_id = ?`,
 			u.UserName, account.DirectoryKey(u.UserName), u.ExternalID, u.Formatted, u.GivenName, u.FamilyName,
-			u.Display, account.EmailKey(u.Email), u.Active, db.Micros(u.CreatedAt), db.Micros(u.UpdatedAt),
-			db.Micros(u.RemovedAt), by.Org, u.ID)
+			u.Display, account.EmailKey(u.Email), u.EmailType, u.Active, db.Micros(u.CreatedAt),
+			db.Micros(u.UpdatedAt), db.Micros(u.RemovedAt), by.Org, u.ID)
 		return err
 	})
 }

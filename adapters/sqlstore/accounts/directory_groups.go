@@ -88,9 +88,12 @@ func (s *DirectoryGroups) Groups(
 	ctx context.Context, org identity.OrgID, q account.DirectoryQuery,
 ) ([]account.DirectoryGroup, int, error) {
 	conditions := db.NewConditions(`t.org_id = ?`, org)
-	conditions.When(q.ID != "", `t.id = ?`, q.ID)
-	conditions.When(q.Name != "", `t.name_key = ?`, account.DirectoryKey(q.Name))
-	conditions.When(q.ExternalID != "", `t.external_id = ?`, q.ExternalID)
+	directoryWhere(conditions, q.Filter, map[account.DirectoryField]directoryColumn{
+		account.DirectoryID:         {sql: `t.id`},
+		account.DirectoryName:       {sql: `t.name_key`, key: account.DirectoryKey},
+		account.DirectoryExternalID: {sql: `t.external_id`},
+		account.DirectoryMember:     {sql: `m.user_id`, rows: `scim_members m WHERE m.group_id = t.id`},
+	})
 	var rows []directoryGroupRow
 	total, err := s.db.directoryPage(ctx, &rows, `scim_groups`, directoryGroupColumns, `t.id`, conditions, q)
 	if err != nil {
@@ -170,10 +173,15 @@ func difference(people, others []identity.UserID) (out []identity.UserID) {
 }
 
 // DeleteGroup implements ports.DirectoryGroups.
-func (s *DirectoryGroups) DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID) error {
+func (s *DirectoryGroups) DeleteGroup(
+	ctx context.Context, org identity.OrgID, id account.DirectoryGroupID, check func(*account.DirectoryGroup) error,
+) error {
 	return s.db.inTx(ctx, func(tx *Store) error {
 		g, err := tx.directoryGroup(ctx, org, id, tx.Dialect.Lock)
 		if err != nil {
+			return err
+		}
+		if err := check(g); err != nil {
 			return err
 		}
 		if err := tx.markUnsettled(ctx, org, g.People); err != nil {

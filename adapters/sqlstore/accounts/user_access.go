@@ -54,6 +54,22 @@ func (store *Store) Access(ctx context.Context, org identity.OrgID, id identity.
 		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+store.Dialect.Lock, id, org); err != nil {
 		return nil, err
 	}
+	var owned []struct {
+		ID   identity.WorkspaceID `db:"id"`
+		Slug string               `db:"slug"`
+	}
+	if err := store.List(ctx, &owned, `
+		SELECT w.id, w.slug FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
+		WHERE m.user_id = ? AND w.org_id = ? AND m.role = ? AND w.deleted_at = 0 AND NOT EXISTS (
+			SELECT 1 FROM memberships o JOIN users u ON u.id = o.user_id
+			WHERE o.workspace_id = w.id AND o.role = ? AND o.user_id <> m.user_id AND NOT u.service
+				AND u.disabled_at = 0)
+		ORDER BY w.id`, id, org, identity.Owner, identity.Owner); err != nil {
+		return nil, err
+	}
+	for _, w := range owned {
+		a.OnlyOwnerOf = append(a.OnlyOwnerOf, account.OwnedWorkspace{ID: w.ID, Slug: w.Slug})
+	}
 	for _, ws := range a.MemberOf {
 		if a.Powers[ws], err = store.powers(ctx, ws, id); err != nil {
 			return nil, err

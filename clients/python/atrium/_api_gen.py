@@ -8207,6 +8207,16 @@ class WorkspaceList(TypedDict):
     """Send it as `cursor` to read the next page. null on the last page."""
 
 
+class WorkspaceOwnerLostData(TypedDict):
+    """The data of workspace.owner_lost: The account of the only active owner was disabled."""
+
+    slug: str
+    """"""
+
+    user_id: str
+    """An id."""
+
+
 class WorkspacePatch(TypedDict):
     """A type of the API."""
 
@@ -9369,6 +9379,13 @@ class WorkspaceDeletedEvent(_EventBase):
     data: WorkspaceDeletedData
 
 
+class WorkspaceOwnerLostEvent(_EventBase):
+    """An event of the type workspace.owner_lost."""
+
+    type: Literal["workspace.owner_lost"]
+    data: WorkspaceOwnerLostData
+
+
 class WorkspaceRestoredEvent(_EventBase):
     """An event of the type workspace.restored."""
 
@@ -9535,6 +9552,7 @@ KnownEvent = Union[
     WebhookUpdatedEvent,
     WorkspaceCreatedEvent,
     WorkspaceDeletedEvent,
+    WorkspaceOwnerLostEvent,
     WorkspaceRestoredEvent,
     WorkspaceTransferredEvent,
     WorkspaceUpdatedEvent,

@@ -6602,6 +6602,14 @@ export type WorkspaceList = {
   next_cursor: string | null
 }
 
+/** The data of workspace.owner_lost: The account of the only active owner was disabled. */
+export type WorkspaceOwnerLostData = {
+  /**  */
+  slug: string
+  /** An id. */
+  user_id: string
+}
+
 /**  */
 export type WorkspacePatch = {
   /**  */
@@ -6792,6 +6800,7 @@ export type EventData = {
   'webhook.updated': WebhookUpdatedData
   'workspace.created': WorkspaceCreatedData
   'workspace.deleted': WorkspaceDeletedData
+  'workspace.owner_lost': WorkspaceOwnerLostData
   'workspace.restored': WorkspaceRestoredData
   'workspace.transferred': WorkspaceTransferredData
   'workspace.updated': WorkspaceUpdatedData

@@ -23,7 +23,8 @@ func listed(t testing.TB, a Adapter, name, external string) *account.DirectoryUs
 	t.Helper()
 	by := identity.System(a.Orgs[0], "", "scim", fixture.At)
 	u, err := account.NewDirectoryUser(by, directoryOf(by.Org), account.DirectoryPerson{UserName: name,
-		ExternalID: external, GivenName: "Ann", FamilyName: "Lee", Display: "Ann Lee", Email: name, Active: true})
+		ExternalID: external, GivenName: "Ann", FamilyName: "Lee", Display: "Ann Lee", Email: name, EmailType: "work",
+		Active: true})
 	must(t, err)
 	person, err := account.NewUser(by, name, "Ann Lee", false)
 	must(t, err)
@@ -45,9 +46,26 @@ func Directory(t *testing.T, open Opener) {
 		want := *ann
 		want.Email = "ann@dir.example" // as addresses are compared
 		same(t, "user", got, &want)
-		for _, q := range []account.DirectoryQuery{{ID: string(ann.ID)}, {Name: "aNN@dir.EXAMPLE"},
-			{ExternalID: "ext-ann"}, {Email: "ann@DIR.example"}} {
-			q.Limit = 10
+		comparison := func(f account.DirectoryField, o account.DirectoryOperator, value string) account.DirectoryFilter {
+			return account.DirectoryFilter{Field: f, Operator: o, Value: value}
+		}
+		id := comparison(account.DirectoryID, account.DirectoryEqual, string(ann.ID))
+		no := comparison(account.DirectoryName, account.DirectoryEqual, "no one")
+		for _, f := range []account.DirectoryFilter{
+			id,
+			comparison(account.DirectoryName, account.DirectoryEqual, "aNN@dir.EXAMPLE"),
+			comparison(account.DirectoryName, account.DirectoryStartsWith, "AN"),
+			comparison(account.DirectoryExternalID, account.DirectoryEqual, "ext-ann"),
+			comparison(account.DirectoryExternalID, account.DirectoryPresent, ""),
+			comparison(account.DirectoryExternalID, account.DirectoryContains, "t-a"),
+			comparison(account.DirectoryEmail, account.DirectoryEqual, "ann@DIR.example"),
+			comparison(account.DirectoryEmail, account.DirectoryContains, "NN@"),
+			{Terms: []account.DirectoryFilter{id, comparison(account.DirectoryDisplay, account.DirectoryEqual, "ann lee"),
+				comparison(account.DirectoryActive, account.DirectoryEqual, "true"),
+				comparison(account.DirectoryEmailType, account.DirectoryEqual, "WORK")}},
+			{IsAny: true, Terms: []account.DirectoryFilter{no, {Terms: []account.DirectoryFilter{id}}}},
+		} {
+			q := account.DirectoryQuery{Filter: &f, Limit: 10}
 			found, total, err := a.DirectoryUsers.Users(ctx, org, q)
 			must(t, err)
 			if total != 1 || len(found) != 1 || found[0].ID != ann.ID {
@@ -55,6 +73,19 @@ func Directory(t *testing.T, open Opener) {
 			}
 			if found, total, err := a.DirectoryUsers.Users(ctx, a.Orgs[1], q); err != nil || total+len(found) > 0 {
 				t.Errorf("another org: %+v: %d, %v", q, total, err)
+			}
+		}
+		for _, f := range []account.DirectoryFilter{no,
+			comparison(account.DirectoryExternalID, account.DirectoryEqual, "EXT-ann"),
+			comparison(account.DirectoryExternalID, account.DirectoryStartsWith, "EXT"),
+			comparison(account.DirectoryName, account.DirectoryContains, "%"),
+			comparison(account.DirectoryActive, account.DirectoryEqual, "false"),
+			{Terms: []account.DirectoryFilter{id, no}},
+		} {
+			_, total, err := a.DirectoryUsers.Users(ctx, org, account.DirectoryQuery{Filter: &f, Limit: 10})
+			must(t, err)
+			if total != 0 {
+				t.Errorf("%+v finds %d", f, total)
 			}
 		}
 		all, total, err := a.DirectoryUsers.Users(ctx, org, account.DirectoryQuery{Skip: 1, Limit: 1})
@@ -132,7 +163,11 @@ func Directory(t *testing.T, open Opener) {
 		wantErr(t, update(func(g *account.DirectoryGroup) error {
 			return g.Change(by, "Makers", "", []identity.UserID{bob.ID, "usr_01jb4rqnx1e5btz2s1v2j9k3mn"})
 		}), account.ErrDirectoryUserNotFound)
-		found, total, err := a.DirectoryGroups.Groups(ctx, org, account.DirectoryQuery{Name: "MAKERS", Limit: 10})
+		named := account.DirectoryFilter{Field: account.DirectoryName, Operator: account.DirectoryEqual, Value: "MAKERS"}
+		having := account.DirectoryFilter{Field: account.DirectoryMember, Operator: account.DirectoryEqual,
+			Value: string(bob.ID)}
+		both := account.DirectoryFilter{Terms: []account.DirectoryFilter{named, having}}
+		found, total, err := a.DirectoryGroups.Groups(ctx, org, account.DirectoryQuery{Filter: &both, Limit: 10})
 		if err != nil || total != 1 || len(found) != 1 || found[0].ID != group.ID || len(found[0].People) > 0 {
 			t.Errorf("by name: %d, %+v, %v", total, found, err)
 		}
@@ -174,8 +209,15 @@ func Directory(t *testing.T, open Opener) {
 			return g.Change(by, "Makers", "", []identity.UserID{ann.ID})
 		})
 		must(t, err)
-		wantErr(t, a.DirectoryGroups.DeleteGroup(ctx, a.Orgs[1], group.ID), account.ErrDirectoryGroupNotFound)
-		must(t, a.DirectoryGroups.DeleteGroup(ctx, org, group.ID))
+		remove := func(org identity.OrgID, err error) error {
+			return a.DirectoryGroups.DeleteGroup(ctx, org, group.ID, func(g *account.DirectoryGroup) error {
+				assert.Equal(t, "people", len(g.People), 1)
+				return err
+			})
+		}
+		wantErr(t, remove(a.Orgs[1], nil), account.ErrDirectoryGroupNotFound)
+		wantErr(t, remove(org, account.ErrDirectoryFull), account.ErrDirectoryFull)
+		must(t, remove(org, nil))
 		assert.Equal(t, "unsettled", unsettledText("r2"), "ann[] ")
 		_, err = a.DirectoryGroups.Group(ctx, org, group.ID)
 		wantErr(t, err, account.ErrDirectoryGroupNotFound)

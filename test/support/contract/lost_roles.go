@@ -61,7 +61,7 @@ func creatorSuspended(t *testing.T, a Adapter) {
 	all := append([]*account.Key{personal, others}, service...)
 	by := fixture.Later(identity.System(team.Org, "", "scim", fixture.At), time.Second)
 	must(t, a.People.ChangeAccess(ctx, by, team.Admin.User,
-		func(a *account.Access) error { return a.Suspend(by, "") }))
+		func(a *account.Access) error { return a.Suspend(by, "", identity.SuspendServiceKeys) }))
 	same(t, "suspended", live(t, a.Stores, team.Org, all...), []bool{false, true, false, false, false})
 	k, err := a.Keys.Get(ctx, team.Workspace.ID, service[0].ID)
 	must(t, err)

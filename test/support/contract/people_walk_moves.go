@@ -102,7 +102,8 @@ func (w *peopleWalk) provision(ctx context.Context, r *rand.Rand) error {
 		return err
 	default:
 		_, err := w.directory.ChangeUser(ctx, w.system, w.org, list[r.IntN(len(list))].ID,
-			func(p account.DirectoryPerson) (account.DirectoryPerson, error) {
+			func(u *account.DirectoryUser) (account.DirectoryPerson, error) {
+				p := u.DirectoryPerson
 				p.Active = n == 2
 				return p, nil
 			})

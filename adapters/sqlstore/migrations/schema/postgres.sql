@@ -911,6 +911,7 @@ CREATE TABLE scim_users (
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     removed_at bigint NOT NULL,
+    email_type text NOT NULL DEFAULT 'work'::text,
     CONSTRAINT scim_users_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT scim_users_pkey PRIMARY KEY (user_id),
     CONSTRAINT scim_users_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
@@ -1820,3 +1821,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (208, true),
     (210, true),
     (216, true);
+    (216, true),
+    (220, true);

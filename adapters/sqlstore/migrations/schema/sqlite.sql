@@ -923,7 +923,7 @@ CREATE TABLE scim_users (
     created_at  BIGINT NOT NULL,
     updated_at  BIGINT NOT NULL,
     removed_at  BIGINT NOT NULL
-);
+, email_type TEXT NOT NULL DEFAULT 'work');
 CREATE UNIQUE INDEX scim_users_name ON scim_users (org_id, name_key);
 CREATE INDEX scim_users_list ON scim_users (org_id, user_id);
 CREATE INDEX scim_users_external ON scim_users (org_id, external_id);
@@ -1384,3 +1384,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (207, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (208, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (210, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);

@@ -151,6 +151,7 @@ func (n *Node) settleDirectories(ctx context.Context) {
 			tick.Stop()
 			return
 		case <-tick.C:
+		case <-n.Services.Directory.Left():
 		}
 	}
 }

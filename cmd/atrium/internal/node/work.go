@@ -31,6 +31,10 @@ func jobTable(s application.Services) worker.Table {
 				return s.Accounts.CompleteErasure(ctx, by, identity.UserID(subject))
 			},
 		},
+		account.DirectoryNoticeJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do:     s.Directory.MailNotice,
+		},
 		connection.CheckJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
