@@ -39,7 +39,7 @@ var examples = map[string]example{
 			return target{body: object{"token": h.blue.token}}
 		}
 		return target{body: object{"token": h.owner.token}}
-	}, after: func(t *testing.T, h *testWorkspace) { h.signInAgain(t) }}, // a key has few sessions
+	}},
 	"previewInvitation": {make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
 		return target{body: object{"token": h.invites(t, c.host)}}
 	}},

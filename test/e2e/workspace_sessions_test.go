@@ -59,9 +59,11 @@ func (s *server) opens(t *testing.T, token string, headers ...string) (in *clien
 	return in, a.at("session.id")
 }
 
-// workspaceSessions are the callers of the authorization table with a session, of the guest or by the owner's key.
+// workspaceSessions are the callers of the authorization table with a session, of the guest or by a key of the owner.
+// No example opens sessions by that key but its own callers': a key has few, and another one ends the oldest.
 type workspaceSessions struct {
 	byLink, byKey, noProof, othersProof, otherPort, expired *client
+	key                                                     string
 }
 
 // signIn opens the sessions of the workspace.
@@ -70,7 +72,8 @@ func (h *testWorkspace) signIn(t *testing.T) *workspaceSessions {
 	h.sessions = &workspaceSessions{
 		byLink: &client{}, byKey: &client{}, noProof: &client{}, othersProof: &client{}, otherPort: &client{},
 	}
-	var id string
+	key, id := h.owner.key(t, "--org", "red")
+	h.sessions.key = key.token
 	h.sessions.expired, id = h.opens(t, h.owner.token, onRed)
 	h.sql(t, `UPDATE sessions SET expires_at = 1 WHERE id = '`+id+`'`)
 	h.signInAgain(t)
@@ -83,7 +86,7 @@ func (h *testWorkspace) signInAgain(t *testing.T) {
 	in := h.sessions
 	hasEnded := func(c *client) bool { return c.server == nil || c.do(t, "GET", "/api/me", nil, onRed).status == 401 }
 	if hasEnded(in.byKey) {
-		openedClient, _ := h.opens(t, h.owner.token, onRed)
+		openedClient, _ := h.opens(t, in.key, onRed)
 		*in.byKey = *openedClient
 	}
 	if hasEnded(in.byLink) {
@@ -106,7 +109,7 @@ func (h *testWorkspace) sessionOf(t *testing.T, c *testCaller) (in *client, id s
 	case c.jwt:
 		return h.opens(t, h.link(t, c.email, "--org", "red"), onRed)
 	case c.session:
-		return h.opens(t, h.owner.token, onRed)
+		return h.opens(t, h.sessions.key, onRed)
 	default:
 		return h.opens(t, c.token, c.host)
 	}
