@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -22,7 +23,7 @@ type Chats interface {
 	Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error)
 
 	// Update loads a template, locks it, calls change and saves what it recorded, with ChangedMembers,
-	// all in one transaction, as Prompts.Update does.
+	// all in one transaction, as Prompts.Update does. A change of Replies is saved even without an event.
 	Update(ctx context.Context, by identity.Actor, id chat.ID, change func(*chat.Template) error) (*chat.Template,
 		error)
 
@@ -62,6 +63,10 @@ type ChatLists interface {
 
 	// Members lists a template's members by user id, including its owner.
 	Members(ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query) (chat.MemberPage, error)
+
+	// ConnectionUses returns live templates that reply through a connection, or through any if id is empty: those for which
+	// Template.Access(by) is at least Viewer, ordered by connection and template, newest first, at most 1,000.
+	ConnectionUses(ctx context.Context, by identity.Actor, id connection.ID) ([]chat.ConnectionUse, error)
 
 	// Uses returns the first limit live templates in a workspace, by id, that use a prompt template by one of refs (at
 	// most 14), or by any reference if refs is empty.

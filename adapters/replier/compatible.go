@@ -47,7 +47,7 @@ func (c *Compatible) Reply(
 }
 
 // completion returns a request's body. Members of extra_params pass through, but cannot replace the conversation. The
-// prompt's tools are left out, because no one would answer the calls.
+// prompt's tools and the chat's workflows are left out, because no one would answer the calls.
 func completion(c connection.Credential, r ports.ReplyRequest) map[string]any {
 	body := map[string]any{}
 	if m := r.Model; m != nil {

@@ -46,7 +46,18 @@ type message struct {
 	Config       *prompt.ModelConfig `json:"model_config,omitempty"`
 	Tools        json.RawMessage     `json:"tools,omitempty"`
 	Format       json.RawMessage     `json:"response_format,omitempty"`
+	Workflows    []workflow          `json:"workflows,omitempty"`
 	Messages     []turn              `json:"messages,omitempty"`
+}
+
+// workflow is a workflow that the program may start, as the registry describes it.
+type workflow struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Version     string       `json:"version"`
+	Effects     chat.Effects `json:"effects"`
+	EmbedSafe   bool         `json:"embed_safe"` // visitors may have it started
 }
 
 // turn is one conversation message.
@@ -75,6 +86,10 @@ func (e *Endpoint) Reply(
 	}
 	if r.Visitor != "" {
 		m.Signed = &r.Signed
+	}
+	for _, w := range r.Workflows {
+		m.Workflows = append(m.Workflows,
+			workflow{w.ID, w.Name, w.Description, w.Version, w.Effects, w.EmbedSafe})
 	}
 	return e.pool.relay(ctx, target, e.limits, exchange{e.request(target, m), readEvent, readAnswer}, yield)
 }

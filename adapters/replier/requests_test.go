@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/replier"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -82,7 +83,7 @@ func with(t *testing.T, c connection.Credential, fields map[string]string) conne
 	return out
 }
 
-func TestThePromptsToolsAndFormatReachWhoCanUseThem(t *testing.T) {
+func TestThePromptsToolsAndFormatAndTheWorkflowsReachWhoCanUseThem(t *testing.T) {
 	bodies := map[string]string{}
 	endpoint, compatible := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -91,15 +92,18 @@ func TestThePromptsToolsAndFormatReachWhoCanUseThem(t *testing.T) {
 	})
 	r := request
 	r.Tools, r.ResponseFormat = json.RawMessage(`[{"type":"function"}]`), json.RawMessage(`{"type":"json_object"}`)
+	r.Workflows = []chat.Item{{ID: "hand-over", Name: "Hand over", Description: "Asks a colleague.", Version: "1.2",
+		Status: chat.ItemAvailable, Effects: chat.EffectsWrite, EmbedSafe: true}}
 	ignore := func(embed.Piece) error { return nil }
 	require.NoError(t, replier.NewEndpoint(guard, limits).Reply(t.Context(), endpoint, r, ignore))
 	require.NoError(t, replier.NewCompatible(guard, limits).Reply(t.Context(), compatible, r, ignore))
 	const format = `"response_format":{"type":"json_object"}`
 	if body := bodies["/replies"]; !strings.Contains(body, `"tools":[{"type":"function"}]`) ||
-		!strings.Contains(body, format) {
+		!strings.Contains(body, format) || !strings.Contains(body, `"workflows":[{"id":"hand-over","name":"Hand over",`+
+		`"description":"Asks a colleague.","version":"1.2","effects":"write","embed_safe":true}]`) {
 		t.Errorf("the program gets %s", body)
 	}
-	if body := bodies["/v1/chat/completions"]; strings.Contains(body, "tools") || !strings.Contains(body, format) {
+	if body := bodies["/v1/chat/completions"]; strings.Contains(body, "tools") || strings.Contains(body, "workflow") || !strings.Contains(body, format) {
 		t.Errorf("the model server gets %s", body)
 	}
 }

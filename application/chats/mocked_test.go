@@ -52,6 +52,7 @@ type mockedService struct {
 	connections *mocks.MockConnections // the same
 	used        quota.Amounts          // of the workspace
 	expand      func(*prompt.Version) (*prompt.Version, error)
+	registry    *chat.Registry
 	mailed      *[]string // the links of invitations that were mailed
 	ctx         context.Context
 }
@@ -65,14 +66,15 @@ func newMocked(t *testing.T) *mockedService {
 		versions: mocks.NewMockChatVersions(c),
 		users:    mocks.NewMockUsers(c), prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c),
 		invitations: mocks.NewMockInvitations(c), connections: mocks.NewMockConnections(c),
-		ctx:    context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
-		mailed: new([]string),
+		ctx:      context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+		mailed:   new([]string),
+		registry: fixture.Registry(t),
 	}
 	registry := func(org identity.OrgID) *chat.Registry {
 		if org != "org" {
 			t.Errorf("the registry of %s was asked for", org)
 		}
-		return fixture.Registry(t)
+		return s.registry
 	}
 	mail := func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
 		*s.mailed = append(*s.mailed, i.Email+" "+url)

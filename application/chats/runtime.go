@@ -92,10 +92,19 @@ func (s *Service) Effective(
 // the template's owner decide which version that is.
 func (s *Service) effective(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
-) (*prompt.Version, chat.Effective, error) {
-	if t.Prompt == (chat.Prompt{}) {
-		return nil, t.Own(), nil
+) (v *prompt.Version, e chat.Effective, err error) {
+	e = t.Own()
+	if t.Prompt != (chat.Prompt{}) {
+		v, e, err = s.prompted(ctx, by, t, values)
 	}
+	e.Workflows = s.Registry(by).OfferedWorkflows(t.Content)
+	return v, e, err
+}
+
+// prompted is effective for a template with a prompt.
+func (s *Service) prompted(
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+) (*prompt.Version, chat.Effective, error) {
 	found, v, _, err := s.deps.Prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
 	if errors.Is(err, prompt.ErrNotFound) || (err == nil && (v == nil || !found.DeletedAt.IsZero())) {
 		return nil, chat.Effective{}, chat.ErrPromptGone

@@ -54,6 +54,8 @@ type env struct {
 	states      *mocks.MockConsentStates
 	sources     *mocks.MockSources
 	jobs        *mocks.MockJobs
+	chats       *mocks.MockChats
+	chatLists   *mocks.MockChatLists
 	sealer      *mocks.MockCredentialSealer
 	beside      bool // nodes of v0.1.0 may run
 	warehouse   *mocks.MockWarehouse
@@ -71,6 +73,7 @@ func newEnv(t *testing.T) *env {
 	s := &env{
 		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c),
 		states: mocks.NewMockConsentStates(c), sources: mocks.NewMockSources(c),
+		chats: mocks.NewMockChats(c), chatLists: mocks.NewMockChatLists(c),
 		jobs: mocks.NewMockJobs(c), sealer: mocks.NewMockCredentialSealer(c), warehouse: mocks.NewMockWarehouse(c),
 		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
 		ctx:   context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
@@ -140,6 +143,7 @@ func (s *env) expectAtomic() {
 		return fn(ports.Stores{
 			ConnectionStores: ports.ConnectionStores{Connections: s.connections},
 			SourceStores:     ports.SourceStores{Sources: s.sources},
+			ChatStores:       ports.ChatStores{Chats: s.chats, ChatLists: s.chatLists},
 			Jobs:             s.jobs,
 			PaymentStores:    ports.PaymentStores{Usage: s.usage},
 		})

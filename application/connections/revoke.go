@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -24,9 +25,9 @@ type Revocation struct {
 	Withdrawn *bool
 }
 
-// Revoke ends a connection: in one transaction it erases the credential, pauses the sources that read
-// through the connection, and cancels the queued jobs of all of them. Running work is interrupted and
-// stores nothing, because its revisions have changed. When Revoke returns, no one opens a connection
+// Revoke ends a connection: in one transaction it erases the credential, pauses the sources that read through the
+// connection, cancels the queued jobs of all of them, and records that its chats reply no more. Running work is
+// interrupted and stores nothing, because its revisions have changed. When Revoke returns, no one opens a connection
 // with the credential any more. Then it ends a consent at the service that it was given at.
 func (s *Service) Revoke(
 	ctx context.Context, by identity.Actor, id connection.ID, match revision.Match,
@@ -52,6 +53,9 @@ func (s *Service) Revoke(
 			return out, err
 		}
 		slices.Reverse(out.Paused)
+		if err := silence(ctx, tx, by, id); err != nil {
+			return out, err
+		}
 		subjects := []string{string(id)}
 		for _, src := range out.Paused {
 			subjects = append(subjects, string(src.ID))
@@ -74,6 +78,26 @@ func (s *Service) Revoke(
 	case <-time.After(revokeGrace):
 	}
 	return out, nil
+}
+
+// silence records that the chats which reply through a revoked connection no longer do.
+func silence(ctx context.Context, tx ports.Stores, by identity.Actor, id connection.ID) error {
+	system := identity.System(by.Org, by.Workspace, "revoked connection", by.At)
+	uses, err := tx.ChatLists.ConnectionUses(ctx, system, id)
+	if err != nil {
+		return err
+	}
+	for _, c := range uses {
+		if _, err := tx.Chats.Update(ctx, by, c.ID, func(t *chat.Template) error {
+			if t.Served().Reply.Connection == id {
+				t.Replied(by, chat.Outcomes{Failures: 1, Code: connection.ErrRevoked.Code})
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Rename gives a connection another name. Requires the admin role, unless by owns it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -26,8 +27,28 @@ func reader(id source.ID, reason source.PauseReason) *source.Source {
 		Revision: 1}
 }
 
-// expectThrough expects a change of the sources that read through the connection.
+// expectThrough expects a change of the sources that read through the connection, which no chat uses.
 func (s *env) expectThrough(sources ...*source.Source) {
+	s.expectThroughWith(nil, sources...)
+}
+
+// expectThroughWith is expectThrough with chats that reply through the connection.
+func (s *env) expectThroughWith(chats []*chat.Template, sources ...*source.Source) {
+	var uses []chat.ConnectionUse
+	for _, t := range chats {
+		uses = append(uses, chat.ConnectionUse{Connection: "con", ID: t.ID})
+		s.chats.EXPECT().Update(s.ctx, maker, t.ID, gomock.Any()).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+				return t, change(t)
+			})
+	}
+	s.chatLists.EXPECT().ConnectionUses(s.ctx, gomock.Any(), connection.ID("con")).AnyTimes().DoAndReturn(
+		func(_ context.Context, by identity.Actor, _ connection.ID) ([]chat.ConnectionUse, error) {
+			if by.User != "" || by.Workspace != "acme" { // private chats, too
+				return nil, errOutage
+			}
+			return uses, nil
+		})
 	s.sources.EXPECT().UpdateThrough(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"),
 		gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*source.Source) error) error {
@@ -70,6 +91,21 @@ func TestRevoke(t *testing.T) {
 					"still valid", took)
 			}
 		})
+	perform("chats that reply through it fail at once, but not those whose draft only does", func(t *testing.T, s *env) {
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		reply := chat.Content{Reply: chat.Reply{Kind: chat.HTTPReply, Connection: "con"}}
+		replying, draft := &chat.Template{ID: "ctpl_1", Content: reply}, &chat.Template{ID: "ctpl_2", Content: reply}
+		draft.Published = &chat.Version{}
+		s.expectThroughWith([]*chat.Template{replying, draft})
+		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), "con").Return(0, nil)
+		_, err := s.Revoke(s.ctx, maker, "con", nil)
+		require.NoError(t, err)
+		if replying.Replies.Code != "connection_revoked" || replying.Replies.FailingSince.IsZero() ||
+			draft.Replies != (chat.ReplyRun{}) {
+			t.Errorf("%+v, %+v", replying.Replies, draft.Replies)
+		}
+	})
 	perform("a caller who does not wait for the answer takes nothing back", func(t *testing.T, s *env) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.ctx = ctx

@@ -26,6 +26,7 @@ type Repliers map[connection.Kind]ports.Replier
 type Replies struct {
 	embeds    *Service
 	counts    *replyCounts
+	outcomes  *outcomes
 	effective Effective
 	use       UseConnection
 	repliers  Repliers
@@ -43,6 +44,7 @@ func NewReplies(counts ports.EmbedReplies, embeds *Service, e Effective, u UseCo
 	return &Replies{
 		embeds: embeds, counts: &replyCounts{store: counts, reserved: map[countedFor]*counted{}}, effective: e, use: u,
 		repliers: r,
+		outcomes: &outcomes{chats: map[repliedChat]replied{}, failures: map[usedToken]map[failedBy]int64{}},
 	}
 }
 
@@ -53,6 +55,8 @@ type Asking struct {
 	reply   chat.Reply
 	request ports.ReplyRequest
 	pass    embed.Pass
+
+	afterFailures bool // the template's latest reply failed
 }
 
 // Ask admits a visitor's message and counts it. Everything that the endpoint gets besides the message comes from the
@@ -82,11 +86,12 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 		view.Content = t.Served()
 	}
 	t = &view
-	a := &Asking{replies: s, by: by, pass: pass, reply: t.Reply, request: ports.ReplyRequest{
-		ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
-		Signed:    pass.Signed,
-		ModelName: t.Reply.Model, Question: q,
-	}}
+	a := &Asking{replies: s, by: by, pass: pass, reply: t.Reply, afterFailures: t.Replies.Failures > 0,
+		request: ports.ReplyRequest{
+			ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
+			Signed:    pass.Signed,
+			ModelName: t.Reply.Model, Question: q,
+		}}
 	a.request.Effective, err = s.effective(ctx, by, t, nil)
 	if errors.Is(err, chat.ErrPromptGone) || chat.IsUnfilled(err) {
 		err = embed.ErrNoReplies // a chat without its instructions could say anything
@@ -130,6 +135,9 @@ func (a *Asking) Answer(ctx context.Context, yield func(embed.Piece) error) erro
 		})
 	if _, isKnown := errors.AsType[embed.ReplyFailure](err); err != nil && !isKnown && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", embed.ReplyFailed, err)
+	}
+	if a.pass.Draft == "" && ctx.Err() == nil { // a preview, or a visitor who left, says nothing about the endpoint
+		a.replies.outcomes.add(a, err)
 	}
 	return err
 }

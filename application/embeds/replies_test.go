@@ -30,6 +30,7 @@ type replyStage struct {
 	session string
 	reply   chat.Reply
 	failure error // of the effective instructions
+	replies chat.ReplyRun
 }
 
 func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
@@ -72,7 +73,7 @@ func (s *replyStage) askAs(ctx context.Context, visit embeds.Visit, content chat
 	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []embed.TokenID{s.token.ID}).Return(
 		map[embed.TokenID]*embed.Embedding{s.token.ID: e}, nil)
 	t := s.template()
-	t.Content = content
+	t.Content, t.Replies = content, s.replies
 	t.Reply = s.reply
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).AnyTimes().Return(t, nil)
 	return s.Ask(ctx, visit, s.session, embed.Question{Text: "Where?"}, unlimited)

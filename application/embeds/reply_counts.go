@@ -122,9 +122,13 @@ func (c *replyCounts) begin(key countedFor, now time.Time) (n int, ok bool) {
 	return count.block, false
 }
 
-// Flush returns unused reservations.
+// Flush returns unused reservations, and writes what became of replies.
 func (s *Replies) Flush(ctx context.Context) error {
-	c := s.counts
+	return errors.Join(s.counts.flush(ctx), s.outcomes.flush(ctx, s.embeds))
+}
+
+// flush returns unused reservations.
+func (c *replyCounts) flush(ctx context.Context) error {
 	c.mu.Lock()
 	ahead := c.reserved
 	c.reserved = map[countedFor]*counted{}

@@ -114,15 +114,21 @@ func flushEach(ctx context.Context, act func(context.Context) error, report func
 }
 
 // Usage returns how often a template token was used from one day to another, both included: by day, latest first, and
-// origin. Requires the manager role. Returns embed.ErrUsageRange if these are not 1 to 90 days.
+// origin, and which replies failed, by day and code. Requires the manager role. Returns embed.ErrUsageRange if these are
+// not 1 to 90 days.
 func (s *Service) Usage(
 	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID, from, to embed.Day,
-) ([]embed.Use, error) {
+) ([]embed.Use, []embed.Failure, error) {
 	if _, err := s.Get(ctx, by, template, id); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if from > to || to-from >= embed.UsageDays {
-		return nil, embed.ErrUsageRange
+		return nil, nil, embed.ErrUsageRange
 	}
-	return s.uses.List(ctx, by.Org, id, from, to)
+	uses, err := s.uses.List(ctx, by.Org, id, from, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	failures, err := s.uses.Failures(ctx, by.Org, id, from, to)
+	return uses, failures, err
 }

@@ -55,14 +55,16 @@ func TestUsageIsForManagersAndAtMostNinetyDays(t *testing.T) {
 		})
 	found := []embed.Use{{Day: 7}}
 	s.uses.EXPECT().List(ctx, identity.OrgID("org"), s.token.ID, embed.Day(1), embed.Day(90)).Return(found, nil)
-	got, err := s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 1, 90)
-	if err != nil || !slices.Equal(got, found) {
-		t.Errorf("%+v, %v", got, err)
+	failed := []embed.Failure{{Day: 7, Code: "reply_empty", Count: 2}}
+	s.uses.EXPECT().Failures(ctx, identity.OrgID("org"), s.token.ID, embed.Day(1), embed.Day(90)).Return(failed, nil)
+	got, failures, err := s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 1, 90)
+	if err != nil || !slices.Equal(got, found) || !slices.Equal(failures, failed) {
+		t.Errorf("%+v, %+v, %v", got, failures, err)
 	}
-	_, err = s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 1, 91)
+	_, _, err = s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 1, 91)
 	require.ErrorIs(t, err, embed.ErrUsageRange)
-	_, err = s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 2, 1)
+	_, _, err = s.Usage(ctx, embedder("ann"), "ctpl", s.token.ID, 2, 1)
 	require.ErrorIs(t, err, embed.ErrUsageRange)
-	_, err = s.Usage(ctx, embedder("joe"), "ctpl", s.token.ID, 1, 2)
+	_, _, err = s.Usage(ctx, embedder("joe"), "ctpl", s.token.ID, 1, 2)
 	require.ErrorIs(t, err, chat.ErrForbidden)
 }

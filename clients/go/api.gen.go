@@ -471,6 +471,14 @@ type Activation struct {
 	Weights []PromptWeight `json:"weights,omitzero"`
 }
 
+// ActivationCheck is a type of the API.
+type ActivationCheck struct {
+	// At most 20.
+	ChatsMissingVariables []UnfilledChat `json:"chats_missing_variables"`
+	// Whether these are all. At most 200 chat templates are examined.
+	Complete bool `json:"complete"`
+}
+
 // ActivationDecision is a type of the API.
 type ActivationDecision struct {
 	UserID   string `json:"user_id"`
@@ -725,14 +733,16 @@ const (
 
 // ChatContent is a type of the API. The part of a chat template that is versioned.
 type ChatContent struct {
-	Name                 string            `json:"name"`
-	Description          string            `json:"description"`
-	AvatarURL            *string           `json:"avatar_url"`
-	Instructions         string            `json:"instructions"`
-	Prompt               *ChatPrompt       `json:"prompt"`
-	Agents               []ChatItem        `json:"agents"`
-	Tools                []ChatItem        `json:"tools"`
-	Capabilities         []string          `json:"capabilities"`
+	Name         string      `json:"name"`
+	Description  string      `json:"description"`
+	AvatarURL    *string     `json:"avatar_url"`
+	Instructions string      `json:"instructions"`
+	Prompt       *ChatPrompt `json:"prompt"`
+	Agents       []ChatItem  `json:"agents"`
+	Tools        []ChatItem  `json:"tools"`
+	Capabilities []string    `json:"capabilities"`
+	// Ids of the attached workflows. Their order has no meaning.
+	Workflows            []string          `json:"workflows"`
 	ModelConfig          PromptModelConfig `json:"model_config"`
 	Greeting             string            `json:"greeting"`
 	ConversationStarters []string          `json:"conversation_starters"`
@@ -743,9 +753,8 @@ type ChatContent struct {
 
 // ChatExport is a type of the API.
 type ChatExport struct {
-	Format    string      `json:"format"`
-	Content   ChatContent `json:"content"`
-	Workflows []string    `json:"workflows"`
+	Format  string      `json:"format"`
+	Content ChatContent `json:"content"`
 }
 
 // ChatHealth is a type of the API. `degraded` if `issues` is not empty. The template works without the items
@@ -772,10 +781,11 @@ type ChatImport struct {
 
 // ChatIssue is a type of the API.
 type ChatIssue struct {
-	// `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does
-	// not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the
-	// prompt of the draft or of the published version. It stays at the version that it had, until the owner can read
-	// it again.
+	// `replies_failing`: the latest five replies to visitors failed, or the connection was revoked; it ends when a
+	// reply succeeds. `missing_variables`: values of variables that the prompt requires are missing or do not fit,
+	// so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may
+	// no longer read the prompt of the draft or of the published version. It stays at the version that it had, until
+	// the owner can read it again.
 	Code string `json:"code"`
 	// JSON Pointer (RFC 6901) to the part of the template that has the issue.
 	Pointer string `json:"pointer"`
@@ -1063,11 +1073,13 @@ type ChatRuntime struct {
 	Instructions string `json:"instructions"`
 	// The version of the prompt that holds the instructions. `null` if they are the chat template's own.
 	Prompt *ChatRuntimePrompt `json:"prompt"`
-	// Without those that the registry has disabled or no longer has, as all three lists.
+	// Without those that the registry has disabled or no longer has, as all four lists.
 	Agents []ChatItem `json:"agents"`
 	// Tools of the registry.
 	Tools        []ChatItem `json:"tools"`
 	Capabilities []string   `json:"capabilities"`
+	// That the program can start, as the registry describes them.
+	Workflows []RegistryItem `json:"workflows"`
 	// That of the prompt's version, with the chat template's own members in place of those that both have.
 	ModelConfig PromptModelConfig `json:"model_config"`
 	// Where each member of `model_config` comes from.
@@ -1253,6 +1265,22 @@ type ChatTemplatePublishedData struct {
 	// An id.
 	FromVersionID *string `json:"from_version_id,omitzero"`
 	Reason        *string `json:"reason,omitzero"`
+}
+
+// ChatTemplateRepliesFailingData is a type of the API. The data of chat_template.replies_failing: Replies to the
+// visitors of a chat fail one after another, or their connection was revoked.
+type ChatTemplateRepliesFailingData struct {
+	Code     string `json:"code"`
+	Failures int64  `json:"failures"`
+	// An id.
+	ConnectionID string `json:"connection_id"`
+}
+
+// ChatTemplateRepliesRecoveredData is a type of the API. The data of chat_template.replies_recovered: A reply to
+// a visitor of a chat succeeded after failures.
+type ChatTemplateRepliesRecoveredData struct {
+	Code         string    `json:"code"`
+	FailingSince time.Time `json:"failing_since"`
 }
 
 // ChatTemplateRestoredData is a type of the API. The data of chat_template.restored: A deleted chat template was
@@ -1447,6 +1475,9 @@ type Connection struct {
 	NextVerifyAt *time.Time `json:"next_verify_at"`
 	// The data sources that read through the connection.
 	Sources []ConnectionSource `json:"sources"`
+	// The chat templates that reply through the connection, in their draft or their published version. Only those
+	// that the caller can read, and at most 1,000 for all connections.
+	ChatTemplates []ConnectionChat `json:"chat_templates"`
 	// Id of the user who created the connection. `null` if Atrium created it.
 	CreatedBy *string `json:"created_by"`
 	// Whether a connection that replies to visitors of chats no longer has an owner: who created it, replaced its
@@ -1456,6 +1487,12 @@ type Connection struct {
 	Revision  int64      `json:"revision"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// ConnectionChat is a type of the API.
+type ConnectionChat struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // ConnectionConfirmedData is a type of the API. The data of connection.confirmed: An admin became the owner of a
@@ -1725,6 +1762,16 @@ type DisputeOpenedData struct {
 	Inquiry        bool   `json:"inquiry"`
 }
 
+// EmbedFailureCount is a type of the API.
+type EmbedFailureCount struct {
+	// A day in UTC, such as `2026-03-01`.
+	Date string `json:"date"`
+	// `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause at the
+	// endpoint as in `failure.code` of connections, such as `auth_failed`.
+	Code     string `json:"code"`
+	Failures int64  `json:"failures"`
+}
+
 // EmbedMessage is a type of the API.
 type EmbedMessage struct {
 	// The message of the visitor.
@@ -1964,10 +2011,14 @@ type EmbedTokenUsage struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Of all days and origins.
-	Sessions int64           `json:"sessions"`
-	Messages int64           `json:"messages"`
-	Refusals int64           `json:"refusals"`
-	Data     []EmbedTokenUse `json:"data"`
+	Sessions int64 `json:"sessions"`
+	Messages int64 `json:"messages"`
+	Refusals int64 `json:"refusals"`
+	// Messages without a whole reply.
+	Failures int64 `json:"failures"`
+	// By day, latest first, and code.
+	FailuresByCode []EmbedFailureCount `json:"failures_by_code"`
+	Data           []EmbedTokenUse     `json:"data"`
 }
 
 // EmbedTokenUse is a type of the API.
@@ -3613,8 +3664,11 @@ type PromptTemplate struct {
 	LastReadOn *string `json:"last_read_on"`
 	// The request that the call made. Only in a response with status 202.
 	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
-	IncludeMode       PromptIncludeMode  `json:"include_mode"`
-	OwnerID           string             `json:"owner_id"`
+	// Up to 20 chat templates that cannot reply with the version, because their `reply` lacks values for its
+	// variables. Only in the response of an activation, and only those that the caller can read.
+	ChatsMissingVariables []UnfilledChat    `json:"chats_missing_variables,omitzero"`
+	IncludeMode           PromptIncludeMode `json:"include_mode"`
+	OwnerID               string            `json:"owner_id"`
 	// The version that applications receive. null until a version is activated.
 	ActiveVersion *ActiveVersion `json:"active_version"`
 	// The newest version that the caller can see. null if not found.
@@ -3814,8 +3868,10 @@ type PromptVersion struct {
 	Text     *string         `json:"text,omitzero"`
 	Messages []PromptMessage `json:"messages,omitzero"`
 	// What the text includes. Absent if it includes nothing.
-	Includes []PromptInclude      `json:"includes,omitzero"`
-	Rollout  *PromptRolloutChoice `json:"rollout,omitzero"`
+	Includes []PromptInclude `json:"includes,omitzero"`
+	// As of an activation. Only in the response of a call that activated the version.
+	ChatsMissingVariables []UnfilledChat       `json:"chats_missing_variables,omitzero"`
+	Rollout               *PromptRolloutChoice `json:"rollout,omitzero"`
 	// The request that the call made. Only in a response with status 202.
 	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
 	Tools             []map[string]any   `json:"tools"`
@@ -5316,6 +5372,14 @@ type TrialRefusedData struct {
 	Kind   string `json:"kind"`
 }
 
+// UnfilledChat is a type of the API. A chat template that cannot reply with a version of its prompt.
+type UnfilledChat struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Those that lack a value, or whose value does not fit. Empty if the instructions would be too long.
+	Variables []string `json:"variables"`
+}
+
 // UsageConsumption is a type of the API.
 type UsageConsumption struct {
 	// As in a report.
@@ -5922,6 +5986,8 @@ const (
 	EventTypeChatTemplateDegraded              = "chat_template.degraded"
 	EventTypeChatTemplateDeleted               = "chat_template.deleted"
 	EventTypeChatTemplatePublished             = "chat_template.published"
+	EventTypeChatTemplateRepliesFailing        = "chat_template.replies_failing"
+	EventTypeChatTemplateRepliesRecovered      = "chat_template.replies_recovered"
 	EventTypeChatTemplateRestored              = "chat_template.restored"
 	EventTypeChatTemplateTransferred           = "chat_template.transferred"
 	EventTypeChatTemplateUpdated               = "chat_template.updated"
@@ -6094,6 +6160,10 @@ func (e *Event) Typed() (any, error) {
 		data = new(ChatTemplateDeletedData)
 	case EventTypeChatTemplatePublished:
 		data = new(ChatTemplatePublishedData)
+	case EventTypeChatTemplateRepliesFailing:
+		data = new(ChatTemplateRepliesFailingData)
+	case EventTypeChatTemplateRepliesRecovered:
+		data = new(ChatTemplateRepliesRecoveredData)
 	case EventTypeChatTemplateRestored:
 		data = new(ChatTemplateRestoredData)
 	case EventTypeChatTemplateTransferred:
@@ -7209,8 +7279,8 @@ func (s *ChatTemplatesService) Delete(ctx context.Context, templateID string, op
 
 // ExportTemplate: Export a chat template.
 //
-// Returns the draft and its workflows in a form that `POST /api/chat-templates/import` accepts, also in another
-// workspace or deployment. Contains no secret. Requires the editor role on the chat template.
+// Returns the draft in a form that `POST /api/chat-templates/import` accepts, also in another workspace or
+// deployment. Contains no secret. Requires the editor role on the chat template.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can have.
 func (s *ChatTemplatesService) ExportTemplate(ctx context.Context, templateID string, opts ...Option) (*ChatExport, error) {
@@ -7356,9 +7426,10 @@ func (s *ChatTemplatesEmbedTokensService) Get(ctx context.Context, templateID st
 
 // GetUsage: Get an embed token's usage.
 //
-// Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin.
-// Requires the manager role on the chat template. Counts are up to 5 seconds late, and are kept for 90 days. A
-// day counts 100 origins; `other` stands for all others.
+// Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin,
+// and how many messages got no whole reply, by day and code. Requires the manager role on the chat template.
+// Counts are up to 5 seconds late, and are kept for 90 days. A day counts 100 origins; `other` stands for all
+// others.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, embed_token_not_found, scope_required; and those
 // that every call can have.
@@ -7540,8 +7611,8 @@ func (s *ChatTemplatesVersionsService) Publish(ctx context.Context, templateID s
 
 // Attach: Attach a workflow.
 //
-// Requires the editor role on the chat template. The workflow must be in the organisation's registry. Attaching
-// it again changes nothing and returns 200. The `ETag` is the chat template's.
+// Requires the editor role on the chat template. The workflow must be in the organisation's registry. This
+// changes the draft. Attaching it again changes nothing and returns 200. The `ETag` is the chat template's.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required, unknown_workflow,
 // workflow_limit_reached; and those that every call can have.
@@ -7551,7 +7622,8 @@ func (s *ChatTemplatesWorkflowsService) Attach(ctx context.Context, templateID s
 
 // Detach: Detach a workflow.
 //
-// Requires the editor role on the chat template. `If-Match` takes the `ETag` of the chat template.
+// Requires the editor role on the chat template. This changes the draft. `If-Match` takes the `ETag` of the chat
+// template.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, revision_mismatch, scope_required,
 // workflow_not_attached; and those that every call can have.
@@ -7649,9 +7721,10 @@ func (s *ConnectionsService) RequestConsent(ctx context.Context, body Connection
 // Requires the admin role in the workspace, unless the caller owns the connection.
 //
 // In one transaction, the server erases the credential, pauses the data sources that read through the
-// connection, and cancels the queued jobs of the connection and its data sources. No new connection uses the
-// credential after the response. Reads that are in progress are cancelled within two seconds, also at the server
-// where its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
+// connection, and cancels the queued jobs of the connection and its data sources. Its chats reply no more: they
+// are `degraded`, with the event `chat_template.replies_failing`. No new connection uses the credential after
+// the response. Reads that are in progress are cancelled within two seconds, also at the server where its kind
+// permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
 //
 // If the credential is a person's consent, the server then also ends the consent at the service.
 // `consent_withdrawn` reports whether that worked: the connection is revoked in any case.
@@ -9650,6 +9723,18 @@ func (s *PromptTemplatesSharesService) Update(ctx context.Context, promptTemplat
 // scope_required; and those that every call can have.
 func (s *PromptTemplatesVersionsService) Activate(ctx context.Context, promptTemplateID string, versionID string, body *ActivateRequest, opts ...Option) (*PromptTemplate, error) {
 	return send[PromptTemplate](ctx, s.client, &call{name: "promptTemplates.versions.activate", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/activate"}, body: optional(body), keyed: true}, opts)
+}
+
+// CheckActivation: Check an activation.
+//
+// Returns which chat templates could not reply any more if this version were active, and changes nothing: the
+// `variables` of their `reply` lack values that the version requires. Names those that the caller can read.
+//
+// Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+// invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
+// can have.
+func (s *PromptTemplatesVersionsService) CheckActivation(ctx context.Context, promptTemplateID string, versionID string, opts ...Option) (*ActivationCheck, error) {
+	return send[ActivationCheck](ctx, s.client, &call{name: "promptTemplates.versions.checkActivation", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/activation-check"}}, opts)
 }
 
 // Create: Create a version.

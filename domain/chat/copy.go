@@ -23,10 +23,5 @@ func (t *Template) Copy(by identity.Actor, c Copying, f Facts) (*Template, error
 	if content.Name == "" {
 		content.Name = t.Name + " copy"
 	}
-	duplicate, err := newTemplate(by, Draft{Content: content, Visibility: c.Visibility}, f, t.Content)
-	if err != nil {
-		return nil, err
-	}
-	duplicate.Workflows = t.Workflows
-	return duplicate, nil
+	return newTemplate(by, Draft{Content: content, Visibility: c.Visibility}, f, t.Content)
 }

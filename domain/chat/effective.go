@@ -27,6 +27,8 @@ type Effective struct {
 
 	Tools          json.RawMessage // the prompt's: a JSON array, or nil
 	ResponseFormat json.RawMessage // the prompt's: a JSON object, or nil
+
+	Workflows []Item // that the program which runs the chat may start, as the registry describes them
 }
 
 // Own returns what a model gets of a chat without a prompt.

@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // Issue is a reason why a template does not work as configured.
 type Issue struct {
 	// Code is item_gone, item_disabled, invalid_config, requirement_missing, workflow_gone, workflow_disabled,
-	// prompt_gone, prompt_unreadable or missing_variables.
+	// prompt_gone, prompt_unreadable, missing_variables or replies_failing.
 	Code    string
 	Pointer string // JSON Pointer (RFC 6901) into the template
 	Detail  string
@@ -29,13 +31,53 @@ func IsUnfilled(err error) bool {
 	return ok && f.Kind == fault.Invalid
 }
 
+// Unfilled returns the variables without which t could not reply, in its draft or its published version, if p were its
+// prompt: their values are missing or do not fit. It looks only at contents that name the prompt by one of refs.
+// isUnfilled can be true without names, if the instructions are too long.
+func (t *Template) Unfilled(id prompt.ID, refs []string, p prompt.Content) (names []string, isUnfilled bool) {
+	contents := []Content{t.Content}
+	if t.Published != nil {
+		contents = append(contents, t.Published.Content)
+	}
+	for _, c := range contents {
+		if !c.Reply.Answers() || c.Prompt.Template != id || !slices.Contains(refs, c.Prompt.Ref) {
+			continue
+		}
+		_, err := c.Effective(p, nil)
+		if !IsUnfilled(err) {
+			continue
+		}
+		isUnfilled = true
+		f, _ := errors.AsType[*fault.Error](err)
+		for _, field := range f.Fields {
+			name, _, _ := strings.Cut(strings.TrimPrefix(field.Pointer, "/variables/"), "/")
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), isUnfilled
+}
+
 // Offered returns c without the items that the registry has disabled or no longer has.
 func (r *Registry) Offered(c Content) Content {
 	c.Agents, c.Tools = offered(c.Agents, r.Agents), offered(c.Tools, r.Tools)
+	c.Workflows = slices.DeleteFunc(slices.Clone(c.Workflows), func(w Workflow) bool {
+		return !isOffered(w.ID, r.Workflows)
+	})
 	c.Capabilities = slices.DeleteFunc(slices.Clone(c.Capabilities), func(id string) bool {
 		return !isOffered(id, r.Capabilities)
 	})
 	return c
+}
+
+// OfferedWorkflows returns the workflows of c as the registry describes them, without those that it has disabled or no
+// longer has.
+func (r *Registry) OfferedWorkflows(c Content) []Item {
+	var out []Item
+	for _, w := range r.Offered(c).Workflows {
+		out = append(out, *find(r.Workflows, w.ID))
+	}
+	return out
 }
 
 func offered(selection []Selected, items []Item) []Selected {
@@ -60,6 +102,9 @@ func (r *Registry) Issues(t *Summary) []Issue {
 	if t.PromptLost {
 		add("prompt_unreadable", "/prompt", "The owner of the chat template may no longer read the prompt template. "+
 			"The chat stays at the version that it had.")
+	}
+	if !t.Replies.FailingSince.IsZero() {
+		add("replies_failing", "/reply", "The latest replies to visitors failed ("+t.Replies.Code+").")
 	}
 	choice := map[string]bool{}
 	for _, id := range slices.Concat(t.Agents, t.Tools, t.Capabilities) {

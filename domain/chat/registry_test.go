@@ -248,3 +248,15 @@ func TestEmbedSafe(t *testing.T) {
 		t.Errorf("safe are %+v", got)
 	}
 }
+
+func TestOnlyOfferedWorkflowsAreDescribed(t *testing.T) {
+	c := chat.Content{Workflows: []chat.Workflow{{ID: "gone"}, {ID: "off-workflow"}, {ID: "old-workflow"},
+		{ID: "workflow"}}}
+	var got []string
+	for _, item := range registry(t).OfferedWorkflows(c) {
+		got = append(got, item.ID+" "+string(item.Status))
+	}
+	if !slices.Equal(got, []string{"old-workflow deprecated", "workflow available"}) {
+		t.Errorf("%q", got)
+	}
+}

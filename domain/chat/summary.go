@@ -23,6 +23,7 @@ type Summary struct {
 	Workflows    []Workflow // oldest first
 	PromptGone   bool       // see Template
 	PromptLost   bool       // see Template
+	Replies      ReplyRun
 
 	PublishedID     VersionID // empty: none was published yet
 	PublishedNumber int
@@ -34,7 +35,7 @@ func (t *Template) Summary() Summary {
 		Resource: t.Resource, ID: t.ID, Name: t.Name, Description: t.Description, AvatarURL: t.AvatarURL,
 		Agents: SelectedIDs(t.Agents), Tools: SelectedIDs(t.Tools), Capabilities: t.Capabilities, Greeting: t.Greeting,
 		Starters: t.Starters, Metadata: t.Metadata, Status: t.Status, Workflows: t.Workflows, PromptGone: t.PromptGone,
-		PromptLost: t.PromptLost,
+		PromptLost: t.PromptLost, Replies: t.Replies,
 	}
 	if t.Published != nil {
 		s.PublishedID, s.PublishedNumber = t.Published.ID, t.Published.Number

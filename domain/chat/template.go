@@ -39,10 +39,9 @@ const (
 // expressed.
 type Template struct {
 	access.Resource
-	ID        ID
-	Content   // the draft: what editors see and change
-	Status    Status
-	Workflows []Workflow // oldest first
+	ID      ID
+	Content // the draft: what editors see and change
+	Status  Status
 
 	// PromptGone reports that Prompt names a prompt template or version that no longer exists.
 	PromptGone bool
@@ -50,6 +49,8 @@ type Template struct {
 	// PromptLost reports that the owner may no longer read the prompt of the draft or of the published version, which
 	// therefore stay at the version that they had.
 	PromptLost bool
+
+	Replies ReplyRun // to visitors, of the published version or the draft without one
 
 	Published *Version // nil: none was published yet
 	Versions  int      // the number of the latest version; 0: there is none
@@ -73,6 +74,7 @@ type Content struct {
 	Agents       []Selected // up to 10
 	Tools        []Selected // up to 50
 	Capabilities []string   // up to 20
+	Workflows    []Workflow // up to 50, oldest first
 	Model        *prompt.ModelConfig
 	Greeting     string          // up to 2000 characters
 	Starters     []string        // up to 10, each up to 200 characters: suggestions for a visitor's first message

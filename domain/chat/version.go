@@ -207,6 +207,7 @@ func (c Content) Differences(o Content) []string {
 		{"agents", slices.EqualFunc(c.Agents, o.Agents, equalSelected)},
 		{"tools", slices.EqualFunc(c.Tools, o.Tools, equalSelected)},
 		{"capabilities", slices.Equal(c.Capabilities, o.Capabilities)},
+		{"workflows", sameWorkflows(c.Workflows, o.Workflows)},
 		{"model_config", sameModel(c.Model, o.Model)},
 		{"greeting", c.Greeting == o.Greeting},
 		{"conversation_starters", slices.Equal(c.Starters, o.Starters)},

@@ -187,3 +187,31 @@ func TestCopyingAChat(t *testing.T) {
 
 // editorWithin is the editor as a member of the workspace, who can create templates.
 var editorWithin = actor("eve", identity.Member)
+
+func TestWorkflowsArePartOfVersions(t *testing.T) {
+	c := published(t)
+	c.Greeting = ""
+	_, _, err := c.Attach(editor, "workflow", registry(t))
+	require.NoError(t, err)
+	if got := c.Published.Differences(c.Content); !slices.Equal(got, []string{"workflows"}) || !c.HasChanges() {
+		t.Errorf("the draft differs in %q", got)
+	}
+	if len(c.Served().Workflows) != 0 {
+		t.Error("attaching changes what is published")
+	}
+	first := c.Published
+	require.NoError(t, c.Publish(manager, nil, chat.Release{}))
+	require.NoError(t, c.Detach(editor, nil, "workflow"))
+	if got := c.Served().Workflows; len(got) != 1 || got[0].ID != "workflow" {
+		t.Errorf("after it is detached from the draft, %+v are served", got)
+	}
+	require.NoError(t, c.Publish(manager, nil, chat.Release{Version: first}))
+	if len(c.Served().Workflows) != 0 {
+		t.Error("rolling back keeps the workflow of the later version")
+	}
+	one := chat.Content{Workflows: []chat.Workflow{{ID: "a"}, {ID: "b"}}}
+	two := chat.Content{Workflows: []chat.Workflow{{ID: "b", AttachedBy: "eve"}, {ID: "a"}}}
+	if got := one.Differences(two); len(got) > 0 {
+		t.Errorf("the same workflows in another order differ in %q", got)
+	}
+}

@@ -19,7 +19,7 @@ type Workflow struct {
 	AttachedAt time.Time       `json:"attached_at"`
 }
 
-// Attach attaches a workflow of the registry. attached is false if it was attached already.
+// Attach attaches a workflow of the registry to the draft. isAttached is false if it was attached already.
 func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Workflow, isAttached bool, err error) {
 	if err := t.Allow(by, access.Editor); err != nil {
 		return Workflow{}, false, err
@@ -40,7 +40,7 @@ func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Wo
 	return w, true, nil
 }
 
-// Detach removes a workflow, whether the registry still has it or not.
+// Detach removes a workflow from the draft, whether the registry still has it or not.
 func (t *Template) Detach(by identity.Actor, match revision.Match, workflow string) error {
 	if err := t.Allow(by, access.Editor); err != nil {
 		return err
@@ -56,6 +56,20 @@ func (t *Template) Detach(by identity.Actor, match revision.Match, workflow stri
 	t.Record(by, "chat_workflow.detached", string(t.ID), map[string]any{"workflow_id": workflow})
 	t.Touch(by)
 	return nil
+}
+
+// sameWorkflows reports whether two lists have the same workflows, in any order.
+func sameWorkflows(a, b []Workflow) bool {
+	return slices.Equal(slices.Sorted(slices.Values(WorkflowIDs(a))), slices.Sorted(slices.Values(WorkflowIDs(b))))
+}
+
+// WorkflowIDs returns the ids of a list's workflows.
+func WorkflowIDs(list []Workflow) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = w.ID
+	}
+	return out
 }
 
 func (t *Template) workflow(id string) int {

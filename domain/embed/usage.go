@@ -37,6 +37,13 @@ type Counts struct {
 	Refusals int64 // of pages, sessions and messages whose token is known
 }
 
+// Failure counts a token's messages that got no whole reply for one reason on one day.
+type Failure struct {
+	Day   Day
+	Code  string // a ReplyFailure, or why the connection failed
+	Count int64
+}
+
 // Use counts a token's uses on one day from the pages of one origin, which the token's list may not have.
 type Use struct {
 	Day    Day

@@ -27,6 +27,8 @@ var subjects = map[string]string{
 	"chat_template.degraded":              "chat_template",
 	"chat_template.deleted":               "chat_template",
 	"chat_template.published":             "chat_template",
+	"chat_template.replies_failing":       "chat_template",
+	"chat_template.replies_recovered":     "chat_template",
 	"chat_template.restored":              "chat_template",
 	"chat_template.transferred":           "chat_template",
 	"chat_template.updated":               "chat_template",

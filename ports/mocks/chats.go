@@ -9,6 +9,7 @@ import (
 	reflect "reflect"
 
 	chat "github.com/atrium-hq/atrium/domain/chat"
+	connection "github.com/atrium-hq/atrium/domain/connection"
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	page "github.com/atrium-hq/atrium/domain/page"
 	prompt "github.com/atrium-hq/atrium/domain/prompt"
@@ -216,6 +217,21 @@ func NewMockChatLists(ctrl *gomock.Controller) *MockChatLists {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockChatLists) EXPECT() *MockChatListsMockRecorder {
 	return m.recorder
+}
+
+// ConnectionUses mocks base method.
+func (m *MockChatLists) ConnectionUses(ctx context.Context, by identity.Actor, id connection.ID) ([]chat.ConnectionUse, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ConnectionUses", ctx, by, id)
+	ret0, _ := ret[0].([]chat.ConnectionUse)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ConnectionUses indicates an expected call of ConnectionUses.
+func (mr *MockChatListsMockRecorder) ConnectionUses(ctx, by, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ConnectionUses", reflect.TypeOf((*MockChatLists)(nil).ConnectionUses), ctx, by, id)
 }
 
 // Members mocks base method.

@@ -247,6 +247,35 @@ func (mr *MockEmbedUsesMockRecorder) Add(ctx, org, id, uses interface{}) *gomock
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockEmbedUses)(nil).Add), ctx, org, id, uses)
 }
 
+// AddFailures mocks base method.
+func (m *MockEmbedUses) AddFailures(ctx context.Context, org identity.OrgID, id embed.TokenID, failures []embed.Failure) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "AddFailures", ctx, org, id, failures)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// AddFailures indicates an expected call of AddFailures.
+func (mr *MockEmbedUsesMockRecorder) AddFailures(ctx, org, id, failures interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddFailures", reflect.TypeOf((*MockEmbedUses)(nil).AddFailures), ctx, org, id, failures)
+}
+
+// Failures mocks base method.
+func (m *MockEmbedUses) Failures(ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day) ([]embed.Failure, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Failures", ctx, org, id, from, to)
+	ret0, _ := ret[0].([]embed.Failure)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Failures indicates an expected call of Failures.
+func (mr *MockEmbedUsesMockRecorder) Failures(ctx, org, id, from, to interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Failures", reflect.TypeOf((*MockEmbedUses)(nil).Failures), ctx, org, id, from, to)
+}
+
 // List mocks base method.
 func (m *MockEmbedUses) List(ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day) ([]embed.Use, error) {
 	m.ctrl.T.Helper()

@@ -3,7 +3,10 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 )
+
+func init() { examples["checkPromptActivation"] = ofTemplate(nil, "v2") }
 
 func TestAChatUsesAllOfItsPromptOrSaysSo(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
@@ -57,6 +60,33 @@ func TestAChatUsesAllOfItsPromptOrSaysSo(t *testing.T) {
 			admin.get(t, e.template+"/runtime").has(t, map[string]string{"model_config.temperature": "0.5",
 				"model_config.top_k": "9", "model_config_from.temperature": "prompt", "model_config_from.top_k": "chat",
 				"prompt_tools.0.function.name": "order", "response_format.type": "text", "health": "ok"})
+		})
+		t.Run("an activation names the chats that could not reply with the version", func(t *testing.T) {
+			made := admin.create(t, prompt+"/versions", object{"text": "Sell for {{shop}} in {{city}} and {{land}}."})
+			version := prompt + "/versions/" + made.at("id")
+			chat := strings.TrimPrefix(e.template, chats+"/")
+			want := map[string]string{"chats_missing_variables.0.id": chat, "chats_missing_variables.1": "",
+				"chats_missing_variables.0.variables": `["city","land"]`}
+			admin.get(t, version+"/activation-check").has(t, want).has(t, map[string]string{"complete": "true"})
+			admin.get(t, e.template).has(t, map[string]string{"health": "ok"}) // a check changes nothing
+			admin.do(t, "POST", version+"/activate", object{"activate_at": time.Now().Add(time.Hour)}).is(t, 202).
+				has(t, want)
+			admin.do(t, "POST", version+"/activate", object{}).is(t, 200).has(t, want)
+			admin.do(t, "POST", prompt+"/versions/previous/activate", object{}).is(t, 200).has(t,
+				map[string]string{"chats_missing_variables": "[]"})
+			admin.create(t, prompt+"/versions", object{"text": "{{city}}", "activate": true}).has(t,
+				map[string]string{"chats_missing_variables.0.variables": `["city"]`})
+		})
+		t.Run("but only to a caller who may read them", func(t *testing.T) {
+			none := map[string]string{"chats_missing_variables": "[]"}
+			admin.do(t, "PATCH", prompt, object{"visibility": "workspace"}).is(t, 200)
+			member := s.user(t, "member")
+			member.get(t, prompt+"/versions/active/activation-check").has(t, none)
+			program := *admin
+			program.token = admin.create(t, "/api/api-keys", object{"name": "reader",
+				"scopes": []string{"prompts:read"}}).at("token")
+			program.get(t, prompt+"/versions/active/activation-check").has(t, none)
+			member.do(t, "GET", prompt+"/versions/v99/activation-check", nil).problem(t, 404, "prompt_version_not_found")
 		})
 		t.Run("another version of the prompt that needs more is an issue too", func(t *testing.T) {
 			activate("Sell for {{shop}} in {{city}}.", nil)

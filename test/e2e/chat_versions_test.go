@@ -23,10 +23,10 @@ func init() {
 
 // chatExport is an export of a chat without anything that only one workspace has.
 func chatExport(name string) object {
-	return object{"format": "atrium.chat/1", "workflows": []string{}, "content": object{"name": name, "description": "",
+	return object{"format": "atrium.chat/1", "content": object{"name": name, "description": "",
 		"avatar_url": nil, "instructions": "", "prompt": nil, "agents": []string{}, "tools": []string{},
-		"capabilities": []string{}, "model_config": object{}, "greeting": "", "conversation_starters": []string{},
-		"metadata": object{}, "reply": object{"kind": "none"}, "theme": object{}}}
+		"capabilities": []string{}, "workflows": []string{}, "model_config": object{}, "greeting": "",
+		"conversation_starters": []string{}, "metadata": object{}, "reply": object{"kind": "none"}, "theme": object{}}}
 }
 
 func TestAChatIsPublishedAndRolledBack(t *testing.T) {

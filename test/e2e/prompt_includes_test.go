@@ -61,6 +61,7 @@ func includes(t *testing.T, ann, bob *client) {
 	bob.do(t, "POST", greeting+"/render", object{"ref": "v2"}).problem(t, 422, "include_not_found")
 	bob.do(t, "GET", templates+"/resolve?name=inc/greeting&ref=v2", nil).problem(t, 422, "include_not_found")
 	bob.do(t, "GET", greeting+"/versions/v2/diff", nil).problem(t, 422, "include_not_found")
+	bob.do(t, "GET", greeting+"/versions/v2/activation-check", nil).problem(t, 422, "include_not_found")
 	ann.do(t, "POST", greeting+"/versions/v2/activate", nil).is(t, 200)
 	render(bob, greeting, "active", "Hello!\nBe fair to Ann.\nBye.")
 	ann.do(t, "DELETE", rules+"?force=true", nil).is(t, 204)

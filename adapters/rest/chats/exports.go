@@ -24,9 +24,8 @@ func exportChat(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	return server.OK(openapi.ChatExport{
-		Format:    openapi.ChatExportFormatAtriumChat1,
-		Content:   toChatContent(&t.Content),
-		Workflows: convert.Slice(t.Workflows, func(w *chat.Workflow) string { return w.ID }),
+		Format:  openapi.ChatExportFormatAtriumChat1,
+		Content: toChatContent(&t.Content),
 	}).WithRevision(t.Revision), nil
 }
 
@@ -55,7 +54,8 @@ func importChat(r *server.Call) (server.Reply, error) {
 		}
 	}
 	t, err := r.Chats.Import(r.Context(), r.By, chats.Imported{
-		Draft: chat.Draft{Content: c, Visibility: access.Visibility(in.Visibility)}, Workflows: in.Export.Workflows,
+		Draft:     chat.Draft{Content: c, Visibility: access.Visibility(in.Visibility)},
+		Workflows: in.Export.Content.Workflows,
 	})
 	if err != nil {
 		return server.Reply{}, err
@@ -63,7 +63,7 @@ func importChat(r *server.Call) (server.Reply, error) {
 	return newChatReply(r, t)
 }
 
-// fromChatContent is the inverse of toChatContent.
+// fromChatContent is the inverse of toChatContent, but for the workflows, which are attached.
 func fromChatContent(in *openapi.ChatContent) chat.Content {
 	c := chat.Content{
 		Name:         in.Name,

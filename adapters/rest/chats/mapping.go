@@ -217,6 +217,7 @@ func toChatRuntime(r *chats.Runtime) openapi.ChatRuntime {
 		Agents:           convert.Slice(t.Agents, fromSelected),
 		Tools:            convert.Slice(t.Tools, fromSelected),
 		Capabilities:     convert.NonNil(t.Capabilities),
+		Workflows:        convert.Slice(r.Effective.Workflows, toRegistryItem),
 		ModelConfig:      convert.FromModel(r.Model),
 		ModelConfigFrom:  map[string]openapi.ChatSource{},
 		PromptTools:      convert.OrEmpty(r.Effective.Tools, "[]"),

@@ -149,6 +149,7 @@ func toChatContent(c *chat.Content) openapi.ChatContent {
 		Agents:               convert.Slice(c.Agents, fromSelected),
 		Tools:                convert.Slice(c.Tools, fromSelected),
 		Capabilities:         convert.NonNil(c.Capabilities),
+		Workflows:            chat.WorkflowIDs(c.Workflows),
 		ModelConfig:          convert.FromModel(c.Model),
 		Greeting:             c.Greeting,
 		ConversationStarters: convert.NonNil(c.Starters),

@@ -18,6 +18,10 @@ func listConnections(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
+	chats, err := r.Chats.ConnectionUses(r.Context(), r.By, "")
+	if err != nil {
+		return server.Reply{}, err
+	}
 	sources := convert.Slice(all.Sources, toConnectionSource)
 	toItem := func(c *connection.Connection) openapi.Connection {
 		from, to := 0, 0 // where the sources of c are
@@ -29,7 +33,7 @@ func listConnections(r *server.Call) (server.Reply, error) {
 				to = i + 1
 			}
 		}
-		return toConnection(c, sources[from:to:to])
+		return toConnection(c, sources[from:to:to], chats)
 	}
 	return server.OK(openapi.ConnectionList{
 		Data:       convert.Slice(all.Connections, toItem),
@@ -51,7 +55,7 @@ func createConnection(r *server.Call) (server.Command, error) {
 		if err != nil {
 			return server.Reply{}, err
 		}
-		out := server.Created("/api/connections/"+string(c.ID), toConnection(c, nil)).WithRevision(c.Revision)
+		out := server.Created("/api/connections/"+string(c.ID), toConnection(c, nil, nil)).WithRevision(c.Revision)
 		out.Brought = string(c.ID)
 		return out, nil
 	}, nil
@@ -113,8 +117,12 @@ func revokeConnection(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
+	chats, err := r.Chats.ConnectionUses(r.Context(), r.By, out.Connection.ID)
+	if err != nil {
+		return server.Reply{}, err
+	}
 	return server.OK(openapi.ConnectionRevocation{
-		Connection:    toConnection(out.Connection, convert.Slice(out.Paused, toConnectionSource)),
+		Connection:    toConnection(out.Connection, convert.Slice(out.Paused, toConnectionSource), chats),
 		PausedSources: convert.Slice(out.Paused, toConnectionSource),
 		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: convert.OrNullPtr(out.Withdrawn),
 	}).WithRevision(out.Connection.Revision), nil
@@ -139,11 +147,15 @@ func eraseConnection(r *server.Call) (server.Reply, error) {
 	return connectionReply(r, c, err)
 }
 
-// connectionReply returns a connection with the sources that read through it.
+// connectionReply returns a connection with the sources and the chats that use it.
 func connectionReply(r *server.Call, c *connection.Connection, err error) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
 	sources, err := r.Sources.ListThrough(r.Context(), r.By, c.ID)
-	return server.OK(toConnection(c, convert.Slice(sources, toConnectionSource))).WithRevision(c.Revision), err
+	if err != nil {
+		return server.Reply{}, err
+	}
+	chats, err := r.Chats.ConnectionUses(r.Context(), r.By, c.ID)
+	return server.OK(toConnection(c, convert.Slice(sources, toConnectionSource), chats)).WithRevision(c.Revision), err
 }

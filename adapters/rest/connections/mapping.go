@@ -11,12 +11,15 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// toConnection returns c with the sources that read through it.
-func toConnection(c *connection.Connection, sources []openapi.ConnectionSource) openapi.Connection {
+// toConnection returns c with the sources that read through it, and the chats of uses that reply through it.
+func toConnection(
+	c *connection.Connection, sources []openapi.ConnectionSource, uses []chat.ConnectionUse,
+) openapi.Connection {
 	out := openapi.Connection{
 		ID:     string(c.ID),
 		Kind:   string(c.Kind),
@@ -36,12 +39,18 @@ func toConnection(c *connection.Connection, sources []openapi.ConnectionSource) 
 		LastVerifiedAt:      convert.OrNullTime(c.LastVerifiedAt),
 		NextVerifyAt:        nextVerify(c),
 		Sources:             convert.NonNil(sources),
+		ChatTemplates:       []openapi.ConnectionChat{},
 		CreatedBy:           openapi.OrNull(string(c.CreatedBy)),
 		Ownerless:           c.Ownerless,
 		RevokedAt:           convert.OrNullTime(c.RevokedAt),
 		Revision:            c.Revision,
 		CreatedAt:           openapi.Time(c.CreatedAt),
 		UpdatedAt:           openapi.Time(c.UpdatedAt),
+	}
+	for _, t := range uses {
+		if t.Connection == c.ID {
+			out.ChatTemplates = append(out.ChatTemplates, openapi.ConnectionChat{ID: string(t.ID), Name: t.Name})
+		}
 	}
 	if f := c.Failure(); f != nil {
 		out.Failure = nullable.NewNullableWithValue(convert.ToFailure(f))

@@ -152,13 +152,16 @@ func getEmbedTokenUsage(r *server.Call) (server.Reply, error) {
 	if r.Query.Has("to") && !r.Query.Has("from") {
 		from = to - 29
 	}
-	uses, err := r.Embeds.Usage(r.Context(), r.By, pathChat(r), embedTokenID(r), from, to)
+	uses, failures, err := r.Embeds.Usage(r.Context(), r.By, pathChat(r), embedTokenID(r), from, to)
 	if err != nil {
 		return server.Reply{}, err
 	}
 	out := openapi.EmbedTokenUsage{
 		From: from.Time().Format(time.DateOnly), To: to.Time().Format(time.DateOnly),
-		Data: convert.Slice(uses, toEmbedUse),
+		Data: convert.Slice(uses, toEmbedUse), FailuresByCode: convert.Slice(failures, toEmbedFailure),
+	}
+	for _, f := range failures {
+		out.Failures += f.Count
 	}
 	for _, u := range uses {
 		out.Sessions += u.Sessions
@@ -166,6 +169,10 @@ func getEmbedTokenUsage(r *server.Call) (server.Reply, error) {
 		out.Refusals += u.Refusals
 	}
 	return server.OK(out), nil
+}
+
+func toEmbedFailure(f *embed.Failure) openapi.EmbedFailureCount {
+	return openapi.EmbedFailureCount{Date: f.Day.Time().Format(time.DateOnly), Code: f.Code, Failures: f.Count}
 }
 
 func toEmbedUse(u *embed.Use) openapi.EmbedTokenUse {

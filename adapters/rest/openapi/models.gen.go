@@ -146,6 +146,7 @@ const (
 	ChatIssueCodeMissingVariables   ChatIssueCode = "missing_variables"
 	ChatIssueCodePromptGone         ChatIssueCode = "prompt_gone"
 	ChatIssueCodePromptUnreadable   ChatIssueCode = "prompt_unreadable"
+	ChatIssueCodeRepliesFailing     ChatIssueCode = "replies_failing"
 	ChatIssueCodeRequirementMissing ChatIssueCode = "requirement_missing"
 	ChatIssueCodeWorkflowDisabled   ChatIssueCode = "workflow_disabled"
 	ChatIssueCodeWorkflowGone       ChatIssueCode = "workflow_gone"
@@ -989,6 +990,15 @@ type Activation struct {
 	Weights []PromptWeight `json:"weights,omitempty,omitzero"`
 }
 
+// ActivationCheck defines model for ActivationCheck.
+type ActivationCheck struct {
+	// ChatsMissingVariables At most 20.
+	ChatsMissingVariables []UnfilledChat `json:"chats_missing_variables"`
+
+	// Complete Whether these are all. At most 200 chat templates are examined.
+	Complete bool `json:"complete"`
+}
+
 // ActivationDecision defines model for ActivationDecision.
 type ActivationDecision struct {
 	Approves bool `json:"approves"`
@@ -1201,14 +1211,16 @@ type ChatContent struct {
 	// Theme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
 	Theme ChatTheme  `json:"theme"`
 	Tools []ChatItem `json:"tools"`
+
+	// Workflows Ids of the attached workflows. Their order has no meaning.
+	Workflows []string `json:"workflows"`
 }
 
 // ChatExport defines model for ChatExport.
 type ChatExport struct {
 	// Content The part of a chat template that is versioned.
-	Content   ChatContent      `json:"content"`
-	Format    ChatExportFormat `json:"format"`
-	Workflows []string         `json:"workflows"`
+	Content ChatContent      `json:"content"`
+	Format  ChatExportFormat `json:"format"`
 }
 
 // ChatExportFormat defines model for ChatExport.Format.
@@ -1235,7 +1247,7 @@ type ChatImport struct {
 
 // ChatIssue defines model for ChatIssue.
 type ChatIssue struct {
-	// Code `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
+	// Code `replies_failing`: the latest five replies to visitors failed, or the connection was revoked; it ends when a reply succeeds. `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
 	Code ChatIssueCode `json:"code"`
 
 	// Detail A sentence that explains the issue.
@@ -1245,7 +1257,7 @@ type ChatIssue struct {
 	Pointer string `json:"pointer"`
 }
 
-// ChatIssueCode `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
+// ChatIssueCode `replies_failing`: the latest five replies to visitors failed, or the connection was revoked; it ends when a reply succeeds. `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published version. It stays at the version that it had, until the owner can read it again.
 type ChatIssueCode string
 
 // ChatItem defines model for ChatItem.
@@ -1483,7 +1495,7 @@ type ChatRole string
 
 // ChatRuntime defines model for ChatRuntime.
 type ChatRuntime struct {
-	// Agents Without those that the registry has disabled or no longer has, as all three lists.
+	// Agents Without those that the registry has disabled or no longer has, as all four lists.
 	Agents         []ChatItem `json:"agents"`
 	Capabilities   []string   `json:"capabilities"`
 	ChatTemplateID string     `json:"chat_template_id"`
@@ -1524,6 +1536,9 @@ type ChatRuntime struct {
 
 	// Tools Tools of the registry.
 	Tools []ChatItem `json:"tools"`
+
+	// Workflows That the program can start, as the registry describes them.
+	Workflows []RegistryItem `json:"workflows"`
 }
 
 // ChatRuntimePrompt defines model for ChatRuntimePrompt.
@@ -1800,6 +1815,9 @@ type ClaimedStatus string
 
 // Connection defines model for Connection.
 type Connection struct {
+	// ChatTemplates The chat templates that reply through the connection, in their draft or their published version. Only those that the caller can read, and at most 1,000 for all connections.
+	ChatTemplates []ConnectionChat `json:"chat_templates"`
+
 	// Checks The results of the last probe.
 	Checks []ProbeCheck `json:"checks"`
 
@@ -1849,6 +1867,12 @@ type Connection struct {
 
 	// Warnings Warnings about a working connection, such as `credential_can_write`.
 	Warnings []string `json:"warnings"`
+}
+
+// ConnectionChat defines model for ConnectionChat.
+type ConnectionChat struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // ConnectionConsent What the service gave the browser on its way back from `authorization_url`.
@@ -2016,6 +2040,16 @@ type Discount struct {
 
 // DiscountDuration Which invoices it reduces: one, the invoices of `duration_in_months` months, or all.
 type DiscountDuration string
+
+// EmbedFailureCount defines model for EmbedFailureCount.
+type EmbedFailureCount struct {
+	// Code `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause at the endpoint as in `failure.code` of connections, such as `auth_failed`.
+	Code string `json:"code"`
+
+	// Date A day in UTC, such as `2026-03-01`.
+	Date     string `json:"date"`
+	Failures int64  `json:"failures"`
+}
 
 // EmbedMessage defines model for EmbedMessage.
 type EmbedMessage struct {
@@ -2288,10 +2322,16 @@ type EmbedTokenStatus string
 
 // EmbedTokenUsage defines model for EmbedTokenUsage.
 type EmbedTokenUsage struct {
-	Data     []EmbedTokenUse `json:"data"`
-	From     string          `json:"from"`
-	Messages int64           `json:"messages"`
-	Refusals int64           `json:"refusals"`
+	Data []EmbedTokenUse `json:"data"`
+
+	// Failures Messages without a whole reply.
+	Failures int64 `json:"failures"`
+
+	// FailuresByCode By day, latest first, and code.
+	FailuresByCode []EmbedFailureCount `json:"failures_by_code"`
+	From           string              `json:"from"`
+	Messages       int64               `json:"messages"`
+	Refusals       int64               `json:"refusals"`
 
 	// Sessions Of all days and origins.
 	Sessions int64  `json:"sessions"`
@@ -3810,6 +3850,9 @@ type PromptTemplate struct {
 	// Approvals With how many approvals of others an editor can activate a version of a protected template. With 0, only managers can. Managers need none.
 	Approvals int `json:"approvals"`
 
+	// ChatsMissingVariables Up to 20 chat templates that cannot reply with the version, because their `reply` lacks values for its variables. Only in the response of an activation, and only those that the caller can read.
+	ChatsMissingVariables *[]UnfilledChat `json:"chats_missing_variables,omitempty"`
+
 	// Compatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
 	//
 	// A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
@@ -4003,6 +4046,9 @@ type PromptVariable struct {
 type PromptVersion struct {
 	// ActivationRequest The request that the call made. Only in a response with status 202.
 	ActivationRequest *ActivationRequest `json:"activation_request,omitempty"`
+
+	// ChatsMissingVariables As of an activation. Only in the response of a call that activated the version.
+	ChatsMissingVariables *[]UnfilledChat `json:"chats_missing_variables,omitempty"`
 
 	// CommitMessage Empty if not set.
 	CommitMessage string `json:"commit_message"`
@@ -5365,6 +5411,15 @@ type TaxID struct {
 	// Type One of the types that Stripe documents, such as `eu_vat`, `gb_vat` or `us_ein`.
 	Type  string `json:"type"`
 	Value string `json:"value"`
+}
+
+// UnfilledChat A chat template that cannot reply with a version of its prompt.
+type UnfilledChat struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+
+	// Variables Those that lack a value, or whose value does not fit. Empty if the instructions would be too long.
+	Variables []string `json:"variables"`
 }
 
 // UsageConsumption defines model for UsageConsumption.

@@ -38,6 +38,7 @@ func promptOperations() []server.Operation {
 		server.Delete(template+"/versions/{version_id}", server.Command(deleteVersion)),
 		server.Post(template+"/versions/{version_id}/activate", server.Command(activateVersion)),
 		server.Get(template+"/versions/{version_id}/diff", server.Query(diffVersions)),
+		server.Get(template+"/versions/{version_id}/activation-check", server.Query(checkActivation)),
 		server.Get(template+"/versions/{version_id}/checks", server.Query(listVersionChecks)),
 		server.Post(template+"/versions/{version_id}/checks/{name}", server.Command(reportVersionCheck)),
 		server.Get(template+"/activations", server.Query(listActivations)),

@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -368,4 +369,14 @@ func toChoice(c *prompt.Choice) *openapi.PromptRolloutChoice {
 		return nil
 	}
 	return &openapi.PromptRolloutChoice{Label: c.Rollout.Label, Weight: c.Weight}
+}
+
+// unfilledChats returns the chats that cannot reply with a version that was activated, or will be.
+func unfilledChats(r *server.Call, id prompt.ID, version prompt.VersionID) (*[]openapi.UnfilledChat, error) {
+	unfilled, _, err := r.Chats.Unfilled(r.Context(), r.By, id, prompt.Ref{ID: version})
+	return new(convert.Slice(unfilled, toUnfilledChat)), err
+}
+
+func toUnfilledChat(u *chats.Unfilled) openapi.UnfilledChat {
+	return openapi.UnfilledChat{ID: string(u.ID), Name: u.Name, Variables: convert.NonNil(u.Variables)}
 }

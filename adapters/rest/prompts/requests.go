@@ -26,14 +26,33 @@ func activateVersion(r *server.Call) (server.Reply, error) {
 		Acknowledged: in.AcknowledgeContractBreak, NotBefore: time.Time(in.ActivateAt), BypassChecks: in.BypassChecks,
 	}
 	t, request, err := r.Prompts.ActivateVersion(r.Context(), r.By, promptID(r), versionRef(r), r.Match, wish)
-	if err != nil || request == nil {
-		return templateReply(r, t, err)
+	if err != nil {
+		return server.Reply{}, err
 	}
-	body := toTemplate(r, t)
+	body, version := toTemplate(r, t), t.Active.Version
+	if request != nil {
+		version = request.Version
+	}
+	if body.ChatsMissingVariables, err = unfilledChats(r, t.ID, version); err != nil {
+		return server.Reply{}, err
+	}
+	if request == nil {
+		return server.OK(body).WithRevision(t.Revision).ReadableAt(promptPath(t.ID)), nil
+	}
 	body.ActivationRequest = new(toActivationRequest(request, r.By.At))
 	return server.Reply{
 		Status: http.StatusAccepted, Body: body, Location: requestPath(request),
 	}.WithRevision(t.Revision), nil
+}
+
+func checkActivation(r *server.Call) (server.Reply, error) {
+	unfilled, isComplete, err := r.Chats.Unfilled(r.Context(), r.By, promptID(r), versionRef(r))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	return server.OK(openapi.ActivationCheck{
+		ChatsMissingVariables: convert.Slice(unfilled, toUnfilledChat), Complete: isComplete,
+	}), nil
 }
 
 func listActivationRequests(r *server.Call) (server.Reply, error) {

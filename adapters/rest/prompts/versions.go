@@ -33,8 +33,13 @@ func createVersion(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	path := promptPath(t.ID) + "/versions/" + string(v.ID)
-	return server.Created(path, toVersion(t, v)).WithRevision(v.Revision).ReadableAt(path), nil
+	path, body := promptPath(t.ID)+"/versions/"+string(v.ID), toVersion(t, v)
+	if in.Activate {
+		if body.ChatsMissingVariables, err = unfilledChats(r, t.ID, v.ID); err != nil {
+			return server.Reply{}, err
+		}
+	}
+	return server.Created(path, body).WithRevision(v.Revision).ReadableAt(path), nil
 }
 
 func getVersion(r *server.Call) (server.Reply, error) {

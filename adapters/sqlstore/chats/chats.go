@@ -23,14 +23,14 @@ func templateArgs(t *chat.Template) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	workflows, err := db.JSONText(t.Workflows, len(t.Workflows) == 0)
 	var version chat.VersionID
 	if t.Published != nil {
 		version = t.Published.ID
 	}
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
-	return append(args, t.Owner, workflows, t.Status, t.Visibility, search, version, t.Versions, t.Revision,
-		db.Micros(t.UpdatedAt), db.Micros(t.DeletedAt)), err
+	return append(args, t.Owner, t.Status, t.Visibility, search, version, t.Versions, t.Revision,
+		db.Micros(t.UpdatedAt), db.Micros(t.DeletedAt), t.Replies.Failures, t.Replies.Code,
+		db.Micros(t.Replies.FailingSince)), nil
 }
 
 // Add implements ports.Chats.
@@ -41,10 +41,10 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 	}
 	return s.db.inTx(ctx, func(tx *Store) error {
 		if _, err := tx.Exec(ctx, `
-			INSERT INTO chat_templates (`+contentColumns+`, owner_id, workflows, status, visibility, search,
-				published_version_id, version_count, revision, updated_at, deleted_at, id, workspace_id, created_at,
-				created_by)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			INSERT INTO chat_templates (`+contentColumns+`, owner_id, status, visibility, search,
+				published_version_id, version_count, revision, updated_at, deleted_at, reply_failures,
+				reply_failure, reply_failing_since, id, workspace_id, created_at, created_by)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, db.Micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s *Chats) UpdateFor(ctx context.Context, by identity.Actor, id chat.ID, us
 		if err := change(t, parties); err != nil {
 			return err
 		}
-		if len(t.Recorded()) == 0 {
+		if len(t.Recorded()) == 0 && t.Replies == previous.Replies { // failures are counted without an event
 			return nil
 		}
 		if err := tx.saveTemplate(ctx, &previous, t); err != nil {
@@ -199,10 +199,10 @@ func (store *Store) saveTemplate(ctx context.Context, previous, t *chat.Template
 	if !slices.Equal(args, old) {
 		writes = append(writes, db.Write{Query: `
 			UPDATE chat_templates SET name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?,
-				prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?, reply = ?,
-				configs = ?, greeting = ?, metadata = ?, theme = ?, owner_id = ?, workflows = ?, status = ?,
+				prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, workflows = ?, model_config = ?, starters = ?,
+				reply = ?, configs = ?, greeting = ?, metadata = ?, theme = ?, owner_id = ?, status = ?,
 				visibility = ?, search = ?, published_version_id = ?, version_count = ?, revision = ?, updated_at = ?,
-				deleted_at = ?
+				deleted_at = ?, reply_failures = ?, reply_failure = ?, reply_failing_since = ?
 			WHERE id = ? AND workspace_id = ?`, Args: append(args, t.ID, t.Workspace)})
 	}
 	if err := store.Run(ctx, writes...); err != nil {

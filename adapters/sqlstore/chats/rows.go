@@ -16,6 +16,7 @@ var (
 	commonColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.agents,
 		t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
 		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at, t.published_version_id,
+		t.reply_failures, t.reply_failure, t.reply_failing_since,
 		COALESCE((SELECT pv.number FROM chat_versions pv WHERE pv.id = t.published_version_id), 0) AS published_number,
 		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited` + db.OwnerLeftColumn + `,
 		(t.prompt_id <> '' AND COALESCE((SELECT ` + db.ReferredVersion(`t.prompt_ref`) + ` FROM prompt_templates p
@@ -79,6 +80,9 @@ type summaryRow struct {
 	MemberRole    access.Role          `db:"member_role"`
 	MemberInvited bool                 `db:"member_invited"`
 	GroupRole     access.Role          `db:"group_role"`
+	ReplyFailures int                  `db:"reply_failures"`
+	ReplyFailure  string               `db:"reply_failure"`
+	ReplyFailing  int64                `db:"reply_failing_since"`
 	PublishedID   chat.VersionID       `db:"published_version_id"`
 	PublishedNo   int                  `db:"published_number"`
 }
@@ -94,6 +98,9 @@ func (r *summaryRow) summary(by identity.Actor) (chat.Summary, error) {
 		ID: r.ID, Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Greeting: r.Greeting,
 		Status: r.Status, PromptGone: r.PromptGone, PromptLost: r.PromptLost, PublishedID: r.PublishedID,
 		PublishedNumber: r.PublishedNo,
+		Replies: chat.ReplyRun{
+			Failures: r.ReplyFailures, Code: r.ReplyFailure, FailingSince: db.FromMicros(r.ReplyFailing),
+		},
 	}
 	if r.MemberRole != access.None && !r.MemberInvited {
 		t.Grants = access.Grants{{User: by.User, Role: r.MemberRole}}
@@ -120,8 +127,8 @@ func (r *templateRow) template(by identity.Actor) (*chat.Template, error) {
 	}
 	c, err := r.content(&s)
 	return &chat.Template{
-		Resource: s.Resource, ID: s.ID, Status: s.Status, Workflows: s.Workflows, PromptGone: s.PromptGone,
-		PromptLost: s.PromptLost, Content: c, Versions: r.Versions,
+		Resource: s.Resource, ID: s.ID, Status: s.Status, PromptGone: s.PromptGone, PromptLost: s.PromptLost,
+		Content: c, Versions: r.Versions, Replies: s.Replies,
 	}, err
 }
 
@@ -137,14 +144,14 @@ func (r *templateRow) content(s *chat.Summary) (chat.Content, error) {
 		Name: s.Name, Description: s.Description, AvatarURL: s.AvatarURL, Instructions: r.Instructions,
 		Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
 		Agents: selected(s.Agents, configs.Agents), Tools: selected(s.Tools, configs.Tools),
-		Capabilities: s.Capabilities, Model: model, Greeting: s.Greeting, Starters: s.Starters,
-		Metadata: s.Metadata, Reply: reply, Theme: theme,
+		Capabilities: s.Capabilities, Workflows: s.Workflows, Model: model, Greeting: s.Greeting,
+		Starters: s.Starters, Metadata: s.Metadata, Reply: reply, Theme: theme,
 	}, err
 }
 
 // contentColumns are the columns of a template's content, in the order of contentArgs.
 const contentColumns = `name, description, avatar_url, instructions, prompt_id, prompt_ref, agents, tools,
-	capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
+	capabilities, workflows, model_config, starters, reply, configs, greeting, metadata, theme`
 
 // contentArgs returns the values of contentColumns.
 func contentArgs(c *chat.Content) ([]any, error) {
@@ -160,6 +167,7 @@ func contentArgs(c *chat.Content) ([]any, error) {
 		{agents, len(agents) == 0},
 		{tools, len(tools) == 0},
 		{c.Capabilities, len(c.Capabilities) == 0},
+		{c.Workflows, len(c.Workflows) == 0},
 		{c.Model, c.Model == nil},
 		{c.Starters, len(c.Starters) == 0},
 	} {

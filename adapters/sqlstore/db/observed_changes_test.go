@@ -111,7 +111,7 @@ func TestALookLearnsOfEveryChangeOnWhichCachesDepend(t *testing.T) {
 	run(t, `INSERT INTO prompt_references (holder_id, prompt_id, ref, workspace_id, version_id, lost_at)
 		VALUES (?, ?, 'active', ?, ?, 0)`, talk.ID, template.ID, l.team.Workspace.ID, version.ID)
 	const content = `name, description, avatar_url, instructions, prompt_id, prompt_ref,
-		agents, tools, capabilities, model_config, starters, reply, configs, greeting, metadata, theme`
+		agents, tools, capabilities, workflows, model_config, starters, reply, configs, greeting, metadata, theme`
 	run(t, `INSERT INTO chat_versions (id, template_id, workspace_id, number, created_by, created_at, `+content+`)
 		SELECT 'cver_1', id, workspace_id, 1, '', 0, `+content+` FROM chat_templates WHERE id = ?`, talk.ID)
 	for table := range notedTables {

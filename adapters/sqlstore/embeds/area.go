@@ -17,6 +17,7 @@ func Area(templates Templates) db.Area {
 			{Name: "chat_embed_tokens", Key: "id", Of: "chat_templates", Owner: "template_id"},
 			{Name: "chat_embed_origins", Key: "org_id, pattern, token_id", Of: "chat_embed_tokens", Owner: "token_id"},
 			{Name: "chat_embed_days", Key: "token_id, day, origin", Of: "chat_embed_tokens", Owner: "token_id"},
+			{Name: "chat_embed_failures", Key: "token_id, day, code", Of: "chat_embed_tokens", Owner: "token_id"},
 		},
 	}
 }

@@ -80,3 +80,44 @@ func (s *Uses) List(
 	}
 	return uses, err
 }
+
+// AddFailures implements ports.EmbedUses.
+func (s *Uses) AddFailures(
+	ctx context.Context, org identity.OrgID, id embed.TokenID, failures []embed.Failure,
+) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM chat_embed_failures WHERE token_id = ? AND day < ?`, id,
+			embed.DayOf(time.Now())-embed.UsageDays); err != nil {
+			return err
+		}
+		for _, f := range failures {
+			if _, err := tx.Exec(ctx, `INSERT INTO chat_embed_failures (token_id, day, code, failures)
+				SELECT t.id, CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM chat_embed_tokens t
+				WHERE t.id = ? AND t.org_id = ? ON CONFLICT (token_id, day, code) DO UPDATE
+				SET failures = chat_embed_failures.failures + excluded.failures`,
+				f.Day, f.Code, f.Count, id, org); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Failures implements ports.EmbedUses.
+func (s *Uses) Failures(
+	ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day,
+) ([]embed.Failure, error) {
+	var rows []struct {
+		Day   embed.Day `db:"day"`
+		Code  string    `db:"code"`
+		Count int64     `db:"failures"`
+	}
+	err := s.db.List(ctx, &rows, `SELECT f.day, f.code, f.failures FROM chat_embed_failures f
+		JOIN chat_embed_tokens t ON t.id = f.token_id WHERE f.token_id = ? AND t.org_id = ? AND f.day BETWEEN ? AND ?
+		ORDER BY f.day DESC, f.code`, id, org, from, to)
+	failures := make([]embed.Failure, len(rows))
+	for i, r := range rows {
+		failures[i] = embed.Failure(r)
+	}
+	return failures, err
+}

@@ -34,14 +34,17 @@ type Dialect struct {
 	Binary string // the type of bytes
 	// the id of an event as indexes for lists have it: not that of the primary key
 	EventID string
+	// ReplyConnection is an expression for the connection in a chat's reply, as its indexes have it.
+	ReplyConnection string
 }
 
 // SQLite is the dialect of SQLite.
 var SQLite = Dialect{
 	Name: "sqlite", Goose: goose.DialectSQLite3, EventID: `id`, Binary: `BLOB`,
-	Now:      `CAST(unixepoch('subsec') * 1000000 AS INTEGER)`,
-	Migrated: `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`,
-	Retry:    func(err error) bool { return SQLiteCode(err)&0xff == sqlite3.SQLITE_BUSY },
+	ReplyConnection: `json_extract(NULLIF(reply, ''), '$.connection_id')`,
+	Now:             `CAST(unixepoch('subsec') * 1000000 AS INTEGER)`,
+	Migrated:        `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`,
+	Retry:           func(err error) bool { return SQLiteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	Duplicate: func(err error, _ string) bool {
 		code := SQLiteCode(err)
 		return code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
@@ -58,6 +61,8 @@ var SQLite = Dialect{
 // Postgres is the dialect of PostgreSQL.
 var Postgres = Dialect{
 	Name: "postgres", Goose: goose.DialectPostgres, EventID: `id COLLATE "POSIX"`, Binary: `BYTEA`, Joinable: true,
+	ReplyConnection: `substring(reply from '"connection_id":"([^"]*)"')`,
+
 	Migrated: `SELECT COUNT(to_regclass('goose_db_version'))`,
 	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.

@@ -515,6 +515,16 @@ class Activation(TypedDict):
     """The rollout's versions that the move started or changed. Absent otherwise."""
 
 
+class ActivationCheck(TypedDict):
+    """A type of the API."""
+
+    chats_missing_variables: List[UnfilledChat]
+    """At most 20."""
+
+    complete: bool
+    """Whether these are all. At most 200 chat templates are examined."""
+
+
 class ActivationDecision(TypedDict):
     """A type of the API."""
 
@@ -796,6 +806,9 @@ class ChatContent(TypedDict):
     capabilities: List[str]
     """"""
 
+    workflows: List[str]
+    """Ids of the attached workflows. Their order has no meaning."""
+
     model_config: PromptModelConfig
     """"""
 
@@ -822,9 +835,6 @@ class ChatExport(TypedDict):
     """"""
 
     content: ChatContent
-    """"""
-
-    workflows: List[str]
     """"""
 
 # `degraded` if `issues` is not empty. The template works without the items that `issues` lists. Lists do not
@@ -854,11 +864,12 @@ class ChatImport(TypedDict):
 class ChatIssue(TypedDict):
     """A type of the API."""
 
-    code: Union[Literal["item_gone", "item_disabled", "invalid_config", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone", "prompt_unreadable", "missing_variables"], str]
-    """`missing_variables`: values of variables that the prompt requires are missing or do not fit, so the
-    chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may
-    no longer read the prompt of the draft or of the published version. It stays at the version that it
-    had, until the owner can read it again.
+    code: Union[Literal["item_gone", "item_disabled", "invalid_config", "requirement_missing", "workflow_gone", "workflow_disabled", "prompt_gone", "prompt_unreadable", "missing_variables", "replies_failing"], str]
+    """`replies_failing`: the latest five replies to visitors failed, or the connection was revoked; it ends
+    when a reply succeeds. `missing_variables`: values of variables that the prompt requires are missing
+    or do not fit, so the chat does not reply. Lists have neither this nor `invalid_config`.
+    `prompt_unreadable`: the owner may no longer read the prompt of the draft or of the published
+    version. It stays at the version that it had, until the owner can read it again.
     """
 
     pointer: str
@@ -1215,13 +1226,16 @@ class ChatRuntime(TypedDict):
     """The version of the prompt that holds the instructions. `null` if they are the chat template's own."""
 
     agents: List[ChatItem]
-    """Without those that the registry has disabled or no longer has, as all three lists."""
+    """Without those that the registry has disabled or no longer has, as all four lists."""
 
     tools: List[ChatItem]
     """Tools of the registry."""
 
     capabilities: List[str]
     """"""
+
+    workflows: List[RegistryItem]
+    """That the program can start, as the registry describes them."""
 
     model_config: PromptModelConfig
     """That of the prompt's version, with the chat template's own members in place of those that both have."""
@@ -1546,6 +1560,31 @@ class ChatTemplatePublishedData(TypedDict):
     """"""
 
 
+class ChatTemplateRepliesFailingData(TypedDict):
+    """The data of chat_template.replies_failing: Replies to the visitors of a chat fail one after another,
+    or their connection was revoked.
+    """
+
+    code: str
+    """"""
+
+    failures: int
+    """"""
+
+    connection_id: str
+    """An id."""
+
+
+class ChatTemplateRepliesRecoveredData(TypedDict):
+    """The data of chat_template.replies_recovered: A reply to a visitor of a chat succeeded after failures."""
+
+    code: str
+    """"""
+
+    failing_since: str
+    """"""
+
+
 class ChatTemplateRestoredData(TypedDict):
     """The data of chat_template.restored: A deleted chat template was restored."""
 
@@ -1799,6 +1838,11 @@ class Connection(TypedDict):
     sources: List[ConnectionSource]
     """The data sources that read through the connection."""
 
+    chat_templates: List[ConnectionChat]
+    """The chat templates that reply through the connection, in their draft or their published version. Only
+    those that the caller can read, and at most 1,000 for all connections.
+    """
+
     created_by: Optional[str]
     """Id of the user who created the connection. `null` if Atrium created it."""
 
@@ -1818,6 +1862,16 @@ class Connection(TypedDict):
     """"""
 
     updated_at: str
+    """"""
+
+
+class ConnectionChat(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    name: str
     """"""
 
 
@@ -2193,6 +2247,21 @@ class DisputeOpenedData(TypedDict):
     """"""
 
 
+class EmbedFailureCount(TypedDict):
+    """A type of the API."""
+
+    date: str
+    """A day in UTC, such as `2026-03-01`."""
+
+    code: str
+    """`reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause
+    at the endpoint as in `failure.code` of connections, such as `auth_failed`.
+    """
+
+    failures: int
+    """"""
+
+
 class EmbedMessage(TypedDict):
     """A type of the API."""
 
@@ -2558,7 +2627,7 @@ class EmbedTokenUpdatedData(TypedDict):
     """"""
 
 
-EmbedTokenUsage = TypedDict("EmbedTokenUsage", {"from": str, "to": str, "sessions": int, "messages": int, "refusals": int, "data": List["EmbedTokenUse"], })
+EmbedTokenUsage = TypedDict("EmbedTokenUsage", {"from": str, "to": str, "sessions": int, "messages": int, "refusals": int, "failures": int, "failures_by_code": List["EmbedFailureCount"], "data": List["EmbedTokenUse"], })
 
 
 class EmbedTokenUse(TypedDict):
@@ -4873,6 +4942,11 @@ class PromptTemplate(TypedDict):
 
     activation_request: NotRequired[ActivationRequest]
     """The request that the call made. Only in a response with status 202."""
+
+    chats_missing_variables: NotRequired[List[UnfilledChat]]
+    """Up to 20 chat templates that cannot reply with the version, because their `reply` lacks values for
+    its variables. Only in the response of an activation, and only those that the caller can read.
+    """
 
     include_mode: PromptIncludeMode
     """"""
@@ -7453,6 +7527,19 @@ class TrialRefusedData(TypedDict):
     """"""
 
 
+class UnfilledChat(TypedDict):
+    """A chat template that cannot reply with a version of its prompt."""
+
+    id: str
+    """"""
+
+    name: str
+    """"""
+
+    variables: List[str]
+    """Those that lack a value, or whose value does not fit. Empty if the instructions would be too long."""
+
+
 class UsageConsumption(TypedDict):
     """A type of the API."""
 
@@ -8330,6 +8417,9 @@ class PromptVersion(PromptVersionSummary):
     includes: NotRequired[List[PromptInclude]]
     """What the text includes. Absent if it includes nothing."""
 
+    chats_missing_variables: NotRequired[List[UnfilledChat]]
+    """As of an activation. Only in the response of a call that activated the version."""
+
     rollout: NotRequired[PromptRolloutChoice]
     """"""
 
@@ -8516,6 +8606,20 @@ class ChatTemplatePublishedEvent(_EventBase):
 
     type: Literal["chat_template.published"]
     data: ChatTemplatePublishedData
+
+
+class ChatTemplateRepliesFailingEvent(_EventBase):
+    """An event of the type chat_template.replies_failing."""
+
+    type: Literal["chat_template.replies_failing"]
+    data: ChatTemplateRepliesFailingData
+
+
+class ChatTemplateRepliesRecoveredEvent(_EventBase):
+    """An event of the type chat_template.replies_recovered."""
+
+    type: Literal["chat_template.replies_recovered"]
+    data: ChatTemplateRepliesRecoveredData
 
 
 class ChatTemplateRestoredEvent(_EventBase):
@@ -9429,6 +9533,8 @@ KnownEvent = Union[
     ChatTemplateDegradedEvent,
     ChatTemplateDeletedEvent,
     ChatTemplatePublishedEvent,
+    ChatTemplateRepliesFailingEvent,
+    ChatTemplateRepliesRecoveredEvent,
     ChatTemplateRestoredEvent,
     ChatTemplateTransferredEvent,
     ChatTemplateUpdatedEvent,
@@ -10132,6 +10238,24 @@ class PromptTemplatesVersionsResource(Resource):
         revision_mismatch, scope_required; and those that every call can have.
         """
         return cast("PromptTemplate", self._caller.send("promptTemplates.versions.activate", "POST", path("/api/prompt-templates/{}/versions/{}/activate", prompt_template_id, version_id), body=body, keyed=True, options=options))
+
+    def check_activation(
+        self,
+        prompt_template_id: str,
+        version_id: str,
+        **options: Unpack[Options],
+    ) -> ActivationCheck:
+        """Check an activation.
+
+        Returns which chat templates could not reply any more if this version were active, and changes
+        nothing: the `variables` of their `reply` lack values that the version requires. Names those that
+        the caller can read.
+
+        Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+        invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those
+        that every call can have.
+        """
+        return cast("ActivationCheck", self._caller.send("promptTemplates.versions.checkActivation", "GET", path("/api/prompt-templates/{}/versions/{}/activation-check", prompt_template_id, version_id), options=options))
 
     def create(
         self,
@@ -13167,7 +13291,8 @@ class ConnectionsResource(Resource):
         Requires the admin role in the workspace, unless the caller owns the connection.
 
         In one transaction, the server erases the credential, pauses the data sources that read through
-        the connection, and cancels the queued jobs of the connection and its data sources. No new
+        the connection, and cancels the queued jobs of the connection and its data sources. Its chats
+        reply no more: they are `degraded`, with the event `chat_template.replies_failing`. No new
         connection uses the credential after the response. Reads that are in progress are cancelled
         within two seconds, also at the server where its kind permits that (PostgreSQL, MySQL,
         ClickHouse), and their results are discarded.
@@ -13244,7 +13369,8 @@ class ChatTemplatesWorkflowsResource(Resource):
         """Attach a workflow.
 
         Requires the editor role on the chat template. The workflow must be in the organisation's
-        registry. Attaching it again changes nothing and returns 200. The `ETag` is the chat template's.
+        registry. This changes the draft. Attaching it again changes nothing and returns 200. The `ETag`
+        is the chat template's.
 
         Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required,
         unknown_workflow, workflow_limit_reached; and those that every call can have.
@@ -13259,7 +13385,8 @@ class ChatTemplatesWorkflowsResource(Resource):
     ) -> None:
         """Detach a workflow.
 
-        Requires the editor role on the chat template. `If-Match` takes the `ETag` of the chat template.
+        Requires the editor role on the chat template. This changes the draft. `If-Match` takes the
+        `ETag` of the chat template.
 
         Errors: chat_template_forbidden, chat_template_not_found, revision_mismatch, scope_required,
         workflow_not_attached; and those that every call can have.
@@ -13527,8 +13654,9 @@ class ChatTemplatesEmbedTokensResource(Resource):
         """Get an embed token's usage.
 
         Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first)
-        and origin. Requires the manager role on the chat template. Counts are up to 5 seconds late, and
-        are kept for 90 days. A day counts 100 origins; `other` stands for all others.
+        and origin, and how many messages got no whole reply, by day and code. Requires the manager role
+        on the chat template. Counts are up to 5 seconds late, and are kept for 90 days. A day counts 100
+        origins; `other` stands for all others.
 
         Errors: chat_template_forbidden, chat_template_not_found, embed_token_not_found, scope_required;
         and those that every call can have.
@@ -13658,9 +13786,8 @@ class ChatTemplatesResource(Resource):
     ) -> ChatExport:
         """Export a chat template.
 
-        Returns the draft and its workflows in a form that `POST /api/chat-templates/import` accepts,
-        also in another workspace or deployment. Contains no secret. Requires the editor role on the chat
-        template.
+        Returns the draft in a form that `POST /api/chat-templates/import` accepts, also in another
+        workspace or deployment. Contains no secret. Requires the editor role on the chat template.
 
         Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every
         call can have.

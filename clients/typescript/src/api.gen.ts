@@ -459,6 +459,14 @@ export type Activation = {
 }
 
 /**  */
+export type ActivationCheck = {
+  /** At most 20. */
+  chats_missing_variables: UnfilledChat[]
+  /** Whether these are all. At most 200 chat templates are examined. */
+  complete: boolean
+}
+
+/**  */
 export type ActivationDecision = {
   /**  */
   user_id: string
@@ -709,6 +717,8 @@ export type ChatContent = {
   tools: ChatItem[]
   /**  */
   capabilities: string[]
+  /** Ids of the attached workflows. Their order has no meaning. */
+  workflows: string[]
   /**  */
   model_config: PromptModelConfig
   /**  */
@@ -729,8 +739,6 @@ export type ChatExport = {
   format: 'atrium.chat/1' | (string & {})
   /**  */
   content: ChatContent
-  /**  */
-  workflows: string[]
 }
 
 /**
@@ -756,12 +764,13 @@ export type ChatImport = {
 /**  */
 export type ChatIssue = {
   /**
-   * `missing_variables`: values of variables that the prompt requires are missing or do not fit, so the chat
-   * does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may no longer
-   * read the prompt of the draft or of the published version. It stays at the version that it had, until the
-   * owner can read it again.
+   * `replies_failing`: the latest five replies to visitors failed, or the connection was revoked; it ends when a
+   * reply succeeds. `missing_variables`: values of variables that the prompt requires are missing or do not fit,
+   * so the chat does not reply. Lists have neither this nor `invalid_config`. `prompt_unreadable`: the owner may
+   * no longer read the prompt of the draft or of the published version. It stays at the version that it had,
+   * until the owner can read it again.
    */
-  code: 'item_gone' | 'item_disabled' | 'invalid_config' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | 'prompt_unreadable' | 'missing_variables' | (string & {})
+  code: 'item_gone' | 'item_disabled' | 'invalid_config' | 'requirement_missing' | 'workflow_gone' | 'workflow_disabled' | 'prompt_gone' | 'prompt_unreadable' | 'missing_variables' | 'replies_failing' | (string & {})
   /** JSON Pointer (RFC 6901) to the part of the template that has the issue. */
   pointer: string
   /** A sentence that explains the issue. */
@@ -1059,12 +1068,14 @@ export type ChatRuntime = {
   instructions: string
   /** The version of the prompt that holds the instructions. `null` if they are the chat template's own. */
   prompt: ChatRuntimePrompt | null
-  /** Without those that the registry has disabled or no longer has, as all three lists. */
+  /** Without those that the registry has disabled or no longer has, as all four lists. */
   agents: ChatItem[]
   /** Tools of the registry. */
   tools: ChatItem[]
   /**  */
   capabilities: string[]
+  /** That the program can start, as the registry describes them. */
+  workflows: RegistryItem[]
   /** That of the prompt's version, with the chat template's own members in place of those that both have. */
   model_config: PromptModelConfig
   /** Where each member of `model_config` comes from. */
@@ -1301,6 +1312,27 @@ export type ChatTemplatePublishedData = {
   reason?: string
 }
 
+/**
+ * The data of chat_template.replies_failing: Replies to the visitors of a chat fail one after another, or their
+ * connection was revoked.
+ */
+export type ChatTemplateRepliesFailingData = {
+  /**  */
+  code: string
+  /**  */
+  failures: number
+  /** An id. */
+  connection_id: string
+}
+
+/** The data of chat_template.replies_recovered: A reply to a visitor of a chat succeeded after failures. */
+export type ChatTemplateRepliesRecoveredData = {
+  /**  */
+  code: string
+  /**  */
+  failing_since: string
+}
+
 /** The data of chat_template.restored: A deleted chat template was restored. */
 export type ChatTemplateRestoredData = {
   /**  */
@@ -1493,6 +1525,11 @@ export type Connection = {
   next_verify_at: string | null
   /** The data sources that read through the connection. */
   sources: ConnectionSource[]
+  /**
+   * The chat templates that reply through the connection, in their draft or their published version. Only those
+   * that the caller can read, and at most 1,000 for all connections.
+   */
+  chat_templates: ConnectionChat[]
   /** Id of the user who created the connection. `null` if Atrium created it. */
   created_by: string | null
   /**
@@ -1508,6 +1545,14 @@ export type Connection = {
   created_at: string
   /**  */
   updated_at: string
+}
+
+/**  */
+export type ConnectionChat = {
+  /**  */
+  id: string
+  /**  */
+  name: string
 }
 
 /** The data of connection.confirmed: An admin became the owner of a connection that had none. */
@@ -1804,6 +1849,19 @@ export type DisputeOpenedData = {
   reason: string
   /**  */
   inquiry: boolean
+}
+
+/**  */
+export type EmbedFailureCount = {
+  /** A day in UTC, such as `2026-03-01`. */
+  date: string
+  /**
+   * `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause at the
+   * endpoint as in `failure.code` of connections, such as `auth_failed`.
+   */
+  code: string
+  /**  */
+  failures: number
 }
 
 /**  */
@@ -2107,6 +2165,10 @@ export type EmbedTokenUsage = {
   messages: number
   /**  */
   refusals: number
+  /** Messages without a whole reply. */
+  failures: number
+  /** By day, latest first, and code. */
+  failures_by_code: EmbedFailureCount[]
   /**  */
   data: EmbedTokenUse[]
 }
@@ -3950,6 +4012,11 @@ export type PromptTemplate = {
   last_read_on: string | null
   /** The request that the call made. Only in a response with status 202. */
   activation_request?: ActivationRequest
+  /**
+   * Up to 20 chat templates that cannot reply with the version, because their `reply` lacks values for its
+   * variables. Only in the response of an activation, and only those that the caller can read.
+   */
+  chats_missing_variables?: UnfilledChat[]
   /**  */
   include_mode: PromptIncludeMode
   /**  */
@@ -4201,6 +4268,8 @@ export type PromptVersion = PromptVersionSummary & {
   messages?: PromptMessage[]
   /** What the text includes. Absent if it includes nothing. */
   includes?: PromptInclude[]
+  /** As of an activation. Only in the response of a call that activated the version. */
+  chats_missing_variables?: UnfilledChat[]
   /**  */
   rollout?: PromptRolloutChoice
   /** The request that the call made. Only in a response with status 202. */
@@ -5985,6 +6054,16 @@ export type TrialRefusedData = {
   kind: string
 }
 
+/** A chat template that cannot reply with a version of its prompt. */
+export type UnfilledChat = {
+  /**  */
+  id: string
+  /**  */
+  name: string
+  /** Those that lack a value, or whose value does not fit. Empty if the instructions would be too long. */
+  variables: string[]
+}
+
 /**  */
 export type UsageConsumption = {
   /** As in a report. */
@@ -6677,6 +6756,8 @@ export type EventData = {
   'chat_template.degraded': ChatTemplateDegradedData
   'chat_template.deleted': ChatTemplateDeletedData
   'chat_template.published': ChatTemplatePublishedData
+  'chat_template.replies_failing': ChatTemplateRepliesFailingData
+  'chat_template.replies_recovered': ChatTemplateRepliesRecoveredData
   'chat_template.restored': ChatTemplateRestoredData
   'chat_template.transferred': ChatTemplateTransferredData
   'chat_template.updated': ChatTemplateUpdatedData
@@ -7333,6 +7414,20 @@ export class PromptTemplatesVersionsResource extends Resource {
    */
   activate(promptTemplateId: string, versionId: string, body?: ActivateRequest, options?: Options): Promise<PromptTemplate> {
     return this.caller.send({ name: 'promptTemplates.versions.activate', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/activate`, body, keyed: true }, options)
+  }
+
+  /**
+   * Check an activation.
+   *
+   * Returns which chat templates could not reply any more if this version were active, and changes nothing: the
+   * `variables` of their `reply` lack values that the version requires. Names those that the caller can read.
+   *
+   * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
+   * invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
+   * call can have.
+   */
+  checkActivation(promptTemplateId: string, versionId: string, options?: Options): Promise<ActivationCheck> {
+    return this.caller.send({ name: 'promptTemplates.versions.checkActivation', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/activation-check` }, options)
   }
 
   /**
@@ -10281,9 +10376,10 @@ export class ConnectionsResource extends Resource {
    * Requires the admin role in the workspace, unless the caller owns the connection.
    *
    * In one transaction, the server erases the credential, pauses the data sources that read through the
-   * connection, and cancels the queued jobs of the connection and its data sources. No new connection uses the
-   * credential after the response. Reads that are in progress are cancelled within two seconds, also at the
-   * server where its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
+   * connection, and cancels the queued jobs of the connection and its data sources. Its chats reply no more:
+   * they are `degraded`, with the event `chat_template.replies_failing`. No new connection uses the credential
+   * after the response. Reads that are in progress are cancelled within two seconds, also at the server where
+   * its kind permits that (PostgreSQL, MySQL, ClickHouse), and their results are discarded.
    *
    * If the credential is a person's consent, the server then also ends the consent at the service.
    * `consent_withdrawn` reports whether that worked: the connection is revoked in any case.
@@ -10344,8 +10440,8 @@ export class ChatTemplatesWorkflowsResource extends Resource {
   /**
    * Attach a workflow.
    *
-   * Requires the editor role on the chat template. The workflow must be in the organisation's registry.
-   * Attaching it again changes nothing and returns 200. The `ETag` is the chat template's.
+   * Requires the editor role on the chat template. The workflow must be in the organisation's registry. This
+   * changes the draft. Attaching it again changes nothing and returns 200. The `ETag` is the chat template's.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, scope_required, unknown_workflow,
    * workflow_limit_reached; and those that every call can have.
@@ -10357,7 +10453,8 @@ export class ChatTemplatesWorkflowsResource extends Resource {
   /**
    * Detach a workflow.
    *
-   * Requires the editor role on the chat template. `If-Match` takes the `ETag` of the chat template.
+   * Requires the editor role on the chat template. This changes the draft. `If-Match` takes the `ETag` of the
+   * chat template.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, revision_mismatch, scope_required,
    * workflow_not_attached; and those that every call can have.
@@ -10584,9 +10681,10 @@ export class ChatTemplatesEmbedTokensResource extends Resource {
   /**
    * Get an embed token's usage.
    *
-   * Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin.
-   * Requires the manager role on the chat template. Counts are up to 5 seconds late, and are kept for 90 days. A
-   * day counts 100 origins; `other` stands for all others.
+   * Returns how many sessions, messages and refused calls a token had, by day (in UTC, latest first) and origin,
+   * and how many messages got no whole reply, by day and code. Requires the manager role on the chat template.
+   * Counts are up to 5 seconds late, and are kept for 90 days. A day counts 100 origins; `other` stands for all
+   * others.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, embed_token_not_found, scope_required; and those
    * that every call can have.
@@ -10707,8 +10805,8 @@ export class ChatTemplatesResource extends Resource {
   /**
    * Export a chat template.
    *
-   * Returns the draft and its workflows in a form that `POST /api/chat-templates/import` accepts, also in
-   * another workspace or deployment. Contains no secret. Requires the editor role on the chat template.
+   * Returns the draft in a form that `POST /api/chat-templates/import` accepts, also in another workspace or
+   * deployment. Contains no secret. Requires the editor role on the chat template.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, scope_required; and those that every call can
    * have.

@@ -23,6 +23,7 @@ func ChatLists(t *testing.T, open Opener) {
 	t.Run("what is inside", func(t *testing.T) { chatSummaries(t, a) })
 	t.Run("Members", func(t *testing.T) { chatMemberLists(t, a) })
 	t.Run("Uses", func(t *testing.T) { chatUses(t, a) })
+	t.Run("ConnectionUses", func(t *testing.T) { chatConnectionUses(t, a) })
 }
 
 var chatFilters = []chat.Filter{

@@ -40,6 +40,7 @@ func wholeChat() chat.Draft {
 				{ID: "assistant", Config: json.RawMessage(`{"n":12345678901234567890,"x":"<&>"}`)}, {ID: "researcher"}},
 			Tools:        []chat.Selected{{ID: "search"}, {ID: "tickets", Config: json.RawMessage(`{"queue":"ü"}`)}},
 			Capabilities: []string{"uploads", "citations"},
+			Workflows:    []chat.Workflow{{ID: "hand-over", AttachedBy: "usr_1", AttachedAt: fixture.At}},
 			Model:        &prompt.ModelConfig{Provider: "openai", Temperature: new(0.5)},
 			Greeting:     "Hello", Starters: []string{"one", "two"},
 			Metadata: json.RawMessage(`{"deep": {"x": [1.0]}}`),
@@ -128,9 +129,10 @@ func chatUpdates(t *testing.T, a Adapter) {
 		})
 		got := get(t)
 		same(t, "template", got, current)
+		want.Workflows = current.Workflows
 		same(t, "content", got.Content, want.Content)
 		if got.Revision != 2 || got.UpdatedAt != by.At || got.Status != want.Status ||
-			got.Visibility != want.Visibility || len(got.Workflows) != 1 || got.Workflows[0].AttachedAt != by.At {
+			got.Visibility != want.Visibility || len(got.Workflows) != 2 || got.Workflows[1].AttachedAt != by.At {
 			t.Fatalf("template = %+v", got)
 		}
 	})
@@ -147,6 +149,25 @@ func chatUpdates(t *testing.T, a Adapter) {
 	t.Run("a change without an event is not stored", func(t *testing.T) {
 		previous := get(t)
 		fixture.ChangeChat(t, a.Stores, by, template.ID, func(c *chat.Template) error { c.Name = "other"; return nil })
+		same(t, "template", get(t), previous)
+	})
+	t.Run("what became of replies is stored without an event, and no revision", func(t *testing.T) {
+		previous := get(t)
+		run := chat.ReplyRun{Failures: 3, Code: "auth_failed"}
+		fixture.ChangeChat(t, a.Stores, by, template.ID, func(c *chat.Template) error { c.Replies = run; return nil })
+		current := get(t)
+		if current.Replies != run || current.Revision != previous.Revision {
+			t.Errorf("stored %+v at revision %d", current.Replies, current.Revision)
+		}
+		run.FailingSince = by.At
+		fixture.ChangeChat(t, a.Stores, by, template.ID, func(c *chat.Template) error { c.Replies = run; return nil })
+		list, err := a.ChatLists.Visible(ctx, team.Member, chat.Filter{}, page.Query{Limit: 1})
+		must(t, err)
+		if list.Items[0].Replies != run {
+			t.Errorf("listed %+v", list.Items[0].Replies)
+		}
+		fixture.ChangeChat(t, a.Stores, by, template.ID,
+			func(c *chat.Template) error { c.Replies = chat.ReplyRun{}; return nil })
 		same(t, "template", get(t), previous)
 	})
 	t.Run("a change stores its events", func(t *testing.T) {

@@ -72,4 +72,21 @@ func embedUses(t *testing.T, a Adapter) {
 			t.Errorf("kept %+v", found)
 		}
 	})
+	t.Run("failed replies add up by day and code, and are forgotten like uses", func(t *testing.T) {
+		failed := func(org identity.OrgID, failures ...embed.Failure) {
+			must(t, a.EmbedUses.AddFailures(ctx, org, token.ID, failures))
+		}
+		failed(team.Org, embed.Failure{Day: today - 91, Code: "old", Count: 1})
+		failed(team.Org, embed.Failure{Day: today, Code: "reply_empty", Count: 1},
+			embed.Failure{Day: today, Code: "auth_failed", Count: 2}, embed.Failure{Day: today - 1, Code: "x", Count: 1})
+		failed(team.Org, embed.Failure{Day: today, Code: "auth_failed", Count: 5})
+		failed(a.Orgs[1], embed.Failure{Day: today, Code: "auth_failed", Count: 100})
+		found, err := a.EmbedUses.Failures(ctx, team.Org, token.ID, today-91, today)
+		must(t, err)
+		same(t, "failures", found, []embed.Failure{{Day: today, Code: "auth_failed", Count: 7},
+			{Day: today, Code: "reply_empty", Count: 1}, {Day: today - 1, Code: "x", Count: 1}})
+		if found, err := a.EmbedUses.Failures(ctx, a.Orgs[1], token.ID, today, today); err != nil || len(found) > 0 {
+			t.Errorf("another org reads %+v, %v", found, err)
+		}
+	})
 }

@@ -299,6 +299,9 @@ CREATE TABLE chat_templates (
     published_version_id text NOT NULL DEFAULT ''::text,
     version_count bigint NOT NULL DEFAULT 0,
     theme text NOT NULL DEFAULT ''::text,
+    reply_failures bigint NOT NULL DEFAULT 0,
+    reply_failure text NOT NULL DEFAULT ''::text,
+    reply_failing_since bigint NOT NULL DEFAULT 0,
     CONSTRAINT chat_templates_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
     CONSTRAINT chat_templates_pkey PRIMARY KEY (id),
     CONSTRAINT chat_templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -1099,6 +1102,7 @@ CREATE TABLE chat_versions (
     theme text NOT NULL,
     created_by text NOT NULL,
     created_at bigint NOT NULL,
+    workflows text NOT NULL DEFAULT ''::text,
     CONSTRAINT chat_versions_pkey PRIMARY KEY (id),
     CONSTRAINT chat_versions_template_id_fkey FOREIGN KEY (template_id) REFERENCES chat_templates(id) ON DELETE CASCADE
 );
@@ -1239,6 +1243,13 @@ CREATE TABLE feature_usage_days (
     updated_at bigint NOT NULL,
     CONSTRAINT feature_usage_days_pkey PRIMARY KEY (workspace_id, feature, day),
     CONSTRAINT feature_usage_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+CREATE TABLE chat_embed_failures (
+    token_id text NOT NULL,
+    day bigint NOT NULL,
+    code text NOT NULL,
+    failures bigint NOT NULL,
+    CONSTRAINT chat_embed_failures_pkey PRIMARY KEY (token_id, day, code),
+    CONSTRAINT chat_embed_failures_token_id_fkey FOREIGN KEY (token_id) REFERENCES chat_embed_tokens(id) ON DELETE CASCADE
 );
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
@@ -1686,6 +1697,8 @@ CREATE INDEX prompt_templates_deleted ON prompt_templates USING btree (deleted_a
 CREATE INDEX chat_templates_deleted ON chat_templates USING btree (deleted_at) WHERE (deleted_at > 0);
 CREATE INDEX probe_attempts_last ON probe_attempts USING btree (last_at);
 CREATE INDEX feature_usage_days_updated ON feature_usage_days USING btree (updated_at);
+CREATE INDEX chat_templates_connection ON chat_templates USING btree (workspace_id, "substring"(reply, '"connection_id":"([^"]*)"'::text)) WHERE (reply <> ''::text);
+CREATE INDEX chat_versions_connection ON chat_versions USING btree (workspace_id, "substring"(reply, '"connection_id":"([^"]*)"'::text)) WHERE (reply <> ''::text);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1820,6 +1833,8 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (207, true),
     (208, true),
     (210, true),
+    (213, true),
+    (214, true),
     (216, true);
     (216, true),
     (220, true);

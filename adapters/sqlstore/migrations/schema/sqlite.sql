@@ -247,7 +247,7 @@ CREATE TABLE chat_templates (
     created_by       TEXT NOT NULL,
     updated_at       BIGINT NOT NULL,
     deleted_at       BIGINT NOT NULL
-, reply TEXT NOT NULL DEFAULT '', published_version_id TEXT NOT NULL DEFAULT '', version_count BIGINT NOT NULL DEFAULT 0, theme TEXT NOT NULL DEFAULT '');
+, reply TEXT NOT NULL DEFAULT '', published_version_id TEXT NOT NULL DEFAULT '', version_count BIGINT NOT NULL DEFAULT 0, theme TEXT NOT NULL DEFAULT '', reply_failures BIGINT NOT NULL DEFAULT 0, reply_failure TEXT NOT NULL DEFAULT '', reply_failing_since BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX chat_templates_workspace ON chat_templates (workspace_id, id) WHERE deleted_at = 0;
 CREATE INDEX chat_templates_owner ON chat_templates (workspace_id, owner_id, id) WHERE deleted_at = 0;
 CREATE INDEX chat_templates_visible ON chat_templates (workspace_id, visibility, id) WHERE deleted_at = 0;
@@ -1134,7 +1134,7 @@ CREATE TABLE chat_versions (
     theme         TEXT NOT NULL,
     created_by    TEXT NOT NULL,
     created_at    BIGINT NOT NULL
-);
+, workflows TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX chat_versions_number ON chat_versions (template_id, number);
 CREATE INDEX chat_versions_prompt ON chat_versions (prompt_id) WHERE prompt_id <> '';
 CREATE TABLE chat_publications (
@@ -1292,6 +1292,15 @@ CREATE TABLE feature_usage_days (
     PRIMARY KEY (workspace_id, feature, day)
 );
 CREATE INDEX feature_usage_days_updated ON feature_usage_days (updated_at);
+CREATE TABLE chat_embed_failures (
+    token_id TEXT NOT NULL REFERENCES chat_embed_tokens (id) ON DELETE CASCADE,
+    day      BIGINT NOT NULL,
+    code     TEXT NOT NULL,
+    failures BIGINT NOT NULL,
+    PRIMARY KEY (token_id, day, code)
+);
+CREATE INDEX chat_templates_connection ON chat_templates (workspace_id, (json_extract(NULLIF(reply, ''), '$.connection_id'))) WHERE reply <> '';
+CREATE INDEX chat_versions_connection ON chat_versions (workspace_id, (json_extract(NULLIF(reply, ''), '$.connection_id'))) WHERE reply <> '';
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1383,5 +1392,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (206, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (207, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (208, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (210, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (213, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (214, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
