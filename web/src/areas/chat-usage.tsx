@@ -46,6 +46,18 @@ export function Usage({ chat, token, onClose }: { chat: string; token: EmbedToke
             ))}
           </div>
           <p className="text-soft">{words.toDaysInUtc(usage.data.from, usage.data.to)}</p>
+          {usage.data.failures > 0 && (
+            <h3 className="m-0 mb-1 text-sm font-medium">{words.repliesThatFailed(usage.data.failures)}</h3>
+          )}
+          {usage.data.failures > 0 && (
+            <Table
+              label={words.repliesThatFailed(usage.data.failures)} items={usage.data.failures_by_code} id={(f) => f.date + f.code}
+              columns={[
+                { title: words.day, narrow: true, cell: (f) => f.date }, { title: words.cause, cell: (f) => <code>{f.code}</code> },
+                { title: words.failed, narrow: true, cell: (f) => f.failures },
+              ]}
+            />
+          )}
           {origins.size > 0 && (
             <Table
               label={words.byOrigin} items={[...origins.values()]} id={(o) => o.origin}

@@ -17,6 +17,7 @@ import { Look } from './chat-look'
 import { ChatMembers } from './chat-members'
 import { Delete, Duplicate, exportChat } from './chat-more'
 import { Publications, Publish } from './chat-publish'
+import { Replies } from './chat-replies'
 
 export { ChatPreview } from './chat-look'
 
@@ -74,6 +75,7 @@ export function Chat() {
           { id: 'configure', label: words.configure, body: <Configure latest={c} mayEdit={mayEdit} /> },
           ...(mayEdit ? [
             { id: 'look', label: words.look, body: <Look key={c.revision} chat={c} mayEdit={mayEdit} /> },
+            { id: 'replies', label: words.replies, body: <Replies key={c.revision} chat={c} /> },
             { id: 'history', label: t.history, body: <Publications chat={c} /> },
           ] : []),
           ...(manages ? [{ id: 'embed', label: words.embed, body: <Embed chat={c} /> }] : []),

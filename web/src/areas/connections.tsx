@@ -95,9 +95,12 @@ function One({ connection: c, title, mayChange }: { connection: Connection; titl
           {owns(c.created_by, 'admin') && (
             <Confirm
               label={t.revoke} title={words.revokeNameName(c.name)} act={t.revoke}
-              body={c.sources.length > 0
-                ? words.theCredentialIsErased(c.sources.map((s) => s.name).join(', '))
-                : words.theCredentialIsErasedNo}
+              body={[
+                c.sources.length > 0
+                  ? words.theCredentialIsErased(c.sources.map((s) => s.name).join(', '))
+                  : words.theCredentialIsErasedNo,
+                ...(c.chat_templates.length > 0 ? [words.chatsReplyNoMore(c.chat_templates.map((x) => x.name).join(', '))] : []),
+              ].join(' ')}
               run={async () => {
                 const { consent_withdrawn: withdrawn } = await atrium.connections.revoke(c.id, { workspace })
                 if (withdrawn === false) toast(words.consentNotEnded)
@@ -112,6 +115,9 @@ function One({ connection: c, title, mayChange }: { connection: Connection; titl
         {words.verifiedKindKindProduct(title, c.server.product, c.server.version)} <When at={c.last_verified_at} />
         {account && <> {words.asPerson(account)}</>}
         {c.sources.length > 0 && <> · {c.sources.length} {c.sources.length === 1 ? words.source : words.sources}</>}
+        {c.chat_templates.length > 0 && (
+          <> · {words.repliesIn} {c.chat_templates.map((x, i) => <span key={x.id}>{i > 0 && ', '}<Link to={`/w/${workspace}/chats/${x.id}` as string}>{x.name}</Link></span>)}</>
+        )}
         {c.consecutive_failures > 0 && <span className="text-bad"> {words.failedConsecutiveFailuresConsecutive(c.consecutive_failures)} {c.consecutive_failures === 1 ? words.time : words.times} {words.inARow}</span>}
       </p>
       {c.checks.length > 0 && (

@@ -1,5 +1,6 @@
 import type { ActivationRequest } from '@atrium-hq/client'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
@@ -124,5 +125,23 @@ export function Checks({ id, version, required }: { id: string; version: string;
         })}
       </ul>
     </>
+  )
+}
+
+/** The chats that could not reply if a version were active, in the dialog that activates it. */
+export function Unfilled({ id, version }: { id: string; version: string }) {
+  const workspace = useWorkspace()
+  const check = useQuery({
+    queryKey: ['activation-check', id, version], queryFn: () => atrium.promptTemplates.versions.checkActivation(id, version, { workspace }),
+  })
+  const chats = check.data?.chats_missing_variables ?? []
+  if (chats.length === 0) return <Problem error={check.error} />
+  return (
+    <div role="alert" className="mb-3 text-warn">
+      <p className="m-0">{check.data?.complete ? words.theseChatsCannotReply : words.theseAndMoreChatsCannotReply}</p>
+      <ul className="m-0">
+        {chats.map((c) => <li key={c.id}><Link to={`/w/${workspace}/chats/${c.id}` as string}>{c.name}</Link>{c.variables.length > 0 && `: ${c.variables.join(', ')}`}</li>)}
+      </ul>
+    </div>
   )
 }

@@ -25,7 +25,7 @@ import { Includes, includesIn, useWhole } from './prompt-includes'
 import { Settings } from './prompt-settings'
 import { Reads } from './prompt-reads'
 import { Breaks, Labels } from './prompt-labels'
-import { Checks, Requests } from './prompt-requests'
+import { Checks, Requests, Unfilled } from './prompt-requests'
 import { PromptShares } from './prompt-shares'
 
 /** What is edited of a version: its text, or its messages as JSON. */
@@ -305,6 +305,7 @@ function Activate({ version, active: now, required, manages, onClose }: {
           <Diff before={activeConfig} after={config} labels={[words.activeTitle, words.versionNumberNumber(version.number)]} />
         </>
       )}
+      <Unfilled id={version.prompt_template_id} version={version.id} />
       <Checks id={version.prompt_template_id} version={version.id} required={required} />
       <Form
         send={broken ? words.activateAllTheSame : words.activate} busy={activate.isPending}

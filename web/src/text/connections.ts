@@ -25,6 +25,8 @@ export const words = {
   verifiedKindKindProduct: (kind: string, product: string, version: string) => `${product || kind}${version && ' ' + version} · verified`,
   source: 'source',
   sources: 'sources',
+  repliesIn: 'replies in',
+  chatsReplyNoMore: (chats: string) => `These chats no longer reply: ${chats}.`,
   failedConsecutiveFailuresConsecutive: (consecutive_failures: string | number) => `· failed ${consecutive_failures}`,
   inARow: 'in a row',
   time: 'time',

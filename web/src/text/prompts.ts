@@ -61,6 +61,8 @@ export const words = {
   itWaitedFor30: 'It waited for 30 days.',
   moreOfApprovals: (value: string | number, approvals_required: string | number) => `${value} more of ${approvals_required} approvals`,
   theChecks: (missing_checks: string | number) => `the checks ${missing_checks}`,
+  theseChatsCannotReply: 'These chats cannot reply with this version, because their settings have no fitting values for its variables:',
+  theseAndMoreChatsCannotReply: 'These chats, and perhaps others, cannot reply with this version, because their settings have no fitting values for its variables:',
   noActivationHasHad: 'No activation has had to wait for approvals, checks or a scheduled time.',
   insteadOfVersion: (base_version_number: string | number) => ` instead of v${base_version_number}`,
   waitsFor: 'Waits for',
