@@ -82,8 +82,8 @@ type EmbedUses interface {
 	// List returns a token's uses from one day to another, both included, latest day first and then by origin.
 	List(ctx context.Context, org identity.OrgID, id embed.TokenID, from, to embed.Day) ([]embed.Use, error)
 
-	// AddFailures adds failed replies of a token of org, and deletes failures of days that are no longer counted.
-	// Failures of a token that org does not have are dropped.
+	// AddFailures adds a token's failed replies, and deletes failures from days that are no longer counted. Failures
+	// whose token org does not have are dropped.
 	AddFailures(ctx context.Context, org identity.OrgID, id embed.TokenID, failures []embed.Failure) error
 
 	// Failures returns a token's failed replies from one day to another, both included, latest day first and then by

@@ -54,7 +54,7 @@ func (r randomRuntime) values() map[string]any {
 	return all
 }
 
-// version returns a version of a new prompt, with the variables that its texts use.
+// version returns a new prompt's version, with the variables that its texts use.
 func (r randomRuntime) version() (*prompt.Version, error) {
 	kind, content := prompt.Text, prompt.Content{Text: r.template(2)}
 	if r.IntN(2) == 0 {
@@ -79,7 +79,7 @@ func (r randomRuntime) messages() prompt.Content {
 	return c
 }
 
-// items are the registry's items of a kind, with random statuses, and those that are usable.
+// items are registry items with random statuses, and the usable ones.
 func (r randomRuntime) items(kind string) (items []chat.Item, usable []string) {
 	statuses := []chat.ItemStatus{chat.ItemAvailable, chat.ItemDeprecated, chat.ItemDisabled}
 	for i := range r.IntN(5) {
@@ -91,7 +91,7 @@ func (r randomRuntime) items(kind string) (items []chat.Item, usable []string) {
 	return items, usable
 }
 
-// chosen are ids of a kind, which the registry may not have.
+// chosen are item ids, which the registry may not have.
 func (r randomRuntime) chosen(kind string) (ids []string) {
 	for i := range 7 {
 		if r.IntN(2) == 0 {

@@ -24,7 +24,7 @@ type Unfilled struct {
 
 // Unfilled returns the chats that could not reply if a prompt version were active, because their reply lacks values for
 // its variables: at most 20, of those that by may read. isComplete is false if there are more chats than it examines.
-// Returns the errors of a read of the version.
+// Returns the errors of reading the version.
 func (s *Service) Unfilled(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
 ) (found []Unfilled, isComplete bool, err error) {

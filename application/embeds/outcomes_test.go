@@ -80,7 +80,7 @@ func TestFailedRepliesAreCountedByTheirCause(t *testing.T) {
 func TestASuccessIsWrittenOnlyAfterFailures(t *testing.T) {
 	s := newReplyStage(t, compatible)
 	s.answers(t, t.Context(), nil)
-	require.NoError(t, s.Flush(t.Context())) // no call of a store
+	require.NoError(t, s.Flush(t.Context())) // no store is called
 	s = newReplyStage(t, compatible)
 	s.replies = chat.ReplyRun{Failures: 5, Code: "auth_failed", FailingSince: embedAt}
 	s.answers(t, t.Context(), nil)

@@ -63,7 +63,7 @@ func sameWorkflows(a, b []Workflow) bool {
 	return slices.Equal(slices.Sorted(slices.Values(WorkflowIDs(a))), slices.Sorted(slices.Values(WorkflowIDs(b))))
 }
 
-// WorkflowIDs returns the ids of a list's workflows.
+// WorkflowIDs returns the ids of workflows.
 func WorkflowIDs(list []Workflow) []string {
 	out := make([]string, len(list))
 	for i, w := range list {
