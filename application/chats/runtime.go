@@ -79,7 +79,7 @@ func (s *Service) Issues(ctx context.Context, by identity.Actor, t *chat.Templat
 	return issues, nil
 }
 
-// Effective returns what a model gets of a template, as the owner of the template may read it, with values for
+// Effective returns what a model gets, as the owner of the template may read it, with values for
 // variables of its prompt. Returns the errors of Runtime.
 func (s *Service) Effective(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,

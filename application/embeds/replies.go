@@ -32,7 +32,7 @@ type Replies struct {
 	repliers  Repliers
 }
 
-// Effective returns what a model gets of a template, with values for variables of its prompt. Returns
+// Effective returns what a model gets, with values for variables of its prompt. Returns
 // chat.ErrPromptGone if the prompt or its version no longer exists, and an error that is chat.IsUnfilled if it has no
 // instructions with these values.
 type Effective func(

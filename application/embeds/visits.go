@@ -40,7 +40,7 @@ type Limit func(t *embed.Token, count embed.Counted) error
 
 // SessionRequest is what a page sends to open a session.
 type SessionRequest struct {
-	Secret  string // of an embed token
+	Secret  string // the embed token's
 	Ticket  string // of Atrium's own page in a frame; empty: the site's own page asks
 	Visitor string // the visitor's name according to the site; Atrium does not use it
 
@@ -198,7 +198,7 @@ func (s *Service) Verify(ctx context.Context, by identity.Actor, session string)
 	return s.session(pass, e, secret.New(session)), nil
 }
 
-// resume returns the content of a visitor's session and its embedding, if both are still valid and within the limit.
+// resume returns a visitor's session and its embedding, if both are still valid and within the limit.
 func (s *Service) resume(
 	ctx context.Context, v Visit, session string, limit Limit,
 ) (p embed.Pass, e *embed.Embedding, err error) {

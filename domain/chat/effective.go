@@ -18,7 +18,7 @@ const (
 	FromChat   Source = "chat" // the chat template itself
 )
 
-// Effective is what a model gets of a chat template, and of the version of its prompt.
+// Effective is what a model gets: a chat template together with its prompt's version.
 type Effective struct {
 	Instructions string
 
@@ -31,14 +31,14 @@ type Effective struct {
 	Workflows []Item // that the program which runs the chat may start, as the registry describes them
 }
 
-// Own returns what a model gets of a chat without a prompt.
+// Own returns what a model gets if the chat has no prompt.
 func (c Content) Own() Effective {
 	e := Effective{Instructions: c.Instructions}
 	e.Model, e.ModelFrom = overlay(nil, c.Model)
 	return e
 }
 
-// Effective returns what a model gets of a chat with a version of its prompt. The variables have the values of
+// Effective returns what a model gets if the chat has this prompt version. The variables have the values of
 // overrides, or else the values of the chat's reply. Returns the errors of prompt.Content.Render in the mode strict:
 // without all required values there are no instructions.
 func (c Content) Effective(p prompt.Content, overrides map[string]any) (Effective, error) {

@@ -19,7 +19,7 @@ type Issue struct {
 	Detail  string
 }
 
-// MissingVariables is the issue of a chat that cannot reply, because its prompt has no instructions without the values
+// MissingVariables is the issue if a chat cannot reply, because its prompt has no instructions without the values
 // that are missing or do not fit. It names no variable, because viewers may not see the prompt.
 var MissingVariables = Issue{Code: "missing_variables", Pointer: "/reply/variables",
 	Detail: "Values of variables that the prompt requires are missing or do not fit, so the chat does not reply."}

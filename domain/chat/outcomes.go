@@ -10,7 +10,7 @@ import (
 // FailingAfter is the number of replies to visitors that fail one after another before a template counts as failing.
 const FailingAfter = 5
 
-// ReplyRun is what became of a template's latest replies to visitors.
+// ReplyRun is what became of the latest replies to visitors.
 type ReplyRun struct {
 	Failures     int       // in a row, up to FailingAfter; 0 if the latest reply succeeded or there was none
 	Code         string    // why the latest one failed; empty if it succeeded

@@ -43,7 +43,7 @@ func (t *Template) Summary() Summary {
 	return s
 }
 
-// SelectedIDs returns the ids of a list's selected items.
+// SelectedIDs returns the ids of selected items.
 func SelectedIDs(list []Selected) []string {
 	out := make([]string, len(list))
 	for i, s := range list {

@@ -24,7 +24,7 @@ import (
 const VersionPrefix = "cver"
 
 const (
-	maxVersions = 1000 // of a template
+	maxVersions = 1000 // for each template
 	maxReason   = 500  // characters
 )
 
