@@ -52,8 +52,8 @@ func TestJSONIsOneDocument(t *testing.T) {
 	// These need a server, an issuer, a gateway, an id, or a machine without data. They print one object each, except
 	// the lists of test/clients, and events tail, which follows a stream and prints one line for each event.
 	elsewhere := []string{"console", "events tail", "healthcheck", "keys create", "login", "logout",
-		"payments events replay", "payments sandbox advance", "payments sandbox provoke", "presence", "prompts diff",
-		"prompts get", "prompts list", "prompts pull", "prompts push", "prompts render", "restore", "token revoke",
+		"payments events replay", "payments sandbox advance", "payments sandbox credit", "payments sandbox dispute",
+		"payments sandbox provoke", "payments sandbox refund", "presence", "prompts diff", "prompts get", "prompts list", "prompts pull", "prompts push", "prompts render", "restore", "token revoke",
 		"user link", "whoami"}
 	for _, c := range (&kong.Application{Node: declared(t)}).Leaves(false) {
 		path := strings.TrimPrefix(c.FullPath(), "atrium ")
