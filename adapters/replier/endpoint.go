@@ -81,7 +81,8 @@ func (e *Endpoint) Reply(
 ) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
-		Visitor: orNil(r.Visitor), Conversation: r.Question.Conversation, Page: r.Question.Page, Instructions: r.Instructions, Config: r.Model,
+		Visitor: orNil(r.Visitor), Conversation: r.Question.Conversation, Page: r.Question.Page,
+		Instructions: r.Instructions, Config: r.Model,
 		Tools: r.Tools, Format: r.ResponseFormat, Messages: conversation(r.Question),
 	}
 	if r.Visitor != "" {

@@ -103,7 +103,8 @@ func TestThePromptsToolsAndFormatAndTheWorkflowsReachWhoCanUseThem(t *testing.T)
 		`"description":"Asks a colleague.","version":"1.2","effects":"write","embed_safe":true}]`) {
 		t.Errorf("the program gets %s", body)
 	}
-	if body := bodies["/v1/chat/completions"]; strings.Contains(body, "tools") || strings.Contains(body, "workflow") || !strings.Contains(body, format) {
+	if body := bodies["/v1/chat/completions"]; strings.Contains(body, "tools") || strings.Contains(body, "workflow") ||
+		!strings.Contains(body, format) {
 		t.Errorf("the model server gets %s", body)
 	}
 }

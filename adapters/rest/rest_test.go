@@ -64,7 +64,8 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 		RequestTimeout: time.Minute, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"),
 			netip.MustParsePrefix("fd00::/8")},
 		RateLimit: server.RateLimit{
-			PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, SignInsPerMinute: 10, SignInFlowsPerMinute: 120, DownloadsPerMinute: 300,
+			PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, SignInsPerMinute: 10, SignInFlowsPerMinute: 120,
+			DownloadsPerMinute: 300,
 		},
 		Concurrency: server.Concurrency{PerCaller: 4, PerWorkspace: 6, Wait: time.Second},
 		Streams:     server.Streams{PerWorkspace: 200, PerAddress: 1000},

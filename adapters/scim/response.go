@@ -158,7 +158,8 @@ func (c choice) remove(object map[string]any, prefix string, isChosen bool) {
 			continue
 		}
 		isNamed := isChosen || len(c.chosen) == 0 || slices.Contains(c.chosen, full)
-		hasNamedPart := slices.ContainsFunc(c.chosen, func(name string) bool { return strings.HasPrefix(name, full+".") })
+		hasNamedPart := slices.ContainsFunc(c.chosen,
+			func(name string) bool { return strings.HasPrefix(name, full+".") })
 		if slices.Contains(c.excluded, full) || (!isNamed && !hasNamedPart) {
 			delete(object, name)
 			continue

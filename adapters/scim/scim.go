@@ -93,18 +93,20 @@ func serviceProviderConfig(base string) map[string]any {
 		"schemas":          []string{"urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"},
 		"documentationUri": "https://www.rfc-editor.org/rfc/rfc7644",
 		"patch":            supported(true),
-		"bulk":             map[string]any{"supported": false, "maxOperations": maxOperations, "maxPayloadSize": 4 << 20},
-		"filter":           map[string]any{"supported": true, "maxResults": maxResults},
-		"changePassword":   supported(false),
-		"sort":             supported(false),
-		"etag":             supported(true),
+		"bulk": map[string]any{"supported": false, "maxOperations": maxOperations,
+			"maxPayloadSize": 4 << 20},
+		"filter":         map[string]any{"supported": true, "maxResults": maxResults},
+		"changePassword": supported(false),
+		"sort":           supported(false),
+		"etag":           supported(true),
 		"authenticationSchemes": []map[string]any{{"type": "oauthbearertoken", "name": "Bearer token", "primary": true,
 			"description": "A token that the operator of this deployment has configured for the organisation."}},
 		"meta": map[string]any{"resourceType": "ServiceProviderConfig", "location": base + "/ServiceProviderConfig"},
 	}
 }
 
-// duplicates are the codes of conflicts that RFC 7644, section 3.12, calls uniqueness. Others have their code as scimType.
+// duplicates are the codes of conflicts that RFC 7644, section 3.12, calls uniqueness. Others have their code as
+// scimType.
 var duplicates = []string{account.ErrDirectoryUserExists.Code, account.ErrDirectoryGroupExists.Code,
 	account.ErrDirectoryNotJoined.Code, account.ErrDirectoryNameTaken.Code, account.ErrDirectoryAddressTaken.Code}
 

@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// maxCharges is the number of a customer's newest charges that are read. An invoice has one that succeeded, and others if
-// some were declined.
+// maxCharges is the number of a customer's newest charges that are read. An invoice has one that succeeded, and others
+// if some were declined.
 const maxCharges = 500
 
 // mirror returns invoices, newest first, with their refunds and disputes. An invoice names the intents that have paid

@@ -88,7 +88,8 @@ func compareWithin(t *testing.T, at string, shown, theirs any) {
 		}
 		for name, value := range s {
 			known, has := there[name]
-			// one of two, of which stripe-mock shows the other; and what only some lines have, which stripe-mock leaves out
+			// one of two, of which stripe-mock shows the other; and what only some lines have, which stripe-mock leaves
+			// out
 			isOptional := at+"."+name == "invoice.payments.data.payment.payment_intent" || name == "price_details"
 			assert.That(t, has || isOptional, "%s has no %s", at, name)
 			compareWithin(t, at+"."+name, value, known)

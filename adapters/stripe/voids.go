@@ -28,7 +28,8 @@ func (g *Gateway) voidPeriods(
 			if !isForPeriods(i, s) {
 				continue
 			}
-			if status == stripe.InvoiceStatusDraft { // a subscription's draft cannot be deleted, and only final ones voided
+			// A subscription's draft cannot be deleted, and only final invoices can be voided.
+			if status == stripe.InvoiceStatusDraft {
 				_, err = g.finalize(ctx, key+"_"+i.ID, payment.InvoiceID(i.ID))
 			}
 			if err == nil {

@@ -46,7 +46,8 @@ func luhn(number string) bool {
 func TestTheTableOfTestCardsIsSound(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range cardTable(t) {
-		number, names, brand, country, funding, behaviour := row[0], strings.Fields(row[1]), row[2], row[3], row[4], row[5]
+		number, names, brand := row[0], strings.Fields(row[1]), row[2]
+		country, funding, behaviour := row[3], row[4], row[5]
 		assert.That(t, luhn(number) == (behaviour != "incorrect_number"), "%s has another check digit", number)
 		for _, key := range append(names, number) {
 			assert.That(t, !seen[key], "%s is twice in the table", key)
@@ -65,8 +66,8 @@ func TestTheTableOfTestCardsIsSound(t *testing.T) {
 }
 
 // documented is what https://docs.stripe.com/testing says of the cards that do not just succeed: why they are declined
-// when they are added, at a purchase and at the renewal of a subscription that another card has paid. A question mark is
-// a request for authentication. Radar has its default rules.
+// when they are added, at a purchase and at the renewal of a subscription that another card has paid. A question mark
+// is a request for authentication. Radar has its default rules.
 var documented = map[string]struct{ adding, buying, renewing string }{
 	"4000000000000002": {adding: "generic_decline"},
 	"4000000000009995": {adding: "insufficient_funds"},

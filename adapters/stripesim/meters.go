@@ -84,7 +84,8 @@ func (s *account) reportUsage(f form, _ *http.Request) any {
 	switch {
 	case n < 0:
 		return invalid("event_name")
-	case err != nil: // negative ones are corrections: https://docs.stripe.com/billing/subscriptions/usage-based/meters/configure
+	// Negative ones are corrections: https://docs.stripe.com/billing/subscriptions/usage-based/meters/configure
+	case err != nil:
 		return invalid("payload")
 	case s.customer(e.Customer) == nil:
 		return invalid("payload")

@@ -56,8 +56,8 @@ func NewService(atomic ports.Atomic, s ports.AccountStores, d Deps) *Service {
 	}
 }
 
-// Authenticate returns the principal of an org's token. Every problem with the token is identity.ErrUnauthenticated. With
-// that error it still returns the principal of a key that is no longer accepted, such as a revoked one, so that an
+// Authenticate returns the principal of an org's token. Every problem with the token is identity.ErrUnauthenticated.
+// With that error it still returns the principal of a key that is no longer accepted, such as a revoked one, so that an
 // operator can find out who still uses it.
 func (s *Service) Authenticate(
 	ctx context.Context, org *identity.Org, token string, now time.Time,

@@ -36,7 +36,8 @@ func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, ws *
 func invitationMail(i *account.Invitation, ws *account.Workspace, url string) ports.Mail {
 	return ports.Mail{
 		To: i.Email, Subject: "You are invited to a workspace",
-		Text: "You are invited to the workspace \"" + naming.Harmless(ws.Name) + "\".\n\nAccept within seven days:\n" + url +
+		Text: "You are invited to the workspace \"" + naming.Harmless(ws.Name) + "\".\n\nAccept within seven days:\n" +
+			url +
 			"\n\nIf you did not expect this, ignore it.\n",
 	}
 }

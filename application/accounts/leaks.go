@@ -73,7 +73,8 @@ func (s *Service) Alert(ctx context.Context, mails []ports.Mail) error {
 func leakMail(k *account.Key, address string) ports.Mail {
 	return ports.Mail{
 		To: address, Subject: "An API key was found in public and has been revoked",
-		Text: "The API key \"" + naming.Harmless(k.Name) + "\", whose token ends in " + k.Hint + ", was reported as leaked. " +
+		Text: "The API key \"" + naming.Harmless(k.Name) + "\", whose token ends in " + k.Hint +
+			", was reported as leaked. " +
 			"It has been revoked, with all keys that were created with it.\n\nCreate a new key if you still need " +
 			"one, and remove the old one from where it was published. The audit trail of the workspace shows where " +
 			"it was " +

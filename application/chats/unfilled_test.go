@@ -34,7 +34,8 @@ func unfilling(t *testing.T, all []*chat.Template, released int) *mockedService 
 		uses = append(uses, prompt.Use{ID: string(template.ID)})
 		s.chats.EXPECT().Get(s.ctx, anything, template.ID).Return(template, nil).AnyTimes()
 	}
-	s.lists.EXPECT().Uses(s.ctx, identity.WorkspaceID("acme"), prompt.ID("ptpl"), refs, 201).Return(uses, nil).AnyTimes()
+	s.lists.EXPECT().Uses(s.ctx, identity.WorkspaceID("acme"), prompt.ID("ptpl"), refs, 201).Return(uses,
+		nil).AnyTimes()
 	return s
 }
 

@@ -38,7 +38,8 @@ func (s *env) expectThroughWith(chats []*chat.Template, sources ...*source.Sourc
 	for _, t := range chats {
 		uses = append(uses, chat.ConnectionUse{Connection: "con", ID: t.ID})
 		s.chats.EXPECT().Update(s.ctx, maker, t.ID, gomock.Any()).DoAndReturn(
-			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+			func(_ context.Context, _ identity.Actor, _ chat.ID,
+				change func(*chat.Template) error) (*chat.Template, error) {
 				return t, change(t)
 			})
 	}
@@ -91,21 +92,22 @@ func TestRevoke(t *testing.T) {
 					"still valid", took)
 			}
 		})
-	perform("chats that reply through it fail at once, but not those whose draft only does", func(t *testing.T, s *env) {
-		s.expectAtomic()
-		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
-		reply := chat.Content{Reply: chat.Reply{Kind: chat.HTTPReply, Connection: "con"}}
-		replying, draft := &chat.Template{ID: "ctpl_1", Content: reply}, &chat.Template{ID: "ctpl_2", Content: reply}
-		draft.Published = &chat.Version{}
-		s.expectThroughWith([]*chat.Template{replying, draft})
-		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), "con").Return(0, nil)
-		_, err := s.Revoke(s.ctx, maker, "con", nil)
-		require.NoError(t, err)
-		if replying.Replies.Code != "connection_revoked" || replying.Replies.FailingSince.IsZero() ||
-			draft.Replies != (chat.ReplyRun{}) {
-			t.Errorf("%+v, %+v", replying.Replies, draft.Replies)
-		}
-	})
+	perform("chats that reply through it fail at once, but not those whose draft only does",
+		func(t *testing.T, s *env) {
+			s.expectAtomic()
+			s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+			reply := chat.Content{Reply: chat.Reply{Kind: chat.HTTPReply, Connection: "con"}}
+			replying, draft := &chat.Template{ID: "ctpl_1", Content: reply}, &chat.Template{ID: "ctpl_2", Content: reply}
+			draft.Published = &chat.Version{}
+			s.expectThroughWith([]*chat.Template{replying, draft})
+			s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), "con").Return(0, nil)
+			_, err := s.Revoke(s.ctx, maker, "con", nil)
+			require.NoError(t, err)
+			if replying.Replies.Code != "connection_revoked" || replying.Replies.FailingSince.IsZero() ||
+				draft.Replies != (chat.ReplyRun{}) {
+				t.Errorf("%+v, %+v", replying.Replies, draft.Replies)
+			}
+		})
 	perform("a caller who does not wait for the answer takes nothing back", func(t *testing.T, s *env) {
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.ctx = ctx

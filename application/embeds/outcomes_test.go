@@ -21,7 +21,8 @@ func (s *replyStage) answers(t *testing.T, ctx context.Context, failure error) {
 	t.Helper()
 	s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
 		gomock.Any()).AnyTimes().Return(1, nil)
-	s.counts.EXPECT().Return(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
+	s.counts.EXPECT().Return(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+		gomock.Any()).AnyTimes()
 	asking, err := s.ask(ctx, chat.Content{})
 	require.NoError(t, err)
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).MaxTimes(1).DoAndReturn(
@@ -39,7 +40,8 @@ func (s *replyStage) writes(stored chat.ReplyRun, err error) *chat.Template {
 	t := s.template()
 	t.Replies = stored
 	s.chats.EXPECT().Update(gomock.Any(), gomock.Any(), chat.ID("ctpl"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, by identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+		func(_ context.Context, by identity.Actor, _ chat.ID,
+			change func(*chat.Template) error) (*chat.Template, error) {
 			if err != nil || by.User != "" || by.Workspace != "acme" {
 				return nil, errors.Join(err, errors.New(string(by.Workspace)))
 			}

@@ -114,8 +114,8 @@ func flushEach(ctx context.Context, act func(context.Context) error, report func
 }
 
 // Usage returns how often a template token was used from one day to another, both included: by day, latest first, and
-// origin, and which replies failed, by day and code. Requires the manager role. Returns embed.ErrUsageRange if these are
-// not 1 to 90 days.
+// origin, and which replies failed, by day and code. Requires the manager role. Returns embed.ErrUsageRange if these
+// are not 1 to 90 days.
 func (s *Service) Usage(
 	ctx context.Context, by identity.Actor, template chat.ID, id embed.TokenID, from, to embed.Day,
 ) ([]embed.Use, []embed.Failure, error) {

@@ -165,7 +165,8 @@ func TestReportUsage(t *testing.T) {
 	})
 	t.Run("of many reports, each has its own result", func(t *testing.T) {
 		s, reports := onBasic(t), []payment.UsageReport(nil)
-		s.counts(&reports, payment.UsageOutcome{Sum: 8}, payment.UsageOutcome{Sum: 8, Refusal: payment.ErrUsageBelowZero})
+		s.counts(&reports, payment.UsageOutcome{Sum: 8},
+			payment.UsageOutcome{Sum: 8, Refusal: payment.ErrUsageBelowZero})
 		got, err := s.ReportUsages(s.ctx, owner, []payment.UsageRequest{
 			request(0, ""), request(8, ""), {Feature: "tokens", Quantity: 1}, request(-9, ""),
 		})

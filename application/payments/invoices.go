@@ -118,6 +118,7 @@ func (s *Service) debt(
 		}
 		c = r.customer
 	}
-	open, err := s.payments.Invoices(ctx, by.Workspace, t.Account, payment.Open, page.Query{Limit: payment.MirroredInvoices})
+	open, err := s.payments.Invoices(ctx, by.Workspace, t.Account, payment.Open,
+		page.Query{Limit: payment.MirroredInvoices})
 	return c, c.Debt(open.Items, now), err
 }

@@ -113,7 +113,8 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 func TestInvoicesThatTheMirrorHasNotAreAllImported(t *testing.T) {
 	at := func(n int) payment.Invoice {
 		return payment.Invoice{
-			ID: payment.InvoiceID(fmt.Sprint("in_", n)), Status: payment.Paid, CreatedAt: now.Add(time.Duration(n) * time.Hour),
+			ID: payment.InvoiceID(fmt.Sprint("in_", n)), Status: payment.Paid,
+			CreatedAt: now.Add(time.Duration(n) * time.Hour),
 		}
 	}
 	const total = 2*payment.MirroredInvoices + 7
@@ -139,7 +140,8 @@ func TestInvoicesThatTheMirrorHasNotAreAllImported(t *testing.T) {
 			s := mockedWith(t, c)
 			s.subscriptions.Invoices(any, any, any).AnyTimes().DoAndReturn(list)
 			s.payments.EXPECT().Invoice(any, any, any, any).AnyTimes().DoAndReturn(
-				func(_ context.Context, _ identity.WorkspaceID, _ string, id payment.InvoiceID) (*payment.Invoice, error) {
+				func(_ context.Context, _ identity.WorkspaceID, _ string,
+					id payment.InvoiceID) (*payment.Invoice, error) {
 					for n := range tt.stored {
 						if i := at(n); i.ID == id {
 							return &i, nil

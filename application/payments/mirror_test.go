@@ -61,7 +61,8 @@ func TestInvoicesThatWereReadBeforeAPaymentDoNotUndoIt(t *testing.T) {
 			})
 			return []payment.Invoice{{ID: "in_1", Status: payment.Open}}, err
 		})
-	s.subscriptions.Invoices(any, any, any).After(before).Return([]payment.Invoice{{ID: "in_1", Status: payment.Paid}}, nil)
+	s.subscriptions.Invoices(any, any, any).After(before).Return([]payment.Invoice{{ID: "in_1", Status: payment.Paid}},
+		nil)
 	_, err := s.Invoices(s.ctx, owner, "", page.Query{Limit: 10})
 	require.NoError(t, err)
 	if i := s.kept.Invoices; len(i) != 1 || i[0].Status != payment.Paid || s.kept.InvoicesAt != now {

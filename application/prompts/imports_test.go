@@ -17,8 +17,9 @@ import (
 )
 
 func imported(name, text string) prompt.Imported {
-	return prompt.Imported{Pointer: "/files/" + name, Source: name + ".md", Draft: prompt.Draft{Name: name, Type: prompt.Text,
-		Visibility: access.Private}, Versions: []prompt.VersionDraft{{Content: prompt.Content{Text: text}}}}
+	return prompt.Imported{Pointer: "/files/" + name, Source: name + ".md",
+		Draft: prompt.Draft{Name: name, Type: prompt.Text,
+			Visibility: access.Private}, Versions: []prompt.VersionDraft{{Content: prompt.Content{Text: text}}}}
 }
 
 func TestImport(t *testing.T) {

@@ -229,8 +229,8 @@ func includable(ctx context.Context, tx ports.Stores, by identity.Actor, t *prom
 	return err
 }
 
-// boundTo finds the templates that tags name. A tag that is in previous stays with its template, whatever that is called
-// now, unless it was deleted.
+// boundTo finds the templates that tags name. A tag that is in previous stays with its template, whatever that is
+// called now, unless it was deleted.
 func boundTo(ctx context.Context, store ports.PromptVersions, by identity.Actor,
 	tags []prompt.IncludeTag, previous []prompt.Include) ([]prompt.Include, error) {
 	if len(tags) > prompt.MaxIncluded {

@@ -126,7 +126,7 @@ func (f *promptFiles) fetch(ctx context.Context) error {
 			return err
 		}
 		if v := t.LatestVersion; v != nil {
-			latest[keyOf(t.Name)] = served{id: t.ID, name: t.Name, version: v.ID, number: int(v.Number)}
+			latest[keyOf(t.Name)] = served{id: t.ID, name: t.Name, version: v.ID, number: v.Number}
 		}
 	}
 	export, err := f.client.PromptTemplates.ExportFiles(ctx,

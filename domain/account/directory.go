@@ -48,8 +48,8 @@ var (
 		Detail: "The directory has as many groups as an organisation can have."}
 )
 
-// DirectoryNoticeJob mails one person about another person that the directory has deactivated. Its subject has the ids of the
-// latter and of the recipient.
+// DirectoryNoticeJob mails one person about another person that the directory has deactivated. Its subject has the ids
+// of the latter and of the recipient.
 const DirectoryNoticeJob job.Kind = "directory.notice"
 
 // DirectoryPerson is a directory's data about a person (RFC 7643, section 4.1).

@@ -85,7 +85,8 @@ func (a *Access) disable(by identity.Actor, reason string, f fate) error {
 		for _, w := range a.OnlyOwnerOf {
 			in := by
 			in.Workspace = w.ID
-			a.User.Record(in, "workspace.owner_lost", string(w.ID), map[string]any{"slug": w.Slug, "user_id": a.User.ID})
+			a.User.Record(in, "workspace.owner_lost", string(w.ID),
+				map[string]any{"slug": w.Slug, "user_id": a.User.ID})
 		}
 	}
 	a.record(by, "user.disabled", reason, func(ws identity.WorkspaceID, data map[string]any) {

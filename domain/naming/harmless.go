@@ -9,8 +9,8 @@ import (
 const maxMailedName = 40
 
 // Harmless returns a name without anything that programs turn into links, without telephone numbers and exclamation
-// marks. It is for mails. It keeps letters and the few marks that names have, and a full stop only at a word's end. Longer names are cut
-// to maxMailedName characters.
+// marks. It is for mails. It keeps letters and the few marks that names have, and a full stop only at a word's end.
+// Longer names are cut to maxMailedName characters.
 func Harmless(name string) string {
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || strings.ContainsRune(".,-'&()", r) {

@@ -15,8 +15,8 @@ type ClockAdvance struct {
 	To time.Time     // a time
 }
 
-// Target returns the time to which a clock goes that shows now. It returns *fault.Fields unless a has exactly one of its
-// fields, and the target is after now by at most MaxClockAdvance.
+// Target returns the time to which a clock goes that shows now. It returns *fault.Fields unless a has exactly one of
+// its fields, and the target is after now by at most MaxClockAdvance.
 func (a ClockAdvance) Target(now time.Time) (time.Time, error) {
 	var errs fault.Fields
 	target := a.To

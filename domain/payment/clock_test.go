@@ -27,7 +27,8 @@ func TestAClockGoesForwardByAYearAtMost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target, err := tt.Target(now)
-			assert.That(t, (err != nil) == tt.want.IsZero() && (err != nil || target.Equal(tt.want)), "%s, %v", target, err)
+			assert.That(t, (err != nil) == tt.want.IsZero() && (err != nil || target.Equal(tt.want)), "%s, %v", target,
+				err)
 		})
 	}
 }

@@ -145,7 +145,8 @@ func (h *GatewaySubscription) meter(plans Plans, storedMeter string) string {
 		return refs[0]
 	case h.Plan == "":
 		n := slices.IndexFunc(refs, func(ref string) bool {
-			return slices.ContainsFunc(plans, func(p Plan) bool { return p.Metered != nil && p.Metered.PriceRef == ref })
+			return slices.ContainsFunc(plans,
+				func(p Plan) bool { return p.Metered != nil && p.Metered.PriceRef == ref })
 		})
 		if n >= 0 {
 			return refs[n]

@@ -76,8 +76,8 @@ func (p Plans) Metering(s *Subscription, feature string) *MeteredPrice {
 	return nil
 }
 
-// MeterOf returns the metered price by which a subscription is billed; nil if it is not billed by usage. It is the price
-// of the subscription's item, whatever its plan, which can be unknown; else the price of its plan, which may be
+// MeterOf returns the metered price by which a subscription is billed; nil if it is not billed by usage. It is the
+// price of the subscription's item, whatever its plan, which can be unknown; else the price of its plan, which may be
 // another one now.
 func (p Plans) MeterOf(s *Subscription) *MeteredPrice {
 	if s == nil {

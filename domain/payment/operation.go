@@ -115,8 +115,8 @@ func (c *Customer) resumes(by identity.Actor, kind OperationKind, key string) (b
 }
 
 // Subscribe starts a subscription under key. ErrSubscriptionExists if one is live, ErrInvoiceUnpaid beside a debt. It
-// returns an incomplete subscription of the same plan, quantity and method as it is (again), and so it does with the one
-// that the same key has created. It replaces an incomplete one that differs. now is the time at the gateway, which
+// returns an incomplete subscription of the same plan, quantity and method as it is (again), and so it does with the
+// one that the same key has created. It replaces an incomplete one that differs. now is the time at the gateway, which
 // decides which methods have expired.
 func (c *Customer) Subscribe(
 	by identity.Actor, now time.Time, key string, w SubscribeRequest, plans Plans,

@@ -66,8 +66,8 @@ type UsageReport struct {
 }
 
 // NewUsageReport returns a report for a workspace in a period. now is the time at the gateway. ErrRoleRequired unless
-// by manages payments, ErrUnknownFeature if applications do not count the feature, fault.ErrInvalid if the quantity is 0
-// or more than MaxUsage, or if the time is not in the period that has passed.
+// by manages payments, ErrUnknownFeature if applications do not count the feature, fault.ErrInvalid if the quantity is
+// 0 or more than MaxUsage, or if the time is not in the period that has passed.
 func NewUsageReport(
 	by identity.Actor, plans Plans, w UsageRequest, in Period, now time.Time,
 ) (UsageReport, error) {

@@ -286,7 +286,8 @@ func TestGatedAndProtectedLabelsAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, _ := sharedTemplate()
 			err := apply(tmpl, manager, nil, prompt.Changes{GatedLabels: &tt.labels, ProtectedLabels: &tt.labels})
-			if got := wrongFields(t, err); len(got) != len(tt.want) || (len(got) > 0 && (got[0] != tt.want[0] || got[1] != tt.want[1])) {
+			if got := wrongFields(t, err); len(got) != len(tt.want) ||
+				(len(got) > 0 && (got[0] != tt.want[0] || got[1] != tt.want[1])) {
 				t.Errorf("errors %q, want %q", got, tt.want)
 			}
 		})

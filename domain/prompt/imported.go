@@ -86,7 +86,8 @@ func (p *Imported) Refer(pointer string, err error) error {
 	return f.WithFields(fields...)
 }
 
-// JoinRefusals returns the error of an import that was refused for several reasons: all of them, or the only one as it is.
+// JoinRefusals returns the error of an import that was refused for several reasons: all of them, or the only one as it
+// is.
 func JoinRefusals(refusals []Refusal) error {
 	if len(refusals) == 1 {
 		return refusals[0].Err

@@ -55,7 +55,7 @@ const (
 	TemplateDeleted Cause = "template_deleted"
 	IncludeLost     Cause = "include_lost"   // an include no longer has a text that its author can see
 	ContractBroken  Cause = "contract_break" // the template requires compatibility now, and the version breaks it
-	LimitReached    Cause = "limit_reached"  // the version has as many labels, or the template as many rollouts, as it can
+	LimitReached    Cause = "limit_reached"  // of labels of a version, or rollouts of a template
 	Expired         Cause = "expired"        // it waited for RequestLife
 )
 
@@ -68,8 +68,8 @@ type Activating struct {
 	BypassChecks bool       // do not wait for required checks; requires the manager role
 }
 
-// ActivationRequest asks for the activation of one version in place of the active one, or for a label's move, as soon as
-// it has the approvals and passed checks that it needs, and its time has come.
+// ActivationRequest asks for the activation of one version in place of the active one, or for a label's move, as soon
+// as it has the approvals and passed checks that it needs, and its time has come.
 type ActivationRequest struct {
 	ID           RequestID
 	Template     ID

@@ -159,7 +159,8 @@ func TestDecisions(t *testing.T) {
 			r, err = tmpl.Decide(manager, r, yes)
 			require.NoError(t, err)
 		}
-		if r, _ = tmpl.Look(editor, r, standing(tmpl, &prompt.VersionInfo{ContentHash: r.ContentHash})); r.IsReady(now) {
+		if r, _ = tmpl.Look(editor, r,
+			standing(tmpl, &prompt.VersionInfo{ContentHash: r.ContentHash})); r.IsReady(now) {
 			t.Error("one user has approved twice")
 		}
 	})

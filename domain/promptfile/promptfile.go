@@ -203,7 +203,7 @@ func (p *Prompt) settings(head string) error {
 	if err := yaml.Unmarshal([]byte(head), &fields); err != nil {
 		detail := strings.TrimPrefix(err.Error(), "yaml: ")
 		if found := yamlLine.FindStringSubmatch(detail); found != nil {
-			line, _ := strconv.Atoi(found[1]) //nolint:errcheck // it is a number
+			line, _ := strconv.Atoi(found[1])
 			return &Error{line, "settings: " + strings.TrimSpace(found[2])}
 		}
 		return &Error{1, "settings: " + detail}

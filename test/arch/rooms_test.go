@@ -58,8 +58,8 @@ func TestDocumentsNameEachTopFolder(t *testing.T) {
 	sameRooms(t, `"Where things are" of CONTRIBUTING.md`, "test/", named(testFolder, layout), foldersIn(t, "test"))
 }
 
-// TestAnAreaHasOneNameInEachLayer looks for the folders of each area that has use cases. docs/architecture.md says which
-// of them an area does not have, and why.
+// TestAnAreaHasOneNameInEachLayer looks for the folders of each area that has use cases. docs/architecture.md says
+// which of them an area does not have, and why.
 func TestAnAreaHasOneNameInEachLayer(t *testing.T) {
 	page := readDocument(t, "docs/architecture.md")
 	for _, area := range foldersIn(t, "application") {
@@ -69,7 +69,8 @@ func TestAnAreaHasOneNameInEachLayer(t *testing.T) {
 			exists := slices.Contains(foldersIn(t, layer), name)
 			isExplained := strings.Contains(page, "There is no `"+name+"` in `"+layer+"`")
 			if exists == isExplained {
-				t.Errorf("%s/%s exists: %v; docs/architecture.md explains why not: %v", layer, name, exists, isExplained)
+				t.Errorf("%s/%s exists: %v; docs/architecture.md explains why not: %v", layer, name, exists,
+					isExplained)
 			}
 		}
 	}

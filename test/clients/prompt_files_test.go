@@ -70,7 +70,8 @@ func promptFiles(t *testing.T, home, id string, check func(...string) string, re
 	}
 	write("support/one.md", "---\nvariables:\n  - {name: a}\n---\n{{a}}\n{{b}}\n")
 	write("support/two.md", "---\n---\nHello\n{{#c}}\n")
-	for _, want := range []string{"support/one.md: line 6: uses b, which is not declared.", "support/two.md: line 4: "} {
+	for _, want := range []string{"support/one.md: line 6: uses b, which is not declared.",
+		"support/two.md: line 4: "} {
 		refuses(want, "prompts", "push", "prompts")
 	}
 	for _, name := range []string{"support/one.md", "support/two.md"} {

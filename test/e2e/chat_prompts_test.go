@@ -86,7 +86,8 @@ func TestAChatUsesAllOfItsPromptOrSaysSo(t *testing.T) {
 			program.token = admin.create(t, "/api/api-keys", object{"name": "reader",
 				"scopes": []string{"prompts:read"}}).at("token")
 			program.get(t, prompt+"/versions/active/activation-check").has(t, none)
-			member.do(t, "GET", prompt+"/versions/v99/activation-check", nil).problem(t, 404, "prompt_version_not_found")
+			member.do(t, "GET", prompt+"/versions/v99/activation-check", nil).problem(t, 404,
+				"prompt_version_not_found")
 		})
 		t.Run("another version of the prompt that needs more is an issue too", func(t *testing.T) {
 			activate("Sell for {{shop}} in {{city}}.", nil)

@@ -21,7 +21,8 @@ func TestSomeoneIsResponsibleAfterADeactivation(t *testing.T) {
 			set("mail.smtp.from", "atrium@example.com"), set("mail.smtp.tls", "none"))
 		owner := s.user(t, "owner")
 		id := scimmer.do(t, "POST", scimUsers, scimUser("ann@example.com")).is(t, 201).at("id")
-		s.must(t, "user", "create", "--email", "ann@example.com", "--workspace", "default", "--role", "admin", "--operator")
+		s.must(t, "user", "create", "--email", "ann@example.com", "--workspace", "default", "--role", "admin",
+			"--operator")
 		s.must(t, "user", "create", "--email", "ann@example.com", "--workspace", "solo", "--role", "owner")
 		one := scimUsers + "/" + id
 		ann := &client{server: s, id: id, email: "ann@example.com", workspace: owner.workspace}

@@ -86,7 +86,8 @@ func TestUsageIsConsumedCorrectedAndShownByDay(t *testing.T) {
 					"results.999.usage.repeated": repeated, "results.1000": "",
 				})
 			}
-			ann.do(t, "POST", usage+"/batch", object{"reports": append(many, message)}).problem(t, 422, "invalid_fields")
+			ann.do(t, "POST", usage+"/batch", object{"reports": append(many, message)}).problem(t, 422,
+				"invalid_fields")
 			ann.get(t, payments+"/entitlements", "Cache-Control: no-cache").has(t,
 				map[string]string{"limits.messages.used": "1010"})
 		})

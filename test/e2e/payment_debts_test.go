@@ -9,7 +9,7 @@ func TestWhatIsOwedForASubscriptionThatHasEnded(t *testing.T) {
 		ann := s.user(t, "owner")
 		good, bad := ann.card(t, cardNumber), ann.card(t, "4000000000000341")
 		ann.makeDefault(t, good)
-		t.Run("the invoice for a period that was not paid is void, and another subscription can begin", func(t *testing.T) {
+		t.Run("the invoice for an unpaid period is void, and another subscription can begin", func(t *testing.T) {
 			ann.subscribe(t, "basic")
 			ann.makeDefault(t, bad)
 			s.must(t, "payments", "sandbox", "advance", "32d")
@@ -34,17 +34,19 @@ func TestWhatIsOwedForASubscriptionThatHasEnded(t *testing.T) {
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 			owed := ann.invoice(t, "open")
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic"}).problem(t, 409, "invoice_unpaid")
-			page := object{"plan_id": "basic", "success_url": "http://localhost/yes", "cancel_url": "http://localhost/no"}
+			page := object{"plan_id": "basic", "success_url": "http://localhost/yes",
+				"cancel_url": "http://localhost/no"}
 			ann.do(t, "POST", payments+"/checkout-session", page).problem(t, 409, "invoice_unpaid")
 			for _, method := range []string{good, bad} {
 				ann.do(t, "DELETE", payments+"/methods/"+method, nil).is(t, 204)
 			}
 			ann.do(t, "POST", payPath(owed), nil).problem(t, 402, "payment_method_required")
 			ann.card(t, cardNumber)
-			ann.do(t, "POST", payPath(owed), nil).is(t, 200).has(t, map[string]string{"invoice.amount_paid.amount": "300"})
+			ann.do(t, "POST", payPath(owed), nil).is(t, 200).has(t,
+				map[string]string{"invoice.amount_paid.amount": "300"})
 			ann.subscribe(t, "basic")
 		})
-		t.Run("a card that is not charged any more can be deleted, though the subscription goes on", func(t *testing.T) {
+		t.Run("a card that is not charged any more can be deleted from a subscription", func(t *testing.T) {
 			card := ann.get(t, payments+"/methods").at("data.0.id")
 			ann.do(t, "DELETE", payments+"/methods/"+card, nil).problem(t, 409, "payment_method_in_use")
 			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200)

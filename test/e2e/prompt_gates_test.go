@@ -82,7 +82,8 @@ func labelGates(t *testing.T, ann, bob *client) {
 	bob.do(t, "DELETE", template+"/labels/legal", nil).problem(t, 403, "prompt_template_forbidden")
 	bob.do(t, "PATCH", template, object{"protected_labels": []string{}}).problem(t, 403, "prompt_template_forbidden")
 	imported := func(label string) object {
-		return object{"langfuse": []object{{"name": "gated labels", "type": "text", "version": 1, "prompt": "five {{name}}",
+		return object{"langfuse": []object{{"name": "gated labels", "type": "text", "version": 1,
+			"prompt": "five {{name}}",
 			"labels": []string{label}}}}
 	}
 	bob.do(t, "POST", templates+"/import", imported("production")).problem(t, 409, "activation_gated")

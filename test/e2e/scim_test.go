@@ -132,7 +132,8 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			for filter, total := range map[string]string{`members.value eq "` + ann + `"`: "1",
 				`members eq "` + ann + `" and id eq "` + strings.TrimPrefix(group, scimGroup+"/") + `"`: "1",
 				`members.value eq "x"`: "0", `displayName sw "adm"`: "1"} {
-				scimmer.get(t, scimGroup+"?filter="+url.QueryEscape(filter)).has(t, map[string]string{"totalResults": total})
+				scimmer.get(t, scimGroup+"?filter="+url.QueryEscape(filter)).has(t,
+					map[string]string{"totalResults": total})
 			}
 			search := object{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:SearchRequest"},
 				"filter": `emails[type eq "work"].value sw "ann"`, "attributes": []string{"userName"}}
@@ -140,7 +141,8 @@ func TestADirectoryManagesPeople(t *testing.T) {
 				scimmer.do(t, "POST", path+"/.search", search).is(t, 200).has(t, map[string]string{"totalResults": "1",
 					"Resources.0.userName": "ann@example.com", "Resources.0.active": "", "Resources.0.meta": ""})
 			}
-			all := scimmer.do(t, "POST", scim+"/.search", object{"schemas": search["schemas"], "startIndex": 2}).is(t, 200)
+			all := scimmer.do(t, "POST", scim+"/.search", object{"schemas": search["schemas"], "startIndex": 2}).is(t,
+				200)
 			all.has(t, map[string]string{"totalResults": "3", "Resources.0.userName": "bob@example.com",
 				"Resources.1.meta.resourceType": "Group", "Resources.2": ""})
 		})
@@ -174,7 +176,8 @@ func TestADirectoryManagesPeople(t *testing.T) {
 			scimmer.do(t, "PUT", one, silent).is(t, 200).has(t, map[string]string{"active": "false"})
 			scimmer.do(t, "PATCH", one, patch(object{"op": "remove", "path": "active"})).is(t, 200).has(t,
 				map[string]string{"active": "false"})
-			scimmer.do(t, "PATCH", one, patch(object{"op": "replace", "value": object{"active": "True"}})).is(t, 200).has(t,
+			scimmer.do(t, "PATCH", one, patch(object{"op": "replace", "value": object{"active": "True"}})).is(t,
+				200).has(t,
 				map[string]string{"active": "true"})
 		})
 		t.Run("what is wrong is refused in words", func(t *testing.T) {

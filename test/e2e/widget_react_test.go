@@ -101,7 +101,8 @@ window.clearTimeout = (timer) => {
   clear(timer)
 }
 window.root = createRoot(document.getElementById('root'))
-window.show = (about) => root.render(React.createElement(React.StrictMode, {}, about && React.createElement(Chat, about)))
+window.show = (about) => root.render(React.createElement(React.StrictMode, {}, about &&
+	React.createElement(Chat, about)))
 </script>`)
 	}))
 	t.Cleanup(page.Close)
@@ -109,7 +110,8 @@ window.show = (about) => root.render(React.createElement(React.StrictMode, {}, a
 	e := s.user(t, "admin").replying(t, newReplies(t, nil), object{"allowed_origins": []string{origin}})
 	made := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
 	e.secret, component = made.at("token"), withoutJSX(t, made.at("snippets.react"))
-	component = strings.ReplaceAll(component, "http://127.0.0.1:0/", s.url+"/") // its port was not known when it started
+	// The port was not known when the server started.
+	component = strings.ReplaceAll(component, "http://127.0.0.1:0/", s.url+"/")
 	chromium := browser(t)
 	const (
 		hosts = `[...document.querySelectorAll('div')].filter((d) => d.shadowRoot)`

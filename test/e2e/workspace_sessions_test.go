@@ -72,8 +72,9 @@ func (h *testWorkspace) signIn(t *testing.T) *workspaceSessions {
 	h.sessions = &workspaceSessions{
 		byLink: &client{}, byKey: &client{}, noProof: &client{}, othersProof: &client{}, otherPort: &client{},
 	}
-	key, id := h.owner.key(t, "--org", "red")
+	key, _ := h.owner.key(t, "--org", "red")
 	h.sessions.key = key.token
+	var id string
 	h.sessions.expired, id = h.opens(t, h.owner.token, onRed)
 	h.sql(t, `UPDATE sessions SET expires_at = 1 WHERE id = '`+id+`'`)
 	h.signInAgain(t)

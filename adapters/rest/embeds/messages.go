@@ -60,9 +60,10 @@ func (s *answer) ask(v *visitor) (*embeds.Asking, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := embed.Question{Text: in.Text, Conversation: in.ConversationID, Page: in.PageURL, History: convert.Slice(in.History, func(t *openapi.EmbedTurn) embed.Turn {
-		return embed.Turn{Question: t.Text, Answer: t.Answer}
-	})}
+	q := embed.Question{Text: in.Text, Conversation: in.ConversationID, Page: in.PageURL,
+		History: convert.Slice(in.History, func(t *openapi.EmbedTurn) embed.Turn {
+			return embed.Turn{Question: t.Text, Answer: t.Answer}
+		})}
 	limit := func(t *embed.Token, count embed.Counted) error {
 		if err := v.limit(t, count); err != nil {
 			return err

@@ -80,7 +80,8 @@ func toUsageResult(u *payments.Reported) openapi.UsageResult {
 	if failure, isRefused := errors.AsType[*fault.Error](u.Refusal); isRefused {
 		refusal := openapi.UsageError{Code: failure.Code, Detail: failure.Detail}
 		for _, f := range failure.Fields {
-			refusal.Errors = append(refusal.Errors, openapi.FieldError{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail})
+			refusal.Errors = append(refusal.Errors,
+				openapi.FieldError{Pointer: f.Pointer, Code: f.Code, Detail: f.Detail})
 		}
 		out.Error.Set(refusal)
 		return out

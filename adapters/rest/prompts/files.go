@@ -235,7 +235,8 @@ func importedFile(r *server.Call, pointer string, f openapi.PromptFile, activate
 	}
 	file, err := promptfile.Decode([]byte(f.Content))
 	if err != nil {
-		p.Err = p.Refer("", fault.InField("/content", "invalid_format", "Is not the file of a prompt: "+err.Error()+"."))
+		p.Err = p.Refer("",
+			fault.InField("/content", "invalid_format", "Is not the file of a prompt: "+err.Error()+"."))
 		return p
 	}
 	p.Locate = func(member, detail string) string { return file.Locate(member, detail).Error() }

@@ -23,7 +23,8 @@ func (r *Call) CountSignIn(now time.Time) error {
 // others.
 func (r *Call) CountAttempt(now time.Time) error { return r.countByAddress(now, r.API.signIns) }
 
-// UncountAttempt takes an attempt back that succeeded, so that the people behind one address do not use up each other's.
+// UncountAttempt takes an attempt back that succeeded, so that the people behind one address do not use up each
+// other's.
 func (r *Call) UncountAttempt(now time.Time) {
 	r.API.signIns.Spend(identity.AddressGroup(Observed(r.Request).Address), -1, now)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
-// chatConnectionUses has chats that reply through connections: in the draft, only in the published version, and no longer.
+// chatConnectionUses has chats that reply through connections: in the draft, only in the published version, and no
+// longer.
 func chatConnectionUses(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])

@@ -46,7 +46,8 @@ func Directory(t *testing.T, open Opener) {
 		want := *ann
 		want.Email = "ann@dir.example" // as addresses are compared
 		same(t, "user", got, &want)
-		comparison := func(f account.DirectoryField, o account.DirectoryOperator, value string) account.DirectoryFilter {
+		comparison := func(f account.DirectoryField, o account.DirectoryOperator,
+			value string) account.DirectoryFilter {
 			return account.DirectoryFilter{Field: f, Operator: o, Value: value}
 		}
 		id := comparison(account.DirectoryID, account.DirectoryEqual, string(ann.ID))
@@ -163,7 +164,8 @@ func Directory(t *testing.T, open Opener) {
 		wantErr(t, update(func(g *account.DirectoryGroup) error {
 			return g.Change(by, "Makers", "", []identity.UserID{bob.ID, "usr_01jb4rqnx1e5btz2s1v2j9k3mn"})
 		}), account.ErrDirectoryUserNotFound)
-		named := account.DirectoryFilter{Field: account.DirectoryName, Operator: account.DirectoryEqual, Value: "MAKERS"}
+		named := account.DirectoryFilter{Field: account.DirectoryName, Operator: account.DirectoryEqual,
+			Value: "MAKERS"}
 		having := account.DirectoryFilter{Field: account.DirectoryMember, Operator: account.DirectoryEqual,
 			Value: string(bob.ID)}
 		both := account.DirectoryFilter{Terms: []account.DirectoryFilter{named, having}}

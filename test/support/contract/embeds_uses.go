@@ -78,7 +78,8 @@ func embedUses(t *testing.T, a Adapter) {
 		}
 		failed(team.Org, embed.Failure{Day: today - 91, Code: "old", Count: 1})
 		failed(team.Org, embed.Failure{Day: today, Code: "reply_empty", Count: 1},
-			embed.Failure{Day: today, Code: "auth_failed", Count: 2}, embed.Failure{Day: today - 1, Code: "x", Count: 1})
+			embed.Failure{Day: today, Code: "auth_failed", Count: 2},
+			embed.Failure{Day: today - 1, Code: "x", Count: 1})
 		failed(team.Org, embed.Failure{Day: today, Code: "auth_failed", Count: 5})
 		failed(a.Orgs[1], embed.Failure{Day: today, Code: "auth_failed", Count: 100})
 		found, err := a.EmbedUses.Failures(ctx, team.Org, token.ID, today-91, today)

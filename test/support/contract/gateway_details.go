@@ -83,7 +83,8 @@ func gatewayTaxes(t *testing.T, g GatewayStage) {
 	assert.That(t, i.Tax > 0 && i.Subtotal+i.Tax == i.Total && i.AmountPaid == i.Total &&
 		i.Subtotal == g.Plans[0].Price.Amount*2, "%+v", i)
 	g.Advance(t, 32*24*time.Hour)
-	if all, err = g.Invoices(ctx, c, ""); err != nil || len(all) != 2 || all[0].Tax != i.Tax || all[0].Total != i.Total {
+	if all, err = g.Invoices(ctx, c, ""); err != nil || len(all) != 2 || all[0].Tax != i.Tax ||
+		all[0].Total != i.Total {
 		t.Errorf("at renewal: %+v, %v", all, err)
 	}
 }

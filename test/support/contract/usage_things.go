@@ -185,7 +185,8 @@ func usageTogether(t *testing.T, a Adapter, by identity.Actor, report reporting)
 		payment.ErrUsageLimit, nil}
 	sums := []int64{5, 5, 0, 5, 5, 3, 3, 7}
 	for n, o := range got {
-		assert.That(t, o.Sum == sums[n] && errors.Is(o.Refusal, refusals[n]) && (o.Refusal != nil) == (refusals[n] != nil) &&
+		assert.That(t, o.Sum == sums[n] && errors.Is(o.Refusal, refusals[n]) &&
+			(o.Refusal != nil) == (refusals[n] != nil) &&
 			o.IsRepeated == (n == 3), "the outcome of report %d: %+v", n, o)
 	}
 	t.Run("what was refused can be sent again with its key", func(t *testing.T) {
