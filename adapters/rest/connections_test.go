@@ -307,6 +307,7 @@ func TestRevokeConnection(t *testing.T) {
 		return fn(ports.Stores{
 			ConnectionStores: ports.ConnectionStores{Connections: h.connections},
 			SourceStores:     ports.SourceStores{Sources: h.sources},
+			ChatStores:       ports.ChatStores{ChatLists: h.chatLists},
 			Jobs:             h.jobs,
 		})
 	})

@@ -44,6 +44,7 @@ type env struct {
 	prompts     *mocks.MockPrompts
 	connections *mocks.MockConnections
 	sources     *mocks.MockSources
+	chatLists   *mocks.MockChatLists
 	sheets      *mocks.MockSheets
 	atomic      *mocks.MockAtomic
 	jobs        *mocks.MockJobs
@@ -89,7 +90,8 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 	h := &env{
 		t: t, token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
 		connections: mocks.NewMockConnections(mock), sources: mocks.NewMockSources(mock),
-		sheets: mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
+		chatLists: mocks.NewMockChatLists(mock),
+		sheets:    mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
 		idempotency: mocks.NewMockIdempotency(mock), sessions: mocks.NewMockSessions(mock), changes: &changes{},
 		webhooks: mocks.NewMockWebhooks(mock), log: new(bytes.Buffer),
@@ -101,6 +103,7 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 		})
 	notes := mocks.NewMockNotes(mock)
 	notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
+	h.chatLists.EXPECT().ConnectionUses(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Digest("probe target", gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Compatible().AnyTimes()
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(),
@@ -113,6 +116,7 @@ func newEnv(t *testing.T, change ...func(*server.Config)) *env {
 		Webhooks:         h.webhooks,
 		ConnectionStores: ports.ConnectionStores{Connections: h.connections},
 		SourceStores:     ports.SourceStores{Sources: h.sources},
+		ChatStores:       ports.ChatStores{ChatLists: h.chatLists},
 		Atomic:           h.atomic,
 		Jobs:             h.jobs,
 	}

@@ -136,6 +136,9 @@ var examples = map[string]example{
 	"detachSource": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.attach(t, h.owner)}}
 	}},
+	"getUsage": {make: func(*testing.T, *testWorkspace, *testCaller) target {
+		return target{query: "?feature=messages"}
+	}},
 	"sendHeartbeat":  plainly(object{}),
 	"getPresence":    withPresence(),
 	"deletePresence": withPresence(),

@@ -81,7 +81,7 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 		ann := s.user(t, "owner")
 		customer := ann.customer(t)
 		first, broken := api.AddCard(customer, "4242"), api.AddCard(customer, "0341")
-		value := api.AddCard(customer, "4242")
+		value := api.AddCard(customer, "4444")
 		api.Expire(value)
 		order := object{"plan_id": "basic", "payment_method_id": first}
 		t.Run("a setup intent", func(t *testing.T) {

@@ -243,7 +243,9 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 	}
 	changeCustomer(t, a.Stores, by, func(c *payment.Customer) {
 		seeWallet(c, by, payment.Wallet{Methods: methods, Default: "pm_0"})
-		seeSubscriptions(c, by, []payment.GatewaySubscription{held("sub_1")}, plansForSale)
+		continuing := held("sub_1")
+		continuing.CancelAt = time.Time{}
+		seeSubscriptions(c, by, []payment.GatewaySubscription{continuing}, plansForSale)
 	})
 	second := a.Second()
 	refusedErrs := make(chan error, len(methods))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -34,7 +35,7 @@ func PeopleWalk(t *testing.T, open Opener) {
 	w.groups = accounts.NewGroups(a.Groups)
 	w.service = accounts.NewService(a.Atomic, a.AccountStores, accounts.Deps{
 		Events: a.Events, Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
-		Mails: &accounts.InvitationMailer{}, Quotas: noQuotas,
+		Mails: &accounts.InvitationMailer{}, Quotas: noQuotas, OpenSession: sessions.OpenForJoined,
 	})
 	w.system = identity.System(w.org.ID, "", "walk", w.at)
 	for range 3 {

@@ -18,7 +18,7 @@ import (
 
 // folders are paths that a prefix could be mistaken in: letter case beyond ASCII, characters with a meaning in LIKE,
 // and names that begin alike.
-var folders = []string{"Ärger", "ärger/ÖL", "a_b", "axb", "a", "a%", `a\`, "it's", "deep", "deep/er", "deep/er/est"}
+var folders = []string{"Ärger", "ärger/ÖL", "a_b", "axb", "a", "a%", "a)", "it's", "deep", "deep/er", "deep/er/est"}
 
 // folderWorld shares folders and moves templates at random, and knows what everyone should see.
 type folderWorld struct {

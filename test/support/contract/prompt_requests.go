@@ -133,7 +133,7 @@ func promptRequests(t *testing.T, a Adapter) {
 		for _, conclusion := range []prompt.Conclusion{prompt.Failure, prompt.Success} {
 			r.ends(askedRequest.ID, prompt.Waiting, "")
 			c := prompt.Check{Name: "eval", Conclusion: conclusion, URL: "https://ci.example.com/1", Summary: "all"}
-			check, err := r.service.Report(ctx, r.team.Member, r.id, prompt.Ref{Number: 2}, c)
+			check, err := r.service.Report(ctx, r.team.Peer, r.id, prompt.Ref{Number: 2}, c)
 			must(t, err)
 			_, checks, err := r.service.Checks(ctx, r.team.Member, r.id, prompt.Ref{Number: 2})
 			must(t, err)

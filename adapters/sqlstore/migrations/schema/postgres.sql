@@ -1243,6 +1243,7 @@ CREATE TABLE feature_usage_days (
     updated_at bigint NOT NULL,
     CONSTRAINT feature_usage_days_pkey PRIMARY KEY (workspace_id, feature, day),
     CONSTRAINT feature_usage_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
 CREATE TABLE chat_embed_failures (
     token_id text NOT NULL,
     day bigint NOT NULL,
@@ -1835,6 +1836,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (210, true),
     (213, true),
     (214, true),
-    (216, true);
     (216, true),
     (220, true);
