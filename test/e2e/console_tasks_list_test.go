@@ -63,7 +63,7 @@ func promptTasks(t *testing.T, s *server, owner *client) []task {
 			h.press("task/reply", "History", "Activate v1 again…", "Activate")
 			h.sees("active: v1")
 		}, func(t *testing.T) { owner.get(t, reply+"/versions/active").has(t, map[string]string{"number": "1"}) }},
-		{"change the text of a prompt, and say what changed", func(h *hand) {
+		{"change a prompt's text, and say what changed", func(h *hand) {
 			h.press("task/edited")
 			h.sees("Preview of v1")
 			h.write(`.cm-content`, "Good day. ")
@@ -150,7 +150,7 @@ func otherTasks(t *testing.T, s *server, owner *client) []task {
 			owner.get(t, "/api/chat-templates/"+chat.at("id")+"/embed-tokens").has(t, map[string]string{
 				"data.0.allowed_origins.0": origin})
 		}},
-		{"change the greeting of a chat", func(h *hand) {
+		{"change a chat's greeting", func(h *hand) {
 			h.press("Chats", "Other chat")
 			h.write(`[name=greeting]`, "Hello!")
 			h.press("Save")
