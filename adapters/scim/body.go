@@ -150,7 +150,7 @@ func (a attribute) item(raw any) any {
 }
 
 // simple returns a string or boolean. Entra ID sends "False" for false, and its older jobs wrap a value in a list:
-// https://learn.microsoft.com/entra/identity/app-provisioning/application-provisioning-config-problem-scim-compatibility
+// learn.microsoft.com/entra/identity/app-provisioning/application-provisioning-config-problem-scim-compatibility
 func (a attribute) simple(raw any) any {
 	if list, isList := raw.([]any); isList && len(list) == 1 {
 		raw = list[0]

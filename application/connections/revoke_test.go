@@ -97,7 +97,8 @@ func TestRevoke(t *testing.T) {
 			s.expectAtomic()
 			s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 			reply := chat.Content{Reply: chat.Reply{Kind: chat.HTTPReply, Connection: "con"}}
-			replying, draft := &chat.Template{ID: "ctpl_1", Content: reply}, &chat.Template{ID: "ctpl_2", Content: reply}
+			replying := &chat.Template{ID: "ctpl_1", Content: reply}
+			draft := &chat.Template{ID: "ctpl_2", Content: reply}
 			draft.Published = &chat.Version{}
 			s.expectThroughWith([]*chat.Template{replying, draft})
 			s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), "con").Return(0, nil)

@@ -59,5 +59,8 @@ func TestEachWorkspaceHasItsOwnClockInTheSandbox(t *testing.T) {
 			{"to": after.AddDate(2, 0, 0)}, {"advance_seconds": 0}, {"advance_seconds": -1}} {
 			payer.do(t, "POST", clock, body).problem(t, 422, "invalid_fields")
 		}
+		newcomer := s.user(t, "owner", "--workspace", "third") // whose customer is created first
+		s.must(t, "payments", "sandbox", "provoke", "error_kept", "error_kept", "error_kept")
+		newcomer.do(t, "POST", clock, object{"advance_seconds": 1}).problem(t, 503, "gateway_unavailable")
 	})
 }

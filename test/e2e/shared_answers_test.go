@@ -205,7 +205,11 @@ func TestSharedAnswers(t *testing.T) {
 			if area := p.op.Access.Area; area == "embed" || area == "public" {
 				continue // the token limits visitors, which has its own tests
 			}
-			p.caller.moved(s).call(t, p.op, p.at)
+			if caller := p.caller.moved(s); p.op.ID == "endOwnSession" { // it would end its own credential
+				caller.do(t, "GET", "/api/me", nil, append(slices.Clone(p.at.headers), caller.host)...)
+			} else {
+				caller.call(t, p.op, p.at)
+			}
 			p.has(t, http.StatusTooManyRequests, p.caller.moved(s), p.at)
 		}
 	})

@@ -63,7 +63,7 @@ func TestAReadFromMemorySendsNoStatement(t *testing.T) {
 		}
 		for path, limit := range map[string]int{ // of statements, beside that of the caller
 			"prompt-templates/" + string(template.ID) + "/versions/active": 2, "prompt-templates?limit=20": 1,
-			"chat-templates?limit=20": 1, "connections?limit=20": 1, "datasources?limit=20": 1, "events?limit=20": 1,
+			"chat-templates?limit=20": 1, "connections?limit=20": 2, "datasources?limit=20": 1, "events?limit=20": 1,
 		} {
 			t.Run(path, func(t *testing.T) {
 				request := a.request(t, by, "/api/"+path)
