@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"github.com/atrium-hq/atrium/domain/identity"
+	"slices"
 )
 
 // connect makes a connection of a caller's, before the walk begins.
@@ -176,7 +177,11 @@ func (w *walk) confirmIntent(p *actor, _ *ladder) {
 	}
 	if w.call(p, "POST", confirm(id), object{"client_secret": secret, "card": testCard(cardNumber)}, want) != nil {
 		th.done = true
-		for _, method := range p.get(w.T, payments+"/methods", p.space.host).each(w.T, "id") {
+		methods := p.get(w.T, payments+"/methods", p.space.host).each(w.T, "id")
+		for _, earlier := range w.kinds["pm"] { // the same card again is one method
+			earlier.gone = earlier.gone || (earlier.space == p.space && !slices.Contains(methods, earlier.id))
+		}
+		for _, method := range methods {
 			w.learn(&entity{kind: "pm", id: method, space: p.space})
 		}
 	}
