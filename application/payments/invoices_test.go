@@ -111,7 +111,7 @@ func TestAnInvoiceIsPaid(t *testing.T) {
 }
 
 func TestInvoicesThatTheMirrorHasNotAreAllImported(t *testing.T) {
-	at := func(n int) payment.Invoice {
+	invoiceOf := func(n int) payment.Invoice {
 		return payment.Invoice{
 			ID: payment.InvoiceID(fmt.Sprint("in_", n)), Status: payment.Paid,
 			CreatedAt: now.Add(time.Duration(n) * time.Hour),
@@ -125,7 +125,7 @@ func TestInvoicesThatTheMirrorHasNotAreAllImported(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for n := start - 1; n >= 0 && len(all) < payment.MirroredInvoices; n-- {
-			all = append(all, at(n))
+			all = append(all, invoiceOf(n))
 		}
 		return all, nil
 	}
@@ -143,7 +143,7 @@ func TestInvoicesThatTheMirrorHasNotAreAllImported(t *testing.T) {
 				func(_ context.Context, _ identity.WorkspaceID, _ string,
 					id payment.InvoiceID) (*payment.Invoice, error) {
 					for n := range tt.stored {
-						if i := at(n); i.ID == id {
+						if i := invoiceOf(n); i.ID == id {
 							return &i, nil
 						}
 					}

@@ -169,8 +169,9 @@ type paymentSandboxAdvanceCommand struct {
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxAdvanceCommand) Help() string {
-	return `Advances the clocks of all workspaces. Renewals, ends of trials and retries up to the new time happen, and their
-events are delivered. Clocks cannot go back. POST /api/payments/sandbox/clock advances one workspace.
+	return `Advances the clocks of all workspaces. Renewals, ends of trials and retries up to the new time happen,
+and their events are delivered. Clocks cannot go back. POST /api/payments/sandbox/clock advances one
+workspace.
 
 Example:
   atrium payments sandbox advance 30d`

@@ -81,7 +81,7 @@ func (c *paymentSandboxCreditCommand) Run(p *process) error {
 type paymentSandboxDisputeCommand struct {
 	ID      string `arg:"" help:"Id of an invoice, or of a dispute that is to be closed."`
 	Inquiry bool   `help:"Open an inquiry: no money is taken back."`
-	Close   string `help:"Close the dispute: won or lost. An inquiry that is lost becomes a dispute." enum:"won,lost," default:"" placeholder:"OUTCOME"`
+	Close   string `help:"Close the dispute. A lost inquiry becomes a dispute." enum:"won,lost," default:""`
 	Org     string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON    bool   `name:"json" help:"Print JSON: dispute_id."`
 }

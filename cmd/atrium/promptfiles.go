@@ -44,8 +44,8 @@ type promptFiles struct {
 	root   *os.Root
 	client *atrium.Client
 	lock   lock
-	here   map[string][]byte // by path, without the ending
-	there  map[string]served
+	local  map[string][]byte // by path, without the ending
+	remote map[string]served
 }
 
 // served is a template's latest version, as a file.
@@ -71,7 +71,7 @@ func (p *process) openPrompts(f remoteFlags, dir, folder string) (*promptFiles, 
 	if err != nil {
 		return nil, err
 	}
-	files := &promptFiles{root: root, client: client, here: map[string][]byte{}, there: map[string]served{}}
+	files := &promptFiles{root: root, client: client, local: map[string][]byte{}, remote: map[string]served{}}
 	if err := files.read(); err != nil {
 		_ = root.Close()
 		return nil, err
@@ -111,7 +111,7 @@ func (f *promptFiles) read() error {
 			return errors.Join(err, fmt.Errorf("%s is too large for a prompt", path))
 		}
 		file, err := f.root.ReadFile(path)
-		f.here[strings.TrimSuffix(path, ".md")] = file
+		f.local[strings.TrimSuffix(path, ".md")] = file
 		return err
 	})
 }
@@ -134,12 +134,12 @@ func (f *promptFiles) fetch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.there = map[string]served{}
+	f.remote = map[string]served{}
 	for _, file := range export.Files {
 		key := strings.TrimSuffix(file.Path, ".md")
 		if s, isListed := latest[key]; isListed {
 			s.file = []byte(file.Content)
-			f.there[key] = s
+			f.remote[key] = s
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ const (
 // drift returns the states of the prompts that differ, by the paths of their files.
 func (f *promptFiles) drift() map[string]string {
 	states := map[string]string{}
-	names := slices.Concat(slices.Collect(maps.Keys(f.here)), slices.Collect(maps.Keys(f.there)))
+	names := slices.Concat(slices.Collect(maps.Keys(f.local)), slices.Collect(maps.Keys(f.remote)))
 	for _, name := range names {
 		if state := f.state(name); state != "" {
 			states[name] = state
@@ -177,24 +177,24 @@ func (f *promptFiles) drift() map[string]string {
 
 // state compares the file, the server and the state of the last sync. It returns "" if both sides agree.
 func (f *promptFiles) state(name string) string {
-	file, isHere := f.here[name]
-	server, isThere := f.there[name]
+	file, isLocal := f.local[name]
+	server, isRemote := f.remote[name]
 	entry, isLocked := f.lock.Prompts[name]
 	isEdited, isMoved := digest(file) != entry.Digest, digest(server.file) != entry.Digest
 	switch {
-	case isHere && isThere && bytes.Equal(file, server.file):
+	case isLocal && isRemote && bytes.Equal(file, server.file):
 		return ""
-	case isHere && isThere && !isLocked, isHere && isThere && isEdited && isMoved:
+	case isLocal && isRemote && !isLocked, isLocal && isRemote && isEdited && isMoved:
 		return changedBoth
-	case isHere && isThere && isEdited:
+	case isLocal && isRemote && isEdited:
 		return changedHere
-	case isHere && isThere:
+	case isLocal && isRemote:
 		return changedThere
-	case isHere && !isLocked:
+	case isLocal && !isLocked:
 		return newHere
-	case isHere && isEdited:
+	case isLocal && isEdited:
 		return deletedEdited
-	case isHere:
+	case isLocal:
 		return deletedThere
 	case isLocked:
 		return deletedHere

@@ -78,7 +78,7 @@ func (c *promptsPullCommand) Run(p *process) error {
 	changes := sortedChanges(states, changedHere, changedThere, changedBoth, newThere, deletedHere, deletedThere,
 		deletedEdited)
 	for _, change := range changes {
-		if _, ok := files.there[change.Name]; ok {
+		if _, ok := files.remote[change.Name]; ok {
 			continue
 		}
 		if err := files.root.Remove(filepath.FromSlash(change.Name) + ".md"); err != nil {
@@ -86,7 +86,7 @@ func (c *promptsPullCommand) Run(p *process) error {
 		}
 	}
 	files.lock.Prompts = map[string]locked{}
-	for key, s := range files.there {
+	for key, s := range files.remote {
 		if err := files.keep(key, s); err != nil {
 			return err
 		}
@@ -185,10 +185,10 @@ func (c *promptsPushCommand) Run(p *process) error {
 func (f *promptFiles) decoded(changes []promptChange) (map[string]promptfile.Prompt, []error) {
 	content, mistakes := map[string]promptfile.Prompt{}, []error{}
 	for _, change := range changes {
-		prompt, err := promptfile.Decode(f.here[change.Name])
+		prompt, err := promptfile.Decode(f.local[change.Name])
 		folder := f.lock.Folder
 		if prompt.Name == "" {
-			prompt.Name = cmp.Or(f.there[change.Name].name, change.Name)
+			prompt.Name = cmp.Or(f.remote[change.Name].name, change.Name)
 		}
 		switch key := keyOf(prompt.Name); {
 		case err != nil:
@@ -228,7 +228,7 @@ func (f *promptFiles) record(ctx context.Context, pushes []promptChange) error {
 		return err
 	}
 	for _, change := range pushes {
-		if s, isThere := f.there[change.Name]; isThere {
+		if s, isRemote := f.remote[change.Name]; isRemote {
 			if err := f.keep(change.Name, s); err != nil {
 				return err
 			}
@@ -251,8 +251,8 @@ func (c *promptsPushCommand) send(p *process, files *promptFiles, key string, pr
 	version := pushed{Content: prompt.Content, CommitMessage: c.Message, Activate: c.Activate, Labels: c.Label}
 	fields := map[string]any{"description": prompt.Description, "tags": append([]string{}, prompt.Tags...)}
 	var ignored struct{} // read again later
-	current, isThere := files.there[key]
-	if !isThere {
+	current, isRemote := files.remote[key]
+	if !isRemote {
 		fields["name"], fields["type"], fields["version"] = prompt.Name, prompt.Type, version
 		return files.client.Request(p.ctx, "POST", "/api/prompt-templates", fields, &ignored)
 	}

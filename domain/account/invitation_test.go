@@ -222,7 +222,7 @@ func TestAcceptInvitation(t *testing.T) {
 	ann := account.User{ID: "ann", Org: "org", Email: "new@EXAMPLE.com", EmailVerified: true}
 	run := func(change func(*account.User)) account.User { u := ann; change(&u); return u }
 	end := now.Add(week)
-	at := func(instant time.Time) identity.Actor { return laterBy(person("ann"), instant.Sub(later)) }
+	annAt := func(instant time.Time) identity.Actor { return laterBy(person("ann"), instant.Sub(later)) }
 	by := func(inviter identity.UserID, role identity.Role) *account.Invitation {
 		i := invitation(role)
 		i.InvitedBy = inviter
@@ -236,10 +236,10 @@ func TestAcceptInvitation(t *testing.T) {
 	}{
 		"who has the address becomes a member": {person("ann"), ann, invitation(identity.Member), nil},
 		"or an owner":                          {person("ann"), ann, invitation(identity.Owner), nil},
-		"up to the last moment":                {at(end.Add(-1)), ann, invitation(identity.Member), nil},
-		"not when it ends": {at(end), ann, invitation(identity.Member),
+		"up to the last moment":                {annAt(end.Add(-1)), ann, invitation(identity.Member), nil},
+		"not when it ends": {annAt(end), ann, invitation(identity.Member),
 			account.ErrInvitationExpired},
-		"nor after that": {at(end.Add(1)), ann, invitation(identity.Member),
+		"nor after that": {annAt(end.Add(1)), ann, invitation(identity.Member),
 			account.ErrInvitationExpired},
 		"no one accepts with an API key": {keyed(person("ann"), "other", identity.Owner), ann,
 			invitation(identity.Member), account.ErrInvitationEmail},
@@ -251,7 +251,7 @@ func TestAcceptInvitation(t *testing.T) {
 		"nor with one that no one vouches for": {person("ann"),
 			run(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member),
 			account.ErrInvitationEmail},
-		"a thief is not told that it has expired": {at(end), run(func(u *account.User) { u.Email = "eve@example.com" }),
+		"a thief is not told that it has expired": {annAt(end), run(func(u *account.User) { u.Email = "eve@example.com" }),
 			invitation(identity.Member), account.ErrInvitationEmail},
 		"it works once": {person("ann"), ann,
 			&account.Invitation{Workspace: "acme", Email: ann.Email, Accepted: true, ExpiresAt: end},

@@ -94,8 +94,8 @@ func TestOpen(t *testing.T) {
 			if key != nil {
 				source = session.ByAPIKey
 			}
-			at := sessionAt.Add(time.Duration(len(live)) * time.Second)
-			opened, _, err := session.Open(browser(at), inWorkspaces("w1"), source, key, "", live)
+			instant := sessionAt.Add(time.Duration(len(live)) * time.Second)
+			opened, _, err := session.Open(browser(instant), inWorkspaces("w1"), source, key, "", live)
 			require.NoError(t, err)
 			live = slices.DeleteFunc(append(live, opened), func(s *session.Session) bool { return !s.EndedAt.IsZero() })
 		}

@@ -161,8 +161,8 @@ func TestEmbedMessages(t *testing.T) {
 			}
 			for field, value := range map[string]string{"conversation_id": "c 1", "page_url": "https://evil.example/"} {
 				a := e.says(t, session, object{"text": "?", field: value}, fromShop).problem(t, 422, "invalid_fields")
-				if wrong := a.wrong(); len(wrong) != 1 || !strings.HasPrefix(wrong[0], "/"+field) {
-					t.Errorf("%s: %v", field, wrong)
+				if fields := a.wrong(); len(fields) != 1 || !strings.HasPrefix(fields[0], "/"+field) {
+					t.Errorf("%s: %v", field, fields)
 				}
 			}
 		})

@@ -28,11 +28,11 @@ func labelGates(t *testing.T, ann, bob *client) {
 	bob.do(t, "POST", template+"/versions", object{"text": "x", "labels": []string{"production"}}).problem(t, 409,
 		"activation_gated")
 	bob.do(t, "PATCH", versions+"v1", object{"labels": []string{"production"}}).problem(t, 409, "activation_gated")
-	asked := bob.do(t, "PUT", production, object{"version": "v1"}).is(t, 202).has(t, map[string]string{
+	response := bob.do(t, "PUT", production, object{"version": "v1"}).is(t, 202).has(t, map[string]string{
 		"number": "1", "labels": "[]", "activation_request.label": "production",
 		"activation_request.waits_for": `["checks"]`, "activation_request.base_version_id": "null"})
-	request := template + "/activation-requests/" + asked.at("activation_request.id")
-	assert.Equal(t, "Location", asked.header.Get("Location"), request)
+	request := template + "/activation-requests/" + response.at("activation_request.id")
+	assert.Equal(t, "Location", response.header.Get("Location"), request)
 	passes(ann, "v1", "false")
 	key := *ann
 	key.token = ann.create(t, apiKeys, object{"name": "own checks", "scopes": []string{"prompts:check"}}).at("token")
@@ -42,15 +42,15 @@ func labelGates(t *testing.T, ann, bob *client) {
 	passes(bob, "v1", "true")
 	ann.get(t, request).has(t, map[string]string{"state": "activated", "label": "production"})
 	ann.get(t, template+"/activations?label=production").has(t, map[string]string{
-		"data.0.request_id": asked.at("activation_request.id"), "data.0.activated_by": bob.id, "data.1": ""})
+		"data.0.request_id": response.at("activation_request.id"), "data.0.activated_by": bob.id, "data.1": ""})
 
 	// The rollout of a version that has not passed waits, and then runs with its weights.
 	divided := object{"versions": []object{{"version": "v1", "weight": 90}, {"version": "v2", "weight": 10}}}
-	asked = bob.do(t, "PUT", production+"/rollout", divided).is(t, 202).has(t, map[string]string{"versions": "[]",
+	response = bob.do(t, "PUT", production+"/rollout", divided).is(t, 202).has(t, map[string]string{"versions": "[]",
 		"activation_request.weights.1.weight": "10", "activation_request.version.number": "2",
 		"activation_request.base_version_number": "1"})
-	assert.Equal(t, "Location", asked.header.Get("Location"), template+"/activation-requests/"+
-		asked.at("activation_request.id"))
+	assert.Equal(t, "Location", response.header.Get("Location"), template+"/activation-requests/"+
+		response.at("activation_request.id"))
 	ann.get(t, versions+"v2").has(t, map[string]string{"state": "draft"})
 	passes(bob, "v2", "true")
 	ann.get(t, template+"/rollouts").has(t, map[string]string{"data.0.versions.1.version_number": "2",
@@ -71,9 +71,9 @@ func labelGates(t *testing.T, ann, bob *client) {
 	ann.do(t, "PUT", production, object{"version": "v4", "bypass_checks": true, "reason": "Broken"}).is(t, 200)
 	bob.do(t, "PUT", production, object{"version": "v1", "activate_at": fromNow(-time.Minute)}).problem(t, 422,
 		"invalid_fields").has(t, map[string]string{"errors.0.pointer": "/activate_at"})
-	asked = bob.do(t, "PUT", production, object{"version": "v3", "activate_at": fromNow(time.Hour)}).is(t, 202)
+	response = bob.do(t, "PUT", production, object{"version": "v3", "activate_at": fromNow(time.Hour)}).is(t, 202)
 	ann.do(t, "PUT", production, object{"version": "v3"}).is(t, 200)
-	ann.get(t, template+"/activation-requests/"+asked.at("activation_request.id")).has(t, map[string]string{
+	ann.get(t, template+"/activation-requests/"+response.at("activation_request.id")).has(t, map[string]string{
 		"state": "cancelled", "cause": "base_moved"})
 
 	// A protected label is moved by managers only, and an import is no way around it or the gate.

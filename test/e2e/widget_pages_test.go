@@ -111,8 +111,8 @@ func TestAConversationOutlivesItsPage(t *testing.T) {
 		script <- "Third"
 		writes(ctx, t, chatRoot, "Third?")
 		hears(ctx, t, "reply")
-		if asked := e.replies.asked(t); strings.Contains(asked, "Second?") || !strings.Contains(asked, "First?") {
-			t.Errorf("the endpoint got %s", asked)
+		if messages := e.replies.asked(t); strings.Contains(messages, "Second?") || !strings.Contains(messages, "First?") {
+			t.Errorf("the endpoint got %s", messages)
 		}
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
 		assert.Equal(t, "after Clear it shows", messagesIn(ctx, t), "")
@@ -204,8 +204,8 @@ func TestTabsShareOneConversation(t *testing.T) {
 		script <- "2"
 		writes(two, t, chatRoot, "Two?")
 		showsMessages(one, t, "One? | 1 | Two? | 2")
-		if asked := e.replies.asked(t); !strings.Contains(asked, "One?") {
-			t.Errorf("the endpoint got %s", asked)
+		if messages := e.replies.asked(t); !strings.Contains(messages, "One?") {
+			t.Errorf("the endpoint got %s", messages)
 		}
 		visits(one, t, shop+"/script")
 		assert.Equal(t, "it shows", messagesIn(one, t), "One? | 1 | Two? | 2")

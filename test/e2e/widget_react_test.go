@@ -108,8 +108,8 @@ window.show = (about) => root.render(React.createElement(React.StrictMode, {}, a
 	t.Cleanup(page.Close)
 	origin := strings.Replace(page.URL, "127.0.0.1", "localhost", 1)
 	e := s.user(t, "admin").replying(t, newReplies(t, nil), object{"allowed_origins": []string{origin}})
-	made := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
-	e.secret, component = made.at("token"), withoutJSX(t, made.at("snippets.react"))
+	token := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
+	e.secret, component = token.at("token"), withoutJSX(t, token.at("snippets.react"))
 	// The port was not known when the server started.
 	component = strings.ReplaceAll(component, "http://127.0.0.1:0/", s.url+"/")
 	chromium := browser(t)

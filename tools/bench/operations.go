@@ -184,7 +184,8 @@ func (w *workspace) furnish(ctx context.Context, d database, data string) (err e
 		}
 	}
 	for range manyChats {
-		const body = `{"name":"Support","description":"Answers what customers ask.","greeting":"Hello!","instructions":"Be brief.","tools":[{"id":"knowledge-search","config":{"max_results":5}}]}`
+		const body = `{"name":"Support","description":"Answers what customers ask.","greeting":"Hello!",
+			"instructions":"Be brief.","tools":[{"id":"knowledge-search","config":{"max_results":5}}]}`
 		if err := w.post(ctx, chatsPath, w.owner.Token, body, &made); err != nil {
 			return err
 		}

@@ -129,8 +129,8 @@ type linkRow struct {
 	Hash      []byte `db:"chain_hash"`
 }
 
-const linkColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at, request_id,
-	address, signature, redaction, chain_seq, chain_hash`
+const linkColumns = `id, org_id, workspace_id, type, actor_id, key_id, session_id, subject, data, created_at,
+	request_id, address, signature, redaction, chain_seq, chain_hash`
 
 func (r *linkRow) link() *event.Link {
 	return &event.Link{Event: r.event(), Encoded: r.Data, Signature: r.Signature, Redaction: r.Redaction, Seq: r.Seq,
