@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/elimity-com/scim"
 	scimerrors "github.com/elimity-com/scim/errors"
 	filter "github.com/scim2/filter-parser/v2"
 
@@ -105,4 +106,12 @@ func (f fields) check(c account.DirectoryFilter, isKnown bool) (account.Director
 		return c, c.Value != ""
 	}
 	return c, false
+}
+
+// filterOf returns the filter of a request for a list, or nil.
+func filterOf(params scim.ListRequestParams) filter.Expression {
+	if params.FilterValidator == nil {
+		return nil
+	}
+	return params.FilterValidator.GetFilter()
 }

@@ -34,11 +34,7 @@ func (s *groups) Get(r *http.Request, id string) (scim.Resource, error) {
 
 // GetAll implements scim.ResourceHandler. Members are not in lists: a hundred groups may have a million of them.
 func (s *groups) GetAll(r *http.Request, params scim.ListRequestParams) (scim.Page, error) {
-	var e filter.Expression
-	if params.FilterValidator != nil {
-		e = params.FilterValidator.GetFilter()
-	}
-	return s.list(r, e, params.StartIndex-1, params.Count)
+	return s.list(r, filterOf(params), params.StartIndex-1, params.Count)
 }
 
 // Search implements scim.ResourceSearcher.
