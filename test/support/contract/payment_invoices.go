@@ -27,6 +27,15 @@ func invoicesAreFound(t *testing.T, a Adapter) {
 	got, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_1")
 	must(t, err)
 	same(t, "the invoice", *got, want)
+	want.Status, want.AmountPaid, want.PaidAt, want.Reason = payment.Paid, 900, fixture.At, payment.SubscriptionCycle
+	want.AmountRemaining, want.AmountRefunded = 1, 300
+	want.Disputes = []payment.Dispute{{ID: "du_1", Amount: 600, Reason: "fraudulent", Status: payment.DisputeOpen},
+		{ID: "du_2", Amount: 5, Reason: "general", Status: payment.DisputeClosed, Inquiry: true}}
+	changeCustomer(t, a.Stores, team.Owner,
+		func(c *payment.Customer) { seeInvoices(c, team.Owner, []payment.Invoice{want}) })
+	got, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_1")
+	must(t, err)
+	same(t, "the invoice after a refund and a dispute", *got, want)
 	for _, id := range []payment.InvoiceID{"in_2", "in_1\x00", "in_\xff"} {
 		_, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, id)
 		wantErr(t, err, payment.ErrInvoiceNotFound)
