@@ -62,8 +62,9 @@ func TestAChatUsesAllOfItsPromptOrSaysSo(t *testing.T) {
 				"prompt_tools.0.function.name": "order", "response_format.type": "text", "health": "ok"})
 		})
 		t.Run("an activation names the chats that could not reply with the version", func(t *testing.T) {
-			created := admin.create(t, prompt+"/versions", object{"text": "Sell for {{shop}} in {{city}} and {{land}}."})
-			version := prompt + "/versions/" + created.at("id")
+			response := admin.create(t, prompt+"/versions",
+				object{"text": "Sell for {{shop}} in {{city}} and {{land}}."})
+			version := prompt + "/versions/" + response.at("id")
 			chat := strings.TrimPrefix(e.template, chats+"/")
 			want := map[string]string{"chats_missing_variables.0.id": chat, "chats_missing_variables.1": "",
 				"chats_missing_variables.0.variables": `["city","land"]`}

@@ -267,7 +267,7 @@ func TestWorkInTheConsole(t *testing.T) {
 	t.Run("a webhook is made, tried and looked at", func(t *testing.T) { hooked(ctx, t, s, owner) })
 	t.Run("who saves what somebody else has changed reads who, and can keep theirs", func(t *testing.T) {
 		template := owner.create(t, templates, object{"name": "console/shared", "visibility": "workspace"}).at("id")
-		declaredValues := object{"name": "customer", "type": "string", "required": true, "description": "The customer to greet"}
+		declaredValues := object{"name": "customer", "type": "string", "required": true, "description": "The customer"}
 		owner.create(t, templates+"/"+template+"/versions",
 			object{"text": "Hello {{customer}}", "variables": []object{declaredValues}})
 		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
@@ -281,7 +281,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		presses(ctx, t, "Save mine as the next version")
 		reads(ctx, t, "Preview of v3")
 		owner.get(t, templates+"/"+template+"/versions/latest").has(t, map[string]string{
-			"text": "{{salute}} Hello {{customer}}", "variables.0.description": "The customer to greet",
+			"text": "{{salute}} Hello {{customer}}", "variables.0.description": "The customer",
 			"variables.1.name": "salute"})
 	})
 	t.Run("a plan is bought, changed, paused and paid", func(t *testing.T) { billed(ctx, t, s, owner) })

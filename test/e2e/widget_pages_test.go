@@ -111,7 +111,8 @@ func TestAConversationOutlivesItsPage(t *testing.T) {
 		script <- "Third"
 		writes(ctx, t, chatRoot, "Third?")
 		hears(ctx, t, "reply")
-		if messages := e.replies.asked(t); strings.Contains(messages, "Second?") || !strings.Contains(messages, "First?") {
+		if messages := e.replies.asked(t); strings.Contains(messages, "Second?") ||
+			!strings.Contains(messages, "First?") {
 			t.Errorf("the endpoint got %s", messages)
 		}
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
