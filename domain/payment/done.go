@@ -83,6 +83,7 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 		s.Item.Dropped = op.Drops
 	}
 	c.countUsage(nil)
+	c.InvoicesAt = time.Time{} // a read before the operation's end may have missed an invoice, or what became of one
 	return true
 }
 

@@ -104,3 +104,26 @@ func TestACancellationThatWasMadeEndsNoOtherSubscription(t *testing.T) {
 	require.NoError(t, c.CancelSubscription(owner, "another", nil, payment.Cancellation{}))
 	assert.That(t, c.Pending != nil, "another call does not end it")
 }
+
+func TestInvoicesAreReadAgainAfterAnyOperation(t *testing.T) {
+	settled := func(c *payment.Customer, subscriptions []payment.GatewaySubscription) {
+		t.Helper()
+		seen := payment.Seen{Subscriptions: &subscriptions, Invoices: &[]payment.Invoice{}}
+		c.Mirror(owner, c.Look(), seen, plans) // an event has arrived before the response
+		assert.That(t, !c.InvoicesAt.IsZero(), "the event's invoices are not mirrored")
+		assert.That(t, c.Settle(owner, "k", c.Look(), subscriptions, plans), "the operation is not settled")
+		assert.That(t, c.InvoicesAt.IsZero(), "the invoices are those of before the operation's end")
+	}
+	t.Run("the end of a subscription, which voids invoices", func(t *testing.T) {
+		c := active("basic", card("a", 1))
+		require.NoError(t, c.CancelSubscription(owner, "k", nil, payment.Cancellation{}))
+		settled(c, nil)
+	})
+	t.Run("a change, which can charge at once", func(t *testing.T) {
+		c := active("basic", card("a", 1))
+		extra := 3
+		_, err := c.ChangeSubscription(owner, "k", nil, payment.Changes{Quantity: &extra}, plans)
+		require.NoError(t, err)
+		settled(c, []payment.GatewaySubscription{held(payment.Active)})
+	})
+}

@@ -43,11 +43,9 @@ func (c *Customer) SettlePayment(by identity.Actor, key string, from Look, p Inv
 	if !c.Settle(by, key, from, subscriptions, plans) {
 		return false
 	}
-	if p.Invoice.Status != Paid { // the payer may have confirmed it since
-		c.InvoicesAt = time.Time{}
-		return true
+	if p.Invoice.Status == Paid { // else the payer may have confirmed it since
+		c.Invoices = []Invoice{p.Invoice}
+		c.countUsage(c.Invoices)
 	}
-	c.Invoices = []Invoice{p.Invoice}
-	c.countUsage(c.Invoices)
 	return true
 }
