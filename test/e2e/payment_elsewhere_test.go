@@ -20,7 +20,7 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		s.sql(t, `UPDATE payment_customers SET subscription_at = 1`)
 	}
 	t.Run("in the portal: the end is shown, stays and can be undone", func(t *testing.T) {
-		end := api.Subscriptions(customer)[0].PeriodStart.AddDate(0, 1, 0)
+		end := api.Subscriptions(customer)[0].PeriodEnd
 		api.CancelAt(id, end)
 		stale()
 		ann.do(t, "PATCH", mine, object{"plan_id": "basic"}).problem(t, 409, "subscription_ends")

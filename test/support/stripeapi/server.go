@@ -181,7 +181,7 @@ type object struct {
 	Plan                               payment.Plan
 	Rates, Taxed                       []string
 	Extras                             []struct{ Taxed []string }
-	Start, TrialEnd                    time.Time
+	Start, End, TrialEnd               time.Time
 	Quantity                           int64
 }
 
@@ -247,8 +247,8 @@ func (s *Server) Subscriptions(customer string) (all []payment.GatewaySubscripti
 	for _, u := range read[object](s, customer, "sub") {
 		all = append(all, payment.GatewaySubscription{
 			ID: payment.SubscriptionID(u.ID), Rate: payment.Rate{Ref: u.Plan.PriceRef}, Quantity: int(u.Quantity),
-			Status: payment.Status(u.Status), PeriodStart: u.Start, TrialEnd: u.TrialEnd, Paused: u.Paused,
-			CancelAtPeriodEnd: u.CancelAtPeriodEnd,
+			Status: payment.Status(u.Status), PeriodStart: u.Start, PeriodEnd: u.End,
+			TrialEnd: u.TrialEnd, Paused: u.Paused, CancelAtPeriodEnd: u.CancelAtPeriodEnd,
 		})
 	}
 	return all
