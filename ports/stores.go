@@ -48,10 +48,11 @@ type DirectoryStores struct {
 
 // PromptStores are the stores of prompt templates.
 type PromptStores struct {
-	Prompts       Prompts
-	PromptLists   PromptLists
-	PromptReads   PromptReads
-	PromptFolders PromptFolders
+	Prompts        Prompts
+	PromptLists    PromptLists
+	PromptReads    PromptReads
+	PromptFeedback PromptFeedback
+	PromptFolders  PromptFolders
 }
 
 // ChatStores are the stores of chat templates.

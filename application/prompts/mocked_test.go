@@ -37,15 +37,16 @@ func actor(user identity.UserID) identity.Actor {
 // mockedService is a Service on mocked ports. A call that a test does not expect fails it.
 type mockedService struct {
 	*prompts.Service
-	prompts *mocks.MockPrompts
-	lists   *mocks.MockPromptLists
-	folders *mocks.MockPromptFolders
-	chats   *mocks.MockChatLists // in a transaction, whose other stores are those above
-	users   *mocks.MockUsers
-	keys    *mocks.MockKeys
-	jobs    *mocks.MockJobs
-	used    quota.Amounts // of the workspace, of which each limit is 1
-	ctx     context.Context
+	prompts  *mocks.MockPrompts
+	lists    *mocks.MockPromptLists
+	feedback *mocks.MockPromptFeedback
+	folders  *mocks.MockPromptFolders
+	chats    *mocks.MockChatLists // in a transaction, whose other stores are those above
+	users    *mocks.MockUsers
+	keys     *mocks.MockKeys
+	jobs     *mocks.MockJobs
+	used     quota.Amounts // of the workspace, of which each limit is 1
+	ctx      context.Context
 
 	elsewhere identity.WorkspaceID // where the test may also write
 }
@@ -55,10 +56,11 @@ type ctxKey struct{}
 func newMocked(t *testing.T) *mockedService {
 	c := gomock.NewController(t)
 	s := &mockedService{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c),
-		chats:   mocks.NewMockChatLists(c),
+		chats: mocks.NewMockChatLists(c), feedback: mocks.NewMockPromptFeedback(c),
 		folders: mocks.NewMockPromptFolders(c), users: mocks.NewMockUsers(c), keys: mocks.NewMockKeys(c),
 		jobs: mocks.NewMockJobs(c)}
-	stores := ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFolders: s.folders}
+	stores := ports.PromptStores{Prompts: s.prompts, PromptLists: s.lists, PromptFeedback: s.feedback,
+		PromptFolders: s.folders}
 	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
 	run := func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{

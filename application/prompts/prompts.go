@@ -18,18 +18,20 @@ import (
 
 // Service holds the use cases, one method each.
 type Service struct {
-	atomic  ports.Atomic
-	prompts ports.Prompts
-	lists   ports.PromptLists
-	folders ports.PromptFolders
-	users   ports.Users
-	quotas  ports.Quotas
+	atomic   ports.Atomic
+	prompts  ports.Prompts
+	lists    ports.PromptLists
+	feedback ports.PromptFeedback
+	folders  ports.PromptFolders
+	users    ports.Users
+	quotas   ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
 func NewService(atomic ports.Atomic, s ports.PromptStores, u ports.Users, q ports.Quotas) *Service {
 	return &Service{
-		atomic: atomic, prompts: s.Prompts, lists: s.PromptLists, folders: s.PromptFolders, users: u, quotas: q,
+		atomic: atomic, prompts: s.Prompts, lists: s.PromptLists, feedback: s.PromptFeedback, folders: s.PromptFolders,
+		users: u, quotas: q,
 	}
 }
 

@@ -62,6 +62,8 @@ const (
 	CodeEmbedTokenInvalid             Code = "embed_token_invalid"              // Invalid embed token
 	CodeEmbedTokenNotFound            Code = "embed_token_not_found"            // Embed token not found
 	CodeErasureNotFound               Code = "erasure_not_found"                // Erasure not found
+	CodeFeedbackKindMismatch          Code = "feedback_kind_mismatch"           // Another kind of feedback
+	CodeFeedbackLimitReached          Code = "feedback_limit_reached"           // Too much different feedback
 	CodeFileTooLarge                  Code = "file_too_large"                   // File too large
 	CodeFolderForbidden               Code = "folder_forbidden"                 // Not allowed on this folder
 	CodeFolderTooLarge                Code = "folder_too_large"                 // Folder too large
@@ -375,8 +377,9 @@ type APIKeyRotatedData struct {
 }
 
 // APIKeyScope is a type of the API. An area of the API and what a key can do there. `:write` includes `:read` of
-// the same area, `prompts:read` includes `prompts:render`, `chats:read` includes `chats:runtime`, and
-// `payments:write` includes `payments:report`. `x-scope` of an operation names the scope that it requires.
+// the same area, `prompts:read` includes `prompts:render`, `prompts:write` includes `prompts:check` and
+// `prompts:feedback`, `chats:read` includes `chats:runtime`, and `payments:write` includes `payments:report`.
+// `x-scope` of an operation names the scope that it requires.
 type APIKeyScope string
 
 // The values of APIKeyScope that this version of the client knows.
@@ -401,6 +404,7 @@ const (
 	APIKeyScopePresenceRead     APIKeyScope = "presence:read"
 	APIKeyScopePresenceWrite    APIKeyScope = "presence:write"
 	APIKeyScopePromptsCheck     APIKeyScope = "prompts:check"
+	APIKeyScopePromptsFeedback  APIKeyScope = "prompts:feedback"
 	APIKeyScopePromptsRead      APIKeyScope = "prompts:read"
 	APIKeyScopePromptsRender    APIKeyScope = "prompts:render"
 	APIKeyScopePromptsWrite     APIKeyScope = "prompts:write"
@@ -3357,6 +3361,141 @@ const (
 	PromptCopyHistoryAll    PromptCopyHistory = "all"
 	PromptCopyHistoryLatest PromptCopyHistory = "latest"
 )
+
+// PromptFeedback is a type of the API.
+type PromptFeedback struct {
+	// A day in UTC. `null`: all days.
+	Date *string `json:"date"`
+	// The version can have been deleted since.
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+	Name          string `json:"name"`
+	// What the values are. `choice`: strings.
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+	// Of numbers.
+	Mean *float64 `json:"mean"`
+	// The standard deviation of numbers, from two on.
+	Deviation *float64 `json:"deviation"`
+	// How many of the booleans are true, from 0 to 1.
+	Share *float64 `json:"share"`
+	// How often each string was reported, the most frequent first.
+	Distribution []PromptFeedbackShare `json:"distribution"`
+	// From the base version. Empty in `data`, and unless both versions have at least 100 reports with this name.
+	Differences []PromptFeedbackDifference `json:"differences"`
+}
+
+// PromptFeedbackComment is a type of the API.
+type PromptFeedbackComment struct {
+	VersionID     string    `json:"version_id"`
+	VersionNumber int       `json:"version_number"`
+	Name          string    `json:"name"`
+	Value         string    `json:"value"`
+	Comment       string    `json:"comment"`
+	ReportedAt    time.Time `json:"reported_at"`
+}
+
+// PromptFeedbackCounted is a type of the API.
+type PromptFeedbackCounted struct {
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+	// Whether a report with this `idempotency_key` had been counted before.
+	Repeated bool `json:"repeated"`
+}
+
+// PromptFeedbackDifference is a type of the API.
+type PromptFeedbackDifference struct {
+	// The value whose shares are compared. `null`: the means are.
+	Value *string `json:"value"`
+	// The version's mean or share, less the base version's.
+	Difference float64 `json:"difference"`
+	// With `high`, the interval of the difference with a confidence of 95 %: Welch's for means, Newcombe's for
+	// shares.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// PromptFeedbackError is a type of the API.
+type PromptFeedbackError struct {
+	// The code of the problem that the report would have had alone.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	// What is wrong with its fields. Only with `invalid_fields`.
+	Errors []FieldError `json:"errors,omitzero"`
+}
+
+// PromptFeedbackItem is a type of the API.
+type PromptFeedbackItem struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+	// The id of a version, its number such as `v12`, `active` or a label.
+	VersionID string `json:"version_id"`
+	// Who read, as in `resolve`: if the version is a label, the report counts for the version that the label's
+	// rollout chooses for this key. It is not stored.
+	Key *string `json:"key,omitzero"`
+	// What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore.
+	Name string `json:"name"`
+	// A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of 1 to 50
+	// characters.
+	Value   any     `json:"value"`
+	Comment *string `json:"comment,omitzero"`
+	// Identifies the report on the template: one with a key that was used within 35 days is not counted again.
+	IdempotencyKey *string `json:"idempotency_key,omitzero"`
+}
+
+// PromptFeedbackList is a type of the API.
+type PromptFeedbackList struct {
+	Data []PromptFeedback `json:"data"`
+	// false if there are more than 2,000 lines, and only the latest are in `data`. `versions` has the latest 20,000.
+	Complete bool `json:"complete"`
+	// The version with which the others are compared.
+	BaseVersionID     *string `json:"base_version_id"`
+	BaseVersionNumber *int    `json:"base_version_number"`
+	// By name, then the highest number first.
+	Versions []PromptFeedback `json:"versions"`
+	// At most 100, latest first. Only for callers with the editor role on the template.
+	Comments []PromptFeedbackComment `json:"comments"`
+}
+
+// PromptFeedbackReport is a type of the API.
+type PromptFeedbackReport struct {
+	// Who read, as in `resolve`: if the version is a label, the report counts for the version that the label's
+	// rollout chooses for this key. It is not stored.
+	Key *string `json:"key,omitzero"`
+	// What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore.
+	Name string `json:"name"`
+	// A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of 1 to 50
+	// characters.
+	Value   any     `json:"value"`
+	Comment *string `json:"comment,omitzero"`
+	// Identifies the report on the template: one with a key that was used within 35 days is not counted again.
+	IdempotencyKey *string `json:"idempotency_key,omitzero"`
+}
+
+// PromptFeedbackReports is a type of the API.
+type PromptFeedbackReports struct {
+	Reports []PromptFeedbackItem `json:"reports"`
+}
+
+// PromptFeedbackResult is a type of the API.
+type PromptFeedbackResult struct {
+	// The version for which the report counts. `null` if it was not counted.
+	Feedback *PromptFeedbackCounted `json:"feedback"`
+	// Why the report was not counted. `null` if it was.
+	Error *PromptFeedbackError `json:"error"`
+}
+
+// PromptFeedbackResults is a type of the API.
+type PromptFeedbackResults struct {
+	// One for each report, in the same order.
+	Results []PromptFeedbackResult `json:"results"`
+}
+
+// PromptFeedbackShare is a type of the API.
+type PromptFeedbackShare struct {
+	Value string  `json:"value"`
+	Count int64   `json:"count"`
+	Share float64 `json:"share"`
+}
 
 // PromptFile is a type of the API.
 type PromptFile struct {
@@ -6876,6 +7015,7 @@ type PromptTemplatesService struct {
 	client             *Client
 	ActivationRequests *PromptTemplatesActivationRequestsService
 	Activations        *PromptTemplatesActivationsService
+	Feedback           *PromptTemplatesFeedbackService
 	Folders            *PromptTemplatesFoldersService
 	Labels             *PromptTemplatesLabelsService
 	Reads              *PromptTemplatesReadsService
@@ -6887,6 +7027,7 @@ func newPromptTemplatesService(c *Client) *PromptTemplatesService {
 	return &PromptTemplatesService{client: c,
 		ActivationRequests: newPromptTemplatesActivationRequestsService(c),
 		Activations:        newPromptTemplatesActivationsService(c),
+		Feedback:           newPromptTemplatesFeedbackService(c),
 		Folders:            newPromptTemplatesFoldersService(c),
 		Labels:             newPromptTemplatesLabelsService(c),
 		Reads:              newPromptTemplatesReadsService(c),
@@ -6911,6 +7052,15 @@ type PromptTemplatesActivationsService struct {
 
 func newPromptTemplatesActivationsService(c *Client) *PromptTemplatesActivationsService {
 	return &PromptTemplatesActivationsService{client: c}
+}
+
+// PromptTemplatesFeedbackService has the calls of promptTemplates.feedback.
+type PromptTemplatesFeedbackService struct {
+	client *Client
+}
+
+func newPromptTemplatesFeedbackService(c *Client) *PromptTemplatesFeedbackService {
+	return &PromptTemplatesFeedbackService{client: c}
 }
 
 // PromptTemplatesFoldersService has the calls of promptTemplates.folders.
@@ -6963,13 +7113,15 @@ func newPromptTemplatesSharesService(c *Client) *PromptTemplatesSharesService {
 
 // PromptTemplatesVersionsService has the calls of promptTemplates.versions.
 type PromptTemplatesVersionsService struct {
-	client *Client
-	Checks *PromptTemplatesVersionsChecksService
+	client   *Client
+	Checks   *PromptTemplatesVersionsChecksService
+	Feedback *PromptTemplatesVersionsFeedbackService
 }
 
 func newPromptTemplatesVersionsService(c *Client) *PromptTemplatesVersionsService {
 	return &PromptTemplatesVersionsService{client: c,
-		Checks: newPromptTemplatesVersionsChecksService(c),
+		Checks:   newPromptTemplatesVersionsChecksService(c),
+		Feedback: newPromptTemplatesVersionsFeedbackService(c),
 	}
 }
 
@@ -6980,6 +7132,15 @@ type PromptTemplatesVersionsChecksService struct {
 
 func newPromptTemplatesVersionsChecksService(c *Client) *PromptTemplatesVersionsChecksService {
 	return &PromptTemplatesVersionsChecksService{client: c}
+}
+
+// PromptTemplatesVersionsFeedbackService has the calls of promptTemplates.versions.feedback.
+type PromptTemplatesVersionsFeedbackService struct {
+	client *Client
+}
+
+func newPromptTemplatesVersionsFeedbackService(c *Client) *PromptTemplatesVersionsFeedbackService {
+	return &PromptTemplatesVersionsFeedbackService{client: c}
 }
 
 // SystemService has the calls of system.
@@ -9474,6 +9635,29 @@ func (s *PromptTemplatesActivationsService) ListPage(ctx context.Context, prompt
 	return send[ActivationList](ctx, s.client, &call{name: "promptTemplates.activations.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/activations"}, query: query.values()}, opts)
 }
 
+// List: Compare feedback.
+//
+// Returns what applications reported about each version: by day in `data`, latest day first, and of all days in
+// `versions`, where each is compared with `base`. Feedback is kept for 400 days.
+//
+// Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
+// have.
+func (s *PromptTemplatesFeedbackService) List(ctx context.Context, promptTemplateID string, query PromptTemplatesFeedbackListQuery, opts ...Option) (*PromptFeedbackList, error) {
+	return send[PromptFeedbackList](ctx, s.client, &call{name: "promptTemplates.feedback.list", method: "GET", path: []string{"/api/prompt-templates/", promptTemplateID, "/feedback"}, query: query.values()}, opts)
+}
+
+// ReportMany: Report feedback in a batch.
+//
+// Counts up to 1,000 reports in order, as `POST
+// /api/prompt-templates/{prompt_template_id}/versions/{version_id}/feedback` does for each. The response has a
+// result for each, in the same order. A report that is refused keeps no other from being counted. With an
+// `idempotency_key` in each report, the batch can be sent again.
+//
+// Errors: invalid_fields, scope_required; and those that every call can have.
+func (s *PromptTemplatesFeedbackService) ReportMany(ctx context.Context, body PromptFeedbackReports, opts ...Option) (*PromptFeedbackResults, error) {
+	return send[PromptFeedbackResults](ctx, s.client, &call{name: "promptTemplates.feedback.reportMany", method: "POST", path: []string{"/api/prompt-templates/feedback/batch"}, body: body, keyed: true}, opts)
+}
+
 // List: List folders.
 //
 // Returns the folders directly below a folder that have templates which the caller can see, sorted. At most
@@ -9840,6 +10024,18 @@ func (s *PromptTemplatesVersionsChecksService) List(ctx context.Context, promptT
 // prompt_version_not_found, scope_required; and those that every call can have.
 func (s *PromptTemplatesVersionsChecksService) Report(ctx context.Context, promptTemplateID string, versionID string, name string, body VersionCheckReport, opts ...Option) (*VersionCheck, error) {
 	return send[VersionCheck](ctx, s.client, &call{name: "promptTemplates.versions.checks.report", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/checks/", name}, body: body, keyed: true}, opts)
+}
+
+// Report: Report feedback.
+//
+// Counts what became of one use of this version, such as a rating or whether it solved the problem. Only sums by
+// version, name and day are stored, and the latest 100 comments. All values with one name are numbers, booleans
+// or values of a set of at most 20; a template has at most 50 names.
+//
+// Errors: feedback_kind_mismatch, feedback_limit_reached, invalid_fields, prompt_template_not_found,
+// prompt_version_not_found, scope_required; and those that every call can have.
+func (s *PromptTemplatesVersionsFeedbackService) Report(ctx context.Context, promptTemplateID string, versionID string, body PromptFeedbackReport, opts ...Option) (*PromptFeedbackCounted, error) {
+	return send[PromptFeedbackCounted](ctx, s.client, &call{name: "promptTemplates.versions.feedback.report", method: "POST", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID, "/feedback"}, body: body, keyed: true}, opts)
 }
 
 // GetContract: Get this document.
@@ -11063,6 +11259,24 @@ func (q PromptTemplatesActivationsListQuery) values() url.Values {
 	addValue(v, "limit", q.Limit)
 	addValue(v, "label", q.Label)
 	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// PromptTemplatesFeedbackListQuery is the query of PromptTemplatesFeedbackService.List. The zero value of a field is not sent.
+type PromptTemplatesFeedbackListQuery struct {
+	// Return only feedback with this name.
+	Name string
+	// How many days to return, today included.
+	Days int
+	// The version to compare with. The active one if omitted.
+	Base string
+}
+
+func (q PromptTemplatesFeedbackListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "name", q.Name)
+	addValue(v, "days", q.Days)
+	addValue(v, "base", q.Base)
 	return v
 }
 

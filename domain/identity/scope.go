@@ -23,7 +23,7 @@ var included = map[Scope][]Scope{
 	"prompts:read":   {"prompts:render"},
 	"chats:read":     {"chats:runtime"},
 	"payments:write": {"payments:report"},
-	"prompts:write":  {"prompts:check"},
+	"prompts:write":  {"prompts:check", "prompts:feedback"},
 }
 
 // allScopes has every scope that a key can have, sorted.
@@ -37,7 +37,7 @@ var allScopes = []Scope{
 	"payments:read", "payments:report", "payments:write",
 	"people:read", "people:write",
 	"presence:read", "presence:write",
-	"prompts:check", "prompts:read", "prompts:render", "prompts:write",
+	"prompts:check", "prompts:feedback", "prompts:read", "prompts:render", "prompts:write",
 	"sources:read", "sources:write",
 	"webhooks:read", "webhooks:write",
 	"workspace:read", "workspace:write",

@@ -211,6 +211,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		t.Run("templates are found, listed by folder and tag, and moved", func(t *testing.T) { folders(t, ann, bob) })
 		t.Run("an activation keeps the contract", func(t *testing.T) { contracts(t, ann) })
 		t.Run("an activation waits for approvals, checks and a time", func(t *testing.T) { requests(t, ann, bob) })
+		t.Run("applications report feedback about versions", func(t *testing.T) { feedback(t, ann, bob) })
 		t.Run("labels have gates of their own", func(t *testing.T) { labelGates(t, ann, bob) })
 		t.Run("reads are counted", func(t *testing.T) { counted(t, ann, bob) })
 		t.Run("prompts include others", func(t *testing.T) { includes(t, ann, bob) })

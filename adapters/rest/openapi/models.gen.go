@@ -38,6 +38,7 @@ const (
 	APIKeyScopePresenceRead     APIKeyScope = "presence:read"
 	APIKeyScopePresenceWrite    APIKeyScope = "presence:write"
 	APIKeyScopePromptsCheck     APIKeyScope = "prompts:check"
+	APIKeyScopePromptsFeedback  APIKeyScope = "prompts:feedback"
 	APIKeyScopePromptsRead      APIKeyScope = "prompts:read"
 	APIKeyScopePromptsRender    APIKeyScope = "prompts:render"
 	APIKeyScopePromptsWrite     APIKeyScope = "prompts:write"
@@ -442,6 +443,13 @@ const (
 const (
 	PromptCopyHistoryAll    PromptCopyHistory = "all"
 	PromptCopyHistoryLatest PromptCopyHistory = "latest"
+)
+
+// Defines values for PromptFeedbackKind.
+const (
+	PromptFeedbackKindBoolean PromptFeedbackKind = "boolean"
+	PromptFeedbackKindChoice  PromptFeedbackKind = "choice"
+	PromptFeedbackKindNumber  PromptFeedbackKind = "number"
 )
 
 // Defines values for PromptFormat.
@@ -937,8 +945,8 @@ type APIKeyRotate struct {
 }
 
 // APIKeyScope An area of the API and what a key can do there. `:write` includes `:read` of the same area, `prompts:read`
-// includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
-// `payments:report`. `x-scope` of an operation names the scope that it requires.
+// includes `prompts:render`, `prompts:write` includes `prompts:check` and `prompts:feedback`, `chats:read` includes
+// `chats:runtime`, and `payments:write` includes `payments:report`. `x-scope` of an operation names the scope that it requires.
 type APIKeyScope string
 
 // APIKeyStatus A `suspended` key works again when the account of the person who created it is enabled.
@@ -3608,6 +3616,165 @@ type PromptCompatibility string
 
 // PromptCopyHistory Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is active (`latest`).
 type PromptCopyHistory string
+
+// PromptFeedback defines model for PromptFeedback.
+type PromptFeedback struct {
+	Count int64 `json:"count"`
+
+	// Date A day in UTC. `null`: all days.
+	//
+	// Examples: 2026-03-05
+	Date nullable.Nullable[string] `json:"date"`
+
+	// Deviation The standard deviation of numbers, from two on.
+	Deviation nullable.Nullable[float64] `json:"deviation"`
+
+	// Differences From the base version. Empty in `data`, and unless both versions have at least 100 reports with this name.
+	Differences []PromptFeedbackDifference `json:"differences"`
+
+	// Distribution How often each string was reported, the most frequent first.
+	Distribution []PromptFeedbackShare `json:"distribution"`
+
+	// Kind What the values are. `choice`: strings.
+	Kind PromptFeedbackKind `json:"kind"`
+
+	// Mean Of numbers.
+	Mean nullable.Nullable[float64] `json:"mean"`
+	Name string                     `json:"name"`
+
+	// Share How many of the booleans are true, from 0 to 1.
+	Share nullable.Nullable[float64] `json:"share"`
+
+	// VersionID The version can have been deleted since.
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+}
+
+// PromptFeedbackKind What the values are. `choice`: strings.
+type PromptFeedbackKind string
+
+// PromptFeedbackComment defines model for PromptFeedbackComment.
+type PromptFeedbackComment struct {
+	Comment       string `json:"comment"`
+	Name          string `json:"name"`
+	ReportedAt    Time   `json:"reported_at"`
+	Value         string `json:"value"`
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+}
+
+// PromptFeedbackCounted defines model for PromptFeedbackCounted.
+type PromptFeedbackCounted struct {
+	// Repeated Whether a report with this `idempotency_key` had been counted before.
+	Repeated      bool   `json:"repeated"`
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+}
+
+// PromptFeedbackDifference defines model for PromptFeedbackDifference.
+type PromptFeedbackDifference struct {
+	// Difference The version's mean or share, less the base version's.
+	Difference float64 `json:"difference"`
+	High       float64 `json:"high"`
+
+	// Low With `high`, the interval of the difference with a confidence of 95 %: Welch's for means, Newcombe's for shares.
+	Low float64 `json:"low"`
+
+	// Value The value whose shares are compared. `null`: the means are.
+	Value nullable.Nullable[string] `json:"value"`
+}
+
+// PromptFeedbackError defines model for PromptFeedbackError.
+type PromptFeedbackError struct {
+	// Code The code of the problem that the report would have had alone.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+
+	// Errors What is wrong with its fields. Only with `invalid_fields`.
+	Errors []FieldError `json:"errors,omitempty,omitzero"`
+}
+
+// PromptFeedbackItem defines model for PromptFeedbackItem.
+type PromptFeedbackItem struct {
+	Comment string `json:"comment,omitempty,omitzero"`
+
+	// IdempotencyKey Identifies the report on the template: one with a key that was used within 35 days is not counted again.
+	IdempotencyKey string `json:"idempotency_key,omitempty,omitzero"`
+
+	// Key Who read, as in `resolve`: if the version is a label, the report counts for the version that the label's rollout chooses for this key. It is not stored.
+	Key string `json:"key,omitempty,omitzero"`
+
+	// Name What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore.
+	Name             string `json:"name"`
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Value A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of 1 to 50 characters.
+	Value json.RawMessage `json:"value"`
+
+	// VersionID The id of a version, its number such as `v12`, `active` or a label.
+	VersionID string `json:"version_id"`
+}
+
+// PromptFeedbackList defines model for PromptFeedbackList.
+type PromptFeedbackList struct {
+	// BaseVersionID The version with which the others are compared.
+	BaseVersionID     nullable.Nullable[string] `json:"base_version_id"`
+	BaseVersionNumber nullable.Nullable[int]    `json:"base_version_number"`
+
+	// Comments At most 100, latest first. Only for callers with the editor role on the template.
+	Comments []PromptFeedbackComment `json:"comments"`
+
+	// Complete false if there are more than 2,000 lines, and only the latest are in `data`. `versions` has the latest 20,000.
+	Complete bool             `json:"complete"`
+	Data     []PromptFeedback `json:"data"`
+
+	// Versions By name, then the highest number first.
+	Versions []PromptFeedback `json:"versions"`
+}
+
+// PromptFeedbackReport defines model for PromptFeedbackReport.
+type PromptFeedbackReport struct {
+	Comment string `json:"comment,omitempty,omitzero"`
+
+	// IdempotencyKey Identifies the report on the template: one with a key that was used within 35 days is not counted again.
+	IdempotencyKey string `json:"idempotency_key,omitempty,omitzero"`
+
+	// Key Who read, as in `resolve`: if the version is a label, the report counts for the version that the label's rollout chooses for this key. It is not stored.
+	Key string `json:"key,omitempty,omitzero"`
+
+	// Name What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore.
+	Name string `json:"name"`
+
+	// Value A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of 1 to 50 characters.
+	Value json.RawMessage `json:"value"`
+}
+
+// PromptFeedbackReports defines model for PromptFeedbackReports.
+type PromptFeedbackReports struct {
+	Reports []PromptFeedbackItem `json:"reports"`
+}
+
+// PromptFeedbackResult defines model for PromptFeedbackResult.
+type PromptFeedbackResult struct {
+	// Error Why the report was not counted. `null` if it was.
+	Error nullable.Nullable[PromptFeedbackError] `json:"error"`
+
+	// Feedback The version for which the report counts. `null` if it was not counted.
+	Feedback nullable.Nullable[PromptFeedbackCounted] `json:"feedback"`
+}
+
+// PromptFeedbackResults defines model for PromptFeedbackResults.
+type PromptFeedbackResults struct {
+	// Results One for each report, in the same order.
+	Results []PromptFeedbackResult `json:"results"`
+}
+
+// PromptFeedbackShare defines model for PromptFeedbackShare.
+type PromptFeedbackShare struct {
+	Count int64   `json:"count"`
+	Share float64 `json:"share"`
+	Value string  `json:"value"`
+}
 
 // PromptFile defines model for PromptFile.
 type PromptFile struct {

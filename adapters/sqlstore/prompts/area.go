@@ -18,6 +18,11 @@ var Area = db.Area{
 		{Name: "prompt_templates", Key: "id", Of: "workspaces", Owner: "deleted_at = 0 AND workspace_id"},
 		{Name: "prompt_templates", Key: "id", Of: "workspaces", Owner: "deleted_at <> 0 AND workspace_id"},
 		{Name: "version_reads", Key: "template_id, day, version_id", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "version_feedback", Key: "template_id, day, name, version_id",
+			Of: "prompt_templates", Owner: "template_id"},
+		{Name: "feedback_names", Key: "template_id", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "feedback_reports", Key: "template_id, report_key", Of: "prompt_templates", Owner: "template_id"},
+		{Name: "feedback_comments", Key: "template_id, number", Of: "prompt_templates", Owner: "template_id"},
 		{Name: "prompt_labels", Key: "template_id, label", Of: "prompt_templates", Owner: "template_id"},
 		{Name: "prompt_rollouts", Key: "template_id, label, position", Of: "prompt_templates", Owner: "template_id"},
 		{Name: "prompt_versions", Key: "id", Of: "prompt_templates", Owner: "template_id"},
@@ -35,6 +40,10 @@ var Area = db.Area{
 	Expiries: []db.Expiry{
 		{Table: "prompt_templates", Key: "id", Condition: "deleted_at > 0 AND deleted_at < ?",
 			Kept: access.RestoreWithin + db.RestoreMargin},
+		{Table: "feedback_reports", Key: "template_id, report_key", Condition: "created_at < ?",
+			Kept: prompt.FeedbackKeyLasts},
+		{Table: "feedback_comments", Key: "template_id, number", Condition: "created_at < ?",
+			Kept: prompt.FeedbackKept},
 	},
 	Sweep: sweep,
 	Exports: []db.Section{
@@ -59,8 +68,13 @@ var Area = db.Area{
 	},
 }
 
-// sweep removes the counts of reads that are older than prompt.ReadsKept.
+// sweep removes the counts of reads and the feedback that are older than prompt.ReadsKept and prompt.FeedbackKept.
 func sweep(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error {
+	if err := d.InBatches(ctx, `DELETE FROM version_feedback WHERE (template_id, day, name, version_id) IN (SELECT
+		template_id, day, name, version_id FROM version_feedback WHERE day < ? LIMIT ?)`,
+		prompt.DayOf(now.Add(-prompt.FeedbackKept))); err != nil {
+		return err
+	}
 	return d.InBatches(ctx, `DELETE FROM version_reads WHERE (template_id, day, version_id) IN (SELECT template_id, day,
 		version_id FROM version_reads WHERE day < ? LIMIT ?)`, prompt.DayOf(now.Add(-prompt.ReadsKept)))
 }
@@ -70,5 +84,6 @@ func addStores(s *ports.Stores, d *db.DB) {
 	s.Prompts = &Prompts{store}
 	s.PromptLists = &Lists{store}
 	s.PromptReads = &Reads{store}
+	s.PromptFeedback = &Feedback{store}
 	s.PromptFolders = &Folders{store}
 }

@@ -58,6 +58,8 @@ Code = Union[
         "embed_token_invalid",
         "embed_token_not_found",
         "erasure_not_found",
+        "feedback_kind_mismatch",
+        "feedback_limit_reached",
         "file_too_large",
         "folder_forbidden",
         "folder_too_large",
@@ -435,9 +437,10 @@ class APIKeyRotatedData(TypedDict):
     """"""
 
 # An area of the API and what a key can do there. `:write` includes `:read` of the same area, `prompts:read`
-# includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
-# `payments:report`. `x-scope` of an operation names the scope that it requires.
-APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chats:runtime", "chats:write", "connections:read", "connections:write", "events:read", "keys:read", "keys:write", "members:read", "members:write", "payments:read", "payments:report", "payments:write", "people:read", "people:write", "presence:read", "presence:write", "prompts:check", "prompts:read", "prompts:render", "prompts:write", "sources:read", "sources:write", "webhooks:read", "webhooks:write", "workspace:read", "workspace:write"], str]
+# includes `prompts:render`, `prompts:write` includes `prompts:check` and `prompts:feedback`, `chats:read`
+# includes `chats:runtime`, and `payments:write` includes `payments:report`. `x-scope` of an operation names the
+# scope that it requires.
+APIKeyScope = Union[Literal["account:read", "account:write", "chats:read", "chats:runtime", "chats:write", "connections:read", "connections:write", "events:read", "keys:read", "keys:write", "members:read", "members:write", "payments:read", "payments:report", "payments:write", "people:read", "people:write", "presence:read", "presence:write", "prompts:check", "prompts:feedback", "prompts:read", "prompts:render", "prompts:write", "sources:read", "sources:write", "webhooks:read", "webhooks:write", "workspace:read", "workspace:write"], str]
 
 # A `suspended` key works again when the account of the person who created it is enabled.
 APIKeyStatus = Union[Literal["active", "expired", "revoked", "suspended"], str]
@@ -4525,6 +4528,228 @@ PromptCompatibility = Union[Literal["none", "backward"], str]
 # Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is
 # active (`latest`).
 PromptCopyHistory = Union[Literal["all", "latest"], str]
+
+
+class PromptFeedback(TypedDict):
+    """A type of the API."""
+
+    date: Optional[str]
+    """A day in UTC. `null`: all days."""
+
+    version_id: str
+    """The version can have been deleted since."""
+
+    version_number: int
+    """"""
+
+    name: str
+    """"""
+
+    kind: Union[Literal["number", "boolean", "choice"], str]
+    """What the values are. `choice`: strings."""
+
+    count: int
+    """"""
+
+    mean: Optional[float]
+    """Of numbers."""
+
+    deviation: Optional[float]
+    """The standard deviation of numbers, from two on."""
+
+    share: Optional[float]
+    """How many of the booleans are true, from 0 to 1."""
+
+    distribution: List[PromptFeedbackShare]
+    """How often each string was reported, the most frequent first."""
+
+    differences: List[PromptFeedbackDifference]
+    """From the base version. Empty in `data`, and unless both versions have at least 100 reports with this
+    name.
+    """
+
+
+class PromptFeedbackComment(TypedDict):
+    """A type of the API."""
+
+    version_id: str
+    """"""
+
+    version_number: int
+    """"""
+
+    name: str
+    """"""
+
+    value: str
+    """"""
+
+    comment: str
+    """"""
+
+    reported_at: str
+    """"""
+
+
+class PromptFeedbackCounted(TypedDict):
+    """A type of the API."""
+
+    version_id: str
+    """"""
+
+    version_number: int
+    """"""
+
+    repeated: bool
+    """Whether a report with this `idempotency_key` had been counted before."""
+
+
+class PromptFeedbackDifference(TypedDict):
+    """A type of the API."""
+
+    value: Optional[str]
+    """The value whose shares are compared. `null`: the means are."""
+
+    difference: float
+    """The version's mean or share, less the base version's."""
+
+    low: float
+    """With `high`, the interval of the difference with a confidence of 95 %: Welch's for means, Newcombe's
+    for shares.
+    """
+
+    high: float
+    """"""
+
+
+class PromptFeedbackError(TypedDict):
+    """A type of the API."""
+
+    code: str
+    """The code of the problem that the report would have had alone."""
+
+    detail: str
+    """"""
+
+    errors: NotRequired[List[FieldError]]
+    """What is wrong with its fields. Only with `invalid_fields`."""
+
+
+class PromptFeedbackItem(TypedDict):
+    """A type of the API."""
+
+    prompt_template_id: str
+    """"""
+
+    version_id: str
+    """The id of a version, its number such as `v12`, `active` or a label."""
+
+    key: NotRequired[str]
+    """Who read, as in `resolve`: if the version is a label, the report counts for the version that the
+    label's rollout chooses for this key. It is not stored.
+    """
+
+    name: str
+    """What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore."""
+
+    value: Any
+    """A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of
+    1 to 50 characters.
+    """
+
+    comment: NotRequired[str]
+    """"""
+
+    idempotency_key: NotRequired[str]
+    """Identifies the report on the template: one with a key that was used within 35 days is not counted
+    again.
+    """
+
+
+class PromptFeedbackList(TypedDict):
+    """A type of the API."""
+
+    data: List[PromptFeedback]
+    """"""
+
+    complete: bool
+    """false if there are more than 2,000 lines, and only the latest are in `data`. `versions` has the
+    latest 20,000.
+    """
+
+    base_version_id: Optional[str]
+    """The version with which the others are compared."""
+
+    base_version_number: Optional[int]
+    """"""
+
+    versions: List[PromptFeedback]
+    """By name, then the highest number first."""
+
+    comments: List[PromptFeedbackComment]
+    """At most 100, latest first. Only for callers with the editor role on the template."""
+
+
+class PromptFeedbackReport(TypedDict):
+    """A type of the API."""
+
+    key: NotRequired[str]
+    """Who read, as in `resolve`: if the version is a label, the report counts for the version that the
+    label's rollout chooses for this key. It is not stored.
+    """
+
+    name: str
+    """What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore."""
+
+    value: Any
+    """A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of
+    1 to 50 characters.
+    """
+
+    comment: NotRequired[str]
+    """"""
+
+    idempotency_key: NotRequired[str]
+    """Identifies the report on the template: one with a key that was used within 35 days is not counted
+    again.
+    """
+
+
+class PromptFeedbackReports(TypedDict):
+    """A type of the API."""
+
+    reports: List[PromptFeedbackItem]
+    """"""
+
+
+class PromptFeedbackResult(TypedDict):
+    """A type of the API."""
+
+    feedback: Optional[PromptFeedbackCounted]
+    """The version for which the report counts. `null` if it was not counted."""
+
+    error: Optional[PromptFeedbackError]
+    """Why the report was not counted. `null` if it was."""
+
+
+class PromptFeedbackResults(TypedDict):
+    """A type of the API."""
+
+    results: List[PromptFeedbackResult]
+    """One for each report, in the same order."""
+
+
+class PromptFeedbackShare(TypedDict):
+    """A type of the API."""
+
+    value: str
+    """"""
+
+    count: int
+    """"""
+
+    share: float
+    """"""
 
 
 class PromptFile(TypedDict):
@@ -10163,6 +10388,29 @@ class SystemResource(Resource):
         return cast("Health", self._caller.send("system.getReadiness", "GET", path("/api/health/ready"), options=options))
 
 
+class PromptTemplatesVersionsFeedbackResource(Resource):
+    """The calls of prompt_templates.versions.feedback."""
+
+    def report(
+        self,
+        prompt_template_id: str,
+        version_id: str,
+        body: PromptFeedbackReport,
+        **options: Unpack[Options],
+    ) -> PromptFeedbackCounted:
+        """Report feedback.
+
+        Counts what became of one use of this version, such as a rating or whether it solved the problem.
+        Only sums by version, name and day are stored, and the latest 100 comments. All values with one
+        name are numbers, booleans or values of a set of at most 20; a template has at most 50 names.
+
+        Errors: feedback_kind_mismatch, feedback_limit_reached, invalid_fields,
+        prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
+        can have.
+        """
+        return cast("PromptFeedbackCounted", self._caller.send("promptTemplates.versions.feedback.report", "POST", path("/api/prompt-templates/{}/versions/{}/feedback", prompt_template_id, version_id), body=body, keyed=True, options=options))
+
+
 class PromptTemplatesVersionsChecksResource(Resource):
     """The calls of prompt_templates.versions.checks."""
 
@@ -10211,6 +10459,7 @@ class PromptTemplatesVersionsResource(Resource):
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
         self.checks = PromptTemplatesVersionsChecksResource(caller)
+        self.feedback = PromptTemplatesVersionsFeedbackResource(caller)
 
     def activate(
         self,
@@ -10723,6 +10972,45 @@ class PromptTemplatesFoldersResource(Resource):
         return cast("PromptFolderMoved", self._caller.send("promptTemplates.folders.move", "POST", path("/api/prompt-templates/folders/move"), body=body, repeatable=True, options=options))
 
 
+class PromptTemplatesFeedbackResource(Resource):
+    """The calls of prompt_templates.feedback."""
+
+    def list(
+        self,
+        prompt_template_id: str,
+        *,
+        name: Optional[str] = None,
+        days: Optional[int] = None,
+        base: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> PromptFeedbackList:
+        """Compare feedback.
+
+        Returns what applications reported about each version: by day in `data`, latest day first, and of
+        all days in `versions`, where each is compared with `base`. Feedback is kept for 400 days.
+
+        Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every
+        call can have.
+        """
+        return cast("PromptFeedbackList", self._caller.send("promptTemplates.feedback.list", "GET", path("/api/prompt-templates/{}/feedback", prompt_template_id), query={"name": name, "days": days, "base": base}, options=options))
+
+    def report_many(
+        self,
+        body: PromptFeedbackReports,
+        **options: Unpack[Options],
+    ) -> PromptFeedbackResults:
+        """Report feedback in a batch.
+
+        Counts up to 1,000 reports in order, as `POST
+        /api/prompt-templates/{prompt_template_id}/versions/{version_id}/feedback` does for each. The
+        response has a result for each, in the same order. A report that is refused keeps no other from
+        being counted. With an `idempotency_key` in each report, the batch can be sent again.
+
+        Errors: invalid_fields, scope_required; and those that every call can have.
+        """
+        return cast("PromptFeedbackResults", self._caller.send("promptTemplates.feedback.reportMany", "POST", path("/api/prompt-templates/feedback/batch"), body=body, keyed=True, options=options))
+
+
 class PromptTemplatesActivationsResource(Resource):
     """The calls of prompt_templates.activations."""
 
@@ -10843,6 +11131,7 @@ class PromptTemplatesResource(Resource):
         super().__init__(caller)
         self.activation_requests = PromptTemplatesActivationRequestsResource(caller)
         self.activations = PromptTemplatesActivationsResource(caller)
+        self.feedback = PromptTemplatesFeedbackResource(caller)
         self.folders = PromptTemplatesFoldersResource(caller)
         self.labels = PromptTemplatesLabelsResource(caller)
         self.reads = PromptTemplatesReadsResource(caller)

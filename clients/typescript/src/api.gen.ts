@@ -51,6 +51,8 @@ export type Code =
   | 'embed_token_invalid'
   | 'embed_token_not_found'
   | 'erasure_not_found'
+  | 'feedback_kind_mismatch'
+  | 'feedback_limit_reached'
   | 'file_too_large'
   | 'folder_forbidden'
   | 'folder_too_large'
@@ -395,10 +397,11 @@ export type APIKeyRotatedData = {
 
 /**
  * An area of the API and what a key can do there. `:write` includes `:read` of the same area, `prompts:read`
- * includes `prompts:render`, `chats:read` includes `chats:runtime`, and `payments:write` includes
- * `payments:report`. `x-scope` of an operation names the scope that it requires.
+ * includes `prompts:render`, `prompts:write` includes `prompts:check` and `prompts:feedback`, `chats:read`
+ * includes `chats:runtime`, and `payments:write` includes `payments:report`. `x-scope` of an operation names the
+ * scope that it requires.
  */
-export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'chats:runtime' | 'chats:write' | 'connections:read' | 'connections:write' | 'events:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'payments:read' | 'payments:report' | 'payments:write' | 'people:read' | 'people:write' | 'presence:read' | 'presence:write' | 'prompts:check' | 'prompts:read' | 'prompts:render' | 'prompts:write' | 'sources:read' | 'sources:write' | 'webhooks:read' | 'webhooks:write' | 'workspace:read' | 'workspace:write' | (string & {})
+export type APIKeyScope = 'account:read' | 'account:write' | 'chats:read' | 'chats:runtime' | 'chats:write' | 'connections:read' | 'connections:write' | 'events:read' | 'keys:read' | 'keys:write' | 'members:read' | 'members:write' | 'payments:read' | 'payments:report' | 'payments:write' | 'people:read' | 'people:write' | 'presence:read' | 'presence:write' | 'prompts:check' | 'prompts:feedback' | 'prompts:read' | 'prompts:render' | 'prompts:write' | 'sources:read' | 'sources:write' | 'webhooks:read' | 'webhooks:write' | 'workspace:read' | 'workspace:write' | (string & {})
 
 /** A `suspended` key works again when the account of the person who created it is enabled. */
 export type APIKeyStatus = 'active' | 'expired' | 'revoked' | 'suspended' | (string & {})
@@ -3668,6 +3671,176 @@ export type PromptCompatibility = 'none' | 'backward' | (string & {})
  * active (`latest`).
  */
 export type PromptCopyHistory = 'all' | 'latest' | (string & {})
+
+/**  */
+export type PromptFeedback = {
+  /** A day in UTC. `null`: all days. */
+  date: string | null
+  /** The version can have been deleted since. */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  name: string
+  /** What the values are. `choice`: strings. */
+  kind: 'number' | 'boolean' | 'choice' | (string & {})
+  /**  */
+  count: number
+  /** Of numbers. */
+  mean: number | null
+  /** The standard deviation of numbers, from two on. */
+  deviation: number | null
+  /** How many of the booleans are true, from 0 to 1. */
+  share: number | null
+  /** How often each string was reported, the most frequent first. */
+  distribution: PromptFeedbackShare[]
+  /** From the base version. Empty in `data`, and unless both versions have at least 100 reports with this name. */
+  differences: PromptFeedbackDifference[]
+}
+
+/**  */
+export type PromptFeedbackComment = {
+  /**  */
+  version_id: string
+  /**  */
+  version_number: number
+  /**  */
+  name: string
+  /**  */
+  value: string
+  /**  */
+  comment: string
+  /**  */
+  reported_at: string
+}
+
+/**  */
+export type PromptFeedbackCounted = {
+  /**  */
+  version_id: string
+  /**  */
+  version_number: number
+  /** Whether a report with this `idempotency_key` had been counted before. */
+  repeated: boolean
+}
+
+/**  */
+export type PromptFeedbackDifference = {
+  /** The value whose shares are compared. `null`: the means are. */
+  value: string | null
+  /** The version's mean or share, less the base version's. */
+  difference: number
+  /**
+   * With `high`, the interval of the difference with a confidence of 95 %: Welch's for means, Newcombe's for
+   * shares.
+   */
+  low: number
+  /**  */
+  high: number
+}
+
+/**  */
+export type PromptFeedbackError = {
+  /** The code of the problem that the report would have had alone. */
+  code: string
+  /**  */
+  detail: string
+  /** What is wrong with its fields. Only with `invalid_fields`. */
+  errors?: FieldError[]
+}
+
+/**  */
+export type PromptFeedbackItem = {
+  /**  */
+  prompt_template_id: string
+  /** The id of a version, its number such as `v12`, `active` or a label. */
+  version_id: string
+  /**
+   * Who read, as in `resolve`: if the version is a label, the report counts for the version that the label's
+   * rollout chooses for this key. It is not stored.
+   */
+  key?: string
+  /** What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore. */
+  name: string
+  /**
+   * A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of 1 to 50
+   * characters.
+   */
+  value: unknown
+  /**  */
+  comment?: string
+  /** Identifies the report on the template: one with a key that was used within 35 days is not counted again. */
+  idempotency_key?: string
+}
+
+/**  */
+export type PromptFeedbackList = {
+  /**  */
+  data: PromptFeedback[]
+  /**
+   * false if there are more than 2,000 lines, and only the latest are in `data`. `versions` has the latest
+   * 20,000.
+   */
+  complete: boolean
+  /** The version with which the others are compared. */
+  base_version_id: string | null
+  /**  */
+  base_version_number: number | null
+  /** By name, then the highest number first. */
+  versions: PromptFeedback[]
+  /** At most 100, latest first. Only for callers with the editor role on the template. */
+  comments: PromptFeedbackComment[]
+}
+
+/**  */
+export type PromptFeedbackReport = {
+  /**
+   * Who read, as in `resolve`: if the version is a label, the report counts for the version that the label's
+   * rollout chooses for this key. It is not stored.
+   */
+  key?: string
+  /** What is reported: 1 to 50 of a-z, 0-9, dot, hyphen and underscore. */
+  name: string
+  /**
+   * A number from -1000000000 to 1000000000, which is rounded to six decimals, a boolean, or a string of 1 to 50
+   * characters.
+   */
+  value: unknown
+  /**  */
+  comment?: string
+  /** Identifies the report on the template: one with a key that was used within 35 days is not counted again. */
+  idempotency_key?: string
+}
+
+/**  */
+export type PromptFeedbackReports = {
+  /**  */
+  reports: PromptFeedbackItem[]
+}
+
+/**  */
+export type PromptFeedbackResult = {
+  /** The version for which the report counts. `null` if it was not counted. */
+  feedback: PromptFeedbackCounted | null
+  /** Why the report was not counted. `null` if it was. */
+  error: PromptFeedbackError | null
+}
+
+/**  */
+export type PromptFeedbackResults = {
+  /** One for each report, in the same order. */
+  results: PromptFeedbackResult[]
+}
+
+/**  */
+export type PromptFeedbackShare = {
+  /**  */
+  value: string
+  /**  */
+  count: number
+  /**  */
+  share: number
+}
 
 /**  */
 export type PromptFile = {
@@ -7353,6 +7526,24 @@ export class SystemResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.versions.feedback. */
+export class PromptTemplatesVersionsFeedbackResource extends Resource {
+
+  /**
+   * Report feedback.
+   *
+   * Counts what became of one use of this version, such as a rating or whether it solved the problem. Only sums
+   * by version, name and day are stored, and the latest 100 comments. All values with one name are numbers,
+   * booleans or values of a set of at most 20; a template has at most 50 names.
+   *
+   * Errors: feedback_kind_mismatch, feedback_limit_reached, invalid_fields, prompt_template_not_found,
+   * prompt_version_not_found, scope_required; and those that every call can have.
+   */
+  report(promptTemplateId: string, versionId: string, body: PromptFeedbackReport, options?: Options): Promise<PromptFeedbackCounted> {
+    return this.caller.send({ name: 'promptTemplates.versions.feedback.report', method: 'POST', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}/feedback`, body, keyed: true }, options)
+  }
+}
+
 /** The calls of promptTemplates.versions.checks. */
 export class PromptTemplatesVersionsChecksResource extends Resource {
 
@@ -7388,10 +7579,12 @@ export class PromptTemplatesVersionsChecksResource extends Resource {
 /** The calls of promptTemplates.versions. */
 export class PromptTemplatesVersionsResource extends Resource {
   readonly checks: PromptTemplatesVersionsChecksResource
+  readonly feedback: PromptTemplatesVersionsFeedbackResource
 
   constructor(caller: Caller) {
     super(caller)
     this.checks = new PromptTemplatesVersionsChecksResource(caller)
+    this.feedback = new PromptTemplatesVersionsFeedbackResource(caller)
   }
 
   /**
@@ -7848,6 +8041,44 @@ export class PromptTemplatesFoldersResource extends Resource {
   }
 }
 
+/** The calls of promptTemplates.feedback. */
+export class PromptTemplatesFeedbackResource extends Resource {
+
+  /**
+   * Compare feedback.
+   *
+   * Returns what applications reported about each version: by day in `data`, latest day first, and of all days
+   * in `versions`, where each is compared with `base`. Feedback is kept for 400 days.
+   *
+   * Errors: prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call can
+   * have.
+   */
+  list(promptTemplateId: string, query?: {
+      /** Return only feedback with this name. */
+      name?: string
+      /** How many days to return, today included. */
+      days?: number
+      /** The version to compare with. The active one if omitted. */
+      base?: string
+    }, options?: Options): Promise<PromptFeedbackList> {
+    return this.caller.send({ name: 'promptTemplates.feedback.list', method: 'GET', path: path`/api/prompt-templates/${promptTemplateId}/feedback`, query }, options)
+  }
+
+  /**
+   * Report feedback in a batch.
+   *
+   * Counts up to 1,000 reports in order, as `POST
+   * /api/prompt-templates/{prompt_template_id}/versions/{version_id}/feedback` does for each. The response has a
+   * result for each, in the same order. A report that is refused keeps no other from being counted. With an
+   * `idempotency_key` in each report, the batch can be sent again.
+   *
+   * Errors: invalid_fields, scope_required; and those that every call can have.
+   */
+  reportMany(body: PromptFeedbackReports, options?: Options): Promise<PromptFeedbackResults> {
+    return this.caller.send({ name: 'promptTemplates.feedback.reportMany', method: 'POST', path: path`/api/prompt-templates/feedback/batch`, body, keyed: true }, options)
+  }
+}
+
 /** The calls of promptTemplates.activations. */
 export class PromptTemplatesActivationsResource extends Resource {
 
@@ -7953,6 +8184,7 @@ export class PromptTemplatesActivationRequestsResource extends Resource {
 export class PromptTemplatesResource extends Resource {
   readonly activationRequests: PromptTemplatesActivationRequestsResource
   readonly activations: PromptTemplatesActivationsResource
+  readonly feedback: PromptTemplatesFeedbackResource
   readonly folders: PromptTemplatesFoldersResource
   readonly labels: PromptTemplatesLabelsResource
   readonly reads: PromptTemplatesReadsResource
@@ -7963,6 +8195,7 @@ export class PromptTemplatesResource extends Resource {
     super(caller)
     this.activationRequests = new PromptTemplatesActivationRequestsResource(caller)
     this.activations = new PromptTemplatesActivationsResource(caller)
+    this.feedback = new PromptTemplatesFeedbackResource(caller)
     this.folders = new PromptTemplatesFoldersResource(caller)
     this.labels = new PromptTemplatesLabelsResource(caller)
     this.reads = new PromptTemplatesReadsResource(caller)

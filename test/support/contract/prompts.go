@@ -30,6 +30,7 @@ func Prompts(t *testing.T, open Opener) {
 	t.Run("races", func(t *testing.T) { promptRaces(t, a) })
 	t.Run("activation requests", func(t *testing.T) { promptRequests(t, a) })
 	t.Run("reads", func(t *testing.T) { promptReadCounts(t, a) })
+	t.Run("feedback", func(t *testing.T) { promptFeedback(t, a) })
 	t.Run("members", func(t *testing.T) { promptMembers(t, a) })
 }
 

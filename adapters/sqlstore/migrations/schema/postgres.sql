@@ -1252,6 +1252,46 @@ CREATE TABLE chat_embed_failures (
     CONSTRAINT chat_embed_failures_pkey PRIMARY KEY (token_id, day, code),
     CONSTRAINT chat_embed_failures_token_id_fkey FOREIGN KEY (token_id) REFERENCES chat_embed_tokens(id) ON DELETE CASCADE
 );
+CREATE TABLE version_feedback (
+    template_id text NOT NULL,
+    day bigint NOT NULL,
+    name text NOT NULL,
+    version_id text NOT NULL,
+    number bigint NOT NULL,
+    kind text NOT NULL,
+    tally text NOT NULL,
+    CONSTRAINT version_feedback_pkey PRIMARY KEY (template_id, day, name, version_id),
+    CONSTRAINT version_feedback_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
+);
+CREATE TABLE feedback_names (
+    template_id text NOT NULL,
+    names text NOT NULL,
+    comments bigint NOT NULL,
+    CONSTRAINT feedback_names_pkey PRIMARY KEY (template_id),
+    CONSTRAINT feedback_names_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
+);
+CREATE TABLE feedback_reports (
+    template_id text NOT NULL,
+    report_key text NOT NULL,
+    digest text NOT NULL,
+    version_id text NOT NULL,
+    number bigint NOT NULL,
+    created_at bigint NOT NULL,
+    CONSTRAINT feedback_reports_pkey PRIMARY KEY (template_id, report_key),
+    CONSTRAINT feedback_reports_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
+);
+CREATE TABLE feedback_comments (
+    template_id text NOT NULL,
+    number bigint NOT NULL,
+    version_id text NOT NULL,
+    version bigint NOT NULL,
+    name text NOT NULL,
+    value text NOT NULL,
+    comment text NOT NULL,
+    created_at bigint NOT NULL,
+    CONSTRAINT feedback_comments_pkey PRIMARY KEY (template_id, number),
+    CONSTRAINT feedback_comments_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
+);
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1700,6 +1740,9 @@ CREATE INDEX probe_attempts_last ON probe_attempts USING btree (last_at);
 CREATE INDEX feature_usage_days_updated ON feature_usage_days USING btree (updated_at);
 CREATE INDEX chat_templates_connection ON chat_templates USING btree (workspace_id, "substring"(reply, '"connection_id":"([^"]*)"'::text)) WHERE (reply <> ''::text);
 CREATE INDEX chat_versions_connection ON chat_versions USING btree (workspace_id, "substring"(reply, '"connection_id":"([^"]*)"'::text)) WHERE (reply <> ''::text);
+CREATE INDEX version_feedback_day ON version_feedback USING btree (day);
+CREATE INDEX feedback_reports_created ON feedback_reports USING btree (created_at);
+CREATE INDEX feedback_comments_created ON feedback_comments USING btree (created_at);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1837,4 +1880,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (213, true),
     (214, true),
     (216, true),
-    (220, true);
+    (220, true),
+    (228, true);

@@ -1301,6 +1301,44 @@ CREATE TABLE chat_embed_failures (
 );
 CREATE INDEX chat_templates_connection ON chat_templates (workspace_id, (json_extract(NULLIF(reply, ''), '$.connection_id'))) WHERE reply <> '';
 CREATE INDEX chat_versions_connection ON chat_versions (workspace_id, (json_extract(NULLIF(reply, ''), '$.connection_id'))) WHERE reply <> '';
+CREATE TABLE version_feedback (
+    template_id TEXT NOT NULL REFERENCES prompt_templates (id) ON DELETE CASCADE,
+    day         BIGINT NOT NULL,
+    name        TEXT NOT NULL,
+    version_id  TEXT NOT NULL,
+    number      BIGINT NOT NULL,
+    kind        TEXT NOT NULL,
+    tally       TEXT NOT NULL,
+    PRIMARY KEY (template_id, day, name, version_id)
+);
+CREATE INDEX version_feedback_day ON version_feedback (day);
+CREATE TABLE feedback_names (
+    template_id TEXT PRIMARY KEY REFERENCES prompt_templates (id) ON DELETE CASCADE,
+    names       TEXT NOT NULL,
+    comments    BIGINT NOT NULL
+);
+CREATE TABLE feedback_reports (
+    template_id TEXT NOT NULL REFERENCES prompt_templates (id) ON DELETE CASCADE,
+    report_key  TEXT NOT NULL,
+    digest      TEXT NOT NULL,
+    version_id  TEXT NOT NULL,
+    number      BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    PRIMARY KEY (template_id, report_key)
+);
+CREATE INDEX feedback_reports_created ON feedback_reports (created_at);
+CREATE TABLE feedback_comments (
+    template_id TEXT NOT NULL REFERENCES prompt_templates (id) ON DELETE CASCADE,
+    number      BIGINT NOT NULL,
+    version_id  TEXT NOT NULL,
+    version     BIGINT NOT NULL,
+    name        TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    comment     TEXT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    PRIMARY KEY (template_id, number)
+);
+CREATE INDEX feedback_comments_created ON feedback_comments (created_at);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1396,3 +1434,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (213, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (214, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);
