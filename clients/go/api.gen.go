@@ -3352,6 +3352,21 @@ const (
 	PromptCompatibilityBackward PromptCompatibility = "backward"
 )
 
+// PromptContentPart is a type of the API. One part of a message's content, as in OpenAI's chat completions. Only
+// messages of the role `user` have other parts than `text`. Further members, such as `cache_control`, stay as
+// they are.
+type PromptContentPart struct {
+	Type string `json:"type"`
+	// Rendered. Required for the type `text`.
+	Text *string `json:"text,omitzero"`
+	// `url`, which can be a data URL, and perhaps `detail`.
+	ImageURL map[string]any `json:"image_url,omitzero"`
+	// `data` in Base64, and `format`.
+	InputAudio map[string]any `json:"input_audio,omitzero"`
+	// `file_id`, or `file_data` and `filename`.
+	File map[string]any `json:"file,omitzero"`
+}
+
 // PromptCopyHistory is a type of the API. Which versions are copied: `all` that the caller can see, or only the
 // active one, or the latest if none is active (`latest`).
 type PromptCopyHistory string
@@ -3504,7 +3519,8 @@ type PromptFile struct {
 	Path string `json:"path"`
 	// Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`,
 	// `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `#
-	// user` or `# placeholder history required`, and its content.
+	// user` or `# placeholder history required`, and its content. Below a line such as `# user json`, a message has
+	// its members as JSON.
 	Content string `json:"content"`
 }
 
@@ -3618,9 +3634,16 @@ const (
 // PromptMessage is a type of the API. Either one message, with `role` and `content`, or a `placeholder` where
 // the application inserts its own list of messages.
 type PromptMessage struct {
-	Role        *MessageRole `json:"role,omitzero"`
-	Content     *string      `json:"content,omitzero"`
-	Placeholder *string      `json:"placeholder,omitzero"`
+	Role *MessageRole `json:"role,omitzero"`
+	// A text of at most 256 KiB, or at most 100 parts. Can be null if there are `tool_calls`.
+	Content any `json:"content,omitzero"`
+	// The name of the participant.
+	Name *string `json:"name,omitzero"`
+	// The calls of an assistant, in the provider's format. Not rendered.
+	ToolCalls []map[string]any `json:"tool_calls,omitzero"`
+	// The call that a message of the role `tool` answers.
+	ToolCallID  *string `json:"tool_call_id,omitzero"`
+	Placeholder *string `json:"placeholder,omitzero"`
 	// Whether the application must fill the placeholder. Allowed only with `placeholder`.
 	Required *bool `json:"required,omitzero"`
 }
@@ -4267,7 +4290,8 @@ type RenderRequest struct {
 	// The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such
 	// as `v12`.
 	Ref *string `json:"ref,omitzero"`
-	// Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`.
+	// Values by variable name. A placeholder's value is a list of messages: objects with any members, which are
+	// inserted unchanged.
 	Variables map[string]any `json:"variables,omitzero"`
 	Mode      *RenderMode    `json:"mode,omitzero"`
 	// Who reads, such as the id of your user. While a rollout of the label in `ref` runs, it chooses the version:
@@ -4277,8 +4301,8 @@ type RenderRequest struct {
 
 // RenderResult is a type of the API. The rendered `text` or `messages`, depending on the template's type.
 type RenderResult struct {
-	Text     *string         `json:"text,omitzero"`
-	Messages []PromptMessage `json:"messages,omitzero"`
+	Text     *string           `json:"text,omitzero"`
+	Messages []RenderedMessage `json:"messages,omitzero"`
 	// Required variables without a value, and the paths of names that a rendered tag prints and that have none, such
 	// as `user.name` or `docs.1.title`. At most 100 paths.
 	Missing []string `json:"missing"`

@@ -31,10 +31,10 @@ func (e *RenderError) Is(target error) bool { return target == e.Code }
 
 // Rendered is a prompt with its variables filled in.
 type Rendered struct {
-	Text     string          `json:"text,omitempty"`     // of a text prompt
-	Messages []PromptMessage `json:"messages,omitempty"` // of a chat prompt
-	Missing  []string        `json:"missing"`            // required variables without a value
-	Unused   []string        `json:"unused"`             // names of values that the version does not use
+	Text     string            `json:"text,omitempty"`     // of a text prompt
+	Messages []RenderedMessage `json:"messages,omitempty"` // of a chat prompt
+	Missing  []string          `json:"missing"`            // required variables without a value
+	Unused   []string          `json:"unused"`             // names of values that the version does not use
 }
 
 var errRenderTooLarge = &RenderError{Code: CodeRenderTooLarge}
@@ -54,7 +54,8 @@ func Render(version *PromptVersion, values map[string]any, mode RenderMode) (*Re
 type preparedPrompt struct {
 	version   *PromptVersion
 	variables []declared
-	parts     []mustache.Text
+	messages  []preparedMessage
+	parts     []mustache.Text // the text, then the texts of the messages
 }
 
 // anyType is the type of a variable whose values may be of every type, null included.
@@ -76,7 +77,14 @@ func preparePrompt(v *PromptVersion) (*preparedPrompt, error) {
 		p.parts = append(p.parts, mustache.Text{Text: *v.Text})
 	}
 	for _, m := range v.Messages {
-		p.parts = append(p.parts, mustache.Text{Text: valueOf(m.Content)})
+		prepared, err := prepareMessage(m)
+		if err != nil {
+			return nil, err
+		}
+		p.messages = append(p.messages, prepared)
+		for _, text := range prepared.texts() {
+			p.parts = append(p.parts, mustache.Text{Text: text})
+		}
 	}
 	for i, part := range p.parts {
 		if v.Format == PromptFormatNone {
@@ -98,8 +106,8 @@ func preparePrompt(v *PromptVersion) (*preparedPrompt, error) {
 		one.defaultValue, one.enum = d.Default, d.Enum
 		p.variables = append(p.variables, one)
 	}
-	for _, m := range v.Messages {
-		name := valueOf(m.Placeholder)
+	for _, m := range p.messages {
+		name := m.placeholder
 		if name == "" {
 			continue
 		}
@@ -108,7 +116,7 @@ func preparePrompt(v *PromptVersion) (*preparedPrompt, error) {
 			i = len(p.variables)
 			p.variables = append(p.variables, declared{name: name, kind: "array"})
 		}
-		p.variables[i].required = p.variables[i].required || valueOf(m.Required)
+		p.variables[i].required = p.variables[i].required || m.required
 	}
 	return p, nil
 }
@@ -148,7 +156,11 @@ func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Render
 		return nil, fmt.Errorf("atrium: the values of a prompt must be JSON: %w", err)
 	}
 	r := mustache.NewRenderer()
-	inserted, errs := p.bind(plain, r)
+	errs := p.bind(plain, r)
+	inserted, err := p.inserted(values, plain, r)
+	if err != nil {
+		return nil, fmt.Errorf("atrium: the messages of a placeholder must be JSON: %w", err)
+	}
 	invalid, missing := len(errs) > 0, []string{}
 	for _, v := range p.variables {
 		if _, ok := r.Values[v.name]; v.required && !ok {
@@ -168,31 +180,30 @@ func (p *preparedPrompt) render(values map[string]any, mode RenderMode) (*Render
 	}
 	r.Expect(p.parts, optional)
 	out := &Rendered{Unused: p.unused(plain, r.Values)}
-	first := len(p.parts) - len(p.version.Messages)
-	for _, part := range p.parts[:first] {
-		if out.Text, err = r.Render(part); err != nil {
+	texts := make([]string, len(p.parts))
+	for i, part := range p.parts {
+		if texts[i], err = r.Render(part); err != nil {
 			return nil, renderError(err)
 		}
 	}
-	for i, m := range p.version.Messages {
-		placeholder := valueOf(m.Placeholder)
-		switch {
-		case placeholder == "":
-			text, err := r.Render(p.parts[first+i])
+	if valueOf(p.version.Text) != "" {
+		out.Text, texts = texts[0], texts[1:]
+	}
+	for _, m := range p.messages {
+		if m.placeholder == "" || r.Missing[m.placeholder] {
+			n := len(m.texts())
+			message, err := m.with(texts[:n])
 			if err != nil {
-				return nil, renderError(err)
+				return nil, err
 			}
-			m.Content = &text
-			out.Messages = append(out.Messages, m)
-		case r.Missing[placeholder]:
-			out.Messages = append(out.Messages, m)
-		default:
-			for _, m := range inserted[placeholder] {
-				if r.Insert(len(*m.Role)+len(*m.Content)) != nil {
-					return nil, errRenderTooLarge
-				}
-				out.Messages = append(out.Messages, m)
+			out.Messages, texts = append(out.Messages, message), texts[n:]
+			continue
+		}
+		for _, message := range inserted[m.placeholder] {
+			if r.Insert(len(message.JSON)) != nil {
+				return nil, errRenderTooLarge
 			}
+			out.Messages = append(out.Messages, message)
 		}
 	}
 	for _, path := range r.Absent() {
@@ -232,10 +243,8 @@ func (f *fieldErrors) add(name, code, detail string) {
 	*f = append(*f, FieldError{Pointer: "/variables/" + name, Code: code, Detail: detail})
 }
 
-// bind checks values, and stores them with defaults for those that are not given. It returns the messages of each
-// placeholder.
-func (p *preparedPrompt) bind(values map[string]any, r *mustache.Renderer) (inserted map[string][]PromptMessage,
-	errs fieldErrors) {
+// bind checks values, and stores them with defaults for those that are not given.
+func (p *preparedPrompt) bind(values map[string]any, r *mustache.Renderer) (errs fieldErrors) {
 	for name, value := range values {
 		i := slices.IndexFunc(p.variables, func(v declared) bool { return v.name == name })
 		if isNull := value == nil && i >= 0 && p.variables[i].kind != anyType; !isNull &&
@@ -262,51 +271,18 @@ func (p *preparedPrompt) bind(values map[string]any, r *mustache.Renderer) (inse
 			errs.add(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
 		}
 	}
-	inserted = map[string][]PromptMessage{}
-	for _, m := range p.version.Messages {
-		name := valueOf(m.Placeholder)
-		list, ok := r.Values[name].([]any)
-		if !ok || name == "" || inserted[name] != nil {
+	for i, m := range p.messages {
+		list, ok := r.Values[m.placeholder].([]any)
+		if !ok || slices.ContainsFunc(p.messages[:i], func(other preparedMessage) bool {
+			return other.placeholder == m.placeholder
+		}) {
 			continue
 		}
-		for i, item := range list {
-			inserted[name] = append(inserted[name], messageOf(item, fmt.Sprintf("%s/%d", name, i), &errs))
+		for k, item := range list {
+			checkInserted(item, fmt.Sprintf("%s/%d", m.placeholder, k), &errs)
 		}
 	}
-	return inserted, errs
-}
-
-var messageRoles = []string{"system", "developer", "user", "assistant", "tool"}
-
-// messageOf reads a message that is inserted for a placeholder.
-func messageOf(item any, pointer string, errs *fieldErrors) PromptMessage {
-	object, ok := item.(map[string]any)
-	if !ok {
-		errs.add(pointer, "wrong_type", "Must be an object with role and content.")
-		return PromptMessage{}
-	}
-	texts := map[string]string{}
-	for _, name := range []string{"role", "content"} {
-		value, isSet := object[name]
-		text, isText := value.(string)
-		switch {
-		case isSet && !isText:
-			errs.add(pointer+"/"+name, "wrong_type", "Must be a string.")
-		case text == "":
-			errs.add(pointer+"/"+name, "required", "Must be given.")
-		case name == "role" && !slices.Contains(messageRoles, text):
-			errs.add(pointer+"/role", "not_allowed_value", "Must be one of "+strings.Join(messageRoles, ", ")+".")
-		case strings.Contains(text, "\x00"):
-			errs.add(pointer+"/"+name, "invalid_characters", "Must not contain NUL.")
-		}
-		texts[name] = text
-		delete(object, name)
-	}
-	if len(object) > 0 {
-		errs.add(pointer, "unknown_field", "Must have only role and content.")
-	}
-	role, content := MessageRole(texts["role"]), texts["content"]
-	return PromptMessage{Role: &role, Content: &content}
+	return errs
 }
 
 // kindOf returns the type of a decoded value, as prompts declare it.
@@ -327,8 +303,8 @@ func kindOf(value any) string {
 // unused returns the given names that no tag and no placeholder uses.
 func (p *preparedPrompt) unused(values, bound map[string]any) []string {
 	uses := mustache.Uses(p.parts, values)
-	for _, m := range p.version.Messages {
-		uses[valueOf(m.Placeholder)] = true
+	for _, m := range p.messages {
+		uses[m.placeholder] = true
 	}
 	delete(uses, "")
 	names := []string{}

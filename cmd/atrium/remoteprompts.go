@@ -77,7 +77,17 @@ func (g *promptsGetCommand) Run(p *process) error {
 	if g.JSON {
 		return p.json(prompt.Version)
 	}
-	return p.content(prompt.Version.Text, prompt.Version.Messages)
+	messages := make([]atrium.RenderedMessage, len(prompt.Version.Messages))
+	for i, m := range prompt.Version.Messages {
+		text, err := json.Marshal(m)
+		if err == nil {
+			err = json.Unmarshal(text, &messages[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return p.content(prompt.Version.Text, messages)
 }
 
 // prompt returns a prompt of the server.
@@ -89,20 +99,26 @@ func (p *process) prompt(f remoteFlags, name, ref string) (*atrium.Prompt, error
 	return client.Prompts.Get(p.ctx, name, atrium.PromptOptions{Ref: ref})
 }
 
-// content prints a text, or messages under their roles.
-func (p *process) content(text *string, messages []atrium.PromptMessage) error {
+// content prints a text, or messages under their roles. A message with more than a text is printed as JSON.
+func (p *process) content(text *string, messages []atrium.RenderedMessage) error {
 	if text != nil {
 		_, err := fmt.Fprintln(p.stdout, *text)
 		return err
 	}
 	for _, m := range messages {
-		var err error
-		if m.Placeholder != nil {
-			_, err = fmt.Fprintf(p.stdout, "[%s]\n\n", *m.Placeholder)
-		} else if m.Role != nil && m.Content != nil {
-			_, err = fmt.Fprintf(p.stdout, "[%s]\n%s\n\n", *m.Role, *m.Content)
+		var members map[string]any
+		if err := json.Unmarshal(m.JSON, &members); err != nil {
+			return err
 		}
-		if err != nil {
+		title, words := m.Role, string(m.JSON)
+		if placeholder, ok := members["placeholder"].(string); ok && m.Role == "" {
+			title, words = placeholder, ""
+		} else if text, ok := m.Content.(string); ok && len(members) == 2 {
+			words = text + "\n"
+		} else {
+			words += "\n"
+		}
+		if _, err := fmt.Fprintf(p.stdout, "[%s]\n%s\n", title, words); err != nil {
 			return err
 		}
 	}

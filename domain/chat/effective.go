@@ -64,7 +64,7 @@ func (c Content) Effective(p prompt.Content, overrides map[string]any) (Effectiv
 		texts = append(texts, out.Text)
 	}
 	for _, m := range out.Messages {
-		texts = append(texts, m.Content)
+		texts = append(texts, m.Texts()...)
 	}
 	e.Instructions = strings.Join(texts, "\n\n")
 	return e, nil

@@ -50,14 +50,6 @@ type Content struct {
 	ResponseFormat json.RawMessage // a JSON object, or nil
 }
 
-// Message is one chat message, or a placeholder where the caller inserts messages.
-type Message struct {
-	Role        string `json:"role,omitempty"` // system, developer, user, assistant or tool
-	Content     string `json:"content,omitempty"`
-	Placeholder string `json:"placeholder,omitempty"` // a variable's name, instead of Role and Content
-	Required    bool   `json:"required,omitempty"`    // whether the placeholder must be filled
-}
-
 // Variable declares a value that a render needs or accepts.
 type Variable struct {
 	Name        string          `json:"name"`
@@ -91,10 +83,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 // isVariableName reports whether s is a valid name of a variable or a placeholder.
 func isVariableName(s string) bool { return len(s) <= maxVariableName && variableName.MatchString(s) }
 
-var (
-	roles         = []string{"system", "developer", "user", "assistant", "tool"}
-	variableTypes = []string{anyType, "string", "number", "boolean", "array", "object"}
-)
+var variableTypes = []string{anyType, "string", "number", "boolean", "array", "object"}
 
 // checked returns c as it is stored in a template version with type of. The default format is mustache; variables that
 // are not declared are inferred from the text. fault.ErrInvalid names all fields that break a rule,
@@ -163,7 +152,9 @@ func (c Content) checkShape(kind Type, errs *fault.Fields) {
 	}
 	size := 0
 	for i, m := range c.Messages {
-		size += len(m.Content)
+		for _, text := range m.Texts() {
+			size += len(text)
+		}
 		m.check(fmt.Sprintf("/messages/%d", i), errs)
 	}
 	if size > MaxTextBytes {
@@ -206,36 +197,4 @@ func (c Content) checkSizes(errs *fault.Fields) {
 	if len(*errs) == count && c.Size() > MaxContentBytes {
 		errs.Add("", "too_long", "The version must take at most 1 MiB as JSON.")
 	}
-}
-
-// check adds the errors in a message, which is at pointer.
-func (m Message) check(pointer string, errs *fault.Fields) {
-	switch {
-	case m.Placeholder != "" && (m.Role != "" || m.Content != ""):
-		errs.Add(pointer, "not_allowed_value", "Must have role and content, or a placeholder, but not both.")
-	case m.Placeholder != "":
-		if !isVariableName(m.Placeholder) {
-			errs.Add(pointer+"/placeholder", "invalid_format", nameRule)
-		}
-	case m.Role == "" && m.Content == "":
-		errs.Add(pointer, "required", "Must have role and content, or a placeholder.")
-	default:
-		m.checkWords(pointer, errs)
-		if m.Required {
-			errs.Add(pointer+"/required", "not_allowed_value", "Is for placeholders.")
-		}
-	}
-}
-
-// checkWords adds the errors in a message's role and content.
-func (m Message) checkWords(pointer string, errs *fault.Fields) {
-	if m.Role == "" {
-		errs.Add(pointer+"/role", "required", "Must be given with content.")
-	} else if !slices.Contains(roles, m.Role) {
-		errs.Add(pointer+"/role", "not_allowed_value", "Must be system, developer, user, assistant or tool.")
-	}
-	if m.Content == "" {
-		errs.Add(pointer+"/content", "required", "Must not be empty.")
-	}
-	errs.AddCharacters(pointer+"/content", m.Content)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/atrium-hq/atrium/domain/mustache"
 )
 
 // Difference describes the changes between two contents.
@@ -27,7 +29,7 @@ func DiffContents(fromName, toName string, from, to Content) Difference {
 		same bool
 	}{
 		{"text", from.Text == to.Text},
-		{"messages", slices.Equal(from.Messages, to.Messages)},
+		{"messages", slices.EqualFunc(from.Messages, to.Messages, sameMessage)},
 		{"format", from.Format == to.Format},
 		{"variables", len(from.Variables) == len(to.Variables) &&
 			(len(from.Variables) == 0 || sameJSON(from.Variables, to.Variables))},
@@ -49,13 +51,16 @@ func unified(fromName, toName, from, to string) string {
 	return udiff.Unified(fromName, toName, from, to)
 }
 
+func sameMessage(a, b Message) bool { return sameJSON(a, b) }
+
 func sameJSON(a, b any) bool {
 	x, errX := canonical(a)
 	y, errY := canonical(b)
 	return errX == nil && errY == nil && x == y
 }
 
-// readable returns a content for people: the text, or each message below its role.
+// readable returns a content for people: the text, or each message below its role. Parts other than texts, and other
+// members, are lines of JSON.
 func (c Content) readable() string {
 	if len(c.Messages) == 0 {
 		return c.Text
@@ -67,7 +72,8 @@ func (c Content) readable() string {
 		}
 		switch {
 		case m.Placeholder == "":
-			out.WriteString(m.Role + ":\n" + m.Content + "\n")
+			out.WriteString(m.Role + ":\n")
+			m.writeReadable(&out)
 		case m.Required:
 			out.WriteString("placeholder (required):\n" + m.Placeholder + "\n")
 		default:
@@ -75,4 +81,29 @@ func (c Content) readable() string {
 		}
 	}
 	return out.String()
+}
+
+// writeReadable writes what a message has besides its role.
+func (m Message) writeReadable(out *strings.Builder) {
+	if m.Content != "" {
+		out.WriteString(m.Content + "\n")
+	}
+	for _, p := range m.Parts {
+		if p.Type == textPart && p.Members == nil {
+			out.WriteString(p.Text + "\n")
+		} else {
+			writeLine(out, p)
+		}
+	}
+	if rest := (messageJSON{Name: m.Name, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}); m.Name != "" ||
+		m.ToolCalls != nil || m.ToolCallID != "" {
+		writeLine(out, rest)
+	}
+}
+
+// writeLine writes a value of a checked content as JSON.
+func writeLine(out *strings.Builder, v any) {
+	if text, err := mustache.Encode(v); err == nil {
+		out.WriteString(text + "\n")
+	}
 }

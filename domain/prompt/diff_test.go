@@ -41,6 +41,12 @@ func TestDiffContents(t *testing.T) {
 		{"whether a placeholder is required", chat(prompt.Message{Placeholder: "h"}),
 			chat(prompt.Message{Placeholder: "h", Required: true}),
 			"--- v1\n+++ v2\n@@ -1,2 +1,2 @@\n-placeholder:\n+placeholder (required):\n h\n"},
+		{"parts, and what else a message has", chat(user("x"), user("y")),
+			chat(prompt.Message{Role: "user", Parts: []prompt.Part{{Type: "text", Text: "x"},
+				{Type: "file", Members: map[string]json.RawMessage{"file": json.RawMessage(`{"file_id":"f"}`)}}}},
+				prompt.Message{Role: "user", Content: "y", Name: "anna"}),
+			"--- v1\n+++ v2\n@@ -1,5 +1,7 @@\n user:\n x\n+{\"type\":\"file\",\"file\":{\"file_id\":\"f\"}}\n \n" +
+				" user:\n y\n+{\"name\":\"anna\"}\n"},
 		{"a newline at the end of a message", chat(user("x")), chat(user("x\n")),
 			"--- v1\n+++ v2\n@@ -1,2 +1,3 @@\n user:\n x\n+\n"},
 	} {

@@ -71,8 +71,8 @@ func (c Content) IncludeTags() []IncludeTag {
 
 // mayInclude is false for a content that need not be parsed to know that it has no include.
 func (c Content) mayInclude() bool {
-	return c.Format != Verbatim && (strings.Contains(c.Text, ">") ||
-		slices.ContainsFunc(c.Messages, func(m Message) bool { return strings.Contains(m.Content, ">") }))
+	return c.Format != Verbatim &&
+		slices.ContainsFunc(c.slots(), func(s slot) bool { return strings.Contains(*s.text, ">") })
 }
 
 // Included is a version that another one includes directly.
@@ -173,13 +173,7 @@ func (e *Expansion) fill(parts []part, sources []Source) error {
 		}
 		room -= len(texts[i])
 	}
-	if e.Content.Text != "" {
-		e.Content.Text, texts = texts[0], texts[1:]
-	}
-	e.Content.Messages = slices.Clone(e.Content.Messages)
-	for i := range e.Content.Messages {
-		e.Content.Messages[i].Content = texts[i]
-	}
+	e.Content = e.Content.withTexts(texts)
 	return nil
 }
 

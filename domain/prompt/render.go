@@ -3,6 +3,7 @@ package prompt
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -34,7 +35,8 @@ type Rendered struct {
 }
 
 // Render fills in values, which must be types that encoding/json decodes to: numbers are float64, or
-// json.Number to keep every digit of large integers. A null counts as no value. Printed values are not
+// json.Number to keep every digit of large integers. A value can also be a json.RawMessage, so that the messages of a
+// placeholder are inserted byte by byte as they are. A null counts as no value. Printed values are not
 // parsed again, and nothing is escaped, because a prompt is not HTML. Numbers print as in JSON, arrays
 // and objects as compact JSON with sorted keys. As in mustache.js, false, null, 0, an empty text and an
 // empty array hide a section and show an inverted one.
@@ -50,8 +52,16 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 	if err != nil {
 		return Rendered{}, err
 	}
+	sources := map[string]any{}
+	maps.Copy(sources, values)
+	if values, err = decoded(values); err != nil {
+		return Rendered{}, err
+	}
 	r := mustache.NewRenderer()
-	messages, errs := c.bind(values, r)
+	messages, errs, err := c.bind(values, sources, r)
+	if err != nil {
+		return Rendered{}, err
+	}
 	invalid, missing := len(errs) > 0, c.missing(r.Values)
 	for _, name := range missing {
 		r.Missing[name] = true
@@ -63,29 +73,24 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 		return Rendered{}, ErrInvalidVariables.WithFields(errs...)
 	}
 	c.expect(r, parts)
-	out := Rendered{Unused: c.unused(values, r.Values, parts)}
-	for _, p := range parts[:len(parts)-len(c.Messages)] {
-		if out.Text, err = r.Render(p.body); err != nil {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		if texts[i], err = r.Render(p.body); err != nil {
 			return Rendered{}, renderFault(err)
 		}
 	}
-	for i, p := range parts[len(parts)-len(c.Messages):] {
-		m := c.Messages[i]
-		switch {
-		case m.Placeholder == "":
-			if m.Content, err = r.Render(p.body); err != nil {
+	c = c.withTexts(texts)
+	out := Rendered{Text: c.Text, Unused: c.unused(values, r.Values, parts)}
+	for _, m := range c.Messages {
+		if m.Placeholder == "" || r.Missing[m.Placeholder] {
+			out.Messages = append(out.Messages, m)
+			continue
+		}
+		for _, message := range messages[m.Placeholder] {
+			if err := r.Insert(len(message)); err != nil {
 				return Rendered{}, renderFault(err)
 			}
-			out.Messages = append(out.Messages, m)
-		case r.Missing[m.Placeholder]:
-			out.Messages = append(out.Messages, m)
-		default:
-			for _, m := range messages[m.Placeholder] {
-				if err := r.Insert(len(m.Role) + len(m.Content)); err != nil {
-					return Rendered{}, renderFault(err)
-				}
-				out.Messages = append(out.Messages, m)
-			}
+			out.Messages = append(out.Messages, Message{Inserted: message})
 		}
 	}
 	for _, path := range r.Absent() {

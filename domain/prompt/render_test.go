@@ -301,29 +301,28 @@ func TestRenderChat(t *testing.T) {
 	for _, tt := range []struct {
 		name, values string
 		mode         prompt.Mode
-		want         []prompt.Message
+		want         []string
 		missing      []string
 		faults       []string
 	}{
 		{"placeholders expand in place",
 			`{"role":"<R>","q":"{{role}}","history":[{"role":"user","content":"{{q}}"},{"role":"assistant","content":"b"}],"must":[{"role":"tool","content":"c"}]}`, prompt.Strict,
-			[]prompt.Message{{Role: "system", Content: "You are <R>."}, user("{{q}}"),
-				{Role: "assistant", Content: "b"}, {Role: "tool", Content: "c"}, user("{{role}}")}, nil, nil},
+			[]string{`{"role":"system","content":"You are <R>."}`, `{"content":"{{q}}","role":"user"}`,
+				`{"content":"b","role":"assistant"}`, `{"content":"c","role":"tool"}`,
+				`{"role":"user","content":"{{role}}"}`}, nil, nil},
 		{"an optional one is nothing", `{"must":[]}`, prompt.Strict,
-			[]prompt.Message{{Role: "system", Content: "You are ."}, user("")}, nil, nil},
+			[]string{`{"role":"system","content":"You are ."}`, `{"role":"user","content":""}`}, nil, nil},
 		{"a required one is missing", `{}`, prompt.Strict, nil, nil,
 			[]string{"missing_variables", "/variables/must required"}},
 		{"a required one stays", `{"history":[]}`, prompt.Partial,
-			[]prompt.Message{{Role: "system", Content: "You are ."}, {Placeholder: "must", Required: true}, user("")},
+			[]string{`{"role":"system","content":"You are ."}`, `{"placeholder":"must","required":true}`,
+				`{"role":"user","content":""}`},
 			[]string{"must"}, nil},
-		{"messages that are none", `{"must":{},"history":[1,{},{"role":"bot","content":"x"},{"role":"user","content":1},{"role":"user","content":"x","name":"y"},{"role":"user","content":""}]}`, prompt.Strict, nil, nil,
+		{"messages that are none", `{"must":{},"history":[1,{},{"role":null},{"role":["bot"]},"x",null]}`,
+			prompt.Strict, nil, nil,
 			[]string{"invalid_variables", "/variables/must wrong_type", "/variables/history/0 wrong_type",
-				"/variables/history/1/role required", "/variables/history/1/content required",
-				"/variables/history/2/role not_allowed_value",
-				"/variables/history/3/content wrong_type", "/variables/history/4 unknown_field",
-				"/variables/history/5/content required"}},
-		{"NUL", `{"must":[{"role":"user","content":"a\u0000"}]}`, prompt.Strict, nil, nil,
-			[]string{"invalid_variables", "/variables/must/0/content invalid_characters"}},
+				"/variables/history/2/role wrong_type", "/variables/history/3/role wrong_type",
+				"/variables/history/4 wrong_type", "/variables/history/5 wrong_type"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := c.Render(decode(t, tt.values), tt.mode)
@@ -336,7 +335,7 @@ func TestRenderChat(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(tt.want, out.Messages); err != nil || diff != "" ||
+			if diff := cmp.Diff(tt.want, jsonOf(t, out.Messages)); err != nil || diff != "" ||
 				!slices.Equal(out.Missing, tt.missing) || out.Text != "" {
 				t.Errorf("%v %+v\n%s", err, out, diff)
 			}
@@ -345,7 +344,8 @@ func TestRenderChat(t *testing.T) {
 	t.Run("a verbatim chat has placeholders too", func(t *testing.T) {
 		v := prompt.Content{Messages: []prompt.Message{user("{{> q}}"), {Placeholder: "h"}}, Format: prompt.Verbatim}
 		out, err := v.Render(decode(t, `{"h":[{"role":"user","content":"x"}]}`), prompt.Strict)
-		if diff := cmp.Diff([]prompt.Message{user("{{> q}}"), user("x")}, out.Messages); err != nil || diff != "" {
+		want := []string{`{"role":"user","content":"{{> q}}"}`, `{"content":"x","role":"user"}`}
+		if diff := cmp.Diff(want, jsonOf(t, out.Messages)); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
 	})
@@ -357,7 +357,7 @@ func TestRenderChat(t *testing.T) {
 		}
 		v.Variables[0].Default = json.RawMessage(`[{"role":"user","content":"x"}]`)
 		if out, err := v.Render(nil, prompt.Strict); err != nil || len(out.Messages) != 1 ||
-			out.Messages[0] != user("x") {
+			string(out.Messages[0].Inserted) != `{"role":"user","content":"x"}` {
 			t.Errorf("with a default: %+v, %v", out, err)
 		}
 	})

@@ -14,7 +14,9 @@ func (c Content) Searched() string {
 		if all.Len() >= maxSearched {
 			break
 		}
-		all.WriteString(cut(m.Content) + "\n")
+		for _, text := range m.Texts() {
+			all.WriteString(cut(text) + "\n")
+		}
 	}
 	return cut(NameKey(all.String()))
 }

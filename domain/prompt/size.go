@@ -10,7 +10,10 @@ import (
 func (c Content) Size() int {
 	size := quotedSize(c.Text) + sizeOf(c.Variables) + sizeOf(c.Model) + len(c.Tools) + len(c.ResponseFormat)
 	for _, m := range c.Messages {
-		size += len(m.Role) + quotedSize(m.Content) + len(m.Placeholder)
+		if size += len(m.Role) + quotedSize(m.Content) + len(m.Placeholder); !m.isPlain() {
+			m.Content = ""
+			size += sizeOf(m)
+		}
 	}
 	return size
 }

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,9 +11,10 @@ import (
 )
 
 // bind checks values and stores them in r, with defaults for those that are not given. It makes their
-// numbers plain here, once, however often a template uses them. It returns the messages for each
-// placeholder.
-func (c Content) bind(values map[string]any, r *mustache.Renderer) (messages map[string][]Message, errs fault.Fields) {
+// numbers plain here, once, however often a template uses them. It returns the JSON of the messages for each
+// placeholder, from sources: the values as they were given, to which it adds defaults.
+func (c Content) bind(values, sources map[string]any, r *mustache.Renderer) (messages map[string][]json.RawMessage,
+	errs fault.Fields, err error) {
 	types := c.types()
 	for name, value := range values {
 		// {{user.name}} is a member of user, unless a variable of this whole name is declared.
@@ -33,7 +35,7 @@ func (c Content) bind(values map[string]any, r *mustache.Renderer) (messages map
 		switch {
 		case !isSet && v.Default != nil:
 			if value, err := v.defaultValue(); err == nil {
-				r.Values[v.Name] = mustache.PlainNumbers(value)
+				r.Values[v.Name], sources[v.Name] = mustache.PlainNumbers(value), v.Default
 			}
 		case isSet && !fits(v.Type, value):
 			errs.Add(pointer, "wrong_type", "Must be "+withArticle(v.Type)+".")
@@ -41,55 +43,61 @@ func (c Content) bind(values map[string]any, r *mustache.Renderer) (messages map
 			errs.Add(pointer, "not_allowed_value", "Must be one of the values that the version allows.")
 		}
 	}
-	messages = map[string][]Message{}
+	messages = map[string][]json.RawMessage{}
 	for _, m := range c.Messages {
 		if list, ok := r.Values[m.Placeholder].([]any); ok && m.Placeholder != "" && messages[m.Placeholder] == nil {
-			messages[m.Placeholder] = messagesOf(list, "/variables/"+m.Placeholder, &errs)
+			checkInserted(list, "/variables/"+m.Placeholder, &errs)
+			if messages[m.Placeholder], err = itemsOf(sources[m.Placeholder]); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
-	return messages, errs
+	return messages, errs, nil
 }
 
-// messagesOf reads the messages that a caller inserts for a placeholder.
-func messagesOf(list []any, pointer string, errs *fault.Fields) []Message {
-	messages := make([]Message, len(list))
+// decoded returns a copy of values in which those are decoded that are JSON.
+func decoded(values map[string]any) (map[string]any, error) {
+	plain := make(map[string]any, len(values))
+	for name, value := range values {
+		if text, ok := value.(json.RawMessage); ok {
+			var err error
+			if value, err = decodeJSON(text); err != nil {
+				return nil, fmt.Errorf("prompt: the value of a variable: %w", err)
+			}
+		}
+		plain[name] = value
+	}
+	return plain, nil
+}
+
+// itemsOf returns the JSON of each item of a list. In a list that is JSON, the order of members and the spelling of
+// numbers stay.
+func itemsOf(list any) (items []json.RawMessage, err error) {
+	text, ok := list.(json.RawMessage)
+	if !ok {
+		encoded, err := mustache.Encode(list)
+		if err != nil {
+			return nil, fmt.Errorf("prompt: the value of a placeholder: %w", err)
+		}
+		text = json.RawMessage(encoded)
+	}
+	return items, json.Unmarshal(text, &items)
+}
+
+// checkInserted adds the errors in a placeholder's value, which is at pointer. What else a message has is between the
+// application and its model.
+func checkInserted(list []any, pointer string, errs *fault.Fields) {
 	for i, item := range list {
 		pointer := fmt.Sprintf("%s/%d", pointer, i)
 		object, ok := item.(map[string]any)
 		if !ok {
-			errs.Add(pointer, "wrong_type", "Must be an object with role and content.")
+			errs.Add(pointer, "wrong_type", "Must be an object: a message.")
 			continue
 		}
-		messages[i] = messageOf(object, pointer, errs)
-	}
-	return messages
-}
-
-// messageOf reads a message from a placeholder's value, and adds its errors below pointer.
-func messageOf(object map[string]any, pointer string, errs *fault.Fields) Message {
-	var m Message
-	count, errCount := 0, len(*errs)
-	for _, field := range []struct {
-		name string
-		into *string
-	}{{"role", &m.Role}, {"content", &m.Content}} {
-		value, isSet := object[field.name]
-		if !isSet {
-			continue
-		}
-		count++
-		text, ok := value.(string)
-		if *field.into = text; !ok {
-			errs.Add(pointer+"/"+field.name, "wrong_type", "Must be a string.")
+		if role, isSet := object["role"]; isSet && !fits("string", role) {
+			errs.Add(pointer+"/role", "wrong_type", "Must be a string.")
 		}
 	}
-	if len(*errs) == errCount {
-		m.checkWords(pointer, errs)
-	}
-	if len(object) > count {
-		errs.Add(pointer, "unknown_field", "Must have only role and content.")
-	}
-	return m
 }
 
 // missing lists the required variables and placeholders without a value.

@@ -54,7 +54,7 @@ func (v Variable) checkPlaceholder(pointer string, errs *fault.Fields) {
 	}
 	if value, err := v.defaultValue(); err == nil {
 		if list, ok := value.([]any); ok {
-			messagesOf(list, pointer+"/default", errs)
+			checkInserted(list, pointer+"/default", errs)
 		}
 	}
 }
@@ -127,15 +127,12 @@ func bodies(parts []part) []mustache.Text {
 	return texts
 }
 
-// parse parses all texts of c, in order. Placeholders are parts without nodes. It returns
-// ErrUnsupportedSyntax with the first error in each text.
+// parse parses all texts of c, in the order of its slots. It returns ErrUnsupportedSyntax with the first error in each
+// text.
 func (c Content) parse() ([]part, error) {
 	var parts []part
-	if c.Text != "" {
-		parts = append(parts, part{pointer: "/text", body: mustache.Text{Text: c.Text}})
-	}
-	for i, m := range c.Messages {
-		parts = append(parts, part{fmt.Sprintf("/messages/%d/content", i), mustache.Text{Text: m.Content}})
+	for _, s := range c.slots() {
+		parts = append(parts, part{s.pointer, mustache.Text{Text: *s.text}})
 	}
 	var errs fault.Fields
 	for i, p := range parts {

@@ -17,8 +17,8 @@ func spent(t testing.TB, c Content, values map[string]any) (work int, givenUp bo
 	parts, err := c.parse()
 	require.NoError(t, err)
 	r := mustache.NewRenderer()
-	if _, errs := c.bind(values, r); len(errs) > 0 {
-		t.Fatalf("refused: %+v", errs)
+	if _, errs, err := c.bind(values, map[string]any{}, r); err != nil || len(errs) > 0 {
+		t.Fatalf("refused: %+v, %v", errs, err)
 	}
 	c.expect(r, parts)
 	for _, p := range parts {

@@ -49,11 +49,13 @@ var textLine = regexp.MustCompile(`^Line ([0-9]+)[:,]? `)
 // Locate returns what the API says about a member of the content, with the line of the file instead of the line of the
 // text.
 func (p Prompt) Locate(pointer, detail string) *Error {
-	line := 0
-	for member := pointer; line == 0 && member != ""; member = member[:strings.LastIndex(member, "/")] {
-		line = p.lines[member]
+	line, member := 0, pointer
+	for line == 0 && member != "" {
+		if line = p.lines[member]; line == 0 {
+			member = member[:strings.LastIndex(member, "/")]
+		}
 	}
-	if found := textLine.FindStringSubmatch(detail); found != nil && line > 0 {
+	if found := textLine.FindStringSubmatch(detail); found != nil && line > 0 && member == pointer {
 		n, err := strconv.Atoi(found[1])
 		if err == nil {
 			line, detail = line+n-1, detail[len(found[0]):]
@@ -73,23 +75,12 @@ type Content struct {
 	ResponseFormat json.RawMessage `json:"response_format,omitempty"`
 }
 
-// Message is a chat prompt message, or a placeholder.
-type Message struct {
-	Role        string  `json:"role,omitempty"`
-	Content     *string `json:"content,omitempty"`
-	Placeholder string  `json:"placeholder,omitempty"`
-	Required    bool    `json:"required,omitempty"`
-}
-
 const fence = "---\n"
-
-// section is a message's first line, and each line that would be one but for a backslash before it.
-var section = regexp.MustCompile(
-	`^\\*# (system|developer|user|assistant|tool|placeholder [A-Za-z_][A-Za-z0-9_.-]*( required)?)$`)
 
 // Encode writes a prompt: its settings as YAML between two lines of three hyphens, and its text. A chat prompt has a
 // section for each message, which begins with a line such as "# user" or "# placeholder history required". Lines in a
-// message that look like it have a backslash before them. Equal prompts give equal files.
+// message that look like it have a backslash before them. A message with more than a text has a section such as
+// "# user json", with its members as JSON. Equal prompts give equal files.
 func Encode(p Prompt) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(fence)
@@ -129,31 +120,11 @@ func Encode(p Prompt) ([]byte, error) {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		writeMessage(&out, m)
+		if err := writeMessage(&out, m); err != nil {
+			return nil, err
+		}
 	}
 	return out.Bytes(), nil
-}
-
-// writeMessage escapes content lines that look like a heading, so that parsing returns the same message.
-func writeMessage(out *bytes.Buffer, m Message) {
-	if m.Placeholder != "" {
-		out.WriteString("# placeholder " + m.Placeholder)
-		if m.Required {
-			out.WriteString(" required")
-		}
-		out.WriteString("\n")
-		return
-	}
-	out.WriteString("# " + m.Role + "\n")
-	if m.Content == nil {
-		return
-	}
-	for line := range strings.SplitSeq(*m.Content, "\n") {
-		if section.MatchString(line) {
-			out.WriteString(`\`)
-		}
-		out.WriteString(line + "\n")
-	}
 }
 
 // isEmpty reports whether a value is what the API returns for none.
@@ -265,51 +236,6 @@ func jsonOfYAML(n *yaml.Node) (json.RawMessage, error) {
 	}
 	return nil, errors.New("aliases are not supported") // they could multiply a small file
 }
-
-// readMessages reads the sections of a chat prompt's file, which begin in a certain line.
-func (p *Prompt) readMessages(body string, start int) error {
-	var messages []Message
-	var lines []string
-	finish := func() {
-		if len(messages) > 0 && messages[len(messages)-1].Role != "" {
-			messages[len(messages)-1].Content = new(strings.Join(lines, "\n"))
-		}
-		lines = nil
-	}
-	all := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
-	for i, line := range all {
-		found := section.MatchString(line)
-		switch {
-		case found && !strings.HasPrefix(line, `\`):
-			finish()
-			name, isRequired := strings.CutSuffix(strings.TrimPrefix(line, "# "), " required")
-			if placeholder, ok := strings.CutPrefix(name, "placeholder "); ok {
-				messages = append(messages, Message{Placeholder: placeholder, Required: isRequired})
-			} else {
-				p.lines[fmt.Sprintf("/messages/%d/content", len(messages))] = start + i + 1
-				messages = append(messages, Message{Role: name})
-			}
-			p.lines[fmt.Sprintf("/messages/%d", len(messages)-1)] = start + i
-		case line == "" && (i+1 == len(all) || isSection(all[i+1])): // between two messages
-			if i+1 == len(all) {
-				lines = append(lines, line)
-			}
-		case len(messages) == 0 || messages[len(messages)-1].Placeholder != "":
-			if strings.TrimSpace(line) != "" {
-				return &Error{start + i, "the line is in no message: a message begins with a line such as # user"}
-			}
-		case found:
-			lines = append(lines, line[1:])
-		default:
-			lines = append(lines, line)
-		}
-	}
-	finish()
-	p.Content.Messages = messages
-	return nil
-}
-
-func isSection(line string) bool { return section.MatchString(line) && !strings.HasPrefix(line, `\`) }
 
 // Place returns a template file's path in an archive, with slashes. A name that cannot be a path everywhere is
 // replaced, and hasName is true: then the file contains the name.

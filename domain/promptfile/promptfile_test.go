@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/promptfile"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -30,6 +31,9 @@ func TestAFileIsReadAsItWasWritten(t *testing.T) {
 		{Role: "system", Content: new("You sort mail.\n\n# user\n\\# user\n# heading")},
 		{Placeholder: "history", Required: true}, {Placeholder: "more"},
 		{Role: "user", Content: new("")}, {Role: "assistant", Content: new("\n\nlines\n\n")},
+		{Role: "user", Content: new("# user json\n{}")},
+		{Role: "assistant", Members: json.RawMessage(`{"content":null,"tool_calls":[{"id":"c1","n":1.0,"a":"<"}]}`)},
+		{Role: "user", Members: json.RawMessage(`{"content":[{"type":"text","text":"# user\n\n"}]}`)},
 	}}}
 	for name, p := range map[string]promptfile.Prompt{"a text": text("x"), "an empty text": text(""),
 		"a text that looks like settings": text("---\ntype: chat\n---\n"), "all settings": full, "messages": chat} {
@@ -68,6 +72,41 @@ func TestEveryMessageIsReadAsItWasWritten(t *testing.T) {
 		}
 		same(t, p)
 	})
+}
+
+func TestMessagesOfTheAPIAreInTheFileWithAllOfTheirMembers(t *testing.T) {
+	const messages = `[{"role":"user","content":"x"},{"placeholder":"h","required":true},` +
+		`{"content":[{"type":"text","text":"x"}],"role":"user"},{"content":null,"role":"assistant","tool_calls":[1.0]},` +
+		`{"content":"x","role":"tool","tool_call_id":"c1"}]`
+	p := promptfile.Prompt{Type: "chat"}
+	require.NoError(t, json.Unmarshal([]byte(messages), &p.Content.Messages))
+	file, err := promptfile.Encode(p)
+	require.NoError(t, err)
+	got, err := promptfile.Decode(file)
+	require.NoError(t, err)
+	text, err := json.Marshal(got.Content.Messages)
+	if err != nil || string(text) != messages {
+		t.Errorf("%v:\n%s\n%s", err, text, file)
+	}
+	if i := strings.Index(string(file), "# tool json\n{\n  \"content\": \"x\",\n"); i < 0 {
+		t.Errorf("the file is\n%s", file)
+	}
+}
+
+func TestAMessageThatIsNoJSONIsReportedWithItsLine(t *testing.T) {
+	for body, want := range map[string]string{
+		"# user json\n{\n\n# user\nx":          "line 4: the message is not a JSON object",
+		"# user\nx\n\n# user json\nnull":      "line 7: the message is not a JSON object",
+		"# user json\n{\"role\": \"system\"}": "line 4: the role of the message belongs into the line above its JSON",
+	} {
+		if _, err := promptfile.Decode([]byte("---\ntype: chat\n---\n" + body)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+	file := "---\ntype: chat\n---\n# user\nx\n\n# user json\n{\"content\": 1}\n"
+	p, err := promptfile.Decode([]byte(file))
+	require.NoError(t, err)
+	assert.Equal(t, "the place", p.Locate("/messages/1/content/0/text", "Line 2: no.").Line, 7)
 }
 
 func TestFilesThatPeopleWrite(t *testing.T) {

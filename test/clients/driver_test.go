@@ -18,7 +18,7 @@ type object = map[string]any
 
 // command is what a test asks a client to do.
 type command struct {
-	Do       string      `json:"do"` // new, call, render, prompt, visitor or webhook
+	Do       string      `json:"do"` // new, call, render, inserted, prompt, visitor or webhook
 	Settings *settings   `json:"settings,omitempty"`
 	Name     string      `json:"name,omitempty"` // of a call, as x-sdk; of a prompt
 	Args     []string    `json:"args,omitempty"` // parameters of the path

@@ -57,6 +57,17 @@ func (d *goDriver) done(ctx context.Context, c command, events func(name string)
 		}
 		renderedRendered, err := atrium.Render(version, c.Values, atrium.RenderMode(c.Mode))
 		return result{Value: decoded(renderedRendered)}, err
+	case "inserted":
+		version := &atrium.PromptVersion{Messages: []atrium.PromptMessage{{Placeholder: new("h")}}}
+		rendered, err := atrium.Render(version, map[string]any{"h": json.RawMessage(c.Text)}, atrium.RenderModeStrict)
+		if err != nil {
+			return r, err
+		}
+		list := make([]string, len(rendered.Messages))
+		for i, m := range rendered.Messages {
+			list[i] = string(m.JSON)
+		}
+		return result{Value: "["+strings.Join(list, ",")+"]" == c.Text}, nil
 	case "prompt":
 		return d.prompt(ctx, c)
 	case "visitor":

@@ -3,8 +3,12 @@ package clients
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/test/support/histories"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -65,6 +69,18 @@ func TestClientsRenderAsTheServerDoes(t *testing.T) {
 	if len(cases) < 60 {
 		t.Errorf("only %d cases", len(cases))
 	}
+}
+
+func TestWhatClientsInsertForAPlaceholderComesOutByteEqual(t *testing.T) {
+	t.Parallel()
+	inEach(t, func(t *testing.T, d driver) {
+		rapid.Check(t, func(draw *rapid.T) {
+			list := "[" + strings.Join(histories.Draw(draw), ",") + "]"
+			if r := d.do(t, command{Do: "inserted", Text: list}, nil); r.Error != nil || r.Value != true {
+				draw.Fatalf("%s is not what is rendered: %+v", list, r.Error)
+			}
+		})
+	})
 }
 
 // rendering returns a member of a rendered prompt as JSON. No text is an empty one.

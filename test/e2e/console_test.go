@@ -171,6 +171,7 @@ func TestWorkInTheConsole(t *testing.T) {
 		keep(ctx, t, "console-history")
 	})
 	t.Run("a request to activate a version is approved", func(t *testing.T) { approved(ctx, t, s, owner) })
+	t.Run("a message keeps its parts", func(t *testing.T) { partsKept(ctx, t, s, owner) })
 	t.Run("a label is rolled out", func(t *testing.T) { rolledOut(ctx, t, s, owner) })
 	t.Run("an unknown kind of connection is said to be unknown", func(t *testing.T) { noSuchKind(ctx, t) })
 	t.Run("a viewer of a chat reads why it cannot be changed", func(t *testing.T) { viewersChat(t, s, owner) })

@@ -105,8 +105,10 @@ func TestTheGeneratorRefusesWhatTheClientsCannotExpress(t *testing.T) {
 		"a repeatable call with a key": {func(o, _ object) { o["x-repeatable"] = true }, "x-repeatable is only for"},
 		"an unknown keyword": {func(_, c object) { c["New"] = object{"anyOf": []any{object{"type": "string"}}} },
 			"do not support the keyword anyOf"},
-		"two types": {func(_, c object) { c["New"] = object{"type": []any{"string", "integer"}} },
-			"must be one type and null"},
+		"a list of one type": {func(_, c object) { c["New"] = object{"type": []any{"string"}} },
+			"must have a type and another one, or null"},
+		"a type of several that is none": {func(_, c object) { c["New"] = object{"type": []any{"string", "date"}} },
+			"the type date is not supported"},
 		"a choice of schemas": {func(_, c object) {
 			c["New"] = object{"oneOf": []any{object{"type": "string"}, object{"type": "integer"}}}
 		}, "must be a schema and null"},

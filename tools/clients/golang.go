@@ -75,8 +75,14 @@ func (w *goWriter) codes() {
 	w.print(")\n")
 }
 
+// written are the components whose types clients/go has by hand, because their JSON has to stay as it is.
+var written = []string{"RenderedMessage"}
+
 // component writes the type of a component: a struct, a string with constants, or another name for a type.
 func (w *goWriter) component(name string, s *schema) {
+	if slices.Contains(written, name) {
+		return
+	}
 	kind, _ := s.kind()
 	w.comment(strings.TrimSpace(goName(name) + " is a type of the API. " + s.Description))
 	switch {
@@ -114,7 +120,7 @@ func (w *goWriter) fields(owner string, s *schema) {
 		t, tag := w.typeOf(p, owner+"_"+name), name
 		isReference := strings.HasPrefix(t, "[]") || strings.HasPrefix(t, "map[") || t == "any"
 		switch required := s.requires(name); {
-		case !required && p.isNullable() && w.requests[owner]:
+		case !required && p.isNullable() && w.requests[owner] && t != "any":
 			t, tag = "Opt["+t+"]", name+",omitzero"
 		case !required && isReference:
 			tag = name + ",omitzero"

@@ -155,6 +155,16 @@ func (w *pyWriter) typeOf(s *schema, hint string, quoted bool) string {
 		return "Union[" + strings.Join(all, ", ") + "]"
 	}
 	kind, nullable := s.kind()
+	if all := s.alternatives(); all != nil {
+		types := make([]string, len(all))
+		for i, x := range all {
+			types[i] = w.typeOf(x, hint, quoted)
+		}
+		if nullable {
+			types = append(types, "None")
+		}
+		return "Union[" + strings.Join(types, ", ") + "]"
+	}
 	out := map[string]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool", "": "Any"}[kind]
 	switch {
 	case s.Enum != nil:

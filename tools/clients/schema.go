@@ -11,7 +11,7 @@ import (
 // schema is a JSON Schema in one of the forms that the contract uses.
 type schema struct {
 	Ref         string      `json:"$ref"`
-	Type        any         `json:"type"` // a name, or a list of a name and null
+	Type        any         `json:"type"` // a name, or a list of names and perhaps null
 	Description string      `json:"description"`
 	Format      string      `json:"format"`
 	Properties  *properties `json:"properties"`
@@ -99,7 +99,7 @@ func (p *properties) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// kind is the JSON type of s without null, and whether null is allowed too.
+// kind is the JSON type of s without null, and whether null is allowed too. It is empty if there are several types.
 func (s *schema) kind() (name string, nullable bool) {
 	switch t := s.Type.(type) {
 	case string:
@@ -112,8 +112,27 @@ func (s *schema) kind() (name string, nullable bool) {
 				name = fmt.Sprint(x)
 			}
 		}
+		if len(s.alternatives()) > 0 {
+			return "", nullable
+		}
 	}
 	return name, nullable
+}
+
+// alternatives returns a schema for each type of s other than null, if there are several.
+func (s *schema) alternatives() (all []*schema) {
+	list, _ := s.Type.([]any)
+	for _, x := range list {
+		if x != "null" {
+			one := *s
+			one.Type = x
+			all = append(all, &one)
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
 }
 
 // orNull returns x if s is x or null.
@@ -180,8 +199,8 @@ func (s *schema) check(at string, components map[string]*schema) error {
 		if s.Type != nil || s.Properties != nil || s.OneOf != nil || s.AllOf != nil {
 			return wrong("a reference can have only a description beside it")
 		}
-	case isList && (len(list) != 2 || !slices.Contains(list, any("null")) || kind == ""):
-		return wrong("a list of types must be one type and null")
+	case isList && (len(list) < 2 || (kind == "" && s.alternatives() == nil)):
+		return wrong("a list of types must have a type and another one, or null")
 	case s.OneOf != nil && at == "the response" && len(s.union(components)) == len(s.OneOf):
 	case s.OneOf != nil:
 		if len(s.OneOf) != 2 || s.OneOf[1].Type != "null" || s.Type != nil || s.Properties != nil {
@@ -210,7 +229,7 @@ func (s *schema) check(at string, components map[string]*schema) error {
 		}
 	}
 	inner["[]"], inner["{}"] = s.Items, s.Additional.of
-	for i, x := range slices.Concat(s.OneOf[:min(1, len(s.OneOf))], s.AllOf) {
+	for i, x := range slices.Concat(s.OneOf[:min(1, len(s.OneOf))], s.AllOf, s.alternatives()) {
 		inner[fmt.Sprintf("(%d)", i)] = x
 	}
 	for name, x := range inner {

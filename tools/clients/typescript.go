@@ -90,6 +90,16 @@ func (w *tsWriter) typeOf(s *schema, indent string) string {
 		return w.typeOf(s.AllOf[0], indent) + " & " + w.typeOf(s.AllOf[1], indent)
 	}
 	kind, nullable := s.kind()
+	if all := s.alternatives(); all != nil {
+		types := make([]string, len(all))
+		for i, x := range all {
+			types[i] = w.typeOf(x, indent)
+		}
+		if nullable {
+			types = append(types, "null")
+		}
+		return strings.Join(types, " | ")
+	}
 	out := map[string]string{"string": "string", "integer": "number", "number": "number", "boolean": "boolean",
 		"": "unknown"}[kind]
 	switch {

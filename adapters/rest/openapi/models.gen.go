@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // Defines values for APIKeyKind.
@@ -3614,6 +3615,9 @@ type ProblemUse struct {
 // A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
 type PromptCompatibility string
 
+// PromptContentPart One part of a message's content, as in OpenAI's chat completions. Only messages of the role `user` have other parts than `text`. Further members, such as `cache_control`, stay as they are.
+type PromptContentPart = prompt.Part
+
 // PromptCopyHistory Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is active (`latest`).
 type PromptCopyHistory string
 
@@ -3778,7 +3782,7 @@ type PromptFeedbackShare struct {
 
 // PromptFile defines model for PromptFile.
 type PromptFile struct {
-	// Content Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`, `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `# user` or `# placeholder history required`, and its content.
+	// Content Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`, `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `# user` or `# placeholder history required`, and its content. Below a line such as `# user json`, a message has its members as JSON.
 	Content string `json:"content"`
 
 	// Path A relative path with slashes that ends in `.md`. Without that ending, it is the name of the template, unless the setting `name` gives another one.
@@ -3871,14 +3875,7 @@ type PromptInclude struct {
 type PromptIncludeMode string
 
 // PromptMessage Either one message, with `role` and `content`, or a `placeholder` where the application inserts its own list of messages.
-type PromptMessage struct {
-	Content     *string `json:"content,omitempty"`
-	Placeholder string  `json:"placeholder,omitempty,omitzero"`
-
-	// Required Whether the application must fill the placeholder. Allowed only with `placeholder`.
-	Required bool        `json:"required,omitempty,omitzero"`
-	Role     MessageRole `json:"role,omitempty,omitzero"`
-}
+type PromptMessage = prompt.Message
 
 // PromptModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 type PromptModelConfig struct {
@@ -4446,14 +4443,14 @@ type RenderRequest struct {
 	// Ref The id of a version, a label, `active`, `previous` (active before the active one), `latest`, or a number such as `v12`.
 	Ref string `json:"ref,omitempty,omitzero"`
 
-	// Variables Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`.
-	Variables map[string]interface{} `json:"variables,omitempty,omitzero"`
+	// Variables Values by variable name. A placeholder's value is a list of messages: objects with any members, which are inserted unchanged.
+	Variables map[string]json.RawMessage `json:"variables,omitempty,omitzero"`
 }
 
 // RenderResult The rendered `text` or `messages`, depending on the template's type.
 type RenderResult struct {
-	ContentHash string          `json:"content_hash"`
-	Messages    []PromptMessage `json:"messages,omitempty,omitzero"`
+	ContentHash string            `json:"content_hash"`
+	Messages    []RenderedMessage `json:"messages,omitempty,omitzero"`
 
 	// Missing Required variables without a value, and the paths of names that a rendered tag prints and that have none, such as `user.name` or `docs.1.title`. At most 100 paths.
 	Missing []string `json:"missing"`
@@ -4466,6 +4463,9 @@ type RenderResult struct {
 	Unused  []string         `json:"unused"`
 	Version PromptVersionRef `json:"version"`
 }
+
+// RenderedMessage A message of the version, with the members of a PromptMessage, or one that the application inserted for a placeholder, unchanged. In the mode `partial`, a required placeholder without a value stays.
+type RenderedMessage = prompt.Message
 
 // ResolveError defines model for ResolveError.
 type ResolveError struct {

@@ -77,26 +77,6 @@ func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 	}
 }
 
-func toMessages(in []openapi.PromptMessage) []prompt.Message {
-	out := make([]prompt.Message, len(in))
-	for i, m := range in {
-		out[i] = prompt.Message{Role: string(m.Role), Placeholder: m.Placeholder, Required: m.Required}
-		if m.Content != nil {
-			out[i].Content = *m.Content
-		}
-	}
-	return out
-}
-
-func fromMessages(in []prompt.Message) []openapi.PromptMessage {
-	return convert.Slice(in, func(m *prompt.Message) openapi.PromptMessage {
-		if m.Placeholder != "" {
-			return openapi.PromptMessage{Placeholder: m.Placeholder, Required: m.Required}
-		}
-		return openapi.PromptMessage{Role: openapi.MessageRole(m.Role), Content: &m.Content}
-	})
-}
-
 func toVariables(in []openapi.PromptVariable) []prompt.Variable {
 	out := make([]prompt.Variable, len(in))
 	for i, v := range in {
@@ -133,7 +113,7 @@ func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Conten
 		c.Text = *in.Text
 	}
 	if in.Messages != nil {
-		c.Messages = toMessages(*in.Messages)
+		c.Messages = *in.Messages
 	}
 	if in.Format != nil {
 		c.Format = prompt.Format(*in.Format)
@@ -184,7 +164,7 @@ func toVersion(t *prompt.Reading, v *prompt.Version) openapi.PromptVersion {
 		Rollout:          toChoice(v.Choice),
 	}
 	if t.Type == prompt.Chat {
-		out.Messages = fromMessages(c.Messages)
+		out.Messages = c.Messages
 	} else {
 		out.Text = c.Text
 	}
@@ -332,7 +312,7 @@ func versionDraft(in openapi.PromptVersionCreate) prompt.VersionDraft {
 	d := prompt.VersionDraft{
 		Content: prompt.Content{
 			Text:           in.Text,
-			Messages:       toMessages(in.Messages),
+			Messages:       in.Messages,
 			Format:         prompt.Format(in.Format),
 			Model:          convert.ToModel(in.ModelConfig),
 			Tools:          in.Tools,

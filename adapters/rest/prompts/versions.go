@@ -95,8 +95,12 @@ func renderPrompt(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
+	values := make(map[string]any, len(in.Variables))
+	for name, value := range in.Variables {
+		values[name] = value
+	}
 	out, t, v, err := r.Prompts.Render(
-		r.Context(), r.By, promptID(r), refOr(in.Ref, "active"), in.Key, in.Variables, prompt.Mode(in.Mode),
+		r.Context(), r.By, promptID(r), refOr(in.Ref, "active"), in.Key, values, prompt.Mode(in.Mode),
 	)
 	if err != nil {
 		return server.Reply{}, err
@@ -110,11 +114,12 @@ func renderPrompt(r *server.Call) (server.Reply, error) {
 		Unused:      convert.NonNil(out.Unused),
 	}
 	if t.Type == prompt.Chat {
-		result.Messages = fromMessages(out.Messages)
+		result.Messages = out.Messages
 	} else {
 		result.Text = &out.Text
 	}
-	return server.OK(result), nil
+	body, err := server.Verbatim(result) // for the messages that the application inserted
+	return server.OK(body), err
 }
 
 func resolvePrompt(r *server.Call) (server.Reply, error) {

@@ -24,6 +24,13 @@ func Encode(buffer *bytes.Buffer, v any) error {
 	return buffer.WriteByte('\n')
 }
 
+// Verbatim returns the JSON of v, which holds no json.Number, in which JSON within v stays byte for byte. Encode writes
+// U+2028 and U+2029 as escapes, because some readers of lines take them for line breaks.
+func Verbatim(v any) (JSON, error) {
+	text, err := jsonv2.Marshal(v, asVersion1, jsontext.EscapeForJS(false))
+	return append(text, '\n'), err
+}
+
 // The options of encode.
 var (
 	// asVersion1 encodes as version 1, but leaves <, > and & as they are, of which prompts are full.

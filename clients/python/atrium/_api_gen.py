@@ -4525,6 +4525,27 @@ class ProblemUse(TypedDict):
 # and names within a section of the text, are not.
 PromptCompatibility = Union[Literal["none", "backward"], str]
 
+
+class PromptContentPart(TypedDict):
+    """One part of a message's content, as in OpenAI's chat completions. Only messages of the role `user`
+    have other parts than `text`. Further members, such as `cache_control`, stay as they are.
+    """
+
+    type: Union[Literal["text", "image_url", "input_audio", "file"], str]
+    """"""
+
+    text: NotRequired[str]
+    """Rendered. Required for the type `text`."""
+
+    image_url: NotRequired[Dict[str, Any]]
+    """`url`, which can be a data URL, and perhaps `detail`."""
+
+    input_audio: NotRequired[Dict[str, Any]]
+    """`data` in Base64, and `format`."""
+
+    file: NotRequired[Dict[str, Any]]
+    """`file_id`, or `file_data` and `filename`."""
+
 # Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is
 # active (`latest`).
 PromptCopyHistory = Union[Literal["all", "latest"], str]
@@ -4763,7 +4784,8 @@ class PromptFile(TypedDict):
     content: str
     """Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`,
     `variables`, `model_config`, `tools`, `response_format` and `name`. Then the text, or for each
-    message a line such as `# user` or `# placeholder history required`, and its content.
+    message a line such as `# user` or `# placeholder history required`, and its content. Below a line
+    such as `# user json`, a message has its members as JSON.
     """
 
 
@@ -4888,8 +4910,17 @@ class PromptMessage(TypedDict):
     role: NotRequired[MessageRole]
     """"""
 
-    content: NotRequired[str]
-    """"""
+    content: NotRequired[Union[str, List[PromptContentPart], None]]
+    """A text of at most 256 KiB, or at most 100 parts. Can be null if there are `tool_calls`."""
+
+    name: NotRequired[str]
+    """The name of the participant."""
+
+    tool_calls: NotRequired[List[Dict[str, Any]]]
+    """The calls of an assistant, in the provider's format. Not rendered."""
+
+    tool_call_id: NotRequired[str]
+    """The call that a message of the role `tool` answers."""
 
     placeholder: NotRequired[str]
     """"""
@@ -5904,7 +5935,9 @@ class RenderRequest(TypedDict):
     """
 
     variables: NotRequired[Dict[str, Any]]
-    """Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`."""
+    """Values by variable name. A placeholder's value is a list of messages: objects with any members, which
+    are inserted unchanged.
+    """
 
     mode: NotRequired[RenderMode]
     """"""
@@ -5921,7 +5954,7 @@ class RenderResult(TypedDict):
     text: NotRequired[str]
     """"""
 
-    messages: NotRequired[List[PromptMessage]]
+    messages: NotRequired[List[RenderedMessage]]
     """"""
 
     missing: List[str]
@@ -5940,6 +5973,18 @@ class RenderResult(TypedDict):
 
     rollout: NotRequired[PromptRolloutChoice]
     """"""
+
+
+class RenderedMessage(TypedDict):
+    """A message of the version, with the members of a PromptMessage, or one that the application inserted
+    for a placeholder, unchanged. In the mode `partial`, a required placeholder without a value stays.
+    """
+
+    role: NotRequired[str]
+    """"""
+
+    content: NotRequired[Any]
+    """A text, a list of parts, or null."""
 
 
 class ResolveError(TypedDict):

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple, TypedDict, cast
 
-from ._api_gen import FieldError, PromptMessage
+from ._api_gen import FieldError, PromptMessage, RenderedMessage
 from ._mustache import INVERTED, LITERAL, VALUE, MustacheError, Node, parse
 from ._values import encode, plain, truthy, type_of
 
 _MAX_BYTES = 1 << 20
 _MAX_WORK = 64 << 20  # as on the server: see domain/mustache/render.go
-_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 class RenderedPrompt(TypedDict, total=False):
@@ -17,8 +17,8 @@ class RenderedPrompt(TypedDict, total=False):
 
     #: Of a text prompt.
     text: str
-    #: Of a chat prompt.
-    messages: List[PromptMessage]
+    #: Of a chat prompt. Those of a placeholder are as they were given.
+    messages: List[RenderedMessage]
     #: Required variables without a value.
     missing: List[str]
     #: Names of values that the version does not use.
@@ -56,8 +56,9 @@ class Prepared:
     def __init__(self, version: Mapping[str, Any]) -> None:
         self.messages: List[PromptMessage] = list(version.get("messages") or [])
         self.is_chat = version.get("messages") is not None
+        self.has_text = bool(version.get("text"))
         texts = [version["text"]] if version.get("text") else []
-        texts += [m.get("content") or "" for m in self.messages]
+        texts += [text for m in self.messages for text in _texts_of(m)]
         self.parts: List[Tuple[str, List[Node]]] = []
         for text in texts:
             if version.get("format") == "none":
@@ -104,11 +105,15 @@ class Prepared:
                 wrong(v.name, "wrong_type", f"Must be of type {v.type}.")
             elif v.enum and all(encode(plain(allowed)) != encode(bound[v.name]) for allowed in v.enum):
                 wrong(v.name, "not_allowed_value", "Must be one of the values that the version allows.")
-        inserted: Dict[str, List[PromptMessage]] = {}
+        inserted: Dict[str, List[RenderedMessage]] = {}
         for m in self.messages:
             name = m.get("placeholder")
             if name and name not in inserted and isinstance(bound.get(name), list):
-                inserted[name] = [_message_of(item, f"{name}/{i}", wrong) for i, item in enumerate(bound[name])]
+                for i, item in enumerate(bound[name]):
+                    _check_inserted(item, f"{name}/{i}", wrong)
+                default = next((v.default for v in self.variables if v.name == name), None)
+                source = values[name] if given.get(name) is not None else default
+                inserted[name] = json.loads(json.dumps(source))  # a copy, with numbers as they are
         missing = [v.name for v in self.variables if v.required and v.name not in bound]
         invalid = bool(errors)
         if mode != "partial":
@@ -131,7 +136,7 @@ class Prepared:
         given: Dict[str, Any],
         bound: Dict[str, Any],
         missing: List[str],
-        inserted: Dict[str, List[PromptMessage]],
+        inserted: Dict[str, List[RenderedMessage]],
         absent: List[str],
     ) -> RenderedPrompt:
         handled: Set[str] = set()
@@ -147,21 +152,21 @@ class Prepared:
         optional = {v.name for v in self.variables if not v.required}
         r = _Renderer(bound, set(missing), handled, optional, absent)
         out: RenderedPrompt = {"missing": missing, "unused": self._unused(given, bound)}
-        first = len(self.parts) - len(self.messages)
-        if first:
-            out["text"] = r.render(*self.parts[0])
+        rendered = (r.render(*part) for part in self.parts)
+        if self.has_text:
+            out["text"] = next(rendered)
         if self.is_chat:
             out["messages"] = []
-        for i, m in enumerate(self.messages):
+        for m in self.messages:
             name = m.get("placeholder")
             if not name:
-                written = cast(PromptMessage, {**m, "content": r.render(*self.parts[first + i])})
-                out["messages"].append(written)
+                out["messages"].append(_with_texts(m, rendered))
             elif name in missing:
-                out["messages"].append(m)
+                out["messages"].append(cast(RenderedMessage, m))
             else:
                 for message in inserted.get(name, []):
-                    r.write(str(message.get("role")) + str(message.get("content")), keep=False)
+                    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+                    r.write(text, keep=False)
                     r.spend(1024)
                     out["messages"].append(message)
         return out
@@ -180,23 +185,35 @@ class Prepared:
         return sorted(k for k, v in given.items() if k not in used or v is not None and k not in bound)
 
 
-def _message_of(item: Any, pointer: str, wrong: Any) -> PromptMessage:
+def _has_text(part: Any) -> bool:
+    return part.get("type") == "text" and bool(part.get("text"))
+
+
+def _texts_of(message: PromptMessage) -> List[str]:
+    """The texts of a message that are not empty."""
+    content = message.get("content") or []
+    if isinstance(content, str):
+        return [content]
+    return [part.get("text", "") for part in content if _has_text(part)]
+
+
+def _with_texts(message: PromptMessage, texts: Iterator[str]) -> RenderedMessage:
+    """A message with the next texts instead of its own."""
+    content: Any = message.get("content")
+    if isinstance(content, str):
+        content = next(texts) if content else ""
+    elif content is not None:
+        content = [{**part, "text": next(texts)} if _has_text(part) else part for part in content]
+    out = {**message, "content": content} if "content" in message or "tool_calls" in message else message
+    return cast(RenderedMessage, out)
+
+
+def _check_inserted(item: Any, pointer: str, wrong: Any) -> None:
+    """Adds what is wrong with a message that a placeholder inserts."""
     if not isinstance(item, dict):
-        wrong(pointer, "wrong_type", "Must be an object with role and content.")
-        return {}
-    for name in ("role", "content"):
-        value = item.get(name, "")
-        if type_of(value) != "string":
-            wrong(f"{pointer}/{name}", "wrong_type", "Must be a string.")
-        elif not value:
-            wrong(f"{pointer}/{name}", "required", "Must be given.")
-        elif name == "role" and value not in _ROLES:
-            wrong(f"{pointer}/role", "not_allowed_value", "Must be one of " + ", ".join(_ROLES) + ".")
-        elif "\0" in value:
-            wrong(f"{pointer}/{name}", "invalid_characters", "Must not contain NUL.")
-    if set(item) - {"role", "content"}:
-        wrong(pointer, "unknown_field", "Must have only role and content.")
-    return cast(PromptMessage, item)
+        wrong(pointer, "wrong_type", "Must be an object: a message.")
+    elif "role" in item and type_of(item["role"]) != "string":
+        wrong(f"{pointer}/role", "wrong_type", "Must be a string.")
 
 
 _UNKNOWN, _KNOWN, _KEPT = range(3)

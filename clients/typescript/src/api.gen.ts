@@ -3667,6 +3667,24 @@ export type ProblemUse = {
 export type PromptCompatibility = 'none' | 'backward' | (string & {})
 
 /**
+ * One part of a message's content, as in OpenAI's chat completions. Only messages of the role `user` have other
+ * parts than `text`. Further members, such as `cache_control`, stay as they are.
+ */
+export type PromptContentPart = {
+  /**  */
+  type: 'text' | 'image_url' | 'input_audio' | 'file' | (string & {})
+  /** Rendered. Required for the type `text`. */
+  text?: string
+  /** `url`, which can be a data URL, and perhaps `detail`. */
+  image_url?: Record<string, unknown>
+  /** `data` in Base64, and `format`. */
+  input_audio?: Record<string, unknown>
+  /** `file_id`, or `file_data` and `filename`. */
+  file?: Record<string, unknown>
+  [name: string]: unknown
+}
+
+/**
  * Which versions are copied: `all` that the caller can see, or only the active one, or the latest if none is
  * active (`latest`).
  */
@@ -3852,7 +3870,8 @@ export type PromptFile = {
   /**
    * Settings as YAML between two lines of three hyphens: `type`, `description`, `tags`, `format`, `variables`,
    * `model_config`, `tools`, `response_format` and `name`. Then the text, or for each message a line such as `#
-   * user` or `# placeholder history required`, and its content.
+   * user` or `# placeholder history required`, and its content. Below a line such as `# user json`, a message
+   * has its members as JSON.
    */
   content: string
 }
@@ -3972,8 +3991,14 @@ export type PromptIncludeMode = 'pinned' | 'floating' | (string & {})
 export type PromptMessage = {
   /**  */
   role?: MessageRole
-  /**  */
-  content?: string
+  /** A text of at most 256 KiB, or at most 100 parts. Can be null if there are `tool_calls`. */
+  content?: string | PromptContentPart[] | null
+  /** The name of the participant. */
+  name?: string
+  /** The calls of an assistant, in the provider's format. Not rendered. */
+  tool_calls?: Record<string, unknown>[]
+  /** The call that a message of the role `tool` answers. */
+  tool_call_id?: string
   /**  */
   placeholder?: string
   /** Whether the application must fill the placeholder. Allowed only with `placeholder`. */
@@ -4762,7 +4787,10 @@ export type RenderRequest = {
    * such as `v12`.
    */
   ref?: string
-  /** Values by variable name. A placeholder's value is a list of messages, each with `role` and `content`. */
+  /**
+   * Values by variable name. A placeholder's value is a list of messages: objects with any members, which are
+   * inserted unchanged.
+   */
   variables?: Record<string, unknown>
   /**  */
   mode?: RenderMode
@@ -4778,7 +4806,7 @@ export type RenderResult = {
   /**  */
   text?: string
   /**  */
-  messages?: PromptMessage[]
+  messages?: RenderedMessage[]
   /**
    * Required variables without a value, and the paths of names that a rendered tag prints and that have none,
    * such as `user.name` or `docs.1.title`. At most 100 paths.
@@ -4792,6 +4820,18 @@ export type RenderResult = {
   content_hash: string
   /**  */
   rollout?: PromptRolloutChoice
+}
+
+/**
+ * A message of the version, with the members of a PromptMessage, or one that the application inserted for a
+ * placeholder, unchanged. In the mode `partial`, a required placeholder without a value stays.
+ */
+export type RenderedMessage = {
+  /**  */
+  role?: string
+  /** A text, a list of parts, or null. */
+  content?: unknown
+  [name: string]: unknown
 }
 
 /**  */

@@ -1,4 +1,4 @@
-import type { FieldError, PromptMessage, PromptVariable, RenderMode } from './api.gen.js'
+import type { FieldError, PromptMessage, PromptVariable, RenderedMessage, RenderMode } from './api.gen.js'
 import { bytes, MustacheError, type Node, parse } from './mustache.js'
 
 /** What a prompt consists of: a version of the API has all of it. */
@@ -12,8 +12,8 @@ export interface RenderableVersion {
 export interface RenderedPrompt {
   /** Of a text prompt. */
   text?: string
-  /** Of a chat prompt. */
-  messages?: PromptMessage[]
+  /** Of a chat prompt. Those of a placeholder are as they were given. */
+  messages?: RenderedMessage[]
   /** Required variables without a value. */
   missing: string[]
   /** Names of values that the version does not use. */
@@ -37,7 +37,6 @@ type Values = Map<string, Value>
 
 const maxBytes = 1 << 20
 const maxWork = 64 << 20 // as on the server: see domain/mustache/render.go
-const roles = ['system', 'developer', 'user', 'assistant', 'tool']
 
 interface Part {
   text: string
@@ -46,10 +45,24 @@ interface Part {
 
 const parsed = new WeakMap<RenderableVersion, Part[]>()
 
+/** The texts of a message that are not empty. */
+function textsOf({ content }: PromptMessage): string[] {
+  if (typeof content === 'string') return content === '' ? [] : [content]
+  return (content ?? []).flatMap((part) => (part.type === 'text' && part.text ? [part.text] : []))
+}
+
+/** A message with other texts: next returns one after another. */
+function withTexts(message: PromptMessage, next: () => string): RenderedMessage {
+  const { content } = message
+  if (typeof content === 'string') return { ...message, content: content === '' ? '' : next() }
+  if (!Array.isArray(content)) return message.tool_calls ? { ...message, content: null } : { ...message }
+  return { ...message, content: content.map((part) => (part.type === 'text' && part.text ? { ...part, text: next() } : part)) }
+}
+
 function partsOf(version: RenderableVersion): Part[] {
   let parts = parsed.get(version)
   if (parts) return parts
-  const texts = [...(version.text ? [version.text] : []), ...(version.messages ?? []).map((m) => m.content ?? '')]
+  const texts = [...(version.text ? [version.text] : []), ...(version.messages ?? []).flatMap(textsOf)]
   try {
     parts = texts.map((text) => ({
       text,
@@ -101,12 +114,9 @@ export function render(version: RenderableVersion, values: Record<string, unknow
     }
   }
   const messages = version.messages ?? []
-  const inserted = new Map<string, PromptMessage[]>()
-  for (const { placeholder } of messages) {
+  for (const placeholder of new Set(messages.map((m) => m.placeholder))) {
     const list = placeholder ? bound.get(placeholder) : undefined
-    if (placeholder && Array.isArray(list) && !inserted.has(placeholder)) {
-      inserted.set(placeholder, list.map((item, i) => messageOf(item, `${placeholder}/${i}`, wrong)))
-    }
+    if (Array.isArray(list)) list.forEach((item, i) => checkInserted(item, `${placeholder}/${i}`, wrong))
   }
   const missing = variables.filter((v) => v.required && !bound.has(v.name)).map((v) => v.name)
   const invalid = errors.length > 0
@@ -123,40 +133,31 @@ export function render(version: RenderableVersion, values: Record<string, unknow
   for (const p of parts) visit(p.nodes)
   const r = new Renderer(bound, new Set(missing), handled, new Set(variables.filter((v) => !v.required).map((v) => v.name)))
   const out: RenderedPrompt = { missing, unused: unused(given, bound, version, parts) }
-  if (parts.length > messages.length) out.text = r.render(parts[0] as Part)
+  let count = 0
+  const next = () => r.render(parts[count++] as Part)
+  if (version.text) out.text = next()
   if (version.messages) out.messages = []
-  messages.forEach((m, i) => {
-    if (!m.placeholder) {
-      out.messages?.push({ ...m, content: r.render(parts[parts.length - messages.length + i] as Part) })
-    } else if (missing.includes(m.placeholder)) out.messages?.push(m)
+  for (const m of messages) {
+    if (!m.placeholder) out.messages?.push(withTexts(m, next))
+    else if (missing.includes(m.placeholder)) out.messages?.push({ ...m })
     else {
-      for (const message of inserted.get(m.placeholder) ?? []) {
-        r.write((message.role ?? '') + (message.content ?? ''), false)
+      for (const message of (bound.get(m.placeholder) ?? []) as RenderedMessage[]) {
+        r.write(JSON.stringify(message), false)
         r.spend(1024)
         out.messages?.push(message)
       }
     }
-  })
+  }
   if (mode !== 'partial') for (const path of r.absent) wrong(path, 'required', 'Must be given.')
   if (errors.length > 0) throw new RenderError('missing_variables', errors)
   out.missing = [...missing, ...[...r.absent].map((path) => path.replaceAll('/', '.'))]
   return out
 }
 
-function messageOf(item: Value, pointer: string, wrong: (pointer: string, code: string, detail: string) => void): PromptMessage {
-  if (typeOf(item) !== 'object') {
-    wrong(pointer, 'wrong_type', 'Must be an object with role and content.')
-    return {}
-  }
-  const { role, content, ...rest } = item as { [name: string]: Value }
-  if (role !== undefined && typeof role !== 'string') wrong(`${pointer}/role`, 'wrong_type', 'Must be a string.')
-  else if (!role) wrong(`${pointer}/role`, 'required', 'Must be given with content.')
-  else if (!roles.includes(role)) wrong(`${pointer}/role`, 'not_allowed_value', `Must be one of ${roles.join(', ')}.`)
-  if (content !== undefined && typeof content !== 'string') wrong(`${pointer}/content`, 'wrong_type', 'Must be a string.')
-  else if (!content) wrong(`${pointer}/content`, 'required', 'Must not be empty.')
-  else if (content.includes('\0')) wrong(`${pointer}/content`, 'invalid_characters', 'Must not contain NUL.')
-  if (Object.keys(rest).length > 0) wrong(pointer, 'unknown_field', 'Must have only role and content.')
-  return { role: role as string, content: content as string }
+/** Adds what is wrong with a message that a placeholder inserts. */
+function checkInserted(item: Value, pointer: string, wrong: (pointer: string, code: string, detail: string) => void): void {
+  if (!isObject(item)) wrong(pointer, 'wrong_type', 'Must be an object: a message.')
+  else if (item.role !== undefined && typeof item.role !== 'string') wrong(`${pointer}/role`, 'wrong_type', 'Must be a string.')
 }
 
 function typeOf(value: Value): string {

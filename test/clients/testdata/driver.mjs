@@ -79,6 +79,11 @@ const does = {
     return { value, etag: response?.etag ?? '', replayed: response?.replayed ?? false }
   },
   render: ({ version, values, mode }) => ({ value: client.render(version, values, mode) }),
+  inserted({ text }) {
+    const history = JSON.parse(text)
+    const { messages } = client.render({ messages: [{ placeholder: 'h' }] }, { h: history })
+    return { value: JSON.stringify(messages) === JSON.stringify(history) }
+  },
   async prompt({ name, prompt = {}, values }) {
     const p = await atrium.prompts.get(name, { ref: prompt.ref, key: prompt.key, ttl: prompt.ttl, maxStale: prompt.max_stale, fallback: prompt.fallback })
     return { value: { is_fallback: p.isFallback, text: p.render(values).text, failed: p.error !== undefined } }

@@ -108,6 +108,12 @@ def render(version, values=None, mode="strict", **_):
     return {"value": atrium.render(version, values, mode)}
 
 
+def inserted(text, **_):
+    history = json.loads(text)
+    rendered = atrium.render({"messages": [{"placeholder": "h"}]}, {"h": history})
+    return {"value": json.dumps(rendered["messages"]) == json.dumps(history)}
+
+
 def prompt(name, prompt=None, values=None, **_):
     p = client.prompts.get(name, **(prompt or {}))
     return {"value": {"is_fallback": p.is_fallback, "text": p.render(values).get("text"), "failed": p.error is not None}}

@@ -39,6 +39,11 @@ func promptVersions(t *testing.T, a Adapter) {
 		}{
 			"chat": {prompt.Chat, prompt.Content{
 				Messages: []prompt.Message{{Role: "system", Content: "Be {{mood}} – äöü 🎉"},
+					{Role: "user", Name: "ann", Parts: []prompt.Part{{Type: "text", Text: "See {{mood}}",
+						Members: map[string]json.RawMessage{"cache_control": json.RawMessage(`{"a":1.0}`)}},
+						{Type: "file", Members: map[string]json.RawMessage{"file": json.RawMessage(`{"x":"\u0000"}`)}}}},
+					{Role: "assistant", NoContent: true, ToolCalls: json.RawMessage(`[{"id":"c1"}]`)},
+					{Role: "tool", Content: "42", ToolCallID: "c1"},
 					{Placeholder: "history", Required: true}},
 				Variables: []prompt.Variable{{Name: "mood", Type: "string", Required: true,
 					Default: json.RawMessage(`"kind"`), Enum: []any{"kind", "curt"}, Description: "how",

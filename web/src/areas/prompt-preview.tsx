@@ -1,4 +1,4 @@
-import { type PromptMessage, type PromptVariable, type PromptVersion, render, RenderError, type RenderedPrompt } from '@atrium-hq/client'
+import { type PromptMessage, type PromptVariable, type PromptVersion, render, type RenderedMessage, RenderError, type RenderedPrompt } from '@atrium-hq/client'
 import { useDeferredValue, useMemo, useState } from 'react'
 import { t } from '../text'
 import { words } from '../text/prompts'
@@ -7,6 +7,24 @@ import { Input } from '../ui/form'
 
 /** What a version says. */
 export type Content = { text: string } | { messages: PromptMessage[] }
+
+/** The texts of a message. */
+export const textsOf = ({ content }: PromptMessage): string[] => typeof content === 'string'
+  ? [content]
+  : (content ?? []).flatMap((part) => part.type === 'text' ? [part.text ?? ''] : [])
+
+/** What a message has besides its role and texts, as JSON: other parts, a name, tool calls. Empty if there is nothing. */
+export function restOf(message: RenderedMessage): string {
+  const { content } = message
+  const rest = Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'role' && name !== 'content'))
+  const parts = Array.isArray(content) ? (content as unknown[]).filter((part) => (part as { type?: unknown } | null)?.type !== 'text') : []
+  return [...parts, ...(Object.keys(rest).length > 0 ? [rest] : [])].map((value) => JSON.stringify(value, null, 2)).join('\n')
+}
+
+/** A message as people read it. */
+export const readableOf = (m: RenderedMessage): string => m.placeholder !== undefined && m.role === undefined
+  ? ''
+  : [...(m.content !== undefined ? textsOf(m as PromptMessage) : []), restOf(m)].filter((text) => text !== '').join('\n')
 
 /** A text that is JSON where the variable wants that. */
 function valueOf(text: string, type: string | undefined): unknown {
@@ -25,7 +43,7 @@ function valueOf(text: string, type: string | undefined): unknown {
 export function variablesOf(version: PromptVersion, draft: Content | undefined): PromptVariable[] {
   if (!draft || version.format === 'none') return version.variables
   const found = new Set<string>()
-  for (const text of 'text' in draft ? [draft.text] : draft.messages.map((m) => m.content ?? '')) {
+  for (const text of 'text' in draft ? [draft.text] : draft.messages.flatMap(textsOf)) {
     let depth = 0
     for (const [, sign, name] of text.matchAll(/\{\{\s*([#^/&]?)\s*([A-Za-z_][\w.]*)\s*\}\}/g)) {
       if (sign === '/') depth--
@@ -42,12 +60,12 @@ export const declared = (version: PromptVersion) =>
   version.variables.some((v) => v.type !== 'any' || v.description || v.default !== undefined || v.enum?.length)
 
 /** A text or messages, as applications get them. */
-export function Said({ text, messages }: { text: string | undefined; messages: PromptMessage[] | undefined }) {
+export function Said({ text, messages }: { text: string | undefined; messages: RenderedMessage[] | undefined }) {
   return (
     <div className="rounded-md border border-line bg-card p-3">
       {text === undefined
         ? messages?.map((m, i) => (
-          <div key={i} className="mb-2 last:mb-0"><b>{m.role ?? m.placeholder}</b><LongText text={m.content ?? ''} /></div>
+          <div key={i} className="mb-2 last:mb-0"><b>{m.role ?? String(m.placeholder ?? '')}</b><LongText text={readableOf(m)} /></div>
         ))
         : <LongText text={text} />}
     </div>

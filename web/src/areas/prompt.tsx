@@ -20,7 +20,7 @@ import { Compare } from './prompt-compare'
 import { Delete, Duplicate } from './prompt-more'
 import { Ledger } from './prompt-history'
 import { Outdated } from './prompt-outdated'
-import { type Content, declared, Preview, variablesOf } from './prompt-preview'
+import { type Content, declared, Preview, readableOf, restOf, variablesOf } from './prompt-preview'
 import { Includes, includesIn, useWhole } from './prompt-includes'
 import { Settings } from './prompt-settings'
 import { Reads } from './prompt-reads'
@@ -41,31 +41,41 @@ function contentOf(edited: string, isChat: boolean): Content {
 /** What editedOf returned, as people read it. */
 function readable(edited: string, isChat: boolean): string {
   if (!isChat || edited === '') return edited
-  return (JSON.parse(edited) as PromptMessage[]).map((m) => `${m.role ?? m.placeholder}:\n${m.content ?? ''}`).join('\n\n')
+  return (JSON.parse(edited) as PromptMessage[]).map((m) => `${m.role ?? m.placeholder}:\n${readableOf(m)}`).join('\n\n')
 }
 
-/** The messages of a chat prompt, each in an editor of its own. */
+/** The messages of a chat prompt, each text in an editor of its own. What else a message has stays as it is. */
 function Messages({ messages, isBehind, onChange }: {
   messages: PromptMessage[]
   isBehind: boolean
   onChange?: (read: () => string) => void
 }) {
-  const typed = useRef(new Map<number, () => string>())
+  const typed = useRef(new Map<string, () => string>())
+  const typedText = (key: string, text = '') => typed.current.get(key)?.() ?? text
   const read = () => JSON.stringify(messages.map((m, i) => {
-    const content = typed.current.get(i)?.()
-    return content === undefined ? m : { ...m, content }
+    if (typeof m.content === 'string') return { ...m, content: typedText(`${i}`, m.content) }
+    if (!m.content) return m
+    return { ...m, content: m.content.map((part, k) => part.type === 'text' ? { ...part, text: typedText(`${i}.${k}`, part.text) } : part) }
   }))
-  return messages.map((m, i) => m.placeholder
-    ? <p key={i} className="my-3 text-soft">{words.hereTheApplicationPuts} <code>{m.placeholder}</code>.</p>
-    : (
+  const editor = (key: string, label: string, text: string) => (
+    <Editor
+      key={key} label={label} value={text} isBehind={isBehind}
+      {...(onChange && { onChange: (one: () => string) => { typed.current.set(key, one); onChange(read) } })}
+    />
+  )
+  return messages.map((m, i) => {
+    if (m.placeholder) return <p key={i} className="my-3 text-soft">{words.hereTheApplicationPuts} <code>{m.placeholder}</code>.</p>
+    const role = m.role ?? words.message, rest = restOf(m)
+    return (
       <div key={i} className="mb-3">
-        <div className="mb-1 font-medium" aria-hidden="true">{m.role ?? words.message}</div>
-        <Editor
-          label={m.role ?? words.message} value={m.content ?? ''} isBehind={isBehind}
-          {...(onChange && { onChange: (one: () => string) => { typed.current.set(i, one); onChange(read) } })}
-        />
+        <div className="mb-1 font-medium" aria-hidden="true">{role}</div>
+        {typeof m.content === 'string'
+          ? editor(`${i}`, role, m.content)
+          : m.content?.map((part, k) => part.type === 'text' && editor(`${i}.${k}`, role, part.text ?? ''))}
+        {rest && <pre className="mt-1 overflow-x-auto rounded-md border border-line bg-card p-2 text-soft">{rest}</pre>}
       </div>
-    ))
+    )
+  })
 }
 
 /** A draft belongs to the version that it began with. */
