@@ -38,11 +38,11 @@ var testCards = sync.OnceValue(func() []testCard {
 	return all
 })
 
-// findCard returns the test card with a number, in which spaces and hyphens do not count, or with the name of a payment
-// method; nil if not found.
+// findCard returns the test card or bank account with a number, in which spaces and hyphens do not count, or with the
+// name of a payment method; nil if not found.
 func findCard(c payment.Card) *testCard {
 	text := c.Number.Reveal()
-	number := strings.NewReplacer(" ", "", "-", "").Replace(text)
+	number := strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(text))
 	for _, card := range testCards() {
 		if card.number == number || slices.Contains(card.names, text) {
 			return &card
@@ -59,7 +59,7 @@ type behaviour string
 type asking int
 
 const (
-	never        asking = iota
+	nowhere      asking = iota
 	unlessSetUp         // all, until the payer has authenticated once, as when the card was added for later use
 	always              // all
 	whilePresent        // those with the payer present
@@ -87,9 +87,10 @@ var rulesOf = map[behaviour]rules{
 
 // rules returns what b means.
 func (b behaviour) rules() rules {
+	b = behaviour(strings.TrimPrefix(strings.TrimPrefix(string(b), late), "_"))
 	switch b {
 	case "generic_decline", "insufficient_funds", "lost_card", "stolen_card", "expired_card", "processing_error",
-		"incorrect_number", "card_velocity_exceeded":
+		"incorrect_number", "card_velocity_exceeded", "sepa_debit_bank_not_supported", "sepa_debit_debits_not_supported":
 		return rules{adding: string(b)}
 	}
 	if reason, isDeclined := strings.CutPrefix(string(b), "charge_"); isDeclined {
@@ -110,6 +111,9 @@ func (s *account) newMethod(c payment.Card) (*method, error) {
 		ExpMonth: c.ExpMonth, ExpYear: c.ExpYear, Behaviour: card.does, Created: s.now(),
 		Fingerprint: s.MAC("sandbox card\x00" + card.number), checked: !c.CVC.IsZero(),
 	}
+	if m.isDebit() {
+		m.ExpMonth, m.ExpYear = 0, 0
+	}
 	if m.expired(s.now()) {
 		return nil, payment.ErrMethodExpired
 	}
@@ -128,7 +132,7 @@ func (m *method) refusal() string {
 // asksFirst reports whether the bank requires authentication when a card is added.
 func (m *method) asksFirst() bool {
 	asks := m.Behaviour.rules().asks
-	return asks != never && asks != whilePresent
+	return asks != nowhere && asks != whilePresent
 }
 
 // attempt is a charge that a bank decides about.
@@ -152,6 +156,8 @@ func (m *method) answer(now time.Time, a attempt) (decline string, asks bool) {
 		return wantsPayer, false
 	case r.recovers && !a.present && a.before == 0:
 		return "insufficient_funds", false
+	case m.isDebit(): // the bank answers later
+		return "", false
 	}
 	return r.charging, false
 }

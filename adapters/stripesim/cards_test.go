@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +22,13 @@ import (
 )
 
 // cardTable returns the rows of cards.csv.
-func cardTable(t *testing.T) [][]string {
+func cardTable(t *testing.T, isAccount bool) [][]string {
 	file, err := os.Open("cards.csv")
 	require.NoError(t, err)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
 	require.NoError(t, err)
-	return rows[1:]
+	return slices.DeleteFunc(rows[1:], func(row []string) bool { return (strings.Contains(row[2], "_")) != isAccount })
 }
 
 // luhn reports whether a card number has its check digit (ISO/IEC 7812-1).
@@ -45,7 +46,7 @@ func luhn(number string) bool {
 
 func TestTheTableOfTestCardsIsSound(t *testing.T) {
 	seen := map[string]bool{}
-	for _, row := range cardTable(t) {
+	for _, row := range cardTable(t, false) {
 		number, names, brand := row[0], strings.Fields(row[1]), row[2]
 		country, funding, behaviour := row[3], row[4], row[5]
 		assert.That(t, luhn(number) == (behaviour != "incorrect_number"), "%s has another check digit", number)
@@ -136,7 +137,7 @@ func (g gateway) add(t *testing.T, c payment.CustomerID, number string) (id paym
 
 // TestEachTestCardBehavesAsDocumented adds each card, buys a plan with it, and renews a subscription with it.
 func TestEachTestCardBehavesAsDocumented(t *testing.T) {
-	for _, row := range cardTable(t) {
+	for _, row := range cardTable(t, false) {
 		number, want := row[0], documented[row[0]]
 		t.Run(number, func(t *testing.T) {
 			t.Parallel()
@@ -169,7 +170,7 @@ func TestEachTestCardBehavesAsDocumented(t *testing.T) {
 }
 
 func findRow(t *testing.T, number string) bool {
-	for _, row := range cardTable(t) {
+	for _, row := range cardTable(t, false) {
 		if row[0] == number {
 			return true
 		}

@@ -46,8 +46,9 @@ type paymentIntent struct {
 	ID, Customer, Status, Decline, Currency string
 	Amount                                  int64
 	Created                                 time.Time
-	Method                                  string // that is charged when the payer has authenticated
-	Attempts                                int    // that have failed
+	Method                                  string    // that is charged when the payer has authenticated
+	Attempts                                int       // that have failed
+	Settles                                 time.Time // when the bank answers, while it is processing
 }
 
 func (s *account) customer(id string) *customer {
@@ -130,14 +131,18 @@ func (s *account) updateCustomer(f form, r *http.Request) any {
 }
 
 func (m *method) show() map[string]any {
-	return map[string]any{
-		"id": m.ID, "object": "payment_method", "type": "card", "customer": orNull(m.Customer),
-		"created":  m.Created.Unix(),
+	out := map[string]any{
+		"id": m.ID, "object": "payment_method", "customer": orNull(m.Customer), "created": m.Created.Unix(),
 		"livemode": false, "metadata": map[string]string{},
-		"card": map[string]any{"brand": m.Brand, "last4": m.Last4, "exp_month": m.ExpMonth, "exp_year": m.ExpYear,
-			"country": m.Country, "fingerprint": m.Fingerprint,
-			"funding": cmp.Or(m.Funding, "credit")},
 	}
+	if m.isDebit() {
+		out["type"], out[m.Brand] = m.Brand, m.showAccount()
+		return out
+	}
+	out["type"], out["card"] = "card", map[string]any{"brand": m.Brand, "last4": m.Last4, "exp_month": m.ExpMonth,
+		"exp_year": m.ExpYear, "country": m.Country, "fingerprint": m.Fingerprint,
+		"funding": cmp.Or(m.Funding, "credit")}
+	return out
 }
 
 func (m *method) expired(now time.Time) bool {

@@ -135,10 +135,14 @@ func (s *account) charged(u *subscription) *method {
 
 // wouldDecline returns why the method of u cannot be charged, or that it requires authentication.
 func (s *account) wouldDecline(u *subscription, a attempt) (decline string, asks bool) {
-	if m := s.charged(u); m != nil {
-		return m.answer(s.now(), a)
+	m := s.charged(u)
+	switch {
+	case m == nil:
+		return "missing_payment_method", false
+	case m.isDebit() && u.Plan.PriceRef != "" && u.Plan.Price.Currency != debitCurrency[m.Brand]:
+		return "payment_method_currency_mismatch", false // https://docs.stripe.com/error-codes
 	}
-	return "missing_payment_method", false
+	return m.answer(s.now(), a)
 }
 
 // payerOf returns the method that an invoice is charged to, or nil.
@@ -181,7 +185,7 @@ func (s *account) bill(u *subscription, amount int64, a attempt) *invoice {
 		i.Status, i.PaidAt = "open", time.Time{}
 		i.intent.fail(decline)
 	default:
-		s.pay(i)
+		s.chargeInvoice(i)
 	}
 	return i
 }
@@ -295,6 +299,8 @@ func (s *account) payInvoice(f form, r *http.Request) any {
 		return missing(404, "invoice")
 	case i.Status != "open":
 		return invalid("invoice")
+	case i.onTheWay():
+		return refusal{400, "invalid_request_error", "payment_intent_unexpected_state", "", ""}
 	case f.Get("off_session") != "false":
 		return invalid("off_session") // the one way that is modelled
 	}
@@ -316,13 +322,19 @@ func (s *account) payInvoice(f form, r *http.Request) any {
 		i.intent.fail(decline)
 		return cardError(decline)
 	}
-	s.collect(i)
+	s.chargeInvoice(i)
+	s.activate(i)
 	return s.showInvoice(i, f.expanded())
 }
 
-// collect pays an invoice. Its subscription is active again if it is the newest one.
+// collect pays an invoice.
 func (s *account) collect(i *invoice) {
 	s.pay(i)
+	s.activate(i)
+}
+
+// activate makes a subscription active again whose newest invoice is paid, or is on its way to be.
+func (s *account) activate(i *invoice) {
 	u := s.subscription(i.Subscription)
 	if u != nil && u.Pending != nil && u.Pending.invoice == i {
 		u.apply()
@@ -344,7 +356,7 @@ func (s *account) voidInvoice(_ form, r *http.Request) any {
 	switch {
 	case i == nil:
 		return missing(404, "invoice")
-	case i.Status != "open":
+	case i.Status != "open", i.onTheWay():
 		return invalid("invoice")
 	}
 	i.void()

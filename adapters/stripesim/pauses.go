@@ -106,7 +106,7 @@ func (s *account) resume(f form, r *http.Request) any {
 		return invalid("id")
 	}
 	amount := u.beginPaying(now)
-	if s.bill(u, amount, attempt{present: true}).Status != "paid" {
+	if i := s.bill(u, amount, attempt{present: true}); i.Status != "paid" && !i.onTheWay() {
 		u.Status = "past_due"
 	}
 	u.spend(now)

@@ -34,6 +34,9 @@ func (s *account) next() (next *step) {
 			consider(one)
 		}
 	}
+	for _, one := range s.debits() {
+		consider(one)
+	}
 	for _, r := range s.refunds {
 		if r.Next != "" {
 			consider(step{r.Settles, func() { r.Status, r.Next = r.Next, "" }})
@@ -121,7 +124,7 @@ func (s *account) renew(u *subscription) {
 	previous := u.Status
 	u.Status = "active"
 	i := s.billPeriod(u, attempt{}, moment)
-	if i.Reason = "subscription_cycle"; i.Status == "paid" {
+	if i.Reason = "subscription_cycle"; i.Status == "paid" || i.onTheWay() {
 		return
 	}
 	if u.Status = "past_due"; previous != "past_due" {
@@ -169,9 +172,11 @@ func (s *account) retry(u *subscription) {
 	switch {
 	case decline == "" && !asks:
 		if i != nil {
-			s.pay(i)
+			s.chargeInvoice(i)
 		}
-		u.Status, u.Retries = "active", 0
+		if u.Status = "active"; i == nil || !i.onTheWay() {
+			u.Retries = 0
+		}
 	case u.Retries+1 >= maxRetries:
 		u.Status = "unpaid"
 	default:

@@ -94,6 +94,8 @@ var plans = payment.Plans{
 		Metered: &payment.MeteredPrice{Feature: "messages", Amount: 10, PriceRef: "price_messages"}},
 	{ID: "week", PriceRef: "price_week", Price: payment.Money{Amount: 2000, Currency: "usd"},
 		Interval: payment.Week, IntervalCount: 1},
+	{ID: "euros", PriceRef: "price_euros", Price: payment.Money{Amount: 1900, Currency: "eur"},
+		Interval: payment.Month, IntervalCount: 1},
 }
 
 var numbers = map[string]string{

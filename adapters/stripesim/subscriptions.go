@@ -186,7 +186,7 @@ func (s *account) subscribe(f form, _ *http.Request) any {
 		s.tryOut(u, days)
 		return s.showSubscription(u, f.expanded())
 	}
-	if i := s.billPeriod(u, attempt{present: true}, now); i.Status != "paid" {
+	if i := s.billPeriod(u, attempt{present: true}, now); i.Status != "paid" && !i.onTheWay() {
 		u.Status = "incomplete"
 	}
 	return s.showSubscription(u, f.expanded())

@@ -4400,8 +4400,8 @@ type SandboxAuthenticate struct {
 
 // SandboxCard is a type of the API.
 type SandboxCard struct {
-	// A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send a real
-	// card number.
+	// The number of a published test card or test bank account, or the name of its payment method, such as
+	// `pm_card_visa`. Never send a real number.
 	Number   string  `json:"number"`
 	ExpMonth int     `json:"exp_month"`
 	ExpYear  int     `json:"exp_year"`

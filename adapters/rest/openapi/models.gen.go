@@ -4551,7 +4551,7 @@ type SandboxCard struct {
 	ExpMonth int    `json:"exp_month"`
 	ExpYear  int    `json:"exp_year"`
 
-	// Number A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send a real card number.
+	// Number The number of a published test card or test bank account, or the name of its payment method, such as `pm_card_visa`. Never send a real number.
 	Number string `json:"number"`
 }
 

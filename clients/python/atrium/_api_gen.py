@@ -6103,8 +6103,8 @@ class SandboxCard(TypedDict):
     """A type of the API."""
 
     number: str
-    """A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send
-    a real card number.
+    """The number of a published test card or test bank account, or the name of its payment method, such as
+    `pm_card_visa`. Never send a real number.
     """
 
     exp_month: int

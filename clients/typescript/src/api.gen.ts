@@ -4933,8 +4933,8 @@ export type SandboxAuthenticate = {
 /**  */
 export type SandboxCard = {
   /**
-   * A published test card's number, or the name of its payment method, such as `pm_card_visa`. Never send a real
-   * card number.
+   * The number of a published test card or test bank account, or the name of its payment method, such as
+   * `pm_card_visa`. Never send a real number.
    */
   number: string
   /**  */
