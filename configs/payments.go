@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ type Plan struct {
 	IntervalCount int // 0: 1
 	TrialDays     int
 	Features      []string
-	Limits        Document // numbers by name
+	Limits        Document // by name: a number, or {per_seat: number}
 	GatewayPrice  string   // the price's id at Stripe
 	Metered       Metered
 	Sold          *bool // nil: true; false: only who has the plan keeps it
@@ -103,13 +104,13 @@ var planForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$`)
 // Terms returns the plans, for billing.
 func (p Payments) Terms() (plans payment.Plans, grace time.Duration) {
 	for _, c := range p.Plans {
-		limits, _ := c.limits() // Load has validated them
+		limits, seatLimits, _ := c.limits() // Load has validated them
 		plans = append(plans, payment.Plan{
 			ID: payment.PlanID(c.ID), Name: c.Name, Description: c.Description,
 			Price:    payment.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
 			Interval: payment.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
-			Features: c.Features, Limits: limits, PriceRef: c.GatewayPrice, Metered: c.Metered.price(),
-			Retired: c.Sold != nil && !*c.Sold,
+			Features: c.Features, Limits: limits, SeatLimits: seatLimits, PriceRef: c.GatewayPrice,
+			Metered: c.Metered.price(), Retired: c.Sold != nil && !*c.Sold,
 		})
 	}
 	return plans, time.Duration(p.GraceDays) * day
@@ -138,12 +139,49 @@ func (m Metered) validate(found *problems, key, gateway string) {
 	}
 }
 
-func (p Plan) limits() (map[string]int64, error) {
-	if len(p.Limits) == 0 {
-		return nil, nil
+// limit is a number, or a number for each seat.
+type limit struct {
+	amount  int64
+	perSeat *int64
+}
+
+func (l *limit) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, &l.amount) == nil {
+		return nil
 	}
-	var limits map[string]int64
-	return limits, json.Unmarshal(p.Limits, &limits)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	in := struct {
+		PerSeat *int64 `json:"per_seat"`
+	}{}
+	err := d.Decode(&in)
+	if l.perSeat = in.PerSeat; err == nil && (in.PerSeat == nil || *in.PerSeat < 1 || *in.PerSeat > maxPerSeat) {
+		err = errPerSeat
+	}
+	return err
+}
+
+// maxPerSeat keeps the limit of the largest quantity within an int64.
+const maxPerSeat = 1_000_000_000_000
+
+var errPerSeat = errors.New("per_seat must be 1 to 1000000000000")
+
+// limits returns the plan's limits, and those of each seat.
+func (p Plan) limits() (limits, seatLimits map[string]int64, err error) {
+	if len(p.Limits) == 0 {
+		return nil, nil, nil
+	}
+	var all map[string]limit
+	err = json.Unmarshal(p.Limits, &all)
+	limits, seatLimits = map[string]int64{}, map[string]int64{}
+	for name, l := range all {
+		if l.perSeat != nil {
+			seatLimits[name] = *l.perSeat
+		} else {
+			limits[name] = l.amount
+		}
+	}
+	return limits, seatLimits, err
 }
 
 // Shortfalls describes the plans that leave a workspace with less than its org's quotas give to those without a plan.
@@ -159,7 +197,7 @@ func (c Config) Shortfalls() (all []string) {
 				all = append(all,
 					fmt.Sprintf("the plan %s of the org %s limits %s to %d, and a workspace without a plan "+
 						"%s: who pays gets less. Lower orgs[].quotas.%s, or raise the plan's limit",
-						plans[i].ID, o.Slug, k, plans[i].Limits[string(k)], quantity, k))
+						plans[i].ID, o.Slug, k, plans[i].LimitsOf(1)[string(k)], quantity, k))
 			}
 		}
 	}
@@ -254,10 +292,11 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
 	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
 	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
-	limits, err := p.limits()
+	limits, seatLimits, err := p.limits()
 	if err != nil {
-		found.add(key+".limits", "must be whole numbers by name")
+		found.add(key+".limits", "must be whole numbers by name, or {per_seat: number}")
 	}
+	maps.Copy(limits, seatLimits)
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		if k := misspelled(name); k != "" { // it would limit nothing
 			found.add(key+".limits."+name,

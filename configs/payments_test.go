@@ -16,12 +16,13 @@ func TestWhatAnOrgSells(t *testing.T) {
 	c := parse(t, configs.Source{
 		File: inFile(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
-		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3},
+		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: {per_seat: 2}, sources: 3},
 			gateway_price: price_1}]}}]`)})
 	p := c.Orgs[0].Payments
 	plans, grace := p.Terms()
 	if len(plans) != 1 || plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
-		plans[0].IntervalCount != 1 || plans[0].Limits["members"] != 3 || grace != 72*time.Hour {
+		plans[0].IntervalCount != 1 || plans[0].Limits["sources"] != 3 || len(plans[0].Limits) != 1 ||
+		plans[0].SeatLimits["members"] != 2 || len(plans[0].SeatLimits) != 1 || grace != 72*time.Hour {
 		t.Errorf("%+v, %s", plans, grace)
 	}
 	for ref, want := range map[configs.SecretRef]string{p.Stripe.SecretKey: "sk_test_c4n4ry",
@@ -71,6 +72,15 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 		"a plan for less than nothing": {strings.Replace("{"+plan+"}", "900", "-1", 1), "price.amount: must be 0"},
 		"limits that are no numbers": {strings.Replace("{"+plan+"}", "interval:", "limits: {a: b}, interval:", 1),
 			"limits: must be whole numbers"},
+		"a limit of nothing per seat": {
+			strings.Replace("{"+plan+"}", "interval:", "limits: {a: {per_seat: 0}}, interval:", 1),
+			"limits: must be whole numbers by name, or {per_seat: number}"},
+		"a limit per seat with another member": {
+			strings.Replace("{"+plan+"}", "interval:", "limits: {a: {per_seat: 1, more: 2}}, interval:", 1),
+			"limits: must be whole numbers by name, or {per_seat: number}"},
+		"a limit per seat with a typo": {
+			strings.Replace("{"+plan+"}", "interval:", "limits: {membres: {per_seat: 3}}, interval:", 1),
+			"limits.membres: is not a limit that Atrium knows, which is members"},
 		"a limit of Atrium's with a typo": {
 			strings.Replace("{"+plan+"}", "interval:", "limits: {membres: 3}, interval:", 1),
 			"limits.membres: is not a limit that Atrium knows, which is members"},

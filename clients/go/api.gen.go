@@ -3112,6 +3112,8 @@ type Plan struct {
 	TrialDays int              `json:"trial_days"`
 	Features  []string         `json:"features"`
 	Limits    map[string]int64 `json:"limits"`
+	// Limits that grow with the subscription's `quantity`: what each unit has.
+	LimitsPerSeat map[string]int64 `json:"limits_per_seat"`
 	// Whether workspaces can subscribe to the plan.
 	Available bool `json:"available"`
 	// Whether the workspace has this plan.
@@ -3327,6 +3329,8 @@ type ProblemPlanLimit struct {
 	Limit int64  `json:"limit"`
 	// The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if none.
 	UpgradePlanID *string `json:"upgrade_plan_id"`
+	// The quantity of the current plan with which the call would succeed. `null` if none.
+	Quantity *int `json:"quantity"`
 }
 
 // ProblemUse is a type of the API.

@@ -17,6 +17,8 @@ type Entitlements struct {
 	Period Period
 
 	Limits []Allowance
+
+	grant *Grant // with Plan; nil without one
 }
 
 // Origin says what sets a limit.
@@ -44,7 +46,7 @@ type Allowance struct {
 func (p Plans) Reportable() map[string]bool {
 	names := map[string]bool{}
 	for i := range p {
-		for name := range p[i].Limits {
+		for name := range p[i].LimitsOf(1) {
 			names[name] = true
 		}
 		if m := p[i].Metered; m != nil {
@@ -62,7 +64,10 @@ func (p Plans) Reportable() map[string]bool {
 func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, limits quota.Limits,
 	usage quota.Amounts, reports map[string]int64) *Entitlements {
 	s := c.LiveSubscription()
-	e := &Entitlements{Plan: p.Entitling(s, now, grace), Period: p.PeriodOf(c, "", now)}
+	e := &Entitlements{Period: p.PeriodOf(c, "", now)}
+	if e.grant = p.Entitling(s, now, grace); e.grant != nil {
+		e.Plan = e.grant.Plan
+	}
 	if s != nil {
 		e.Status, e.Entitled = s.Status, s.Entitled(now, grace)
 	}
@@ -112,8 +117,8 @@ func (c *Customer) SoldAs(previous *Customer) bool {
 // reported returns the limit of a name that the application counts. A workspace without a plan has 0.
 func (e *Entitlements) reported(name string, amount int64, in Period) Allowance {
 	a := Allowance{Name: name, Used: amount, Origin: PlanLimit, Counted: true, Period: in}
-	if e.Plan != nil {
-		limit, isLimited := e.Plan.Limits[name]
+	if e.grant != nil {
+		limit, isLimited := e.grant.limits()[name]
 		if a.Limit = limit; !isLimited {
 			a.Origin = NoLimit
 		}

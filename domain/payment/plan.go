@@ -75,6 +75,9 @@ type Plan struct {
 	Features      []string
 	Limits        map[string]int64
 
+	// SeatLimits are limits that grow with the quantity: what each unit has. None of them is in Limits.
+	SeatLimits map[string]int64
+
 	// PriceRef is the gateway's id of the price. The sandbox needs none.
 	PriceRef string
 

@@ -142,12 +142,16 @@ func CheckUsageDays(from, to time.Time) error {
 	return nil
 }
 
-// limitError returns the error for a report that exceeds the limit a.
-func (p Plans) limitError(a *Allowance, quantity int64, current *Plan) *quota.LimitError {
+// limitError returns the error for a report that exceeds the limit a of a grant, or of none.
+func (p Plans) limitError(a *Allowance, added int64, g *Grant) *quota.LimitError {
 	e := &quota.LimitError{Kind: quota.Kind(a.Name), Limit: a.Limit, Plan: true, Counted: true}
+	quantity := 1
+	if g != nil {
+		quantity, e.Quantity = g.Quantity, quota.SeatsFor(a.Used+added, g.Plan.SeatLimits[a.Name])
+	}
 	for i := range p {
-		limit, isLimited := p[i].Limits[a.Name]
-		if p[i].OnSale() && (current == nil || p[i].ID != current.ID) && (!isLimited || limit >= a.Used+quantity) {
+		limit, isLimited := p[i].LimitsOf(quantity)[a.Name]
+		if p[i].OnSale() && (g == nil || p[i].ID != g.Plan.ID) && (!isLimited || limit >= a.Used+added) {
 			e.Lifted = &quota.Offer{ID: string(p[i].ID), Name: p[i].Name}
 			break
 		}
@@ -157,5 +161,5 @@ func (p Plans) limitError(a *Allowance, quantity int64, current *Plan) *quota.Li
 
 // Exhausted returns the error for a report that exceeds the limit of its feature, of which e has what is used.
 func (e *Entitlements) Exhausted(plans Plans, r *UsageReport) error {
-	return plans.limitError(e.Allowance(r.Feature), r.Quantity, e.Plan)
+	return plans.limitError(e.Allowance(r.Feature), r.Quantity, e.grant)
 }

@@ -3,6 +3,7 @@ package quota
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
@@ -28,6 +29,9 @@ type Limits struct {
 	Plan    Offer
 	Limited map[Kind]bool
 
+	// Seats has what each unit of Plan's quantity allows, for the kinds that grow with it.
+	Seats map[Kind]int64
+
 	// Others are the plans that the workspace can change to, in display order.
 	Others []Offer
 }
@@ -45,6 +49,9 @@ type LimitError struct {
 	Plan    bool   // whether the workspace's plan sets the limit
 	Counted bool   // by the application, in a period
 	Lifted  *Offer // the first plan that allows what was refused; nil if none does
+
+	// Quantity of the workspace's plan that allows what was refused; 0 if none does.
+	Quantity int
 }
 
 func (e *LimitError) Error() string { return e.fault().Detail }
@@ -53,15 +60,19 @@ func (e *LimitError) Error() string { return e.fault().Detail }
 func (e *LimitError) Unwrap() error { return e.fault() }
 
 func (e *LimitError) fault() *fault.Error {
-	advice := "Delete what you no longer need."
-	if e.Lifted != nil {
-		advice = fmt.Sprintf("The plan %s allows more: change to it, or delete what you no longer need.", e.Lifted.Name)
+	advice := "delete what you no longer need."
+	if e.Counted {
+		advice = "wait until the period ends."
+	}
+	switch {
+	case e.Quantity > 0:
+		advice = fmt.Sprintf("Raise the quantity of the plan to %d, or %s", e.Quantity, advice)
+	case e.Lifted != nil:
+		advice = fmt.Sprintf("The plan %s allows more: change to it, or %s", e.Lifted.Name, advice)
+	default:
+		advice = strings.ToUpper(advice[:1]) + advice[1:]
 	}
 	if e.Counted {
-		advice = "Wait until the period ends."
-		if e.Lifted != nil {
-			advice = fmt.Sprintf("The plan %s allows more: change to it, or wait until the period ends.", e.Lifted.Name)
-		}
 		return ErrPlanLimit.Because(fmt.Sprintf("The limit of %s is %d in this period. Nothing was counted. %s", e.Kind,
 			e.Limit, advice))
 	}
@@ -78,7 +89,7 @@ func (l *Limits) Check(usage Amounts, kinds ...Kind) error {
 		if usage.Get(k) <= l.Get(k) {
 			continue
 		}
-		e := &LimitError{Kind: k, Limit: l.Get(k), Plan: l.Limited[k]}
+		e := &LimitError{Kind: k, Limit: l.Get(k), Plan: l.Limited[k], Quantity: SeatsFor(usage.Get(k), l.Seats[k])}
 		for i := range l.Others {
 			if o := &l.Others[i]; o.Get(k) >= usage.Get(k) {
 				e.Lifted = o
@@ -88,6 +99,21 @@ func (l *Limits) Check(usage Amounts, kinds ...Kind) error {
 		return e
 	}
 	return nil
+}
+
+// MaxSeats is the largest quantity of a plan.
+const MaxSeats = 10_000
+
+// SeatsFor returns the quantity that allows an amount of what each unit has n of; 0 if no quantity does.
+func SeatsFor(amount, n int64) int {
+	if n <= 0 {
+		return 0
+	}
+	quantity := (amount + n - 1) / n
+	if quantity > MaxSeats {
+		return 0
+	}
+	return int(quantity)
 }
 
 // What concurrent transactions of one workspace can add together, and more: a request adds one thing and at most some

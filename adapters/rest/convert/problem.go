@@ -39,6 +39,7 @@ func ToPlanLimit(e *quota.LimitError) openapi.ProblemPlanLimit {
 		Name:          string(e.Kind),
 		Limit:         e.Limit,
 		UpgradePlanID: nullable.NewNullNullable[string](),
+		Quantity:      openapi.OrNull(e.Quantity),
 	}
 	if e.Lifted != nil {
 		out.UpgradePlanID = nullable.NewNullableWithValue(e.Lifted.ID)

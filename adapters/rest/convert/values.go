@@ -105,6 +105,14 @@ func NonNil[T any](s []T) []T {
 	return s
 }
 
+// NonNilMap is a map that encodes as an object even if it is nil.
+func NonNilMap[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
+}
+
 // OrEmpty returns raw, or empty if raw is nil.
 func OrEmpty(raw json.RawMessage, empty string) json.RawMessage {
 	if raw == nil {

@@ -3383,6 +3383,9 @@ type Plan struct {
 	Key    string           `json:"key"`
 	Limits map[string]int64 `json:"limits"`
 
+	// LimitsPerSeat Limits that grow with the subscription's `quantity`: what each unit has.
+	LimitsPerSeat map[string]int64 `json:"limits_per_seat"`
+
 	// MeteredPrice What usage costs in addition, billed when the period ends. `null` if nothing is.
 	MeteredPrice nullable.Nullable[MeteredPrice] `json:"metered_price"`
 	Name         string                          `json:"name"`
@@ -3599,6 +3602,9 @@ type ProblemPlanLimit struct {
 
 	// Name The name of the limit, such as `members`.
 	Name string `json:"name"`
+
+	// Quantity The quantity of the current plan with which the call would succeed. `null` if none.
+	Quantity nullable.Nullable[int] `json:"quantity"`
 
 	// UpgradePlanID The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null` if none.
 	UpgradePlanID nullable.Nullable[string] `json:"upgrade_plan_id"`

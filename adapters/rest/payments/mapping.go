@@ -15,10 +15,6 @@ func toMoney(m payment.Money) openapi.Money {
 }
 
 func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
-	limits := map[string]int64{}
-	for name, n := range p.Limits {
-		limits[name] = n
-	}
 	price := nullable.NewNullNullable[openapi.MeteredPrice]()
 	if m := p.Metered; m != nil {
 		unit := toMoney(payment.Money{Amount: m.Amount, Currency: p.Price.Currency})
@@ -35,7 +31,8 @@ func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
 		IntervalCount: p.IntervalCount,
 		TrialDays:     p.TrialDays,
 		Features:      convert.NonNil(p.Features),
-		Limits:        limits,
+		Limits:        convert.NonNilMap(p.Limits),
+		LimitsPerSeat: convert.NonNilMap(p.SeatLimits),
 		Available:     p.OnSale(),
 		IsCurrent:     current != "" && p.ID == current,
 	}

@@ -4222,6 +4222,9 @@ class Plan(TypedDict):
     limits: Dict[str, int]
     """"""
 
+    limits_per_seat: Dict[str, int]
+    """Limits that grow with the subscription's `quantity`: what each unit has."""
+
     available: bool
     """Whether workspaces can subscribe to the plan."""
 
@@ -4503,6 +4506,9 @@ class ProblemPlanLimit(TypedDict):
     """The first plan, in the order of `GET /api/payments/plans`, with which the call would succeed. `null`
     if none.
     """
+
+    quantity: Optional[int]
+    """The quantity of the current plan with which the call would succeed. `null` if none."""
 
 
 class ProblemUse(TypedDict):

@@ -3422,6 +3422,8 @@ export type Plan = {
   features: string[]
   /**  */
   limits: Record<string, number>
+  /** Limits that grow with the subscription's `quantity`: what each unit has. */
+  limits_per_seat: Record<string, number>
   /** Whether workspaces can subscribe to the plan. */
   available: boolean
   /** Whether the workspace has this plan. */
@@ -3643,6 +3645,8 @@ export type ProblemPlanLimit = {
    * none.
    */
   upgrade_plan_id: string | null
+  /** The quantity of the current plan with which the call would succeed. `null` if none. */
+  quantity: number | null
 }
 
 /**  */

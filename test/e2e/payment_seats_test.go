@@ -1,0 +1,42 @@
+package e2e
+
+import "testing"
+
+const seatSettings = `payments: {gateway: sandbox, grace_days: 7, plans: [
+      {id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: {per_seat: 1}, sources: 5, messages: {per_seat: 100}}}]}`
+
+func TestSeats(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, configured("orgs:\n  - slug: default\n    "+seatSettings))
+		o := s.user(t, "owner", "--workspace", "seated")
+		invitations := "/api/workspaces/" + o.workspace + "/invitations"
+		invite := func(t *testing.T, name string) *answer {
+			t.Helper()
+			return o.do(t, "POST", invitations, object{"email": name + "@example.com", "role": "viewer"})
+		}
+		o.card(t, cardNumber)
+		t.Run("a plan names what each seat has", func(t *testing.T) {
+			o.get(t, payments+"/plans").has(t, map[string]string{"data.0.limits": `{"sources":5}`,
+				"data.0.limits_per_seat.members": "1", "data.0.limits_per_seat.messages": "100"})
+		})
+		o.create(t, payments+"/subscriptions", object{"plan_id": "team", "quantity": 2})
+		t.Run("limits are those of all seats", func(t *testing.T) {
+			o.get(t, entitlements).has(t, map[string]string{"limits.members.limit": "2", "limits.members.used": "1",
+				"limits.members.source": "plan", "limits.messages.limit": "200", "limits.sources.limit": "5"})
+		})
+		t.Run("a refusal names the quantity that allows one more", func(t *testing.T) {
+			invite(t, "two").is(t, 201)
+			invite(t, "three").problem(t, 409, "plan_limit_reached").has(t, map[string]string{
+				"plan_limit.name": "members", "plan_limit.limit": "2", "plan_limit.quantity": "3",
+				"plan_limit.upgrade_plan_id": "null",
+				"detail": "The plan of this workspace limits members to 2. Raise the quantity of the plan to 3, " +
+					"or delete what you no longer need."})
+		})
+		t.Run("a seat more is bought at the price of its preview", func(t *testing.T) {
+			preview := o.do(t, "POST", mine+"/preview", object{"quantity": 3}).is(t, 200)
+			o.do(t, "PATCH", mine, object{"quantity": 3, "preview": preview.at("signature")}).is(t, 200)
+			invite(t, "three").is(t, 201)
+			o.get(t, entitlements).has(t, map[string]string{"limits.members.limit": "3", "limits.members.remaining": "0"})
+		})
+	})
+}
