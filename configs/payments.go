@@ -53,6 +53,7 @@ type Plan struct {
 	Features      []string
 	Limits        Document // by name: a number, or {per_seat: number}
 	GatewayPrice  string   // the price's id at Stripe
+	Seats         string   // members: each needs a seat; or empty
 	Metered       Metered
 	Sold          *bool // nil: true; false: only who has the plan keeps it
 }
@@ -109,7 +110,8 @@ func (p Payments) Terms() (plans payment.Plans, grace time.Duration) {
 			ID: payment.PlanID(c.ID), Name: c.Name, Description: c.Description,
 			Price:    payment.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
 			Interval: payment.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
-			Features: c.Features, Limits: limits, SeatLimits: seatLimits, PriceRef: c.GatewayPrice,
+			Features: c.Features, Limits: limits, SeatLimits: seatLimits,
+			Seats: quota.Kind(c.Seats), PriceRef: c.GatewayPrice,
 			Metered: c.Metered.price(), Retired: c.Sold != nil && !*c.Sold,
 		})
 	}
@@ -168,12 +170,14 @@ var errPerSeat = errors.New("per_seat must be 1 to 1000000000000")
 
 // limits returns the plan's limits, and those of each seat.
 func (p Plan) limits() (limits, seatLimits map[string]int64, err error) {
-	if len(p.Limits) == 0 {
-		return nil, nil, nil
-	}
 	var all map[string]limit
-	err = json.Unmarshal(p.Limits, &all)
+	if len(p.Limits) > 0 {
+		err = json.Unmarshal(p.Limits, &all)
+	}
 	limits, seatLimits = map[string]int64{}, map[string]int64{}
+	if p.Seats != "" {
+		seatLimits[p.Seats] = 1
+	}
 	for name, l := range all {
 		if l.perSeat != nil {
 			seatLimits[name] = *l.perSeat
@@ -292,7 +296,13 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
 	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
 	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
+	if p.Seats != "" {
+		oneOf(found, key+".seats", p.Seats, string(quota.Members))
+	}
 	limits, seatLimits, err := p.limits()
+	if _, isSet := limits[p.Seats]; isSet || (p.Seats != "" && seatLimits[p.Seats] != 1) {
+		found.add(key+".limits."+p.Seats, "follows from seats: each member needs one")
+	}
 	if err != nil {
 		found.add(key+".limits", "must be whole numbers by name, or {per_seat: number}")
 	}

@@ -17,10 +17,11 @@ func TestWhatAnOrgSells(t *testing.T) {
 		File: inFile(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
 		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: {per_seat: 2}, sources: 3},
-			gateway_price: price_1}]}}]`)})
+			gateway_price: price_1}, {id: crew, name: Crew, price: {amount: 900, currency: usd}, interval: month,
+			seats: members, gateway_price: price_2}]}}]`)})
 	p := c.Orgs[0].Payments
 	plans, grace := p.Terms()
-	if len(plans) != 1 || plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
+	if len(plans) != 2 || plans[1].Seats != "members" || plans[1].SeatLimits["members"] != 1 || plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
 		plans[0].IntervalCount != 1 || plans[0].Limits["sources"] != 3 || len(plans[0].Limits) != 1 ||
 		plans[0].SeatLimits["members"] != 2 || len(plans[0].SeatLimits) != 1 || grace != 72*time.Hour {
 		t.Errorf("%+v, %s", plans, grace)
@@ -78,6 +79,11 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 		"a limit per seat with another member": {
 			strings.Replace("{"+plan+"}", "interval:", "limits: {a: {per_seat: 1, more: 2}}, interval:", 1),
 			"limits: must be whole numbers by name, or {per_seat: number}"},
+		"seats of something else": {
+			strings.Replace("{"+plan+"}", "interval:", "seats: sources, interval:", 1), "seats: must be members"},
+		"a limit of members beside their seats": {
+			strings.Replace("{"+plan+"}", "interval:", "seats: members, limits: {members: 3}, interval:", 1),
+			"limits.members: follows from seats"},
 		"a limit per seat with a typo": {
 			strings.Replace("{"+plan+"}", "interval:", "limits: {membres: {per_seat: 3}}, interval:", 1),
 			"limits.membres: is not a limit that Atrium knows, which is members"},

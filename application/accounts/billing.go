@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// followDetails queues a job that gives the payment gateway a workspace's name, and the address of an owner, unless the
-// org takes no payments.
+// followDetails queues a job that gives the payment gateway a workspace's name, the address of an owner, and the number
+// of seats that its members need, unless the org takes no payments.
 func (s *Service) followDetails(ctx context.Context, jobs ports.Jobs, by identity.Actor,
 	id identity.WorkspaceID) error {
 	if s.deps.GatewayAccount(by.Org) == "" {

@@ -47,6 +47,9 @@ func (s *Service) captureIn(
 		if err != nil || !isCaptured {
 			return false, err
 		}
-		return true, tx.CheckUsage(ctx, by, limits, quota.Members)
+		if err := tx.CheckUsage(ctx, by, limits, quota.Members); err != nil {
+			return false, err
+		}
+		return true, s.followDetails(ctx, tx.Jobs, by, ws)
 	})
 }

@@ -49,6 +49,9 @@ func TestSignInCaptures(t *testing.T) {
 				tx := s.expectAtomically(t, 1)
 				recipient := system
 				recipient.Workspace = "acme"
+				if tt.joined {
+					tx.expectFollowed("acme")
+				}
 				tx.captures.EXPECT().Capture(s.ctx, recipient, "acme-slug", identity.UserID("ann"),
 					gomock.Any()).DoAndReturn(
 					func(_ context.Context, _ identity.Actor, _ string, _ identity.UserID,

@@ -113,6 +113,9 @@ func TestInvite(t *testing.T) {
 				})
 			if tt.want == nil {
 				s.expectEffect()
+				if !tt.pending { // one more needs a seat
+					tx.expectFollowed("acme")
+				}
 			}
 			got, err := s.Invite(s.ctx, tt.by, organisation(), "acme", email, tt.role)
 			require.ErrorIs(t, err, tt.want)
@@ -163,6 +166,7 @@ func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
 					_, err := change(acme(), "", nil)
 					return err
 				})
+			tx.expectFollowed("acme")
 			commit := s.expectEffect()
 			newInvited, err := s.Invite(s.ctx, admin, organisation(), "acme", email, identity.Viewer)
 			require.NoError(t, err)
@@ -223,6 +227,7 @@ func TestWithdraw(t *testing.T) {
 			var chats *chat.Template
 			if tt.want == nil {
 				chats = tx.expectInvitedChat(tt.by)
+				tx.expectFollowed("acme")
 			}
 			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationID("inv"),
 				gomock.Any()).DoAndReturn(

@@ -252,7 +252,13 @@ func (s *Service) Invite(
 			}); err != nil {
 			return err
 		}
-		return tx.CheckUsage(ctx, member, limits, grown...)
+		if len(grown) == 0 {
+			return nil
+		}
+		if err := tx.CheckUsage(ctx, member, limits, grown...); err != nil {
+			return err
+		}
+		return s.followDetails(ctx, tx.Jobs, by, id)
 	})
 	if err != nil {
 		return nil, err
@@ -283,6 +289,9 @@ func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.W
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		err := tx.Invitations.Update(ctx, by, ws, id,
 			func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, match, i) })
+		if err == nil {
+			err = s.followDetails(ctx, tx.Jobs, by, ws)
+		}
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (s *Service) Portal(ctx context.Context, by identity.Actor, returnURL strin
 // CheckoutRequest is a caller's request for a page where the payer starts a subscription.
 type CheckoutRequest struct {
 	Plan                  payment.PlanID
-	Quantity              int // 1 to 10000
+	Quantity              int // 1 to 10000; 0 asks for what the plan needs
 	NoTrial               bool
 	SuccessURL, CancelURL string
 }
@@ -61,7 +61,7 @@ type CheckoutRequest struct {
 // Checkout returns a page where the payer starts a subscription. Earlier pages of the workspace end, so that a payer
 // does not start two. Each call creates a page under its own key: a key of the caller would return the page that
 // an earlier call created and this one has ended. The subscription is mirrored when the gateway reports it.
-// payment.ErrSubscriptionExists, payment.ErrPending, payment.ErrTrialUsed.
+// payment.ErrSubscriptionExists, payment.ErrPending, payment.ErrTrialUsed, payment.ErrSeatsInUse.
 func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutRequest) (*HostedPage, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -73,7 +73,15 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	if _, err := t.Plans.Find(w.Plan); err != nil { // before a customer is created
+	plan, err := t.Plans.Find(w.Plan) // before a customer is created
+	if err != nil {
+		return nil, err
+	}
+	members, err := s.members(ctx, by, t)
+	if err != nil {
+		return nil, err
+	}
+	if w.Quantity, err = plan.SeatsFor(members, w.Quantity); err != nil {
 		return nil, err
 	}
 	callCtx, cancel := outbound(ctx)

@@ -44,6 +44,13 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payme
 	if c, err = s.fresh(ctx, callCtx, by, t, c); err != nil {
 		return nil, err
 	}
+	members, err := s.members(ctx, by, t)
+	if err == nil {
+		err = c.CheckSeats(ch, t.Plans, members)
+	}
+	if err != nil {
+		return nil, err
+	}
 	plans, err := s.verifiedChange(callCtx, t, c, c.ChangedPlan(ch))
 	if err != nil {
 		return nil, err

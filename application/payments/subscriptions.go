@@ -142,8 +142,15 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.Plans.Find(w.Plan); err != nil { // before a customer is created
+	plan, err := t.Plans.Find(w.Plan) // before a customer is created
+	if err != nil {
 		return nil, err
+	}
+	if w.Members, err = s.members(ctx, by, t); err != nil {
+		return nil, err
+	}
+	if w.Quantity == 0 {
+		w.Quantity, _ = plan.SeatsFor(w.Members, 0)
 	}
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
@@ -275,6 +282,13 @@ func (s *Service) verifiedChange(
 func (s *Service) checkChange(
 	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, ch payment.Changes,
 ) (payment.Changes, payment.Plans, error) {
+	members, err := s.members(ctx, by, t)
+	if err == nil {
+		err = c.CheckSeats(ch, t.Plans, members)
+	}
+	if err != nil {
+		return ch, nil, err
+	}
 	plans, err := s.verifiedChange(callCtx, t, c, c.ChangedPlan(ch))
 	if err != nil {
 		return ch, nil, err

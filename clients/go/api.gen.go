@@ -177,6 +177,7 @@ const (
 	CodeRowsNotCompared               Code = "rows_not_compared"                // Rows not compared
 	CodeRowsUnsupported               Code = "rows_unsupported"                 // Rows not supported
 	CodeScopeRequired                 Code = "scope_required"                   // Scope required
+	CodeSeatsInUse                    Code = "seats_in_use"                     // Seats in use
 	CodeSessionNotFound               Code = "session_not_found"                // Session not found
 	CodeSessionRequired               Code = "session_required"                 // Session required
 	CodeSetupIntentRateLimited        Code = "setup_intent_rate_limited"        // Too many setup intents
@@ -1431,8 +1432,9 @@ type CheckNames []string
 
 // CheckoutSessionCreate is a type of the API.
 type CheckoutSessionCreate struct {
-	PlanID   string `json:"plan_id"`
-	Quantity *int   `json:"quantity,omitzero"`
+	PlanID string `json:"plan_id"`
+	// Default: 1; for a plan with `seats`, what the members need.
+	Quantity *int `json:"quantity,omitzero"`
 	// `false` begins without a trial.
 	Trial *bool `json:"trial,omitzero"`
 	// To which the payer goes when the subscription has started.
@@ -3114,6 +3116,9 @@ type Plan struct {
 	Limits    map[string]int64 `json:"limits"`
 	// Limits that grow with the subscription's `quantity`: what each unit has.
 	LimitsPerSeat map[string]int64 `json:"limits_per_seat"`
+	// `members` if each member and each open invitation needs a unit of the `quantity`: then a smaller one returns
+	// 409 `seats_in_use`, and a subscription renews with as many as are needed. `null` if not.
+	Seats *string `json:"seats"`
 	// Whether workspaces can subscribe to the plan.
 	Available bool `json:"available"`
 	// Whether the workspace has this plan.
@@ -5383,7 +5388,8 @@ type SubscriptionCreate struct {
 	PlanID string `json:"plan_id"`
 	// The payment method to charge. Default: the default payment method of the workspace.
 	PaymentMethodID *string `json:"payment_method_id,omitzero"`
-	Quantity        *int    `json:"quantity,omitzero"`
+	// Default: 1; for a plan with `seats`, what the members need.
+	Quantity *int `json:"quantity,omitzero"`
 	// A code for a discount. Its case does not count.
 	PromotionCode *string `json:"promotion_code,omitzero"`
 	// `false` begins without a trial.
@@ -8690,7 +8696,8 @@ func (s *MeSessionsService) ListPage(ctx context.Context, query MeSessionsListQu
 //
 // Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
 // invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
-// plan_unavailable, scope_required, subscription_exists, trial_used; and those that every call can have.
+// plan_unavailable, scope_required, seats_in_use, subscription_exists, trial_used; and those that every call can
+// have.
 func (s *PaymentsCheckoutSessionsService) Create(ctx context.Context, body CheckoutSessionCreate, opts ...Option) (*HostedPage, error) {
 	return send[HostedPage](ctx, s.client, &call{name: "payments.checkoutSessions.create", method: "POST", path: []string{"/api/payments/checkout-session"}, body: body, keyed: true}, opts)
 }
@@ -8978,7 +8985,7 @@ func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query Payments
 // gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription, payment_method_expired,
 // payment_method_not_found, payment_method_required, payment_pending, payments_not_configured, payments_paused,
 // plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-// subscription_exists, trial_used; and those that every call can have.
+// seats_in_use, subscription_exists, trial_used; and those that every call can have.
 func (s *PaymentsSubscriptionService) Create(ctx context.Context, body SubscriptionCreate, opts ...Option) (*SubscriptionCreated, error) {
 	return send[SubscriptionCreated](ctx, s.client, &call{name: "payments.subscription.create", method: "POST", path: []string{"/api/payments/subscriptions"}, body: body, keyed: true}, opts)
 }
@@ -9015,8 +9022,8 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 // Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
 // invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
 // plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-// subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
-// every call can have.
+// seats_in_use, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
+// those that every call can have.
 func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body SubscriptionPreviewRequest, opts ...Option) (*SubscriptionPreview, error) {
 	return send[SubscriptionPreview](ctx, s.client, &call{name: "payments.subscription.preview", method: "POST", path: []string{"/api/payments/subscriptions/me/preview"}, body: body, repeatable: true}, opts)
 }
@@ -9073,8 +9080,9 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
 // invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
 // payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
-// promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, subscription_ends,
-// subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
+// promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, seats_in_use,
+// subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
+// every call can have.
 func (s *PaymentsSubscriptionService) Update(ctx context.Context, body SubscriptionPatch, opts ...Option) (*Subscription, error) {
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }

@@ -15,7 +15,7 @@ const (
 	ReconcileJob job.Kind = "payment.reconcile" // finds out the outcome of calls that got no response
 	AuditJob     job.Kind = "payment.audit"     // compares the mirror with the gateway
 	NoticeJob    job.Kind = "payment.notice"    // mails a notice to an owner of the workspace
-	DetailsJob   job.Kind = "payment.details"   // sends the gateway the workspace's name and billing details
+	DetailsJob   job.Kind = "payment.details"   // sends the gateway the workspace's name, billing details and seats
 )
 
 // DetailsSubject is the subject of each DetailsJob.

@@ -77,7 +77,8 @@ type Operation struct {
 type SubscribeRequest struct {
 	Plan     PlanID
 	Method   MethodID // "" for the default
-	Quantity int      // 1 to 10000
+	Quantity int      // 1 to 10000; 0 asks for what Members need
+	Members  int64    // of the workspace, if a plan has a seat for each
 
 	AutomaticTax bool // whether the org charges tax automatically
 
@@ -117,7 +118,7 @@ func (c *Customer) resumes(by identity.Actor, kind OperationKind, key string) (b
 // Subscribe starts a subscription under key. ErrSubscriptionExists if one is live, ErrInvoiceUnpaid beside a debt. It
 // returns an incomplete subscription of the same plan, quantity and method as it is (again), and so it does with the
 // one that the same key has created. It replaces an incomplete one that differs. now is the time at the gateway, which
-// decides which methods have expired.
+// decides which methods have expired. ErrSeatsInUse for too small a quantity.
 func (c *Customer) Subscribe(
 	by identity.Actor, now time.Time, key string, w SubscribeRequest, plans Plans,
 ) (isRepetition bool, err error) {
@@ -137,6 +138,8 @@ func (c *Customer) Subscribe(
 	if err := c.unpaused(); err != nil {
 		return false, err
 	}
+	var refusal error
+	w.Quantity, refusal = plan.SeatsFor(w.Members, w.Quantity)
 	op := &Operation{
 		Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.snapshot(),
 		Promotion: w.Promotion, AutomaticTax: w.AutomaticTax,
@@ -149,6 +152,9 @@ func (c *Customer) Subscribe(
 			return false, ErrSubscriptionExists
 		}
 		op.Subscription = s.ID
+	}
+	if refusal != nil {
+		return false, refusal
 	}
 	if w.Debt != "" {
 		return false, ErrInvoiceUnpaid

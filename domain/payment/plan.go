@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 )
 
 // Money is an amount in the minor unit of its currency: cents of usd, whole jpy.
@@ -77,6 +78,9 @@ type Plan struct {
 
 	// SeatLimits are limits that grow with the quantity: what each unit has. None of them is in Limits.
 	SeatLimits map[string]int64
+
+	// Seats is quota.Members if each member needs a seat: then the quantity follows their number. "" if it does not.
+	Seats quota.Kind
 
 	// PriceRef is the gateway's id of the price. The sandbox needs none.
 	PriceRef string

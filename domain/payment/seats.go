@@ -1,11 +1,18 @@
 package payment
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/quota"
 )
+
+// ErrSeatsInUse reports that a plan with a seat for each member was asked for with fewer seats.
+var ErrSeatsInUse = &fault.Error{Kind: fault.Conflict, Code: "seats_in_use",
+	Detail: "The workspace has more members and open invitations than seats were asked for."}
 
 // Grant is what a subscription entitles its workspace to.
 type Grant struct {
@@ -53,4 +60,71 @@ func (p *Plan) seatKinds() map[quota.Kind]int64 {
 		kinds[quota.Kind(name)] = n
 	}
 	return kinds
+}
+
+// SeatsFor returns the quantity of p to buy for a number of members, if a caller asks for a quantity; 0 asks for what
+// they need. ErrSeatsInUse, with the quantity, if they need more.
+func (p *Plan) SeatsFor(members int64, quantity int) (int, error) {
+	needed := 1
+	if p.Seats == quota.Members {
+		needed = int(max(members, 1))
+	}
+	switch {
+	case quantity == 0:
+		return needed, nil
+	case quantity < needed:
+		return quantity, ErrSeatsInUse.Because(fmt.Sprintf("The workspace has %d members and open invitations, and "+
+			"the plan has a seat for each. Choose a larger quantity, or remove members first.", members))
+	}
+	return quantity, nil
+}
+
+// CheckSeats returns ErrSeatsInUse if ch leaves fewer seats than there are members.
+func (c *Customer) CheckSeats(ch Changes, plans Plans, members int64) error {
+	s := c.Subscription
+	if s == nil || (ch.Plan == nil && ch.Quantity == nil) {
+		return nil
+	}
+	id, quantity := s.Plan, s.Quantity
+	if ch.Plan != nil {
+		id = *ch.Plan
+	}
+	if ch.Quantity != nil {
+		quantity = *ch.Quantity
+	}
+	plan, err := plans.Find(id)
+	if err != nil { // which the change itself reports
+		return nil
+	}
+	_, err = plan.SeatsFor(members, quantity)
+	return err
+}
+
+// SeatsToRenew returns the quantity with which the subscription is to renew, if its plan has a seat for each member; 0
+// if nothing is to be changed. It is never more than the quantity now, because only people buy seats.
+func (c *Customer) SeatsToRenew(plans Plans, members int64) int {
+	s := c.LiveSubscription()
+	if s == nil || s.Status != Active || s.Paused || s.Confirming || !s.EndsAt.IsZero() {
+		return 0
+	}
+	plan, err := plans.Find(s.Plan)
+	if err != nil || plan.Seats != quota.Members {
+		return 0
+	}
+	next := s.Quantity
+	if p := s.Pending; p != nil {
+		if p.Elsewhere || p.Plan != s.Plan {
+			return 0
+		}
+		next = p.Quantity
+	}
+	if target := int(min(max(members, 1), int64(s.Quantity))); target != next {
+		return target
+	}
+	return 0
+}
+
+// Seats reports whether one of the plans has a seat for each member.
+func (p Plans) Seats() bool {
+	return slices.ContainsFunc(p, func(p Plan) bool { return p.Seats != "" })
 }

@@ -400,6 +400,12 @@ const (
 	PlanIntervalYear  PlanInterval = "year"
 )
 
+// Defines values for PlanSeats.
+const (
+	PlanSeatsLessThanNil PlanSeats = "<nil>"
+	PlanSeatsMembers     PlanSeats = "members"
+)
+
 // Defines values for PresenceSource.
 const (
 	PresenceSourceAuto   PresenceSource = "auto"
@@ -1810,7 +1816,9 @@ type CheckoutSessionCreate struct {
 	// CancelURL To which the payer goes without a subscription.
 	CancelURL string `json:"cancel_url"`
 	PlanID    string `json:"plan_id"`
-	Quantity  int    `json:"quantity,omitempty,omitzero"`
+
+	// Quantity Default: 1; for a plan with `seats`, what the members need.
+	Quantity int `json:"quantity,omitempty,omitzero"`
 
 	// SuccessURL To which the payer goes when the subscription has started.
 	SuccessURL string `json:"success_url"`
@@ -3391,12 +3399,18 @@ type Plan struct {
 	Name         string                          `json:"name"`
 	Price        Money                           `json:"price"`
 
+	// Seats `members` if each member and each open invitation needs a unit of the `quantity`: then a smaller one returns 409 `seats_in_use`, and a subscription renews with as many as are needed. `null` if not.
+	Seats nullable.Nullable[PlanSeats] `json:"seats"`
+
 	// TrialDays Length of the trial in days. A workspace can have only one trial.
 	TrialDays int `json:"trial_days"`
 }
 
 // PlanInterval defines model for Plan.Interval.
 type PlanInterval string
+
+// PlanSeats `members` if each member and each open invitation needs a unit of the `quantity`: then a smaller one returns 409 `seats_in_use`, and a subscription renews with as many as are needed. `null` if not.
+type PlanSeats string
 
 // PlanList defines model for PlanList.
 type PlanList struct {
@@ -5464,7 +5478,9 @@ type SubscriptionCreate struct {
 
 	// PromotionCode A code for a discount. Its case does not count.
 	PromotionCode string `json:"promotion_code,omitempty,omitzero"`
-	Quantity      int    `json:"quantity,omitempty,omitzero"`
+
+	// Quantity Default: 1; for a plan with `seats`, what the members need.
+	Quantity int `json:"quantity,omitempty,omitzero"`
 
 	// Trial `false` begins without a trial.
 	Trial *bool `json:"trial,omitempty"`

@@ -33,6 +33,7 @@ func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
 		Features:      convert.NonNil(p.Features),
 		Limits:        convert.NonNilMap(p.Limits),
 		LimitsPerSeat: convert.NonNilMap(p.SeatLimits),
+		Seats:         openapi.OrNull(openapi.PlanSeats(p.Seats)),
 		Available:     p.OnSale(),
 		IsCurrent:     current != "" && p.ID == current,
 	}

@@ -37,7 +37,7 @@ func createCheckoutSession(r *server.Call) (server.Command, error) {
 	}
 	p, err := r.Payments.Checkout(r.Context(), r.By, payments.CheckoutRequest{
 		Plan:       payment.PlanID(in.PlanID),
-		Quantity:   max(in.Quantity, 1),
+		Quantity:   in.Quantity,
 		NoTrial:    in.Trial != nil && !*in.Trial,
 		SuccessURL: in.SuccessURL,
 		CancelURL:  in.CancelURL,

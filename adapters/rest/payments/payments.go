@@ -154,7 +154,7 @@ func createSubscription(r *server.Call) (server.Command, error) {
 	w := payment.SubscribeRequest{
 		Plan:     payment.PlanID(in.PlanID),
 		Method:   payment.MethodID(in.PaymentMethodID),
-		Quantity: max(in.Quantity, 1),
+		Quantity: in.Quantity,
 		Code:     in.PromotionCode,
 		NoTrial:  in.Trial != nil && !*in.Trial,
 	}

@@ -173,6 +173,7 @@ Code = Union[
         "rows_not_compared",
         "rows_unsupported",
         "scope_required",
+        "seats_in_use",
         "session_not_found",
         "session_required",
         "setup_intent_rate_limited",
@@ -1780,7 +1781,7 @@ class CheckoutSessionCreate(TypedDict):
     """"""
 
     quantity: NotRequired[int]
-    """"""
+    """Default: 1; for a plan with `seats`, what the members need."""
 
     trial: NotRequired[bool]
     """`false` begins without a trial."""
@@ -4224,6 +4225,11 @@ class Plan(TypedDict):
 
     limits_per_seat: Dict[str, int]
     """Limits that grow with the subscription's `quantity`: what each unit has."""
+
+    seats: Optional[Union[Literal["members"], str]]
+    """`members` if each member and each open invitation needs a unit of the `quantity`: then a smaller one
+    returns 409 `seats_in_use`, and a subscription renews with as many as are needed. `null` if not.
+    """
 
     available: bool
     """Whether workspaces can subscribe to the plan."""
@@ -7543,7 +7549,7 @@ class SubscriptionCreate(TypedDict):
     """The payment method to charge. Default: the default payment method of the workspace."""
 
     quantity: NotRequired[int]
-    """"""
+    """Default: 1; for a plan with `seats`, what the members need."""
 
     promotion_code: NotRequired[str]
     """A code for a discount. Its case does not count."""
@@ -11969,8 +11975,8 @@ class PaymentsSubscriptionResource(Resource):
         gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription,
         payment_method_expired, payment_method_not_found, payment_method_required, payment_pending,
         payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-        promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_exists,
-        trial_used; and those that every call can have.
+        promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
+        subscription_exists, trial_used; and those that every call can have.
         """
         return cast("SubscriptionCreated", self._caller.send("payments.subscription.create", "POST", path("/api/payments/subscriptions"), body=body, keyed=True, options=options))
 
@@ -12016,9 +12022,9 @@ class PaymentsSubscriptionResource(Resource):
         Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
         gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
         payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
-        promotion_code_invalid, promotion_code_rate_limited, scope_required, subscription_ends,
-        subscription_not_active, subscription_paused, subscription_unrecognized; and those that every
-        call can have.
+        promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
+        subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
+        those that every call can have.
         """
         return cast("SubscriptionPreview", self._caller.send("payments.subscription.preview", "POST", path("/api/payments/subscriptions/me/preview"), body=body, repeatable=True, options=options))
 
@@ -12085,7 +12091,7 @@ class PaymentsSubscriptionResource(Resource):
         gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
         payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
         preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
-        revision_mismatch, scope_required, subscription_ends, subscription_not_active,
+        revision_mismatch, scope_required, seats_in_use, subscription_ends, subscription_not_active,
         subscription_paused, subscription_unrecognized; and those that every call can have.
         """
         return cast("Subscription", self._caller.send("payments.subscription.update", "PATCH", path("/api/payments/subscriptions/me"), body=body, keyed=True, merge=True, options=options))
@@ -12455,8 +12461,8 @@ class PaymentsCheckoutSessionsResource(Resource):
 
         Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
         gateway_unavailable, invalid_fields, invoice_unpaid, payment_pending, payments_not_configured,
-        payments_paused, plan_not_found, plan_unavailable, scope_required, subscription_exists,
-        trial_used; and those that every call can have.
+        payments_paused, plan_not_found, plan_unavailable, scope_required, seats_in_use,
+        subscription_exists, trial_used; and those that every call can have.
         """
         return cast("HostedPage", self._caller.send("payments.checkoutSessions.create", "POST", path("/api/payments/checkout-session"), body=body, keyed=True, options=options))
 

@@ -166,6 +166,7 @@ export type Code =
   | 'rows_not_compared'
   | 'rows_unsupported'
   | 'scope_required'
+  | 'seats_in_use'
   | 'session_not_found'
   | 'session_required'
   | 'setup_intent_rate_limited'
@@ -1482,7 +1483,7 @@ export type CheckNames = string[]
 export type CheckoutSessionCreate = {
   /**  */
   plan_id: string
-  /**  */
+  /** Default: 1; for a plan with `seats`, what the members need. */
   quantity?: number
   /** `false` begins without a trial. */
   trial?: boolean
@@ -3424,6 +3425,11 @@ export type Plan = {
   limits: Record<string, number>
   /** Limits that grow with the subscription's `quantity`: what each unit has. */
   limits_per_seat: Record<string, number>
+  /**
+   * `members` if each member and each open invitation needs a unit of the `quantity`: then a smaller one returns
+   * 409 `seats_in_use`, and a subscription renews with as many as are needed. `null` if not.
+   */
+  seats: 'members' | (string & {}) | null
   /** Whether workspaces can subscribe to the plan. */
   available: boolean
   /** Whether the workspace has this plan. */
@@ -6071,7 +6077,7 @@ export type SubscriptionCreate = {
   plan_id: string
   /** The payment method to charge. Default: the default payment method of the workspace. */
   payment_method_id?: string
-  /**  */
+  /** Default: 1; for a plan with `seats`, what the members need. */
   quantity?: number
   /** A code for a discount. Its case does not count. */
   promotion_code?: string
@@ -9021,8 +9027,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription,
    * payment_method_expired, payment_method_not_found, payment_method_required, payment_pending,
    * payments_not_configured, payments_paused, plan_not_found, plan_unavailable, promotion_code_invalid,
-   * promotion_code_rate_limited, scope_required, subscription_exists, trial_used; and those that every call can
-   * have.
+   * promotion_code_rate_limited, scope_required, seats_in_use, subscription_exists, trial_used; and those that
+   * every call can have.
    */
   create(body: SubscriptionCreate, options?: Options): Promise<SubscriptionCreated> {
     return this.caller.send({ name: 'payments.subscription.create', method: 'POST', path: path`/api/payments/subscriptions`, body, keyed: true }, options)
@@ -9063,8 +9069,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
    * invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
    * plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-   * subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
-   * every call can have.
+   * seats_in_use, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized;
+   * and those that every call can have.
    */
   preview(body: SubscriptionPreviewRequest, options?: Options): Promise<SubscriptionPreview> {
     return this.caller.send({ name: 'payments.subscription.preview', method: 'POST', path: path`/api/payments/subscriptions/me/preview`, body, repeatable: true }, options)
@@ -9125,8 +9131,9 @@ export class PaymentsSubscriptionResource extends Resource {
    * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
    * invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
    * payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
-   * promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, subscription_ends,
-   * subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
+   * promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, seats_in_use,
+   * subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
+   * every call can have.
    */
   update(body: SubscriptionPatch, options?: Options): Promise<Subscription> {
     return this.caller.send({ name: 'payments.subscription.update', method: 'PATCH', path: path`/api/payments/subscriptions/me`, body, keyed: true, merge: true }, options)
@@ -9460,7 +9467,8 @@ export class PaymentsCheckoutSessionsResource extends Resource {
    *
    * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
    * invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
-   * plan_unavailable, scope_required, subscription_exists, trial_used; and those that every call can have.
+   * plan_unavailable, scope_required, seats_in_use, subscription_exists, trial_used; and those that every call
+   * can have.
    */
   create(body: CheckoutSessionCreate, options?: Options): Promise<HostedPage> {
     return this.caller.send({ name: 'payments.checkoutSessions.create', method: 'POST', path: path`/api/payments/checkout-session`, body, keyed: true }, options)

@@ -81,7 +81,8 @@ func membersRace(t *testing.T, a Adapter) {
 	limits.Members = usedAmounts.Members + 2
 	people := accounts.NewService(a.Atomic, a.AccountStores, accounts.Deps{
 		Events: a.Events, Notes: a.Notes(), Mails: &accounts.InvitationMailer{},
-		Quotas: func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
+		GatewayAccount: func(identity.OrgID) string { return "" },
+		Quotas:         func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil },
 	})
 	same(t, "invited", got(t, atOnce(16, func(i int) error {
 		_, err := people.Invite(ctx, team.Admin, &identity.Org{ID: a.Orgs[0]}, ws,

@@ -86,6 +86,9 @@ func jobTable(s application.Services) worker.Table {
 		payment.DetailsJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 20},
 			Do: func(ctx context.Context, by identity.Actor, _ string) error {
+				if err := s.Payments.FollowSeats(ctx, by); err != nil {
+					return err
+				}
 				return s.Payments.FollowDetails(ctx, by)
 			},
 		},
