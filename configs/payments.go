@@ -1,14 +1,11 @@
 package configs
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +28,7 @@ type Payments struct {
 	AutomaticTax   bool         // the gateway determines the taxes of new subscriptions
 	Stripe         Stripe
 	Plans          []Plan
+	AddOns         []AddOn
 }
 
 // Stripe configures an org's account at Stripe.
@@ -39,36 +37,6 @@ type Stripe struct {
 	PublishableKey string // for browsers
 	Account        string // of Stripe Connect, on whose behalf SecretKey is used; empty: the key's own
 	BaseURL        string // empty: https://api.stripe.com
-}
-
-// Plan is payment.Plan as it is configured.
-type Plan struct {
-	ID            string
-	Name          string
-	Description   string
-	Price         Price
-	Interval      string
-	IntervalCount int // 0: 1
-	TrialDays     int
-	Features      []string
-	Limits        Document // by name: a number, or {per_seat: number}
-	GatewayPrice  string   // the price's id at Stripe
-	Seats         string   // members: each needs a seat; or empty
-	Metered       Metered
-	Sold          *bool // nil: true; false: only who has the plan keeps it
-}
-
-// Metered configures what a feature's usage costs, in addition to the price of its plan.
-type Metered struct {
-	Feature      string // as applications report it; empty: nothing is billed by usage
-	Amount       int    // per unit, in the minor unit of the plan's currency
-	GatewayPrice string // the id of the metered price at Stripe
-}
-
-// Price is an amount in a currency's minor unit.
-type Price struct {
-	Amount   int
-	Currency string
 }
 
 // SecretRef says where a secret is stored: env:NAME, or file:PATH. It is not a secret itself.
@@ -98,94 +66,18 @@ func (r SecretRef) Resolve() (secret.String, error) {
 	return secret.New(value), nil
 }
 
-const maxPlanID = 64 // bytes
-
-var planForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$`)
-
 // Terms returns the plans, for billing.
 func (p Payments) Terms() (plans payment.Plans, grace time.Duration) {
-	for _, c := range p.Plans {
-		limits, seatLimits, _ := c.limits() // Load has validated them
-		plans = append(plans, payment.Plan{
-			ID: payment.PlanID(c.ID), Name: c.Name, Description: c.Description,
-			Price:    payment.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
-			Interval: payment.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
-			Features: c.Features, Limits: limits, SeatLimits: seatLimits,
-			Seats: quota.Kind(c.Seats), PriceRef: c.GatewayPrice,
-			Metered: c.Metered.price(), Retired: c.Sold != nil && !*c.Sold,
-		})
-	}
-	return plans, time.Duration(p.GraceDays) * day
+	return products(p.Plans), time.Duration(p.GraceDays) * day
 }
 
-// price returns the metered price, for billing, or nil.
-func (m Metered) price() *payment.MeteredPrice {
-	if m.Feature == "" {
-		return nil
+// Extras returns the add-ons, for billing.
+func (p Payments) Extras() payment.Plans {
+	var all []Plan
+	for _, a := range p.AddOns {
+		all = append(all, a.plan())
 	}
-	return &payment.MeteredPrice{Feature: m.Feature, Amount: int64(m.Amount), PriceRef: m.GatewayPrice}
-}
-
-func (m Metered) validate(found *problems, key, gateway string) {
-	if m == (Metered{}) {
-		return
-	}
-	if len(m.Feature) > maxPlanID || !planForm.MatchString(m.Feature) ||
-		slices.Contains(quota.Kinds(), quota.Kind(m.Feature)) {
-		found.add(key+".feature",
-			"must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and none that Atrium counts")
-	}
-	inRange(found, key+".amount", m.Amount, 0, 99_999_999, "0 to 99999999, in the minor unit of the plan's currency")
-	if gateway == string(payment.Stripe) && m.GatewayPrice == "" {
-		found.add(key+".gateway_price", "must be the id of a metered price at Stripe")
-	}
-}
-
-// limit is a number, or a number for each seat.
-type limit struct {
-	amount  int64
-	perSeat *int64
-}
-
-func (l *limit) UnmarshalJSON(text []byte) error {
-	if json.Unmarshal(text, &l.amount) == nil {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	in := struct {
-		PerSeat *int64 `json:"per_seat"`
-	}{}
-	err := d.Decode(&in)
-	if l.perSeat = in.PerSeat; err == nil && (in.PerSeat == nil || *in.PerSeat < 1 || *in.PerSeat > maxPerSeat) {
-		err = errPerSeat
-	}
-	return err
-}
-
-// maxPerSeat keeps the limit of the largest quantity within an int64.
-const maxPerSeat = 1_000_000_000_000
-
-var errPerSeat = errors.New("per_seat must be 1 to 1000000000000")
-
-// limits returns the plan's limits, and those of each seat.
-func (p Plan) limits() (limits, seatLimits map[string]int64, err error) {
-	var all map[string]limit
-	if len(p.Limits) > 0 {
-		err = json.Unmarshal(p.Limits, &all)
-	}
-	limits, seatLimits = map[string]int64{}, map[string]int64{}
-	if p.Seats != "" {
-		seatLimits[p.Seats] = 1
-	}
-	for name, l := range all {
-		if l.perSeat != nil {
-			seatLimits[name] = *l.perSeat
-		} else {
-			limits[name] = l.amount
-		}
-	}
-	return limits, seatLimits, err
+	return products(all)
 }
 
 // Shortfalls describes the plans that leave a workspace with less than its org's quotas give to those without a plan.
@@ -272,83 +164,32 @@ func (p Payments) validate(found *problems, key string) {
 			noteTaken(found, prices, plan.GatewayPrice, key+".gateway_price")
 		}
 	}
+	plans, _ := p.Terms()
+	addOns := map[string]string{}
+	for i, a := range p.AddOns {
+		key := fmt.Sprintf("%s.add_ons[%d]", key, i)
+		a.plan().validate(found, key, p.Gateway)
+		noteTaken(found, addOns, a.ID, key+".id")
+		if a.GatewayPrice != "" {
+			noteTaken(found, prices, a.GatewayPrice, key+".gateway_price")
+		}
+		limits, seatLimits, _ := a.plan().limits()
+		if len(seatLimits) > 0 {
+			found.add(key+".limits", "must be whole numbers: each unit of an add-on adds them")
+		}
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			if !slices.Contains(quota.Kinds(), quota.Kind(name)) && !plans.Reportable()[name] {
+				found.add(key+".limits."+name, "must be a limit of one of the plans: it adds to that")
+			}
+			if limits[name] < 1 {
+				found.add(key+".limits."+name, "must be 1 or more: it adds to the plan's limit")
+			}
+		}
+	}
 }
 
 func isLoopback(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
-}
-
-func (p Plan) validate(found *problems, key, gateway string) {
-	if len(p.ID) > maxPlanID || !planForm.MatchString(p.ID) {
-		found.add(key+".id", "must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore")
-	}
-	if n := len([]rune(p.Name)); n < 1 || n > maxName {
-		found.add(key+".name", "must have 1 to %d characters", maxName)
-	}
-	inRange(found, key+".price.amount", p.Price.Amount, 0, 99_999_999,
-		"0 to 99999999, in the minor unit of the currency")
-	if !payment.KnowsCurrency(p.Price.Currency) {
-		found.add(key+".price.currency", "must be a currency of Stripe in lower case, such as usd")
-	}
-	if price := (payment.Money{Amount: int64(p.Price.Amount), Currency: p.Price.Currency}); price != price.Rounded() {
-		found.add(key+".price.amount", "must end with 0, because gateways charge no third decimal")
-	}
-	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
-	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
-	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
-	if p.Seats != "" {
-		oneOf(found, key+".seats", p.Seats, string(quota.Members))
-	}
-	limits, seatLimits, err := p.limits()
-	if _, isSet := limits[p.Seats]; isSet || (p.Seats != "" && seatLimits[p.Seats] != 1) {
-		found.add(key+".limits."+p.Seats, "follows from seats: each member needs one")
-	}
-	if err != nil {
-		found.add(key+".limits", "must be whole numbers by name, or {per_seat: number}")
-	}
-	maps.Copy(limits, seatLimits)
-	for _, name := range slices.Sorted(maps.Keys(limits)) {
-		if k := misspelled(name); k != "" { // it would limit nothing
-			found.add(key+".limits."+name,
-				"is not a limit that Atrium knows, which is %s. For a limit of your own, choose "+
-					"a name that differs more", k)
-		}
-	}
-	p.Metered.validate(found, key+".metered", gateway)
-	if gateway == string(payment.Stripe) && p.GatewayPrice == "" {
-		found.add(key+".gateway_price", "must be the id of a price at Stripe, such as price_1MoBy5LkdIwHu7ixZhnattbh")
-	}
-}
-
-// misspelled returns the limit of Atrium's that a name differs from by one or two letters, or "" if not found.
-func misspelled(name string) quota.Kind {
-	kinds := quota.Kinds()
-	n := slices.IndexFunc(kinds, func(k quota.Kind) bool { return distance(name, string(k)) <= 2 })
-	if n < 0 || slices.Contains(kinds, quota.Kind(name)) {
-		return ""
-	}
-	return kinds[n]
-}
-
-// distance returns the number of bytes that must be inserted, deleted or replaced to change a into b (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(row[j]+1, row[j+1]+1, replaced)
-		}
-	}
-	return row[len(b)]
 }
 
 // samplePayments are the plans of the org of the embedded default, in a sandbox: no money moves.
@@ -370,5 +211,9 @@ func samplePayments() Payments {
 			Price: Price{Amount: 29000, Currency: "usd"}, Interval: "year", IntervalCount: 1,
 			Features: []string{"20,000 messages per month"}, Limits: Document(`{"messages":20000}`),
 		},
-	}}
+	}, AddOns: []AddOn{{
+		ID: "messages", Name: "5,000 messages", Description: "More messages each month.",
+		Price: Price{Amount: 500, Currency: "usd"}, Interval: "month", IntervalCount: 1,
+		Limits: Document(`{"messages":5000}`), Sold: new(true),
+	}}}
 }

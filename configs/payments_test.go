@@ -18,9 +18,15 @@ func TestWhatAnOrgSells(t *testing.T) {
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
 		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: {per_seat: 2}, sources: 3},
 			gateway_price: price_1}, {id: crew, name: Crew, price: {amount: 900, currency: usd}, interval: month,
-			seats: members, gateway_price: price_2}]}}]`)})
+			seats: members, gateway_price: price_2}],
+		add_ons: [{id: more, name: More, price: {amount: 500, currency: usd}, interval: month, limits: {sources: 2},
+			gateway_price: price_3}]}}]`)})
 	p := c.Orgs[0].Payments
 	plans, grace := p.Terms()
+	extras := p.Extras()
+	if len(extras) != 1 || extras[0].Limits["sources"] != 2 || extras[0].Price.Amount != 500 || !extras[0].OnSale() {
+		t.Errorf("add-ons %+v", extras)
+	}
 	if len(plans) != 2 || plans[1].Seats != "members" || plans[1].SeatLimits["members"] != 1 || plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
 		plans[0].IntervalCount != 1 || plans[0].Limits["sources"] != 3 || len(plans[0].Limits) != 1 ||
 		plans[0].SeatLimits["members"] != 2 || len(plans[0].SeatLimits) != 1 || grace != 72*time.Hour {
@@ -79,6 +85,22 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 		"a limit per seat with another member": {
 			strings.Replace("{"+plan+"}", "interval:", "limits: {a: {per_seat: 1, more: 2}}, interval:", 1),
 			"limits: must be whole numbers by name, or {per_seat: number}"},
+		"an add-on twice": {`{add_ons: [{id: a, name: A, price: {currency: usd}, interval: day},` +
+			`{id: a, name: A, price: {currency: usd}, interval: day}]}`, "add_ons[1].id: is the same as"},
+		"an add-on with the price of a plan": {
+			"{" + plan + ", add_ons: [{id: a, name: A, price: {currency: usd}, interval: day, gateway_price: p}]}",
+			"add_ons[0].gateway_price: is the same as"},
+		"an add-on that Stripe cannot know": {
+			"{gateway: stripe, add_ons: [{id: a, name: A, price: {currency: usd}, interval: day}]}",
+			"add_ons[0].gateway_price: must be the id"},
+		"an add-on to what no plan limits": {
+			"{" + plan + ", add_ons: [{id: a, name: A, price: {currency: usd}, interval: day, limits: {messages: 1}}]}",
+			"add_ons[0].limits.messages: must be a limit of one of the plans"},
+		"an add-on that adds nothing": {
+			"{" + plan + ", add_ons: [{id: a, name: A, price: {currency: usd}, interval: day, limits: {members: 0}}]}",
+			"add_ons[0].limits.members: must be 1 or more"},
+		"an add-on with seats": {"{" + plan + ", add_ons: [{id: a, name: A, price: {currency: usd}, interval: day," +
+			" limits: {members: {per_seat: 1}}}]}", "add_ons[0].limits: must be whole numbers"},
 		"seats of something else": {
 			strings.Replace("{"+plan+"}", "interval:", "seats: sources, interval:", 1), "seats: must be members"},
 		"a limit of members beside their seats": {

@@ -185,8 +185,14 @@ func (s *account) changed(u *subscription, f form, prefix string) (t terms, refu
 			if metered != nil {
 				t.Meter = metered
 			}
-		case i.id == "" && metered != nil && t.Meter == nil: // a second licensed one is never wanted
+		case i.id == "" && metered != nil && t.Meter == nil:
 			t.Meter = metered
+		case i.id == "" && licensed != nil && !i.deleted: // of another price than all others, or it is refused below
+			e := extra{ID: s.id("si"), Price: *licensed, Quantity: 1, Taxed: i.taxed}
+			if i.quantity != nil {
+				e.Quantity = *i.quantity
+			}
+			t.Extras = append(t.Extras, e)
 		case i.id != "" && other >= 0 && i.deleted:
 			t.Extras = slices.Delete(t.Extras, other, other+1)
 		case i.id != "" && other >= 0 && i.price == "":

@@ -48,8 +48,9 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*payment
 	if err != nil {
 		return nil, err
 	}
-	limits := t.Plans.Limits(s.deps.Quotas(by.Org), t.Plans.Entitling(c.LiveSubscription(), now, t.Grace))
-	return t.Plans.Entitlements(c, now, t.Grace, limits, usage, reports), nil
+	g := t.grant(c, now)
+	limits := t.Plans.Limits(s.deps.Quotas(by.Org), g)
+	return t.Plans.Entitlements(c, g, now, t.Grace, limits, usage, reports), nil
 }
 
 // reported returns the sums that the application has reported, each in the period of its feature.

@@ -2,6 +2,7 @@ package payments_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,7 @@ type mockedService struct {
 	between func()            // nil, or what happens before each change of kept
 	queued  map[job.Kind]job.Job
 	priced  error // the gateway's error when prices are read
+	unsold  bool  // the gateway sells no price
 	ctx     context.Context
 }
 
@@ -145,7 +147,13 @@ func newMocked(t *testing.T) *mockedService {
 			return 0, nil
 		})
 	s.subscriptions.Prices(any, any).AnyTimes().DoAndReturn(
-		func(_ context.Context, p payment.Plans) (payment.Plans, error) { return p, s.priced })
+		func(_ context.Context, p payment.Plans) (payment.Plans, error) {
+			p = slices.Clone(p)
+			for i := range p {
+				p[i].Unavailable = s.unsold
+			}
+			return p, s.priced
+		})
 	s.Service = payments.NewService(atomic, ports.PaymentStores{
 		Payments: s.payments, Inbox: s.inbox, Usage: s.usage, Meters: s.meters, Trials: s.trials,
 	}, payments.Deps{

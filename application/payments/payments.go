@@ -31,6 +31,7 @@ type Terms struct {
 	PublishableKey string             // for browsers; not secret
 	WebhookKeys    []secret.String    // keys that may have signed an event
 	Plans          payment.Plans
+	AddOns         payment.Plans // that can be bought beside a plan
 	Grace          time.Duration // how long a past-due subscription still entitles
 	Limits         payment.CardLimits
 	Trials         payment.TrialRules
@@ -98,6 +99,11 @@ func (s *Service) terms(by identity.Actor) (Terms, error) {
 		return Terms{}, payment.ErrNotConfigured
 	}
 	return t, nil
+}
+
+// grant returns what the subscription of a customer, nil for none, entitles its workspace to at now, or nil.
+func (t Terms) grant(c *payment.Customer, now time.Time) *payment.Grant {
+	return t.Plans.Entitling(c.LiveSubscription(), t.AddOns, now, t.Grace)
 }
 
 // now returns the time at the gateway for a customer, nil for none, which decides what has expired and what is still

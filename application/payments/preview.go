@@ -51,6 +51,9 @@ func (s *Service) PreviewChange(ctx context.Context, by identity.Actor, ch payme
 	if err != nil {
 		return nil, err
 	}
+	if ch.AddOns, err = s.verifiedAddOns(callCtx, t, ch.AddOns); err != nil {
+		return nil, err
+	}
 	plans, err := s.verifiedChange(callCtx, t, c, c.ChangedPlan(ch))
 	if err != nil {
 		return nil, err

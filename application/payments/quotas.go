@@ -12,12 +12,12 @@ import (
 func (s *Service) Quotas(ctx context.Context, by identity.Actor) (quota.Limits, error) {
 	amounts := s.deps.Quotas(by.Org)
 	t := s.deps.Terms(by.Org)
-	if t.Gateway == nil || !t.Plans.Limiting(quota.Kinds()) {
+	if t.Gateway == nil || (!t.Plans.Limiting(quota.Kinds()) && !t.AddOns.Limiting(quota.Kinds())) {
 		return quota.Limits{Amounts: amounts}, nil
 	}
 	c, now, err := s.mirrored(ctx, by, t)
 	if err != nil {
 		return quota.Limits{}, err
 	}
-	return t.Plans.Limits(amounts, t.Plans.Entitling(c.LiveSubscription(), now, t.Grace)), nil
+	return t.Plans.Limits(amounts, t.grant(c, now)), nil
 }

@@ -95,7 +95,8 @@ func (s *Service) reportUsage(
 
 // usageOf returns the entitlements of c at now, with the usage of one feature that the application counts.
 func (t Terms) usageOf(c *payment.Customer, now time.Time, feature string, sum int64) *payment.Entitlements {
-	return t.Plans.Entitlements(c, now, t.Grace, quota.Limits{}, quota.Amounts{}, map[string]int64{feature: sum})
+	return t.Plans.Entitlements(c, t.grant(c, now), now, t.Grace, quota.Limits{}, quota.Amounts{},
+		map[string]int64{feature: sum})
 }
 
 // limitOf returns the limit for a report at now, or nil.

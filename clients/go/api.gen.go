@@ -21,6 +21,8 @@ const (
 	CodeActivationRequestNotFound     Code = "activation_request_not_found"     // No such activation request
 	CodeActivationRequested           Code = "activation_requested"             // Activation requested already
 	CodeActiveChanged                 Code = "active_changed"                   // Active version changed
+	CodeAddOnNotFound                 Code = "add_on_not_found"                 // Add-on not found
+	CodeAddOnUnavailable              Code = "add_on_unavailable"               // Add-on unavailable
 	CodeAddressNotAllowed             Code = "address_not_allowed"              // Address not allowed
 	CodeAlreadyAttached               Code = "already_attached"                 // Already attached
 	CodeAlreadyMember                 Code = "already_member"                   // Already a member
@@ -34,6 +36,7 @@ const (
 	CodeBillingRoleRequired           Code = "billing_role_required"            // Not allowed to manage payments
 	CodeBodyTooLarge                  Code = "body_too_large"                   // Body too large
 	CodeCardDeclined                  Code = "card_declined"                    // Card declined
+	CodeChangeScheduled               Code = "change_scheduled"                 // Change scheduled
 	CodeChatMemberNotFound            Code = "chat_member_not_found"            // Chat member not found
 	CodeChatPromptGone                Code = "chat_prompt_gone"                 // Prompt gone
 	CodeChatTemplateForbidden         Code = "chat_template_forbidden"          // Not allowed on this chat template
@@ -599,6 +602,29 @@ type ActiveVersion struct {
 	Number      int       `json:"number"`
 	ActivatedAt time.Time `json:"activated_at"`
 	ActivatedBy string    `json:"activated_by"`
+}
+
+// AddOn is a type of the API.
+type AddOn struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// For each unit.
+	Price Money `json:"price"`
+	// The period of the plans that it can be bought with: `day`, `week`, `month` or `year`.
+	Interval      string `json:"interval"`
+	IntervalCount int    `json:"interval_count"`
+	// What each unit adds to the plan's limits.
+	Limits map[string]int64 `json:"limits"`
+	// Whether it can be bought.
+	Available bool `json:"available"`
+}
+
+// AddOnQuantity is a type of the API.
+type AddOnQuantity struct {
+	ID string `json:"id"`
+	// 0 removes it.
+	Quantity int `json:"quantity"`
 }
 
 // BillingAddress is a type of the API.
@@ -3127,7 +3153,9 @@ type Plan struct {
 
 // PlanList is a type of the API.
 type PlanList struct {
-	Data       []Plan  `json:"data"`
+	Data []Plan `json:"data"`
+	// What can be bought beside a plan.
+	AddOns     []AddOn `json:"add_ons"`
 	NextCursor *string `json:"next_cursor"`
 }
 
@@ -5297,7 +5325,9 @@ type Subscription struct {
 	// `subscription_unrecognized`.
 	PlanID   *string `json:"plan_id"`
 	Quantity int     `json:"quantity"`
-	Status   string  `json:"status"`
+	// All items, the plan's first. Empty until the gateway was read once.
+	Items  []SubscriptionItem `json:"items"`
+	Status string             `json:"status"`
 	// Whether the workspace can use what it has subscribed to.
 	Entitled           bool       `json:"entitled"`
 	CurrentPeriodStart time.Time  `json:"current_period_start"`
@@ -5351,14 +5381,15 @@ type SubscriptionCancellationRequestedData struct {
 // SubscriptionChangeRequestedData is a type of the API. The data of subscription.change_requested: A user asked
 // to change the subscription.
 type SubscriptionChangeRequestedData struct {
-	PlanID               string  `json:"plan_id"`
-	Quantity             int64   `json:"quantity"`
-	AtRenewal            bool    `json:"at_renewal"`
-	CancelAtPeriodEnd    *bool   `json:"cancel_at_period_end,omitzero"`
-	Paused               *bool   `json:"paused,omitzero"`
-	Trial                *bool   `json:"trial,omitzero"`
-	PromotionID          *string `json:"promotion_id,omitzero"`
-	CancellationFeedback *string `json:"cancellation_feedback,omitzero"`
+	PlanID               string   `json:"plan_id"`
+	Quantity             int64    `json:"quantity"`
+	AtRenewal            bool     `json:"at_renewal"`
+	CancelAtPeriodEnd    *bool    `json:"cancel_at_period_end,omitzero"`
+	Paused               *bool    `json:"paused,omitzero"`
+	Trial                *bool    `json:"trial,omitzero"`
+	AddOns               []string `json:"add_ons,omitzero"`
+	PromotionID          *string  `json:"promotion_id,omitzero"`
+	CancellationFeedback *string  `json:"cancellation_feedback,omitzero"`
 }
 
 // SubscriptionChangedData is a type of the API. The data of subscription.changed: The subscription changed.
@@ -5374,6 +5405,7 @@ type SubscriptionChangedData struct {
 	CancellationFeedback *ChangedText   `json:"cancellation_feedback,omitzero"`
 	DiscountID           *ChangedText   `json:"discount_id,omitzero"`
 	PendingPlanID        *ChangedText   `json:"pending_plan_id,omitzero"`
+	Items                *Changed       `json:"items,omitzero"`
 }
 
 // SubscriptionCheckoutStartedData is a type of the API. The data of subscription.checkout_started: A user opened
@@ -5414,11 +5446,28 @@ type SubscriptionEndedData struct {
 	CancellationFeedback *string `json:"cancellation_feedback,omitzero"`
 }
 
+// SubscriptionItem is a type of the API.
+type SubscriptionItem struct {
+	// `usage` is a metered price. `other` is an item that someone has added at the gateway.
+	Kind    string  `json:"kind"`
+	AddOnID *string `json:"add_on_id"`
+	// Of the plan or the add-on. `null` if it is neither, or no longer configured.
+	Name          *string `json:"name"`
+	UnitPrice     Money   `json:"unit_price"`
+	Interval      string  `json:"interval"`
+	IntervalCount int     `json:"interval_count"`
+	// `null` for `usage`.
+	Quantity *int `json:"quantity"`
+}
+
 // SubscriptionPatch is a type of the API.
 type SubscriptionPatch struct {
-	PlanID            *string `json:"plan_id,omitzero"`
-	Quantity          *int    `json:"quantity,omitzero"`
-	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitzero"`
+	PlanID   *string `json:"plan_id,omitzero"`
+	Quantity *int    `json:"quantity,omitzero"`
+	// Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes `credit`.
+	// Add-ons that are not named stay. Not together with other changes.
+	AddOns            []AddOnQuantity `json:"add_ons,omitzero"`
+	CancelAtPeriodEnd *bool           `json:"cancel_at_period_end,omitzero"`
 	// `false` ends the trial now: the first period begins, and is charged. `true` changes nothing.
 	Trial *bool `json:"trial,omitzero"`
 	// `true` pauses the subscription, `false` resumes it.
@@ -5460,9 +5509,12 @@ type SubscriptionPreview struct {
 
 // SubscriptionPreviewRequest is a type of the API.
 type SubscriptionPreviewRequest struct {
-	PlanID            *string `json:"plan_id,omitzero"`
-	Quantity          *int    `json:"quantity,omitzero"`
-	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitzero"`
+	PlanID   *string `json:"plan_id,omitzero"`
+	Quantity *int    `json:"quantity,omitzero"`
+	// Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes `credit`.
+	// Add-ons that are not named stay. Not together with other changes.
+	AddOns            []AddOnQuantity `json:"add_ons,omitzero"`
+	CancelAtPeriodEnd *bool           `json:"cancel_at_period_end,omitzero"`
 	// `false` ends the trial now: the first period begins, and is charged. `true` changes nothing.
 	Trial *bool `json:"trial,omitzero"`
 	// A code for a discount. Its case does not count.
@@ -9019,11 +9071,11 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 //
 // Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do.
 //
-// Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
-// invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
-// plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-// seats_in_use, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
-// those that every call can have.
+// Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
+// currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+// payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
+// promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use, subscription_ends,
+// subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body SubscriptionPreviewRequest, opts ...Option) (*SubscriptionPreview, error) {
 	return send[SubscriptionPreview](ctx, s.client, &call{name: "payments.subscription.preview", method: "POST", path: []string{"/api/payments/subscriptions/me/preview"}, body: body, repeatable: true}, opts)
 }
@@ -9077,12 +9129,12 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
 // charged twice. A call with the same `preview` and the same changes does so without a key, too.
 //
-// Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
-// invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
-// payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
-// promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, seats_in_use,
-// subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
-// every call can have.
+// Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
+// currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+// payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+// plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
+// revision_mismatch, scope_required, seats_in_use, subscription_ends, subscription_not_active,
+// subscription_paused, subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Update(ctx context.Context, body SubscriptionPatch, opts ...Option) (*Subscription, error) {
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
 }

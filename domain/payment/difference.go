@@ -34,7 +34,7 @@ type ItemChange struct {
 
 // Difference compares h, as the gateway has it at this moment, with what a asks for. ErrSubscriptionUnrecognized if h
 // does not have the item that a changes, ErrSubscriptionEnds for a change that waits for a renewal that will not be,
-// ErrRenewalUnpaid.
+// ErrRenewalUnpaid, ErrChangeScheduled.
 func (h *GatewaySubscription) Difference(a Amendment) (Difference, error) {
 	item := h.item(a.Item)
 	if item == nil {
@@ -43,6 +43,9 @@ func (h *GatewaySubscription) Difference(a Amendment) (Difference, error) {
 	ends := a.EndTrial && h.Status == Trialing
 	d := Difference{AtRenewal: a.AtRenewal, EndsTrial: ends, Restarts: ends}
 	h.ending(item, a, &d)
+	if len(a.AddOns) > 0 {
+		return d, h.addOns(item, a, &d)
+	}
 	if a.Resell {
 		return d, h.resell(item, a, &d)
 	}

@@ -60,13 +60,14 @@ func (p Plans) Reportable() map[string]bool {
 }
 
 // Entitlements returns what a workspace may use. c is its customer, or nil. limits are the limits of
-// Limits, used is what Atrium counts, and reported what the application has reported in the period of each feature.
-func (p Plans) Entitlements(c *Customer, now time.Time, grace time.Duration, limits quota.Limits,
+// Limits for g, usage is what Atrium counts, and reports what the application has reported in the period of each
+// feature.
+func (p Plans) Entitlements(c *Customer, g *Grant, now time.Time, grace time.Duration, limits quota.Limits,
 	usage quota.Amounts, reports map[string]int64) *Entitlements {
 	s := c.LiveSubscription()
-	e := &Entitlements{Period: p.PeriodOf(c, "", now)}
-	if e.grant = p.Entitling(s, now, grace); e.grant != nil {
-		e.Plan = e.grant.Plan
+	e := &Entitlements{Period: p.PeriodOf(c, "", now), grant: g}
+	if g != nil {
+		e.Plan = g.Plan
 	}
 	if s != nil {
 		e.Status, e.Entitled = s.Status, s.Entitled(now, grace)
@@ -118,7 +119,7 @@ func (c *Customer) SoldAs(previous *Customer) bool {
 func (e *Entitlements) reported(name string, amount int64, in Period) Allowance {
 	a := Allowance{Name: name, Used: amount, Origin: PlanLimit, Counted: true, Period: in}
 	if e.grant != nil {
-		limit, isLimited := e.grant.limits()[name]
+		limit, isLimited := e.grant.limit(e.Plan, name)
 		if a.Limit = limit; !isLimited {
 			a.Origin = NoLimit
 		}

@@ -56,8 +56,9 @@ func TestEntitlements(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			limits := metered.Limits(base, metered.Entitling(tt.s, tt.at, grace))
-			e := metered.Entitlements(&payment.Customer{Subscription: tt.s}, tt.at, grace, limits,
+			g := metered.Entitling(tt.s, nil, tt.at, grace)
+			limits := metered.Limits(base, g)
+			e := metered.Entitlements(&payment.Customer{Subscription: tt.s}, g, tt.at, grace, limits,
 				quota.Amounts{Members: 2, ChatTemplates: 1}, map[string]int64{"messages": 101})
 			assert.That(t, e.Entitled == tt.entitled && (e.Plan != nil) == tt.entitled,
 				"entitled %v to %v", e.Entitled, e.Plan)

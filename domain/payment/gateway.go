@@ -77,6 +77,8 @@ type Amendment struct {
 	Quantity int    // 0 keeps it
 	Meter    string // the metered price that Plan replaces, of the plan before it; "" if that has none
 
+	AddOns []ItemOrder // other items, which change at once; items of other prices stay
+
 	// takes effect when the current period ends; otherwise at once, and the additional cost is billed now
 	AtRenewal bool
 

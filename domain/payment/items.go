@@ -45,12 +45,13 @@ func (s *Subscription) Paid(p *Plan) *Plan {
 // Item is one subscription item at the gateway: a price and how many units of it. A person can add items to those that
 // Atrium sells, and gateways promise no order of them.
 type Item struct {
-	ID       ItemID // "" in a schedule phase
-	Rate     Rate
-	Quantity int  // 0 if it is metered
-	Metered  bool // billed by usage
+	ID       ItemID `json:"id"` // "" in a schedule phase
+	Rate     Rate   `json:"rate"`
+	Quantity int    `json:"quantity,omitempty"` // 0 if it is metered
+	Metered  bool   `json:"metered,omitempty"`  // billed by usage
 
-	PeriodStart, PeriodEnd time.Time // zero in a schedule phase
+	PeriodStart time.Time `json:"-"` // zero in a schedule phase, and as it is stored
+	PeriodEnd   time.Time `json:"-"` // likewise
 }
 
 // Schedule is what changes a subscription later, at the gateway.

@@ -59,6 +59,7 @@ type Operation struct {
 	Meter             string         `json:"meter,omitempty"` // the metered price that Sold replaces
 	Resell            bool           `json:"resell,omitempty"`
 	KeepQuantity      bool           `json:"keep_quantity,omitempty"` // Quantity is the one that it has
+	AddOns            []ItemOrder    `json:"add_ons,omitempty"`
 	AtRenewal         bool           `json:"at_renewal,omitempty"`
 	ProrateAt         time.Time      `json:"prorate_at,omitzero"` // of the preview that the caller has agreed to
 	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
@@ -199,6 +200,7 @@ type Changes struct {
 	Plan              *PlanID
 	Quantity          *int
 	CancelAtPeriodEnd *bool
+	AddOns            []AddOnOrder // nil: none changes
 
 	EndTrial bool      // pays from now on, without the rest of the trial
 	Pause    *bool     // true pauses the subscription, false resumes it
@@ -236,7 +238,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revis
 	if err != nil || op == nil {
 		return err == nil, err
 	}
-	if (op.Resell && !op.AtRenewal) || op.EndTrial || (op.Pause != nil && !*op.Pause) {
+	if (op.Resell && !op.AtRenewal) || len(op.AddOns) > 0 || op.EndTrial || (op.Pause != nil && !*op.Pause) {
 		if err := c.unpaused(); err != nil {
 			return false, err
 		}
@@ -256,6 +258,9 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revis
 	}
 	if op.EndTrial {
 		data["trial"] = false
+	}
+	if len(op.AddOns) > 0 {
+		data["add_ons"] = ch.addOnIDs()
 	}
 	data = op.Why().note(op.Promotion.note(data))
 	c.begin(by, op, "subscription.change_requested", string(op.Subscription), data)
@@ -278,11 +283,15 @@ func (c *Customer) planChange(
 		return nil, ErrSubscriptionNotActive
 	}
 	hasSale := ch.Plan != nil || ch.Quantity != nil
-	if s.Item.Unrecognized && (hasSale || ch.Pause != nil || ch.EndTrial || ch.Code != "") { // its end needs no item
+	if s.Item.Unrecognized && (hasSale || len(ch.AddOns) > 0 || ch.Pause != nil || ch.EndTrial ||
+		ch.Code != "") { // its end needs no item
 		return nil, ErrSubscriptionUnrecognized
 	}
 	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Item: s.Item.ID, Plan: s.Plan,
 		Quantity: s.Quantity}
+	if len(ch.AddOns) > 0 {
+		return c.planAddOns(op, ch)
+	}
 	if ch.Pause != nil {
 		return c.planPause(op, ch, plans)
 	}

@@ -1,5 +1,7 @@
 package payment
 
+import "slices"
+
 // Order returns the request to the gateway for a Subscribe.
 func (o *Operation) Order(p Plan) Order {
 	return Order{
@@ -17,7 +19,7 @@ func (o *Operation) Amendment(p Plan) Amendment {
 	}
 	return Amendment{Item: o.Item, Plan: p, Quantity: quantity, Meter: o.Meter, AtRenewal: o.AtRenewal,
 		Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, ProrateAt: o.ProrateAt, Promotion: o.Promotion,
-		EndTrial: o.EndTrial, Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
+		AddOns: o.AddOns, EndTrial: o.EndTrial, Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
 }
 
 // price decides when a change of plan or quantity takes effect, and which price it sends: another plan's. As
@@ -46,6 +48,13 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	if rate.Price.Currency != next.Price.Currency {
 		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the " +
 			"subscription, then begin another one.")
+	}
+	hasOthers := slices.ContainsFunc(s.Items, func(i Item) bool {
+		return i.ID != s.Item.ID && !i.Metered && !i.Rate.samePeriod(next)
+	})
+	if op.Sold != nil && hasOthers {
+		return ErrPlanUnavailable.Because("The subscription has add-ons with another period than the plan. Remove " +
+			"them first.")
 	}
 	isShorter := next.length() < rate.length() ||
 		next.Price.Amount*int64(op.Quantity) < rate.Price.Amount*int64(s.Quantity)

@@ -29,7 +29,7 @@ func TestARetiredPlanIsKeptAndNotBought(t *testing.T) {
 		require.NoError(t, err)
 	})
 	t.Run("who has it keeps its limits", func(t *testing.T) {
-		heldPlan := sold.Entitling(active("pro").Subscription, now, time.Hour)
+		heldPlan := sold.Entitling(active("pro").Subscription, nil, now, time.Hour)
 		limits := sold.Limits(quota.Amounts{}, heldPlan)
 		assert.That(t, limits.Get("members") == 3, "%+v", limits)
 	})

@@ -106,6 +106,9 @@ func (s *Subscription) state() string {
 	if s.Paused {
 		text += " paused"
 	}
+	for _, i := range s.Items {
+		text += fmt.Sprintf(" %q %d", i.Rate.Ref, i.Quantity)
+	}
 	if p := s.Pending; p != nil {
 		text += fmt.Sprintf(" %q %d %d", p.Plan, p.Quantity, p.At.Unix())
 	}
@@ -123,6 +126,9 @@ func (o *Operation) change() string {
 	}
 	if o.EndTrial {
 		text += " without trial"
+	}
+	for _, i := range o.AddOns {
+		text += fmt.Sprintf(" %q %d", i.Ref, i.Quantity)
 	}
 	if o.CancelAtPeriodEnd != nil {
 		text += fmt.Sprintf(" %t", *o.CancelAtPeriodEnd)

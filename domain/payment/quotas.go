@@ -27,25 +27,30 @@ func (p *Plan) Below(base quota.Amounts) (kinds []quota.Kind) {
 }
 
 // Limits returns the limits for a workspace with a grant, nil for none. base are the limits without a plan. Other plans
-// are compared at the quantity of the grant.
+// are compared at the quantity and with the add-ons of the grant.
 func (p Plans) Limits(base quota.Amounts, g *Grant) quota.Limits {
-	out, quantity := quota.Limits{Amounts: base}, 1
+	out := quota.Limits{Amounts: base}
 	if g != nil {
-		quantity = g.Quantity
-		out.Plan, out.Amounts = g.Plan.offer(base, quantity), base.WithPlan(g.limits())
-		out.Limited, out.Seats = map[quota.Kind]bool{}, g.Plan.seatKinds()
+		out.Plan = g.offer(g.Plan, base)
+		out.Amounts, out.Limited, out.Seats = out.Plan.Amounts, map[quota.Kind]bool{}, g.Plan.seatKinds()
+		out.Added = g.Added
 		for _, k := range quota.Kinds() {
 			out.Limited[k] = g.Plan.limited(string(k))
 		}
 	}
 	for i := range p {
 		if one := &p[i]; one.OnSale() && (g == nil || one.ID != g.Plan.ID) {
-			out.Others = append(out.Others, one.offer(base, quantity))
+			out.Others = append(out.Others, g.offer(one, base))
 		}
 	}
 	return out
 }
 
-func (p *Plan) offer(base quota.Amounts, quantity int) quota.Offer {
-	return quota.Offer{ID: string(p.ID), Name: p.Name, Amounts: base.WithPlan(p.LimitsOf(quantity))}
+// offer returns what a workspace with g, nil for none, would have with a plan.
+func (g *Grant) offer(p *Plan, base quota.Amounts) quota.Offer {
+	quantity, added := 1, map[string]int64(nil)
+	if g != nil {
+		quantity, added = g.Quantity, g.Added
+	}
+	return quota.Offer{ID: string(p.ID), Name: p.Name, Amounts: base.WithPlan(p.LimitsOf(quantity)).Plus(added)}
 }

@@ -29,7 +29,7 @@ func TestLimits(t *testing.T) {
 		"one of a plan that is no longer sold": {&payment.Subscription{Plan: "gone", Status: payment.Active}, 0},
 		"one of a plan without limits":         {&payment.Subscription{Plan: "basic", Status: payment.Active}, 0},
 	} {
-		limits := plans.Limits(quota.Amounts{}, plans.Entitling(tt.s, now, 24*time.Hour))
+		limits := plans.Limits(quota.Amounts{}, plans.Entitling(tt.s, nil, now, 24*time.Hour))
 		got := limits.StorageBytes
 		assert.That(t, got == tt.want, "%s: %d, want %d", name, got, tt.want)
 	}

@@ -17,11 +17,12 @@ var ErrSeatsInUse = &fault.Error{Kind: fault.Conflict, Code: "seats_in_use",
 // Grant is what a subscription entitles its workspace to.
 type Grant struct {
 	Plan     *Plan
-	Quantity int // of Plan
+	Quantity int              // of Plan
+	Added    map[string]int64 // to the limits of Plan, by add-ons
 }
 
 // Entitling returns what a subscription entitles its workspace to at now; nil if that is nothing.
-func (p Plans) Entitling(s *Subscription, now time.Time, grace time.Duration) *Grant {
+func (p Plans) Entitling(s *Subscription, addOns Plans, now time.Time, grace time.Duration) *Grant {
 	if s == nil || !s.Entitled(now, grace) {
 		return nil
 	}
@@ -29,11 +30,19 @@ func (p Plans) Entitling(s *Subscription, now time.Time, grace time.Duration) *G
 	if err != nil {
 		return nil
 	}
-	return &Grant{Plan: plan, Quantity: s.Quantity}
+	return &Grant{Plan: plan, Quantity: s.Quantity, Added: s.added(addOns)}
 }
 
-// limits returns the limits of g by name.
-func (g *Grant) limits() map[string]int64 { return g.Plan.LimitsOf(g.Quantity) }
+// limit returns what a workspace with g has of a name that its application counts, if it had a plan; false if the plan
+// does not limit it. g can be nil.
+func (g *Grant) limit(p *Plan, name string) (limit int64, isLimited bool) {
+	quantity, added := 1, int64(0)
+	if g != nil {
+		quantity, added = g.Quantity, g.Added[name]
+	}
+	limit, isLimited = p.LimitsOf(quantity)[name]
+	return limit + added, isLimited
+}
 
 // LimitsOf returns the limits by name of a workspace that has a quantity of p.
 func (p *Plan) LimitsOf(quantity int) map[string]int64 {

@@ -31,8 +31,10 @@ func TestALimitPerSeatGrowsWithTheQuantity(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &payment.Subscription{Plan: tt.plan, Quantity: tt.quantity, Status: payment.Active}
-			limits := seated.Limits(base, seated.Entitling(s, now, time.Hour))
-			e := seated.Entitlements(&payment.Customer{Subscription: s}, now, time.Hour, limits, quota.Amounts{}, nil)
+			g := seated.Entitling(s, nil, now, time.Hour)
+			limits := seated.Limits(base, g)
+			e := seated.Entitlements(&payment.Customer{Subscription: s}, g, now, time.Hour, limits,
+				quota.Amounts{}, nil)
 			for name, want := range tt.want {
 				got := e.Allowance(name).Limit
 				assert.That(t, got == want, "%s: %d, want %d", name, got, want)
@@ -45,7 +47,8 @@ func TestALimitPerSeatGrowsWithTheQuantity(t *testing.T) {
 
 func TestALimitPerSeatNamesTheQuantityThatAllowsMore(t *testing.T) {
 	s := &payment.Subscription{Plan: "team", Quantity: 2, Status: payment.Active}
-	limits := seated.Limits(quota.Amounts{}, seated.Entitling(s, now, time.Hour))
+	g := seated.Entitling(s, nil, now, time.Hour)
+	limits := seated.Limits(quota.Amounts{}, g)
 	for name, tt := range map[string]struct {
 		members  int64
 		quantity int
@@ -64,7 +67,7 @@ func TestALimitPerSeatNamesTheQuantityThatAllowsMore(t *testing.T) {
 		}
 		assert.That(t, e.Quantity == tt.quantity && lifted == tt.lifted, "%s: %d, %q", name, e.Quantity, lifted)
 	}
-	reports := seated.Entitlements(&payment.Customer{Subscription: s}, now, time.Hour, limits, quota.Amounts{},
+	reports := seated.Entitlements(&payment.Customer{Subscription: s}, g, now, time.Hour, limits, quota.Amounts{},
 		map[string]int64{"messages": 200})
 	e, _ := errors.AsType[*quota.LimitError](reports.Exhausted(seated,
 		&payment.UsageReport{Feature: "messages", Quantity: 101}))

@@ -2,6 +2,7 @@ package payment
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ func (s Status) Live() bool { return s != Canceled && s != IncompleteExpired && 
 type Subscription struct {
 	ID                SubscriptionID
 	Item              SoldItem
+	Items             []Item // all, by their prices and without their periods; nil if they are not stored yet
 	Plan              PlanID // "" if it is unknown, as GatewaySubscription.Resolve says
 	Quantity          int
 	Status            Status
@@ -142,8 +144,11 @@ func (s *Subscription) equal(o *Subscription) bool {
 	samePending := a.Pending.equal(b.Pending)
 	sameOff := sameDiscount(a.Discount, b.Discount)
 	a.Pending, b.Pending, a.Discount, b.Discount = nil, nil, nil, nil
-	a.Item = b.Item // of which no event tells
-	return samePending && sameOff && a == b
+	a.Item = b.Item                       // of which no event tells
+	if s.Items == nil || o.Items == nil { // one of them is not stored yet
+		a.Items, b.Items = nil, nil
+	}
+	return samePending && sameOff && reflect.DeepEqual(a, b)
 }
 
 // subscription returns h as it is mirrored, given its previous state.
@@ -161,6 +166,7 @@ func (h GatewaySubscription) subscription(plans Plans, previous *Subscription) *
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart,
 		PeriodEnd: h.PeriodEnd, EndsAt: h.EndsAt,
 		Item:     h.soldItem(plans, old.Item, stored),
+		Items:    h.mirroredItems(),
 		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming,
 		Code: h.Code, Discount: h.Discount, CreatedAt: h.CreatedAt,
 		Cancellation: h.Cancellation, Paused: h.Paused, PaidUntil: h.PaidUntil,
@@ -196,8 +202,8 @@ func (c *Customer) applySubscriptions(
 		return
 	case previous != nil && current != nil && previous.ID == current.ID:
 		if previous.equal(current) {
-			if previous.Item != current.Item {
-				previous.Item = current.Item
+			if previous.Item != current.Item || (previous.Items == nil && current.Items != nil) {
+				previous.Item, previous.Items = current.Item, current.Items
 				c.touch(by)
 			}
 			return
@@ -271,6 +277,9 @@ func (s *Subscription) difference(previous *Subscription) map[string]any {
 	note("confirming", previous.Confirming, s.Confirming)
 	note("paused", previous.Paused, s.Paused)
 	note("cancellation_feedback", previous.Cancellation.Feedback, s.Cancellation.Feedback)
+	if previous.Items != nil && !slices.Equal(previous.Items, s.Items) {
+		data["items"] = true
+	}
 	note("discount_id", previous.Discount.id(), s.Discount.id())
 	if s.Pending != nil {
 		note("pending_plan_id", nil, event.ID(s.Pending.Plan))

@@ -145,12 +145,11 @@ func CheckUsageDays(from, to time.Time) error {
 // limitError returns the error for a report that exceeds the limit a of a grant, or of none.
 func (p Plans) limitError(a *Allowance, added int64, g *Grant) *quota.LimitError {
 	e := &quota.LimitError{Kind: quota.Kind(a.Name), Limit: a.Limit, Plan: true, Counted: true}
-	quantity := 1
 	if g != nil {
-		quantity, e.Quantity = g.Quantity, quota.SeatsFor(a.Used+added, g.Plan.SeatLimits[a.Name])
+		e.Quantity = quota.SeatsFor(a.Used+added-g.Added[a.Name], g.Plan.SeatLimits[a.Name])
 	}
 	for i := range p {
-		limit, isLimited := p[i].LimitsOf(quantity)[a.Name]
+		limit, isLimited := g.limit(&p[i], a.Name)
 		if p[i].OnSale() && (g == nil || p[i].ID != g.Plan.ID) && (!isLimited || limit >= a.Used+added) {
 			e.Lifted = &quota.Offer{ID: string(p[i].ID), Name: p[i].Name}
 			break

@@ -32,6 +32,9 @@ type Limits struct {
 	// Seats has what each unit of Plan's quantity allows, for the kinds that grow with it.
 	Seats map[Kind]int64
 
+	// Added has what add-ons allow besides the plan, by the names of kinds.
+	Added map[string]int64
+
 	// Others are the plans that the workspace can change to, in display order.
 	Others []Offer
 }
@@ -89,7 +92,8 @@ func (l *Limits) Check(usage Amounts, kinds ...Kind) error {
 		if usage.Get(k) <= l.Get(k) {
 			continue
 		}
-		e := &LimitError{Kind: k, Limit: l.Get(k), Plan: l.Limited[k], Quantity: SeatsFor(usage.Get(k), l.Seats[k])}
+		e := &LimitError{Kind: k, Limit: l.Get(k), Plan: l.Limited[k],
+			Quantity: SeatsFor(usage.Get(k)-l.Added[string(k)], l.Seats[k])}
 		for i := range l.Others {
 			if o := &l.Others[i]; o.Get(k) >= usage.Get(k) {
 				e.Lifted = o

@@ -96,6 +96,16 @@ func (a Amounts) WithPlan(plan map[string]int64) Amounts {
 	return a
 }
 
+// Plus returns a with extras added, by the names of kinds. A kind without a limit stays so.
+func (a Amounts) Plus(extras map[string]int64) Amounts {
+	for _, k := range Kinds() {
+		if limit := a.pointer(k); *limit != Unlimited {
+			*limit += extras[string(k)]
+		}
+	}
+	return a
+}
+
 // WithDefaults returns a with zeros replaced by the amounts of b.
 func (a Amounts) WithDefaults(b Amounts) Amounts {
 	for _, k := range Kinds() {

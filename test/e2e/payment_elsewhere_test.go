@@ -57,7 +57,8 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		api.AddItem(id, "price_basic", 1)
 		api.MovePrice(id, "price_pro")
 		stale()
-		ann.do(t, "PATCH", mine, object{"quantity": 5}).is(t, 200) // what was sold decides
+		ann.do(t, "PATCH", mine, object{"quantity": 5}).is(t, 200).has(t, map[string]string{ // what was sold decides
+			"items.0.kind": "plan", "items.1.kind": "other", "items.1.name": "null", "items.1.quantity": "1"})
 		charges := len(api.Charges())
 		ann.do(t, "PATCH", mine, object{"plan_id": "basic"}).problem(t, 409, "subscription_unrecognized")
 		if n := len(api.Charges()); n != charges {

@@ -5,7 +5,8 @@ import (
 )
 
 const seatSettings = `payments: {gateway: sandbox, grace_days: 7, plans: [
-      {id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: {per_seat: 1}, sources: 5, messages: {per_seat: 100}}}]}`
+      {id: team, name: Team, price: {amount: 900, currency: usd}, interval: month,
+        limits: {members: {per_seat: 1}, sources: 5, messages: {per_seat: 100}}}]}`
 
 func TestSeats(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
@@ -38,7 +39,8 @@ func TestSeats(t *testing.T) {
 			preview := o.do(t, "POST", mine+"/preview", object{"quantity": 3}).is(t, 200)
 			o.do(t, "PATCH", mine, object{"quantity": 3, "preview": preview.at("signature")}).is(t, 200)
 			invite(t, "three").is(t, 201)
-			o.get(t, entitlements).has(t, map[string]string{"limits.members.limit": "3", "limits.members.remaining": "0"})
+			o.get(t, entitlements).has(t, map[string]string{"limits.members.limit": "3",
+				"limits.members.remaining": "0"})
 		})
 	})
 }
@@ -63,14 +65,16 @@ func TestSeatsFollowTheMembers(t *testing.T) {
 			one := object{"plan_id": "crew", "quantity": 1}
 			o.do(t, "POST", payments+"/subscriptions", one).problem(t, 409, "seats_in_use")
 			o.do(t, "POST", payments+"/checkout-session", object{"plan_id": "crew", "quantity": 1,
-				"success_url": "http://localhost/a", "cancel_url": "http://localhost/b"}).problem(t, 409, "seats_in_use")
+				"success_url": "http://localhost/a", "cancel_url": "http://localhost/b"}).
+				problem(t, 409, "seats_in_use")
 			o.create(t, payments+"/subscriptions", object{"plan_id": "crew"}).has(t,
 				map[string]string{"subscription.quantity": "2", "subscription.plan.seats": "members"})
 			o.get(t, entitlements).has(t, map[string]string{"limits.members.limit": "2", "limits.members.used": "2"})
 		})
 		var third string
 		t.Run("one more needs one more", func(t *testing.T) {
-			invite(t, "three").problem(t, 409, "plan_limit_reached").has(t, map[string]string{"plan_limit.quantity": "3"})
+			invite(t, "three").problem(t, 409, "plan_limit_reached").has(t,
+				map[string]string{"plan_limit.quantity": "3"})
 			o.do(t, "PATCH", mine, object{"quantity": 3}).is(t, 200)
 			third = invite(t, "three").is(t, 201).at("id")
 		})

@@ -751,6 +751,14 @@ const (
 	SubscriptionActionTypeConfirmSetup   SubscriptionActionType = "confirm_setup"
 )
 
+// Defines values for SubscriptionItemKind.
+const (
+	SubscriptionItemKindAddOn SubscriptionItemKind = "add_on"
+	SubscriptionItemKindOther SubscriptionItemKind = "other"
+	SubscriptionItemKindPlan  SubscriptionItemKind = "plan"
+	SubscriptionItemKindUsage SubscriptionItemKind = "usage"
+)
+
 // Defines values for VariableType.
 const (
 	VariableTypeAny     VariableType = "any"
@@ -1110,6 +1118,33 @@ type ActiveVersion struct {
 	ActivatedBy string `json:"activated_by"`
 	ID          string `json:"id"`
 	Number      int    `json:"number"`
+}
+
+// AddOn defines model for AddOn.
+type AddOn struct {
+	// Available Whether it can be bought.
+	Available   bool   `json:"available"`
+	Description string `json:"description"`
+	ID          string `json:"id"`
+
+	// Interval The period of the plans that it can be bought with: `day`, `week`, `month` or `year`.
+	Interval      string `json:"interval"`
+	IntervalCount int    `json:"interval_count"`
+
+	// Limits What each unit adds to the plan's limits.
+	Limits map[string]int64 `json:"limits"`
+	Name   string           `json:"name"`
+
+	// Price For each unit.
+	Price Money `json:"price"`
+}
+
+// AddOnQuantity defines model for AddOnQuantity.
+type AddOnQuantity struct {
+	ID string `json:"id"`
+
+	// Quantity 0 removes it.
+	Quantity int `json:"quantity"`
 }
 
 // BillingAddress defines model for BillingAddress.
@@ -3414,6 +3449,8 @@ type PlanSeats string
 
 // PlanList defines model for PlanList.
 type PlanList struct {
+	// AddOns What can be bought beside a plan.
+	AddOns     []AddOn                   `json:"add_ons"`
 	Data       []Plan                    `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
@@ -5430,6 +5467,9 @@ type Subscription struct {
 	// ID The id at the gateway.
 	ID string `json:"id"`
 
+	// Items All items, the plan's first. Empty until the gateway was read once.
+	Items []SubscriptionItem `json:"items"`
+
 	// LaterChanges What changes after the `pending_change`, as someone has scheduled it at the gateway.
 	LaterChanges []SubscriptionPendingChange `json:"later_changes"`
 
@@ -5492,9 +5532,31 @@ type SubscriptionCreated struct {
 	Subscription Subscription                          `json:"subscription"`
 }
 
+// SubscriptionItem defines model for SubscriptionItem.
+type SubscriptionItem struct {
+	AddOnID       nullable.Nullable[string] `json:"add_on_id"`
+	Interval      string                    `json:"interval"`
+	IntervalCount int                       `json:"interval_count"`
+
+	// Kind `usage` is a metered price. `other` is an item that someone has added at the gateway.
+	Kind SubscriptionItemKind `json:"kind"`
+
+	// Name Of the plan or the add-on. `null` if it is neither, or no longer configured.
+	Name nullable.Nullable[string] `json:"name"`
+
+	// Quantity `null` for `usage`.
+	Quantity  nullable.Nullable[int] `json:"quantity"`
+	UnitPrice Money                  `json:"unit_price"`
+}
+
+// SubscriptionItemKind `usage` is a metered price. `other` is an item that someone has added at the gateway.
+type SubscriptionItemKind string
+
 // SubscriptionPatch defines model for SubscriptionPatch.
 type SubscriptionPatch struct {
-	CancelAtPeriodEnd *bool `json:"cancel_at_period_end,omitempty"`
+	// AddOns Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes `credit`. Add-ons that are not named stay. Not together with other changes.
+	AddOns            []AddOnQuantity `json:"add_ons,omitempty,omitzero"`
+	CancelAtPeriodEnd *bool           `json:"cancel_at_period_end,omitempty"`
 
 	// CancellationComment Why the subscription is cancelled, in the payer's own words.
 	CancellationComment *string `json:"cancellation_comment,omitempty"`
@@ -5551,8 +5613,10 @@ type SubscriptionPreview struct {
 
 // SubscriptionPreviewRequest defines model for SubscriptionPreviewRequest.
 type SubscriptionPreviewRequest struct {
-	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitempty"`
-	PlanID            *string `json:"plan_id,omitempty"`
+	// AddOns Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes `credit`. Add-ons that are not named stay. Not together with other changes.
+	AddOns            []AddOnQuantity `json:"add_ons,omitempty,omitzero"`
+	CancelAtPeriodEnd *bool           `json:"cancel_at_period_end,omitempty"`
+	PlanID            *string         `json:"plan_id,omitempty"`
 
 	// PromotionCode A code for a discount. Its case does not count.
 	PromotionCode string `json:"promotion_code,omitempty,omitzero"`

@@ -120,6 +120,7 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		CreatedAt:              openapi.Time(v.CreatedAt),
 		UpdatedAt:              openapi.Time(v.UpdatedAt),
 	}
+	out.Items = convert.Slice(v.Parts, toSubscriptionItem)
 	out.Plan = nullable.NewNullNullable[openapi.Plan]()
 	if v.Sold != nil {
 		out.Plan = nullable.NewNullableWithValue(toPlan(v.Sold, v.Plan))
@@ -137,6 +138,45 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		}
 	}
 	return out
+}
+
+func toSubscriptionItem(p *payment.Component) openapi.SubscriptionItem {
+	out := openapi.SubscriptionItem{
+		Kind:          openapi.SubscriptionItemKind(p.Kind),
+		AddOnID:       nullable.NewNullNullable[string](),
+		Name:          nullable.NewNullNullable[string](),
+		UnitPrice:     toMoney(p.Rate.Price),
+		Interval:      string(p.Rate.Interval),
+		IntervalCount: p.Rate.IntervalCount,
+		Quantity:      openapi.OrNull(p.Quantity),
+	}
+	if p.Product != nil {
+		out.Name.Set(p.Product.Name)
+	}
+	if p.Product != nil && p.Kind == payment.AddOnComponent {
+		out.AddOnID.Set(string(p.Product.ID))
+	}
+	return out
+}
+
+func toAddOn(p *payment.Plan) openapi.AddOn {
+	return openapi.AddOn{
+		ID:            string(p.ID),
+		Name:          p.Name,
+		Description:   p.Description,
+		Price:         toMoney(p.Price),
+		Interval:      string(p.Interval),
+		IntervalCount: p.IntervalCount,
+		Limits:        convert.NonNilMap(p.Limits),
+		Available:     p.OnSale(),
+	}
+}
+
+func toAddOnOrders(in []openapi.AddOnQuantity) (orders []payment.AddOnOrder) {
+	for _, o := range in {
+		orders = append(orders, payment.AddOnOrder{ID: payment.PlanID(o.ID), Quantity: o.Quantity})
+	}
+	return orders
 }
 
 func toPendingChange(p *payment.PendingChange) openapi.SubscriptionPendingChange {

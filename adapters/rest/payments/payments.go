@@ -46,6 +46,7 @@ func listPlans(r *server.Call) (server.Reply, error) {
 	}
 	out := server.OK(openapi.PlanList{
 		Data:       convert.Slice(plans, func(p *payment.Plan) openapi.Plan { return toPlan(p, current) }),
+		AddOns:     convert.Slice(r.Payments.AddOns(r.By), toAddOn),
 		NextCursor: nullable.NewNullNullable[string](),
 	}).WithRevision(1)
 	out.Vary = "Host, Authorization, Workspace-Id"
@@ -186,6 +187,7 @@ func updateSubscription(r *server.Call) (server.Command, error) {
 	changes := payment.Changes{
 		Plan:              (*payment.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
+		AddOns:            toAddOnOrders(in.AddOns),
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
 		EndTrial:          in.Trial != nil && !*in.Trial,
 		Pause:             in.Paused,

@@ -15,6 +15,7 @@ func previewSubscriptionChange(r *server.Call) (server.Reply, error) {
 	p, err := r.Payments.PreviewChange(r.Context(), r.By, payment.Changes{
 		Plan:              (*payment.PlanID)(in.PlanID),
 		Quantity:          in.Quantity,
+		AddOns:            toAddOnOrders(in.AddOns),
 		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
 		EndTrial:          in.Trial != nil && !*in.Trial,
 		Code:              in.PromotionCode,

@@ -90,7 +90,7 @@ var customerQuery = `SELECT ` + customerColumns + `, ` +
 	db.ColumnsLike(`COALESCE(m.%, 0) AS "m.%"`, []string{"exp_month", "exp_year", "created_at"}) + `, ` +
 	db.ColumnsLike(`COALESCE(m.%, FALSE) AS "m.%"`, []string{"leaving"}) + `, ` +
 	db.ColumnsLike(`COALESCE(s.%, '') AS "s.%"`, []string{"id", "plan_id", "status", "call_key", "pending_plan_id",
-		"discount", "promotion_code", "cancellation", "item", "later_changes"}) + `, ` +
+		"discount", "promotion_code", "cancellation", "item", "later_changes", "items"}) + `, ` +
 	db.ColumnsLike(`COALESCE(s.%, 0) AS "s.%"`, []string{"quantity", "period_start", "period_end", "trial_end",
 		"pending_quantity", "pending_at", "created_at", "past_due_since", "paid_until", "ends_at"}) + `, ` +
 	db.ColumnsLike(`COALESCE(s.%, FALSE) AS "s.%"`, []string{"cancel_at_period_end", "confirming", "paused",

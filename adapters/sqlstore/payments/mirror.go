@@ -105,6 +105,7 @@ type subscriptionRow struct {
 	EndsAt            int64                  `db:"ends_at"`
 	PendingElsewhere  bool                   `db:"pending_elsewhere"`
 	LaterChanges      string                 `db:"later_changes"`
+	Items             string                 `db:"items"`
 }
 
 // subscription returns the row's subscription, or nil for a customer without a live one.
@@ -128,7 +129,7 @@ func (r *subscriptionRow) subscription() (s *payment.Subscription, err error) {
 		err = db.FromJSON(r.LaterChanges, &s.Pending.Next)
 	}
 	return s, errors.Join(err, db.FromJSON(r.Discount, &s.Discount), db.FromJSON(r.Cancellation, &s.Cancellation),
-		db.FromJSON(r.Item, &s.Item))
+		db.FromJSON(r.Item, &s.Item), db.FromJSON(r.Items, &s.Items))
 }
 
 // saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
@@ -145,7 +146,8 @@ func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) 
 		cancellation, worse := db.JSONText(s.Cancellation, s.Cancellation == payment.Cancellation{})
 		item, worst := db.JSONText(s.Item, s.Item == payment.SoldItem{})
 		next, failure := db.JSONText(pending.Next, pending.Next == nil)
-		if err := errors.Join(err, worse, worst, failure); err != nil {
+		items, refusal := db.JSONText(s.Items, s.Items == nil)
+		if err := errors.Join(err, worse, worst, failure, refusal); err != nil {
 			return err
 		}
 		if _, err := store.Exec(ctx, `
@@ -153,8 +155,8 @@ func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) 
 			period_start, period_end, trial_end, cancel_at_period_end,
 				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since, confirming,
 				discount, promotion_code, paused, paid_until, cancellation, item, ends_at, pending_elsewhere,
-				later_changes)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				later_changes, items)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE
 			SET plan_id = excluded.plan_id, quantity = excluded.quantity, status = excluded.status, call_key =
 			excluded.call_key,
@@ -166,12 +168,12 @@ func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) 
 				discount = excluded.discount, promotion_code = excluded.promotion_code, paused = excluded.paused,
 				paid_until = excluded.paid_until, cancellation = excluded.cancellation, item = excluded.item,
 				ends_at = excluded.ends_at, pending_elsewhere = excluded.pending_elsewhere,
-				later_changes = excluded.later_changes`,
+				later_changes = excluded.later_changes, items = excluded.items`,
 			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, db.Micros(s.PeriodStart),
 			db.Micros(s.PeriodEnd), db.Micros(s.TrialEnd), s.CancelAtPeriodEnd,
 			pending.Plan, pending.Quantity, db.Micros(pending.At), db.Micros(s.CreatedAt), db.Micros(s.EndedAt),
 			db.Micros(s.PastDueSince), s.Confirming, discount, s.Code, s.Paused, db.Micros(s.PaidUntil),
-			cancellation, item, db.Micros(s.EndsAt), pending.Elsewhere, next); err != nil {
+			cancellation, item, db.Micros(s.EndsAt), pending.Elsewhere, next, items); err != nil {
 			return err
 		}
 	}

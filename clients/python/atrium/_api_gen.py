@@ -17,6 +17,8 @@ Code = Union[
         "activation_request_not_found",
         "activation_requested",
         "active_changed",
+        "add_on_not_found",
+        "add_on_unavailable",
         "address_not_allowed",
         "already_attached",
         "already_member",
@@ -30,6 +32,7 @@ Code = Union[
         "billing_role_required",
         "body_too_large",
         "card_declined",
+        "change_scheduled",
         "chat_member_not_found",
         "chat_prompt_gone",
         "chat_template_forbidden",
@@ -675,6 +678,44 @@ class ActiveVersion(TypedDict):
 
     activated_by: str
     """"""
+
+
+class AddOn(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    name: str
+    """"""
+
+    description: str
+    """"""
+
+    price: Money
+    """For each unit."""
+
+    interval: str
+    """The period of the plans that it can be bought with: `day`, `week`, `month` or `year`."""
+
+    interval_count: int
+    """"""
+
+    limits: Dict[str, int]
+    """What each unit adds to the plan's limits."""
+
+    available: bool
+    """Whether it can be bought."""
+
+
+class AddOnQuantity(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    quantity: int
+    """0 removes it."""
 
 
 class BillingAddress(TypedDict):
@@ -4244,6 +4285,9 @@ class PlanList(TypedDict):
     data: List[Plan]
     """"""
 
+    add_ons: List[AddOn]
+    """What can be bought beside a plan."""
+
     next_cursor: Optional[str]
     """"""
 
@@ -7374,6 +7418,9 @@ class Subscription(TypedDict):
     quantity: int
     """"""
 
+    items: List[SubscriptionItem]
+    """All items, the plan's first. Empty until the gateway was read once."""
+
     status: Union[Literal["incomplete", "trialing", "active", "past_due", "unpaid", "paused"], str]
     """"""
 
@@ -7485,6 +7532,9 @@ class SubscriptionChangeRequestedData(TypedDict):
     trial: NotRequired[bool]
     """"""
 
+    add_ons: NotRequired[List[str]]
+    """"""
+
     promotion_id: NotRequired[str]
     """"""
 
@@ -7526,6 +7576,9 @@ class SubscriptionChangedData(TypedDict):
     """"""
 
     pending_plan_id: NotRequired[ChangedText]
+    """"""
+
+    items: NotRequired[Changed]
     """"""
 
 
@@ -7585,6 +7638,31 @@ class SubscriptionEndedData(TypedDict):
     """"""
 
 
+class SubscriptionItem(TypedDict):
+    """A type of the API."""
+
+    kind: Union[Literal["plan", "add_on", "usage", "other"], str]
+    """`usage` is a metered price. `other` is an item that someone has added at the gateway."""
+
+    add_on_id: Optional[str]
+    """"""
+
+    name: Optional[str]
+    """Of the plan or the add-on. `null` if it is neither, or no longer configured."""
+
+    unit_price: Money
+    """"""
+
+    interval: str
+    """"""
+
+    interval_count: int
+    """"""
+
+    quantity: Optional[int]
+    """`null` for `usage`."""
+
+
 class SubscriptionPatch(TypedDict):
     """A type of the API."""
 
@@ -7593,6 +7671,11 @@ class SubscriptionPatch(TypedDict):
 
     quantity: NotRequired[int]
     """"""
+
+    add_ons: NotRequired[List[AddOnQuantity]]
+    """Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes
+    `credit`. Add-ons that are not named stay. Not together with other changes.
+    """
 
     cancel_at_period_end: NotRequired[bool]
     """"""
@@ -7671,6 +7754,11 @@ class SubscriptionPreviewRequest(TypedDict):
 
     quantity: NotRequired[int]
     """"""
+
+    add_ons: NotRequired[List[AddOnQuantity]]
+    """Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes
+    `credit`. Add-ons that are not named stay. Not together with other changes.
+    """
 
     cancel_at_period_end: NotRequired[bool]
     """"""
@@ -12019,12 +12107,12 @@ class PaymentsSubscriptionResource(Resource):
         Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a
         change's do.
 
-        Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
-        gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
-        payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
-        promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
-        subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and
-        those that every call can have.
+        Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required,
+        change_scheduled, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+        no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+        plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
+        scope_required, seats_in_use, subscription_ends, subscription_not_active, subscription_paused,
+        subscription_unrecognized; and those that every call can have.
         """
         return cast("SubscriptionPreview", self._caller.send("payments.subscription.preview", "POST", path("/api/payments/subscriptions/me/preview"), body=body, repeatable=True, options=options))
 
@@ -12087,12 +12175,13 @@ class PaymentsSubscriptionResource(Resource):
         made, and nothing is charged twice. A call with the same `preview` and the same changes does so
         without a key, too.
 
-        Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
-        gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
-        payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-        preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
-        revision_mismatch, scope_required, seats_in_use, subscription_ends, subscription_not_active,
-        subscription_paused, subscription_unrecognized; and those that every call can have.
+        Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required,
+        change_scheduled, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+        no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
+        payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
+        promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required,
+        seats_in_use, subscription_ends, subscription_not_active, subscription_paused,
+        subscription_unrecognized; and those that every call can have.
         """
         return cast("Subscription", self._caller.send("payments.subscription.update", "PATCH", path("/api/payments/subscriptions/me"), body=body, keyed=True, merge=True, options=options))
 

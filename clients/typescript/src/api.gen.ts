@@ -10,6 +10,8 @@ export type Code =
   | 'activation_request_not_found'
   | 'activation_requested'
   | 'active_changed'
+  | 'add_on_not_found'
+  | 'add_on_unavailable'
   | 'address_not_allowed'
   | 'already_attached'
   | 'already_member'
@@ -23,6 +25,7 @@ export type Code =
   | 'billing_role_required'
   | 'body_too_large'
   | 'card_declined'
+  | 'change_scheduled'
   | 'chat_member_not_found'
   | 'chat_prompt_gone'
   | 'chat_template_forbidden'
@@ -580,6 +583,34 @@ export type ActiveVersion = {
   activated_at: string
   /**  */
   activated_by: string
+}
+
+/**  */
+export type AddOn = {
+  /**  */
+  id: string
+  /**  */
+  name: string
+  /**  */
+  description: string
+  /** For each unit. */
+  price: Money
+  /** The period of the plans that it can be bought with: `day`, `week`, `month` or `year`. */
+  interval: string
+  /**  */
+  interval_count: number
+  /** What each unit adds to the plan's limits. */
+  limits: Record<string, number>
+  /** Whether it can be bought. */
+  available: boolean
+}
+
+/**  */
+export type AddOnQuantity = {
+  /**  */
+  id: string
+  /** 0 removes it. */
+  quantity: number
 }
 
 /**  */
@@ -3440,6 +3471,8 @@ export type Plan = {
 export type PlanList = {
   /**  */
   data: Plan[]
+  /** What can be bought beside a plan. */
+  add_ons: AddOn[]
   /**  */
   next_cursor: string | null
 }
@@ -5951,6 +5984,8 @@ export type Subscription = {
   plan_id: string | null
   /**  */
   quantity: number
+  /** All items, the plan's first. Empty until the gateway was read once. */
+  items: SubscriptionItem[]
   /**  */
   status: 'incomplete' | 'trialing' | 'active' | 'past_due' | 'unpaid' | 'paused' | (string & {})
   /** Whether the workspace can use what it has subscribed to. */
@@ -6032,6 +6067,8 @@ export type SubscriptionChangeRequestedData = {
   /**  */
   trial?: boolean
   /**  */
+  add_ons?: string[]
+  /**  */
   promotion_id?: string
   /**  */
   cancellation_feedback?: string
@@ -6061,6 +6098,8 @@ export type SubscriptionChangedData = {
   discount_id?: ChangedText
   /**  */
   pending_plan_id?: ChangedText
+  /**  */
+  items?: Changed
 }
 
 /** The data of subscription.checkout_started: A user opened a checkout page. */
@@ -6108,11 +6147,34 @@ export type SubscriptionEndedData = {
 }
 
 /**  */
+export type SubscriptionItem = {
+  /** `usage` is a metered price. `other` is an item that someone has added at the gateway. */
+  kind: 'plan' | 'add_on' | 'usage' | 'other' | (string & {})
+  /**  */
+  add_on_id: string | null
+  /** Of the plan or the add-on. `null` if it is neither, or no longer configured. */
+  name: string | null
+  /**  */
+  unit_price: Money
+  /**  */
+  interval: string
+  /**  */
+  interval_count: number
+  /** `null` for `usage`. */
+  quantity: number | null
+}
+
+/**  */
 export type SubscriptionPatch = {
   /**  */
   plan_id?: string
   /**  */
   quantity?: number
+  /**
+   * Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes `credit`.
+   * Add-ons that are not named stay. Not together with other changes.
+   */
+  add_ons?: AddOnQuantity[]
   /**  */
   cancel_at_period_end?: boolean
   /** `false` ends the trial now: the first period begins, and is charged. `true` changes nothing. */
@@ -6169,6 +6231,11 @@ export type SubscriptionPreviewRequest = {
   plan_id?: string
   /**  */
   quantity?: number
+  /**
+   * Other quantities of add-ons, at once: more is charged for the rest of the period, less becomes `credit`.
+   * Add-ons that are not named stay. Not together with other changes.
+   */
+  add_ons?: AddOnQuantity[]
   /**  */
   cancel_at_period_end?: boolean
   /** `false` ends the trial now: the first period begins, and is charged. `true` changes nothing. */
@@ -9066,11 +9133,11 @@ export class PaymentsSubscriptionResource extends Resource {
    *
    * Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do.
    *
-   * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
-   * invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
-   * plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-   * seats_in_use, subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized;
-   * and those that every call can have.
+   * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
+   * currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+   * payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
+   * promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use, subscription_ends,
+   * subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
    */
   preview(body: SubscriptionPreviewRequest, options?: Options): Promise<SubscriptionPreview> {
     return this.caller.send({ name: 'payments.subscription.preview', method: 'POST', path: path`/api/payments/subscriptions/me/preview`, body, repeatable: true }, options)
@@ -9128,12 +9195,12 @@ export class PaymentsSubscriptionResource extends Resource {
    * same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
    * charged twice. A call with the same `preview` and the same changes does so without a key, too.
    *
-   * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
-   * invalid_fields, no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
-   * payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
-   * promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required, seats_in_use,
-   * subscription_ends, subscription_not_active, subscription_paused, subscription_unrecognized; and those that
-   * every call can have.
+   * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
+   * currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+   * payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+   * plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
+   * revision_mismatch, scope_required, seats_in_use, subscription_ends, subscription_not_active,
+   * subscription_paused, subscription_unrecognized; and those that every call can have.
    */
   update(body: SubscriptionPatch, options?: Options): Promise<Subscription> {
     return this.caller.send({ name: 'payments.subscription.update', method: 'PATCH', path: path`/api/payments/subscriptions/me`, body, keyed: true, merge: true }, options)

@@ -60,6 +60,7 @@ func GatewayChangedElsewhere(t *testing.T, open func(*testing.T) GatewayStage) {
 		"an end with the period is seen, kept and undone":            elsewhereEnds,
 		"an end at a later time is seen and kept":                    elsewhereLaterEnds,
 		"an item besides that of the plan stays":                     elsewhereItems,
+		"add-ons change, and what else there is stays":               elsewhereAddOns,
 		"seats keep a price that is not sold any more":               elsewhereOldPrices,
 		"a price that was never sold as a plan is no plan's":         elsewhereUnknownPrices,
 		"a fixed term keeps its end":                                 elsewhereTerms,

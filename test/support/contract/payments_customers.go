@@ -34,7 +34,12 @@ func customersAreKept(t *testing.T, a Adapter) {
 		seeInvoices(c, by, nil)
 		c.Entered, c.Given, c.Giving = input, &input, "k3"
 		c.Pending = &payment.Operation{Kind: payment.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2,
-			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
+			Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes,
+			AddOns: []payment.ItemOrder{{Ref: "price_addon", Quantity: 2}}}
+		c.Subscription.Items = []payment.Item{{ID: "si_1", Quantity: 2, Rate: payment.Rate{
+			Ref: "price_addon", Price: payment.Money{Amount: 700, Currency: "usd"}, Interval: payment.Month,
+			IntervalCount: 1,
+		}}, {ID: "si_2", Metered: true}}
 		c.UsageSince = fixture.At
 		c.Subscription.Pending = &payment.PendingChange{Plan: "pro", Quantity: 2, At: fixture.At,
 			Next: &payment.PendingChange{Plan: "basic", Quantity: 3, At: fixture.At.AddDate(1, 0, 0), Elsewhere: true}}

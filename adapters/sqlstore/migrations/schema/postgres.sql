@@ -547,6 +547,7 @@ CREATE TABLE payment_subscriptions (
     ends_at bigint NOT NULL DEFAULT 0,
     pending_elsewhere boolean NOT NULL DEFAULT false,
     later_changes text NOT NULL DEFAULT ''::text,
+    items text NOT NULL DEFAULT ''::text,
     CONSTRAINT payment_subscriptions_pkey PRIMARY KEY (workspace_id, account, id),
     CONSTRAINT payment_subscriptions_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
@@ -1881,4 +1882,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (214, true),
     (216, true),
     (220, true),
+    (221, true),
     (228, true);

@@ -446,7 +446,7 @@ CREATE TABLE payment_subscriptions (
     pending_quantity     INTEGER NOT NULL,
     pending_at           BIGINT NOT NULL, -- 0 for no pending change
     created_at           BIGINT NOT NULL,
-    ended_at             BIGINT NOT NULL, past_due_since BIGINT NOT NULL DEFAULT 0, confirming BOOLEAN NOT NULL DEFAULT FALSE, discount TEXT NOT NULL DEFAULT '', promotion_code TEXT NOT NULL DEFAULT '', paused BOOLEAN NOT NULL DEFAULT FALSE, paid_until BIGINT NOT NULL DEFAULT 0, cancellation TEXT NOT NULL DEFAULT '', item TEXT NOT NULL DEFAULT '', ends_at BIGINT NOT NULL DEFAULT 0, pending_elsewhere BOOLEAN NOT NULL DEFAULT FALSE, later_changes TEXT NOT NULL DEFAULT '',
+    ended_at             BIGINT NOT NULL, past_due_since BIGINT NOT NULL DEFAULT 0, confirming BOOLEAN NOT NULL DEFAULT FALSE, discount TEXT NOT NULL DEFAULT '', promotion_code TEXT NOT NULL DEFAULT '', paused BOOLEAN NOT NULL DEFAULT FALSE, paid_until BIGINT NOT NULL DEFAULT 0, cancellation TEXT NOT NULL DEFAULT '', item TEXT NOT NULL DEFAULT '', ends_at BIGINT NOT NULL DEFAULT 0, pending_elsewhere BOOLEAN NOT NULL DEFAULT FALSE, later_changes TEXT NOT NULL DEFAULT '', items TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (workspace_id, account, id),
     FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
 );
@@ -1434,4 +1434,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (213, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (214, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (221, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);

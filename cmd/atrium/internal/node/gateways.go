@@ -50,7 +50,7 @@ func newGateways(
 	return g, g.load(ctx, c, o)
 }
 
-// How the prices of plans are verified at the gateways.
+// How the prices of plans and add-ons are verified at the gateways.
 const (
 	pricesWithin = 5 * time.Second  // for all plans of one org; a start does not fail if it is exceeded
 	pricesEvery  = 5 * time.Minute  // while all prices are known
@@ -75,8 +75,10 @@ func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 		if simulator != nil {
 			sandboxes[org.ID] = simulator
 		}
-		for i := range t.Plans {
-			t.Plans[i].Unavailable = true
+		for _, products := range []payment.Plans{t.Plans, t.AddOns} {
+			for i := range products {
+				products[i].Unavailable = true
+			}
 		}
 		present[org.ID], slugs[org.ID] = t, org.Slug
 	}
@@ -88,7 +90,7 @@ func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 	return nil
 }
 
-// verify looks up the prices of all plans and stores the result. If a gateway does not respond, its plans stay as they
+// verify looks up the prices of all plans and add-ons and stores the result. If a gateway does not respond, its plans stay as they
 // are in present.
 func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
 	var unsure []error
@@ -98,19 +100,19 @@ func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 			continue
 		}
 		callCtx, cancel := context.WithTimeout(ctx, pricesWithin)
-		plans, err := t.Gateway.Prices(callCtx, t.Plans)
+		products, err := t.Gateway.Prices(callCtx, slices.Concat(t.Plans, t.AddOns))
 		cancel()
 		if err == nil {
-			t.Plans = plans
+			t.Plans, t.AddOns = products[:len(t.Plans)], products[len(t.Plans):]
 			present[org] = t
 		} else {
 			isPending = true
 			unsure = append(unsure, fmt.Errorf("the prices of the org %s were not looked up: %w", g.slugs[org], err))
 		}
-		for _, p := range t.Plans {
+		for _, p := range slices.Concat(t.Plans, t.AddOns) {
 			if p.Unavailable && !p.Retired {
-				unsure = append(unsure, fmt.Errorf("the plan %s of the org %s cannot be bought: the gateway was not "+
-					"asked, does not sell its price, or sells it for another amount or interval",
+				unsure = append(unsure, fmt.Errorf("the plan or add-on %s of the org %s cannot be bought: the gateway was "+
+					"not asked, does not sell its price, or sells it for another amount or interval",
 					p.ID, g.slugs[org]))
 			}
 		}
@@ -157,14 +159,15 @@ func (g *Gateways) termsOf(
 		Reads: new(payments.Reads),
 	}
 	t.Plans, t.Grace = p.Terms()
+	t.AddOns = p.Extras()
 	t.MailedNotices, t.AutomaticTax, t.Trials = p.MailedNotices, p.AutomaticTax, p.Trials
 	t.Losses = payment.LossRules{OnRefund: p.OnRefund, OnDispute: p.OnDispute}
 	t.Returns = payment.ReturnPolicy{Origins: p.ReturnOrigins, Loopback: t.Kind == payment.Sandbox}
 	switch t.Kind {
 	case payment.Sandbox:
-		t.Plans = priced(t.Plans)
+		t.Plans, t.AddOns = priced(t.Plans, "price_"), priced(t.AddOns, "price_add_on_")
 		simulator = stripesim.New(stripesim.Config{
-			Org: org, Objects: g.objects, Plans: t.Plans, MAC: g.mac,
+			Org: org, Objects: g.objects, Plans: slices.Concat(t.Plans, t.AddOns), MAC: g.mac,
 			Deliver: func(ctx context.Context, body []byte, signature string) error {
 				return g.receiver.Receive(ctx, org, payment.Sandbox, body, signature,
 					time.Now().UTC().Truncate(time.Microsecond))
@@ -191,11 +194,11 @@ func (g *Gateways) termsOf(
 }
 
 // priced returns plans that all have prices at the gateway. A sandbox needs none in the configuration.
-func priced(plans payment.Plans) payment.Plans {
+func priced(plans payment.Plans, prefix string) payment.Plans {
 	plans = slices.Clone(plans)
 	for i := range plans {
 		p := &plans[i]
-		p.PriceRef = cmp.Or(p.PriceRef, "price_"+string(p.ID))
+		p.PriceRef = cmp.Or(p.PriceRef, prefix+string(p.ID))
 		if p.Metered != nil {
 			metered := *p.Metered
 			metered.PriceRef = cmp.Or(metered.PriceRef, p.PriceRef+"_"+metered.Feature)
