@@ -113,11 +113,10 @@ func orderItems(o payment.Order) []*stripe.SubscriptionCreateItemParams {
 }
 
 // mirrorLines returns an invoice's first lines: Stripe includes ten.
-func mirrorLines(i *stripe.Invoice) []payment.InvoiceLine {
+func mirrorLines(i *stripe.Invoice) (lines []payment.InvoiceLine, hasMore bool) {
 	if i.Lines == nil {
-		return nil
+		return nil, false
 	}
-	var lines []payment.InvoiceLine
 	for _, l := range i.Lines.Data {
 		line := payment.InvoiceLine{Description: l.Description, Quantity: l.Quantity, Amount: l.Amount}
 		if l.Period != nil {
@@ -125,5 +124,5 @@ func mirrorLines(i *stripe.Invoice) []payment.InvoiceLine {
 		}
 		lines = append(lines, line)
 	}
-	return lines
+	return lines, i.Lines.HasMore
 }

@@ -104,7 +104,7 @@ func mirrorInvoice(i *stripe.Invoice) payment.Invoice {
 	for _, d := range i.Discounts {
 		out.Discounts = append(out.Discounts, *mirrorDiscount(d))
 	}
-	out.Lines = mirrorLines(i)
+	out.Lines, out.HasMoreLines = mirrorLines(i)
 	if t := i.StatusTransitions; t != nil {
 		out.PaidAt = fromSeconds(t.PaidAt)
 	}

@@ -150,14 +150,36 @@ type line struct {
 	Price            string // its id
 }
 
-// line returns the line for the own price of u.
+// line returns the line for an amount of the plan's price.
 func (u *subscription) line(amount int64) line {
-	return line{fmt.Sprintf("%d × %s", u.Quantity, u.Plan.ID), u.Quantity, amount, u.Start, u.End, u.Plan.PriceRef}
+	return u.lineOf(&u.Plan, u.Quantity, amount)
 }
+
+func (u *subscription) lineOf(p *payment.Plan, quantity, amount int64) line {
+	return line{fmt.Sprintf("%d × %s", quantity, p.ID), quantity, amount, u.Start, u.End, p.PriceRef}
+}
+
+// periodLines returns a line for each item of u whose price is paid in advance, and one for its unbilled usage.
+func (u *subscription) periodLines() []line {
+	all := []line{u.line(u.Plan.Price.Amount * u.Quantity)}
+	for _, e := range u.Extras {
+		if !e.Metered {
+			all = append(all, u.lineOf(&e.Price, e.Quantity, e.Price.Price.Amount*e.Quantity))
+		}
+	}
+	if u.Unbilled != nil {
+		all, u.Unbilled = append(all, *u.Unbilled), nil
+	}
+	return all
+}
+
+// shownLines is the number of an invoice's lines that an invoice contains (https://docs.stripe.com/api/invoices/object,
+// lines).
+const shownLines = 10
 
 func (i *invoice) showLines() map[string]any {
 	data := []any{}
-	for n, l := range i.Lines {
+	for n, l := range i.Lines[:min(len(i.Lines), shownLines)] {
 		data = append(data, map[string]any{
 			"id": fmt.Sprintf("il_%s_%d", i.ID, n), "object": "line_item", "description": l.Description,
 			"quantity": l.Quantity, "amount": l.Amount, "livemode": false,
@@ -166,5 +188,6 @@ func (i *invoice) showLines() map[string]any {
 				"price_details": map[string]any{"price": l.Price, "product": "prod_" + l.Price}},
 		})
 	}
-	return map[string]any{"object": "list", "has_more": false, "url": "/v1/invoices/" + i.ID + "/lines", "data": data}
+	return map[string]any{"object": "list", "has_more": len(i.Lines) > shownLines, "url": "/v1/invoices/" + i.ID + "/lines",
+		"data": data}
 }

@@ -181,9 +181,7 @@ func (s *account) billPeriod(u *subscription, a attempt, moment time.Time) *invo
 	usage, usageOff := u.usageCost(moment)
 	i := s.bill(u, u.amount()-deduction+usage, a)
 	i.discounted(deduction+usageOff, discounts)
-	if i.Lines = []line{u.line(u.amount())}; u.Unbilled != nil {
-		i.Lines, u.Unbilled = append(i.Lines, *u.Unbilled), nil
-	}
+	i.Lines = u.periodLines()
 	u.spend(moment)
 	return i
 }

@@ -92,3 +92,25 @@ func TestNoMoreIsPaidBackThanWasPaid(t *testing.T) {
 	assert.ErrorIs(t, g.Refund(ctx, "in_of_no_one", 1), payment.ErrInvoiceNotFound)
 	assert.ErrorIs(t, g.CloseDispute(ctx, "du_of_no_one", true), stripesim.ErrNoDispute)
 }
+
+func TestAnInvoiceHasItsFirstTenLinesAndSaysThatThereAreMore(t *testing.T) {
+	g := newAccount(t)
+	ctx := t.Context()
+	c, err := g.CreateCustomer(ctx, "c", payment.Details{})
+	require.NoError(t, err)
+	card, _ := g.add(t, c, "pm_card_visa")
+	require.NoError(t, g.SetDefault(ctx, "d", c, card))
+	bought, err := g.Subscribe(ctx, "s", c, payment.Order{Plan: plans[0], Quantity: 1})
+	require.NoError(t, err)
+	seller := &stripesim.Dashboard{Simulator: g.Simulator, Failed: func(err error) { t.Error(err) }}
+	for range 10 {
+		seller.AddItem(string(bought.ID), plans[1].PriceRef, 1)
+	}
+	_, _, err = g.AdvanceAll(ctx, 32*24*time.Hour)
+	require.NoError(t, err)
+	invoices, err := g.Invoices(ctx, c, "")
+	require.NoError(t, err)
+	renewal, first := invoices[0], invoices[1]
+	assert.That(t, len(renewal.Lines) == 10 && renewal.HasMoreLines, "%d lines of the renewal", len(renewal.Lines))
+	assert.That(t, len(first.Lines) == 1 && !first.HasMoreLines, "%d lines of the first invoice", len(first.Lines))
+}

@@ -151,9 +151,7 @@ func (s *account) draft(u *subscription) {
 		Reason: "subscription_cycle",
 	}
 	i.discounted(u.deduction(u.Start)+deduction, u.discounts())
-	if i.Lines = []line{u.line(u.amount())}; u.Unbilled != nil {
-		i.Lines, u.Unbilled = append(i.Lines, *u.Unbilled), nil
-	}
+	i.Lines = u.periodLines()
 	u.spend(u.Start)
 	s.invoices, u.latest = append(s.invoices, i), i
 }

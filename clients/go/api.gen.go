@@ -2609,13 +2609,15 @@ type Invoice struct {
 	// Whether the payer disputes the payment, or has won a dispute about it. An inquiry of a bank is none.
 	Disputed bool `json:"disputed"`
 	// The first 10 lines. Empty if they are unknown.
-	Lines       []InvoiceLine `json:"lines"`
-	PeriodStart time.Time     `json:"period_start"`
-	PeriodEnd   time.Time     `json:"period_end"`
-	DueAt       *time.Time    `json:"due_at"`
-	PaidAt      *time.Time    `json:"paid_at"`
-	HostedURL   *string       `json:"hosted_url"`
-	PDFURL      *string       `json:"pdf_url"`
+	Lines []InvoiceLine `json:"lines"`
+	// Whether the invoice has more lines, which `hosted_url` shows.
+	HasMoreLines bool       `json:"has_more_lines"`
+	PeriodStart  time.Time  `json:"period_start"`
+	PeriodEnd    time.Time  `json:"period_end"`
+	DueAt        *time.Time `json:"due_at"`
+	PaidAt       *time.Time `json:"paid_at"`
+	HostedURL    *string    `json:"hosted_url"`
+	PDFURL       *string    `json:"pdf_url"`
 	// The billing details that the invoice shows. `null` if they are unknown.
 	BillingDetails *InvoiceBillingDetails `json:"billing_details"`
 	// The subscription that it bills. `null` if it bills something else.

@@ -47,7 +47,9 @@ type Invoice struct {
 	NextAttemptAt time.Time      // when the gateway charges it again by itself; zero if it does not
 
 	Discounts []Discount    // that reduce it
-	Lines     []InvoiceLine // empty if they are not known
+	Lines     []InvoiceLine // the first ones; empty if they are not known
+
+	HasMoreLines bool // which only the gateway has
 }
 
 // Money returns an amount in the invoice's currency.

@@ -95,7 +95,7 @@ func TestMessagesOfTheAPIAreInTheFileWithAllOfTheirMembers(t *testing.T) {
 
 func TestAMessageThatIsNoJSONIsReportedWithItsLine(t *testing.T) {
 	for body, want := range map[string]string{
-		"# user json\n{\n\n# user\nx":          "line 4: the message is not a JSON object",
+		"# user json\n{\n\n# user\nx":         "line 4: the message is not a JSON object",
 		"# user\nx\n\n# user json\nnull":      "line 7: the message is not a JSON object",
 		"# user json\n{\"role\": \"system\"}": "line 4: the role of the message belongs into the line above its JSON",
 	} {

@@ -2984,9 +2984,12 @@ type Invoice struct {
 	Discounts []Discount `json:"discounts"`
 
 	// Disputed Whether the payer disputes the payment, or has won a dispute about it. An inquiry of a bank is none.
-	Disputed  bool                      `json:"disputed"`
-	DueAt     nullable.Nullable[Time]   `json:"due_at"`
-	HostedURL nullable.Nullable[string] `json:"hosted_url"`
+	Disputed bool                    `json:"disputed"`
+	DueAt    nullable.Nullable[Time] `json:"due_at"`
+
+	// HasMoreLines Whether the invoice has more lines, which `hosted_url` shows.
+	HasMoreLines bool                      `json:"has_more_lines"`
+	HostedURL    nullable.Nullable[string] `json:"hosted_url"`
 
 	// ID The id at the gateway.
 	ID string `json:"id"`

@@ -77,6 +77,7 @@ func toInvoice(i *payment.Invoice) openapi.Invoice {
 				PeriodStart: convert.OrNullTime(l.Start), PeriodEnd: convert.OrNullTime(l.End),
 			}
 		}),
+		HasMoreLines:   i.HasMoreLines,
 		PeriodStart:    openapi.Time(i.PeriodStart),
 		PeriodEnd:      openapi.Time(i.PeriodEnd),
 		DueAt:          convert.OrNullTime(i.DueAt),

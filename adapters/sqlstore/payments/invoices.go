@@ -15,7 +15,8 @@ import (
 
 const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
 	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts, billed_to, lines,
-	subscription_id, attempts, next_attempt_at, amount_remaining, amount_refunded, disputes, reason`
+	subscription_id, attempts, next_attempt_at, amount_remaining, amount_refunded, disputes, reason,
+	has_more_lines`
 
 type invoiceRow struct {
 	ID          payment.InvoiceID     `db:"id"`
@@ -47,6 +48,7 @@ type invoiceRow struct {
 	AmountRefunded  int64                 `db:"amount_refunded"`
 	Disputes        string                `db:"disputes"`
 	Reason          payment.InvoiceReason `db:"reason"`
+	HasMoreLines    bool                  `db:"has_more_lines"`
 }
 
 func (r *invoiceRow) invoice() (payment.Invoice, error) {
@@ -58,6 +60,7 @@ func (r *invoiceRow) invoice() (payment.Invoice, error) {
 		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: db.FromMicros(r.CreatedAt), Discount: r.Discount,
 		Subscription: r.Subscription, Attempts: r.Attempts, NextAttemptAt: db.FromMicros(r.NextAttemptAt),
 		AmountRemaining: r.AmountRemaining, AmountRefunded: r.AmountRefunded, Reason: r.Reason,
+		HasMoreLines: r.HasMoreLines,
 	}
 	return i, errors.Join(db.FromJSON(r.BilledTo, &i.BilledTo), db.FromJSON(r.Discounts, &i.Discounts),
 		db.FromJSON(r.Lines, &i.Lines), db.FromJSON(r.Disputes, &i.Disputes))
@@ -76,7 +79,7 @@ func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 		PDFURL:    i.PDFURL, CreatedAt: db.Micros(i.CreatedAt), BilledTo: billedTo, Discount: i.Discount,
 		Discounts: discounts, Lines: lines, Subscription: i.Subscription, Attempts: i.Attempts,
 		NextAttemptAt: db.Micros(i.NextAttemptAt), AmountRemaining: i.AmountRemaining,
-		AmountRefunded: i.AmountRefunded, Disputes: disputes, Reason: i.Reason,
+		AmountRefunded: i.AmountRefunded, Disputes: disputes, Reason: i.Reason, HasMoreLines: i.HasMoreLines,
 	}, errors.Join(err, worse, worst, worstOfAll)
 }
 
@@ -145,8 +148,8 @@ func (store *Store) saveInvoices(ctx context.Context, by identity.Actor, c *paym
 			amount_due, amount_paid,
 				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts,
 				billed_to, lines, subscription_id, attempts, next_attempt_at, amount_remaining, amount_refunded,
-				disputes, reason)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				disputes, reason, has_more_lines)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE SET number = excluded.number, status = excluded.status,
 			subtotal = excluded.subtotal, tax = excluded.tax,
 				total = excluded.total, amount_due = excluded.amount_due, amount_paid = excluded.amount_paid,
@@ -156,11 +159,12 @@ func (store *Store) saveInvoices(ctx context.Context, by identity.Actor, c *paym
 				billed_to = excluded.billed_to, lines = excluded.lines, subscription_id = excluded.subscription_id,
 				attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
 				amount_remaining = excluded.amount_remaining, amount_refunded = excluded.amount_refunded,
-				disputes = excluded.disputes, reason = excluded.reason`,
+				disputes = excluded.disputes, reason = excluded.reason,
+				has_more_lines = excluded.has_more_lines`,
 			c.Workspace, c.Account, r.ID, r.Number, r.Status, r.Currency, r.Subtotal, r.Tax, r.Total, r.AmountDue,
 			r.AmountPaid, r.PeriodStart, r.PeriodEnd, r.DueAt, r.PaidAt, r.HostedURL, r.PDFURL, r.CreatedAt, r.Discount,
 			r.Discounts, r.BilledTo, r.Lines, r.Subscription, r.Attempts, r.NextAttemptAt, r.AmountRemaining,
-			r.AmountRefunded, r.Disputes, r.Reason); err != nil {
+			r.AmountRefunded, r.Disputes, r.Reason, r.HasMoreLines); err != nil {
 			return err
 		}
 	}

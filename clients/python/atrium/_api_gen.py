@@ -3459,6 +3459,9 @@ class Invoice(TypedDict):
     lines: List[InvoiceLine]
     """The first 10 lines. Empty if they are unknown."""
 
+    has_more_lines: bool
+    """Whether the invoice has more lines, which `hosted_url` shows."""
+
     period_start: str
     """"""
 

@@ -2828,6 +2828,8 @@ export type Invoice = {
   disputed: boolean
   /** The first 10 lines. Empty if they are unknown. */
   lines: InvoiceLine[]
+  /** Whether the invoice has more lines, which `hosted_url` shows. */
+  has_more_lines: boolean
   /**  */
   period_start: string
   /**  */

@@ -28,7 +28,7 @@ func invoicesAreFound(t *testing.T, a Adapter) {
 	must(t, err)
 	same(t, "the invoice", *got, want)
 	want.Status, want.AmountPaid, want.PaidAt, want.Reason = payment.Paid, 900, fixture.At, payment.SubscriptionCycle
-	want.AmountRemaining, want.AmountRefunded = 1, 300
+	want.AmountRemaining, want.AmountRefunded, want.HasMoreLines = 1, 300, true
 	want.Disputes = []payment.Dispute{{ID: "du_1", Amount: 600, Reason: "fraudulent", Status: payment.DisputeOpen},
 		{ID: "du_2", Amount: 5, Reason: "general", Status: payment.DisputeClosed, Inquiry: true}}
 	changeCustomer(t, a.Stores, team.Owner,

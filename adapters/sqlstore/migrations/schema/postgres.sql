@@ -581,6 +581,7 @@ CREATE TABLE payment_invoices (
     amount_refunded bigint NOT NULL DEFAULT 0,
     disputes text NOT NULL DEFAULT ''::text,
     reason text NOT NULL DEFAULT ''::text,
+    has_more_lines boolean NOT NULL DEFAULT false,
     CONSTRAINT payment_invoices_pkey PRIMARY KEY (workspace_id, account, id),
     CONSTRAINT payment_invoices_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
@@ -1884,3 +1885,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (220, true),
     (221, true),
     (228, true);
+    (228, true),
+    (237, true);

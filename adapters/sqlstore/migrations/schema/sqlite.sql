@@ -469,7 +469,7 @@ CREATE TABLE payment_invoices (
     paid_at      BIGINT NOT NULL,
     hosted_url   TEXT NOT NULL,
     pdf_url      TEXT NOT NULL,
-    created_at   BIGINT NOT NULL, billed_to TEXT NOT NULL DEFAULT '', discount BIGINT NOT NULL DEFAULT 0, discounts TEXT NOT NULL DEFAULT '', lines TEXT NOT NULL DEFAULT '', subscription_id TEXT NOT NULL DEFAULT '', attempts BIGINT NOT NULL DEFAULT 0, next_attempt_at BIGINT NOT NULL DEFAULT 0, amount_remaining BIGINT NOT NULL DEFAULT 0, amount_refunded BIGINT NOT NULL DEFAULT 0, disputes TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '',
+    created_at   BIGINT NOT NULL, billed_to TEXT NOT NULL DEFAULT '', discount BIGINT NOT NULL DEFAULT 0, discounts TEXT NOT NULL DEFAULT '', lines TEXT NOT NULL DEFAULT '', subscription_id TEXT NOT NULL DEFAULT '', attempts BIGINT NOT NULL DEFAULT 0, next_attempt_at BIGINT NOT NULL DEFAULT 0, amount_remaining BIGINT NOT NULL DEFAULT 0, amount_refunded BIGINT NOT NULL DEFAULT 0, disputes TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', has_more_lines BOOLEAN NOT NULL DEFAULT FALSE,
     PRIMARY KEY (workspace_id, account, id),
     FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
 );
@@ -1436,3 +1436,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (221, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (237, 1);
