@@ -43,6 +43,16 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "3 × Team")
 	contains(map[string]string{"quantity": "3"})
 
+	presses(ctx, t, "Add…")
+	types(ctx, t, `[name=quantity]`, "2")
+	presses(ctx, t, "Show what it costs")
+	reads(ctx, t, "2 × 5,000 messages")
+	keep(ctx, t, "console-add-on")
+	presses(ctx, t, "Change the add-on")
+	drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]') === null`))
+	contains(map[string]string{"items.1.add_on_id": "messages", "items.1.quantity": "2"})
+	keep(ctx, t, "console-add-ons")
+
 	presses(ctx, t, "Pause")
 	reads(ctx, t, "nothing is charged")
 	confirms(ctx, t)

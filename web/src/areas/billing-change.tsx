@@ -76,20 +76,26 @@ export function Change({ plan, subscription, onClose, onDone }: {
         <Form send={words.showWhatItCosts} onSend={(values) => setWanted(wish(values))}>
           <WishFields quantity={subscription.quantity || 1} error={undefined} />
         </Form>
-      ) : <Cost plan={plan} wanted={wanted} onBack={() => setWanted(undefined)} onClose={onClose} onDone={onDone} />}
+      ) : (
+        <Cost
+          bought={`${wanted.quantity} × ${plan.name}`} body={{ plan_id: plan.id, ...wanted }} act={words.changeThePlan}
+          onBack={() => setWanted(undefined)} onClose={onClose} onDone={onDone}
+        />
+      )}
     </Dialog>
   )
 }
 
-function Cost({ plan, wanted, onBack, onClose, onDone }: {
-  plan: Plan
-  wanted: Wish
+/** What a change of the subscription costs. It is made at that price only. */
+export function Cost({ bought, body, act, onBack, onClose, onDone }: {
+  bought: string
+  body: Parameters<typeof atrium.payments.subscription.preview>[0]
+  act: string
   onBack: () => void
   onClose: () => void
   onDone: () => unknown
 }) {
   const workspace = useWorkspace()
-  const body = { plan_id: plan.id, ...wanted }
   const cost = useQuery({
     queryKey: ['change', workspace, body], gcTime: 0, retry: false,
     queryFn: () => atrium.payments.subscription.preview(body, { workspace }),
@@ -108,14 +114,14 @@ function Cost({ plan, wanted, onBack, onClose, onDone }: {
       <Problem error={cost.error ?? change.error} />
       {c && (
         <dl className="m-0 mb-4 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-          <dt>{words.plan}</dt><dd className="m-0">{c.quantity} × {plan.name}{c.at_renewal && words.fromTheNextPeriod}</dd>
+          <dt>{words.bought}</dt><dd className="m-0">{bought}{c.at_renewal && words.fromTheNextPeriod}</dd>
           <dt>{words.today}</dt><dd className="m-0 font-semibold">{money(c.due_today)}</dd>
           <dt>{words.nextInvoice}</dt><dd className="m-0">{money(c.due_next)} <When at={c.due_next_at} /></dd>
           {c.credit.amount > 0 && <><dt>{words.credit}</dt><dd className="m-0">{words.deductedFromTheNext(money(c.credit))}</dd></>}
         </dl>
       )}
       <div className="flex gap-2">
-        {c && <Button tone="act" disabled={change.isPending} onClick={() => change.mutate(c.signature)}>{words.changeThePlan}</Button>}
+        {c && <Button tone="act" disabled={change.isPending} onClick={() => change.mutate(c.signature)}>{act}</Button>}
         <Button onClick={onBack}>{words.back}</Button>
       </div>
     </>

@@ -44,6 +44,11 @@ export function SubscriptionCard({ subscription: s, plans, manages, onDone }: {
         <p role="alert" className="mt-0 text-bad">{words.theLastPaymentFailed}</p>
       )}
       <p className="m-0"><Period subscription={s} /></p>
+      {s.items.filter((i) => i.kind === 'add_on' || i.kind === 'other').map((i, n) => (
+        <p key={n} className="m-0 mt-1">
+          {i.quantity} × {i.name ?? words.anotherItem} <span className="text-soft">({money(i.unit_price)} {words.per(i.interval_count, i.interval)})</span>
+        </p>
+      ))}
       {s.pending_change && (
         <p className="m-0 mt-1">
           {words.from} <When at={s.pending_change.at} /> {words.onQuantityQuantity(s.pending_change.quantity)} {plans.find((p) => p.id === s.pending_change?.plan_id)?.name ?? s.pending_change.plan_id}

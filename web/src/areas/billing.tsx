@@ -1,4 +1,4 @@
-import { type Plan, type Subscription } from '@atrium-hq/client'
+import { type Plan, type PlanList, type Subscription } from '@atrium-hq/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
@@ -7,6 +7,7 @@ import { firstPage, usePermission, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/billing'
 import { Button, Heading, Loading, Pill, Problem } from '../ui/basics'
+import { AddOns } from './billing-addons'
 import { Methods } from './billing-cards'
 import { Change, Subscribe } from './billing-change'
 import { Details } from './billing-details'
@@ -19,7 +20,7 @@ export function Billing() {
   const workspace = useWorkspace()
   const may = usePermission()
   const o = { workspace }
-  const plans = useQuery({ queryKey: ['plans', workspace], queryFn: () => firstPage(atrium.payments.plans.list(o)).then((p) => p.data) })
+  const plans = useQuery({ queryKey: ['plans', workspace], queryFn: () => firstPage(atrium.payments.plans.list(o)) as Promise<PlanList> })
   const entitlements = useQuery({ queryKey: ['entitlements', workspace], queryFn: () => atrium.payments.entitlements.get(o) })
   const subscribed = !!entitlements.data?.status // else there is no subscription to get
   const current = useQuery({
@@ -40,10 +41,11 @@ export function Billing() {
         {manages && s && <Button disabled={portal.isPending} onClick={() => portal.mutate()}>{words.manageCardsAndDetails}</Button>}
       </Heading>
       <Problem error={plans.error ?? entitlements.error ?? current.error ?? portal.error} />
-      {s && <SubscriptionCard subscription={s} plans={plans.data ?? []} manages={manages} onDone={refresh} />}
+      {s && <SubscriptionCard subscription={s} plans={plans.data?.data ?? []} manages={manages} onDone={refresh} />}
+      {s && manages && changeable(s) && <AddOns addOns={plans.data?.add_ons ?? []} subscription={s} onDone={refresh} />}
       <h2 className="text-base font-semibold">{words.plans}</h2>
       <ul className="m-0 mb-6 grid list-none gap-3 p-0 sm:grid-cols-2 xl:grid-cols-3">
-        {plans.data?.map((plan) => <PlanCard key={plan.id} plan={plan} manages={manages} subscription={s ?? null} onDone={refresh} />)}
+        {plans.data?.data.map((plan) => <PlanCard key={plan.id} plan={plan} manages={manages} subscription={s ?? null} onDone={refresh} />)}
       </ul>
       {entitlements.data && <Usage entitlements={entitlements.data} />}
       {manages && <Methods />}
@@ -66,6 +68,7 @@ function PlanCard({ plan, manages, subscription, onDone }: {
     <li className="flex flex-col rounded-lg border border-line bg-card p-4">
       <p className="m-0 font-semibold">{plan.name} {plan.is_current && <Pill tone="ok">{words.yours}</Pill>}</p>
       <p className="m-0 text-lg">{money(plan.price)} <span className="text-sm text-soft">{words.per(plan.interval_count, plan.interval)}</span></p>
+      {Object.entries(plan.limits_per_seat).map(([name, n]) => <p key={name} className="m-0 text-soft">{words.perSeat(n.toLocaleString(), name)}</p>)}
       {metered && <p className="m-0 text-soft">{words.andForEachOf(money(metered.unit_price), metered.feature)}</p>}
       <p className="m-0 grow text-soft">{plan.description}</p>
       <ul className="my-2 list-disc ps-5">{plan.features.map((f) => <li key={f}>{f}</li>)}</ul>
