@@ -130,7 +130,7 @@ func (s *Service) Versions(
 func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID,
 	d prompt.VersionDraft) (*prompt.Reading, *prompt.Version, error) {
 	if d.Base != "" { // AddVersion below checks that it is the latest; this checks that it exists
-		if err := s.mayBase(ctx, by, id, d.Base); err != nil {
+		if err := mayBase(ctx, s.prompts, by, id, d.Base); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -148,15 +148,19 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 }
 
 // mayBase returns nil if by may add a version to a template, and the version base exists.
-func (s *Service) mayBase(ctx context.Context, by identity.Actor, id prompt.ID, base prompt.VersionID) error {
-	t, err := s.prompts.Get(ctx, by, id)
+func mayBase(
+	ctx context.Context, stored ports.Prompts, by identity.Actor, id prompt.ID, base prompt.VersionID,
+) error {
+	t, err := stored.Get(ctx, by, id)
 	if err != nil {
 		return err
 	}
 	if err := t.Allow(by, access.Editor); err != nil {
 		return err
 	}
-	_, _, err = s.Version(ctx, by, id, prompt.Ref{ID: base})
+	ref := prompt.Ref{ID: base}
+	reading, v, err := stored.GetVersion(ctx, by, id, ref)
+	_, _, err = readable(by, ref, reading, v, err)
 	return err
 }
 

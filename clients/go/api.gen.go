@@ -4265,6 +4265,40 @@ type PromptVersionUpdatedData struct {
 	ChecksBypassed *bool   `json:"checks_bypassed,omitzero"`
 }
 
+// PromptVersionWrite is a type of the API. A version of the prompt template with a name.
+type PromptVersionWrite struct {
+	// Case is ignored. `/` separates folders.
+	Name string `json:"name"`
+	// Who sees the template if the call creates it.
+	Visibility *Visibility `json:"visibility,omitzero"`
+	// At most 256 KiB of UTF-8.
+	Text     *string         `json:"text,omitzero"`
+	Messages []PromptMessage `json:"messages,omitzero"`
+	Format   *PromptFormat   `json:"format,omitzero"`
+	// Inferred from the text if omitted: each name outside of sections is a variable of type `any`, required unless
+	// the text handles its absence. Names inside a section belong to its context and need a value only if the
+	// section is rendered. If given, it must declare every variable that the text uses. At most 64 KiB of JSON in
+	// total.
+	Variables   []PromptVariable   `json:"variables,omitzero"`
+	ModelConfig *PromptModelConfig `json:"model_config,omitzero"`
+	// Tool definitions in the provider's format. At most 256 KiB of JSON.
+	Tools []map[string]any `json:"tools,omitzero"`
+	// At most 256 KiB of JSON.
+	ResponseFormat map[string]any `json:"response_format,omitzero"`
+	Labels         *Labels        `json:"labels,omitzero"`
+	CommitMessage  *string        `json:"commit_message,omitzero"`
+	// The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not allowed
+	// for a new template's first version.
+	BaseVersionID *string `json:"base_version_id,omitzero"`
+	// Also makes this version the active one, in the same transaction. On a protected template, this requires the
+	// manager role.
+	Activate *bool `json:"activate,omitzero"`
+	// Why the version is activated, for the list of activations. Requires `activate`.
+	Reason *string `json:"reason,omitzero"`
+	// Activate the version although it breaks the contract of the active one (`compatibility`).
+	AcknowledgeContractBreak *bool `json:"acknowledge_contract_break,omitzero"`
+}
+
 // PromptWeight is a type of the API. The percentage of a label's readers that get a version.
 type PromptWeight struct {
 	VersionID     string `json:"version_id"`
@@ -10090,6 +10124,20 @@ func (s *PromptTemplatesVersionsService) ListPage(ctx context.Context, promptTem
 // every call can have.
 func (s *PromptTemplatesVersionsService) Update(ctx context.Context, promptTemplateID string, versionID string, body PromptVersionPatch, opts ...Option) (*PromptVersion, error) {
 	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.update", method: "PATCH", path: []string{"/api/prompt-templates/", promptTemplateID, "/versions/", versionID}, body: body, merge: true}, opts)
+}
+
+// Write: Create a version by name.
+//
+// Creates the next version of the template with this name, as creating a version of a template does. If there is
+// none, it also creates the template, of the type that fits, which requires the member role in the workspace.
+// Calls at the same time create one template.
+//
+// Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found, include_not_text,
+// include_too_deep, include_too_large, invalid_fields, name_taken, plan_limit_reached,
+// prompt_template_forbidden, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
+// unsupported_syntax; and those that every call can have.
+func (s *PromptTemplatesVersionsService) Write(ctx context.Context, body PromptVersionWrite, opts ...Option) (*PromptVersion, error) {
+	return send[PromptVersion](ctx, s.client, &call{name: "promptTemplates.versions.write", method: "POST", path: []string{"/api/prompt-templates/versions"}, body: body, keyed: true}, opts)
 }
 
 // List: List a version's checks.

@@ -105,6 +105,14 @@ type VersionDraft struct {
 	checked *checkedContent // of Check; nil without it
 }
 
+// Type returns the type of the templates that can have d.
+func (d VersionDraft) Type() Type {
+	if len(d.Content.Messages) > 0 {
+		return Chat
+	}
+	return Text
+}
+
 // AddVersion creates the next version of t, a draft unless it has labels or is activated. used are the labels of t.
 func (t *Template) AddVersion(by identity.Actor, d VersionDraft, labels Labels) (*Version, error) {
 	denial := t.Allow(by, access.Editor)

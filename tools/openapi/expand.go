@@ -55,6 +55,9 @@ func expand(document *yaml.Node) error {
 			}
 		}
 	}
+	if err := c.extend(); err != nil {
+		return err
+	}
 	paths := member(document, "paths")
 	for i := 0; i < len(paths.Content); i += 2 {
 		path, item := paths.Content[i].Value, paths.Content[i+1]

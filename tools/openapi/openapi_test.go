@@ -143,6 +143,26 @@ paths:
 	}
 }
 
+func TestASchemaThatExtendsAnotherHasItsPropertiesToo(t *testing.T) {
+	schemas := func(name string) string {
+		return things + `
+components:
+  schemas:
+    Small: {type: object, properties: {a: {type: string}}}
+    Large: {type: object, x-extends: ` + name + `, properties: {b: {type: string}}}
+`
+	}
+	document, err := built(t, common, schemas("Small"))
+	require.NoError(t, err)
+	if got, want := fmt.Sprint(at(document, "components", "schemas", "Large")),
+		"map[properties:map[a:map[type:string] b:map[type:string]] type:object]"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if _, err := built(t, common, schemas("None")); err == nil {
+		t.Error("a schema can extend one that does not exist")
+	}
+}
+
 func TestMistakesInPartsAreErrors(t *testing.T) {
 	for name, c := range map[string]struct{ from, to, want string }{
 		"a schema is defined twice": {"paths:", "openapi: 3.1.0\npaths:", "openapi is defined twice"},

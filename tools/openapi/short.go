@@ -305,3 +305,25 @@ func insertBefore(of *yaml.Node, before, key string, value *yaml.Node) {
 	}
 	of.Content = slices.Insert(of.Content, at, text(key), value)
 }
+
+// extend gives each schema with x-extends the properties of the schema that this names, after its own.
+func (c *contract) extend() error {
+	schemas := member(c.components, "schemas")
+	if schemas == nil {
+		return nil
+	}
+	for i := 1; i < len(schemas.Content); i += 2 {
+		name := member(schemas.Content[i], "x-extends")
+		if name == nil {
+			continue
+		}
+		base := member(member(schemas, name.Value), "properties")
+		if base == nil {
+			return fmt.Errorf("%s extends %s, which has no properties", schemas.Content[i-1].Value, name.Value)
+		}
+		remove(schemas.Content[i], "x-extends")
+		properties := member(schemas.Content[i], "properties")
+		properties.Content = slices.Concat(properties.Content, base.Content)
+	}
+	return nil
+}

@@ -261,7 +261,7 @@ func TestOperations(t *testing.T) {
 			t.Errorf("a patch takes %v", o.MediaTypes)
 		}
 		if large := slices.Contains([]string{"createPromptTemplate", "createPromptVersion", "updatePromptVersion",
-			"createChatTemplate", "updateChatTemplate", "importChatTemplate", "receivePaymentEvent"},
+			"writePromptVersion", "createChatTemplate", "updateChatTemplate", "importChatTemplate", "receivePaymentEvent"},
 			o.ID); o.HasBody && (o.MaxBody == 1<<20) != large {
 			t.Errorf("the body may have %d bytes", o.MaxBody)
 		}

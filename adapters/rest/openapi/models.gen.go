@@ -4448,6 +4448,56 @@ type PromptVersionSummary struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
+// PromptVersionWrite A version of the prompt template with a name.
+type PromptVersionWrite struct {
+	// AcknowledgeContractBreak Activate the version although it breaks the contract of the active one (`compatibility`).
+	AcknowledgeContractBreak bool `json:"acknowledge_contract_break,omitempty,omitzero"`
+
+	// Activate Also makes this version the active one, in the same transaction. On a protected template, this requires the manager role.
+	Activate bool `json:"activate,omitempty,omitzero"`
+
+	// BaseVersionID The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not allowed for a new template's first version.
+	BaseVersionID string `json:"base_version_id,omitempty,omitzero"`
+	CommitMessage string `json:"commit_message,omitempty,omitzero"`
+
+	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
+	//
+	// Mustache follows its specification 1.4 with these differences. Supported are variables (`{{a}}`, `{{a.b}}`; `{{{a}}}` and `{{&a}}` mean the same, because nothing is escaped), sections, inverted sections, `{{.}}` inside a section, comments, includes, and set delimiters: write `{{=<% %>=}}` to have a literal `{{`. Refused are parents, blocks, lambdas, and `{{.}}` outside of sections. Names have letters, digits, `_` and `-`. A variable that is declared with a dot in its name comes before the member that its name describes.
+	//
+	// `{{> folder/name@label}}` stands for the text of another prompt of type `text`: its active version, or the one with a label, a number such as `v3`, or an id after the last `@`. The text means there what it means by itself, with the variables around it. On a line of its own, each line of the text is indented as the tag is, and the line ends as before. A version with an include that cannot be found is refused when it is saved, as is a cycle. Includes can be nested 5 levels deep.
+	//
+	// A tag that prints a name without a value is refused in mode `strict`, where the specification prints nothing, and kept in mode `partial`. To print nothing or something else, add `{{^a}}…{{/a}}` with the same name. A section over a name without a value is hidden.
+	Format PromptFormat `json:"format,omitempty,omitzero"`
+
+	// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, `previous`, version numbers (`v12`) and ids are reserved.
+	Labels   Labels          `json:"labels,omitempty,omitzero"`
+	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
+
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
+	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
+
+	// Name Case is ignored. `/` separates folders.
+	Name string `json:"name"`
+
+	// Reason Why the version is activated, for the list of activations. Requires `activate`.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// ResponseFormat At most 256 KiB of JSON.
+	ResponseFormat json.RawMessage `json:"response_format,omitempty,omitzero"`
+
+	// Text At most 256 KiB of UTF-8.
+	Text string `json:"text,omitempty,omitzero"`
+
+	// Tools Tool definitions in the provider's format. At most 256 KiB of JSON.
+	Tools json.RawMessage `json:"tools,omitempty,omitzero"`
+
+	// Variables Inferred from the text if omitted: each name outside of sections is a variable of type `any`, required unless the text handles its absence. Names inside a section belong to its context and need a value only if the section is rendered. If given, it must declare every variable that the text uses. At most 64 KiB of JSON in total.
+	Variables *[]PromptVariable `json:"variables,omitempty"`
+
+	// Visibility Who sees the template if the call creates it.
+	Visibility Visibility `json:"visibility,omitempty,omitzero"`
+}
+
 // PromptWeight The percentage of a label's readers that get a version.
 type PromptWeight struct {
 	VersionID     string `json:"version_id"`

@@ -23,6 +23,7 @@ func promptOperations() []server.Operation {
 		server.Get("/api/prompt-templates/export", exportPrompts),
 		server.Post("/api/prompt-templates/import", server.Unpacking{Command: importPrompts, Unpack: filesAsJSON}),
 		server.Get("/api/prompt-templates/tags", server.Query(listTags)),
+		server.Post("/api/prompt-templates/versions", server.Command(writeVersion)),
 		server.Get("/api/prompt-templates/resolve", server.ReaderQuery{CachedQuery: resolvePrompt, Split: splitReader}),
 		server.Post(
 			"/api/prompt-templates/resolve", server.ReaderQuery{CachedQuery: resolvePrompts, Split: splitReader},

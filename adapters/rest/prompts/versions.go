@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -30,11 +31,34 @@ func createVersion(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	t, v, err := r.Prompts.AddVersion(r.Context(), r.By, promptID(r), versionDraft(in))
+	return createdReply(r, t, v, in.Activate, err)
+}
+
+// writeVersion creates a version by the name of its template. The body has the members of createVersion's, and more.
+func writeVersion(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.PromptVersionWrite](r)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	create, err := server.Decode[openapi.PromptVersionCreate](r)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	t, v, err := r.Prompts.WriteVersion(
+		r.Context(), r.By, in.Name, access.Visibility(in.Visibility), versionDraft(create),
+	)
+	return createdReply(r, t, v, create.Activate, err)
+}
+
+// createdReply returns a version that was created, and perhaps activated.
+func createdReply(
+	r *server.Call, t *prompt.Reading, v *prompt.Version, isActivated bool, err error,
+) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
 	path, body := promptPath(t.ID)+"/versions/"+string(v.ID), toVersion(t, v)
-	if in.Activate {
+	if isActivated {
 		if body.ChatsMissingVariables, err = unfilledChats(r, t.ID, v.ID); err != nil {
 			return server.Reply{}, err
 		}

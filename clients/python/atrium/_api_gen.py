@@ -5930,6 +5930,63 @@ class PromptVersionUpdatedData(TypedDict):
     """"""
 
 
+class PromptVersionWrite(TypedDict):
+    """A version of the prompt template with a name."""
+
+    name: str
+    """Case is ignored. `/` separates folders."""
+
+    visibility: NotRequired[Visibility]
+    """Who sees the template if the call creates it."""
+
+    text: NotRequired[str]
+    """At most 256 KiB of UTF-8."""
+
+    messages: NotRequired[List[PromptMessage]]
+    """"""
+
+    format: NotRequired[PromptFormat]
+    """"""
+
+    variables: NotRequired[List[PromptVariable]]
+    """Inferred from the text if omitted: each name outside of sections is a variable of type `any`,
+    required unless the text handles its absence. Names inside a section belong to its context and need a
+    value only if the section is rendered. If given, it must declare every variable that the text uses.
+    At most 64 KiB of JSON in total.
+    """
+
+    model_config: NotRequired[PromptModelConfig]
+    """"""
+
+    tools: NotRequired[List[Dict[str, Any]]]
+    """Tool definitions in the provider's format. At most 256 KiB of JSON."""
+
+    response_format: NotRequired[Dict[str, Any]]
+    """At most 256 KiB of JSON."""
+
+    labels: NotRequired[Labels]
+    """"""
+
+    commit_message: NotRequired[str]
+    """"""
+
+    base_version_id: NotRequired[str]
+    """The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not
+    allowed for a new template's first version.
+    """
+
+    activate: NotRequired[bool]
+    """Also makes this version the active one, in the same transaction. On a protected template, this
+    requires the manager role.
+    """
+
+    reason: NotRequired[str]
+    """Why the version is activated, for the list of activations. Requires `activate`."""
+
+    acknowledge_contract_break: NotRequired[bool]
+    """Activate the version although it breaks the contract of the active one (`compatibility`)."""
+
+
 class PromptWeight(TypedDict):
     """The percentage of a label's readers that get a version."""
 
@@ -10767,6 +10824,24 @@ class PromptTemplatesVersionsResource(Resource):
         unsupported_syntax, version_frozen; and those that every call can have.
         """
         return cast("PromptVersion", self._caller.send("promptTemplates.versions.update", "PATCH", path("/api/prompt-templates/{}/versions/{}", prompt_template_id, version_id), body=body, merge=True, options=options))
+
+    def write(
+        self,
+        body: PromptVersionWrite,
+        **options: Unpack[Options],
+    ) -> PromptVersion:
+        """Create a version by name.
+
+        Creates the next version of the template with this name, as creating a version of a template
+        does. If there is none, it also creates the template, of the type that fits, which requires the
+        member role in the workspace. Calls at the same time create one template.
+
+        Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found,
+        include_not_text, include_too_deep, include_too_large, invalid_fields, name_taken,
+        plan_limit_reached, prompt_template_forbidden, prompt_version_not_found, quota_exceeded,
+        scope_required, undeclared_variable, unsupported_syntax; and those that every call can have.
+        """
+        return cast("PromptVersion", self._caller.send("promptTemplates.versions.write", "POST", path("/api/prompt-templates/versions"), body=body, keyed=True, options=options))
 
 
 class PromptTemplatesSharesResource(Resource):

@@ -4778,6 +4778,51 @@ export type PromptVersionUpdatedData = {
   checks_bypassed?: boolean
 }
 
+/** A version of the prompt template with a name. */
+export type PromptVersionWrite = {
+  /** Case is ignored. `/` separates folders. */
+  name: string
+  /** Who sees the template if the call creates it. */
+  visibility?: Visibility
+  /** At most 256 KiB of UTF-8. */
+  text?: string
+  /**  */
+  messages?: PromptMessage[]
+  /**  */
+  format?: PromptFormat
+  /**
+   * Inferred from the text if omitted: each name outside of sections is a variable of type `any`, required
+   * unless the text handles its absence. Names inside a section belong to its context and need a value only if
+   * the section is rendered. If given, it must declare every variable that the text uses. At most 64 KiB of JSON
+   * in total.
+   */
+  variables?: PromptVariable[]
+  /**  */
+  model_config?: PromptModelConfig
+  /** Tool definitions in the provider's format. At most 256 KiB of JSON. */
+  tools?: Record<string, unknown>[]
+  /** At most 256 KiB of JSON. */
+  response_format?: Record<string, unknown>
+  /**  */
+  labels?: Labels
+  /**  */
+  commit_message?: string
+  /**
+   * The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest. Not
+   * allowed for a new template's first version.
+   */
+  base_version_id?: string
+  /**
+   * Also makes this version the active one, in the same transaction. On a protected template, this requires the
+   * manager role.
+   */
+  activate?: boolean
+  /** Why the version is activated, for the list of activations. Requires `activate`. */
+  reason?: string
+  /** Activate the version although it breaks the contract of the active one (`compatibility`). */
+  acknowledge_contract_break?: boolean
+}
+
 /** The percentage of a label's readers that get a version. */
 export type PromptWeight = {
   /**  */
@@ -7837,6 +7882,22 @@ export class PromptTemplatesVersionsResource extends Resource {
    */
   update(promptTemplateId: string, versionId: string, body: PromptVersionPatch, options?: Options): Promise<PromptVersion> {
     return this.caller.send({ name: 'promptTemplates.versions.update', method: 'PATCH', path: path`/api/prompt-templates/${promptTemplateId}/versions/${versionId}`, body, merge: true }, options)
+  }
+
+  /**
+   * Create a version by name.
+   *
+   * Creates the next version of the template with this name, as creating a version of a template does. If there
+   * is none, it also creates the template, of the type that fits, which requires the member role in the
+   * workspace. Calls at the same time create one template.
+   *
+   * Errors: activation_gated, base_outdated, contract_break, include_cycle, include_not_found, include_not_text,
+   * include_too_deep, include_too_large, invalid_fields, name_taken, plan_limit_reached,
+   * prompt_template_forbidden, prompt_version_not_found, quota_exceeded, scope_required, undeclared_variable,
+   * unsupported_syntax; and those that every call can have.
+   */
+  write(body: PromptVersionWrite, options?: Options): Promise<PromptVersion> {
+    return this.caller.send({ name: 'promptTemplates.versions.write', method: 'POST', path: path`/api/prompt-templates/versions`, body, keyed: true }, options)
   }
 }
 
