@@ -314,6 +314,7 @@ type Wanted struct {
 type Resolved struct {
 	Template *prompt.Reading
 	Version  *prompt.Version
+	Rollout  *prompt.Rollout // of the wanted label, if it runs and Wanted has no key; or nil
 	Err      error
 }
 
@@ -346,7 +347,7 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, queries []Want
 		}
 		found, ok := results[w]
 		if !ok {
-			found.Template, found.Version, found.Err = s.findWanted(ctx, by, w)
+			found = s.findWanted(ctx, by, w)
 			if found.Err != nil && !isRefusal(found.Err) {
 				return nil, found.Err
 			}
@@ -362,13 +363,18 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, queries []Want
 	return out, nil
 }
 
-func (s *Service) findWanted(
-	ctx context.Context, by identity.Actor, w Wanted,
-) (*prompt.Reading, *prompt.Version, error) {
+func (s *Service) findWanted(ctx context.Context, by identity.Actor, w Wanted) (out Resolved) {
 	if w.ID != "" {
-		return s.Resolved(ctx, by, w.ID, w.Ref, w.Key)
+		out.Template, out.Version, out.Err = s.Resolved(ctx, by, w.ID, w.Ref, w.Key)
+	} else {
+		out.Template, out.Version, out.Err = s.ResolvedByName(ctx, by, w.Name, w.Ref, w.Key)
 	}
-	return s.ResolvedByName(ctx, by, w.Name, w.Ref, w.Key)
+	if out.Err == nil && w.Key == "" && w.Ref.Label != "" {
+		var rollouts []prompt.Rollout
+		rollouts, out.Err = s.prompts.Rollouts(ctx, by, out.Template.ID)
+		out.Rollout = rolloutOf(rollouts, w.Ref.Label)
+	}
+	return out
 }
 
 // isRefusal reports whether err is a response to the caller, and not an outage.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -116,6 +117,44 @@ func TestResolvedByKey(t *testing.T) {
 		s.expectGetVersion(viewer, live, version(1))
 		s.prompts.EXPECT().Rollouts(s.ctx, viewer, gomock.Any()).Return(nil, errOutage)
 		_, _, err := s.Resolved(s.ctx, viewer, "tpl", live, "a")
+		require.ErrorIs(t, err, errOutage)
+	})
+}
+
+func TestResolveReturnsRolloutsToThoseWhoChooseThemselves(t *testing.T) {
+	live := prompt.Ref{Label: "live"}
+	t.Run("without a key, a label comes with its rollout", func(t *testing.T) {
+		s := newMocked(t)
+		s.expectGetVersion(viewer, live, version(1))
+		s.prompts.EXPECT().Rollouts(s.ctx, viewer, prompt.ID("tpl")).Return([]prompt.Rollout{halves()}, nil)
+		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: live}})
+		if err != nil || got[0].Version.ID != "ver1" || got[0].Rollout == nil || len(got[0].Rollout.Parts) != 2 {
+			t.Errorf("Resolve = %+v, %v", got, err)
+		}
+	})
+	t.Run("a label without a rollout has none, and neither has another label", func(t *testing.T) {
+		s := newMocked(t)
+		s.expectGetVersion(viewer, prompt.Ref{Label: "other"}, version(1))
+		s.prompts.EXPECT().Rollouts(s.ctx, viewer, prompt.ID("tpl")).Return([]prompt.Rollout{halves()}, nil)
+		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: prompt.Ref{Label: "other"}}})
+		if err != nil || got[0].Rollout != nil {
+			t.Errorf("Resolve = %+v, %v", got, err)
+		}
+	})
+	t.Run("for a key the server chooses", func(t *testing.T) {
+		s := newMocked(t)
+		s.expectGetVersion(viewer, live, version(1))
+		s.prompts.EXPECT().Rollouts(s.ctx, viewer, prompt.ID("tpl")).Return(nil, nil)
+		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: live, Key: "a"}})
+		if err != nil || got[0].Rollout != nil {
+			t.Errorf("Resolve = %+v, %v", got, err)
+		}
+	})
+	t.Run("an outage is an error", func(t *testing.T) {
+		s := newMocked(t)
+		s.expectGetVersion(viewer, live, version(1))
+		s.prompts.EXPECT().Rollouts(s.ctx, viewer, gomock.Any()).Return(nil, errOutage)
+		_, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: live}})
 		require.ErrorIs(t, err, errOutage)
 	})
 }

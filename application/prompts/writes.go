@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// WriteVersion creates the next version of the template with a name. If the name is free, it creates the template, which
+// WriteVersion creates the next version of the template with a name, or the template if the name is free, which
 // by owns. prompt.ErrNameTaken if by may not see the template.
 func (s *Service) WriteVersion(ctx context.Context, by identity.Actor, name string, visibility access.Visibility,
 	d prompt.VersionDraft) (*prompt.Reading, *prompt.Version, error) {

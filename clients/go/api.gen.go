@@ -3760,12 +3760,31 @@ type PromptRollout struct {
 	ActivationRequest *ActivationRequest `json:"activation_request,omitzero"`
 }
 
+// PromptRolloutArm is a type of the API.
+type PromptRolloutArm struct {
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+	// In percent.
+	Weight int   `json:"weight"`
+	Slots  []int `json:"slots"`
+}
+
 // PromptRolloutChoice is a type of the API. The rollout that chose the version for the `key` of the request.
 // Absent if none did.
 type PromptRolloutChoice struct {
 	Label string `json:"label"`
 	// The percentage of all keys that get the version.
 	Weight int `json:"weight"`
+}
+
+// PromptRolloutDivision is a type of the API. How the rollout of the label divides readers, for applications
+// that choose versions themselves. Absent without a rollout, and if the request has a `key`. The slot of a key
+// is the first 8 bytes of SHA-256 of `seed`, a NUL byte and the key, as a big-endian number, modulo 100. The
+// version with that slot is the reader's, or else the first.
+type PromptRolloutDivision struct {
+	Seed string `json:"seed"`
+	// The first has the label. Resolve the others by their ids.
+	Versions []PromptRolloutArm `json:"versions"`
 }
 
 // PromptRolloutList is a type of the API.
@@ -4426,8 +4445,9 @@ type ResolvedPrompt struct {
 	// The `ref` of the request.
 	Ref string `json:"ref"`
 	// The `ETag` that `GET /api/prompt-templates/resolve` returns for this version.
-	ETag    *string        `json:"etag,omitzero"`
-	Version *PromptVersion `json:"version,omitzero"`
+	ETag    *string                `json:"etag,omitzero"`
+	Version *PromptVersion         `json:"version,omitzero"`
+	Rollout *PromptRolloutDivision `json:"rollout,omitzero"`
 	// Whether your copy is current. Present only if it is.
 	NotModified *bool         `json:"not_modified,omitzero"`
 	Error       *ResolveError `json:"error,omitzero"`

@@ -17,10 +17,7 @@ type Prompts struct {
 	entries map[promptKey]*promptEntry
 }
 
-type promptKey struct{ workspace, name, ref, key string }
-
-// maxKeyedPrompts bounds the prompts in memory that were asked for with a key.
-const maxKeyedPrompts = 10_000
+type promptKey struct{ workspace, name, ref string }
 
 func newPrompts(c *Client) *Prompts {
 	return &Prompts{client: c, now: time.Now, entries: map[promptKey]*promptEntry{}}
@@ -29,6 +26,7 @@ func newPrompts(c *Client) *Prompts {
 // promptEntry is a prompt in memory.
 type promptEntry struct {
 	prepared   *preparedPrompt // nil until it is loaded
+	division   *division       // of the label, while a rollout of it runs
 	etag       string
 	confirmed  time.Time     // when the server last confirmed it
 	asked      time.Time     // when the server was last asked
@@ -75,7 +73,8 @@ const refreshPause = 5 * time.Second
 // Get returns a prompt by its name. The first call asks the server. Later calls return the prompt in memory: at once,
 // and after TTL while it is refreshed in the background. In an outage, the prompt in memory is used for up to MaxStale,
 // then Fallback. A prompt that was deleted, or that the credential may no longer read, is removed from memory. Without
-// a fallback, it returns the errors of PromptTemplates.Resolve.
+// a fallback, it returns the errors of PromptTemplates.Resolve. The versions of a rollout are in memory too, so that no
+// Key needs the server.
 func (p *Prompts) Get(ctx context.Context, name string, options PromptOptions) (*Prompt, error) {
 	if options.Ref == "" {
 		options.Ref = "active"
@@ -86,11 +85,10 @@ func (p *Prompts) Get(ctx context.Context, name string, options PromptOptions) (
 	if options.MaxStale == 0 {
 		options.MaxStale = 24 * time.Hour
 	}
-	key := promptKey{options.Workspace, name, options.Ref, options.Key}
+	key := promptKey{options.Workspace, name, options.Ref}
 	p.mu.Lock()
 	entry := p.entries[key]
 	if entry == nil {
-		p.makeRoom(key)
 		entry = &promptEntry{}
 		p.entries[key] = entry
 	}
@@ -108,22 +106,9 @@ func (p *Prompts) Get(ctx context.Context, name string, options PromptOptions) (
 		// The caller does not wait, so its deadline does not apply.
 		go p.refresh(context.WithoutCancel(ctx), key, entry) //nolint:gosec // it is detached on purpose
 	}
-	prompt := entry.prompt(key)
+	prompt := entry.prompt(key, options.Key)
 	p.mu.Unlock()
 	return prompt, nil
-}
-
-// makeRoom forgets another prompt with a key, if key would be one too many. The caller holds the lock.
-func (p *Prompts) makeRoom(key promptKey) {
-	if key.key == "" || len(p.entries) < maxKeyedPrompts {
-		return
-	}
-	for other := range p.entries {
-		if other.key != "" {
-			delete(p.entries, other)
-			return
-		}
-	}
 }
 
 // Clear forgets the prompts in memory, so that the next Get asks the server: for a webhook that tells of a change.
@@ -133,9 +118,13 @@ func (p *Prompts) Clear() {
 	clear(p.entries)
 }
 
-// prompt returns what entry has. The caller holds the lock.
-func (e *promptEntry) prompt(key promptKey) *Prompt {
-	return &Prompt{Name: key.name, Ref: key.ref, Version: e.prepared.version, Err: e.err, prepared: e.prepared}
+// prompt returns what entry has for a reader. The caller holds the lock.
+func (e *promptEntry) prompt(key promptKey, reader string) *Prompt {
+	prepared := e.prepared
+	if e.division != nil && reader != "" {
+		prepared = e.division.choose(reader)
+	}
+	return &Prompt{Name: key.name, Ref: key.ref, Version: prepared.version, Err: e.err, prepared: prepared}
 }
 
 // load waits for an answer of the server. Callers that ask for the same prompt wait for the same answer.
@@ -157,7 +146,7 @@ func (p *Prompts) load(ctx context.Context, key promptKey, entry *promptEntry, o
 	if entry.err != nil {
 		return p.fallback(key, options, entry.err)
 	}
-	return entry.prompt(key), nil
+	return entry.prompt(key, options.Key), nil
 }
 
 func (p *Prompts) fallback(key promptKey, options PromptOptions, err error) (*Prompt, error) {
@@ -179,6 +168,10 @@ func (p *Prompts) refresh(ctx context.Context, key promptKey, entry *promptEntry
 	if err == nil {
 		prepared, err = preparePrompt(item.Version)
 	}
+	var division *division
+	if err == nil && item.Rollout != nil {
+		division, err = p.divide(ctx, key, item)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(entry.refreshing)
@@ -187,7 +180,7 @@ func (p *Prompts) refresh(ctx context.Context, key promptKey, entry *promptEntry
 		if etag := valueOf(item.ETag); entry.prepared == nil || etag != entry.etag {
 			entry.prepared, entry.etag = prepared, etag
 		}
-		entry.confirmed = p.now()
+		entry.division, entry.confirmed = division, p.now()
 		return
 	}
 	if failed, ok := errors.AsType[*Error](err); entry.prepared == nil || (ok && isRevoked(failed.Status)) {
@@ -204,15 +197,7 @@ func isRevoked(status int) bool {
 
 // resolve fetches one prompt. The error of its reference becomes the error of the call.
 func (p *Prompts) resolve(ctx context.Context, key promptKey) (*ResolvedPrompt, error) {
-	var options []Option
-	if key.workspace != "" {
-		options = append(options, InWorkspace(key.workspace))
-	}
-	request := ResolveRequest{Refs: []ResolveRef{{Name: &key.name, Ref: &key.ref}}}
-	if key.key != "" {
-		request.Key = &key.key
-	}
-	result, err := p.client.PromptTemplates.Resolve(ctx, request, options...)
+	result, err := p.resolveAll(ctx, key, []ResolveRef{{Name: &key.name, Ref: &key.ref}})
 	if err != nil {
 		return nil, err
 	}
@@ -225,4 +210,12 @@ func (p *Prompts) resolve(ctx context.Context, key promptKey) (*ResolvedPrompt, 
 		failed.Code, failed.Detail = result.Data[0].Error.Code, result.Data[0].Error.Detail
 	}
 	return nil, failed
+}
+
+func (p *Prompts) resolveAll(ctx context.Context, key promptKey, refs []ResolveRef) (*ResolveResult, error) {
+	var options []Option
+	if key.workspace != "" {
+		options = append(options, InWorkspace(key.workspace))
+	}
+	return p.client.PromptTemplates.Resolve(ctx, ResolveRequest{Refs: refs}, options...)
 }

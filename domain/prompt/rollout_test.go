@@ -1,7 +1,9 @@
 package prompt_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 
@@ -246,4 +248,35 @@ func TestChoose(t *testing.T) {
 			t.Error("two rollouts chose the same versions for all keys")
 		}
 	})
+}
+
+// The clients are tested with the same cases.
+func TestKeysChooseAsInTheCasesOfTheClients(t *testing.T) {
+	text, err := os.ReadFile("testdata/rollouts.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Seed     string `json:"seed"`
+		Versions []struct {
+			ID    prompt.VersionID `json:"version_id"`
+			Slots []int            `json:"slots"`
+		} `json:"versions"`
+		Keys map[string]prompt.VersionID `json:"keys"`
+	}
+	require.NoError(t, json.Unmarshal(text, &cases))
+	for _, tt := range cases {
+		r := prompt.Rollout{Seed: tt.Seed}
+		for _, v := range tt.Versions {
+			part := prompt.RolloutPart{Version: v.ID}
+			for _, slot := range v.Slots {
+				part.Slots = append(part.Slots, byte(slot))
+			}
+			r.Parts = append(r.Parts, part)
+		}
+		for key, want := range tt.Keys {
+			assert.Equal(t, tt.Seed+": "+key, r.Choose(key).Version, want)
+		}
+	}
+	if len(cases) < 4 {
+		t.Errorf("only %d cases", len(cases))
+	}
 }

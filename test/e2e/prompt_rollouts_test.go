@@ -66,6 +66,14 @@ func rollouts(t *testing.T, ann, bob *client) {
 		}
 		bob.get(t, resolve).has(t, map[string]string{"number": "1", "rollout": ""})
 	}
+	unkeyed := bob.do(t, "POST", templates+"/resolve", object{"refs": []object{{"name": name, "ref": "live"},
+		{"name": name, "ref": "v1"}}}).is(t, 200)
+	unkeyed.has(t, map[string]string{"data.0.version.number": "1", "data.0.version.rollout": "", "data.1.rollout": "",
+		"data.0.rollout.versions.0.version_id": unkeyed.at("data.0.version.id"),
+		"data.0.rollout.versions.1.weight":     "50", "data.0.rollout.versions.1.slots.49": "99"})
+	bob.do(t, "POST", templates+"/resolve", object{"refs": []object{{"name": name, "ref": "live",
+		"if_none_match": unkeyed.at("data.0.etag")}}}).is(t, 200).has(t, map[string]string{
+		"data.0.not_modified": "true", "data.0.rollout.seed": unkeyed.at("data.0.rollout.seed")})
 	if len(numbers) != 2 {
 		t.Errorf("12 keys got the versions %v", numbers)
 	}
@@ -74,6 +82,8 @@ func rollouts(t *testing.T, ann, bob *client) {
 	// One call ends it, for one version or the other.
 	ann.do(t, "PUT", label, object{"version": "v2", "reason": "Better"}).is(t, 200)
 	ann.get(t, template+"/rollouts").has(t, map[string]string{"data.0": ""})
+	bob.do(t, "POST", templates+"/resolve", object{"refs": []object{{"name": name, "ref": "live"}}}).is(t, 200).has(t,
+		map[string]string{"data.0.version.number": "2", "data.0.rollout": ""})
 	for i := range 4 {
 		bob.get(t, fmt.Sprintf("%s&key=user+%d", resolve, i)).has(t, map[string]string{"number": "2", "rollout": ""})
 	}

@@ -4005,12 +4005,30 @@ type PromptRollout struct {
 	Versions []PromptWeight `json:"versions"`
 }
 
+// PromptRolloutArm defines model for PromptRolloutArm.
+type PromptRolloutArm struct {
+	Slots         []int  `json:"slots"`
+	VersionID     string `json:"version_id"`
+	VersionNumber int    `json:"version_number"`
+
+	// Weight In percent.
+	Weight int `json:"weight"`
+}
+
 // PromptRolloutChoice The rollout that chose the version for the `key` of the request. Absent if none did.
 type PromptRolloutChoice struct {
 	Label string `json:"label"`
 
 	// Weight The percentage of all keys that get the version.
 	Weight int `json:"weight"`
+}
+
+// PromptRolloutDivision How the rollout of the label divides readers, for applications that choose versions themselves. Absent without a rollout, and if the request has a `key`. The slot of a key is the first 8 bytes of SHA-256 of `seed`, a NUL byte and the key, as a big-endian number, modulo 100. The version with that slot is the reader's, or else the first.
+type PromptRolloutDivision struct {
+	Seed string `json:"seed"`
+
+	// Versions The first has the label. Resolve the others by their ids.
+	Versions []PromptRolloutArm `json:"versions"`
 }
 
 // PromptRolloutList defines model for PromptRolloutList.
@@ -4621,6 +4639,9 @@ type ResolvedPrompt struct {
 
 	// Ref The `ref` of the request.
 	Ref string `json:"ref"`
+
+	// Rollout How the rollout of the label divides readers, for applications that choose versions themselves. Absent without a rollout, and if the request has a `key`. The slot of a key is the first 8 bytes of SHA-256 of `seed`, a NUL byte and the key, as a big-endian number, modulo 100. The version with that slot is the reader's, or else the first.
+	Rollout *PromptRolloutDivision `json:"rollout,omitempty"`
 
 	// Version One template version. It has `text` or `messages`, depending on the template's type.
 	Version *PromptVersion `json:"version,omitempty"`

@@ -58,6 +58,22 @@ func toRollout(r *prompt.Rollout) openapi.PromptRollout {
 	return openapi.PromptRollout{Label: r.Label, Versions: toWeights(r.Weights())}
 }
 
+func toDivision(r *prompt.Rollout) *openapi.PromptRolloutDivision {
+	if r == nil {
+		return nil
+	}
+	arms := convert.Slice(r.Parts, func(p *prompt.RolloutPart) openapi.PromptRolloutArm {
+		slots := convert.Slice(p.Slots, func(slot *byte) int { return int(*slot) })
+		return openapi.PromptRolloutArm{
+			VersionID:     string(p.Version),
+			VersionNumber: p.Number,
+			Weight:        p.Weight(),
+			Slots:         slots,
+		}
+	})
+	return &openapi.PromptRolloutDivision{Seed: r.Seed, Versions: arms}
+}
+
 // showVersions records which versions the response contains, and which rollouts chose them.
 func showVersions(r *server.Call, versions ...*prompt.Version) {
 	var ids []prompt.VersionID

@@ -213,6 +213,7 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 				return nil, err
 			}
 			result.PromptTemplateID, result.Name = string(f.Template.ID), f.Template.Name
+			result.Rollout = toDivision(f.Rollout)
 			result.ETag = server.ETag(f.Version.Revision, version.Bytes())
 			result.NotModified = refs[i].IfNoneMatch != "" && server.NoneMatch([]string{refs[i].IfNoneMatch},
 				result.ETag)

@@ -5100,6 +5100,22 @@ class PromptRollout(TypedDict):
     """The request that the call made. Only in a response with status 202."""
 
 
+class PromptRolloutArm(TypedDict):
+    """A type of the API."""
+
+    version_id: str
+    """"""
+
+    version_number: int
+    """"""
+
+    weight: int
+    """In percent."""
+
+    slots: List[int]
+    """"""
+
+
 class PromptRolloutChoice(TypedDict):
     """The rollout that chose the version for the `key` of the request. Absent if none did."""
 
@@ -5108,6 +5124,20 @@ class PromptRolloutChoice(TypedDict):
 
     weight: int
     """The percentage of all keys that get the version."""
+
+
+class PromptRolloutDivision(TypedDict):
+    """How the rollout of the label divides readers, for applications that choose versions themselves.
+    Absent without a rollout, and if the request has a `key`. The slot of a key is the first 8 bytes of
+    SHA-256 of `seed`, a NUL byte and the key, as a big-endian number, modulo 100. The version with that
+    slot is the reader's, or else the first.
+    """
+
+    seed: str
+    """"""
+
+    versions: List[PromptRolloutArm]
+    """The first has the label. Resolve the others by their ids."""
 
 
 class PromptRolloutList(TypedDict):
@@ -6168,6 +6198,9 @@ class ResolvedPrompt(TypedDict):
     """The `ETag` that `GET /api/prompt-templates/resolve` returns for this version."""
 
     version: NotRequired[PromptVersion]
+    """"""
+
+    rollout: NotRequired[PromptRolloutDivision]
     """"""
 
     not_modified: NotRequired[bool]

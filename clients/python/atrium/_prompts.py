@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
-from ._api_gen import PromptMessage, ResolveRequest
+from ._api_gen import PromptMessage, ResolvedPrompt, ResolveRef
 from ._core import Options
 from ._errors import AtriumError
 from ._render import Prepared, RenderedPrompt
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 _PAUSE = 5.0
 
 Fallback = Union[str, List[PromptMessage], Mapping[str, Any]]
-Key = Tuple[str, str, str, str]  # workspace, name, ref, key of the reader
-
-#: How many prompts that were asked for with a key are kept.
-_MAX_KEYED = 10_000
+Key = Tuple[str, str, str]  # workspace, name, ref
 
 
 @dataclass(frozen=True)
@@ -42,10 +40,36 @@ class Prompt:
 
 
 @dataclass
-class _Entry:
-    prepared: Prepared
+class _Arm:
+    """A version of a rollout."""
+
+    slots: List[int]
     version: Mapping[str, Any]
-    etag: str
+    prepared: Prepared
+
+
+@dataclass
+class _Answer:
+    """What the server answers for a prompt."""
+
+    version: Mapping[str, Any]
+    prepared: Prepared
+    seed: str = ""
+    arms: List[_Arm] = field(default_factory=list)  # while a rollout of the label runs
+
+    def chosen(self, reader: str) -> Tuple[Mapping[str, Any], Prepared]:
+        """The version that the server chooses for the same reader."""
+        if not reader or not self.arms:
+            return self.version, self.prepared
+        digest = hashlib.sha256(f"{self.seed}\0{reader}".encode("utf-8", "surrogatepass")).digest()
+        slot = int.from_bytes(digest[:8], "big") % 100
+        arm = next((a for a in self.arms if slot in a.slots), self.arms[0])
+        return arm.version, arm.prepared
+
+
+@dataclass
+class _Entry:
+    answer: _Answer
     confirmed: float  # when the server last confirmed it
     asked: float  # when the server was last asked
     error: Optional[Exception] = None
@@ -80,9 +104,9 @@ class Prompts:
         a fallback, raises what prompt_templates.resolve raises.
 
         key says who reads, such as the id of your user: while a rollout of the label ref runs, the same key gets the
-        same version.
+        same version. The versions of a rollout are in memory too, so that no key needs the server.
         """
-        asked = (workspace, name, ref, key)
+        asked = (workspace, name, ref)
         with self._lock:
             entry = self._entries.get(asked)
             age = self._now() - entry.confirmed if entry else 0.0
@@ -90,15 +114,15 @@ class Prompts:
                 if age >= ttl and not entry.refreshing and self._now() - entry.asked >= min(ttl, _PAUSE):
                     entry.refreshing, entry.asked = True, self._now()
                     threading.Thread(target=self._refresh, args=(asked, entry), daemon=True).start()
-                return self._prompt(asked, entry)
+                return self._prompt(asked, entry, key)
             loading = self._loading.setdefault(asked, threading.Lock())
         try:
             with loading:  # threads that ask for the same prompt wait for the same answer
                 with self._lock:
                     other = self._entries.get(asked)
                     if other and other is not entry and self._now() - other.confirmed < ttl + max_stale:
-                        return self._prompt(asked, other)
-                return self._prompt(asked, self._load(asked))
+                        return self._prompt(asked, other, key)
+                return self._prompt(asked, self._load(asked), key)
         except Exception as e:
             if fallback is None:
                 raise
@@ -113,20 +137,18 @@ class Prompts:
             self._entries.clear()
 
     @staticmethod
-    def _prompt(key: Key, entry: _Entry) -> Prompt:
-        return Prompt(key[1], key[2], entry.version, False, entry.error, entry.prepared)
+    def _prompt(key: Key, entry: _Entry, reader: str) -> Prompt:
+        version, prepared = entry.answer.chosen(reader)
+        return Prompt(key[1], key[2], version, False, entry.error, prepared)
 
     def _load(self, key: Key) -> _Entry:
         try:
-            version, etag = self._resolve(key)
-            entry = _Entry(Prepared(version), version, etag, self._now(), self._now())
+            entry = _Entry(self._resolve(key), self._now(), self._now())
         except AtriumError as e:
             self._forget(key, e)
             raise
         with self._lock:
             self._loading.pop(key, None)
-            if key[3] and len(self._entries) >= _MAX_KEYED:
-                self._entries.pop(next((k for k in self._entries if k[3]), key), None)
             self._entries[key] = entry
         return entry
 
@@ -138,10 +160,9 @@ class Prompts:
     def _refresh(self, key: Key, entry: _Entry) -> None:
         """Asks the server whether entry is still right. Never raises."""
         try:
-            version, etag = self._resolve(key)
-            prepared = entry.prepared if etag == entry.etag else Prepared(version)
+            answer = self._resolve(key)
             with self._lock:
-                entry.prepared, entry.version, entry.etag = prepared, version, etag
+                entry.answer = answer
                 entry.confirmed, entry.error = self._now(), None
         except Exception as e:
             entry.error = e
@@ -149,15 +170,13 @@ class Prompts:
         finally:
             entry.refreshing = False
 
-    def _resolve(self, key: Key) -> Tuple[Mapping[str, Any], str]:
-        workspace, name, ref, reader = key
-        options: Options = {"workspace": workspace} if workspace else {}
-        request: ResolveRequest = {"refs": [{"name": name, "ref": ref}]}
-        if reader:
-            request["key"] = reader
-        item = self._templates.resolve(request, **options)["data"][0]
-        if "version" in item and "etag" in item:
-            return item["version"], item["etag"]
+    def _resolve(self, key: Key) -> _Answer:
+        workspace, name, ref = key
+        item = self._items(workspace, [{"name": name, "ref": ref}])[0]
+        if "version" in item:
+            answer = _Answer(item["version"], Prepared(item["version"]))
+            self._divide(workspace, ref, item, answer)
+            return answer
         none: Mapping[str, Any] = {}
         error: Mapping[str, Any] = item["error"] if "error" in item else none
         problem = {
@@ -169,3 +188,26 @@ class Prompts:
             "request_id": "",
         }
         raise AtriumError("prompts.get", problem)
+
+    def _items(self, workspace: str, refs: List[ResolveRef]) -> List[ResolvedPrompt]:
+        options: Options = {"workspace": workspace} if workspace else {}
+        return self._templates.resolve({"refs": refs}, **options)["data"]
+
+    def _divide(self, workspace: str, ref: str, item: ResolvedPrompt, answer: _Answer) -> None:
+        """Adds the versions of the label's rollout, if one runs."""
+        if "rollout" not in item:
+            return
+        arms = item["rollout"]["versions"]
+        template, labelled = item.get("prompt_template_id", ""), answer.version["id"]
+        refs: List[ResolveRef] = [
+            {"prompt_template_id": template, "ref": a["version_id"]} for a in arms if a["version_id"] != labelled
+        ]
+        found: Dict[str, Mapping[str, Any]] = {}
+        if refs:
+            found = {i["version"]["id"]: i["version"] for i in self._items(workspace, refs) if "version" in i}
+        answer.seed = item["rollout"]["seed"]
+        for a in arms:
+            # A version that was deleted since, with the end of the rollout, is replaced by the one that has the label.
+            version = found.get(a["version_id"], answer.version)
+            chosen = {**version, "rollout": {"label": ref, "weight": a["weight"]}}
+            answer.arms.append(_Arm(a["slots"], chosen, Prepared(chosen)))

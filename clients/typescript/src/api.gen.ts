@@ -4137,12 +4137,37 @@ export type PromptRollout = {
   activation_request?: ActivationRequest
 }
 
+/**  */
+export type PromptRolloutArm = {
+  /**  */
+  version_id: string
+  /**  */
+  version_number: number
+  /** In percent. */
+  weight: number
+  /**  */
+  slots: number[]
+}
+
 /** The rollout that chose the version for the `key` of the request. Absent if none did. */
 export type PromptRolloutChoice = {
   /**  */
   label: string
   /** The percentage of all keys that get the version. */
   weight: number
+}
+
+/**
+ * How the rollout of the label divides readers, for applications that choose versions themselves. Absent without
+ * a rollout, and if the request has a `key`. The slot of a key is the first 8 bytes of SHA-256 of `seed`, a NUL
+ * byte and the key, as a big-endian number, modulo 100. The version with that slot is the reader's, or else the
+ * first.
+ */
+export type PromptRolloutDivision = {
+  /**  */
+  seed: string
+  /** The first has the label. Resolve the others by their ids. */
+  versions: PromptRolloutArm[]
 }
 
 /**  */
@@ -4979,6 +5004,8 @@ export type ResolvedPrompt = {
   etag?: string
   /**  */
   version?: PromptVersion
+  /**  */
+  rollout?: PromptRolloutDivision
   /** Whether your copy is current. Present only if it is. */
   not_modified?: boolean
   /**  */

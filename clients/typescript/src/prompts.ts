@@ -1,4 +1,4 @@
-import type { PromptMessage, PromptTemplatesResource, PromptVersion, RenderMode } from './api.gen.js'
+import type { PromptMessage, PromptRolloutArm, PromptTemplatesResource, PromptVersion, RenderMode, ResolveRef } from './api.gen.js'
 import { AtriumError } from './errors.js'
 import { type RenderableVersion, type RenderedPrompt, render } from './render.js'
 
@@ -32,9 +32,14 @@ export interface Prompt {
   render(variables?: Record<string, unknown>, mode?: RenderMode): RenderedPrompt
 }
 
-interface Entry {
+interface Answer {
   etag: string
   version: PromptVersion
+  /** While a rollout of the label runs. */
+  rollout: { seed: string; arms: (PromptRolloutArm & { version: PromptVersion })[] } | undefined
+}
+
+interface Entry extends Answer {
   confirmed: number // when the server last confirmed it
   asked: number // when the server was last asked
   error: unknown
@@ -44,8 +49,13 @@ interface Entry {
 /** How long a failed question is not repeated, in milliseconds. */
 const pause = 5000
 
-/** How many prompts that were asked for with a key are kept. */
-const maxKeyed = 10_000
+/** The version that the server chooses for the same key. */
+async function chosen({ version, rollout }: Answer, key = ''): Promise<PromptVersion> {
+  if (!rollout || key === '') return version
+  const sum = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${rollout.seed}\0${key}`))
+  const slot = Number(new DataView(sum).getBigUint64(0) % 100n)
+  return (rollout.arms.find((arm) => arm.slots.includes(slot)) ?? rollout.arms[0])?.version ?? version
+}
 
 /** Prompts, kept in memory. */
 export class Prompts {
@@ -61,11 +71,12 @@ export class Prompts {
    * Returns a prompt by its name. The first call asks the server. Later calls return the prompt in memory: at once, and
    * after `ttl` seconds while it is refreshed in the background. In an outage, the prompt in memory is used for up to
    * `maxStale` seconds, then `fallback`. A prompt that was deleted, or that the credential may no longer read, is
-   * removed from memory. Without a fallback, throws what promptTemplates.resolve throws.
+   * removed from memory. Without a fallback, throws what promptTemplates.resolve throws. The versions of a rollout are in
+   * memory too, so that no `key` needs the server.
    */
   async get(name: string, options: PromptOptions = {}): Promise<Prompt> {
     const ref = options.ref ?? 'active'
-    const key = JSON.stringify([options.workspace ?? '', name, ref, options.key ?? ''])
+    const key = JSON.stringify([options.workspace ?? '', name, ref])
     const ttl = (options.ttl ?? 60) * 1000
     const maxStale = (options.maxStale ?? 86_400) * 1000
     let entry = this.#entries.get(key)
@@ -81,7 +92,8 @@ export class Prompts {
     } catch (e) {
       return this.#fallback(name, ref, options, e)
     }
-    const { version, error } = entry
+    const { error } = entry
+    const version = await chosen(entry, options.key)
     return { name, ref, version, isFallback: false, error, render: (v, mode) => render(version, v, mode) }
   }
 
@@ -101,16 +113,8 @@ export class Prompts {
     let loading = this.#loading.get(key)
     if (!loading) {
       loading = this.#resolve(name, ref, options)
-        .then(({ etag, version }) => {
-          const entry = { etag, version, confirmed: Date.now(), asked: Date.now(), error: undefined, refreshing: undefined }
-          if (options.key && this.#entries.size >= maxKeyed) {
-            for (const other of this.#entries.keys()) {
-              if (!other.endsWith(',""]')) {
-                this.#entries.delete(other)
-                break
-              }
-            }
-          }
+        .then((answer) => {
+          const entry = { ...answer, confirmed: Date.now(), asked: Date.now(), error: undefined, refreshing: undefined }
           this.#entries.set(key, entry)
           return entry
         })
@@ -124,8 +128,9 @@ export class Prompts {
   #refresh(key: string, entry: Entry, name: string, ref: string, options: PromptOptions): Promise<void> {
     entry.asked = Date.now()
     entry.refreshing ??= this.#resolve(name, ref, options)
-      .then(({ etag, version }) => {
+      .then(({ etag, version, rollout }) => {
         if (etag !== entry.etag) Object.assign(entry, { etag, version })
+        entry.rollout = rollout
         entry.confirmed = Date.now()
         entry.error = undefined
       })
@@ -139,10 +144,21 @@ export class Prompts {
     return entry.refreshing
   }
 
-  async #resolve(name: string, ref: string, { workspace, key }: PromptOptions): Promise<{ etag: string; version: PromptVersion }> {
-    const { data } = await this.#templates.resolve({ refs: [{ name, ref }], ...(key && { key }) }, { workspace })
-    const { version, etag, error } = data[0] ?? {}
-    if (version && etag) return { version, etag }
+  async #resolve(name: string, ref: string, { workspace }: PromptOptions): Promise<Answer> {
+    const resolve = async (refs: ResolveRef[]) => (await this.#templates.resolve({ refs }, { workspace })).data
+    const { prompt_template_id, version, etag, error, rollout } = (await resolve([{ name, ref }]))[0] ?? {}
+    if (version && etag) {
+      if (!rollout) return { version, etag, rollout }
+      const others = rollout.versions.filter((arm) => arm.version_id !== version.id)
+      const found = others.length > 0 ? await resolve(others.map((arm) => ({ prompt_template_id, ref: arm.version_id }))) : []
+      // A version that was deleted since, with the end of the rollout, is replaced by the one that has the label.
+      const versionOf = (id: string) => found.find((item) => item.version?.id === id)?.version ?? version
+      const arms = rollout.versions.map((arm) => ({
+        ...arm,
+        version: { ...versionOf(arm.version_id), rollout: { label: ref, weight: arm.weight } },
+      }))
+      return { version, etag, rollout: { seed: rollout.seed, arms } }
+    }
     const code = error?.code ?? 'unexpected_response'
     throw new AtriumError('prompts.get', {
       type: `/problems/${code}`,
