@@ -29,6 +29,8 @@ type Payments struct {
 	Stripe         Stripe
 	Plans          []Plan
 	AddOns         []AddOn
+
+	PlansRequireSignIn bool // only callers with a credential see the plans
 }
 
 // Stripe configures an org's account at Stripe.
@@ -199,7 +201,7 @@ func samplePayments() Payments {
 			ID: "starter", Name: "Starter", Description: "For one person.", Price: Price{Amount: 900, Currency: "usd"},
 			Interval: "month", IntervalCount: 1, TrialDays: 14,
 			Features: []string{"1,000 messages per month"}, Limits: Document(`{"messages":1000}`),
-			Sold: new(true),
+			Sold: new(true), CurrencyOptions: Document(`{}`),
 		},
 		{
 			ID: "team", Name: "Team", Description: "For a team that grows.",

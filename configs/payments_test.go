@@ -2,6 +2,7 @@ package configs_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,13 +18,17 @@ func TestWhatAnOrgSells(t *testing.T) {
 		File: inFile(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
 		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: {per_seat: 2}, sources: 3},
-			gateway_price: price_1}, {id: crew, name: Crew, price: {amount: 900, currency: usd}, interval: month,
+			gateway_price: price_1, currency_options: {jpy: 130, eur: 800}, days_until_due: 30}, {id: crew, name: Crew, price: {amount: 900, currency: usd}, interval: month,
 			seats: members, gateway_price: price_2}],
 		add_ons: [{id: more, name: More, price: {amount: 500, currency: usd}, interval: month, limits: {sources: 2},
 			gateway_price: price_3}]}}]`)})
 	p := c.Orgs[0].Payments
 	plans, grace := p.Terms()
 	extras := p.Extras()
+	options := []payment.Money{{Amount: 800, Currency: "eur"}, {Amount: 130, Currency: "jpy"}}
+	if plans[0].DaysUntilDue != 30 || !slices.Equal(plans[0].CurrencyOptions, options) {
+		t.Errorf("%+v", plans[0])
+	}
 	if len(extras) != 1 || extras[0].Limits["sources"] != 2 || extras[0].Price.Amount != 500 || !extras[0].OnSale() {
 		t.Errorf("add-ons %+v", extras)
 	}
@@ -48,6 +53,9 @@ func TestWhatAnOrgSells(t *testing.T) {
 
 func TestPaymentsThatAreRefused(t *testing.T) {
 	const plan = `plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, gateway_price: p}]`
+	with := func(more string) string {
+		return `{plans: [{id: a, name: A, price: {currency: usd}, interval: day, ` + more + `}]}`
+	}
 	for name, tt := range map[string]struct{ payments, want string }{
 		"another gateway": {`{gateway: paypal}`, "gateway: must be stripe or sandbox"},
 		"a secret in the file itself": {`{gateway: stripe, stripe: {secret_key: sk_test_c4n4ry}}`,
@@ -63,6 +71,12 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 			"base_url: must be an https URL"},
 		"a plan twice": {
 			`{plans: [{id: a, name: A, price: {currency: usd}, interval: day}, {id: a, name: A, price: {currency: usd}, interval: day}]}`, "plans[1].id: is the same as"},
+		"an option in no currency":      {with(`currency_options: {xyz: 1}`), "options.xyz: must be a currency"},
+		"an option in its own currency": {with(`currency_options: {usd: 1}`), "options.usd: must be a currency"},
+		"an option of a fraction":       {with(`currency_options: {kwd: 5}`), "currency_options.kwd: must be 0 to"},
+		"options and a metered price": {with(`currency_options: {eur: 1}, metered: {feature: words, amount: 1}`),
+			"currency_options: must be empty"},
+		"a due date in years": {with(`days_until_due: 366`), "days_until_due: must be 0 to 365"},
 		"two plans with one price": {`{plans: [{id: a, name: A, price: {currency: usd}, interval: day, gateway_price: p},` +
 			`{id: b, name: B, price: {currency: usd}, interval: day, gateway_price: p}]}`,
 			"plans[1].gateway_price: is the same as orgs[0].payments.plans[0].gateway_price"},

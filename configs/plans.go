@@ -21,12 +21,15 @@ type Plan struct {
 	Interval      string
 	IntervalCount int // 0: 1
 	TrialDays     int
+	DaysUntilDue  int // 0: the payment method is charged; else invoices are paid by transfer
 	Features      []string
 	Limits        Document // by name: a number, or {per_seat: number}
 	GatewayPrice  string   // the price's id at Stripe
 	Seats         string   // members: each needs a seat; or empty
 	Metered       Metered
 	Sold          *bool // nil: true; false: only who has the plan keeps it
+
+	CurrencyOptions Document // amounts by currency
 }
 
 // AddOn is a product that can be bought beside a plan.
@@ -69,12 +72,14 @@ var planForm = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$`)
 func products(all []Plan) (plans payment.Plans) {
 	for _, c := range all {
 		limits, seatLimits, _ := c.limits() // Load has validated them
+		options, _ := c.options()
 		plans = append(plans, payment.Plan{
 			ID: payment.PlanID(c.ID), Name: c.Name, Description: c.Description,
 			Price:    payment.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
 			Interval: payment.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays,
 			Features: c.Features, Limits: limits, SeatLimits: seatLimits,
 			Seats: quota.Kind(c.Seats), PriceRef: c.GatewayPrice,
+			CurrencyOptions: options, DaysUntilDue: c.DaysUntilDue,
 			Metered: c.Metered.price(), Retired: c.Sold != nil && !*c.Sold,
 		})
 	}
@@ -166,6 +171,8 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	if price := (payment.Money{Amount: int64(p.Price.Amount), Currency: p.Price.Currency}); price != price.Rounded() {
 		found.add(key+".price.amount", "must end with 0, because gateways charge no third decimal")
 	}
+	p.validateOptions(found, key+".currency_options")
+	inRange(found, key+".days_until_due", p.DaysUntilDue, 0, 365, "0 to 365")
 	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
 	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
 	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
@@ -222,4 +229,34 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// options returns the prices in other currencies, sorted by currency.
+func (p Plan) options() (options []payment.Money, err error) {
+	if len(p.CurrencyOptions) == 0 {
+		return nil, nil
+	}
+	var amounts map[string]int64
+	err = json.Unmarshal(p.CurrencyOptions, &amounts)
+	for _, currency := range slices.Sorted(maps.Keys(amounts)) {
+		options = append(options, payment.Money{Amount: amounts[currency], Currency: currency})
+	}
+	return options, err
+}
+
+func (p Plan) validateOptions(found *problems, key string) {
+	options, err := p.options()
+	if err != nil {
+		found.add(key, "must be whole numbers by currency")
+	}
+	if len(options) > 0 && p.Metered != (Metered{}) {
+		found.add(key, "must be empty for a plan with a metered price, which has one currency")
+	}
+	for _, o := range options {
+		if key := key + "." + o.Currency; !payment.KnowsCurrency(o.Currency) || o.Currency == p.Price.Currency {
+			found.add(key, "must be a currency of Stripe in lower case, such as eur, other than that of price")
+		} else if o.Amount < 0 || o.Amount > 99_999_999 || o != o.Rounded() {
+			found.add(key, "must be 0 to 99999999, in the minor unit of the currency, without a third decimal")
+		}
+	}
 }

@@ -30,6 +30,7 @@ type Gateway interface {
 	GatewayPromotions
 	GatewayPages
 	GatewayMeters
+	GatewayAdjustments
 }
 
 // GatewayCustomers is what a Gateway does for customers and their payment methods.
@@ -116,6 +117,16 @@ type GatewayPreviews interface {
 	// ProrateAt, as long as the subscription, its prices and the credit stay as they are.
 	Preview(ctx context.Context, c payment.CustomerID, s payment.SubscriptionID,
 		a payment.Amendment) (payment.Preview, error)
+}
+
+// GatewayAdjustments is what a Gateway does for what operators give to workspaces.
+type GatewayAdjustments interface {
+	// Free returns a promotion by which a subscription costs nothing for a number of months, 0 for as long as it lasts.
+	Free(ctx context.Context, months int) (payment.Promotion, error)
+
+	// Grant adds a credit that is deducted from a customer's next invoices. reason is stored with it.
+	// payment.ErrCurrencyConflict if the customer has another currency.
+	Grant(ctx context.Context, key string, c payment.CustomerID, credit payment.Money, reason string) error
 }
 
 // GatewayPages is what a Gateway does for its own pages, to which applications send payers.

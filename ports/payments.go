@@ -59,6 +59,12 @@ type PaymentOverview interface {
 	Duplicates(ctx context.Context, org identity.OrgID,
 		account string) (map[identity.WorkspaceID][]payment.SubscriptionID, error)
 
+	// Subscriptions lists the subscriptions of an org's workspaces at an account that match, newest first: those that
+	// are live, and others as the filter says.
+	Subscriptions(
+		ctx context.Context, org identity.OrgID, account string, f payment.SubscriptionFilter, q page.Query,
+	) (page.Of[payment.ListedSubscription], error)
+
 	// Paused returns an org's workspaces whose payments at an account are paused, ordered by identifier.
 	Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error)
 

@@ -111,10 +111,13 @@ func (g *Gateway) changeNow(
 		p.TrialEndNow, p.ProrationBehavior, p.ProrationDate = stripe.Bool(true), stripe.String("always_invoice"), nil
 		nothing = false
 	}
+	if !a.TrialUntil.IsZero() { // https://docs.stripe.com/billing/subscriptions/trials#change-the-trial-end-date
+		p.TrialEnd, p.ProrationBehavior = stripe.Int64(a.TrialUntil.Unix()), stripe.String("none")
+		nothing = false
+	}
 	if a.Promotion != nil && !d.AtRenewal {
-		p.Discounts = []*stripe.SubscriptionUpdateDiscountParams{
-			{PromotionCode: stripe.String(string(a.Promotion.ID))},
-		}
+		code, coupon := appliedBy(a.Promotion)
+		p.Discounts = []*stripe.SubscriptionUpdateDiscountParams{{PromotionCode: code, Coupon: coupon}}
 		p.Metadata[codeOf], nothing = a.Promotion.Code, false
 	}
 	if a.Pause != nil {

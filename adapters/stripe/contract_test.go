@@ -15,9 +15,11 @@ import (
 
 var plans = payment.Plans{
 	{ID: "basic", PriceRef: "price_basic", Price: payment.Money{Amount: 900, Currency: "usd"}, Interval: payment.Month,
-		IntervalCount: 1},
+		IntervalCount: 1, CurrencyOptions: []payment.Money{
+			{Amount: 800, Currency: "eur"}, {Amount: 130, Currency: "jpy"},
+		}},
 	{ID: "pro", PriceRef: "price_pro", Price: payment.Money{Amount: 2900, Currency: "usd"}, Interval: payment.Month,
-		IntervalCount: 1},
+		IntervalCount: 1, CurrencyOptions: []payment.Money{{Amount: 2700, Currency: "eur"}}},
 	{ID: "year", PriceRef: "price_year", Price: payment.Money{Amount: 29000, Currency: "usd"}, Interval: payment.Year,
 		IntervalCount: 1},
 	{ID: "metered", PriceRef: "price_metered", Price: payment.Money{Amount: 1900, Currency: "usd"},
@@ -70,6 +72,13 @@ func (f *forgetful) Amend(ctx context.Context, key string, c payment.CustomerID,
 	a payment.Amendment) (payment.GatewaySubscription, error) {
 	defer f.loseCalls()()
 	return f.Gateway.Amend(ctx, key, c, s, a)
+}
+
+func (f *forgetful) Grant(
+	ctx context.Context, key string, c payment.CustomerID, credit payment.Money, reason string,
+) error {
+	defer f.loseCalls()()
+	return f.Gateway.Grant(ctx, key, c, credit, reason)
 }
 
 func (f *forgetful) ReportUsage(ctx context.Context, e payment.UsageEvent) error {

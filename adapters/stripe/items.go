@@ -15,18 +15,27 @@ func mirrorItems(s *stripe.Subscription) (items []payment.Item) {
 	}
 	for _, i := range s.Items.Data {
 		items = append(items, payment.Item{
-			ID: payment.ItemID(i.ID), Rate: mirrorRate(i.Price), Quantity: int(i.Quantity), Metered: isMetered(i.Price),
+			ID: payment.ItemID(i.ID), Rate: mirrorRate(i.Price, s.Currency), Quantity: int(i.Quantity),
+			Metered:     isMetered(i.Price),
 			PeriodStart: fromSeconds(i.CurrentPeriodStart), PeriodEnd: fromSeconds(i.CurrentPeriodEnd),
 		})
 	}
 	return items
 }
 
-func mirrorRate(p *stripe.Price) payment.Rate {
+// mirrorRate returns what a price costs in a subscription's currency, which can be one of its options
+// (https://docs.stripe.com/payments/currencies/localize-prices/manual-currency-prices).
+func mirrorRate(p *stripe.Price, currency stripe.Currency) payment.Rate {
 	if p == nil {
 		return payment.Rate{}
 	}
 	rate := payment.Rate{Ref: p.ID, Price: payment.Money{Amount: p.UnitAmount, Currency: string(p.Currency)}}
+	if currency != "" && currency != p.Currency {
+		rate.Price = payment.Money{Currency: string(currency)}
+		if option := p.CurrencyOptions[string(currency)]; option != nil {
+			rate.Price.Amount = option.UnitAmount
+		}
+	}
 	if r := p.Recurring; r != nil {
 		rate.Interval, rate.IntervalCount = payment.Interval(r.Interval), int(r.IntervalCount)
 	}

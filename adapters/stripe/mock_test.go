@@ -143,6 +143,27 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 				Plan: plan, Quantity: 2, TrialDays: 14, AutomaticTax: true,
 				SuccessURL: "https://app.example.com", CancelURL: "https://app.example.com",
 			}))
+		}, func() error {
+			o := payment.CheckoutOrder{Plan: plan, Quantity: 2, TrialDays: 14, SuccessURL: "https://app.example.com"}
+			o.Show(payment.CheckoutPage{PromotionCodes: true, Address: true, TaxIDs: true, IsMethodOptional: true,
+				Locale: "es-419"}, payment.TrialRules{})
+			return made(g.Checkout(ctx, "k", "cus_1", o))
+		}},
+		"Free": {func() error { // the coupon of stripe-mock has other terms
+			_, err := g.Free(ctx, 3)
+			if _, isRefused := errors.AsType[*payment.Rejection](err); isRefused &&
+				strings.Contains(err.Error(), "atrium_free_3_months") {
+				return nil
+			}
+			return err
+		}},
+		"Subscribe by transfer": {func() error {
+			wire := plan
+			wire.DaysUntilDue = 30
+			return made(g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: wire, Quantity: 2}))
+		}},
+		"Grant": {func() error {
+			return g.Grant(ctx, "k", "cus_1", payment.Money{Amount: 500, Currency: "usd"}, "Sorry")
 		}},
 		"EndCheckouts": {func() error { return g.EndCheckouts(ctx, "cus_1") }},
 		"GiveUp": {func() error {

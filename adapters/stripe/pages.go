@@ -35,6 +35,9 @@ func (g *Gateway) Checkout(
 			Metadata: map[string]string{madeBy: key, planOf: string(o.Plan.ID), planRefOf: o.Plan.PriceRef},
 		},
 	}
+	if o.Plan.Base != (payment.Money{}) {
+		p.Currency = &o.Plan.Price.Currency
+	}
 	if m := o.Plan.Metered; m != nil {
 		p.LineItems = append(p.LineItems, &stripe.CheckoutSessionCreateLineItemParams{Price: &m.PriceRef})
 	}
@@ -45,11 +48,42 @@ func (g *Gateway) Checkout(
 		p.AutomaticTax = &stripe.CheckoutSessionCreateAutomaticTaxParams{Enabled: stripe.Bool(true)}
 		p.CustomerUpdate = &stripe.CheckoutSessionCreateCustomerUpdateParams{Address: stripe.String("auto")}
 	}
+	show(p, o)
 	s, err := g.api.V1CheckoutSessions.Create(ctx, p)
 	if err != nil {
 		return "", translate(err)
 	}
 	return s.URL, nil
+}
+
+// show sets what a page asks of the payer. For a customer that exists, the page takes tax ids only if it may replace
+// the customer's name (https://docs.stripe.com/tax/checkout/tax-ids#existing-customers).
+func show(p *stripe.CheckoutSessionCreateParams, o payment.CheckoutOrder) {
+	if o.PromotionCodes {
+		p.AllowPromotionCodes = stripe.Bool(true)
+	}
+	if (o.Address || o.TaxIDs) && p.CustomerUpdate == nil {
+		p.CustomerUpdate = &stripe.CheckoutSessionCreateCustomerUpdateParams{Address: stripe.String("auto")}
+	}
+	if o.Address {
+		p.BillingAddressCollection = stripe.String("required")
+	}
+	if o.TaxIDs {
+		p.CustomerUpdate.Name = stripe.String("auto")
+		p.TaxIDCollection = &stripe.CheckoutSessionCreateTaxIDCollectionParams{Enabled: stripe.Bool(true)}
+	}
+	if o.IsMethodOptional {
+		p.PaymentMethodCollection = stripe.String("if_required")
+	}
+	if o.TrialEnd != "" {
+		p.SubscriptionData.TrialSettings = &stripe.CheckoutSessionCreateSubscriptionDataTrialSettingsParams{
+			EndBehavior: &stripe.CheckoutSessionCreateSubscriptionDataTrialSettingsEndBehaviorParams{
+				MissingPaymentMethod: stripe.String(string(o.TrialEnd))},
+		}
+	}
+	if o.Locale != "" {
+		p.Locale = stripe.String(o.Locale)
+	}
 }
 
 // EndCheckouts implements ports.GatewayPages. A page on which the payer has just paid cannot be ended.

@@ -26,7 +26,7 @@ func (g *Gateway) Preview(
 	}
 	item := planItem(s, a)
 	p := payment.Preview{At: a.ProrateAt, NextAt: nextPeriod(s, item, a, d)}
-	currency := string(item.Price.Currency)
+	currency := mirrorRate(item.Price, s.Currency).Price.Currency
 	for _, m := range []*payment.Money{&p.Today, &p.Next, &p.Credit} {
 		m.Currency = currency
 	}
@@ -123,8 +123,8 @@ func previewDiscounts(
 	case proration == "none" && billedNow(s, d) && duration == payment.DiscountOnce:
 		p.AddUnsetField(stripe.InvoiceCreatePreviewParamsUnsetFieldDiscounts)
 	case a.Promotion != nil:
-		p.Discounts = []*stripe.InvoiceCreatePreviewDiscountParams{
-			{PromotionCode: stripe.String(string(a.Promotion.ID))}}
+		code, coupon := appliedBy(a.Promotion)
+		p.Discounts = []*stripe.InvoiceCreatePreviewDiscountParams{{PromotionCode: code, Coupon: coupon}}
 	}
 }
 
@@ -143,7 +143,7 @@ func nextPeriod(
 ) time.Time {
 	switch {
 	case d.Restarts:
-		rate := mirrorRate(item.Price)
+		rate := mirrorRate(item.Price, s.Currency)
 		if a.Plan.ID != "" {
 			rate.Interval, rate.IntervalCount = a.Plan.Interval, a.Plan.IntervalCount
 		}

@@ -14,7 +14,11 @@ func (g *Gateway) Prices(ctx context.Context, plans payment.Plans) (payment.Plan
 	plans = slices.Clone(plans)
 	for i := range plans {
 		p := &plans[i]
-		price, err := g.api.V1Prices.Retrieve(ctx, p.PriceRef, &stripe.PriceRetrieveParams{Params: g.readParams()})
+		read := &stripe.PriceRetrieveParams{Params: g.readParams()}
+		if len(p.CurrencyOptions) > 0 {
+			read.AddExpand("currency_options")
+		}
+		price, err := g.api.V1Prices.Retrieve(ctx, p.PriceRef, read)
 		if err != nil && !isMissing(err) {
 			return nil, translate(err)
 		}
@@ -36,7 +40,12 @@ func matchesPlan(price *stripe.Price, p *payment.Plan) bool {
 		string(price.Currency) == p.Price.Currency &&
 		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
 		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil &&
-		r.UsageType != stripe.PriceRecurringUsageTypeMetered
+		r.UsageType != stripe.PriceRecurringUsageTypeMetered &&
+		!slices.ContainsFunc(p.CurrencyOptions, func(m payment.Money) bool {
+			option := price.CurrencyOptions[m.Currency]
+			return option == nil || option.UnitAmount != m.Amount ||
+				(option.UnitAmountDecimal != 0 && option.UnitAmountDecimal != float64(m.Amount))
+		})
 }
 
 // costs reports whether a price is an amount per unit. The unit amount in a price with fractional minor units, or that

@@ -168,9 +168,8 @@ func subscriptionDiscounts(s *stripe.Subscription) (p []*stripe.SubscriptionSche
 // subscription has of it.
 func setDiscount(p *stripe.SubscriptionScheduleUpdatePhaseParams, s *stripe.Subscription, a payment.Amendment) {
 	if a.AtRenewal {
-		p.Discounts = []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams{
-			{PromotionCode: stripe.String(string(a.Promotion.ID))},
-		}
+		code, coupon := appliedBy(a.Promotion)
+		p.Discounts = []*stripe.SubscriptionScheduleUpdatePhaseDiscountParams{{PromotionCode: code, Coupon: coupon}}
 		p.Metadata[codeOf] = a.Promotion.Code
 		return
 	}

@@ -3,6 +3,7 @@ package stripe
 import (
 	"context"
 	"errors"
+	"slices"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
@@ -19,7 +20,20 @@ func subscriptionExpansions(prefix string) []*string {
 	for _, e := range expansions {
 		all = append(all, stripe.String(prefix+e))
 	}
+	if prefix == "" { // Stripe expands four levels: https://docs.stripe.com/expand#how-it-works
+		all = append(all, stripe.String("items.data.price.currency_options"))
+	}
 	return all
+}
+
+// inFull returns a listed subscription with what its prices cost in its currency.
+func (g *Gateway) inFull(ctx context.Context, s *stripe.Subscription) (*stripe.Subscription, error) {
+	if s.Items == nil || !slices.ContainsFunc(s.Items.Data, func(i *stripe.SubscriptionItem) bool {
+		return s.Currency != "" && i.Price != nil && i.Price.Currency != s.Currency
+	}) {
+		return s, nil
+	}
+	return g.subscription(ctx, payment.SubscriptionID(s.ID))
 }
 
 // Subscribe implements ports.GatewaySubscriptions.
@@ -27,10 +41,17 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 	o payment.Order) (payment.GatewaySubscription, error) {
 	p := &stripe.SubscriptionCreateParams{
 		Params: g.writeParams(key), Customer: stripe.String(string(c)), Expand: subscriptionExpansions(""),
-		Items: orderItems(o),
-		// it is charged at once, and the payer asked if the bank wants so
-		PaymentBehavior: stripe.String("allow_incomplete"),
-		Metadata:        map[string]string{madeBy: key, planOf: string(o.Plan.ID), planRefOf: o.Plan.PriceRef},
+		Items:    orderItems(o),
+		Metadata: map[string]string{madeBy: key, planOf: string(o.Plan.ID), planRefOf: o.Plan.PriceRef},
+	}
+	if o.Plan.ByTransfer() { // https://docs.stripe.com/billing/collection-method
+		p.CollectionMethod = stripe.String(string(stripe.SubscriptionCollectionMethodSendInvoice))
+		p.DaysUntilDue = stripe.Int64(int64(o.Plan.DaysUntilDue))
+	} else { // it is charged at once, and the payer asked if the bank wants so
+		p.PaymentBehavior = stripe.String("allow_incomplete")
+	}
+	if o.Plan.Base != (payment.Money{}) {
+		p.Currency = &o.Plan.Price.Currency
 	}
 	if o.TrialDays > 0 {
 		p.TrialPeriodDays = stripe.Int64(int64(o.TrialDays))
@@ -45,8 +66,11 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c payment.CustomerI
 		p.AutomaticTax = &stripe.SubscriptionCreateAutomaticTaxParams{Enabled: stripe.Bool(true)}
 	}
 	if o.Promotion != nil {
-		p.Discounts = []*stripe.SubscriptionCreateDiscountParams{{PromotionCode: stripe.String(string(o.Promotion.ID))}}
-		p.Metadata[codeOf] = o.Promotion.Code
+		code, coupon := appliedBy(o.Promotion)
+		p.Discounts = []*stripe.SubscriptionCreateDiscountParams{{PromotionCode: code, Coupon: coupon}}
+		if o.Promotion.Code != "" {
+			p.Metadata[codeOf] = o.Promotion.Code
+		}
 	}
 	s, err := g.api.V1Subscriptions.Create(ctx, p)
 	if isUnanswered(ctx, err) {
@@ -73,6 +97,9 @@ func (g *Gateway) subscriptionOf(ctx context.Context, c payment.CustomerID, key 
 			return nil
 		}
 		if s.Metadata[madeBy] == key {
+			if s, err = g.inFull(ctx, s); err != nil {
+				return nil
+			}
 			return s
 		}
 	}
@@ -265,6 +292,9 @@ func (g *Gateway) Subscriptions(ctx context.Context, c payment.CustomerID) ([]pa
 	var all []payment.GatewaySubscription
 	for s, err := range g.subscriptions(ctx, c) {
 		if err != nil {
+			return nil, translate(err)
+		}
+		if s, err = g.inFull(ctx, s); err != nil {
 			return nil, translate(err)
 		}
 		h := mirrorSubscription(s)

@@ -12,7 +12,7 @@ import (
 // them open (https://docs.stripe.com/api/subscriptions/cancel), so that a payer could pay for a period that entitles to
 // nothing. It comes after the end: a subscription whose newest invoice is void would be active again. Invoices for
 // anything else stay, such as for what was used, and so do those that Stripe refuses to void, because a payment is on
-// its way.
+// its way. Invoices that were sent to be paid by transfer stay, too: their period was used before it had to be paid.
 func (g *Gateway) voidPeriods(
 	ctx context.Context, key string, c payment.CustomerID, s *stripe.Subscription,
 ) error {
@@ -25,14 +25,15 @@ func (g *Gateway) voidPeriods(
 			if err != nil {
 				return translate(err)
 			}
-			if !isForPeriods(i, s) {
+			isSent := i.CollectionMethod == stripe.InvoiceCollectionMethodSendInvoice
+			if !isForPeriods(i, s) || (isSent && status == stripe.InvoiceStatusOpen) {
 				continue
 			}
 			// A subscription's draft cannot be deleted, and only final invoices can be voided.
 			if status == stripe.InvoiceStatusDraft {
 				_, err = g.finalize(ctx, key+"_"+i.ID, payment.InvoiceID(i.ID))
 			}
-			if err == nil {
+			if err == nil && !isSent {
 				err = g.void(ctx, i)
 			}
 			if payment.OutcomeUnknown(err) || payment.NoEffect(err) {

@@ -17,6 +17,8 @@ type checkout struct {
 	TrialDays             int
 	Metadata              map[string]string
 	AutomaticTax          bool
+	IsMethodOptional      bool   // payment_method_collection is if_required
+	WithoutCard           string // as in a subscription
 	SuccessURL, ReturnURL string
 	Created               time.Time
 }
@@ -51,6 +53,9 @@ func (s *account) createPortal(f form, _ *http.Request) any {
 // createCheckout is POST /v1/checkout/sessions, for subscriptions only.
 func (s *account) createCheckout(f form, _ *http.Request) any {
 	sold, refused := s.sold(f, "line_items", new(terms))
+	if refused == nil {
+		refused = sold.setCurrency(f.Get("currency"))
+	}
 	switch {
 	case s.customer(f.Get("customer")) == nil:
 		return missing(400, "customer")
@@ -58,6 +63,13 @@ func (s *account) createCheckout(f form, _ *http.Request) any {
 		return *refused
 	case f.Get("mode") != "subscription" || f.Get("success_url") == "":
 		return invalid("mode")
+	case f.Get("tax_id_collection[enabled]") == "true" && f.Get("customer_update[name]") != "auto":
+		// https://docs.stripe.com/tax/checkout/tax-ids#existing-customers
+		return invalid("tax_id_collection")
+	case !slices.Contains([]string{"", "auto", "required"}, f.Get("billing_address_collection")):
+		return invalid("billing_address_collection")
+	case !slices.Contains([]string{"", "always", "if_required"}, f.Get("payment_method_collection")):
+		return invalid("payment_method_collection")
 	}
 	c := &checkout{
 		ID: s.id("cs"), Customer: f.Get("customer"), Status: "open", terms: sold,
@@ -66,6 +78,8 @@ func (s *account) createCheckout(f form, _ *http.Request) any {
 		SuccessURL: f.Get("success_url"), ReturnURL: f.Get("cancel_url"),
 	}
 	c.AutomaticTax = f.Get("automatic_tax[enabled]") == "true"
+	c.IsMethodOptional = f.Get("payment_method_collection") == "if_required"
+	c.WithoutCard = f.Get("subscription_data[trial_settings][end_behavior][missing_payment_method]")
 	s.checkouts = append(s.checkouts, c)
 	return s.showCheckout(c)
 }

@@ -20,9 +20,10 @@ type invoice struct {
 	Off                                                  int64          // that discounts deducted
 	Discounts                                            []*discount
 	Lines                                                []line
-	Reason                                               string // billing_reason; "" for a change of its subscription
-	Attempts                                             int    // the first one, and the retries
-	Credited, CreditedLater                              int64  // by credit notes: before it was paid, and after
+	Reason                                               string    // billing_reason; "" for a change of its subscription
+	Attempts                                             int       // the first one, and the retries
+	Credited, CreditedLater                              int64     // by credit notes: before and after the payment
+	DueAt                                                time.Time // if it is sent; zero if it is charged
 }
 
 // Charge is a successful payment.
@@ -56,13 +57,14 @@ func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
 		"amount_due": i.Due, "starting_balance": i.Due + i.Credited - i.Total, "amount_paid": paid,
 		"amount_remaining": remaining, "pre_payment_credit_notes_amount": i.Credited,
 		"post_payment_credit_notes_amount": i.CreditedLater, "created": i.Created.Unix(),
-		"period_start": i.Start.Unix(), "period_end": i.End.Unix(), "due_date": nil,
+		"period_start": i.Start.Unix(), "period_end": i.End.Unix(), "due_date": unix(i.DueAt),
 		"hosted_invoice_url": "https://invoice.example.com/" + i.ID, "invoice_pdf": "https://invoice.example.com/" +
 			i.ID + "/pdf", "total_taxes": i.showTaxes(), "livemode": false,
 		"status_transitions": map[string]any{"paid_at": unix(i.PaidAt), "finalized_at": i.Created.Unix(),
 			"marked_uncollectible_at": nil, "voided_at": nil},
 	}
 	out["attempt_count"], out["attempted"], out["next_payment_attempt"] = i.Attempts, i.Attempts > 0, s.nextAttempt(i)
+	out["collection_method"] = collection(!i.DueAt.IsZero())
 	out["billing_reason"] = cmp.Or(i.Reason, "subscription_update")
 	if out["parent"] = nil; i.Subscription != "" {
 		out["parent"] = map[string]any{"type": "subscription_details", "quote_details": nil,
@@ -175,6 +177,10 @@ func (s *account) bill(u *subscription, amount int64, a attempt) *invoice {
 	i.intent = &paymentIntent{ID: s.id("pi"), Customer: u.Customer, Amount: i.Due, Status: "succeeded",
 		Currency: i.Currency, Created: now}
 	s.payments[i.intent.ID] = i.intent
+	if u.DaysUntilDue > 0 {
+		i.send(u)
+		return i
+	}
 	i.Attempts = 1
 	decline, asks := s.wouldDecline(u, a)
 	switch {
@@ -338,6 +344,12 @@ func (s *account) activate(i *invoice) {
 	u := s.subscription(i.Subscription)
 	if u != nil && u.Pending != nil && u.Pending.invoice == i {
 		u.apply()
+		return
+	}
+	if u != nil && u.DaysUntilDue > 0 {
+		if u.Status == "past_due" && !s.overdue(u) {
+			u.Status = "active"
+		}
 		return
 	}
 	if u == nil || u.latest != i {

@@ -152,7 +152,7 @@ func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *re
 	if !planned || t.twice() {
 		return fail(invalid(prefix))
 	}
-	return t, nil
+	return t, t.setCurrency(base.Plan.Price.Currency)
 }
 
 // changed reads the items of an update of u. Items that it does not name, and parameters that it does not name of an
@@ -206,7 +206,7 @@ func (s *account) changed(u *subscription, f form, prefix string) (t terms, refu
 	if t.twice() {
 		return fail(invalid(prefix))
 	}
-	return t, nil
+	return t, t.setCurrency(u.Plan.Price.Currency)
 }
 
 // sell gives u other terms.
@@ -218,7 +218,7 @@ func (s *account) sell(u *subscription, t terms, moment time.Time) {
 }
 
 // showItems shows the items of u, in another order each time: Stripe promises none.
-func (u *subscription) showItems() []any {
+func (u *subscription) showItems(expanded []string) []any {
 	item := func(id string, price map[string]any, quantity *int64, taxed []string) map[string]any {
 		out := map[string]any{
 			"id": id, "object": "subscription_item", "price": price, "subscription": u.ID,
@@ -231,7 +231,11 @@ func (u *subscription) showItems() []any {
 		return out
 	}
 	quantity := u.Quantity
-	items := []any{item(u.Item, showPrice(u.Plan), &quantity, u.Taxed)}
+	price := showPrice(u.Plan)
+	if slices.Contains(expanded, "items.data.price.currency_options") {
+		showOptions(price, &u.Plan)
+	}
+	items := []any{item(u.Item, price, &quantity, u.Taxed)}
 	if u.Meter != nil {
 		items = append(items, item(u.MeterItem, showMeteredPrice(u.Meter), nil, nil))
 	}

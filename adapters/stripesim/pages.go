@@ -84,7 +84,7 @@ func (s *Simulator) Page(ctx context.Context, l payment.SandboxLink) (page *paym
 func (s *account) showPage(c *checkout) *payment.SandboxPage {
 	p := &payment.SandboxPage{
 		Portal: c.Portal, Quantity: int(c.Quantity), Plan: c.Plan, TrialDays: c.TrialDays, Return: c.ReturnURL,
-		Success: c.SuccessURL, Done: c.Status == "complete",
+		Success: c.SuccessURL, Done: c.Status == "complete", IsMethodOptional: c.mayOmitMethod(),
 	}
 	if !c.Portal {
 		return p
@@ -156,31 +156,51 @@ func (s *Simulator) Complete(
 	})
 }
 
-// checkOut adds the card, charges it, and starts the subscription.
-func (s *account) checkOut(c *checkout, card payment.Card) error {
-	if s.running() != nil {
-		return payment.ErrSubscriptionExists
+// mayOmitMethod reports whether a payer can complete a checkout without a payment method: if nothing is due at once
+// (https://docs.stripe.com/payments/checkout/free-trials).
+func (c *checkout) mayOmitMethod() bool {
+	return c.IsMethodOptional && (c.TrialDays > 0 || c.Plan.Price.Amount == 0)
+}
+
+// methodOnPage returns the method that the payer enters on a page; nil for a payer who leaves it out.
+func (s *account) methodOnPage(c *checkout, card payment.Card, charge attempt) (*method, error) {
+	if card.Number.IsZero() && c.mayOmitMethod() {
+		return nil, nil //nolint:nilnil // there is no method, and that is no error
 	}
 	m, err := s.newMethod(card)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.AutomaticTax && !taxable(s.customer(c.Customer).Address) {
-		return payment.ErrAddressInvalid
-	}
-	charge := attempt{present: true, authenticated: true} // on the page
 	decline := m.refusal()
 	if decline == "" && c.TrialDays == 0 {
 		decline, _ = m.answer(s.now(), charge)
 	}
 	if decline != "" {
 		s.reportDecline()
-		return &payment.DeclinedError{DeclineCode: decline}
+		return nil, &payment.DeclinedError{DeclineCode: decline}
 	}
-	m.Authenticated = true
-	s.attach(m)
+	return m, nil
+}
+
+// checkOut adds the card, charges it, and starts the subscription.
+func (s *account) checkOut(c *checkout, card payment.Card) error {
+	if s.running() != nil {
+		return payment.ErrSubscriptionExists
+	}
+	if c.AutomaticTax && !taxable(s.customer(c.Customer).Address) {
+		return payment.ErrAddressInvalid
+	}
+	charge := attempt{present: true, authenticated: true} // on the page
+	m, err := s.methodOnPage(c, card, charge)
+	if err != nil {
+		return err
+	}
 	u := s.order(s.customer(c.Customer), c.terms, c.Metadata, s.now())
-	u.AutomaticTax, u.Default, c.Status = c.AutomaticTax, m.ID, "complete"
+	if u.AutomaticTax, u.WithoutCard, c.Status = c.AutomaticTax, c.WithoutCard, "complete"; m != nil {
+		m.Authenticated = true
+		s.attach(m)
+		u.Default = m.ID
+	}
 	s.subscriptions = append(s.subscriptions, u)
 	if c.TrialDays > 0 {
 		s.tryOut(u, c.TrialDays)

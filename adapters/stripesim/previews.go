@@ -85,7 +85,8 @@ func (s *account) previewInvoice(f form, _ *http.Request) any {
 	if refused := s.previewDiscount(&copied, c, f); refused != nil {
 		return *refused
 	}
-	total := s.nextTotal(copied, f.Has("discounts[0][promotion_code]"))
+	promotion, _ := f.discounted("discounts")
+	total := s.nextTotal(copied, promotion != "")
 	if endsTrial := f.Get(details+"[trial_end]") == "now"; f.Has(details+"[items][0][id]") || endsTrial {
 		moment, inPeriod := u.prorated(f, details+"[proration_date]", now)
 		if !inPeriod {
@@ -126,14 +127,14 @@ func (s *account) previewInvoice(f form, _ *http.Request) any {
 
 // previewDiscount gives a copy of a subscription the discount that a preview names: a promotion code's, or none.
 func (s *account) previewDiscount(u *subscription, c *customer, f form) *refusal {
-	const param = "discounts[0][promotion_code]"
+	id, param := f.discounted("discounts")
 	if f.Has("discounts") && f.Get("discounts") == "" {
 		u.Discount = nil
 	}
-	if !f.Has(param) {
+	if id == "" {
 		return nil
 	}
-	choice, refused := s.redeem(c, f.Get(param), param)
+	choice, refused := s.redeem(c, id, param)
 	if refused == nil {
 		u.Discount = choice
 	}

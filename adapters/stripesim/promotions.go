@@ -22,7 +22,7 @@ type promotion struct {
 
 func (p *promotion) id() string { return "promo_sandbox_" + p.code }
 
-// discount is a redeemed promotion code.
+// discount is a redeemed promotion code or coupon.
 type discount struct {
 	payment.Discount
 	Promotion string // its identifier
@@ -46,8 +46,11 @@ var promotions = []*promotion{
 
 var tenOff = payment.Discount{Name: "10 % off", Percent: 1000, Duration: payment.DiscountForever}
 
-// promotionOf returns the promotion code with an identifier, or nil.
+// promotionOf returns the promotion code, or the coupon, with an identifier, or nil.
 func promotionOf(id string) *promotion {
+	if d := couponOf(id); d != nil {
+		return &promotion{Discount: *d}
+	}
 	n := slices.IndexFunc(promotions, func(p *promotion) bool { return p.id() == id })
 	if n < 0 {
 		return nil
@@ -122,11 +125,16 @@ func (s *account) redeem(c *customer, id, param string) (*discount, *refusal) {
 }
 
 func (d *discount) show(u *subscription) map[string]any {
-	return map[string]any{
-		"id": d.ID, "object": "discount", "start": d.Start.Unix(), "end": unix(d.End), "promotion_code": d.Promotion,
+	out := map[string]any{
+		"id": d.ID, "object": "discount", "start": d.Start.Unix(), "end": unix(d.End),
 		"customer": u.Customer, "subscription": u.ID, "source": map[string]any{"type": "coupon",
 			"coupon": showCoupon(&d.Discount)},
+		"promotion_code": d.Promotion,
 	}
+	if couponOf(d.Promotion) != nil {
+		out["promotion_code"] = nil
+	}
+	return out
 }
 
 // showDiscounts shows discounts, which are ids unless they are expanded.
@@ -204,8 +212,8 @@ func (i *invoice) showDiscounted(out map[string]any, expanded []string) {
 
 // phaseDiscount reads the discount of a phase of u's schedule: a promotion code, or the discount that u has.
 func (s *account) phaseDiscount(p *phase, u *subscription, f form, moment string) *refusal {
-	if id := f.Get(moment + "[discounts][0][promotion_code]"); id != "" {
-		choice, refused := s.redeem(s.customer(u.Customer), id, moment+"[discounts][0][promotion_code]")
+	if id, param := f.discounted(moment + "[discounts]"); id != "" {
+		choice, refused := s.redeem(s.customer(u.Customer), id, param)
 		if refused == nil {
 			p.Promotion = choice.Promotion
 		}
@@ -226,6 +234,8 @@ func (s *account) phaseDiscount(p *phase, u *subscription, f form, moment string
 func (p *phase) showDiscounts() []any {
 	one := map[string]any{"coupon": nil, "discount": nil, "promotion_code": nil}
 	switch {
+	case couponOf(p.Promotion) != nil:
+		one["coupon"] = p.Promotion
 	case p.Promotion != "":
 		one["promotion_code"] = p.Promotion
 	case p.Discount != nil:

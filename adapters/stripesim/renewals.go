@@ -67,8 +67,13 @@ func (s *account) steps(u *subscription) (all []step) {
 		add(u.End, s.renew)
 	case "active":
 		add(u.End, s.renew)
+		if due := s.nextDue(u); !due.IsZero() {
+			add(due, func(u *subscription) { u.Status = "past_due" })
+		}
 	case "past_due":
-		add(u.RetryAt, s.retry)
+		if u.DaysUntilDue == 0 {
+			add(u.RetryAt, s.retry)
+		}
 		add(u.End, s.renew)
 	case "unpaid":
 		add(u.End, s.draft)
@@ -125,6 +130,12 @@ func (s *account) renew(u *subscription) {
 	u.Status = "active"
 	i := s.billPeriod(u, attempt{}, moment)
 	if i.Reason = "subscription_cycle"; i.Status == "paid" || i.onTheWay() {
+		return
+	}
+	if u.DaysUntilDue > 0 {
+		if s.overdue(u) {
+			u.Status = "past_due"
+		}
 		return
 	}
 	if u.Status = "past_due"; previous != "past_due" {

@@ -55,9 +55,10 @@ var routes = map[string]route{
 	},
 	"POST /v1/setup_intents/{id}/cancel": {"", "", (*account).cancelSetupIntent},
 	"GET /v1/payment_intents/{id}":       {"", "", (*account).readPaymentIntent},
-	"GET /v1/prices/{id}":                {"", "", (*account).readPrice},
+	"GET /v1/prices/{id}":                {"expand", "", (*account).readPrice},
 	"POST /v1/subscriptions": {
-		"customer items payment_behavior metadata trial_period_days trial_settings discounts automatic_tax expand",
+		"customer items payment_behavior metadata trial_period_days trial_settings discounts automatic_tax " +
+			"collection_method days_until_due currency expand",
 		"subscribe", (*account).subscribe,
 	},
 	"POST /v1/subscriptions/{id}/resume": {"billing_cycle_anchor", "amend", (*account).resume},
@@ -93,8 +94,9 @@ var routes = map[string]route{
 		"portal", (*account).createPortal,
 	},
 	"POST /v1/checkout/sessions": {
-		"mode customer line_items success_url cancel_url subscription_data automatic_tax " +
-			"customer_update",
+		"mode customer line_items success_url cancel_url subscription_data automatic_tax customer_update " +
+			"allow_promotion_codes billing_address_collection tax_id_collection payment_method_collection " +
+			"locale currency",
 		"checkout", (*account).createCheckout,
 	},
 	"GET /v1/checkout/sessions": {
@@ -124,6 +126,15 @@ var routes = map[string]route{
 	"GET /v1/promotion_codes": {
 		"code active limit starting_after expand",
 		"promotion", (*account).listPromotions,
+	},
+	"GET /v1/coupons/{id}": {"", "", (*account).readCoupon},
+	"POST /v1/coupons": {
+		"id name percent_off duration duration_in_months",
+		"free", (*account).createCoupon,
+	},
+	"POST /v1/customers/{id}/balance_transactions": {
+		"amount currency description",
+		"grant", (*account).grant,
 	},
 	"GET /v1/invoices/{id}":       {"expand", "", (*account).readInvoice},
 	"POST /v1/invoices/{id}/void": {"", "", (*account).voidInvoice},

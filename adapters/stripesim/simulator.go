@@ -260,6 +260,9 @@ func (s *account) dispatch(r *http.Request) (out any) {
 			return refusal{400, "invalid_request_error", "parameter_unknown", "", root}
 		}
 	}
+	if tooDeep(r) {
+		return invalid("expand")
+	}
 	target := &result{account: s}
 	mux.ServeHTTP(target, r)
 	return target.out

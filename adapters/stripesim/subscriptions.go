@@ -39,6 +39,7 @@ type subscription struct {
 	RetryAt                    time.Time
 	Discount                   *discount // or nil
 	Deducted                   int64     // from the price of the current period
+	DaysUntilDue               int       // collection_method is send_invoice; 0: it is charged
 }
 
 // pendingUpdate is a change that is made when its invoice is paid
@@ -62,16 +63,6 @@ func unix(t time.Time) any {
 	return t.Unix()
 }
 
-func showPrice(p payment.Plan) map[string]any {
-	return map[string]any{
-		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": p.Price.Currency,
-		"unit_amount": p.Price.Amount, "type": "recurring",
-		"billing_scheme": "per_unit", "transform_quantity": nil,
-		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount,
-			"usage_type": "licensed"}, "livemode": false, "metadata": map[string]string{},
-	}
-}
-
 // show is u with what is expanded of it.
 func (s *account) showSubscription(u *subscription, expanded []string) map[string]any {
 	out := map[string]any{
@@ -81,8 +72,12 @@ func (s *account) showSubscription(u *subscription, expanded []string) map[strin
 		"default_payment_method": orNull(u.Default),
 		"pending_setup_intent":   nil, "schedule": nil,
 		"items": map[string]any{"object": "list", "has_more": false, "url": "/v1/subscription_items",
-			"data": u.showItems()},
-		"cancel_at": unix(u.CancelAt), "default_tax_rates": showRates(u.Rates),
+			"data": u.showItems(expanded)}, "currency": u.Plan.Price.Currency,
+		"cancel_at": unix(u.CancelAt), "default_tax_rates": showRates(u.Rates), "days_until_due": nil,
+		"collection_method": collection(u.DaysUntilDue > 0),
+	}
+	if u.DaysUntilDue > 0 {
+		out["days_until_due"] = u.DaysUntilDue
 	}
 	u.showPause(out)
 	out["discounts"] = showDiscounts(u.discounts(), u, expanded)
@@ -125,30 +120,6 @@ func (s *account) subscription(id string) *subscription {
 	return s.subscriptions[i]
 }
 
-func (s *account) price(ref string) *payment.Plan {
-	return priceOf(s.plans, ref)
-}
-
-func priceOf(plans payment.Plans, ref string) *payment.Plan {
-	for i := range plans {
-		if plans[i].PriceRef == ref {
-			return &plans[i]
-		}
-	}
-	return nil
-}
-
-func (s *account) readPrice(_ form, r *http.Request) any {
-	p := s.price(r.PathValue("id"))
-	if metered := s.meteredPrice(r.PathValue("id")); metered != nil {
-		return showMeteredPrice(metered)
-	}
-	if p == nil {
-		return missing(404, "price")
-	}
-	return showPrice(*p)
-}
-
 // subscribe is POST /v1/subscriptions. It refuses parameters that Atrium does not send rather than guess their effect.
 func (s *account) subscribe(f form, _ *http.Request) any {
 	c, now := s.customer(f.Get("customer")), s.now()
@@ -157,36 +128,43 @@ func (s *account) subscribe(f form, _ *http.Request) any {
 	switch {
 	case c == nil:
 		return missing(400, "customer")
-	case f.Get("payment_behavior") != "allow_incomplete":
-		return invalid("payment_behavior") // the one way that is modelled
+	case (f.Get("payment_behavior") == "allow_incomplete") == (f.Get("collection_method") == "send_invoice"):
+		return invalid("payment_behavior") // the one way that is modelled of what is charged
+	case (f.number("days_until_due") > 0) != (f.Get("collection_method") == "send_invoice"):
+		return invalid("days_until_due")
 	case f.Get("automatic_tax[enabled]") == "true" && !taxable(c.Address):
 		return locationInvalid
 	}
-	if id := f.Get("discounts[0][promotion_code]"); id != "" {
+	if id, param := f.discounted("discounts"); id != "" {
 		var refused *refusal
-		if choice, refused = s.redeem(c, id, "discounts[0][promotion_code]"); refused != nil {
+		if choice, refused = s.redeem(c, id, param); refused != nil {
 			return *refused
 		}
 	}
 	sold, refused := s.sold(f, "items", new(terms))
+	if refused == nil {
+		refused = sold.setCurrency(f.Get("currency"))
+	}
 	if refused != nil {
 		return *refused
 	}
 	u := s.order(c, sold, f.members("metadata"), now)
-	if u.Discount = choice; c.Default == "" && days == 0 && u.cost(now) > 0 {
+	u.DaysUntilDue = int(f.number("days_until_due"))
+	if u.Discount = choice; c.Default == "" && days == 0 && u.cost(now) > 0 && u.DaysUntilDue == 0 {
 		return missing(400, "") // "no attached payment source or default payment method"
 	}
 	u.AutomaticTax = f.Get("automatic_tax[enabled]") == "true"
 	s.subscriptions = append(s.subscriptions, u)
 	if days > 0 {
 		u.WithoutCard = f.Get("trial_settings[end_behavior][missing_payment_method]")
-		if c.Default == "" {
+		if c.Default == "" && u.DaysUntilDue == 0 {
 			u.setup = s.setUp(c, "off_session", nil)
 		}
 		s.tryOut(u, days)
 		return s.showSubscription(u, f.expanded())
 	}
-	if i := s.billPeriod(u, attempt{present: true}, now); i.Status != "paid" && !i.onTheWay() {
+	i := s.billPeriod(u, attempt{present: true}, now)
+	if i.Status != "paid" && u.DaysUntilDue == 0 && !i.onTheWay() {
 		u.Status = "incomplete"
 	}
 	return s.showSubscription(u, f.expanded())
@@ -257,15 +235,15 @@ func (s *account) updateSubscription(f form, r *http.Request) any {
 		return *refused
 	}
 	count, choice := u.Discount, (*discount)(nil)
-	if id := f.Get("discounts[0][promotion_code]"); id != "" {
+	if id, param := f.discounted("discounts"); id != "" {
 		var refused *refusal
-		if choice, refused = s.redeem(s.customer(u.Customer), id, "discounts[0][promotion_code]"); refused != nil {
+		if choice, refused = s.redeem(s.customer(u.Customer), id, param); refused != nil {
 			return *refused
 		}
 		u.Discount = choice
 	}
 	endsTrial := f.Get("trial_end") == "now" && u.Status == "trialing"
-	if f.Has("trial_end") && !endsTrial { // another end is not modelled
+	if f.Has("trial_end") && !endsTrial && !u.extendTrial(f, now) {
 		return invalid("trial_end")
 	}
 	if len(f.members("items")) > 0 || endsTrial {
@@ -310,6 +288,17 @@ func (s *account) updateSubscription(f form, r *http.Request) any {
 	return s.showSubscription(u, f.expanded())
 }
 
+// extendTrial sets a trial's later end, and reports whether that is possible
+// (https://docs.stripe.com/billing/subscriptions/trials#change-the-trial-end-date). Other ends are not modelled.
+func (u *subscription) extendTrial(f form, now time.Time) bool {
+	end := time.Unix(f.number("trial_end"), 0).UTC()
+	if u.Status != "trialing" || !end.After(now) || f.Get("proration_behavior") != "none" {
+		return false
+	}
+	u.TrialEnd, u.End, u.TrialTold = end, end, false
+	return true
+}
+
 // withPendingUpdate are the parameters that can go with pending_if_incomplete.
 var withPendingUpdate = []string{
 	"expand", "payment_behavior", "proration_behavior", "proration_date", "items", "trial_end",
@@ -344,7 +333,7 @@ func (s *account) resell(
 		return nil
 	}
 	decline, asks := "", false
-	if amount+s.tax(u, amount) > c.Credit {
+	if amount+s.tax(u, amount) > c.Credit && u.DaysUntilDue == 0 {
 		decline, asks = s.wouldDecline(u, attempt{present: true})
 	}
 	switch {

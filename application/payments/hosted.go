@@ -53,9 +53,11 @@ func (s *Service) Portal(ctx context.Context, by identity.Actor, returnURL strin
 // CheckoutRequest is a caller's request for a page where the payer starts a subscription.
 type CheckoutRequest struct {
 	Plan                  payment.PlanID
-	Quantity              int // 1 to 10000; 0 asks for what the plan needs
+	Quantity              int    // 1 to 10000; 0 asks for what the plan needs
+	Currency              string // "" for the plan's own
 	NoTrial               bool
 	SuccessURL, CancelURL string
+	payment.CheckoutPage
 }
 
 // Checkout returns a page where the payer starts a subscription. Earlier pages of the workspace end, so that a payer
@@ -98,7 +100,9 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err != nil {
 		return nil, err
 	}
-	start := payment.CheckoutRequest{Plan: w.Plan, Quantity: w.Quantity, NoTrial: w.NoTrial, Ended: c.CheckoutUntil}
+	start := payment.CheckoutRequest{
+		Plan: w.Plan, Quantity: w.Quantity, Currency: w.Currency, NoTrial: w.NoTrial, Ended: c.CheckoutUntil,
+	}
 	if c.Pending == nil {
 		r, endedAt, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
 		if err != nil {
@@ -115,6 +119,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 		return nil, err
 	}
 	order.SuccessURL, order.CancelURL, order.AutomaticTax = w.SuccessURL, w.CancelURL, t.AutomaticTax
+	order.Show(w.CheckoutPage, t.Trials)
 	url, err := s.createCheckout(callCtx, t, c, start.Key, order)
 	storeErr := s.endStart(ctx, by, t, c, order, err)
 	return &HostedPage{URL: url, Gateway: t.Kind}, errors.Join(err, storeErr)

@@ -68,6 +68,24 @@ func TestACheckoutEndsTheOneBefore(t *testing.T) {
 	})
 }
 
+func TestACheckoutAsksForWhatTheCallerWants(t *testing.T) {
+	s := newHostedService(t)
+	s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	var made payment.CheckoutOrder
+	s.pages.Checkout(any, any, any, any).DoAndReturn(
+		func(_ context.Context, _ string, _ payment.CustomerID, o payment.CheckoutOrder) (string, error) {
+			made = o
+			return "https://checkout.example.com", nil
+		})
+	request := order
+	request.CheckoutPage = payment.CheckoutPage{
+		PromotionCodes: true, Address: true, TaxIDs: true, IsMethodOptional: true, Locale: "de",
+	}
+	_, err := s.Checkout(s.ctx, owner, request)
+	require.NoError(t, err)
+	assert.That(t, made.CheckoutPage == request.CheckoutPage, "%+v", made)
+}
+
 func TestACheckoutIsRefused(t *testing.T) {
 	s := newHostedService(t)
 	s.subscriptions.Subscriptions(any, any).AnyTimes().Return([]payment.GatewaySubscription{held(payment.Active)}, nil)

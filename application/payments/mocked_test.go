@@ -64,6 +64,7 @@ type mockedService struct {
 	promotions    *mocks.MockGatewayPromotionsMockRecorder
 	pages         *mocks.MockGatewayPagesMockRecorder
 	usageMeters   *mocks.MockGatewayMetersMockRecorder
+	adjustments   *mocks.MockGatewayAdjustmentsMockRecorder
 
 	payer   *mocks.MockSandboxPayer
 	terms   payments.Terms
@@ -85,6 +86,7 @@ type gateway struct {
 	*mocks.MockGatewayPromotions
 	*mocks.MockGatewayPages
 	*mocks.MockGatewayMeters
+	*mocks.MockGatewayAdjustments
 }
 
 func newMocked(t *testing.T) *mockedService {
@@ -96,7 +98,7 @@ func newMocked(t *testing.T) *mockedService {
 		gateway: &gateway{
 			mocks.NewMockGatewayCustomers(c), mocks.NewMockGatewayDetails(c), mocks.NewMockGatewaySubscriptions(c),
 			mocks.NewMockGatewayPreviews(c), mocks.NewMockGatewayPromotions(c), mocks.NewMockGatewayPages(c),
-			mocks.NewMockGatewayMeters(c),
+			mocks.NewMockGatewayMeters(c), mocks.NewMockGatewayAdjustments(c),
 		},
 		payer:  mocks.NewMockSandboxPayer(c),
 		queued: map[job.Kind]job.Job{}, ctx: t.Context(),
@@ -108,6 +110,7 @@ func newMocked(t *testing.T) *mockedService {
 	s.promotions = s.gateway.MockGatewayPromotions.EXPECT()
 	s.pages = s.gateway.MockGatewayPages.EXPECT()
 	s.usageMeters = s.gateway.MockGatewayMeters.EXPECT()
+	s.adjustments = s.gateway.MockGatewayAdjustments.EXPECT()
 	s.terms = payments.Terms{Kind: payment.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer,
 		WebhookKeys: []secret.String{key}, Plans: plans, Grace: 7 * 24 * time.Hour}
 	atomic := mocks.NewMockAtomic(c)

@@ -41,6 +41,8 @@ type Terms struct {
 	Returns        payment.ReturnPolicy // to which addresses payers return from pages of the gateway
 	MailedNotices  []payment.NoticeKind // the notices that are mailed to a workspace's owners
 
+	PlansRequireSignIn bool // only callers with a credential see the plans
+
 	// Clock returns the time at the gateway for a customer, "" for one that is not there yet; nil if it is the local
 	// time. Clocks of the sandbox can be advanced.
 	Clock func(context.Context, payment.CustomerID) (time.Time, error)

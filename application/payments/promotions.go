@@ -42,6 +42,9 @@ func (s *Service) withPromotion(
 		return w, nil
 	}
 	plan, err := t.Plans.Find(w.Plan)
+	if err == nil {
+		plan, err = plan.PricedIn(w.Currency)
+	}
 	if err != nil {
 		return w, err
 	}
@@ -63,6 +66,8 @@ func (s *Service) changeWithPromotion(
 	}
 	if id == c.Subscription.Plan {
 		plan = c.Subscription.Paid(plan)
+	} else if priced, err := plan.PricedIn(c.Subscription.Item.Rate.Price.Currency); err == nil {
+		plan = priced
 	}
 	ch.Promotion, err = s.promotion(ctx, callCtx, by, t, c, ch.Code, payment.Sale{Plan: *plan, Quantity: quantity})
 	return ch, err

@@ -27,6 +27,9 @@ type View struct {
 	UpdatedAt time.Time
 }
 
+// HidesPlans reports whether an org shows its plans only to callers with a credential.
+func (s *Service) HidesPlans(org identity.OrgID) bool { return s.deps.Terms(org).PlansRequireSignIn }
+
 // Plans returns the org's plans, and the workspace's current plan. The caller may be in no workspace.
 func (s *Service) Plans(
 	ctx context.Context, by identity.Actor,

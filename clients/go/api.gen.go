@@ -127,6 +127,7 @@ const (
 	CodeNotASheet                     Code = "not_a_sheet"                      // Not a sheet
 	CodeNotAcceptable                 Code = "not_acceptable"                   // Not acceptable
 	CodeNotFound                      Code = "not_found"                        // Not found
+	CodeNotInTrial                    Code = "not_in_trial"                     // Not in a trial
 	CodeNotSourceOwner                Code = "not_source_owner"                 // Not the owner of the data source
 	CodeOnlyOwner                     Code = "only_owner"                       // Only owner
 	CodeOperatorByRules               Code = "operator_by_rules"                // Operator by claim rules
@@ -626,6 +627,16 @@ type AddOnQuantity struct {
 	// 0 removes it.
 	Quantity int `json:"quantity"`
 }
+
+// AdjustmentKind is a type of the API. What is given.
+type AdjustmentKind string
+
+// The values of AdjustmentKind that this version of the client knows.
+const (
+	AdjustmentKindComp           AdjustmentKind = "comp"
+	AdjustmentKindTrialExtension AdjustmentKind = "trial_extension"
+	AdjustmentKindCredit         AdjustmentKind = "credit"
+)
 
 // BillingAddress is a type of the API.
 type BillingAddress struct {
@@ -1461,12 +1472,25 @@ type CheckoutSessionCreate struct {
 	PlanID string `json:"plan_id"`
 	// Default: 1; for a plan with `seats`, what the members need.
 	Quantity *int `json:"quantity,omitzero"`
+	// One of the plan's `currency_options`, or the currency of its price, which is the default.
+	Currency *string `json:"currency,omitzero"`
 	// `false` begins without a trial.
 	Trial *bool `json:"trial,omitzero"`
 	// To which the payer goes when the subscription has started.
 	SuccessURL string `json:"success_url"`
 	// To which the payer goes without a subscription.
 	CancelURL string `json:"cancel_url"`
+	// Whether the payer can enter a promotion code.
+	AllowPromotionCodes *bool `json:"allow_promotion_codes,omitzero"`
+	// Whether the payer has to enter a billing address.
+	CollectAddress *bool `json:"collect_address,omitzero"`
+	// Whether the payer can enter a tax id.
+	CollectTaxIds *bool `json:"collect_tax_ids,omitzero"`
+	// Whether the payer is asked for a payment method only if something is due at once: not for a trial, unless the
+	// organisation requires one for trials.
+	PaymentMethodOptional *bool `json:"payment_method_optional,omitzero"`
+	// The language of the page. If it is omitted, the language of the browser.
+	Locale *string `json:"locale,omitzero"`
 }
 
 // ClaimedStatus is a type of the API. A status that the user sets. `auto`: the devices determine the status.
@@ -2887,6 +2911,26 @@ type Org struct {
 	Name string `json:"name"`
 }
 
+// OverviewChurn is a type of the API.
+type OverviewChurn struct {
+	// 30 days ago.
+	Since time.Time `json:"since"`
+	// How many were paid then.
+	Subscriptions int `json:"subscriptions"`
+	// How many of them have ended since.
+	Ended int `json:"ended"`
+	// `ended` divided by `subscriptions`. `null` if there were none.
+	Rate *float64 `json:"rate"`
+}
+
+// OverviewPastDue is a type of the API.
+type OverviewPastDue struct {
+	// How many are `past_due` or `unpaid`.
+	Subscriptions int `json:"subscriptions"`
+	// Their open invoices, one sum for each currency.
+	Amount []Money `json:"amount"`
+}
+
 // Passkey is a type of the API. A person's passkey, without its secret, which is in the person's authenticator.
 type Passkey struct {
 	ID   string `json:"id"`
@@ -2950,6 +2994,49 @@ type PasskeyRenamedData map[string]any
 type PasskeyResponse struct {
 	// The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7).
 	Credential map[string]any `json:"credential"`
+}
+
+// PaymentAdjustedData is a type of the API. The data of payment.adjusted: An operator gave something to the
+// workspace.
+type PaymentAdjustedData struct {
+	Kind     string     `json:"kind"`
+	Reason   string     `json:"reason"`
+	PlanID   *string    `json:"plan_id,omitzero"`
+	Months   *int64     `json:"months,omitzero"`
+	Days     *int64     `json:"days,omitzero"`
+	TrialEnd *time.Time `json:"trial_end,omitzero"`
+	Amount   *int64     `json:"amount,omitzero"`
+	Currency *string    `json:"currency,omitzero"`
+}
+
+// PaymentAdjustment is a type of the API.
+type PaymentAdjustment struct {
+	WorkspaceID string         `json:"workspace_id"`
+	Kind        AdjustmentKind `json:"kind"`
+	Reason      string         `json:"reason"`
+	// The subscription after it. `null` after a `credit`.
+	Subscription *Subscription `json:"subscription"`
+	// The credit of the workspace after it. `null` if none.
+	Credit  *Money         `json:"credit"`
+	Gateway PaymentGateway `json:"gateway"`
+}
+
+// PaymentAdjustmentCreate is a type of the API.
+type PaymentAdjustmentCreate struct {
+	WorkspaceID string         `json:"workspace_id"`
+	Kind        AdjustmentKind `json:"kind"`
+	// Why, for the audit trail. For a `credit`, the gateway stores it, too.
+	Reason string `json:"reason"`
+	// Of a `comp` for a workspace without a subscription.
+	PlanID *string `json:"plan_id,omitzero"`
+	// How long a `comp` lasts. If it is omitted, as long as the subscription.
+	Months *int `json:"months,omitzero"`
+	// How much longer a trial lasts.
+	Days *int `json:"days,omitzero"`
+	// The `credit`, in the smallest unit of the currency.
+	Amount *int64 `json:"amount,omitzero"`
+	// ISO 4217 currency code, in lower case.
+	Currency *string `json:"currency,omitzero"`
 }
 
 // PaymentCustomerCreatedData is a type of the API. The data of payment_customer.created: The workspace got a
@@ -3039,6 +3126,20 @@ type PaymentMethodRemovedData map[string]any
 // payment data differed from the gateway's and was corrected.
 type PaymentMirrorCorrectedData struct {
 	Differences int64 `json:"differences"`
+}
+
+// PaymentOverview is a type of the API.
+type PaymentOverview struct {
+	AsOf time.Time `json:"as_of"`
+	// The monthly recurring revenue, one sum for each currency.
+	Mrr []Money `json:"mrr"`
+	// How many live subscriptions have each status.
+	Subscriptions map[string]int  `json:"subscriptions"`
+	PastDue       OverviewPastDue `json:"past_due"`
+	// How many trials end within 7 days.
+	TrialsEnding int            `json:"trials_ending"`
+	Churn        OverviewChurn  `json:"churn"`
+	Gateway      PaymentGateway `json:"gateway"`
 }
 
 // PaymentsPausedData is a type of the API. The data of payments.paused: Payments were paused after declined
@@ -3134,14 +3235,19 @@ type Plan struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Price       Money  `json:"price"`
+	// What it costs in other currencies.
+	CurrencyOptions []Money `json:"currency_options"`
 	// What usage costs in addition, billed when the period ends. `null` if nothing is.
 	MeteredPrice  *MeteredPrice `json:"metered_price"`
 	Interval      string        `json:"interval"`
 	IntervalCount int           `json:"interval_count"`
 	// Length of the trial in days. A workspace can have only one trial.
-	TrialDays int              `json:"trial_days"`
-	Features  []string         `json:"features"`
-	Limits    map[string]int64 `json:"limits"`
+	TrialDays int `json:"trial_days"`
+	// How long after an invoice it has to be paid by transfer; the workspace needs no payment method. 0 if the
+	// payment method is charged.
+	DaysUntilDue int              `json:"days_until_due"`
+	Features     []string         `json:"features"`
+	Limits       map[string]int64 `json:"limits"`
 	// Limits that grow with the subscription's `quantity`: what each unit has.
 	LimitsPerSeat map[string]int64 `json:"limits_per_seat"`
 	// `members` if each member and each open invitation needs a unit of the `quantity`: then a smaller one returns
@@ -5478,6 +5584,8 @@ type SubscriptionCreate struct {
 	PaymentMethodID *string `json:"payment_method_id,omitzero"`
 	// Default: 1; for a plan with `seats`, what the members need.
 	Quantity *int `json:"quantity,omitzero"`
+	// One of the plan's `currency_options`, or the currency of its price, which is the default.
+	Currency *string `json:"currency,omitzero"`
 	// A code for a discount. Its case does not count.
 	PromotionCode *string `json:"promotion_code,omitzero"`
 	// `false` begins without a trial.
@@ -6222,6 +6330,37 @@ const (
 	WorkspaceRoleOwner  WorkspaceRole = "owner"
 )
 
+// WorkspaceSubscription is a type of the API.
+type WorkspaceSubscription struct {
+	// The id at the gateway.
+	ID            string `json:"id"`
+	WorkspaceID   string `json:"workspace_id"`
+	WorkspaceName string `json:"workspace_name"`
+	// `null` if it is unknown.
+	PlanID   *string `json:"plan_id"`
+	Quantity int     `json:"quantity"`
+	Status   string  `json:"status"`
+	Entitled bool    `json:"entitled"`
+	// What it adds to the `mrr` of the overview. `null` if its price is unknown.
+	MonthlyRevenue *Money `json:"monthly_revenue"`
+	// What its open invoices cost. `null` if its price is unknown.
+	AmountDue        *Money     `json:"amount_due"`
+	CurrentPeriodEnd time.Time  `json:"current_period_end"`
+	TrialEnd         *time.Time `json:"trial_end"`
+	// When it is set to end.
+	EndsAt       *time.Time `json:"ends_at"`
+	PastDueSince *time.Time `json:"past_due_since"`
+	CreatedAt    time.Time  `json:"created_at"`
+	// When Atrium noticed its end.
+	EndedAt *time.Time `json:"ended_at"`
+}
+
+// WorkspaceSubscriptionList is a type of the API.
+type WorkspaceSubscriptionList struct {
+	Data       []WorkspaceSubscription `json:"data"`
+	NextCursor *string                 `json:"next_cursor"`
+}
+
 // WorkspaceTransfer is a type of the API.
 type WorkspaceTransfer struct {
 	// The new owner, who must be a member of the workspace.
@@ -6312,6 +6451,7 @@ const (
 	EventTypePasskeyCloneSuspected             = "passkey.clone_suspected"
 	EventTypePasskeyRemoved                    = "passkey.removed"
 	EventTypePasskeyRenamed                    = "passkey.renamed"
+	EventTypePaymentAdjusted                   = "payment.adjusted"
 	EventTypePaymentFailed                     = "payment.failed"
 	EventTypePaymentCustomerCreated            = "payment_customer.created"
 	EventTypePaymentCustomerLost               = "payment_customer.lost"
@@ -6531,6 +6671,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(PasskeyRemovedData)
 	case EventTypePasskeyRenamed:
 		data = new(PasskeyRenamedData)
+	case EventTypePaymentAdjusted:
+		data = new(PaymentAdjustedData)
 	case EventTypePaymentFailed:
 		data = new(PaymentFailedData)
 	case EventTypePaymentCustomerCreated:
@@ -6994,33 +7136,48 @@ func newMeSessionsService(c *Client) *MeSessionsService {
 // PaymentsService has the calls of payments.
 type PaymentsService struct {
 	client           *Client
+	Adjustments      *PaymentsAdjustmentsService
 	CheckoutSessions *PaymentsCheckoutSessionsService
 	Details          *PaymentsDetailsService
 	Entitlements     *PaymentsEntitlementsService
 	Invoices         *PaymentsInvoicesService
 	Methods          *PaymentsMethodsService
+	Overview         *PaymentsOverviewService
 	Plans            *PaymentsPlansService
 	PortalSessions   *PaymentsPortalSessionsService
 	Sandbox          *PaymentsSandboxService
 	SetupIntents     *PaymentsSetupIntentsService
 	Subscription     *PaymentsSubscriptionService
+	Subscriptions    *PaymentsSubscriptionsService
 	Usage            *PaymentsUsageService
 }
 
 func newPaymentsService(c *Client) *PaymentsService {
 	return &PaymentsService{client: c,
+		Adjustments:      newPaymentsAdjustmentsService(c),
 		CheckoutSessions: newPaymentsCheckoutSessionsService(c),
 		Details:          newPaymentsDetailsService(c),
 		Entitlements:     newPaymentsEntitlementsService(c),
 		Invoices:         newPaymentsInvoicesService(c),
 		Methods:          newPaymentsMethodsService(c),
+		Overview:         newPaymentsOverviewService(c),
 		Plans:            newPaymentsPlansService(c),
 		PortalSessions:   newPaymentsPortalSessionsService(c),
 		Sandbox:          newPaymentsSandboxService(c),
 		SetupIntents:     newPaymentsSetupIntentsService(c),
 		Subscription:     newPaymentsSubscriptionService(c),
+		Subscriptions:    newPaymentsSubscriptionsService(c),
 		Usage:            newPaymentsUsageService(c),
 	}
+}
+
+// PaymentsAdjustmentsService has the calls of payments.adjustments.
+type PaymentsAdjustmentsService struct {
+	client *Client
+}
+
+func newPaymentsAdjustmentsService(c *Client) *PaymentsAdjustmentsService {
+	return &PaymentsAdjustmentsService{client: c}
 }
 
 // PaymentsCheckoutSessionsService has the calls of payments.checkoutSessions.
@@ -7068,6 +7225,15 @@ func newPaymentsMethodsService(c *Client) *PaymentsMethodsService {
 	return &PaymentsMethodsService{client: c}
 }
 
+// PaymentsOverviewService has the calls of payments.overview.
+type PaymentsOverviewService struct {
+	client *Client
+}
+
+func newPaymentsOverviewService(c *Client) *PaymentsOverviewService {
+	return &PaymentsOverviewService{client: c}
+}
+
 // PaymentsPlansService has the calls of payments.plans.
 type PaymentsPlansService struct {
 	client *Client
@@ -7111,6 +7277,15 @@ type PaymentsSubscriptionService struct {
 
 func newPaymentsSubscriptionService(c *Client) *PaymentsSubscriptionService {
 	return &PaymentsSubscriptionService{client: c}
+}
+
+// PaymentsSubscriptionsService has the calls of payments.subscriptions.
+type PaymentsSubscriptionsService struct {
+	client *Client
+}
+
+func newPaymentsSubscriptionsService(c *Client) *PaymentsSubscriptionsService {
+	return &PaymentsSubscriptionsService{client: c}
 }
 
 // PaymentsUsageService has the calls of payments.usage.
@@ -8786,6 +8961,27 @@ func (s *MeSessionsService) ListPage(ctx context.Context, query MeSessionsListQu
 	return send[SessionList](ctx, s.client, &call{name: "me.sessions.list", method: "GET", path: []string{"/api/me/sessions"}, query: query.values()}, opts)
 }
 
+// Create: Give something to a workspace.
+//
+// Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. The event
+// in the workspace's audit trail is `payment.adjusted`.
+//
+// - `comp`: the subscription is free for `months`, or as long as it lasts. Without a subscription, one of
+// `plan_id` begins; no payment method is needed until it is charged. At Stripe, it is a coupon of 100 percent,
+// which replaces the discount of the subscription.
+// - `trial_extension`: the trial ends `days` later; 409 `not_in_trial` without one.
+// - `credit`: `amount` is deducted from the next invoices.
+//
+// After 502, 503 or 504, repeat the call with the same `Idempotency-Key`.
+//
+// Errors: currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid,
+// no_active_subscription, not_in_trial, payment_pending, payments_not_configured, payments_paused,
+// plan_not_found, plan_unavailable, scope_required, subscription_exists, subscription_not_active,
+// subscription_paused, subscription_unrecognized; and those that every call can have.
+func (s *PaymentsAdjustmentsService) Create(ctx context.Context, body PaymentAdjustmentCreate, opts ...Option) (*PaymentAdjustment, error) {
+	return send[PaymentAdjustment](ctx, s.client, &call{name: "payments.adjustments.create", method: "POST", path: []string{"/api/payments/adjustments"}, body: body, keyed: true}, opts)
+}
+
 // Create: Create a link to the gateway's checkout.
 //
 // Requires the admin role in the workspace. Returns the address of a gateway page where the payer starts a
@@ -8799,8 +8995,9 @@ func (s *MeSessionsService) ListPage(ctx context.Context, query MeSessionsListQu
 // without a charge: the event is `trial.refused`.
 //
 // The payer goes back to `success_url` or `cancel_url`. The subscription is shown when the gateway has told
-// Atrium, which can be seconds later. The addresses must be https, or http on loopback, and of an origin that
-// the operator of the server allows (`orgs[].payments.return_origins`).
+// Atrium, which can be seconds later. In the sandbox, the page asks only for a card. The addresses must be
+// https, or http on loopback, and of an origin that the operator of the server allows
+// (`orgs[].payments.return_origins`).
 //
 // Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
 // invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
@@ -8930,11 +9127,24 @@ func (s *PaymentsMethodsService) SetDefault(ctx context.Context, paymentMethodID
 	return send[PaymentMethod](ctx, s.client, &call{name: "payments.methods.setDefault", method: "POST", path: []string{"/api/payments/methods/", paymentMethodID, "/default"}, repeatable: true}, opts)
 }
 
+// Get: Get an overview of all subscriptions.
+//
+// Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Sums up the
+// subscriptions of all workspaces, as Atrium last read them from the gateway. `mrr` is the monthly recurring
+// revenue: what `active` and `past_due` subscriptions cost per month, less lasting discounts, without taxes and
+// usage. Paused subscriptions and trials do not count; nor do trials in `churn`.
+//
+// Errors: payments_not_configured, scope_required; and those that every call can have.
+func (s *PaymentsOverviewService) Get(ctx context.Context, opts ...Option) (*PaymentOverview, error) {
+	return send[PaymentOverview](ctx, s.client, &call{name: "payments.overview.get", method: "GET", path: []string{"/api/payments/overview"}}, opts)
+}
+
 // List: List plans.
 //
-// Returns all plans of the organisation in one response, in the order of its configuration. Requires no
-// workspace. With a workspace, `is_current` marks its plan. The list is empty if the organisation takes no
-// payments.
+// Returns all plans of the organisation of the host in one response, in the order of its configuration. With a
+// workspace, `is_current` marks its plan. The list is empty if the organisation takes no payments. Requires no
+// credential, unless `orgs[].payments.plans_require_sign_in` is set. Requests without one are limited for each
+// address, and every cache may keep their responses for 60 seconds.
 //
 // A plan is not `available` if the gateway no longer sells its price. Workspaces can no longer subscribe to it,
 // but current subscribers keep it.
@@ -9193,6 +9403,21 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // subscription_paused, subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Update(ctx context.Context, body SubscriptionPatch, opts ...Option) (*Subscription, error) {
 	return send[Subscription](ctx, s.client, &call{name: "payments.subscription.update", method: "PATCH", path: []string{"/api/payments/subscriptions/me"}, body: body, keyed: true, merge: true}, opts)
+}
+
+// List: List the subscriptions of all workspaces.
+//
+// Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Returns the
+// subscriptions of all workspaces that have not ended, newest first, as Atrium last read them from the gateway.
+//
+// Errors: payments_not_configured, scope_required; and those that every call can have.
+func (s *PaymentsSubscriptionsService) List(ctx context.Context, query PaymentsSubscriptionsListQuery, opts ...Option) iter.Seq2[WorkspaceSubscription, error] {
+	return list[WorkspaceSubscription](ctx, s.client, &call{name: "payments.subscriptions.list", method: "GET", path: []string{"/api/payments/subscriptions"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *PaymentsSubscriptionsService) ListPage(ctx context.Context, query PaymentsSubscriptionsListQuery, opts ...Option) (*WorkspaceSubscriptionList, error) {
+	return send[WorkspaceSubscriptionList](ctx, s.client, &call{name: "payments.subscriptions.list", method: "GET", path: []string{"/api/payments/subscriptions"}, query: query.values()}, opts)
 }
 
 // Consume: Check a limit and count usage.
@@ -11132,6 +11357,24 @@ func (q PaymentsSubscriptionCancelQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "cancellation_feedback", q.CancellationFeedback)
 	addValue(v, "cancellation_comment", q.CancellationComment)
+	return v
+}
+
+// PaymentsSubscriptionsListQuery is the query of PaymentsSubscriptionsService.List. The zero value of a field is not sent.
+type PaymentsSubscriptionsListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Only subscriptions with this status. `canceled` has those that have ended.
+	Status string
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q PaymentsSubscriptionsListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "status", q.Status)
+	addValue(v, "cursor", q.Cursor)
 	return v
 }
 

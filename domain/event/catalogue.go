@@ -72,6 +72,7 @@ var subjects = map[string]string{
 	"passkey.clone_suspected":             "passkey",
 	"passkey.removed":                     "passkey",
 	"passkey.renamed":                     "passkey",
+	"payment.adjusted":                    "payment_customer",
 	"payment.failed":                      "payment_customer",
 	"payment_customer.created":            "payment_customer",
 	"payment_customer.lost":               "payment_customer",

@@ -71,6 +71,7 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 	op := c.Pending
 	c.Pending = nil
 	c.finish(op, by.At)
+	c.recordAdjustment(by, op)
 	c.touch(by)
 	if op.Kind == Subscribe && op.Method != "" && c.method(op.Method) != nil {
 		c.Default = op.Method

@@ -84,7 +84,8 @@ type Amendment struct {
 
 	CancelAtPeriodEnd *bool
 
-	EndTrial bool // its trial ends at once, and a period begins, which is charged
+	EndTrial   bool      // its trial ends at once, and a period begins, which is charged
+	TrialUntil time.Time // the new end of its trial; zero leaves that
 
 	// Cancellation replaces why the subscription is cancelled; nil leaves it.
 	Cancellation *Cancellation

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,6 +27,28 @@ type CheckoutOrder struct {
 	TrialDays             int
 	AutomaticTax          bool   // as in an Order
 	SuccessURL, CancelURL string // to which the payer returns
+
+	TrialEnd TrialEnd // without a payment method; "" if the page always asks for one
+	CheckoutPage
+}
+
+// CheckoutPage is what a checkout page asks of the payer. The zero value asks only for a payment method.
+type CheckoutPage struct {
+	PromotionCodes   bool   // the payer can enter a promotion code
+	Address          bool   // the payer has to enter a billing address
+	TaxIDs           bool   // the payer can enter a tax id
+	IsMethodOptional bool   // a payment method is asked for only if something is due at once
+	Locale           string // the page's language; "" for the language of the browser
+}
+
+// Show sets what o's page asks of the payer. A trial that needs a payment method by the rules asks for one in any case.
+func (o *CheckoutOrder) Show(p CheckoutPage, rules TrialRules) {
+	if o.TrialDays > 0 && rules.CardRequired {
+		p.IsMethodOptional = false
+	}
+	if o.CheckoutPage = p; o.TrialDays > 0 && p.IsMethodOptional {
+		o.TrialEnd = cmp.Or(rules.WithoutCard, CancelTrial)
+	}
 }
 
 // ReturnPolicy says to which addresses payers can be sent back from pages of the gateway.
@@ -63,6 +86,7 @@ const checkoutCreation = 15 * time.Second
 type CheckoutRequest struct {
 	Plan     PlanID
 	Quantity int
+	Currency string // "" for the plan's own
 	NoTrial  bool
 	Key      string    // of the call to the gateway that creates the page
 	Ended    time.Time // the CheckoutUntil of the pages that were ended for this one
@@ -86,8 +110,15 @@ func (c *Customer) StartCheckout(
 		return CheckoutOrder{}, err
 	}
 	plan, err := plans.buyable(w.Plan)
+	if err == nil {
+		plan, err = plan.PricedIn(w.Currency)
+	}
 	if err != nil {
 		return CheckoutOrder{}, err
+	}
+	if plan.ByTransfer() {
+		return CheckoutOrder{}, ErrPlanUnavailable.Because("The plan is paid by transfer, not on a page: create the " +
+			"subscription with POST /api/payments/subscriptions.")
 	}
 	if err := c.unpaused(); err != nil {
 		return CheckoutOrder{}, err
@@ -189,8 +220,10 @@ type SandboxPage struct {
 	Methods      []Method
 	Subscription *GatewaySubscription // of a portal; nil without one
 	Done         bool                 // the checkout is complete
-	Return       string               // where the payer goes back to without a change
-	Success      string               // where the payer goes after a checkout
+
+	IsMethodOptional bool   // the checkout needs no payment method
+	Return           string // where the payer goes back to without a change
+	Success          string // where the payer goes after a checkout
 }
 
 // SandboxLink identifies a page of the sandbox. The secret is its credential.

@@ -157,3 +157,24 @@ func TestAPageThatWasCreatedSinceHasNotEnded(t *testing.T) {
 	assert.That(t, c.CheckoutsEnded(owner, end) && c.CheckoutUntil.IsZero() && !c.MayCheckOut(now),
 		"open until %s", c.CheckoutUntil)
 }
+
+func TestAPageAsksForAPaymentMethodIfTheRulesWantOne(t *testing.T) {
+	page := payment.CheckoutPage{IsMethodOptional: true, Locale: "de"}
+	for name, tt := range map[string]struct {
+		days       int
+		rules      payment.TrialRules
+		isOptional bool
+		end        payment.TrialEnd
+	}{
+		"a trial": {14, payment.TrialRules{}, true, payment.CancelTrial},
+		"a trial that is paused at its end": {14, payment.TrialRules{WithoutCard: payment.PauseTrial}, true,
+			payment.PauseTrial},
+		"a trial that requires a card": {14, payment.TrialRules{CardRequired: true}, false, ""},
+		"no trial":                     {0, payment.TrialRules{CardRequired: true}, true, ""},
+	} {
+		o := payment.CheckoutOrder{TrialDays: tt.days}
+		o.Show(page, tt.rules)
+		assert.That(t, o.IsMethodOptional == tt.isOptional && o.TrialEnd == tt.end && o.Locale == "de", "%s: %+v",
+			name, o)
+	}
+}

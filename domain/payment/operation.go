@@ -67,6 +67,9 @@ type Operation struct {
 
 	Request string `json:"request,omitempty"` // of a Change with a preview, as Changes.request returns it
 
+	Adjustment *Adjustment `json:"adjustment,omitempty"` // by an operator; nil if the workspace asks
+	TrialUntil time.Time   `json:"trial_until,omitzero"` // the new end of the trial; zero if it stays
+
 	EndTrial bool `json:"end_trial,omitempty"` // the trial ends with a Change, which is charged at once
 
 	Pause        *bool         `json:"pause,omitempty"`        // true pauses, false resumes
@@ -80,6 +83,7 @@ type SubscribeRequest struct {
 	Method   MethodID // "" for the default
 	Quantity int      // 1 to 10000; 0 asks for what Members need
 	Members  int64    // of the workspace, if a plan has a seat for each
+	Currency string   // "" for the plan's own
 
 	AutomaticTax bool // whether the org charges tax automatically
 
@@ -90,6 +94,8 @@ type SubscribeRequest struct {
 	Ended   time.Time  // the CheckoutUntil of the checkout pages that were ended for this request
 	Trials  TrialRules // of the org
 	Debt    InvoiceID  // of Customer.Debt
+
+	Adjustment *Adjustment // by an operator; nil if the workspace asks
 }
 
 // settling is a ReconcileJob's duration, and the time between two of its attempts, as callers are told.
@@ -133,6 +139,9 @@ func (c *Customer) Subscribe(
 		return false, err
 	}
 	plan, err := plans.buyable(w.Plan)
+	if err == nil {
+		plan, err = plan.PricedIn(w.Currency)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +152,7 @@ func (c *Customer) Subscribe(
 	w.Quantity, refusal = plan.SeatsFor(w.Members, w.Quantity)
 	op := &Operation{
 		Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.snapshot(),
-		Promotion: w.Promotion, AutomaticTax: w.AutomaticTax,
+		Promotion: w.Promotion, AutomaticTax: w.AutomaticTax, Adjustment: w.Adjustment,
 	}
 	if s := c.Subscription; s != nil {
 		switch {
@@ -177,12 +186,12 @@ func (c *Customer) Subscribe(
 	} else if m := c.MissingDefault(now); m != nil {
 		op.Method = m.ID
 	}
-	needsMethod := plan.total(w.Quantity) > w.Promotion.deduction(plan.total(w.Quantity))
+	needsMethod := !plan.ByTransfer() && plan.total(w.Quantity) > w.Promotion.deduction(plan.total(w.Quantity))
 	if op.TrialDays > 0 {
 		if needsMethod {
 			op.TrialEnd = cmp.Or(w.Trials.WithoutCard, CancelTrial)
 		}
-		needsMethod = w.Trials.CardRequired
+		needsMethod = w.Trials.CardRequired && !plan.ByTransfer()
 	}
 	if op.Method == "" && needsMethod {
 		return false, ErrMethodRequired
@@ -210,7 +219,9 @@ type Changes struct {
 	Preview   string     // the signature of the preview with the price that the caller has agreed to; "" for none
 	Offer     *Offer     // of Preview; nil without one
 	Code      string     // a promotion code; "" for none
-	Promotion *Promotion // that the gateway has for Code, if ChangeUsesCode
+	Promotion *Promotion // that the gateway has for Code, if ChangeUsesCode; or that Adjustment gives
+
+	Adjustment *Adjustment `json:"-"` // by an operator; nil if the workspace asks
 }
 
 // ChangeSubscription starts a change under key. A change to a shorter period or a smaller amount takes
@@ -283,8 +294,9 @@ func (c *Customer) planChange(
 		return nil, ErrSubscriptionNotActive
 	}
 	hasSale := ch.Plan != nil || ch.Quantity != nil
+	hasCode := ch.Code != "" || ch.Promotion != nil
 	if s.Item.Unrecognized && (hasSale || len(ch.AddOns) > 0 || ch.Pause != nil || ch.EndTrial ||
-		ch.Code != "") { // its end needs no item
+		hasCode) { // its end needs no item
 		return nil, ErrSubscriptionUnrecognized
 	}
 	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Item: s.Item.ID, Plan: s.Plan,
@@ -301,7 +313,7 @@ func (c *Customer) planChange(
 	if op.KeepQuantity = ch.Quantity == nil; ch.Quantity != nil {
 		op.Quantity = *ch.Quantity
 	}
-	if s.Paused && (hasSale || ch.Code != "") {
+	if s.Paused && (hasSale || hasCode) {
 		return nil, ErrSubscriptionPaused
 	}
 	if p := s.Pending; p != nil && !p.Elsewhere && !hasSale && ch.Promotion != nil {
@@ -323,10 +335,11 @@ func (c *Customer) planChange(
 		op.CancelAtPeriodEnd = ch.CancelAtPeriodEnd
 		c.restore(op, plans)
 	}
-	if err := errors.Join(op.promote(s, ch), op.explain(s, ch)); err != nil {
+	if err := errors.Join(op.promote(s, ch), op.explain(s, ch), op.adjust(s, ch.Adjustment)); err != nil {
 		return nil, err
 	}
-	if !op.Resell && !op.EndTrial && op.CancelAtPeriodEnd == nil && op.Promotion == nil && op.Cancellation == nil {
+	if !op.Resell && !op.EndTrial && op.CancelAtPeriodEnd == nil && op.Promotion == nil && op.Cancellation == nil &&
+		op.TrialUntil.IsZero() {
 		return nil, nil //nolint:nilnil // there is nothing to do, and that is no error
 	}
 	ends := s.CancelAtPeriodEnd

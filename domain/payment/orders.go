@@ -19,7 +19,8 @@ func (o *Operation) Amendment(p Plan) Amendment {
 	}
 	return Amendment{Item: o.Item, Plan: p, Quantity: quantity, Meter: o.Meter, AtRenewal: o.AtRenewal,
 		Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, ProrateAt: o.ProrateAt, Promotion: o.Promotion,
-		AddOns: o.AddOns, EndTrial: o.EndTrial, Pause: o.Pause, PaidUntil: o.PaidUntil, Cancellation: o.Cancellation}
+		AddOns: o.AddOns, EndTrial: o.EndTrial, TrialUntil: o.TrialUntil, Pause: o.Pause, PaidUntil: o.PaidUntil,
+		Cancellation: o.Cancellation}
 }
 
 // price decides when a change of plan or quantity takes effect, and which price it sends: another plan's. As
@@ -36,6 +37,13 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 		plan, err := plans.buyable(op.Plan)
 		if err != nil {
 			return err
+		}
+		if current != nil && current.ByTransfer() != plan.ByTransfer() {
+			return ErrPlanUnavailable.Because("The plan is paid in another way than the subscription: by transfer, " +
+				"or by a payment method. End the subscription, then begin another one.")
+		}
+		if priced, err := plan.PricedIn(rate.Price.Currency); err == nil { // otherwise the currencies differ
+			plan = priced
 		}
 		op.Sold, next = plan.snapshot(), plan.rate()
 		if op.Meter = s.Item.Meter; op.Meter == "" && current != nil && current.Metered != nil {

@@ -4,6 +4,7 @@
 package payment
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -66,13 +67,20 @@ type PlanID string
 
 // Plan is a product that an org sells by subscription.
 type Plan struct {
-	ID            PlanID
-	Name          string
-	Description   string
-	Price         Money // for IntervalCount intervals, per unit of quantity
+	ID          PlanID
+	Name        string
+	Description string
+	Price       Money // for IntervalCount intervals, per unit of quantity
+
+	// CurrencyOptions are what it costs in other currencies. If Price is one of them, Base is the price in the plan's
+	// own currency; otherwise it is the zero Money.
+	CurrencyOptions []Money
+	Base            Money
+
 	Interval      Interval
 	IntervalCount int // at least 1
 	TrialDays     int // 0 for none; a workspace has one trial
+	DaysUntilDue  int // of invoices that are paid by transfer; 0 if the payment method is charged
 	Features      []string
 	Limits        map[string]int64
 
@@ -101,9 +109,31 @@ func (p *Plan) OnSale() bool { return !p.Unavailable && !p.Retired }
 
 // snapshot returns the part of p that an operation stores.
 func (p *Plan) snapshot() *Plan {
-	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount,
-		Metered: p.Metered}
+	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Base: p.Base, Interval: p.Interval,
+		IntervalCount: p.IntervalCount, Metered: p.Metered, DaysUntilDue: p.DaysUntilDue}
 }
+
+// PricedIn returns p with its price in a currency; "" is the currency that it has. ErrPlanUnavailable if p is not sold in it.
+func (p *Plan) PricedIn(currency string) (*Plan, error) {
+	if currency == "" || currency == p.Price.Currency {
+		return p, nil
+	}
+	out := *p
+	out.Price, out.Base = cmp.Or(p.Base, p.Price), Money{}
+	if currency == out.Price.Currency {
+		return &out, nil
+	}
+	n := slices.IndexFunc(p.CurrencyOptions, func(m Money) bool { return m.Currency == currency })
+	if n < 0 {
+		return nil, ErrPlanUnavailable.Because("The plan is not sold in this currency, only in that of its price and " +
+			"those of its currency_options.")
+	}
+	out.Price, out.Base = p.CurrencyOptions[n], out.Price
+	return &out, nil
+}
+
+// ByTransfer reports whether workspaces get invoices that they pay by transfer, and need no payment method.
+func (p *Plan) ByTransfer() bool { return p.DaysUntilDue > 0 }
 
 // total returns what a quantity of p costs per period.
 func (p *Plan) total(quantity int) int64 { return p.Price.Amount * int64(quantity) }

@@ -27,6 +27,7 @@ type PromotionID string
 type Promotion struct {
 	ID       PromotionID `json:"id"`
 	Code     string      `json:"code"`
+	Coupon   string      `json:"coupon,omitempty"` // instead of ID and Code: the gateway's coupon itself
 	Discount Discount    `json:"discount"`
 }
 
@@ -155,7 +156,8 @@ func (c *Customer) UsesCode(key string, w SubscribeRequest) bool {
 func (c *Customer) waitsFor(w SubscribeRequest) bool {
 	s := c.Subscription
 	return s.Status == Incomplete && s.Plan == w.Plan && s.Quantity == w.Quantity &&
-		(w.Method == "" || w.Method == c.DefaultID()) && sameCode(s.Code, w.Code)
+		(w.Method == "" || w.Method == c.DefaultID()) && sameCode(s.Code, w.Code) &&
+		(w.Currency == "" || w.Currency == s.Item.Rate.Price.Currency)
 }
 
 // ChangeUsesCode reports whether ChangeSubscription with these arguments needs the promotion of the
@@ -188,7 +190,7 @@ func (o *Operation) promote(s *Subscription, ch Changes) error {
 
 // note adds p to an event's data.
 func (p *Promotion) note(data map[string]any) map[string]any {
-	if p != nil {
+	if p != nil && p.ID != "" {
 		data["promotion_id"] = p.ID
 	}
 	return data

@@ -69,13 +69,16 @@ func (c *Customer) endTrial(op *Operation, ch Changes, plans Plans) error {
 	if s.Status != Trialing {
 		return nil
 	}
-	price := s.Item.Rate.Price
+	price, isCharged := s.Item.Rate.Price, true
+	if plan, err := plans.Find(op.Plan); err == nil {
+		isCharged = !plan.ByTransfer()
+	}
 	if plan, err := plans.Find(op.Plan); err == nil && (op.Sold != nil || price == (Money{})) {
 		price = plan.Price
 		op.EndTrial = op.Sold != nil && plan.TrialDays == 0
 	}
 	op.EndTrial = op.EndTrial || ch.EndTrial
-	if op.EndTrial && price.Amount > 0 && c.DefaultMethod() == nil {
+	if op.EndTrial && isCharged && price.Amount > 0 && c.DefaultMethod() == nil {
 		return ErrMethodRequired
 	}
 	return nil

@@ -168,6 +168,21 @@ func (mr *MockGatewayMockRecorder) EndCheckouts(ctx, c interface{}) *gomock.Call
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EndCheckouts", reflect.TypeOf((*MockGateway)(nil).EndCheckouts), ctx, c)
 }
 
+// Free mocks base method.
+func (m *MockGateway) Free(ctx context.Context, months int) (payment.Promotion, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Free", ctx, months)
+	ret0, _ := ret[0].(payment.Promotion)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Free indicates an expected call of Free.
+func (mr *MockGatewayMockRecorder) Free(ctx, months interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Free", reflect.TypeOf((*MockGateway)(nil).Free), ctx, months)
+}
+
 // GiveUp mocks base method.
 func (m *MockGateway) GiveUp(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID) error {
 	m.ctrl.T.Helper()
@@ -180,6 +195,20 @@ func (m *MockGateway) GiveUp(ctx context.Context, key string, c payment.Customer
 func (mr *MockGatewayMockRecorder) GiveUp(ctx, key, c, s interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GiveUp", reflect.TypeOf((*MockGateway)(nil).GiveUp), ctx, key, c, s)
+}
+
+// Grant mocks base method.
+func (m *MockGateway) Grant(ctx context.Context, key string, c payment.CustomerID, credit payment.Money, reason string) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Grant", ctx, key, c, credit, reason)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Grant indicates an expected call of Grant.
+func (mr *MockGatewayMockRecorder) Grant(ctx, key, c, credit, reason interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Grant", reflect.TypeOf((*MockGateway)(nil).Grant), ctx, key, c, credit, reason)
 }
 
 // Invoices mocks base method.
@@ -661,6 +690,58 @@ func (m *MockGatewayPreviews) Preview(ctx context.Context, c payment.CustomerID,
 func (mr *MockGatewayPreviewsMockRecorder) Preview(ctx, c, s, a interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockGatewayPreviews)(nil).Preview), ctx, c, s, a)
+}
+
+// MockGatewayAdjustments is a mock of GatewayAdjustments interface.
+type MockGatewayAdjustments struct {
+	ctrl     *gomock.Controller
+	recorder *MockGatewayAdjustmentsMockRecorder
+}
+
+// MockGatewayAdjustmentsMockRecorder is the mock recorder for MockGatewayAdjustments.
+type MockGatewayAdjustmentsMockRecorder struct {
+	mock *MockGatewayAdjustments
+}
+
+// NewMockGatewayAdjustments creates a new mock instance.
+func NewMockGatewayAdjustments(ctrl *gomock.Controller) *MockGatewayAdjustments {
+	mock := &MockGatewayAdjustments{ctrl: ctrl}
+	mock.recorder = &MockGatewayAdjustmentsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockGatewayAdjustments) EXPECT() *MockGatewayAdjustmentsMockRecorder {
+	return m.recorder
+}
+
+// Free mocks base method.
+func (m *MockGatewayAdjustments) Free(ctx context.Context, months int) (payment.Promotion, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Free", ctx, months)
+	ret0, _ := ret[0].(payment.Promotion)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Free indicates an expected call of Free.
+func (mr *MockGatewayAdjustmentsMockRecorder) Free(ctx, months interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Free", reflect.TypeOf((*MockGatewayAdjustments)(nil).Free), ctx, months)
+}
+
+// Grant mocks base method.
+func (m *MockGatewayAdjustments) Grant(ctx context.Context, key string, c payment.CustomerID, credit payment.Money, reason string) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Grant", ctx, key, c, credit, reason)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Grant indicates an expected call of Grant.
+func (mr *MockGatewayAdjustmentsMockRecorder) Grant(ctx, key, c, credit, reason interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Grant", reflect.TypeOf((*MockGatewayAdjustments)(nil).Grant), ctx, key, c, credit, reason)
 }
 
 // MockGatewayPages is a mock of GatewayPages interface.

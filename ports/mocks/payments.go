@@ -189,6 +189,21 @@ func (mr *MockPaymentsMockRecorder) Reserve(ctx, by, c interface{}) *gomock.Call
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reserve", reflect.TypeOf((*MockPayments)(nil).Reserve), ctx, by, c)
 }
 
+// Subscriptions mocks base method.
+func (m *MockPayments) Subscriptions(ctx context.Context, org identity.OrgID, account string, f payment.SubscriptionFilter, q page.Query) (page.Of[payment.ListedSubscription], error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Subscriptions", ctx, org, account, f, q)
+	ret0, _ := ret[0].(page.Of[payment.ListedSubscription])
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Subscriptions indicates an expected call of Subscriptions.
+func (mr *MockPaymentsMockRecorder) Subscriptions(ctx, org, account, f, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Subscriptions", reflect.TypeOf((*MockPayments)(nil).Subscriptions), ctx, org, account, f, q)
+}
+
 // Update mocks base method.
 func (m *MockPayments) Update(ctx context.Context, by identity.Actor, account string, change func(*payment.Customer) error) (*payment.Customer, error) {
 	m.ctrl.T.Helper()
@@ -285,6 +300,21 @@ func (m *MockPaymentOverview) Paused(ctx context.Context, org identity.OrgID, ac
 func (mr *MockPaymentOverviewMockRecorder) Paused(ctx, org, account interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Paused", reflect.TypeOf((*MockPaymentOverview)(nil).Paused), ctx, org, account)
+}
+
+// Subscriptions mocks base method.
+func (m *MockPaymentOverview) Subscriptions(ctx context.Context, org identity.OrgID, account string, f payment.SubscriptionFilter, q page.Query) (page.Of[payment.ListedSubscription], error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Subscriptions", ctx, org, account, f, q)
+	ret0, _ := ret[0].(page.Of[payment.ListedSubscription])
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Subscriptions indicates an expected call of Subscriptions.
+func (mr *MockPaymentOverviewMockRecorder) Subscriptions(ctx, org, account, f, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Subscriptions", reflect.TypeOf((*MockPaymentOverview)(nil).Subscriptions), ctx, org, account, f, q)
 }
 
 // MockInbox is a mock of Inbox interface.

@@ -212,6 +212,8 @@ var unscoped = map[string]string{
 	"SandboxPayer.Complete":               "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.EndAtPeriodEnd":         "as GatewayCustomers.CreateCustomer",
 	"GatewayCustomers.Charged":            "as GatewayCustomers.CreateCustomer",
+	"GatewayAdjustments.Free":             "as GatewayCustomers.CreateCustomer",
+	"GatewayAdjustments.Grant":            "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Advance":                "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Confirm":                "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Authenticate":           "as GatewayCustomers.CreateCustomer",

@@ -86,6 +86,14 @@ var paymentExamples = map[string]example{
 		ensureSubscribed(t, who, headers)
 		return target{body: object{"quantity": 3}}
 	}),
+	"getPaymentOverview": plainly(nil),
+	"listSubscriptions":  plainly(nil),
+	"createPaymentAdjustment": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{body: object{
+			"workspace_id": h.owner.workspace, "kind": "credit", "amount": 100, "currency": "usd",
+			"reason": "A test",
+		}}
+	}},
 	"createPortalSession": plainly(object{"return_url": "http://localhost:3000/billing"}),
 	"createCheckoutSession": sells(func(t *testing.T, who *client, headers []string) target {
 		ensureNotSubscribed(t, who, headers)

@@ -199,3 +199,31 @@ func TestHostedPagesOfAGatewayThatFails(t *testing.T) {
 		t.Errorf("%+v", charges)
 	}
 }
+
+func TestACheckoutPageAsksForWhatItsCallerWants(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold)
+		ann := s.user(t, "owner")
+		order := object{
+			"plan_id": "try", "success_url": shopOrigin + "/yes", "cancel_url": shopOrigin, "locale": "de",
+			"allow_promotion_codes": true, "collect_address": true, "collect_tax_ids": true,
+			"payment_method_optional": true,
+		}
+		withoutCard := url.Values{"action": {"without_card"}}
+		page := ann.create(t, checkoutPath, order).at("url")
+		s.visit(t, page, nil).has(t, 200, "Subscribe without a card")
+		s.visit(t, page, withoutCard).has(t, 303)
+		ann.becomes(t, "trialing")
+		ann.get(t, payments+"/methods").has(t, map[string]string{"data": "[]"})
+		ann.do(t, "DELETE", mine, nil).is(t, 204)
+
+		order["plan_id"] = "basic"
+		page = ann.create(t, checkoutPath, order).at("url")
+		s.visit(t, page, withoutCard).has(t, 422, "test cards")
+		ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
+
+		order["locale"] = "tlh"
+		ann.do(t, "POST", checkoutPath, order).problem(t, 422, "invalid_fields").
+			has(t, map[string]string{"errors.0.pointer": "/locale"})
+	})
+}

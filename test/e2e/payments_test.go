@@ -76,6 +76,17 @@ func TestPayments(t *testing.T) {
 				t.Errorf("%v", a.header)
 			}
 		})
+		t.Run("everyone without a credential lists them, and a cache can keep that for a minute", func(t *testing.T) {
+			a := s.anonymous().get(t, payments+"/plans").has(t, map[string]string{"data.0.id": "basic"})
+			if got := a.header.Get("Cache-Control"); got != "public, max-age=60" {
+				t.Errorf("Cache-Control: %s", got)
+			}
+			if got := ann.get(t, payments+"/plans").header.Get("Cache-Control"); got != "private, no-cache" {
+				t.Errorf("with a credential, Cache-Control: %s", got)
+			}
+			s.anonymous().do(t, "GET", payments+"/plans", nil, "Authorization: Bearer atk_wrong").problem(t, 401,
+				"unauthenticated")
+		})
 		t.Run("everything except listing plans requires the admin role", func(t *testing.T) {
 			member.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 403, "billing_role_required")
 			member.do(t, "GET", payments+"/methods", nil).problem(t, 403, "billing_role_required")

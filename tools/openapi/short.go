@@ -216,6 +216,16 @@ func description(op *yaml.Node) {
 	}
 }
 
+// optionalSecurity returns the security schemes of the document, and none, which stands for a call without a credential
+// (https://spec.openapis.org/oas/v3.1.1.html#operation-object).
+func optionalSecurity() *yaml.Node {
+	var list yaml.Node
+	if err := yaml.Unmarshal([]byte("[{}, {bearer: []}, {session: [], console: []}]"), &list); err != nil {
+		panic(err)
+	}
+	return list.Content[0]
+}
+
 // access moves the scope of an operation out of x-access, where it is written, into x-scope. A public operation needs
 // no security scheme.
 func access(op *yaml.Node) {
@@ -223,6 +233,8 @@ func access(op *yaml.Node) {
 	if area := member(access, "area"); area != nil && area.Value == "public" {
 		none := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
 		insertBefore(op, "x-access", "security", none)
+	} else if area != nil && area.Value == "anyone" {
+		insertBefore(op, "x-access", "security", optionalSecurity())
 	}
 	value := member(access, "scope")
 	if value == nil {

@@ -42,7 +42,8 @@ func TestPublicOperations(t *testing.T) {
 	}
 	declared(t, document(t), func(t *testing.T, o *openapi.Operation, d object) {
 		want, public := answers[o.ID]
-		if o.Access.Area == "embed" { // who calls shows something else than a credential of ours
+		area := o.Access.Area
+		if area == "embed" || area == "anyone" { // who calls shows something else than a credential of ours, or may
 			return
 		}
 		if security, ok := d["security"].([]any); ok != public || len(security) > 0 {
@@ -63,6 +64,7 @@ func TestAccess(t *testing.T) {
 		"embed":           {""},
 		"operator":        {""},
 		"self":            {""},
+		"anyone":          {""},
 		"public":          {""},
 	}
 	declared(t, document(t), func(t *testing.T, o *openapi.Operation, d object) {
@@ -83,7 +85,8 @@ func TestAccess(t *testing.T) {
 		if !slices.Contains(roles[area], needs) {
 			t.Errorf("%q is not a role in %q", needs, area)
 		}
-		if asksNobody := d["security"] != nil; asksNobody != (area == "public" || area == "embed") {
+		open := []string{"public", "embed", "anyone"}
+		if asksNobody := d["security"] != nil; asksNobody != slices.Contains(open, area) {
 			t.Errorf("the area is %s, and security = %v", area, d["security"])
 		}
 		for parameter, owner := range map[string]string{"{prompt_template_id}": "prompt_template",

@@ -87,6 +87,13 @@ const (
 	ActivationWaitTime      ActivationWait = "time"
 )
 
+// Defines values for AdjustmentKind.
+const (
+	AdjustmentKindComp           AdjustmentKind = "comp"
+	AdjustmentKindCredit         AdjustmentKind = "credit"
+	AdjustmentKindTrialExtension AdjustmentKind = "trial_extension"
+)
+
 // Defines values for CancellationFeedback.
 const (
 	CancellationFeedbackCustomerService CancellationFeedback = "customer_service"
@@ -226,6 +233,50 @@ const (
 	CheckConclusionSkipped        CheckConclusion = "skipped"
 	CheckConclusionSuccess        CheckConclusion = "success"
 	CheckConclusionTimedOut       CheckConclusion = "timed_out"
+)
+
+// Defines values for CheckoutSessionCreateLocale.
+const (
+	CheckoutSessionCreateLocaleBg    CheckoutSessionCreateLocale = "bg"
+	CheckoutSessionCreateLocaleCs    CheckoutSessionCreateLocale = "cs"
+	CheckoutSessionCreateLocaleDa    CheckoutSessionCreateLocale = "da"
+	CheckoutSessionCreateLocaleDe    CheckoutSessionCreateLocale = "de"
+	CheckoutSessionCreateLocaleEl    CheckoutSessionCreateLocale = "el"
+	CheckoutSessionCreateLocaleEn    CheckoutSessionCreateLocale = "en"
+	CheckoutSessionCreateLocaleEnGB  CheckoutSessionCreateLocale = "en-GB"
+	CheckoutSessionCreateLocaleEs    CheckoutSessionCreateLocale = "es"
+	CheckoutSessionCreateLocaleEs419 CheckoutSessionCreateLocale = "es-419"
+	CheckoutSessionCreateLocaleEt    CheckoutSessionCreateLocale = "et"
+	CheckoutSessionCreateLocaleFi    CheckoutSessionCreateLocale = "fi"
+	CheckoutSessionCreateLocaleFil   CheckoutSessionCreateLocale = "fil"
+	CheckoutSessionCreateLocaleFr    CheckoutSessionCreateLocale = "fr"
+	CheckoutSessionCreateLocaleFrCA  CheckoutSessionCreateLocale = "fr-CA"
+	CheckoutSessionCreateLocaleHr    CheckoutSessionCreateLocale = "hr"
+	CheckoutSessionCreateLocaleHu    CheckoutSessionCreateLocale = "hu"
+	CheckoutSessionCreateLocaleID    CheckoutSessionCreateLocale = "id"
+	CheckoutSessionCreateLocaleIt    CheckoutSessionCreateLocale = "it"
+	CheckoutSessionCreateLocaleJa    CheckoutSessionCreateLocale = "ja"
+	CheckoutSessionCreateLocaleKo    CheckoutSessionCreateLocale = "ko"
+	CheckoutSessionCreateLocaleLt    CheckoutSessionCreateLocale = "lt"
+	CheckoutSessionCreateLocaleLv    CheckoutSessionCreateLocale = "lv"
+	CheckoutSessionCreateLocaleMs    CheckoutSessionCreateLocale = "ms"
+	CheckoutSessionCreateLocaleMt    CheckoutSessionCreateLocale = "mt"
+	CheckoutSessionCreateLocaleNb    CheckoutSessionCreateLocale = "nb"
+	CheckoutSessionCreateLocaleNl    CheckoutSessionCreateLocale = "nl"
+	CheckoutSessionCreateLocalePl    CheckoutSessionCreateLocale = "pl"
+	CheckoutSessionCreateLocalePt    CheckoutSessionCreateLocale = "pt"
+	CheckoutSessionCreateLocalePtBR  CheckoutSessionCreateLocale = "pt-BR"
+	CheckoutSessionCreateLocaleRo    CheckoutSessionCreateLocale = "ro"
+	CheckoutSessionCreateLocaleRu    CheckoutSessionCreateLocale = "ru"
+	CheckoutSessionCreateLocaleSk    CheckoutSessionCreateLocale = "sk"
+	CheckoutSessionCreateLocaleSl    CheckoutSessionCreateLocale = "sl"
+	CheckoutSessionCreateLocaleSv    CheckoutSessionCreateLocale = "sv"
+	CheckoutSessionCreateLocaleTh    CheckoutSessionCreateLocale = "th"
+	CheckoutSessionCreateLocaleTr    CheckoutSessionCreateLocale = "tr"
+	CheckoutSessionCreateLocaleVi    CheckoutSessionCreateLocale = "vi"
+	CheckoutSessionCreateLocaleZh    CheckoutSessionCreateLocale = "zh"
+	CheckoutSessionCreateLocaleZhHK  CheckoutSessionCreateLocale = "zh-HK"
+	CheckoutSessionCreateLocaleZhTW  CheckoutSessionCreateLocale = "zh-TW"
 )
 
 // Defines values for ClaimedStatus.
@@ -816,6 +867,17 @@ const (
 	WorkspaceRoleViewer WorkspaceRole = "viewer"
 )
 
+// Defines values for WorkspaceSubscriptionStatus.
+const (
+	WorkspaceSubscriptionStatusActive     WorkspaceSubscriptionStatus = "active"
+	WorkspaceSubscriptionStatusCanceled   WorkspaceSubscriptionStatus = "canceled"
+	WorkspaceSubscriptionStatusIncomplete WorkspaceSubscriptionStatus = "incomplete"
+	WorkspaceSubscriptionStatusPastDue    WorkspaceSubscriptionStatus = "past_due"
+	WorkspaceSubscriptionStatusPaused     WorkspaceSubscriptionStatus = "paused"
+	WorkspaceSubscriptionStatusTrialing   WorkspaceSubscriptionStatus = "trialing"
+	WorkspaceSubscriptionStatusUnpaid     WorkspaceSubscriptionStatus = "unpaid"
+)
+
 // APIKey defines model for APIKey.
 type APIKey struct {
 	// AllowedAddresses The networks that the key can be used from, in CIDR notation. Empty if it can be used from everywhere.
@@ -1146,6 +1208,9 @@ type AddOnQuantity struct {
 	// Quantity 0 removes it.
 	Quantity int `json:"quantity"`
 }
+
+// AdjustmentKind What is given.
+type AdjustmentKind string
 
 // BillingAddress defines model for BillingAddress.
 type BillingAddress struct {
@@ -1848,9 +1913,27 @@ type CheckNames = []string
 
 // CheckoutSessionCreate defines model for CheckoutSessionCreate.
 type CheckoutSessionCreate struct {
+	// AllowPromotionCodes Whether the payer can enter a promotion code.
+	AllowPromotionCodes bool `json:"allow_promotion_codes,omitempty,omitzero"`
+
 	// CancelURL To which the payer goes without a subscription.
 	CancelURL string `json:"cancel_url"`
-	PlanID    string `json:"plan_id"`
+
+	// CollectAddress Whether the payer has to enter a billing address.
+	CollectAddress bool `json:"collect_address,omitempty,omitzero"`
+
+	// CollectTaxIds Whether the payer can enter a tax id.
+	CollectTaxIds bool `json:"collect_tax_ids,omitempty,omitzero"`
+
+	// Currency One of the plan's `currency_options`, or the currency of its price, which is the default.
+	Currency string `json:"currency,omitempty,omitzero"`
+
+	// Locale The language of the page. If it is omitted, the language of the browser.
+	Locale CheckoutSessionCreateLocale `json:"locale,omitempty,omitzero"`
+
+	// PaymentMethodOptional Whether the payer is asked for a payment method only if something is due at once: not for a trial, unless the organisation requires one for trials.
+	PaymentMethodOptional bool   `json:"payment_method_optional,omitempty,omitzero"`
+	PlanID                string `json:"plan_id"`
 
 	// Quantity Default: 1; for a plan with `seats`, what the members need.
 	Quantity int `json:"quantity,omitempty,omitzero"`
@@ -1861,6 +1944,9 @@ type CheckoutSessionCreate struct {
 	// Trial `false` begins without a trial.
 	Trial *bool `json:"trial,omitempty"`
 }
+
+// CheckoutSessionCreateLocale The language of the page. If it is omitted, the language of the browser.
+type CheckoutSessionCreateLocale string
 
 // ClaimedStatus A status that the user sets. `auto`: the devices determine the status. `invisible`: others see the user as offline.
 type ClaimedStatus string
@@ -3234,6 +3320,30 @@ type Org struct {
 	Slug string `json:"slug"`
 }
 
+// OverviewChurn defines model for OverviewChurn.
+type OverviewChurn struct {
+	// Ended How many of them have ended since.
+	Ended int `json:"ended"`
+
+	// Rate `ended` divided by `subscriptions`. `null` if there were none.
+	Rate nullable.Nullable[float64] `json:"rate"`
+
+	// Since 30 days ago.
+	Since Time `json:"since"`
+
+	// Subscriptions How many were paid then.
+	Subscriptions int `json:"subscriptions"`
+}
+
+// OverviewPastDue defines model for OverviewPastDue.
+type OverviewPastDue struct {
+	// Amount Their open invoices, one sum for each currency.
+	Amount []Money `json:"amount"`
+
+	// Subscriptions How many are `past_due` or `unpaid`.
+	Subscriptions int `json:"subscriptions"`
+}
+
 // Passkey A person's passkey, without its secret, which is in the person's authenticator.
 type Passkey struct {
 	CreatedAt Time `json:"created_at"`
@@ -3286,6 +3396,48 @@ type PasskeyResponse struct {
 	Credential json.RawMessage `json:"credential"`
 }
 
+// PaymentAdjustment defines model for PaymentAdjustment.
+type PaymentAdjustment struct {
+	// Credit The credit of the workspace after it. `null` if none.
+	Credit nullable.Nullable[Money] `json:"credit"`
+
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
+	Gateway PaymentGateway `json:"gateway"`
+
+	// Kind What is given.
+	Kind   AdjustmentKind `json:"kind"`
+	Reason string         `json:"reason"`
+
+	// Subscription The subscription after it. `null` after a `credit`.
+	Subscription nullable.Nullable[Subscription] `json:"subscription"`
+	WorkspaceID  string                          `json:"workspace_id"`
+}
+
+// PaymentAdjustmentCreate defines model for PaymentAdjustmentCreate.
+type PaymentAdjustmentCreate struct {
+	// Amount The `credit`, in the smallest unit of the currency.
+	Amount int64 `json:"amount,omitempty,omitzero"`
+
+	// Currency ISO 4217 currency code, in lower case.
+	Currency string `json:"currency,omitempty,omitzero"`
+
+	// Days How much longer a trial lasts.
+	Days int `json:"days,omitempty,omitzero"`
+
+	// Kind What is given.
+	Kind AdjustmentKind `json:"kind"`
+
+	// Months How long a `comp` lasts. If it is omitted, as long as the subscription.
+	Months int `json:"months,omitempty,omitzero"`
+
+	// PlanID Of a `comp` for a workspace without a subscription.
+	PlanID string `json:"plan_id,omitempty,omitzero"`
+
+	// Reason Why, for the audit trail. For a `credit`, the gateway stores it, too.
+	Reason      string `json:"reason"`
+	WorkspaceID string `json:"workspace_id"`
+}
+
 // PaymentGateway The payment gateway. In the `sandbox`, no money moves.
 type PaymentGateway string
 
@@ -3324,6 +3476,25 @@ type PaymentMethodList struct {
 
 	// Stale Whether the gateway could not be reached. The data is then the last known state.
 	Stale bool `json:"stale"`
+}
+
+// PaymentOverview defines model for PaymentOverview.
+type PaymentOverview struct {
+	AsOf  Time          `json:"as_of"`
+	Churn OverviewChurn `json:"churn"`
+
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
+	Gateway PaymentGateway `json:"gateway"`
+
+	// Mrr The monthly recurring revenue, one sum for each currency.
+	Mrr     []Money         `json:"mrr"`
+	PastDue OverviewPastDue `json:"past_due"`
+
+	// Subscriptions How many live subscriptions have each status.
+	Subscriptions map[string]int `json:"subscriptions"`
+
+	// TrialsEnding How many trials end within 7 days.
+	TrialsEnding int `json:"trials_ending"`
 }
 
 // Person defines model for Person.
@@ -3413,9 +3584,15 @@ type PersonStatus string
 // Plan defines model for Plan.
 type Plan struct {
 	// Available Whether workspaces can subscribe to the plan.
-	Available   bool     `json:"available"`
-	Description string   `json:"description"`
-	Features    []string `json:"features"`
+	Available bool `json:"available"`
+
+	// CurrencyOptions What it costs in other currencies.
+	CurrencyOptions []Money `json:"currency_options"`
+
+	// DaysUntilDue How long after an invoice it has to be paid by transfer; the workspace needs no payment method. 0 if the payment method is charged.
+	DaysUntilDue int      `json:"days_until_due"`
+	Description  string   `json:"description"`
+	Features     []string `json:"features"`
 
 	// ID The key of the plan in the organisation's configuration.
 	ID            string       `json:"id"`
@@ -5586,6 +5763,9 @@ type SubscriptionActionType string
 
 // SubscriptionCreate defines model for SubscriptionCreate.
 type SubscriptionCreate struct {
+	// Currency One of the plan's `currency_options`, or the currency of its price, which is the default.
+	Currency string `json:"currency,omitempty,omitzero"`
+
 	// PaymentMethodID The payment method to charge. Default: the default payment method of the workspace.
 	PaymentMethodID string `json:"payment_method_id,omitempty,omitzero"`
 	PlanID          string `json:"plan_id"`
@@ -6231,6 +6411,45 @@ type WorkspacePatch struct {
 
 // WorkspaceRole A role in a workspace. Each role includes the roles listed before it.
 type WorkspaceRole string
+
+// WorkspaceSubscription defines model for WorkspaceSubscription.
+type WorkspaceSubscription struct {
+	// AmountDue What its open invoices cost. `null` if its price is unknown.
+	AmountDue        nullable.Nullable[Money] `json:"amount_due"`
+	CreatedAt        Time                     `json:"created_at"`
+	CurrentPeriodEnd Time                     `json:"current_period_end"`
+
+	// EndedAt When Atrium noticed its end.
+	EndedAt nullable.Nullable[Time] `json:"ended_at"`
+
+	// EndsAt When it is set to end.
+	EndsAt   nullable.Nullable[Time] `json:"ends_at"`
+	Entitled bool                    `json:"entitled"`
+
+	// ID The id at the gateway.
+	ID string `json:"id"`
+
+	// MonthlyRevenue What it adds to the `mrr` of the overview. `null` if its price is unknown.
+	MonthlyRevenue nullable.Nullable[Money] `json:"monthly_revenue"`
+	PastDueSince   nullable.Nullable[Time]  `json:"past_due_since"`
+
+	// PlanID `null` if it is unknown.
+	PlanID        nullable.Nullable[string]   `json:"plan_id"`
+	Quantity      int                         `json:"quantity"`
+	Status        WorkspaceSubscriptionStatus `json:"status"`
+	TrialEnd      nullable.Nullable[Time]     `json:"trial_end"`
+	WorkspaceID   string                      `json:"workspace_id"`
+	WorkspaceName string                      `json:"workspace_name"`
+}
+
+// WorkspaceSubscriptionStatus defines model for WorkspaceSubscription.Status.
+type WorkspaceSubscriptionStatus string
+
+// WorkspaceSubscriptionList defines model for WorkspaceSubscriptionList.
+type WorkspaceSubscriptionList struct {
+	Data       []WorkspaceSubscription   `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
 
 // WorkspaceTransfer defines model for WorkspaceTransfer.
 type WorkspaceTransfer struct {

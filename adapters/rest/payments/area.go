@@ -17,7 +17,7 @@ func Area(api *server.API) server.Area {
 func paymentOperations() []server.Operation {
 	const sandboxIntent = paymentPaths + "/sandbox/setup-intents/{intent_id}"
 	return []server.Operation{
-		server.Get(paymentPaths+"/plans", server.Query(listPlans)),
+		server.Get(paymentPaths+"/plans", server.PublicQuery{Query: listPlans, Closed: hidesPlans}),
 		server.Post(paymentPaths+"/setup-intent", server.Outbound(createSetupIntent)),
 		server.Get(paymentMethods, server.Query(listPaymentMethods)),
 		server.Delete(paymentMethods+"/{payment_method_id}", server.Command(deletePaymentMethod)),
@@ -28,6 +28,9 @@ func paymentOperations() []server.Operation {
 		server.Put(paymentPaths+"/details", server.Command(replaceBillingDetails)),
 		server.Post(paymentPaths+"/portal-session", server.Outbound(createPortalSession)),
 		server.Post(paymentPaths+"/checkout-session", server.Outbound(createCheckoutSession)),
+		server.Get(paymentPaths+"/overview", server.Query(getPaymentOverview)),
+		server.Post(paymentPaths+"/adjustments", server.Outbound(createPaymentAdjustment)),
+		server.Get(subscriptionPath, server.Query(listSubscriptions)),
 		server.Post(subscriptionPath, server.Outbound(createSubscription)),
 		server.Get(mySubscription, server.Query(getSubscription)),
 		server.Patch(mySubscription, server.Outbound(updateSubscription)),

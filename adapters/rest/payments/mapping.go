@@ -21,15 +21,19 @@ func toPlan(p *payment.Plan, current payment.PlanID) openapi.Plan {
 		price.Set(openapi.MeteredPrice{Feature: m.Feature, UnitPrice: unit})
 	}
 	return openapi.Plan{
-		MeteredPrice:  price,
-		ID:            string(p.ID),
-		Key:           string(p.ID),
-		Name:          p.Name,
-		Description:   p.Description,
-		Price:         toMoney(p.Price),
+		MeteredPrice: price,
+		ID:           string(p.ID),
+		Key:          string(p.ID),
+		Name:         p.Name,
+		Description:  p.Description,
+		Price:        toMoney(p.Price),
+		CurrencyOptions: convert.Slice(p.CurrencyOptions, func(m *payment.Money) openapi.Money {
+			return toMoney(*m)
+		}),
 		Interval:      openapi.PlanInterval(p.Interval),
 		IntervalCount: p.IntervalCount,
 		TrialDays:     p.TrialDays,
+		DaysUntilDue:  p.DaysUntilDue,
 		Features:      convert.NonNil(p.Features),
 		Limits:        convert.NonNilMap(p.Limits),
 		LimitsPerSeat: convert.NonNilMap(p.SeatLimits),

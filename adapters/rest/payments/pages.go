@@ -38,9 +38,14 @@ func createCheckoutSession(r *server.Call) (server.Command, error) {
 	p, err := r.Payments.Checkout(r.Context(), r.By, payments.CheckoutRequest{
 		Plan:       payment.PlanID(in.PlanID),
 		Quantity:   in.Quantity,
+		Currency:   in.Currency,
 		NoTrial:    in.Trial != nil && !*in.Trial,
 		SuccessURL: in.SuccessURL,
 		CancelURL:  in.CancelURL,
+		CheckoutPage: payment.CheckoutPage{
+			PromotionCodes: in.AllowPromotionCodes, Address: in.CollectAddress, TaxIDs: in.CollectTaxIds,
+			IsMethodOptional: in.PaymentMethodOptional, Locale: string(in.Locale),
+		},
 	})
 	return hostedReply(r, p, err)
 }
@@ -120,6 +125,9 @@ func submitSandboxPage(r *server.Call, link payment.SandboxLink, isPortal bool) 
 	org := server.Observed(r.Request).Org.ID
 	if isPortal {
 		return r.Payments.EndFromPortal(r.Context(), org, link, r.PostForm.Get("action") == "end")
+	}
+	if r.PostForm.Get("action") == "without_card" {
+		return r.Payments.CompleteCheckout(r.Context(), org, link, payment.Card{})
 	}
 	month, _ := strconv.Atoi(r.PostForm.Get("exp_month"))
 	year, _ := strconv.Atoi(r.PostForm.Get("exp_year"))

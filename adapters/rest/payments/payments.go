@@ -49,9 +49,15 @@ func listPlans(r *server.Call) (server.Reply, error) {
 		AddOns:     convert.Slice(r.Payments.AddOns(r.By), toAddOn),
 		NextCursor: nullable.NewNullNullable[string](),
 	}).WithRevision(1)
-	out.Vary = "Host, Authorization, Workspace-Id"
+	out.Vary = "Host, Authorization, Atrium-Console, Workspace-Id"
+	if r.IsAnonymous() {
+		out.Cache = "public, max-age=60"
+	}
 	return out, nil
 }
+
+// hidesPlans reports whether the request's org shows its plans only to callers with a credential.
+func hidesPlans(r *server.Call) bool { return r.Payments.HidesPlans(server.Observed(r.Request).Org.ID) }
 
 func createSetupIntent(r *server.Call) (server.Command, error) {
 	in, err := server.Decode[openapi.SetupIntentCreate](r)
@@ -156,6 +162,7 @@ func createSubscription(r *server.Call) (server.Command, error) {
 		Plan:     payment.PlanID(in.PlanID),
 		Method:   payment.MethodID(in.PaymentMethodID),
 		Quantity: in.Quantity,
+		Currency: in.Currency,
 		Code:     in.PromotionCode,
 		NoTrial:  in.Trial != nil && !*in.Trial,
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Kind is how an operation's requests run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
-// Probing, Streaming, Anonymous, Signed, Redirecting, Page or Protocol.
+// Probing, Streaming, Anonymous, PublicQuery, Signed, Redirecting, Page or Protocol.
 type Kind interface {
 	stages(a *API, op *openapi.Operation) stages
 }
@@ -134,7 +134,7 @@ func (a *API) newCall(w http.ResponseWriter, r *http.Request, op *openapi.Operat
 // isWorkspaceOptional reports whether a request need not name a workspace in its header: for operations about the
 // caller, and for those that name it in the path.
 func isWorkspaceOptional(op *openapi.Operation) bool {
-	return op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
+	return op.Access.Area == "self" || op.Access.Area == "anyone" || !op.TakesHeader("Workspace-Id")
 }
 
 // withStores returns r with the use cases on given stores, such as a transaction's.

@@ -20,6 +20,7 @@ type Reply struct {
 	revision int64  // of the resource; 0 if it has none
 	Location string // of the created resource
 	Vary     string // the request headers that the response depends on, if caches may keep it
+	Cache    string // Cache-Control; empty: only the client keeps the response, and asks again
 	Reveals  string // the id of the object whose secret the body shows; see ports.Answer
 	Brought  string // the id of the object whose secret was in the request; see ports.Answer
 	shows    string // the path whose GET returns this body; empty: none
@@ -105,6 +106,9 @@ func (r *Reply) header() map[string]string {
 	if r.Vary != "" {
 		h["Vary"] = r.Vary
 	}
+	if r.Cache != "" {
+		h["Cache-Control"] = r.Cache
+	}
 	if r.Reveals != "" {
 		h["Cache-Control"] = "no-store"
 	}
@@ -122,6 +126,10 @@ func Write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-cache")
 	for name, value := range a.Header {
+		if name == "Vary" { // beside what the response depends on for others, such as the Origin
+			h.Add(name, value)
+			continue
+		}
 		h.Set(name, value)
 	}
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -165,4 +166,14 @@ func TestMethodLabel(t *testing.T) {
 	if methodLabel(http.MethodPatch) != "PATCH" || methodLabel("X-MADE-UP") != "other" {
 		t.Error("clients can make labels, or a known method has none")
 	}
+}
+
+func TestAResponseVariesByEverythingThatItDependsOn(t *testing.T) {
+	w := httptest.NewRecorder()
+	w.Header().Add("Vary", "Origin")
+	answer, err := Reply{Status: http.StatusOK, Body: "x", Vary: "Host", Cache: "public, max-age=60"}.encode()
+	require.NoError(t, err)
+	Write(w, httptest.NewRequest(http.MethodGet, "/", nil), answer)
+	assert.EqualSlice(t, "Vary", w.Header().Values("Vary"), []string{"Origin", "Host"})
+	assert.Equal(t, "Cache-Control", w.Header().Get("Cache-Control"), "public, max-age=60")
 }

@@ -123,6 +123,7 @@ Code = Union[
         "not_a_sheet",
         "not_acceptable",
         "not_found",
+        "not_in_trial",
         "not_source_owner",
         "only_owner",
         "operator_by_rules",
@@ -716,6 +717,9 @@ class AddOnQuantity(TypedDict):
 
     quantity: int
     """0 removes it."""
+
+# What is given.
+AdjustmentKind = Union[Literal["comp", "trial_extension", "credit"], str]
 
 
 class BillingAddress(TypedDict):
@@ -1824,6 +1828,9 @@ class CheckoutSessionCreate(TypedDict):
     quantity: NotRequired[int]
     """Default: 1; for a plan with `seats`, what the members need."""
 
+    currency: NotRequired[str]
+    """One of the plan's `currency_options`, or the currency of its price, which is the default."""
+
     trial: NotRequired[bool]
     """`false` begins without a trial."""
 
@@ -1832,6 +1839,23 @@ class CheckoutSessionCreate(TypedDict):
 
     cancel_url: str
     """To which the payer goes without a subscription."""
+
+    allow_promotion_codes: NotRequired[bool]
+    """Whether the payer can enter a promotion code."""
+
+    collect_address: NotRequired[bool]
+    """Whether the payer has to enter a billing address."""
+
+    collect_tax_ids: NotRequired[bool]
+    """Whether the payer can enter a tax id."""
+
+    payment_method_optional: NotRequired[bool]
+    """Whether the payer is asked for a payment method only if something is due at once: not for a trial,
+    unless the organisation requires one for trials.
+    """
+
+    locale: NotRequired[Union[Literal["bg", "cs", "da", "de", "el", "en", "en-GB", "es", "es-419", "et", "fi", "fil", "fr", "fr-CA", "hr", "hu", "id", "it", "ja", "ko", "lt", "lv", "ms", "mt", "nb", "nl", "pl", "pt", "pt-BR", "ro", "ru", "sk", "sl", "sv", "th", "tr", "vi", "zh", "zh-HK", "zh-TW"], str]]
+    """The language of the page. If it is omitted, the language of the browser."""
 
 # A status that the user sets. `auto`: the devices determine the status. `invisible`: others see the user as
 # offline.
@@ -3894,6 +3918,32 @@ class Org(TypedDict):
     """"""
 
 
+class OverviewChurn(TypedDict):
+    """A type of the API."""
+
+    since: str
+    """30 days ago."""
+
+    subscriptions: int
+    """How many were paid then."""
+
+    ended: int
+    """How many of them have ended since."""
+
+    rate: Optional[float]
+    """`ended` divided by `subscriptions`. `null` if there were none."""
+
+
+class OverviewPastDue(TypedDict):
+    """A type of the API."""
+
+    subscriptions: int
+    """How many are `past_due` or `unpaid`."""
+
+    amount: List[Money]
+    """Their open invoices, one sum for each currency."""
+
+
 class Passkey(TypedDict):
     """A person's passkey, without its secret, which is in the person's authenticator."""
 
@@ -3987,6 +4037,84 @@ class PasskeyResponse(TypedDict):
 
     credential: Dict[str, Any]
     """The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7)."""
+
+
+class PaymentAdjustedData(TypedDict):
+    """The data of payment.adjusted: An operator gave something to the workspace."""
+
+    kind: str
+    """"""
+
+    reason: str
+    """"""
+
+    plan_id: NotRequired[str]
+    """"""
+
+    months: NotRequired[int]
+    """"""
+
+    days: NotRequired[int]
+    """"""
+
+    trial_end: NotRequired[str]
+    """"""
+
+    amount: NotRequired[int]
+    """"""
+
+    currency: NotRequired[str]
+    """"""
+
+
+class PaymentAdjustment(TypedDict):
+    """A type of the API."""
+
+    workspace_id: str
+    """"""
+
+    kind: AdjustmentKind
+    """"""
+
+    reason: str
+    """"""
+
+    subscription: Optional[Subscription]
+    """The subscription after it. `null` after a `credit`."""
+
+    credit: Optional[Money]
+    """The credit of the workspace after it. `null` if none."""
+
+    gateway: PaymentGateway
+    """"""
+
+
+class PaymentAdjustmentCreate(TypedDict):
+    """A type of the API."""
+
+    workspace_id: str
+    """"""
+
+    kind: AdjustmentKind
+    """"""
+
+    reason: str
+    """Why, for the audit trail. For a `credit`, the gateway stores it, too."""
+
+    plan_id: NotRequired[str]
+    """Of a `comp` for a workspace without a subscription."""
+
+    months: NotRequired[int]
+    """How long a `comp` lasts. If it is omitted, as long as the subscription."""
+
+    days: NotRequired[int]
+    """How much longer a trial lasts."""
+
+    amount: NotRequired[int]
+    """The `credit`, in the smallest unit of the currency."""
+
+    currency: NotRequired[str]
+    """ISO 4217 currency code, in lower case."""
 
 
 class PaymentCustomerCreatedData(TypedDict):
@@ -4114,6 +4242,31 @@ class PaymentMirrorCorrectedData(TypedDict):
     """
 
     differences: int
+    """"""
+
+
+class PaymentOverview(TypedDict):
+    """A type of the API."""
+
+    as_of: str
+    """"""
+
+    mrr: List[Money]
+    """The monthly recurring revenue, one sum for each currency."""
+
+    subscriptions: Dict[str, int]
+    """How many live subscriptions have each status."""
+
+    past_due: OverviewPastDue
+    """"""
+
+    trials_ending: int
+    """How many trials end within 7 days."""
+
+    churn: OverviewChurn
+    """"""
+
+    gateway: PaymentGateway
     """"""
 
 
@@ -4249,6 +4402,9 @@ class Plan(TypedDict):
     price: Money
     """"""
 
+    currency_options: List[Money]
+    """What it costs in other currencies."""
+
     metered_price: Optional[MeteredPrice]
     """What usage costs in addition, billed when the period ends. `null` if nothing is."""
 
@@ -4260,6 +4416,11 @@ class Plan(TypedDict):
 
     trial_days: int
     """Length of the trial in days. A workspace can have only one trial."""
+
+    days_until_due: int
+    """How long after an invoice it has to be paid by transfer; the workspace needs no payment method. 0 if
+    the payment method is charged.
+    """
 
     features: List[str]
     """"""
@@ -7697,6 +7858,9 @@ class SubscriptionCreate(TypedDict):
     quantity: NotRequired[int]
     """Default: 1; for a plan with `seats`, what the members need."""
 
+    currency: NotRequired[str]
+    """One of the plan's `currency_options`, or the currency of its price, which is the default."""
+
     promotion_code: NotRequired[str]
     """A code for a discount. Its case does not count."""
 
@@ -8787,6 +8951,65 @@ class WorkspaceRestoredData(TypedDict):
 WorkspaceRole = Union[Literal["viewer", "member", "admin", "owner"], str]
 
 
+class WorkspaceSubscription(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """The id at the gateway."""
+
+    workspace_id: str
+    """"""
+
+    workspace_name: str
+    """"""
+
+    plan_id: Optional[str]
+    """`null` if it is unknown."""
+
+    quantity: int
+    """"""
+
+    status: Union[Literal["incomplete", "trialing", "active", "past_due", "unpaid", "paused", "canceled"], str]
+    """"""
+
+    entitled: bool
+    """"""
+
+    monthly_revenue: Optional[Money]
+    """What it adds to the `mrr` of the overview. `null` if its price is unknown."""
+
+    amount_due: Optional[Money]
+    """What its open invoices cost. `null` if its price is unknown."""
+
+    current_period_end: str
+    """"""
+
+    trial_end: Optional[str]
+    """"""
+
+    ends_at: Optional[str]
+    """When it is set to end."""
+
+    past_due_since: Optional[str]
+    """"""
+
+    created_at: str
+    """"""
+
+    ended_at: Optional[str]
+    """When Atrium noticed its end."""
+
+
+class WorkspaceSubscriptionList(TypedDict):
+    """A type of the API."""
+
+    data: List[WorkspaceSubscription]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
+
 class WorkspaceTransfer(TypedDict):
     """A type of the API."""
 
@@ -9384,6 +9607,13 @@ class PasskeyRenamedEvent(_EventBase):
 
     type: Literal["passkey.renamed"]
     data: PasskeyRenamedData
+
+
+class PaymentAdjustedEvent(_EventBase):
+    """An event of the type payment.adjusted."""
+
+    type: Literal["payment.adjusted"]
+    data: PaymentAdjustedData
 
 
 class PaymentFailedEvent(_EventBase):
@@ -10041,6 +10271,7 @@ KnownEvent = Union[
     PasskeyCloneSuspectedEvent,
     PasskeyRemovedEvent,
     PasskeyRenamedEvent,
+    PaymentAdjustedEvent,
     PaymentFailedEvent,
     PaymentCustomerCreatedEvent,
     PaymentCustomerLostEvent,
@@ -12112,6 +12343,28 @@ class PaymentsUsageResource(Resource):
         return cast("UsageResults", self._caller.send("payments.usage.reportMany", "POST", path("/api/payments/usage/batch"), body=body, keyed=True, options=options))
 
 
+class PaymentsSubscriptionsResource(Resource):
+    """The calls of payments.subscriptions."""
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        status: Optional[Union[Literal["incomplete", "trialing", "active", "past_due", "unpaid", "paused", "canceled"], str]] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[WorkspaceSubscription, WorkspaceSubscriptionList]:
+        """List the subscriptions of all workspaces.
+
+        Requires an operator of the organisation, signed in or with an API key that has the owner
+        ceiling. Returns the subscriptions of all workspaces that have not ended, newest first, as Atrium
+        last read them from the gateway.
+
+        Errors: payments_not_configured, scope_required; and those that every call can have.
+        """
+        return cast("Pages[WorkspaceSubscription, WorkspaceSubscriptionList]", self._caller.pages("payments.subscriptions.list", "GET", path("/api/payments/subscriptions"), query={"limit": limit, "status": status, "cursor": cursor}, options=options))
+
+
 class PaymentsSubscriptionResource(Resource):
     """The calls of payments.subscription."""
 
@@ -12449,9 +12702,11 @@ class PaymentsPlansResource(Resource):
     ) -> Pages[Plan, PlanList]:
         """List plans.
 
-        Returns all plans of the organisation in one response, in the order of its configuration.
-        Requires no workspace. With a workspace, `is_current` marks its plan. The list is empty if the
-        organisation takes no payments.
+        Returns all plans of the organisation of the host in one response, in the order of its
+        configuration. With a workspace, `is_current` marks its plan. The list is empty if the
+        organisation takes no payments. Requires no credential, unless
+        `orgs[].payments.plans_require_sign_in` is set. Requests without one are limited for each
+        address, and every cache may keep their responses for 60 seconds.
 
         A plan is not `available` if the gateway no longer sells its price. Workspaces can no longer
         subscribe to it, but current subscribers keep it.
@@ -12459,6 +12714,26 @@ class PaymentsPlansResource(Resource):
         Errors: scope_required; and those that every call can have.
         """
         return cast("Pages[Plan, PlanList]", self._caller.pages("payments.plans.list", "GET", path("/api/payments/plans"), options=options))
+
+
+class PaymentsOverviewResource(Resource):
+    """The calls of payments.overview."""
+
+    def get(
+        self,
+        **options: Unpack[Options],
+    ) -> PaymentOverview:
+        """Get an overview of all subscriptions.
+
+        Requires an operator of the organisation, signed in or with an API key that has the owner
+        ceiling. Sums up the subscriptions of all workspaces, as Atrium last read them from the gateway.
+        `mrr` is the monthly recurring revenue: what `active` and `past_due` subscriptions cost per
+        month, less lasting discounts, without taxes and usage. Paused subscriptions and trials do not
+        count; nor do trials in `churn`.
+
+        Errors: payments_not_configured, scope_required; and those that every call can have.
+        """
+        return cast("PaymentOverview", self._caller.send("payments.overview.get", "GET", path("/api/payments/overview"), options=options))
 
 
 class PaymentsMethodsResource(Resource):
@@ -12656,8 +12931,9 @@ class PaymentsCheckoutSessionsResource(Resource):
         begins with a card that has had one ends at once, without a charge: the event is `trial.refused`.
 
         The payer goes back to `success_url` or `cancel_url`. The subscription is shown when the gateway
-        has told Atrium, which can be seconds later. The addresses must be https, or http on loopback,
-        and of an origin that the operator of the server allows (`orgs[].payments.return_origins`).
+        has told Atrium, which can be seconds later. In the sandbox, the page asks only for a card. The
+        addresses must be https, or http on loopback, and of an origin that the operator of the server
+        allows (`orgs[].payments.return_origins`).
 
         Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
         gateway_unavailable, invalid_fields, invoice_unpaid, payment_pending, payments_not_configured,
@@ -12667,21 +12943,53 @@ class PaymentsCheckoutSessionsResource(Resource):
         return cast("HostedPage", self._caller.send("payments.checkoutSessions.create", "POST", path("/api/payments/checkout-session"), body=body, keyed=True, options=options))
 
 
+class PaymentsAdjustmentsResource(Resource):
+    """The calls of payments.adjustments."""
+
+    def create(
+        self,
+        body: PaymentAdjustmentCreate,
+        **options: Unpack[Options],
+    ) -> PaymentAdjustment:
+        """Give something to a workspace.
+
+        Requires an operator of the organisation, signed in or with an API key that has the owner
+        ceiling. The event in the workspace's audit trail is `payment.adjusted`.
+
+        - `comp`: the subscription is free for `months`, or as long as it lasts. Without a subscription,
+        one of `plan_id` begins; no payment method is needed until it is charged. At Stripe, it is a
+        coupon of 100 percent, which replaces the discount of the subscription.
+        - `trial_extension`: the trial ends `days` later; 409 `not_in_trial` without one.
+        - `credit`: `amount` is deducted from the next invoices.
+
+        After 502, 503 or 504, repeat the call with the same `Idempotency-Key`.
+
+        Errors: currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid,
+        no_active_subscription, not_in_trial, payment_pending, payments_not_configured, payments_paused,
+        plan_not_found, plan_unavailable, scope_required, subscription_exists, subscription_not_active,
+        subscription_paused, subscription_unrecognized; and those that every call can have.
+        """
+        return cast("PaymentAdjustment", self._caller.send("payments.adjustments.create", "POST", path("/api/payments/adjustments"), body=body, keyed=True, options=options))
+
+
 class PaymentsResource(Resource):
     """The calls of payments."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
+        self.adjustments = PaymentsAdjustmentsResource(caller)
         self.checkout_sessions = PaymentsCheckoutSessionsResource(caller)
         self.details = PaymentsDetailsResource(caller)
         self.entitlements = PaymentsEntitlementsResource(caller)
         self.invoices = PaymentsInvoicesResource(caller)
         self.methods = PaymentsMethodsResource(caller)
+        self.overview = PaymentsOverviewResource(caller)
         self.plans = PaymentsPlansResource(caller)
         self.portal_sessions = PaymentsPortalSessionsResource(caller)
         self.sandbox = PaymentsSandboxResource(caller)
         self.setup_intents = PaymentsSetupIntentsResource(caller)
         self.subscription = PaymentsSubscriptionResource(caller)
+        self.subscriptions = PaymentsSubscriptionsResource(caller)
         self.usage = PaymentsUsageResource(caller)
 
 

@@ -116,6 +116,7 @@ export type Code =
   | 'not_a_sheet'
   | 'not_acceptable'
   | 'not_found'
+  | 'not_in_trial'
   | 'not_source_owner'
   | 'only_owner'
   | 'operator_by_rules'
@@ -612,6 +613,9 @@ export type AddOnQuantity = {
   /** 0 removes it. */
   quantity: number
 }
+
+/** What is given. */
+export type AdjustmentKind = 'comp' | 'trial_extension' | 'credit' | (string & {})
 
 /**  */
 export type BillingAddress = {
@@ -1516,12 +1520,27 @@ export type CheckoutSessionCreate = {
   plan_id: string
   /** Default: 1; for a plan with `seats`, what the members need. */
   quantity?: number
+  /** One of the plan's `currency_options`, or the currency of its price, which is the default. */
+  currency?: string
   /** `false` begins without a trial. */
   trial?: boolean
   /** To which the payer goes when the subscription has started. */
   success_url: string
   /** To which the payer goes without a subscription. */
   cancel_url: string
+  /** Whether the payer can enter a promotion code. */
+  allow_promotion_codes?: boolean
+  /** Whether the payer has to enter a billing address. */
+  collect_address?: boolean
+  /** Whether the payer can enter a tax id. */
+  collect_tax_ids?: boolean
+  /**
+   * Whether the payer is asked for a payment method only if something is due at once: not for a trial, unless
+   * the organisation requires one for trials.
+   */
+  payment_method_optional?: boolean
+  /** The language of the page. If it is omitted, the language of the browser. */
+  locale?: 'bg' | 'cs' | 'da' | 'de' | 'el' | 'en' | 'en-GB' | 'es' | 'es-419' | 'et' | 'fi' | 'fil' | 'fr' | 'fr-CA' | 'hr' | 'hu' | 'id' | 'it' | 'ja' | 'ko' | 'lt' | 'lv' | 'ms' | 'mt' | 'nb' | 'nl' | 'pl' | 'pt' | 'pt-BR' | 'ro' | 'ru' | 'sk' | 'sl' | 'sv' | 'th' | 'tr' | 'vi' | 'zh' | 'zh-HK' | 'zh-TW' | (string & {})
 }
 
 /**
@@ -3168,6 +3187,26 @@ export type Org = {
   name: string
 }
 
+/**  */
+export type OverviewChurn = {
+  /** 30 days ago. */
+  since: string
+  /** How many were paid then. */
+  subscriptions: number
+  /** How many of them have ended since. */
+  ended: number
+  /** `ended` divided by `subscriptions`. `null` if there were none. */
+  rate: number | null
+}
+
+/**  */
+export type OverviewPastDue = {
+  /** How many are `past_due` or `unpaid`. */
+  subscriptions: number
+  /** Their open invoices, one sum for each currency. */
+  amount: Money[]
+}
+
 /** A person's passkey, without its secret, which is in the person's authenticator. */
 export type Passkey = {
   /**  */
@@ -3242,6 +3281,62 @@ export type PasskeyRenamedData = Record<string, unknown>
 export type PasskeyResponse = {
   /** The result of `PublicKeyCredential.toJSON` (WebAuthn Level 3, section 5.1.7). */
   credential: Record<string, unknown>
+}
+
+/** The data of payment.adjusted: An operator gave something to the workspace. */
+export type PaymentAdjustedData = {
+  /**  */
+  kind: string
+  /**  */
+  reason: string
+  /**  */
+  plan_id?: string
+  /**  */
+  months?: number
+  /**  */
+  days?: number
+  /**  */
+  trial_end?: string
+  /**  */
+  amount?: number
+  /**  */
+  currency?: string
+}
+
+/**  */
+export type PaymentAdjustment = {
+  /**  */
+  workspace_id: string
+  /**  */
+  kind: AdjustmentKind
+  /**  */
+  reason: string
+  /** The subscription after it. `null` after a `credit`. */
+  subscription: Subscription | null
+  /** The credit of the workspace after it. `null` if none. */
+  credit: Money | null
+  /**  */
+  gateway: PaymentGateway
+}
+
+/**  */
+export type PaymentAdjustmentCreate = {
+  /**  */
+  workspace_id: string
+  /**  */
+  kind: AdjustmentKind
+  /** Why, for the audit trail. For a `credit`, the gateway stores it, too. */
+  reason: string
+  /** Of a `comp` for a workspace without a subscription. */
+  plan_id?: string
+  /** How long a `comp` lasts. If it is omitted, as long as the subscription. */
+  months?: number
+  /** How much longer a trial lasts. */
+  days?: number
+  /** The `credit`, in the smallest unit of the currency. */
+  amount?: number
+  /** ISO 4217 currency code, in lower case. */
+  currency?: string
 }
 
 /** The data of payment_customer.created: The workspace got a customer at the payment gateway. */
@@ -3346,6 +3441,24 @@ export type PaymentMirrorCorrectedData = {
   differences: number
 }
 
+/**  */
+export type PaymentOverview = {
+  /**  */
+  as_of: string
+  /** The monthly recurring revenue, one sum for each currency. */
+  mrr: Money[]
+  /** How many live subscriptions have each status. */
+  subscriptions: Record<string, number>
+  /**  */
+  past_due: OverviewPastDue
+  /** How many trials end within 7 days. */
+  trials_ending: number
+  /**  */
+  churn: OverviewChurn
+  /**  */
+  gateway: PaymentGateway
+}
+
 /** The data of payments.paused: Payments were paused after declined cards. */
 export type PaymentsPausedData = {
   /**  */
@@ -3444,6 +3557,8 @@ export type Plan = {
   description: string
   /**  */
   price: Money
+  /** What it costs in other currencies. */
+  currency_options: Money[]
   /** What usage costs in addition, billed when the period ends. `null` if nothing is. */
   metered_price: MeteredPrice | null
   /**  */
@@ -3452,6 +3567,11 @@ export type Plan = {
   interval_count: number
   /** Length of the trial in days. A workspace can have only one trial. */
   trial_days: number
+  /**
+   * How long after an invoice it has to be paid by transfer; the workspace needs no payment method. 0 if the
+   * payment method is charged.
+   */
+  days_until_due: number
   /**  */
   features: string[]
   /**  */
@@ -6192,6 +6312,8 @@ export type SubscriptionCreate = {
   payment_method_id?: string
   /** Default: 1; for a plan with `seats`, what the members need. */
   quantity?: number
+  /** One of the plan's `currency_options`, or the currency of its price, which is the default. */
+  currency?: string
   /** A code for a discount. Its case does not count. */
   promotion_code?: string
   /** `false` begins without a trial. */
@@ -7071,6 +7193,48 @@ export type WorkspaceRestoredData = {
 export type WorkspaceRole = 'viewer' | 'member' | 'admin' | 'owner' | (string & {})
 
 /**  */
+export type WorkspaceSubscription = {
+  /** The id at the gateway. */
+  id: string
+  /**  */
+  workspace_id: string
+  /**  */
+  workspace_name: string
+  /** `null` if it is unknown. */
+  plan_id: string | null
+  /**  */
+  quantity: number
+  /**  */
+  status: 'incomplete' | 'trialing' | 'active' | 'past_due' | 'unpaid' | 'paused' | 'canceled' | (string & {})
+  /**  */
+  entitled: boolean
+  /** What it adds to the `mrr` of the overview. `null` if its price is unknown. */
+  monthly_revenue: Money | null
+  /** What its open invoices cost. `null` if its price is unknown. */
+  amount_due: Money | null
+  /**  */
+  current_period_end: string
+  /**  */
+  trial_end: string | null
+  /** When it is set to end. */
+  ends_at: string | null
+  /**  */
+  past_due_since: string | null
+  /**  */
+  created_at: string
+  /** When Atrium noticed its end. */
+  ended_at: string | null
+}
+
+/**  */
+export type WorkspaceSubscriptionList = {
+  /**  */
+  data: WorkspaceSubscription[]
+  /**  */
+  next_cursor: string | null
+}
+
+/**  */
 export type WorkspaceTransfer = {
   /** The new owner, who must be a member of the workspace. */
   user_id: string
@@ -7165,6 +7329,7 @@ export type EventData = {
   'passkey.clone_suspected': PasskeyCloneSuspectedData
   'passkey.removed': PasskeyRemovedData
   'passkey.renamed': PasskeyRenamedData
+  'payment.adjusted': PaymentAdjustedData
   'payment.failed': PaymentFailedData
   'payment_customer.created': PaymentCustomerCreatedData
   'payment_customer.lost': PaymentCustomerLostData
@@ -9128,6 +9293,30 @@ export class PaymentsUsageResource extends Resource {
   }
 }
 
+/** The calls of payments.subscriptions. */
+export class PaymentsSubscriptionsResource extends Resource {
+
+  /**
+   * List the subscriptions of all workspaces.
+   *
+   * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Returns
+   * the subscriptions of all workspaces that have not ended, newest first, as Atrium last read them from the
+   * gateway.
+   *
+   * Errors: payments_not_configured, scope_required; and those that every call can have.
+   */
+  list(query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** Only subscriptions with this status. `canceled` has those that have ended. */
+      status?: 'incomplete' | 'trialing' | 'active' | 'past_due' | 'unpaid' | 'paused' | 'canceled' | (string & {})
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<WorkspaceSubscription, WorkspaceSubscriptionList> {
+    return this.caller.list({ name: 'payments.subscriptions.list', method: 'GET', path: path`/api/payments/subscriptions`, query }, options)
+  }
+}
+
 /** The calls of payments.subscription. */
 export class PaymentsSubscriptionResource extends Resource {
 
@@ -9429,9 +9618,10 @@ export class PaymentsPlansResource extends Resource {
   /**
    * List plans.
    *
-   * Returns all plans of the organisation in one response, in the order of its configuration. Requires no
-   * workspace. With a workspace, `is_current` marks its plan. The list is empty if the organisation takes no
-   * payments.
+   * Returns all plans of the organisation of the host in one response, in the order of its configuration. With a
+   * workspace, `is_current` marks its plan. The list is empty if the organisation takes no payments. Requires no
+   * credential, unless `orgs[].payments.plans_require_sign_in` is set. Requests without one are limited for each
+   * address, and every cache may keep their responses for 60 seconds.
    *
    * A plan is not `available` if the gateway no longer sells its price. Workspaces can no longer subscribe to
    * it, but current subscribers keep it.
@@ -9440,6 +9630,24 @@ export class PaymentsPlansResource extends Resource {
    */
   list(options?: Options): Page<Plan, PlanList> {
     return this.caller.list({ name: 'payments.plans.list', method: 'GET', path: path`/api/payments/plans` }, options)
+  }
+}
+
+/** The calls of payments.overview. */
+export class PaymentsOverviewResource extends Resource {
+
+  /**
+   * Get an overview of all subscriptions.
+   *
+   * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Sums up
+   * the subscriptions of all workspaces, as Atrium last read them from the gateway. `mrr` is the monthly
+   * recurring revenue: what `active` and `past_due` subscriptions cost per month, less lasting discounts,
+   * without taxes and usage. Paused subscriptions and trials do not count; nor do trials in `churn`.
+   *
+   * Errors: payments_not_configured, scope_required; and those that every call can have.
+   */
+  get(options?: Options): Promise<PaymentOverview> {
+    return this.caller.send({ name: 'payments.overview.get', method: 'GET', path: path`/api/payments/overview` }, options)
   }
 }
 
@@ -9619,8 +9827,9 @@ export class PaymentsCheckoutSessionsResource extends Resource {
    * at once, without a charge: the event is `trial.refused`.
    *
    * The payer goes back to `success_url` or `cancel_url`. The subscription is shown when the gateway has told
-   * Atrium, which can be seconds later. The addresses must be https, or http on loopback, and of an origin that
-   * the operator of the server allows (`orgs[].payments.return_origins`).
+   * Atrium, which can be seconds later. In the sandbox, the page asks only for a card. The addresses must be
+   * https, or http on loopback, and of an origin that the operator of the server allows
+   * (`orgs[].payments.return_origins`).
    *
    * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
    * invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
@@ -9632,32 +9841,65 @@ export class PaymentsCheckoutSessionsResource extends Resource {
   }
 }
 
+/** The calls of payments.adjustments. */
+export class PaymentsAdjustmentsResource extends Resource {
+
+  /**
+   * Give something to a workspace.
+   *
+   * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. The event
+   * in the workspace's audit trail is `payment.adjusted`.
+   *
+   * - `comp`: the subscription is free for `months`, or as long as it lasts. Without a subscription, one of
+   * `plan_id` begins; no payment method is needed until it is charged. At Stripe, it is a coupon of 100 percent,
+   * which replaces the discount of the subscription.
+   * - `trial_extension`: the trial ends `days` later; 409 `not_in_trial` without one.
+   * - `credit`: `amount` is deducted from the next invoices.
+   *
+   * After 502, 503 or 504, repeat the call with the same `Idempotency-Key`.
+   *
+   * Errors: currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid,
+   * no_active_subscription, not_in_trial, payment_pending, payments_not_configured, payments_paused,
+   * plan_not_found, plan_unavailable, scope_required, subscription_exists, subscription_not_active,
+   * subscription_paused, subscription_unrecognized; and those that every call can have.
+   */
+  create(body: PaymentAdjustmentCreate, options?: Options): Promise<PaymentAdjustment> {
+    return this.caller.send({ name: 'payments.adjustments.create', method: 'POST', path: path`/api/payments/adjustments`, body, keyed: true }, options)
+  }
+}
+
 /** The calls of payments. */
 export class PaymentsResource extends Resource {
+  readonly adjustments: PaymentsAdjustmentsResource
   readonly checkoutSessions: PaymentsCheckoutSessionsResource
   readonly details: PaymentsDetailsResource
   readonly entitlements: PaymentsEntitlementsResource
   readonly invoices: PaymentsInvoicesResource
   readonly methods: PaymentsMethodsResource
+  readonly overview: PaymentsOverviewResource
   readonly plans: PaymentsPlansResource
   readonly portalSessions: PaymentsPortalSessionsResource
   readonly sandbox: PaymentsSandboxResource
   readonly setupIntents: PaymentsSetupIntentsResource
   readonly subscription: PaymentsSubscriptionResource
+  readonly subscriptions: PaymentsSubscriptionsResource
   readonly usage: PaymentsUsageResource
 
   constructor(caller: Caller) {
     super(caller)
+    this.adjustments = new PaymentsAdjustmentsResource(caller)
     this.checkoutSessions = new PaymentsCheckoutSessionsResource(caller)
     this.details = new PaymentsDetailsResource(caller)
     this.entitlements = new PaymentsEntitlementsResource(caller)
     this.invoices = new PaymentsInvoicesResource(caller)
     this.methods = new PaymentsMethodsResource(caller)
+    this.overview = new PaymentsOverviewResource(caller)
     this.plans = new PaymentsPlansResource(caller)
     this.portalSessions = new PaymentsPortalSessionsResource(caller)
     this.sandbox = new PaymentsSandboxResource(caller)
     this.setupIntents = new PaymentsSetupIntentsResource(caller)
     this.subscription = new PaymentsSubscriptionResource(caller)
+    this.subscriptions = new PaymentsSubscriptionsResource(caller)
     this.usage = new PaymentsUsageResource(caller)
   }
 }

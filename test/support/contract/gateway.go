@@ -28,7 +28,8 @@ type GatewayStage struct {
 	// Authenticate completes, as the payer, the authentication that a subscription waits for.
 	Authenticate func(t *testing.T, c payment.CustomerID, a *payment.Action)
 
-	// CheckOut completes a checkout page, as the payer, with a test card, and reports whether the page was open.
+	// CheckOut completes a checkout page, as the payer, with a test card, or without a payment method if last4 is
+	// empty. It reports whether the page was open and accepted that.
 	CheckOut func(t *testing.T, url, last4 string) bool
 
 	// Advance moves the gateway's clock forward.
@@ -96,6 +97,9 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 		"a promotion code reduces invoices":                                 gatewayPromotions,
 		"a discount lasts as long as its coupon says":                       gatewayDiscountDurations,
 		"a change can carry a promotion code":                               gatewayPromotedChanges,
+		"operators give free periods, longer trials and credits":            gatewayAdjustments,
+		"a plan is paid by transfer":                                        gatewayTransfers,
+		"a price has options in other currencies":                           gatewayCurrencies,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

@@ -62,6 +62,32 @@ func gatewayCheckouts(t *testing.T, g GatewayStage) {
 		assert.That(t, h != nil && h.Status == payment.Trialing, "%+v", h)
 		g.wantPaid(t, c, 0)
 	})
+	t.Run("a page can leave out the payment method of a trial, which then ends without one", func(t *testing.T) {
+		c, o := g.customer(t), g.checkout(0)
+		o.TrialDays = 14
+		always, err := g.Checkout(ctx, key(), c, o)
+		must(t, err)
+		assert.That(t, !g.CheckOut(t, always, ""), "a page that asks for a payment method was completed without one")
+		o.Show(payment.CheckoutPage{
+			PromotionCodes: true, Address: true, TaxIDs: true, IsMethodOptional: true, Locale: "de",
+		}, payment.TrialRules{})
+		url, err := g.Checkout(ctx, key(), c, o)
+		must(t, err)
+		require.That(t, g.CheckOut(t, url, ""), "the page wants a payment method")
+		h := g.only(t, c)
+		require.That(t, h != nil && h.Status == payment.Trialing && h.Method == "", "%+v", h)
+		g.Advance(t, 15*24*time.Hour)
+		h = g.only(t, c)
+		assert.That(t, h == nil || !h.Status.Live(), "the trial without a payment method goes on: %+v", h)
+	})
+	t.Run("a payment method is asked for if something is due", func(t *testing.T) {
+		c, o := g.customer(t), g.checkout(0)
+		o.Show(payment.CheckoutPage{IsMethodOptional: true}, payment.TrialRules{})
+		url, err := g.Checkout(ctx, key(), c, o)
+		must(t, err)
+		assert.That(t, !g.CheckOut(t, url, "") && g.only(t, c) == nil, "a subscription began without a payment")
+		assert.That(t, g.CheckOut(t, url, "4242"), "the page takes no card")
+	})
 	_, err = g.Checkout(ctx, key(), "cus_never_there", g.checkout(0))
 	assert.That(t, err != nil && !payment.OutcomeUnknown(err), "a customer that does not exist: %v", err)
 }

@@ -32,6 +32,7 @@ func Payments(t *testing.T, open Opener) {
 	t.Run("notices", func(t *testing.T) { noticesAreGivenOnce(t, a) })
 	t.Run("checkouts", func(t *testing.T) { checkoutsAreStored(t, a) })
 	t.Run("invoices", func(t *testing.T) { invoicesAreListed(t, a) })
+	t.Run("the subscriptions of an org", func(t *testing.T) { subscriptionsAreListed(t, a) })
 	t.Run("concurrent removals leave one payment method", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
 	t.Run("a deleted workspace has no customer", func(t *testing.T) { customersOfGoneWorkspaces(t, a) })
 }

@@ -321,13 +321,18 @@ func customerOf(i payment.IntentID) payment.CustomerID {
 	return payment.CustomerID(stripesim.CustomerOf(string(i)))
 }
 
-// CheckOut completes a checkout page, as the payer, with a test card that works, and reports whether it was open. The
-// card is charged for the subscription, and does not become the customer's default.
+// CheckOut completes a checkout page, as the payer, with a test card, or without a payment method if last4 is empty.
+// It reports whether the page was open. The card is charged for the subscription, and does not become the customer's
+// default.
 func (s *Server) CheckOut(url, last4 string) bool {
 	count, err := s.simulator.Page(s.t.Context(), stripesim.LinkOf(url))
 	if err != nil || count.Done {
 		return false
 	}
-	_, err = s.simulator.Complete(s.t.Context(), stripesim.LinkOf(url), stripesim.TestCard(last4))
+	card := payment.Card{}
+	if last4 != "" {
+		card = stripesim.TestCard(last4)
+	}
+	_, err = s.simulator.Complete(s.t.Context(), stripesim.LinkOf(url), card)
 	return err == nil
 }

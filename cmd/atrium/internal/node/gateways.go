@@ -161,6 +161,7 @@ func (g *Gateways) termsOf(
 	t.Plans, t.Grace = p.Terms()
 	t.AddOns = p.Extras()
 	t.MailedNotices, t.AutomaticTax, t.Trials = p.MailedNotices, p.AutomaticTax, p.Trials
+	t.PlansRequireSignIn = p.PlansRequireSignIn
 	t.Losses = payment.LossRules{OnRefund: p.OnRefund, OnDispute: p.OnDispute}
 	t.Returns = payment.ReturnPolicy{Origins: p.ReturnOrigins, Loopback: t.Kind == payment.Sandbox}
 	switch t.Kind {
