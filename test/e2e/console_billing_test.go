@@ -53,6 +53,12 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 	contains(map[string]string{"items.1.add_on_id": "messages", "items.1.quantity": "2"})
 	keep(ctx, t, "console-add-ons")
 
+	payer.do(t, "POST", payments+"/usage", object{"feature": "messages", "quantity": 15}).is(t, 200)
+	drive(ctx, t, chromedp.Navigate(page))
+	drive(ctx, t, poll[bool](`document.querySelector('svg[aria-label="Messages by day"]')?.textContent.includes(': 15')`))
+	on(ctx, t, `document.querySelector('svg[aria-label="Messages by day"]')`, "scrollIntoView")
+	keep(ctx, t, "console-usage-by-day")
+
 	presses(ctx, t, "Pause")
 	reads(ctx, t, "nothing is charged")
 	confirms(ctx, t)

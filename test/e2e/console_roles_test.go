@@ -32,7 +32,7 @@ func permitted(t *testing.T, s *server, owner *client, role string) {
 	reads(ctx, t, "support/answer-ticket")
 	all := append(details(t, owner), screens...)
 	if role == "operator" {
-		all = append(all, screen{path: "people"})
+		all = append(all, operatorScreens...)
 	}
 	for _, position := range all {
 		if unlinked(role, position) {

@@ -332,6 +332,7 @@ func TestChangesInTheConsole(t *testing.T) {
 			boss.get(t, "/api/people/"+eve.id).has(t, map[string]string{"status": step.status})
 		}
 	})
+	t.Run("an operator sees the revenue, and gives something", func(t *testing.T) { revenue(t, s, owner) })
 	t.Run("a test card is added, and nothing else can be typed", func(t *testing.T) { paid(ctx, t, s, owner) })
 	t.Run("what was done can be undone", func(t *testing.T) { undone(ctx, t, s, owner) })
 	t.Run("a lower role says what it takes along, and the next owner confirms it", func(t *testing.T) {

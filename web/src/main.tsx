@@ -62,6 +62,7 @@ const screens = [
   screen('presence', () => import('./areas/presence'), 'Presence'),
   screen('billing', () => import('./areas/billing'), 'Billing'),
   screen('people', () => import('./areas/people'), 'People'),
+  screen('revenue', () => import('./areas/revenue'), 'Revenue'),
   screen('settings/$tab', () => import('./areas/settings'), 'Settings'),
 ]
 

@@ -6,7 +6,7 @@ import { atrium, calls, isLimited, queries, signOut } from '../api'
 import { t } from '../text'
 import { Button, IconButton } from '../ui/basics'
 import {
-  BillingIcon, ChatsIcon, ChooseIcon, ConnectionsIcon, PeopleIcon, PresenceIcon, PromptsIcon, SettingsIcon, SignOutIcon, SourcesIcon,
+  BillingIcon, ChatsIcon, ChooseIcon, ConnectionsIcon, PeopleIcon, PresenceIcon, PromptsIcon, RevenueIcon, SettingsIcon, SignOutIcon, SourcesIcon,
 } from '../ui/icons'
 import { Calls } from './calls'
 import { Ended } from './ended'
@@ -28,7 +28,10 @@ export const areas = [
   { path: 'settings/members', label: t.settings, icon: SettingsIcon },
 ] as const
 
-const operators = { path: 'people', label: t.people, icon: PeopleIcon } as const
+const operators = [
+  { path: 'people', label: t.people, icon: PeopleIcon },
+  { path: 'revenue', label: t.revenue, icon: RevenueIcon },
+] as const
 
 export function Shell() {
   const workspace = useWorkspace()
@@ -49,7 +52,7 @@ export function Shell() {
         <div className="min-w-0 md:mb-2"><Workspaces /></div>
         <Palette />
         <ul data-row className="order-last col-span-3 m-0 flex list-none gap-1 overflow-x-auto [scrollbar-width:none] p-0 py-2 md:order-none md:mt-3 md:block md:overflow-visible md:py-0">
-          {[...areas, ...(me.data?.user.operator ? [operators] : [])].map(({ path: to, label, icon: Icon }) => {
+          {[...areas, ...(me.data?.user.operator ? operators : [])].map(({ path: to, label, icon: Icon }) => {
             const here = path.startsWith(`/w/${workspace}/${to.split('/')[0]}`)
             return (
               <li key={to}>

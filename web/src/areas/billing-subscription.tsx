@@ -49,11 +49,11 @@ export function SubscriptionCard({ subscription: s, plans, manages, onDone }: {
           {i.quantity} × {i.name ?? words.anotherItem} <span className="text-soft">({money(i.unit_price)} {words.per(i.interval_count, i.interval)})</span>
         </p>
       ))}
-      {s.pending_change && (
-        <p className="m-0 mt-1">
-          {words.from} <When at={s.pending_change.at} /> {words.onQuantityQuantity(s.pending_change.quantity)} {plans.find((p) => p.id === s.pending_change?.plan_id)?.name ?? s.pending_change.plan_id}
+      {[s.pending_change, ...s.later_changes].map((change) => change && (
+        <p key={change.at} className="m-0 mt-1">
+          {words.from} <When at={change.at} /> {words.onQuantityQuantity(change.quantity)} {plans.find((p) => p.id === change.plan_id)?.name ?? change.plan_id ?? words.aPlanThatIs}
         </p>
-      )}
+      ))}
       {s.discount && <p className="m-0 mt-1">{words.discount} <Reduction of={s.discount} /></p>}
       {s.credit && s.credit.amount > 0 && <p className="m-0 mt-1">{words.creditDeductedFromThe(money(s.credit))}</p>}
     </Card>

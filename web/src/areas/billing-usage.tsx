@@ -1,7 +1,11 @@
 import { type Entitlements } from '@atrium-hq/client'
+import { useQuery } from '@tanstack/react-query'
+import { atrium } from '../api'
+import { useWorkspace } from '../app/workspace'
 import { Card, When } from '../ui/basics'
 import { t } from '../text'
 import { words } from '../text/billing'
+import { Bars } from '../ui/pictures'
 
 /** A name as the server writes it, as people do: chat_templates is Chat templates. */
 const named = (name: string) => (name.charAt(0).toUpperCase() + name.slice(1)).replace(/_bytes$/, '').replaceAll('_', ' ')
@@ -26,6 +30,7 @@ export function Usage({ entitlements: e }: { entitlements: Entitlements }) {
               </span>
             </p>
             {l.limit !== null && <meter aria-label={named(name)} className="w-full" max={Math.max(l.limit, 1)} high={l.limit * 0.9} value={l.used} />}
+            {l.counted_by === 'application' && l.used > 0 && <Days feature={name} />}
           </li>
         ))}
       </ul>
@@ -34,4 +39,17 @@ export function Usage({ entitlements: e }: { entitlements: Entitlements }) {
       )}
     </Card>
   )
+}
+
+/** What the workspace has used of a feature on each of the last thirty days. */
+function Days({ feature }: { feature: string }) {
+  const workspace = useWorkspace()
+  const history = useQuery({
+    queryKey: ['usage', workspace, feature], queryFn: () => atrium.payments.usage.get({ feature }, { workspace }),
+  })
+  if (!history.data) return null
+  const days = new Map<string, number>()
+  for (let at = Date.parse(history.data.from); at <= Date.parse(history.data.to); at += 86_400_000) days.set(new Date(at).toISOString().slice(0, 10), 0)
+  for (const d of history.data.data) days.set(d.date, d.used)
+  return <Bars label={words.byDay(named(feature))} bars={[...days].map(([day, used]) => ({ key: day, value: used, title: `${day}: ${amount(feature, used)}` }))} />
 }

@@ -84,6 +84,7 @@ export const words = {
   whyDoYouCancel: 'Why are you cancelling?',
   whatCouldBeBetter: 'What could be better?',
   ofAmountAmount: (amount: string | number) => ` of ${amount}`,
+  byDay: (feature: string | number) => `${feature} by day`,
   whatYourApplicationCounts: 'What your application counts starts at 0',
   manageCardsAndDetails: 'Manage cards and details',
   plans: 'Plans',

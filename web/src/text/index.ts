@@ -24,6 +24,7 @@ export const t = {
   presence: 'Presence',
   billing: 'Billing',
   people: 'People',
+  revenue: 'Revenue',
   settings: 'Settings',
   areas: 'Areas',
   skip: 'Skip to the content',

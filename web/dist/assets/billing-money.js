@@ -1,0 +1,1 @@
+function e({amount:e,currency:t,exponent:n}){let r=new Intl.NumberFormat(void 0,{style:`currency`,currency:t}).resolvedOptions().maximumFractionDigits??2,i=e%10**n==0?Math.min(r,n):n;return new Intl.NumberFormat(void 0,{style:`currency`,currency:t,minimumFractionDigits:i,maximumFractionDigits:i}).format(e/10**n)}export{e as t};
