@@ -1884,6 +1884,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (216, true),
     (220, true),
     (221, true),
-    (228, true);
     (228, true),
     (237, true);
