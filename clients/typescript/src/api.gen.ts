@@ -9640,9 +9640,8 @@ export class PaymentsOverviewResource extends Resource {
    * Get an overview of all subscriptions.
    *
    * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Sums up
-   * the subscriptions of all workspaces, as Atrium last read them from the gateway. `mrr` is the monthly
-   * recurring revenue: what `active` and `past_due` subscriptions cost per month, less lasting discounts,
-   * without taxes and usage. Paused subscriptions and trials do not count; nor do trials in `churn`.
+   * the subscriptions of all workspaces, as Atrium last read them from the gateway. `mrr` is what `active` and
+   * `past_due` subscriptions cost per month, less lasting discounts, without taxes and usage.
    *
    * Errors: payments_not_configured, scope_required; and those that every call can have.
    */
@@ -9847,16 +9846,13 @@ export class PaymentsAdjustmentsResource extends Resource {
   /**
    * Give something to a workspace.
    *
-   * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. The event
-   * in the workspace's audit trail is `payment.adjusted`.
+   * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling.
    *
    * - `comp`: the subscription is free for `months`, or as long as it lasts. Without a subscription, one of
    * `plan_id` begins; no payment method is needed until it is charged. At Stripe, it is a coupon of 100 percent,
    * which replaces the discount of the subscription.
    * - `trial_extension`: the trial ends `days` later; 409 `not_in_trial` without one.
-   * - `credit`: `amount` is deducted from the next invoices.
-   *
-   * After 502, 503 or 504, repeat the call with the same `Idempotency-Key`.
+   * - `credit`: `amount` is deducted from the next invoices. Send an `Idempotency-Key`, to repeat a lost call.
    *
    * Errors: currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid,
    * no_active_subscription, not_in_trial, payment_pending, payments_not_configured, payments_paused,
