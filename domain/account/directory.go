@@ -106,6 +106,10 @@ func (p *DirectoryPerson) check(org *identity.Org) error {
 	return faults.Err()
 }
 
+func containsControl(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsControl)
+}
+
 func directoryText(faults *fault.Fields, pointer, text string, isRequired bool) {
 	switch {
 	case text == "" && isRequired:

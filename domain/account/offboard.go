@@ -3,11 +3,11 @@ package account
 import (
 	"slices"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 )
 
 // ErrLastOperator is returned when an org's only operator disables their own account.
@@ -155,15 +155,10 @@ func (a *Access) mayChange(by identity.Actor, reason string) error {
 		return errNotOperator
 	case by.Org != a.User.Org || a.User.Service || a.User.Erased():
 		return ErrUserNotFound
-	case utf8.RuneCountInString(reason) > 200 || containsControl(reason):
-		return fault.InField("/reason", "invalid_format",
-			"Must have at most 200 characters, none of them a control character.")
+	case utf8.RuneCountInString(reason) > 200 || naming.Deceptive(reason):
+		return fault.InField("/reason", "invalid_format", "Must have at most 200 characters. "+naming.Refusal)
 	}
 	return nil
-}
-
-func containsControl(s string) bool {
-	return slices.ContainsFunc([]rune(s), unicode.IsControl)
 }
 
 // record adds an event to the trail of each workspace of the person, or, without one, to the trail

@@ -29,9 +29,10 @@ const (
 )
 
 // check returns all errors in the fields of t that do not depend on the registry. A stored name (not renamed) is not
-// checked.
-func (t *Template) check(isRenamed bool) error {
+// checked, and texts that previous has may read in any order.
+func (t *Template) check(isRenamed bool, previous Content) error {
 	var errs fault.Fields
+	t.checkTexts(&errs, previous)
 	switch n := utf8.RuneCountInString(t.Name); {
 	case !isRenamed:
 	case n == 0:
@@ -75,6 +76,21 @@ func (t *Template) check(isRenamed bool) error {
 	}
 	t.Visibility.Check(&errs)
 	return errs.Err()
+}
+
+// checkTexts adds the texts that others read, unless previous has them.
+func (t *Template) checkTexts(errs *fault.Fields, previous Content) {
+	if t.Description != previous.Description {
+		naming.CheckText(errs, "/description", t.Description)
+	}
+	if t.Greeting != previous.Greeting {
+		naming.CheckText(errs, "/greeting", t.Greeting)
+	}
+	for i, s := range t.Starters {
+		if !slices.Contains(previous.Starters, s) {
+			naming.CheckText(errs, fmt.Sprintf("/conversation_starters/%d", i), s)
+		}
+	}
 }
 
 func (t *Template) checkPrompt(errs *fault.Fields) {

@@ -144,7 +144,7 @@ func newTemplate(by identity.Actor, d Draft, f Facts, original Content) (*Templa
 		t.Status = StatusDraft
 	}
 	t.Name = naming.Normal(t.Name)
-	if err := t.check(true); err != nil {
+	if err := t.check(true, Content{}); err != nil {
 		return nil, err
 	}
 	if err := f.check(original, t.Content, t.Prompt != Prompt{}, t.Reply.Answers()); err != nil {
@@ -234,7 +234,7 @@ func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, f 
 		changes["reply"] = true
 		t.Reply = *c.Reply
 	}
-	if err := t.check(c.Name != nil); err != nil {
+	if err := t.check(c.Name != nil, previous); err != nil {
 		return err
 	}
 	newReply = newReply && t.Reply.Answers()

@@ -65,6 +65,10 @@ func TestFields(t *testing.T) {
 			[]string{"/description too_long"}},
 		"NUL in the description": {func(d *chat.Draft) { d.Description = "\x00" },
 			[]string{"/description invalid_characters"}},
+		"texts that read in another order": {func(d *chat.Draft) {
+			d.Description, d.Greeting, d.Starters = "a\u202eb", "a\u2066b", []string{"fine", "a\u202db"}
+		}, []string{"/description invalid_characters", "/greeting invalid_characters",
+			"/conversation_starters/1 invalid_characters"}},
 		"a long greeting": {func(d *chat.Draft) { d.Greeting = strings.Repeat("ü", 2001) },
 			[]string{"/greeting too_long"}},
 		"an avatar": {func(d *chat.Draft) { d.AvatarURL = "https://example.com/a.png?x=1#y" }, nil},

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -120,6 +121,7 @@ func (t *Template) Publish(by identity.Actor, match revision.Match, r Release) e
 		errs.Add("/reason", "too_long", fmt.Sprintf("Must have at most %d characters.", maxReason))
 	}
 	errs.AddCharacters("/reason", r.Reason)
+	naming.CheckText(&errs, "/reason", r.Reason)
 	if err := errs.Err(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 )
 
 // Heartbeat is what a device reports, and what its user claims with it. A nil field keeps the current
@@ -41,6 +42,16 @@ func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
 		return ErrNotOwn
 	case by.ReadOnly():
 		return identity.ErrForbidden
+	}
+	var errs fault.Fields
+	for pointer, text := range map[string]*string{"/text": h.Text, "/emoji": h.Emoji} {
+		if text != nil {
+			naming.CheckText(&errs, pointer, *text)
+		}
+	}
+	switch {
+	case len(errs) > 0:
+		return errs.Err()
 	case h.Until == nil:
 		return nil
 	case !h.Until.After(now):

@@ -121,12 +121,14 @@ func TestHeartbeatsAreRefused(t *testing.T) {
 		beat presence.Heartbeat
 		want string
 	}{
-		"of somebody else":           {ann, presence.Heartbeat{User: "bob"}, "presence_not_own"},
-		"by a key for viewing":       {viewing, beat("a", false), "forbidden"},
-		"a claim that ended already": {ann, until(beat("a", false), 0), "invalid_fields"},
-		"a claim for ever":           {ann, until(beat("a", false), 30*86400+1), "invalid_fields"},
-		"on another's record":        {bob, beat("a", false), "presence_not_own"},
-		"with a device too many":     {ann, beat("one more", false), "device_limit_reached"},
+		"of somebody else":                   {ann, presence.Heartbeat{User: "bob"}, "presence_not_own"},
+		"by a key for viewing":               {viewing, beat("a", false), "forbidden"},
+		"a claim that ended already":         {ann, until(beat("a", false), 0), "invalid_fields"},
+		"a claim for ever":                   {ann, until(beat("a", false), 30*86400+1), "invalid_fields"},
+		"a text that reads in another order": {ann, presence.Heartbeat{Device: "a", Text: new("a\u202eb")}, "invalid_fields"},
+		"an emoji that does":                 {ann, presence.Heartbeat{Device: "a", Emoji: new("\u2066")}, "invalid_fields"},
+		"on another's record":                {bob, beat("a", false), "presence_not_own"},
+		"with a device too many":             {ann, beat("one more", false), "device_limit_reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := annsOwn()

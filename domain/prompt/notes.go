@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/naming"
 )
 
 // maxLabels is a version's maximum number of labels.
@@ -24,7 +25,7 @@ func checkReason(reason string) error {
 	if utf8.RuneCountInString(reason) > 500 {
 		return fault.InField("/reason", "too_long", "Must have at most 500 characters.")
 	}
-	return nil
+	return naming.TextError("/reason", reason)
 }
 
 // checkNotes returns all errors in labels and a commit message.
@@ -42,6 +43,7 @@ func checkNotes(labels []string, message string) error {
 	if utf8.RuneCountInString(message) > 500 {
 		errs.Add("/commit_message", "too_long", "Must have at most 500 characters.")
 	}
+	naming.CheckText(&errs, "/commit_message", message)
 	return errs.Err()
 }
 

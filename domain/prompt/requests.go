@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
@@ -279,6 +280,8 @@ func (t *Template) Decide(by identity.Actor, r ActivationRequest, d Decision) (A
 		return r, ErrForbidden.Because("A service key cannot approve or refuse a request.")
 	case r.State != Waiting:
 		return r, ErrRequestEnded
+	case naming.Reordered(d.Comment):
+		return r, naming.TextError("/comment", d.Comment)
 	case utf8.RuneCountInString(d.Comment) > 500:
 		return r, fault.InField("/comment", "too_long", "Must have at most 500 characters.")
 	}

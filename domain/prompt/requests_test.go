@@ -128,6 +128,8 @@ func TestDecisions(t *testing.T) {
 		"nor a service key":              {service, yes, prompt.ErrForbidden, prompt.Waiting, ""},
 		"a comment has at most 500 characters": {manager, prompt.Decision{Comment: string(make([]rune, 501))}, fault.ErrInvalid,
 			prompt.Waiting, ""},
+		"a comment reads as it is written": {manager, prompt.Decision{Comment: "fine\u202eton"}, fault.ErrInvalid,
+			prompt.Waiting, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, r := asked(t, prompt.Activating{})

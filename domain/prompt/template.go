@@ -164,7 +164,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 	if t.Type == "" {
 		t.Type = Text
 	}
-	if err := t.check(true); err != nil {
+	if err := fault.Join(t.check(true), t.checkTexts(true, true)); err != nil {
 		return nil, err
 	}
 	t.Record(by, "prompt_template.created", string(t.ID),
@@ -234,7 +234,8 @@ func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, ow
 			changes["metadata"] = true
 		}
 	}
-	if err := t.check(c.Name != nil); err != nil {
+	if err := fault.Join(t.check(c.Name != nil), t.checkTexts(changes["description"] != nil,
+		changes["tags"] != nil)); err != nil {
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
@@ -304,6 +305,18 @@ func (t *Template) check(isRenamed bool) error {
 	checkGuarded(&errs, "/protected_labels", t.ProtectedLabels)
 	if len(t.Metadata) > 16<<10 {
 		errs.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
+	}
+	return errs.Err()
+}
+
+// checkTexts returns what is wrong with new texts that others read.
+func (t *Template) checkTexts(isDescribed, isTagged bool) error {
+	var errs fault.Fields
+	if isDescribed {
+		naming.CheckText(&errs, "/description", t.Description)
+	}
+	if isTagged {
+		naming.CheckText(&errs, "/tags", strings.Join(t.Tags, " "))
 	}
 	return errs.Err()
 }
