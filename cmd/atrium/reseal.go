@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/atrium-hq/atrium/adapters/sqlstore/connections"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
@@ -26,20 +25,16 @@ Example:
 // Run implements the command.
 func (k *keysResealCommand) Run(p *process) error {
 	return p.withCore(func(app *node.Core) error {
-		total, err := connections.Credentials(p.ctx, app.DB.DB)
-		if err != nil {
-			return err
-		}
 		var result db.Resealed
 		if err := app.Reseal(p.ctx, func(r db.Resealed) {
 			result = r
 			if !k.JSON {
-				fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)
+				fmt.Fprintf(p.stdout, "%d looked at\n", r.Credentials)
 			}
 		}); err != nil {
 			return err
 		}
-		if err := p.print(k.JSON, map[string]any{"total": total, "resealed": result.Changed,
+		if err := p.print(k.JSON, map[string]any{"total": result.Credentials, "resealed": result.Changed,
 			"unopened": result.Unopened},
 			"Resealed %d; the others were already under the primary key.\n", result.Changed); err != nil {
 			return err

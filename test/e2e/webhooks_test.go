@@ -245,3 +245,40 @@ func TestWebhooksOfAWorkspace(t *testing.T) {
 		}
 	})
 }
+
+// TestANewWebhookGetsOnlyWhatHappensLater creates webhooks at once after events, which get their places in the feed
+// within a second.
+func TestANewWebhookGetsOnlyWhatHappensLater(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, toShops)
+		ann, hooks := s.user(t, "owner"), newReceiver(t)
+		group := func(name string) { ann.create(t, "/api/groups", object{"name": name}) }
+		for i := range 3 {
+			group(fmt.Sprintf("before %d", i))
+		}
+		hook := "/api/webhooks/" + ann.create(t, "/api/webhooks", object{"url": hooks.url,
+			"events": []string{"group.*"}}).at("id")
+		group("after")
+		s.await(t, func() bool { return len(hooks.ids("group.created")) > 0 })
+		ann.do(t, "PATCH", hook, object{"enabled": false}).is(t, 200)
+		group("while it is disabled")
+		ann.do(t, "PATCH", hook, object{"enabled": true}).is(t, 200)
+		group("later")
+		s.await(t, func() bool { return len(hooks.ids("group.created")) > 1 })
+		s.await(t, func() bool { return strings.Contains(hooks.bodies(), `"later"`) })
+		if text := hooks.bodies(); strings.Contains(text, "before") || strings.Contains(text, "while") {
+			t.Errorf("it got %s", text)
+		}
+	})
+}
+
+// bodies returns what arrived.
+func (r *receiver) bodies() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var text strings.Builder
+	for _, got := range r.all {
+		text.Write(got.body)
+	}
+	return text.String()
+}

@@ -46,6 +46,16 @@ func (db *DB) ChainEnds(
 	return row.Base, row.Last, err
 }
 
+// LatestPlace returns the place in a workspace's chain that the latest committed event has or will get. Events are linked
+// in the order of their ids.
+func (db *DB) LatestPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (place int64, err error) {
+	_, err = db.Get(ctx, &place, `SELECT COALESCE((SELECT seq FROM event_chains WHERE workspace_id = ? AND org_id = ?), 0)
+		+ (SELECT COUNT(*) FROM new_events WHERE workspace_id = ? AND org_id = ?)
+		+ (SELECT COUNT(*) FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq = 0 AND signature IS NOT NULL)`,
+		ws, org, ws, org, ws, org)
+	return place, err
+}
+
 // TellFollowers wakes those who follow workspaces that have new events, on this node or another.
 func (db *DB) TellFollowers(ctx context.Context) error {
 	for batch := range slices.Chunk(db.followers.workspaces(), 256) {

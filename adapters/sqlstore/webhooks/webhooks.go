@@ -149,7 +149,7 @@ func (s *Webhooks) Add(
 			by.Workspace); err != nil {
 			return err
 		}
-		_, place, err := tx.ChainEnds(ctx, by.Org, by.Workspace)
+		place, err := tx.LatestPlace(ctx, by.Org, by.Workspace)
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (s *Webhooks) Update(ctx context.Context, by identity.Actor, id webhook.ID,
 		if e, err = tx.lockedEndpoint(ctx, by.Workspace, id); err != nil {
 			return err
 		}
-		_, place, err := tx.ChainEnds(ctx, by.Org, by.Workspace)
+		place, err := tx.LatestPlace(ctx, by.Org, by.Workspace)
 		if err != nil {
 			return err
 		}
