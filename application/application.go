@@ -114,6 +114,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 		return Services{
 			Accounts: accounts.NewService(s.Atomic, s.AccountStores, accounts.Deps{
 				Events: s.Events, Notes: e.Notes, GatewayAccount: gatewayAccount, Mails: &e.Mails, Quotas: pay.Quotas,
+				Sessions: s.Sessions, Passkeys: s.Passkeys,
 				EndCheckouts: pay.EndCheckouts, OpenSession: sessions.OpenForJoined,
 			}),
 			Sessions:     sessions.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer),

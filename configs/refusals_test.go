@@ -117,6 +117,10 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a default beyond the longest lifetime of keys": {
 			"orgs: [{slug: a, api_keys: {max_lifetime: 1d, default_lifetime: 2d}}]",
 			"orgs[0].api_keys.default_lifetime: must not be longer than max_lifetime"},
+		"for a contact that is no URI": {"server: {security_txt: {contacts: [security@example.com]}}",
+			"server.security_txt.contacts[0]: must be a URI that begins with mailto:, https: or tel:"},
+		"for a policy without contacts": {"server: {security_txt: {policy: 'https://example.com/policy'}}",
+			"server.security_txt.policy: must be empty without contacts"},
 		"for a public key that is none": {"server: {leaked_keys: {public_keys: [{id: a, pem: x}]}}",
 			"server.leaked_keys.public_keys[0].pem: must be a public key for ECDSA in PEM"},
 		"for keys that live too short": {"orgs: [{slug: a, api_keys: {max_lifetime: 59m}}]",

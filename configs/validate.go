@@ -68,6 +68,24 @@ func (c *Config) validateServer(found *problems) {
 			found.add(key+".pem", "must be a public key for ECDSA in PEM")
 		}
 	}
+	for i, contact := range s.SecurityTxt.Contacts {
+		if !isURI(contact, "mailto", "https", "tel") {
+			found.add(fmt.Sprintf("server.security_txt.contacts[%d]", i), "must be a URI that begins with mailto:, "+
+				"https: or tel:")
+		}
+	}
+	if policy := s.SecurityTxt.Policy; policy != "" && !isURI(policy, "https") {
+		found.add("server.security_txt.policy", "must be an https URL")
+	}
+	if s.SecurityTxt.Policy != "" && len(s.SecurityTxt.Contacts) == 0 {
+		found.add("server.security_txt.policy", "must be empty without contacts")
+	}
+}
+
+// isURI reports whether s is a URI of one line with one of some schemes.
+func isURI(s string, schemes ...string) bool {
+	u, err := url.Parse(s) // which refuses control characters
+	return err == nil && slices.Contains(schemes, u.Scheme) && u.Opaque+u.Host != "" && !strings.Contains(s, " ")
 }
 
 func validateLimits(found *problems, s server.Config) {

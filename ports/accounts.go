@@ -75,6 +75,11 @@ type People interface {
 		ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
 	) (*account.PersonSummary, error)
 
+	// Overview returns what a person or program of org can do in the workspaces that are not deleted, at now; only in ws
+	// unless it is empty. It has at most limit items of each kind. account.ErrUserNotFound if the org has no such user.
+	Overview(ctx context.Context, org identity.OrgID, id identity.UserID, ws identity.WorkspaceID, now time.Time,
+		limit int) (*account.AccessOverview, error)
+
 	// ChangeAccess loads a person's account in by's org as account.Access. It locks out other such changes in the org,
 	// so that two operators cannot disable each other at once. It calls change, and saves what the user and the keys
 	// recorded, all in one transaction. account.ErrUserNotFound if the org has no such user.

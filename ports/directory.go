@@ -2,9 +2,11 @@ package ports
 
 import (
 	"context"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -60,4 +62,15 @@ type DirectoryGroups interface {
 	// people are unsettled. Returns account.ErrDirectoryGroupNotFound if not found.
 	DeleteGroup(ctx context.Context, org identity.OrgID, id account.DirectoryGroupID,
 		check func(*account.DirectoryGroup) error) error
+}
+
+// DirectoryRequests stores what the directories of orgs sent.
+type DirectoryRequests interface {
+	// Add stores a request in by's org. Of the requests with its token and its outcome, it keeps at most limit, the
+	// newest.
+	Add(ctx context.Context, by identity.Actor, r *account.DirectoryRequest, limit int) error
+
+	// List lists an org's requests from a time on, the newest first: with an outcome, or all if it is empty.
+	List(ctx context.Context, org identity.OrgID, outcome account.DirectoryOutcome, start time.Time, q page.Query,
+	) (account.DirectoryRequestPage, error)
 }

@@ -47,6 +47,10 @@ type Authenticators interface {
 	) (account.PasskeyCredential, error)
 
 	// Signed verifies, as Created does, that the authenticator with k has signed the challenge, and returns its
-	// signature counter. account.ErrPasskeyInvalid if the response does not verify.
-	Signed(rp account.RelyingParty, k *account.Passkey, challenge, response []byte) (signCount uint32, err error)
+	// signature counter. A user that the response names must be k's. It must name one if isNamed is false: nobody has
+	// said who signs in (WebAuthn Level 2, section 7.2, step 6). account.ErrPasskeyInvalid if the response does not
+	// verify.
+	Signed(
+		rp account.RelyingParty, k *account.Passkey, challenge, response []byte, isNamed bool,
+	) (signCount uint32, err error)
 }

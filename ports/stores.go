@@ -42,8 +42,9 @@ type SessionStores struct {
 
 // DirectoryStores are the stores of what a directory manages by SCIM.
 type DirectoryStores struct {
-	DirectoryUsers  DirectoryUsers
-	DirectoryGroups DirectoryGroups
+	DirectoryUsers    DirectoryUsers
+	DirectoryGroups   DirectoryGroups
+	DirectoryRequests DirectoryRequests
 }
 
 // PromptStores are the stores of prompt templates.

@@ -42,8 +42,10 @@ func (c *call) rewrite(r *http.Request, k kind) error {
 	case strings.HasSuffix(r.URL.Path, "/.search"):
 		err = c.search(members)
 	case r.Method == http.MethodPatch:
+		c.nameOperations(members)
 		err = c.operations(members, k)
 	default:
+		c.nameMembers(members)
 		members, err = c.resource(members, k)
 	}
 	if err != nil {

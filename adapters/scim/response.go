@@ -38,6 +38,7 @@ func (c *call) prepare(r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		c.nameFilter(standard)
 		query.Set("filter", standard)
 		r.URL.RawQuery = query.Encode()
 	}
@@ -69,6 +70,7 @@ func (c *call) search(members map[string]any) error {
 		return nil
 	}
 	standard, err := standardFilter(text)
+	c.nameFilter(standard)
 	delete(members, "filter")
 	members["filter"] = standard
 	return err
@@ -80,6 +82,7 @@ type response struct {
 	request *http.Request
 	call    *call
 	status  int
+	refused refusedBody
 }
 
 // WriteHeader implements http.ResponseWriter. What the client has already is not sent (RFC 7644, section 3.14).
@@ -98,6 +101,7 @@ func (w *response) Write(body []byte) (int, error) {
 	if w.status == http.StatusNotModified {
 		return len(body), nil
 	}
+	w.refused.note(w.status, body)
 	chosen := body
 	if w.status < http.StatusBadRequest {
 		chosen = w.call.choice.filter(body)

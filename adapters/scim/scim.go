@@ -4,11 +4,13 @@
 package scim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/elimity-com/scim"
 	scimerrors "github.com/elimity-com/scim/errors"
@@ -31,7 +33,9 @@ type call struct {
 	by     identity.Actor // the system
 	org    *identity.Org
 	base   string // absolute, of all resources
+	token  int    // its position, from 1
 	choice choice
+	names  []string // of the attributes in the body or the filter
 }
 
 type callKey struct{}
@@ -53,11 +57,23 @@ func New(directory *accounts.Directory, log *slog.Logger) *Handler {
 	return &Handler{&users{directory, log}, &groups{directory, log}}
 }
 
-// Serve serves a request below Path of the directory of org, whose token the caller has checked. by is the system.
-func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org) {
-	c := &call{by: by, org: org, base: org.BaseURL + Path}
+// Serve serves a request below Path of the directory of org, whose token the caller has checked, and records it. by is
+// the system, and token the position of the token. It returns the scimType or else the status of a refusal.
+func (h *Handler) Serve(
+	w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org, token int,
+) (refusal string) {
+	c := &call{by: by, org: org, base: org.BaseURL + Path, token: token}
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, c))
 	response := &response{ResponseWriter: w, request: r, call: c}
+	h.serve(response, r, c)
+	h.record(r, response)
+	if response.status < http.StatusBadRequest {
+		return ""
+	}
+	return cmp.Or(response.refused.ScimType, strconv.Itoa(response.status))
+}
+
+func (h *Handler) serve(response *response, r *http.Request, c *call) {
 	if err := c.prepare(r); err != nil {
 		response.refuse(err)
 		return

@@ -64,6 +64,7 @@ var keptOfPeople = map[string]string{
 	"scim_users.external_id":       "in the erasures of its area",
 	"scim_users.email":             "in the erasures of its area",
 	"scim_users.email_type":        "in the erasures of its area",
+	"scim_requests.subject":        "in the erasures of its area",
 	"scim_groups.external_id":      "an id of a group",
 	"scim_members.user_id":         "in the erasures of its area: it follows scim_users",
 }

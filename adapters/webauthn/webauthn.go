@@ -72,10 +72,10 @@ func (Verifier) Created(
 
 // Signed implements ports.Authenticators.
 func (Verifier) Signed(
-	rp account.RelyingParty, k *account.Passkey, challenge, response []byte,
+	rp account.RelyingParty, k *account.Passkey, challenge, response []byte, isNamed bool,
 ) (signCount uint32, err error) {
 	data, err := protocol.ParseCredentialRequestResponseBytes(response)
-	if err != nil {
+	if err != nil || (!isNamed && len(data.Response.UserHandle) == 0) {
 		return 0, account.ErrPasskeyInvalid
 	}
 	server, err := newServer(rp)

@@ -92,7 +92,7 @@ func TestSigned(t *testing.T) {
 		a, k := passkeyOf(t)
 		a.Counts, a.Count = true, 41
 		response := body(t, a.Sign(t, options(challenge)))
-		count, err := webauthn.Verifier{}.Signed(acme, k, challenge, response)
+		count, err := webauthn.Verifier{}.Signed(acme, k, challenge, response, false)
 		if err != nil || count != 42 {
 			t.Errorf("%d, %v", count, err)
 		}
@@ -100,9 +100,20 @@ func TestSigned(t *testing.T) {
 	t.Run("a counter that goes back is not the adapter's to judge", func(t *testing.T) {
 		a, k := passkeyOf(t)
 		k.SignCount, a.Count = 9, 3
-		count, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, a.Sign(t, options(challenge))))
+		count, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, a.Sign(t, options(challenge))), true)
 		if err != nil || count != 3 {
 			t.Errorf("%d, %v", count, err)
+		}
+	})
+	t.Run("without a user only if someone has said who it is", func(t *testing.T) {
+		a, k := passkeyOf(t)
+		for _, handle := range []any{nil, ""} {
+			response := a.Sign(t, options(challenge))
+			response["response"].(map[string]any)["userHandle"] = handle
+			for isNamed, want := range map[bool]error{true: nil, false: account.ErrPasskeyInvalid} {
+				_, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, response), isNamed)
+				assert.ErrorIs(t, err, want)
+			}
 		}
 	})
 	for name, lie := range lies {
@@ -110,7 +121,7 @@ func TestSigned(t *testing.T) {
 			a, k := passkeyOf(t)
 			o := options(challenge)
 			lie(a, o)
-			_, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, a.Sign(t, o)))
+			_, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, a.Sign(t, o)), true)
 			assert.ErrorIs(t, err, account.ErrPasskeyInvalid)
 		})
 	}
@@ -127,7 +138,7 @@ func TestSigned(t *testing.T) {
 			"another key": other.Sign(t, options(challenge)), "changed": changedValues,
 			"another user": stranger.Sign(t, options(challenge)), "nothing": {},
 		} {
-			_, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, response))
+			_, err := webauthn.Verifier{}.Signed(acme, k, challenge, body(t, response), true)
 			if !errors.Is(err, account.ErrPasskeyInvalid) {
 				t.Errorf("%s: error %v", name, err)
 			}

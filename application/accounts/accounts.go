@@ -33,6 +33,8 @@ type Deps struct {
 	GatewayAccount GatewayAccountOf
 	Mails          *InvitationMailer
 	Quotas         ports.Quotas
+	Sessions       ports.Sessions
+	Passkeys       ports.Passkeys
 
 	// OpenSession opens a session, in the transaction of tx, for a user who has just joined by an invitation. by is the
 	// system, in the request of the browser, whose name is agent.
@@ -233,6 +235,11 @@ func (s *Service) FollowEvents(by identity.Actor) (news <-chan struct{}, stop fu
 	}
 	news, stop = s.deps.Events.Follow(by.Workspace)
 	return news, stop, nil
+}
+
+// NoteRefusedKey notes in the audit trail that a key was used that is no longer accepted. by is the key's user.
+func (s *Service) NoteRefusedKey(ctx context.Context, by identity.Actor, p *account.Principal) {
+	s.deps.Notes.Note(ctx, p.Refused(by))
 }
 
 // NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused returns such an

@@ -15,6 +15,7 @@ type Directory struct {
 	atomic     ports.Atomic
 	users      ports.DirectoryUsers
 	groups     ports.DirectoryGroups
+	requests   ports.DirectoryRequests
 	mailer     ports.Mailer
 	unfinished Unfinished
 }
@@ -24,7 +25,8 @@ type Unfinished chan struct{}
 
 // NewDirectory returns the use cases on these stores.
 func NewDirectory(atomic ports.Atomic, s ports.DirectoryStores, m ports.Mailer, u Unfinished) *Directory {
-	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups, mailer: m, unfinished: u}
+	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups,
+		requests: s.DirectoryRequests, mailer: m, unfinished: u}
 }
 
 // Left returns the channel that has a value if a request has left people to settle.

@@ -78,8 +78,8 @@ func newEnv(t *testing.T) *env {
 			return out, err
 		})
 	at.List(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(s.list)
-	at.Counts(gomock.Any(), identity.OrgID("org")).AnyTimes().DoAndReturn(func(context.Context,
-		identity.OrgID) (presence.Counts, int64, error) {
+	at.Counts(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context,
+		_ identity.OrgID, reader identity.UserID) (presence.Counts, int64, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		counts := presence.Counts{}
@@ -88,7 +88,18 @@ func newEnv(t *testing.T) *env {
 				counts[r.Shown]++
 			}
 		}
-		return counts, s.seq, s.fails
+		seq := s.seq
+		if reader != "" {
+			seq = 0
+			for _, r := range s.records {
+				if r.Mask != nil && r.User != reader {
+					seq = max(seq, r.Mask.Seq)
+					continue
+				}
+				seq = max(seq, r.Seq)
+			}
+		}
+		return counts, seq, s.fails
 	})
 	at.Due(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, by time.Time, after presence.DueEntry,

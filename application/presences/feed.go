@@ -165,7 +165,7 @@ func (s *Service) beginFollowing(ctx context.Context, org identity.OrgID) error 
 	if isKnown {
 		return nil
 	}
-	_, seq, err := s.store.Counts(ctx, org)
+	_, seq, err := s.store.Counts(ctx, org, "")
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ func TestAResumedWatchDoesNotHearOfWhoIsInvisible(t *testing.T) {
 			send(t, n, bob, claim(presence.ManualInvisible))
 			time.Sleep(100 * time.Millisecond)
 			r.read(t, 10)
+			before, err := n.List(t.Context(), operator, presence.Filter{}, page.Query{Limit: 1})
+			require.NoError(t, err)
 			for range 3 {
 				r.watch.Close()
 				send(t, n, bob, beat("phone"))
@@ -37,6 +39,9 @@ func TestAResumedWatchDoesNotHearOfWhoIsInvisible(t *testing.T) {
 			found, err := n.List(t.Context(), operator, presence.Filter{SinceSeq: r.seq}, page.Query{Limit: 10})
 			if require.NoError(t, err); len(found.Items) > 0 {
 				t.Errorf("the list since %d has %+v", r.seq, found.Items)
+			}
+			if found.Seq != before.Seq {
+				t.Errorf("the Seq of the list has moved from %d to %d", before.Seq, found.Seq)
 			}
 			send(t, n, bob, claim(presence.ManualDND))
 			time.Sleep(100 * time.Millisecond)

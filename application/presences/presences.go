@@ -140,7 +140,7 @@ func (s *Service) colleagues(
 }
 
 // Listed is one page of presences. For an operator it has the counts of the whole org, and the highest
-// Seq assigned before the page was read.
+// Seq of a change that the operator can see, before the page was read.
 type Listed struct {
 	page.Of[presence.View]
 	Counts presence.Counts
@@ -152,7 +152,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f presence.Filter
 	var out Listed
 	var err error
 	if by.Operator {
-		if out.Counts, out.Seq, err = s.store.Counts(ctx, by.Org); err != nil {
+		if out.Counts, out.Seq, err = s.store.Counts(ctx, by.Org, by.User); err != nil {
 			return Listed{}, err
 		}
 	} else {

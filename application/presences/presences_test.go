@@ -154,7 +154,7 @@ func TestANodeSettlesWhatItFindsAtItsStart(t *testing.T) {
 				n := s.start(isShared)
 				send(t, n, ann, beat("web"))
 				time.Sleep(47500 * time.Millisecond)
-				counts, _, err := s.Counts(t.Context(), "org")
+				counts, _, err := s.Counts(t.Context(), "org", "")
 				require.NoError(t, err)
 				if counts[presence.Online] != 1 || counts[presence.Offline] != 500 {
 					t.Errorf("%v", counts)

@@ -95,7 +95,7 @@ func (s *Service) Watch(
 
 // hasAssigned reports whether the store has assigned a Seq, which this node may not know yet.
 func (s *Service) hasAssigned(ctx context.Context, org identity.OrgID, seq int64) bool {
-	_, last, err := s.store.Counts(ctx, org)
+	_, last, err := s.store.Counts(ctx, org, "")
 	return err == nil && seq <= last
 }
 

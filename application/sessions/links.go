@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -27,6 +29,29 @@ func (s *Service) LinkFor(
 		return account.Token{}, nil, err
 	}
 	return token, link, s.sessions.AddLink(ctx, link)
+}
+
+// LinkUser returns the person that a sign-in link signs in, and leaves the link as it is. Every problem with the token
+// is session.ErrLinkInvalid.
+func (s *Service) LinkUser(
+	ctx context.Context, org identity.OrgID, token string, now time.Time,
+) (*account.User, error) {
+	t, ok := session.ParseLink(token)
+	if !ok {
+		return nil, session.ErrLinkInvalid
+	}
+	id, err := s.sessions.LinkUser(ctx, org, t.Hash(), now)
+	if err != nil {
+		return nil, err
+	}
+	u, _, err := s.users.Get(ctx, org, id)
+	if errors.Is(err, account.ErrUserNotFound) || (err == nil && !u.Enabled()) {
+		err = session.ErrLinkInvalid
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, nil
 }
 
 // MailsLinks reports whether MailLink can mail a link.

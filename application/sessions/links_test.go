@@ -73,3 +73,37 @@ func TestMailLink(t *testing.T) {
 		require.ErrorIs(t, s.MailLink(t.Context(), system, org, "nobody@example.com"), account.ErrUserNotFound)
 	})
 }
+
+func TestALinkNamesItsAccount(t *testing.T) {
+	token, link, err := session.NewLink(system, &account.User{ID: "ann", Org: "org"})
+	require.NoError(t, err)
+	for name, tt := range map[string]struct {
+		token string
+		user  *account.User
+		found error // of the store
+		want  error
+	}{
+		"of a person":               {token.Reveal(), &account.User{ID: "ann"}, nil, nil},
+		"of a disabled person":      {token.Reveal(), &account.User{ID: "ann", DisabledAt: now}, nil, session.ErrLinkInvalid},
+		"that was used":             {token.Reveal(), nil, session.ErrLinkInvalid, session.ErrLinkInvalid},
+		"of a person who is erased": {token.Reveal(), nil, nil, session.ErrLinkInvalid},
+		"that is none":              {"atk_1", nil, nil, session.ErrLinkInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			s.sessions.EXPECT().LinkUser(gomock.Any(), identity.OrgID("org"), link.Hash, now).AnyTimes().Return(
+				identity.UserID("ann"), tt.found)
+			var missing error
+			if tt.user == nil {
+				missing = account.ErrUserNotFound
+			}
+			s.users.EXPECT().Get(gomock.Any(), identity.OrgID("org"), identity.UserID("ann")).AnyTimes().Return(
+				tt.user, nil, missing)
+			u, err := s.LinkUser(t.Context(), "org", tt.token, now)
+			require.ErrorIs(t, err, tt.want)
+			if tt.want == nil && u.ID != "ann" {
+				t.Errorf("%+v", u)
+			}
+		})
+	}
+}

@@ -182,12 +182,16 @@ func (s *Passkeys) SignIn(
 	if err != nil {
 		return session.Opened{}, err
 	}
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) (err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := proof.use(ctx, tx, by); err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, proof.passkey.User, session.ByPasskey, nil, agent)
-		return err
+		return tx.Sessions.Update(ctx, by, proof.passkey.User,
+			func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+				out.Session, out.Secrets, err = session.OpenByPasskey(by, p, proof.passkey.ID, agent, live)
+				out.User = p.User
+				return out.Session, err
+			})
 	})
 	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
 		err = account.ErrPasskeyInvalid
@@ -246,7 +250,7 @@ func (s *Passkeys) verify(
 	if err != nil {
 		return signature{}, err
 	}
-	count, err := s.authenticators.Signed(rp, k, a.challenge, response)
+	count, err := s.authenticators.Signed(rp, k, a.challenge, response, c.User != "")
 	return signature{answered: a, passkey: k, signCount: count}, err
 }
 
@@ -296,10 +300,24 @@ func (s *Passkeys) Rename(
 	return k, err
 }
 
-// Remove removes one of the caller's passkeys.
-func (s *Passkeys) Remove(ctx context.Context, by identity.Actor, id account.PasskeyID, match revision.Match) error {
-	return s.passkeys.Update(ctx, by, by.User,
-		func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
-			return nil, p.RemovePasskey(by, match, passkeys, id, s.mailer.Delivers())
-		})
+// Remove removes one of the caller's passkeys, and ends the sessions that it opened, unless keep is set.
+func (s *Passkeys) Remove(
+	ctx context.Context, by identity.Actor, id account.PasskeyID, match revision.Match, keep KeepSessions,
+) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Passkeys.Update(ctx, by, by.User,
+			func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
+				return nil, p.RemovePasskey(by, match, passkeys, id, s.mailer.Delivers())
+			}); err != nil || keep {
+			return err
+		}
+		return tx.Sessions.Update(ctx, by, by.User,
+			func(p *account.Person, live []*session.Session) (*session.Session, error) {
+				session.EndOpenedBy(by, p, live, id)
+				return nil, nil
+			})
+	})
 }
+
+// KeepSessions means that the sessions that a passkey opened outlive it.
+type KeepSessions bool

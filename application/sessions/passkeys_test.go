@@ -117,14 +117,14 @@ func TestSignInWithPasskey(t *testing.T) {
 		s := newWithPasskeys(t)
 		challenge := options(t, s, now)
 		s.responds(challenge)
-		s.auth.EXPECT().Signed(rp, s.passkey, challenge, response).Return(uint32(2), nil)
+		s.auth.EXPECT().Signed(rp, s.passkey, challenge, response, false).Return(uint32(2), nil)
 		s.store.EXPECT().UseChallenge(
 			gomock.Any(), identity.OrgID("org"), account.Hash(sha256.Sum256(challenge)),
 			now.Add(5*time.Minute)).Return(nil)
 		out, err := s.SignIn(t.Context(), system, org, rp, response, "Firefox")
 		require.NoError(t, err)
 		if out.Session != s.opened || s.opened.Source != session.ByPasskey || s.opened.Key != "" ||
-			out.User.ID != "ann" || s.passkey.SignCount != 2 || !s.passkey.LastUsedAt.Equal(now) {
+			out.User.ID != "ann" || s.opened.Passkey != "psk_1" || s.passkey.SignCount != 2 || !s.passkey.LastUsedAt.Equal(now) {
 			t.Errorf("%+v, %+v", out, s.passkey)
 		}
 	})
@@ -148,18 +148,18 @@ func TestSignInWithPasskey(t *testing.T) {
 		},
 		"a signature that does not verify": func(t *testing.T, s *withPasskeys) {
 			s.responds(options(t, s, now))
-			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(0), account.ErrPasskeyInvalid)
+			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response, false).Return(uint32(0), account.ErrPasskeyInvalid)
 		},
 		"a challenge that was used": func(t *testing.T, s *withPasskeys) {
 			s.responds(options(t, s, now))
-			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(2), nil)
+			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response, false).Return(uint32(2), nil)
 			s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).
 				Return(account.ErrPasskeyInvalid)
 		},
 		"a person who is disabled": func(t *testing.T, s *withPasskeys) {
 			s.person.User.DisabledAt = now
 			s.responds(options(t, s, now))
-			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(2), nil)
+			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response, false).Return(uint32(2), nil)
 			s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 		},
 	} {
@@ -196,7 +196,7 @@ func TestStepUp(t *testing.T) {
 	t.Run("it confirms the session of the caller", func(t *testing.T) {
 		s := newWithPasskeys(t)
 		s.responds(options(t, s, inSession()))
-		s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(2), nil)
+		s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response, true).Return(uint32(2), nil)
 		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 		confirmedSession, err := s.StepUp(t.Context(), inSession(), rp, response)
 		require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestStepUp(t *testing.T) {
 		s := newWithPasskeys(t)
 		s.responds(options(t, s, inSession()))
 		s.passkey.User = "bob"
-		s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response).Return(uint32(2), nil)
+		s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response, true).Return(uint32(2), nil)
 		_, err := s.StepUp(t.Context(), inSession(), rp, response)
 		require.ErrorIs(t, err, account.ErrPasskeyRefused)
 	})
@@ -294,9 +294,23 @@ func TestPasskeysOfTheCaller(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	s.mailer.EXPECT().Delivers().Return(false)
-	require.ErrorIs(t, s.Remove(t.Context(), inSession(), "psk_1", nil), account.ErrLastPasskey)
+	require.ErrorIs(t, s.Remove(t.Context(), inSession(), "psk_1", nil, false), account.ErrLastPasskey)
 	keyedActor := inSession()
 	keyedActor.Key = "key"
 	_, err = s.List(t.Context(), keyedActor, page.Query{Limit: 1})
 	require.ErrorIs(t, err, account.ErrSessionRequired)
+}
+
+func TestSessionsEndWithThePasskeyThatOpenedThem(t *testing.T) {
+	for keep, want := range map[sessions.KeepSessions]time.Time{false: now, true: {}} {
+		s := newWithPasskeys(t)
+		s.mailer.EXPECT().Delivers().Return(true)
+		s.person.User.Email, s.person.User.EmailVerified = "ann@example.com", true
+		s.live = append(s.live, &session.Session{ID: "ses_2", Org: "org", User: "ann", Source: session.ByPasskey,
+			Passkey: "psk_1"})
+		require.NoError(t, s.Remove(t.Context(), inSession(), "psk_1", nil, keep))
+		if !s.live[0].EndedAt.IsZero() || !s.live[1].EndedAt.Equal(want) || !s.passkey.RemovedAt.Equal(now) {
+			t.Errorf("keep %t: %+v, %+v", keep, s.live[0], s.live[1])
+		}
+	}
 }

@@ -358,6 +358,13 @@ type APIKeyList struct {
 	NextCursor *string  `json:"next_cursor"`
 }
 
+// APIKeyRefusedData is a type of the API. The data of api_key.refused: An API key was used that is revoked,
+// expired or suspended.
+type APIKeyRefusedData struct {
+	Hint   string `json:"hint"`
+	Reason string `json:"reason"`
+}
+
 // APIKeyResumedData is a type of the API. The data of api_key.resumed: A suspended API key works again.
 type APIKeyResumedData struct {
 	Name string `json:"name"`
@@ -1782,6 +1789,47 @@ const (
 	DeviceKindAPI     DeviceKind = "api"
 )
 
+// DirectoryOutcome is a type of the API. Whether the request only read, was carried out, or was refused.
+type DirectoryOutcome string
+
+// The values of DirectoryOutcome that this version of the client knows.
+const (
+	DirectoryOutcomeRead    DirectoryOutcome = "read"
+	DirectoryOutcomeChanged DirectoryOutcome = "changed"
+	DirectoryOutcomeRefused DirectoryOutcome = "refused"
+)
+
+// DirectoryRequest is a type of the API.
+type DirectoryRequest struct {
+	ID string `json:"id"`
+	// The `Request-Id` of the response, which the log has too.
+	RequestID string `json:"request_id"`
+	// Position of the request's token in `orgs[].scim.tokens`.
+	Token  int    `json:"token"`
+	Method string `json:"method"`
+	// `other`: a search in both, or a description of the service.
+	Resource string `json:"resource"`
+	// The user id or group id. null if the request concerns several, or names none that is valid.
+	ResourceID *string `json:"resource_id"`
+	// Names of the attributes that the request sent, or that its filter compares: the first 32. What is no valid
+	// name is `?`.
+	Attributes []string         `json:"attributes"`
+	Outcome    DirectoryOutcome `json:"outcome"`
+	// HTTP status of the response.
+	Status int `json:"status"`
+	// The `scimType` of the refusal. null if it has none.
+	Code *string `json:"code"`
+	// Why the request was refused. null if it was not.
+	Detail    *string   `json:"detail"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// DirectoryRequestList is a type of the API.
+type DirectoryRequestList struct {
+	Data       []DirectoryRequest `json:"data"`
+	NextCursor *string            `json:"next_cursor"`
+}
+
 // Discount is a type of the API.
 type Discount struct {
 	Name *string `json:"name"`
@@ -2481,6 +2529,100 @@ type Heartbeat struct {
 	ManualUntil *time.Time `json:"manual_until,omitzero"`
 }
 
+// HeldEndpoint is a type of the API.
+type HeldEndpoint struct {
+	ID string `json:"id"`
+	// The URL of a webhook, or the name of a connection.
+	Name string `json:"name"`
+	// Id of the person, or of a program of the person.
+	OwnerID string `json:"owner_id"`
+}
+
+// HeldKey is a type of the API.
+type HeldKey struct {
+	ID          string        `json:"id"`
+	Kind        APIKeyKind    `json:"kind"`
+	Name        string        `json:"name"`
+	RoleCeiling WorkspaceRole `json:"role_ceiling"`
+	// The end of its token.
+	Hint   string       `json:"hint"`
+	Status APIKeyStatus `json:"status"`
+	// null if a command created it.
+	CreatedBy  *string    `json:"created_by"`
+	ExpiresAt  *time.Time `json:"expires_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+}
+
+// HeldPasskey is a type of the API.
+type HeldPasskey struct {
+	ID string `json:"id"`
+	// The host name that it works on.
+	Host       string     `json:"host"`
+	Synced     bool       `json:"synced"`
+	CreatedAt  time.Time  `json:"created_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+}
+
+// HeldRole is a type of the API.
+type HeldRole struct {
+	Kind HeldRoleKind `json:"kind"`
+	// The role that it gives. null for the right of an operator.
+	Role *string `json:"role"`
+	// The group that gives it.
+	GroupID *string `json:"group_id"`
+	// The name of the group.
+	Name *string `json:"name"`
+	// The issuer whose tokens give it.
+	Issuer *string `json:"issuer"`
+}
+
+// HeldRoleKind is a type of the API. `direct`: given by a person or a command. `claim`: by a claim rule for
+// tokens. `directory`: by a claim rule for the directory.
+type HeldRoleKind string
+
+// The values of HeldRoleKind that this version of the client knows.
+const (
+	HeldRoleKindDirect    HeldRoleKind = "direct"
+	HeldRoleKindGroup     HeldRoleKind = "group"
+	HeldRoleKindClaim     HeldRoleKind = "claim"
+	HeldRoleKindDirectory HeldRoleKind = "directory"
+)
+
+// HeldSession is a type of the API.
+type HeldSession struct {
+	ID     string        `json:"id"`
+	Source SessionSource `json:"source"`
+	// The API key that opened it.
+	APIKeyID   *string   `json:"api_key_id"`
+	UserAgent  string    `json:"user_agent"`
+	CreatedAt  time.Time `json:"created_at"`
+	LastSeenAt time.Time `json:"last_seen_at"`
+	ExpiresAt  time.Time `json:"expires_at"`
+}
+
+// HeldShare is a type of the API.
+type HeldShare struct {
+	Kind HeldShareKind `json:"kind"`
+	// Id of the template, or of the share of a folder.
+	ID string `json:"id"`
+	// Name of the template, or path of the folder.
+	Name string `json:"name"`
+	Role string `json:"role"`
+	// The group that it is shared with. null: the person.
+	GroupID   *string    `json:"group_id"`
+	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+// HeldShareKind is a type of the API.
+type HeldShareKind string
+
+// The values of HeldShareKind that this version of the client knows.
+const (
+	HeldShareKindPromptTemplate HeldShareKind = "prompt_template"
+	HeldShareKindPromptFolder   HeldShareKind = "prompt_folder"
+	HeldShareKindChatTemplate   HeldShareKind = "chat_template"
+)
+
 // HostedPage is a type of the API.
 type HostedPage struct {
 	// Send the payer's browser there. It is a credential; do not log it.
@@ -2806,6 +2948,14 @@ type Member struct {
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// MemberAccess is a type of the API.
+type MemberAccess struct {
+	UserID    string          `json:"user_id"`
+	Workspace WorkspaceAccess `json:"workspace"`
+	// Whether something was left out: more than 1,000 of a kind exist.
+	Truncated bool `json:"truncated"`
 }
 
 // MemberAddedData is a type of the API. The data of member.added: A user became a member of the workspace.
@@ -3176,6 +3326,21 @@ type Person struct {
 	Revision   int64      `json:"revision"`
 	CreatedAt  time.Time  `json:"created_at"`
 	UpdatedAt  time.Time  `json:"updated_at"`
+}
+
+// PersonAccess is a type of the API.
+type PersonAccess struct {
+	UserID string `json:"user_id"`
+	// Whether the person is an operator of the organisation.
+	Operator        bool       `json:"operator"`
+	OperatorSources []HeldRole `json:"operator_sources"`
+	// The workspaces that the person is a member of, by slug, without deleted ones.
+	Workspaces []WorkspaceAccess `json:"workspaces"`
+	// Live ones, the newest first.
+	Sessions []HeldSession `json:"sessions"`
+	Passkeys []HeldPasskey `json:"passkeys"`
+	// Whether something was left out: more than 1,000 of a kind exist.
+	Truncated bool `json:"truncated"`
 }
 
 // PersonDisable is a type of the API.
@@ -4892,6 +5057,14 @@ type SheetTab struct {
 	Hidden  bool `json:"hidden"`
 }
 
+// SignInLinkPreview is a type of the API.
+type SignInLinkPreview struct {
+	UserID string `json:"user_id"`
+	// Empty if none was given.
+	Name  string  `json:"name"`
+	Email *string `json:"email"`
+}
+
 // SignInLinkRequest is a type of the API.
 type SignInLinkRequest struct {
 	// The address of the person who wants to sign in.
@@ -6273,6 +6446,24 @@ type Workspace struct {
 	UpdatedAt time.Time     `json:"updated_at"`
 }
 
+// WorkspaceAccess is a type of the API.
+type WorkspaceAccess struct {
+	WorkspaceID string        `json:"workspace_id"`
+	Slug        string        `json:"slug"`
+	Name        string        `json:"name"`
+	Role        WorkspaceRole `json:"role"`
+	// Where the role comes from. It is the highest of their roles, and ends with the last.
+	Sources []HeldRole `json:"sources"`
+	// The person's own keys, service keys that the person is responsible for, and keys created with these.
+	APIKeys []HeldKey `json:"api_keys"`
+	// Those that the person or a program of the person owns.
+	Webhooks []HeldEndpoint `json:"webhooks"`
+	// Connections that reply in chats, of the same owners.
+	ReplyEndpoints []HeldEndpoint `json:"reply_endpoints"`
+	// What is shared with the person or a group of the person.
+	Shares []HeldShare `json:"shares"`
+}
+
 // WorkspaceCreate is a type of the API.
 type WorkspaceCreate struct {
 	Name string `json:"name"`
@@ -6391,6 +6582,7 @@ const (
 	EventTypeAPIKeyCreated                     = "api_key.created"
 	EventTypeAPIKeyKept                        = "api_key.kept"
 	EventTypeAPIKeyLeaked                      = "api_key.leaked"
+	EventTypeAPIKeyRefused                     = "api_key.refused"
 	EventTypeAPIKeyResumed                     = "api_key.resumed"
 	EventTypeAPIKeyRevoked                     = "api_key.revoked"
 	EventTypeAPIKeyRotated                     = "api_key.rotated"
@@ -6551,6 +6743,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(APIKeyKeptData)
 	case EventTypeAPIKeyLeaked:
 		data = new(APIKeyLeakedData)
+	case EventTypeAPIKeyRefused:
+		data = new(APIKeyRefusedData)
 	case EventTypeAPIKeyResumed:
 		data = new(APIKeyResumedData)
 	case EventTypeAPIKeyRevoked:
@@ -6858,6 +7052,7 @@ type API struct {
 	ChatTemplates   *ChatTemplatesService
 	Connections     *ConnectionsService
 	DataSources     *DataSourcesService
+	Directory       *DirectoryService
 	Embed           *EmbedService
 	Events          *EventsService
 	Groups          *GroupsService
@@ -6879,6 +7074,7 @@ func newAPI(c *Client) API {
 		ChatTemplates:   newChatTemplatesService(c),
 		Connections:     newConnectionsService(c),
 		DataSources:     newDataSourcesService(c),
+		Directory:       newDirectoryService(c),
 		Embed:           newEmbedService(c),
 		Events:          newEventsService(c),
 		Groups:          newGroupsService(c),
@@ -7041,6 +7237,27 @@ func newDataSourcesTypesService(c *Client) *DataSourcesTypesService {
 	return &DataSourcesTypesService{client: c}
 }
 
+// DirectoryService has the calls of directory.
+type DirectoryService struct {
+	client   *Client
+	Requests *DirectoryRequestsService
+}
+
+func newDirectoryService(c *Client) *DirectoryService {
+	return &DirectoryService{client: c,
+		Requests: newDirectoryRequestsService(c),
+	}
+}
+
+// DirectoryRequestsService has the calls of directory.requests.
+type DirectoryRequestsService struct {
+	client *Client
+}
+
+func newDirectoryRequestsService(c *Client) *DirectoryRequestsService {
+	return &DirectoryRequestsService{client: c}
+}
+
 // EmbedService has the calls of embed.
 type EmbedService struct {
 	client *Client
@@ -7104,15 +7321,26 @@ func newInvitationsService(c *Client) *InvitationsService {
 // MeService has the calls of me.
 type MeService struct {
 	client   *Client
+	Access   *MeAccessService
 	Passkeys *MePasskeysService
 	Sessions *MeSessionsService
 }
 
 func newMeService(c *Client) *MeService {
 	return &MeService{client: c,
+		Access:   newMeAccessService(c),
 		Passkeys: newMePasskeysService(c),
 		Sessions: newMeSessionsService(c),
 	}
+}
+
+// MeAccessService has the calls of me.access.
+type MeAccessService struct {
+	client *Client
+}
+
+func newMeAccessService(c *Client) *MeAccessService {
+	return &MeAccessService{client: c}
 }
 
 // MePasskeysService has the calls of me.passkeys.
@@ -7300,13 +7528,24 @@ func newPaymentsUsageService(c *Client) *PaymentsUsageService {
 // PeopleService has the calls of people.
 type PeopleService struct {
 	client   *Client
+	Access   *PeopleAccessService
 	Sessions *PeopleSessionsService
 }
 
 func newPeopleService(c *Client) *PeopleService {
 	return &PeopleService{client: c,
+		Access:   newPeopleAccessService(c),
 		Sessions: newPeopleSessionsService(c),
 	}
+}
+
+// PeopleAccessService has the calls of people.access.
+type PeopleAccessService struct {
+	client *Client
+}
+
+func newPeopleAccessService(c *Client) *PeopleAccessService {
+	return &PeopleAccessService{client: c}
 }
 
 // PeopleSessionsService has the calls of people.sessions.
@@ -7516,10 +7755,22 @@ func newWorkspacesInvitationsService(c *Client) *WorkspacesInvitationsService {
 // WorkspacesMembersService has the calls of workspaces.members.
 type WorkspacesMembersService struct {
 	client *Client
+	Access *WorkspacesMembersAccessService
 }
 
 func newWorkspacesMembersService(c *Client) *WorkspacesMembersService {
-	return &WorkspacesMembersService{client: c}
+	return &WorkspacesMembersService{client: c,
+		Access: newWorkspacesMembersAccessService(c),
+	}
+}
+
+// WorkspacesMembersAccessService has the calls of workspaces.members.access.
+type WorkspacesMembersAccessService struct {
+	client *Client
+}
+
+func newWorkspacesMembersAccessService(c *Client) *WorkspacesMembersAccessService {
+	return &WorkspacesMembersAccessService{client: c}
 }
 
 // Create: Create an API key.
@@ -7667,6 +7918,16 @@ func (s *AuthService) MailLink(ctx context.Context, body SignInLinkRequest, opts
 // have.
 func (s *AuthService) OpenSession(ctx context.Context, body SessionOpen, opts ...Option) (*SessionOpened, error) {
 	return send[SessionOpened](ctx, s.client, &call{name: "auth.openSession", method: "POST", path: []string{"/api/auth/sessions"}, body: body}, opts)
+}
+
+// PreviewLink: Preview a sign-in link.
+//
+// Shows to the bearer of a sign-in link's token whose account it opens. Changes nothing. Failures count in
+// `server.rate_limit.sign_ins_per_minute`.
+//
+// Errors: cross_origin, invalid_fields, sign_in_link_invalid; and those that every call can have.
+func (s *AuthService) PreviewLink(ctx context.Context, body SessionOpen, opts ...Option) (*SignInLinkPreview, error) {
+	return send[SignInLinkPreview](ctx, s.client, &call{name: "auth.previewLink", method: "POST", path: []string{"/api/auth/links/preview"}, body: body, repeatable: true}, opts)
 }
 
 // StepUp: Confirm a session with a passkey.
@@ -8543,6 +8804,22 @@ func (s *DataSourcesTypesService) ListPage(ctx context.Context, opts ...Option) 
 	return send[SourceTypeList](ctx, s.client, &call{name: "dataSources.types.list", method: "GET", path: []string{"/api/datasources/types"}}, opts)
 }
 
+// List: List what the directory sent.
+//
+// Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Returns the
+// SCIM requests of the last 7 days, without values, and why they were refused. Of each token of the directory,
+// the newest 1,000 requests of each outcome are kept. Requests without a valid token are not listed.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *DirectoryRequestsService) List(ctx context.Context, query DirectoryRequestsListQuery, opts ...Option) iter.Seq2[DirectoryRequest, error] {
+	return list[DirectoryRequest](ctx, s.client, &call{name: "directory.requests.list", method: "GET", path: []string{"/api/directory/requests"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *DirectoryRequestsService) ListPage(ctx context.Context, query DirectoryRequestsListQuery, opts ...Option) (*DirectoryRequestList, error) {
+	return send[DirectoryRequestList](ctx, s.client, &call{name: "directory.requests.list", method: "GET", path: []string{"/api/directory/requests"}, query: query.values()}, opts)
+}
+
 // CreateSession: Open a session for a visitor.
 //
 // A site's pages call this operation with their embed token. No other credential is needed. The `Origin` header
@@ -8847,6 +9124,16 @@ func (s *MeService) Update(ctx context.Context, body MePatch, opts ...Option) (*
 	return send[Me](ctx, s.client, &call{name: "me.update", method: "PATCH", path: []string{"/api/me"}, body: body, merge: true}, opts)
 }
 
+// Get: Get every power of the caller.
+//
+// As `GET /api/people/{user_id}/access`, of the caller. Requires a signed-in person: an API key gets 403
+// `forbidden`, since it belongs to one workspace.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *MeAccessService) Get(ctx context.Context, opts ...Option) (*PersonAccess, error) {
+	return send[PersonAccess](ctx, s.client, &call{name: "me.access.get", method: "GET", path: []string{"/api/me/access"}}, opts)
+}
+
 // Add: Add a passkey.
 //
 // Adds the passkey that an authenticator created for `POST /api/me/passkeys/challenge`. `credential` is the
@@ -8898,14 +9185,15 @@ func (s *MePasskeysService) ListPage(ctx context.Context, query MePasskeysListQu
 
 // Remove: Remove one of your passkeys.
 //
-// The passkey opens no session from now on. Sessions that it opened go on: end them with `DELETE
-// /api/me/sessions`. Requires a session that no API key opened, at most 10 minutes after signing in or
-// confirming it. Returns 409 `last_passkey` for your only passkey if no sign-in link can be mailed to you.
+// The passkey opens no session from now on. The sessions that it opened end within a second, except the session
+// of this request, unless `keep_sessions` is true. Requires a session that no API key opened, at most 10 minutes
+// after signing in or confirming it. Returns 409 `last_passkey` for your only passkey if no sign-in link can be
+// mailed to you.
 //
 // Errors: last_passkey, passkey_not_found, revision_mismatch, session_required, step_up_required; and those that
 // every call can have.
-func (s *MePasskeysService) Remove(ctx context.Context, passkeyID string, opts ...Option) error {
-	return sendOnly(ctx, s.client, &call{name: "me.passkeys.remove", method: "DELETE", path: []string{"/api/me/passkeys/", passkeyID}}, opts)
+func (s *MePasskeysService) Remove(ctx context.Context, passkeyID string, query MePasskeysRemoveQuery, opts ...Option) error {
+	return sendOnly(ctx, s.client, &call{name: "me.passkeys.remove", method: "DELETE", path: []string{"/api/me/passkeys/", passkeyID}, query: query.values()}, opts)
 }
 
 // Rename: Rename one of your passkeys.
@@ -9594,6 +9882,17 @@ func (s *PeopleService) ListPage(ctx context.Context, query PeopleListQuery, opt
 // call can have.
 func (s *PeopleService) SetOperator(ctx context.Context, userID string, body OperatorRights, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "people.setOperator", method: "PUT", path: []string{"/api/people/", userID, "/operator"}, body: body}, opts)
+}
+
+// Get: Get every power of a person.
+//
+// Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Returns the
+// person's roles with their sources, and what the person can act with or has made: API keys, sessions, passkeys,
+// webhooks, reply endpoints and shares. What has ended is not included.
+//
+// Errors: scope_required, user_not_found; and those that every call can have.
+func (s *PeopleAccessService) Get(ctx context.Context, userID string, opts ...Option) (*PersonAccess, error) {
+	return send[PersonAccess](ctx, s.client, &call{name: "people.access.get", method: "GET", path: []string{"/api/people/", userID, "/access"}}, opts)
 }
 
 // EndAll: End a person's sessions.
@@ -10759,6 +11058,16 @@ func (s *WorkspacesMembersService) Update(ctx context.Context, workspaceID strin
 	return send[Member](ctx, s.client, &call{name: "workspaces.members.update", method: "PATCH", path: []string{"/api/workspaces/", workspaceID, "/members/", userID}, body: body, merge: true}, opts)
 }
 
+// Get: Get every power of a member.
+//
+// Requires the owner role. Returns the member's role in this workspace with its sources, and what the member has
+// and has made in it. `me` is not an alias for the caller's user id.
+//
+// Errors: member_not_found, scope_required; and those that every call can have.
+func (s *WorkspacesMembersAccessService) Get(ctx context.Context, workspaceID string, userID string, opts ...Option) (*MemberAccess, error) {
+	return send[MemberAccess](ctx, s.client, &call{name: "workspaces.members.access.get", method: "GET", path: []string{"/api/workspaces/", workspaceID, "/members/", userID, "/access"}}, opts)
+}
+
 // APIKeysListQuery is the query of APIKeysService.List. The zero value of a field is not sent.
 type APIKeysListQuery struct {
 	// Maximum number of items to return.
@@ -11167,6 +11476,24 @@ func (q DataSourcesJobsListQuery) values() url.Values {
 	return v
 }
 
+// DirectoryRequestsListQuery is the query of DirectoryRequestsService.List. The zero value of a field is not sent.
+type DirectoryRequestsListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Only requests with this outcome.
+	Outcome DirectoryOutcome
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q DirectoryRequestsListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "outcome", q.Outcome)
+	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
 // EventsListQuery is the query of EventsService.List. The zero value of a field is not sent.
 type EventsListQuery struct {
 	// Maximum number of items to return.
@@ -11278,6 +11605,18 @@ func (q MePasskeysListQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
 	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// MePasskeysRemoveQuery is the query of MePasskeysService.Remove. The zero value of a field is not sent.
+type MePasskeysRemoveQuery struct {
+	// Whether the sessions that the passkey opened go on.
+	KeepSessions bool
+}
+
+func (q MePasskeysRemoveQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "keep_sessions", q.KeepSessions)
 	return v
 }
 

@@ -12,6 +12,7 @@ var subjects = map[string]string{
 	"api_key.created":                     "api_key",
 	"api_key.kept":                        "api_key",
 	"api_key.leaked":                      "api_key",
+	"api_key.refused":                     "api_key",
 	"api_key.resumed":                     "api_key",
 	"api_key.revoked":                     "api_key",
 	"api_key.rotated":                     "api_key",

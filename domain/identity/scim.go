@@ -29,15 +29,15 @@ const (
 	RevokeServiceKeys  SuspendedKeys = "revoke" // they are revoked permanently
 )
 
-// Accepts reports whether a bearer token is the directory's.
-func (s *SCIM) Accepts(token string) bool {
+// Token returns the position of a bearer token among the directory's, from 1; 0 if it is none of them.
+func (s *SCIM) Token(token string) (position int) {
 	if s == nil || token == "" {
-		return false
+		return 0
 	}
-	digest, found := sha256.Sum256([]byte(token)), 0 // of one length, so that the comparison takes the same time
-	for _, t := range s.Tokens {
+	digest := sha256.Sum256([]byte(token)) // of one length, so that the comparison takes the same time
+	for i, t := range s.Tokens {
 		want := sha256.Sum256([]byte(t.Reveal()))
-		found |= subtle.ConstantTimeCompare(digest[:], want[:])
+		position = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(digest[:], want[:]), i+1, position)
 	}
-	return found == 1
+	return position
 }

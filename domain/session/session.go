@@ -64,6 +64,7 @@ type Session struct {
 	Source      Source
 	Key         identity.KeyID       // the key that opened it, whose limits it has and with which it ends; empty: none
 	Workspace   identity.WorkspaceID // of Key; empty: the session is not bound to one
+	Passkey     account.PasskeyID    // that opened it; empty: another source did, or an older release did not note it
 	From        ProviderSession      // the sign-in that opened it; zero: another source did
 	Agent       string               // the User-Agent that opened it, cut to 200 characters
 	Address     string               // of the client that opened it
@@ -142,6 +143,28 @@ func (s *Session) SignedInAt() time.Time {
 		return s.ConfirmedAt
 	}
 	return s.CreatedAt
+}
+
+// OpenByPasskey is Open for a person who has signed in with a passkey.
+func OpenByPasskey(
+	by identity.Actor, p *account.Person, passkey account.PasskeyID, agent string, live []*Session,
+) (*Session, Secrets, error) {
+	s, secrets, err := Open(by, p, ByPasskey, nil, agent, live)
+	if err == nil {
+		s.Passkey = passkey
+	}
+	return s, secrets, err
+}
+
+// EndOpenedBy ends, of p's live sessions, the sessions that a passkey opened, which by has removed. The session of by's
+// request stays. A session that an older release opened with a passkey ends, whatever passkey that was.
+func EndOpenedBy(by identity.Actor, p *account.Person, live []*Session, passkey account.PasskeyID) {
+	for _, s := range live {
+		isOpenedBy := s.Source == ByPasskey && (s.Passkey == passkey || s.Passkey == "")
+		if isOpenedBy && s.ID != by.Session && s.Access(by) {
+			s.end(by, p, "passkey_removed")
+		}
+	}
 }
 
 // Confirm records that by has just used a passkey in its own session, one of live, p's live sessions. Requires

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -277,6 +278,32 @@ func TestNewLink(t *testing.T) {
 			change(&u)
 			if _, _, err := session.NewLink(browser(sessionAt), &u); !errors.Is(err, account.ErrUserNotFound) {
 				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestSessionsOfARemovedPasskeyEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		session session.Session
+		isEnded bool
+	}{
+		"opened by it":                    {session.Session{Source: session.ByPasskey, Passkey: "psk_1"}, true},
+		"opened by an older release":      {session.Session{Source: session.ByPasskey}, true},
+		"opened by another passkey":       {session.Session{Source: session.ByPasskey, Passkey: "psk_2"}, false},
+		"opened by a link":                {session.Session{Source: session.ByLink}, false},
+		"that makes the request":          {session.Session{ID: "ses_1", Source: session.ByPasskey, Passkey: "psk_1"}, false},
+		"of someone else, as a safeguard": {session.Session{User: "eve", Source: session.ByPasskey, Passkey: "psk_1"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tt.session
+			s.Org, s.ID, s.User = "org", cmp.Or(s.ID, "ses_2"), cmp.Or(s.User, "ann")
+			session.EndOpenedBy(anns(), inWorkspaces("w1"), []*session.Session{&s}, "psk_1")
+			if s.EndedAt.IsZero() == tt.isEnded {
+				t.Fatalf("ended at %v", s.EndedAt)
+			}
+			if e := s.Recorded(); tt.isEnded && (len(e) != 1 || e[0].Data["reason"] != "passkey_removed") {
+				t.Errorf("events %+v", e)
 			}
 		})
 	}

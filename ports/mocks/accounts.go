@@ -226,6 +226,21 @@ func (mr *MockPeopleMockRecorder) Memberships(ctx, by, q interface{}) *gomock.Ca
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Memberships", reflect.TypeOf((*MockPeople)(nil).Memberships), ctx, by, q)
 }
 
+// Overview mocks base method.
+func (m *MockPeople) Overview(ctx context.Context, org identity.OrgID, id identity.UserID, ws identity.WorkspaceID, now time.Time, limit int) (*account.AccessOverview, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Overview", ctx, org, id, ws, now, limit)
+	ret0, _ := ret[0].(*account.AccessOverview)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Overview indicates an expected call of Overview.
+func (mr *MockPeopleMockRecorder) Overview(ctx, org, id, ws, now, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Overview", reflect.TypeOf((*MockPeople)(nil).Overview), ctx, org, id, ws, now, limit)
+}
+
 // Person mocks base method.
 func (m *MockPeople) Person(ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time) (*account.PersonSummary, error) {
 	m.ctrl.T.Helper()

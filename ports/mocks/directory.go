@@ -7,9 +7,11 @@ package mocks
 import (
 	context "context"
 	reflect "reflect"
+	time "time"
 
 	account "github.com/atrium-hq/atrium/domain/account"
 	identity "github.com/atrium-hq/atrium/domain/identity"
+	page "github.com/atrium-hq/atrium/domain/page"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -234,4 +236,56 @@ func (m *MockDirectoryGroups) UpdateGroup(ctx context.Context, org identity.OrgI
 func (mr *MockDirectoryGroupsMockRecorder) UpdateGroup(ctx, org, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateGroup", reflect.TypeOf((*MockDirectoryGroups)(nil).UpdateGroup), ctx, org, id, change)
+}
+
+// MockDirectoryRequests is a mock of DirectoryRequests interface.
+type MockDirectoryRequests struct {
+	ctrl     *gomock.Controller
+	recorder *MockDirectoryRequestsMockRecorder
+}
+
+// MockDirectoryRequestsMockRecorder is the mock recorder for MockDirectoryRequests.
+type MockDirectoryRequestsMockRecorder struct {
+	mock *MockDirectoryRequests
+}
+
+// NewMockDirectoryRequests creates a new mock instance.
+func NewMockDirectoryRequests(ctrl *gomock.Controller) *MockDirectoryRequests {
+	mock := &MockDirectoryRequests{ctrl: ctrl}
+	mock.recorder = &MockDirectoryRequestsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockDirectoryRequests) EXPECT() *MockDirectoryRequestsMockRecorder {
+	return m.recorder
+}
+
+// Add mocks base method.
+func (m *MockDirectoryRequests) Add(ctx context.Context, by identity.Actor, r *account.DirectoryRequest, limit int) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Add", ctx, by, r, limit)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Add indicates an expected call of Add.
+func (mr *MockDirectoryRequestsMockRecorder) Add(ctx, by, r, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockDirectoryRequests)(nil).Add), ctx, by, r, limit)
+}
+
+// List mocks base method.
+func (m *MockDirectoryRequests) List(ctx context.Context, org identity.OrgID, outcome account.DirectoryOutcome, start time.Time, q page.Query) (account.DirectoryRequestPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "List", ctx, org, outcome, start, q)
+	ret0, _ := ret[0].(account.DirectoryRequestPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// List indicates an expected call of List.
+func (mr *MockDirectoryRequestsMockRecorder) List(ctx, org, outcome, start, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockDirectoryRequests)(nil).List), ctx, org, outcome, start, q)
 }

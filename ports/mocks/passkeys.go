@@ -151,16 +151,16 @@ func (mr *MockAuthenticatorsMockRecorder) Read(response interface{}) *gomock.Cal
 }
 
 // Signed mocks base method.
-func (m *MockAuthenticators) Signed(rp account.RelyingParty, k *account.Passkey, challenge, response []byte) (uint32, error) {
+func (m *MockAuthenticators) Signed(rp account.RelyingParty, k *account.Passkey, challenge, response []byte, isNamed bool) (uint32, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Signed", rp, k, challenge, response)
+	ret := m.ctrl.Call(m, "Signed", rp, k, challenge, response, isNamed)
 	ret0, _ := ret[0].(uint32)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Signed indicates an expected call of Signed.
-func (mr *MockAuthenticatorsMockRecorder) Signed(rp, k, challenge, response interface{}) *gomock.Call {
+func (mr *MockAuthenticatorsMockRecorder) Signed(rp, k, challenge, response, isNamed interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Signed", reflect.TypeOf((*MockAuthenticators)(nil).Signed), rp, k, challenge, response)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Signed", reflect.TypeOf((*MockAuthenticators)(nil).Signed), rp, k, challenge, response, isNamed)
 }

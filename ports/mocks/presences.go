@@ -69,9 +69,9 @@ func (mr *MockPresencesMockRecorder) Changes(ctx, org, newest, users, limit inte
 }
 
 // Counts mocks base method.
-func (m *MockPresences) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
+func (m *MockPresences) Counts(ctx context.Context, org identity.OrgID, reader identity.UserID) (presence.Counts, int64, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Counts", ctx, org)
+	ret := m.ctrl.Call(m, "Counts", ctx, org, reader)
 	ret0, _ := ret[0].(presence.Counts)
 	ret1, _ := ret[1].(int64)
 	ret2, _ := ret[2].(error)
@@ -79,9 +79,9 @@ func (m *MockPresences) Counts(ctx context.Context, org identity.OrgID) (presenc
 }
 
 // Counts indicates an expected call of Counts.
-func (mr *MockPresencesMockRecorder) Counts(ctx, org interface{}) *gomock.Call {
+func (mr *MockPresencesMockRecorder) Counts(ctx, org, reader interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Counts", reflect.TypeOf((*MockPresences)(nil).Counts), ctx, org)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Counts", reflect.TypeOf((*MockPresences)(nil).Counts), ctx, org, reader)
 }
 
 // Due mocks base method.

@@ -53,6 +53,21 @@ func (mr *MockSessionsMockRecorder) AddLink(ctx, l interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddLink", reflect.TypeOf((*MockSessions)(nil).AddLink), ctx, l)
 }
 
+// LinkUser mocks base method.
+func (m *MockSessions) LinkUser(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (identity.UserID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "LinkUser", ctx, org, h, now)
+	ret0, _ := ret[0].(identity.UserID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// LinkUser indicates an expected call of LinkUser.
+func (mr *MockSessionsMockRecorder) LinkUser(ctx, org, h, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "LinkUser", reflect.TypeOf((*MockSessions)(nil).LinkUser), ctx, org, h, now)
+}
+
 // List mocks base method.
 func (m *MockSessions) List(ctx context.Context, org identity.OrgID, user identity.UserID, key identity.KeyID, now time.Time, q page.Query) (session.Page, error) {
 	m.ctrl.T.Helper()

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -46,11 +47,12 @@ var examples = map[string]example{
 	"joinByInvitation": {answers: 409, make: func(t *testing.T, h *testWorkspace, c *testCaller) target { // red has an issuer
 		return target{body: object{"token": h.invites(t, c.host)}}
 	}},
-	"mailSignInLink": {answers: 409, make: plainly(object{"email": "nobody@example.com"}).make}, // no mail server
-	"getSession":     withSession(),
-	"endSession":     withSession(),
-	"endSessions":    {make: plainly(nil).make, after: func(t *testing.T, h *testWorkspace) { h.signInAgain(t) }},
-	"endOwnSession":  {make: ownSession, each: true},
+	"mailSignInLink":    {answers: 409, make: plainly(object{"email": "nobody@example.com"}).make}, // no mail server
+	"previewSignInLink": {answers: 401, make: plainly(object{"token": "atl_" + strings.Repeat("0", 49)}).make},
+	"getSession":        withSession(),
+	"endSession":        withSession(),
+	"endSessions":       {make: plainly(nil).make, after: func(t *testing.T, h *testWorkspace) { h.signInAgain(t) }},
+	"endOwnSession":     {make: ownSession, each: true},
 
 	"getPasskeySignInOptions": {answers: 409, make: plainly(nil).make}, // red has an issuer
 	"signInWithPasskey":       {answers: 409, make: passkeyToSignIn},
@@ -78,8 +80,11 @@ var examples = map[string]example{
 	}},
 	"transferWorkspace": transferred(),
 	"getMember":         withMember(nil),
-	"updateMember":      withMember(object{"role": "member"}),
-	"removeMember":      withMember(nil),
+	"getMemberAccess": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.workspace, h.author.id}}
+	}},
+	"updateMember": withMember(object{"role": "member"}),
+	"removeMember": withMember(nil),
 	"createInvitation": eachTime(onWorkspace, func() any {
 		return object{"email": somebody(), "role": "viewer"}
 	}),

@@ -145,6 +145,7 @@ var exceptions = []struct {
 	{"sendHeartbeat", func(c *testCaller) bool { return c.viewing }, 403,
 		"a key for viewing claims nothing for its bearer, not even that they are there"},
 	{"exportMe", func(c *testCaller) bool { return !c.jwt }, 403, "a key belongs to one workspace, the export is about all"},
+	{"getMyAccess", func(c *testCaller) bool { return !c.jwt }, 403, "as exportMe"},
 	{"getPromptFolderShare", belowAdmin, 404, "only its user and who manages the folder know of it"},
 	{"updatePromptFolderShare", belowAdmin, 404, "as getPromptFolderShare"},
 	{"deletePromptFolderShare", belowAdmin, 404, "as getPromptFolderShare"},

@@ -103,12 +103,12 @@ func pressed(t *testing.T, person, owner *client, role string, newScreens []scre
 }
 
 // operatorScreens are the screens that only operators have.
-var operatorScreens = []screen{{path: "people"}, {path: "revenue"}}
+var operatorScreens = []screen{{path: "people"}, {path: "people/directory"}, {path: "revenue"}}
 
 // unlinked reports whether nothing leads a role to a screen.
 func unlinked(role string, item screen) bool {
 	switch {
-	case item.path == "people" || item.path == "revenue":
+	case strings.HasPrefix(item.path, "people") || item.path == "revenue":
 		return role != "operator"
 	case role == "viewer" && strings.Contains(item.path, "/new"):
 		return true

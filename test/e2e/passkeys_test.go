@@ -85,6 +85,23 @@ func TestPasskeys(t *testing.T) {
 			in.get(t, myPasskeys+"/"+id, at).has(t, map[string]string{"name": "Laptop", "host": "localhost",
 				"synced": "false", "revision": "1"})
 		})
+		t.Run("sessions end with the passkey that opened them, unless they are kept", func(t *testing.T) {
+			for query, status := range map[string]int{"": 401, "?keep_sessions=true": 200} {
+				bob := s.user(t, "member")
+				own, _ := s.opens(t, s.link(t, bob.email), at)
+				phone, tablet := s.authenticator(t), s.authenticator(t)
+				lost := own.addsPasskey(t, phone, "Phone", at)
+				own.addsPasskey(t, tablet, "Tablet", at)
+				stolen, _ := s.signsIn(t, phone, at).session(t, s)
+				other, _ := s.signsIn(t, tablet, at).session(t, s)
+				stolen.get(t, "/api/me", at)
+				own.do(t, "DELETE", myPasskeys+"/"+lost+query, nil, at).is(t, 204)
+				s.await(t, func() bool { return stolen.do(t, "GET", "/api/me", nil, at).status == status })
+				for _, stays := range []*client{own, other} {
+					stays.get(t, "/api/me", at)
+				}
+			}
+		})
 		t.Run("a challenge works once, and a response only for its purpose, host and server", func(t *testing.T) {
 			options := s.anonymous().do(t, "POST", passkeySignIn+passkeyOptions, nil, at).publicKey(t)
 			response := object{"credential": laptop.Sign(t, options)}
@@ -100,6 +117,9 @@ func TestPasskeys(t *testing.T) {
 			invalid(s.anonymous().do(t, "POST", passkeySignIn, object{"credential": laptop.Sign(t, values)}, at))
 			invalid(s.anonymous().do(t, "POST", passkeySignIn, object{"credential": object{}}, at))
 			invalid(s.signsIn(t, s.authenticator(t), at))
+			nameless := laptop.Sign(t, s.anonymous().do(t, "POST", passkeySignIn+passkeyOptions, nil, at).publicKey(t))
+			nameless["response"].(map[string]any)["userHandle"] = nil
+			invalid(s.anonymous().do(t, "POST", passkeySignIn, object{"credential": nameless}, at))
 		})
 		t.Run("what cannot be undone needs a new session or a passkey", func(t *testing.T) {
 			owner := s.user(t, "owner", "--workspace", fmt.Sprint("w", people.Add(1)))

@@ -30,6 +30,7 @@ func TestWhoIsInvisibleLeavesNoTrace(t *testing.T) {
 		if list := operator.get(t, presences+"?since_seq="+startSeq+"&user_id="+ann.id).items(t); len(list) > 0 {
 			t.Errorf("the operator's list has %v", list)
 		}
+		operator.get(t, presences+"?user_id="+ann.id).has(t, map[string]string{"seq": startSeq})
 		resumedEvents := bob.stream(t, "?user_id="+ann.id, "Last-Event-ID: "+report.id)
 		bob.do(t, "POST", presences, object{"text": "mine"}).is(t, 200)
 		for {

@@ -116,3 +116,54 @@ func TestOldSessionsUndoNothing(t *testing.T) {
 	hisClient, _ := s.opens(t, s.link(t, carl.email))
 	hisClient.do(t, "DELETE", workspace, nil).is(t, 204)
 }
+
+// TestALinkNamesItsAccountBeforeItIsUsed opens the link of one person in the browser of another one.
+func TestALinkNamesItsAccountBeforeItIsUsed(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	ann, eve := s.user(t, "owner"), s.user(t, "owner")
+	preview := func(token string, headers ...string) *answer {
+		t.Helper()
+		return s.anonymous().do(t, "POST", mailLinks+"/preview", object{"token": token}, headers...)
+	}
+	t.Run("its bearer may read whose it is, as often as they like", func(t *testing.T) {
+		link := s.link(t, eve.email)
+		for range 20 { // more than the attempts that may fail
+			preview(link).is(t, 200).has(t, map[string]string{"user_id": eve.id, "email": eve.email})
+		}
+		preview(link, "Sec-Fetch-Site: cross-site").problem(t, 403, "cross_origin")
+		s.opens(t, link)
+		preview(link).problem(t, 401, "sign_in_link_invalid")
+		preview(ann.token).problem(t, 401, "sign_in_link_invalid")
+		s.anonymous().do(t, "POST", mailLinks+"/preview", object{}).problem(t, 422, "invalid_fields")
+		s.anonymous().do(t, "POST", mailLinks+"/preview", `{"token"`).problem(t, 400, "malformed_json")
+	})
+	t.Run("the page names the account, and asks before it replaces a session", func(t *testing.T) {
+		chromium := browser(t)
+		ctx, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.link(t, ann.email))
+		reads(ctx, t, "This link signs you in as")
+		reads(ctx, t, ann.email)
+		clicks(ctx, t, "#use-link")
+		reads(ctx, t, "There are no prompts yet.")
+		other, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.link(t, eve.email))
+		reads(other, t, "You are signed in here as")
+		reads(other, t, ann.email)
+		reads(other, t, "Change to")
+		keep(other, t, "sign-in-replaces")
+		clicks(other, t, "#use-link")
+		reads(other, t, "There are no prompts yet.")
+		drive(other, t, poll[bool](`localStorage.getItem('atrium_person') === '`+eve.id+`'`))
+	})
+	t.Run("a link that was used leads to the other ways", func(t *testing.T) {
+		link := s.link(t, eve.email)
+		s.opens(t, link)
+		ctx, _ := tab(t, browser(t), s.url+"/console/sign-in#token="+link)
+		reads(ctx, t, "Sign in with the key")
+	})
+	t.Run("who guesses is stopped", func(t *testing.T) {
+		s := start(t, sqlite, set("server.rate_limit.sign_ins_per_minute", "3"))
+		s.await(t, func() bool {
+			return s.anonymous().do(t, "POST", mailLinks+"/preview", object{"token": "atl_none"}).status == 429
+		})
+	})
+}

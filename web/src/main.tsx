@@ -15,9 +15,10 @@ import './app.css'
 
 const root = createRootRoute({ notFoundComponent: NotFound, errorComponent: Failure })
 
-const home = createRoute({
+/** A path that leads to a screen of the person's workspace. */
+const leading = (path: string, place: string) => createRoute({
   getParentRoute: () => root,
-  path: '/',
+  path,
   loader: async () => {
     let me
     try {
@@ -29,7 +30,7 @@ const home = createRoute({
     }
     const first = me.workspace ?? me.workspaces[0]
     if (!first) throw new ShownError(t.youAreInNo)
-    throw redirect({ to: '/w/$workspace/prompts', params: { workspace: first.slug } })
+    throw redirect({ to: `/w/${first.slug}/${place}` as string })
   },
 })
 
@@ -63,11 +64,12 @@ const screens = [
   screen('billing', () => import('./areas/billing'), 'Billing'),
   screen('people', () => import('./areas/people'), 'People'),
   screen('revenue', () => import('./areas/revenue'), 'Revenue'),
+  screen('people/directory', () => import('./areas/directory'), 'Directory'),
   screen('settings/$tab', () => import('./areas/settings'), 'Settings'),
 ]
 
 const router = createRouter({
-  routeTree: root.addChildren([home, consent, shell.addChildren(screens)]),
+  routeTree: root.addChildren([leading('/', 'prompts'), leading('/passkeys', 'settings/passkeys'), consent, shell.addChildren(screens)]),
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: 'intent',
 })

@@ -21,6 +21,9 @@ func peopleOperations() []server.Operation {
 		server.Post("/api/people/{user_id}/erase", server.Command(erasePerson)),
 		server.Get("/api/people/{user_id}/erasure", server.Query(getErasure)),
 		server.Put("/api/people/{user_id}/operator", server.Command(setOperator)),
+		server.Get("/api/people/{user_id}/access", server.Query(getPersonAccess)),
+		server.Get("/api/me/access", server.Query(getMyAccess)),
+		server.Get("/api/directory/requests", server.Query(listDirectoryRequests)),
 	}
 }
 

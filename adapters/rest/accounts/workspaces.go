@@ -22,6 +22,7 @@ func workspaceOperations() []server.Operation {
 		server.Post(workspace+"/transfer", server.Command(transferWorkspace)),
 		server.Get(workspace+"/members", server.Query(listMembers)),
 		server.Get(workspace+"/members/{user_id}", server.Query(getMember)),
+		server.Get(workspace+"/members/{user_id}/access", server.Query(getMemberAccess)),
 		server.Patch(workspace+"/members/{user_id}", server.Command(updateMember)),
 		server.Delete(workspace+"/members/{user_id}", server.Command(removeMember)),
 		server.Get(workspace+"/invitations", server.Query(listInvitations)),

@@ -41,7 +41,7 @@ func Area(api *server.API, application http.Handler) server.Area {
 			a.application.ServeHTTP(w, r)
 		}
 	})
-	routes := []server.Route{redirect("/"), redirect("/console"), a.cardPage()}
+	routes := append(a.wellKnown(), redirect("/"), redirect("/console"), a.cardPage())
 	for name, title := range map[string]string{"sign-in": "Sign in", "join": "Join a workspace"} {
 		routes = append(routes, a.file("/console/"+name, func() (*server.Asset, error) {
 			var html bytes.Buffer

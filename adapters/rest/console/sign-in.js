@@ -243,12 +243,39 @@ $('accept-now').addEventListener('click', act($('accept-now'), async () => {
 }))
 for (const [id, path] of [['sign-out', 'auth/session'], ['sign-out-all', 'me/sessions']]) {
   $(id).addEventListener('click', act($(id), async () => {
-    await call('DELETE', path)
-    forget(page === 'join' && INVITATION) // the invitation may be for another account
+    const invitation = page === 'join' && sessionStorage.getItem(INVITATION) // it may be for another account
+    await call('DELETE', path) // and the browser forgets everything
+    forget()
+    if (invitation) sessionStorage.setItem(INVITATION, invitation)
     await start()
     say('You are signed out.')
     $('heading').focus()
   }))
+}
+
+// showLink names the account that a link opens, and the one that the browser would leave: a stranger can send a link.
+async function showLink(token) {
+  let account
+  try {
+    account = await call('POST', 'auth/links/preview', { token })
+  } catch (problem) {
+    await start()
+    throw problem
+  }
+  const methods = await call('GET', 'auth/methods')
+  const who = await me()
+  $('link-who').textContent = nameOf(account)
+  $('replaces').hidden = !who || who.user.id === account.user_id
+  if (!$('replaces').hidden) {
+    $('replaced').textContent = nameOf(who.user)
+    $('use-link').textContent = 'Change to ' + nameOf(account)
+  }
+  title('Sign in to ' + methods.org.name)
+  show('link')
+}
+
+function nameOf(user) {
+  return user.name && user.email ? user.name + ' (' + user.email + ')' : user.name || user.email || user.id || user.user_id
 }
 
 // begin reads the fragment, and removes it from the address and the history.
@@ -269,10 +296,7 @@ async function begin() {
         throw problem
       }
     }))
-    const methods = await call('GET', 'auth/methods')
-    title('Sign in to ' + methods.org.name)
-    show('link')
-    return
+    return showLink(token)
   }
   if (code) {
     try {

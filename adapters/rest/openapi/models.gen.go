@@ -317,6 +317,20 @@ const (
 	DeviceKindWeb     DeviceKind = "web"
 )
 
+// Defines values for DirectoryOutcome.
+const (
+	DirectoryOutcomeChanged DirectoryOutcome = "changed"
+	DirectoryOutcomeRead    DirectoryOutcome = "read"
+	DirectoryOutcomeRefused DirectoryOutcome = "refused"
+)
+
+// Defines values for DirectoryRequestResource.
+const (
+	DirectoryRequestResourceGroup DirectoryRequestResource = "group"
+	DirectoryRequestResourceOther DirectoryRequestResource = "other"
+	DirectoryRequestResourceUser  DirectoryRequestResource = "user"
+)
+
 // Defines values for DiscountDuration.
 const (
 	DiscountDurationForever   DiscountDuration = "forever"
@@ -386,6 +400,21 @@ const (
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
+)
+
+// Defines values for HeldRoleKind.
+const (
+	HeldRoleKindClaim     HeldRoleKind = "claim"
+	HeldRoleKindDirect    HeldRoleKind = "direct"
+	HeldRoleKindDirectory HeldRoleKind = "directory"
+	HeldRoleKindGroup     HeldRoleKind = "group"
+)
+
+// Defines values for HeldShareKind.
+const (
+	HeldShareKindChatTemplate   HeldShareKind = "chat_template"
+	HeldShareKindPromptFolder   HeldShareKind = "prompt_folder"
+	HeldShareKindPromptTemplate HeldShareKind = "prompt_template"
 )
 
 // Defines values for ImportOutcome.
@@ -2161,6 +2190,59 @@ type DeviceActivity string
 // DeviceKind defines model for DeviceKind.
 type DeviceKind string
 
+// DirectoryOutcome Whether the request only read, was carried out, or was refused.
+type DirectoryOutcome string
+
+// DirectoryRequest defines model for DirectoryRequest.
+type DirectoryRequest struct {
+	// Attributes Names of the attributes that the request sent, or that its filter compares: the first 32. What is no valid name is `?`.
+	//
+	// Examples: ["userName","emails.value","active"]
+	Attributes []string `json:"attributes"`
+
+	// Code The `scimType` of the refusal. null if it has none.
+	//
+	// Examples: uniqueness
+	Code      nullable.Nullable[string] `json:"code"`
+	CreatedAt Time                      `json:"created_at"`
+
+	// Detail Why the request was refused. null if it was not.
+	Detail nullable.Nullable[string] `json:"detail"`
+
+	// ID Examples: drq_01jb4rqnx1e6mtn7c0b8z2pq4r
+	ID string `json:"id"`
+
+	// Method Examples: PATCH
+	Method string `json:"method"`
+
+	// Outcome Whether the request only read, was carried out, or was refused.
+	Outcome DirectoryOutcome `json:"outcome"`
+
+	// RequestID The `Request-Id` of the response, which the log has too.
+	RequestID string `json:"request_id"`
+
+	// Resource `other`: a search in both, or a description of the service.
+	Resource DirectoryRequestResource `json:"resource"`
+
+	// ResourceID The user id or group id. null if the request concerns several, or names none that is valid.
+	ResourceID nullable.Nullable[string] `json:"resource_id"`
+
+	// Status HTTP status of the response.
+	Status int `json:"status"`
+
+	// Token Position of the request's token in `orgs[].scim.tokens`.
+	Token int `json:"token"`
+}
+
+// DirectoryRequestResource `other`: a search in both, or a description of the service.
+type DirectoryRequestResource string
+
+// DirectoryRequestList defines model for DirectoryRequestList.
+type DirectoryRequestList struct {
+	Data       []DirectoryRequest        `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
 // Discount defines model for Discount.
 type Discount struct {
 	AmountOff nullable.Nullable[Money] `json:"amount_off"`
@@ -2916,6 +2998,106 @@ type Heartbeat struct {
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
+// HeldEndpoint defines model for HeldEndpoint.
+type HeldEndpoint struct {
+	ID string `json:"id"`
+
+	// Name The URL of a webhook, or the name of a connection.
+	Name string `json:"name"`
+
+	// OwnerID Id of the person, or of a program of the person.
+	OwnerID string `json:"owner_id"`
+}
+
+// HeldKey defines model for HeldKey.
+type HeldKey struct {
+	// CreatedBy null if a command created it.
+	CreatedBy nullable.Nullable[string] `json:"created_by"`
+	ExpiresAt nullable.Nullable[Time]   `json:"expires_at"`
+
+	// Hint The end of its token.
+	Hint string `json:"hint"`
+	ID   string `json:"id"`
+
+	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
+	Kind       APIKeyKind              `json:"kind"`
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+	Name       string                  `json:"name"`
+
+	// RoleCeiling A role in a workspace. Each role includes the roles listed before it.
+	RoleCeiling WorkspaceRole `json:"role_ceiling"`
+
+	// Status A `suspended` key works again when the account of the person who created it is enabled.
+	Status APIKeyStatus `json:"status"`
+}
+
+// HeldPasskey defines model for HeldPasskey.
+type HeldPasskey struct {
+	CreatedAt Time `json:"created_at"`
+
+	// Host The host name that it works on.
+	Host       string                  `json:"host"`
+	ID         string                  `json:"id"`
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+	Synced     bool                    `json:"synced"`
+}
+
+// HeldRole defines model for HeldRole.
+type HeldRole struct {
+	// GroupID The group that gives it.
+	GroupID nullable.Nullable[string] `json:"group_id"`
+
+	// Issuer The issuer whose tokens give it.
+	Issuer nullable.Nullable[string] `json:"issuer"`
+
+	// Kind `direct`: given by a person or a command. `claim`: by a claim rule for tokens. `directory`: by a claim rule for the directory.
+	Kind HeldRoleKind `json:"kind"`
+
+	// Name The name of the group.
+	Name nullable.Nullable[string] `json:"name"`
+
+	// Role The role that it gives. null for the right of an operator.
+	Role nullable.Nullable[string] `json:"role"`
+}
+
+// HeldRoleKind `direct`: given by a person or a command. `claim`: by a claim rule for tokens. `directory`: by a claim rule for the directory.
+type HeldRoleKind string
+
+// HeldSession defines model for HeldSession.
+type HeldSession struct {
+	// APIKeyID The API key that opened it.
+	APIKeyID   nullable.Nullable[string] `json:"api_key_id"`
+	CreatedAt  Time                      `json:"created_at"`
+	ExpiresAt  Time                      `json:"expires_at"`
+	ID         string                    `json:"id"`
+	LastSeenAt Time                      `json:"last_seen_at"`
+
+	// Source What opened the session.
+	Source    SessionSource `json:"source"`
+	UserAgent string        `json:"user_agent"`
+}
+
+// HeldShare defines model for HeldShare.
+type HeldShare struct {
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// GroupID The group that it is shared with. null: the person.
+	GroupID nullable.Nullable[string] `json:"group_id"`
+
+	// ID Id of the template, or of the share of a folder.
+	ID   string        `json:"id"`
+	Kind HeldShareKind `json:"kind"`
+
+	// Name Name of the template, or path of the folder.
+	Name string `json:"name"`
+
+	// Role Examples: editor
+	Role string `json:"role"`
+}
+
+// HeldShareKind defines model for HeldShareKind.
+type HeldShareKind string
+
 // HostedPage defines model for HostedPage.
 type HostedPage struct {
 	// Gateway The payment gateway. In the `sandbox`, no money moves.
@@ -3264,6 +3446,14 @@ type Member struct {
 	UserID string `json:"user_id"`
 }
 
+// MemberAccess defines model for MemberAccess.
+type MemberAccess struct {
+	// Truncated Whether something was left out: more than 1,000 of a kind exist.
+	Truncated bool            `json:"truncated"`
+	UserID    string          `json:"user_id"`
+	Workspace WorkspaceAccess `json:"workspace"`
+}
+
 // MemberKind Whether the member is a person or a service key's user.
 type MemberKind string
 
@@ -3534,6 +3724,24 @@ type Person struct {
 
 	// WorkspaceCount Number of workspaces that the person is a member of.
 	WorkspaceCount int `json:"workspace_count"`
+}
+
+// PersonAccess defines model for PersonAccess.
+type PersonAccess struct {
+	// Operator Whether the person is an operator of the organisation.
+	Operator        bool          `json:"operator"`
+	OperatorSources []HeldRole    `json:"operator_sources"`
+	Passkeys        []HeldPasskey `json:"passkeys"`
+
+	// Sessions Live ones, the newest first.
+	Sessions []HeldSession `json:"sessions"`
+
+	// Truncated Whether something was left out: more than 1,000 of a kind exist.
+	Truncated bool   `json:"truncated"`
+	UserID    string `json:"user_id"`
+
+	// Workspaces The workspaces that the person is a member of, by slug, without deleted ones.
+	Workspaces []WorkspaceAccess `json:"workspaces"`
 }
 
 // PersonDisable defines model for PersonDisable.
@@ -5109,6 +5317,15 @@ type SheetTab struct {
 	Title string                 `json:"title"`
 }
 
+// SignInLinkPreview defines model for SignInLinkPreview.
+type SignInLinkPreview struct {
+	Email nullable.Nullable[string] `json:"email"`
+
+	// Name Empty if none was given.
+	Name   string `json:"name"`
+	UserID string `json:"user_id"`
+}
+
 // SignInLinkRequest defines model for SignInLinkRequest.
 type SignInLinkRequest struct {
 	// Email The address of the person who wants to sign in.
@@ -6381,6 +6598,30 @@ type Workspace struct {
 	// Slug Unique in the organisation. Can be used instead of the id in the `Workspace-Id` header.
 	Slug      string `json:"slug"`
 	UpdatedAt Time   `json:"updated_at"`
+}
+
+// WorkspaceAccess defines model for WorkspaceAccess.
+type WorkspaceAccess struct {
+	// APIKeys The person's own keys, service keys that the person is responsible for, and keys created with these.
+	APIKeys []HeldKey `json:"api_keys"`
+	Name    string    `json:"name"`
+
+	// ReplyEndpoints Connections that reply in chats, of the same owners.
+	ReplyEndpoints []HeldEndpoint `json:"reply_endpoints"`
+
+	// Role A role in a workspace. Each role includes the roles listed before it.
+	Role WorkspaceRole `json:"role"`
+
+	// Shares What is shared with the person or a group of the person.
+	Shares []HeldShare `json:"shares"`
+	Slug   string      `json:"slug"`
+
+	// Sources Where the role comes from. It is the highest of their roles, and ends with the last.
+	Sources []HeldRole `json:"sources"`
+
+	// Webhooks Those that the person or a program of the person owns.
+	Webhooks    []HeldEndpoint `json:"webhooks"`
+	WorkspaceID string         `json:"workspace_id"`
 }
 
 // WorkspaceCreate defines model for WorkspaceCreate.

@@ -28,9 +28,11 @@ func (c calls) Due(
 	return c.Presences.Due(ctx, org, by, current, limit)
 }
 
-func (c calls) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
+func (c calls) Counts(
+	ctx context.Context, org identity.OrgID, reader identity.UserID,
+) (presence.Counts, int64, error) {
 	c.count()
-	return c.Presences.Counts(ctx, org)
+	return c.Presences.Counts(ctx, org, reader)
 }
 
 func (c calls) Workspaces(ctx context.Context, org identity.OrgID,

@@ -157,8 +157,8 @@ func (h *streamEnv) presences(mock *gomock.Controller) ports.Presences {
 	store := mocks.NewMockPresences(mock)
 	at := store.EXPECT()
 	at.Due(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, nil)
-	at.Counts(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(context.Context, identity.OrgID) (presence.Counts,
-		int64, error) {
+	at.Counts(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(context.Context, identity.OrgID,
+		identity.UserID) (presence.Counts, int64, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return nil, h.seq, nil

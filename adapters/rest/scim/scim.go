@@ -10,8 +10,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ServeDirectory serves a request of the directory that manages org's people by SCIM. by is the system.
-type ServeDirectory func(w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org)
+// ServeDirectory serves a request of the directory that manages org's people by SCIM. by is the system, and token the
+// position of the request's token among the directory's, from 1. It returns why the request was refused; empty if it was
+// not.
+type ServeDirectory func(
+	w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org, token int,
+) (refusal string)
 
 // scimPath is the prefix of SCIM, whose contract is RFC 7644.
 const scimPath = "/scim/v2/"
@@ -44,7 +48,7 @@ func authenticate(r *server.Call) error {
 	if err := a.LimitFailedAuth(r.ReplyHeader, obs, token, now); err != nil {
 		return err
 	}
-	if !obs.Org.SCIM.Accepts(token) {
+	if obs.Org.SCIM.Token(token) == 0 {
 		a.Measures.Authenticated("directory", identity.ErrUnauthenticated)
 		return a.CountFailedAuth(r.ReplyHeader, obs, token, identity.ErrUnauthenticated)
 	}
@@ -56,7 +60,11 @@ func authenticate(r *server.Call) error {
 func (a *handlers) serveDirectory(w http.ResponseWriter, r *server.Call) {
 	obs := server.Observed(r.Request)
 	r.Body = http.MaxBytesReader(w, r.Body, maxSCIMBody)
-	a.serve(w, r.Request, identity.System(obs.Org.ID, "", obs.ID, r.API.Now()), obs.Org)
+	token := obs.Org.SCIM.Token(server.Bearer(r.Header.Get("Authorization")))
+	by := identity.System(obs.Org.ID, "", obs.ID, r.API.Now())
+	if refusal := a.serve(w, r.Request, by, obs.Org, token); refusal != "" {
+		r.API.Measures.DirectoryRefused(refusal)
+	}
 }
 
 // refuse sends a problem in the form of SCIM (RFC 7644, section 3.12), where an org has SCIM.
@@ -70,6 +78,7 @@ func refuse(w http.ResponseWriter, r *server.Call, err error) {
 	status := server.Statuses[f.Kind]
 	r.API.SetProblemHeaders(w.Header(), r.Request, f, err)
 	obs.Code = f.Code
+	r.API.Measures.DirectoryRefused(f.Code)
 	w.Header().Set("Content-Type", "application/scim+json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{

@@ -207,7 +207,7 @@ func (a *API) byKey(
 	p, err := a.Services.Accounts.Authenticate(r.Context(), obs.Org, token, now)
 	if err != nil {
 		if p != nil {
-			obs.refused = &p.Key
+			a.noteRefusedKey(r.Context(), obs, p, now)
 		}
 		return identity.Actor{}, nil, nil, err
 	}
@@ -221,6 +221,14 @@ func (a *API) byKey(
 	}
 	a.Services.KeyUsage.Record(&p.Key, now, obs.Address)
 	return by, (*keyOwner)(p), p.Select, nil
+}
+
+// noteRefusedKey tells the operators and the workspace that a key is still used that is no longer accepted.
+func (a *API) noteRefusedKey(ctx context.Context, obs *Observation, p *account.Principal, now time.Time) {
+	obs.refused = &p.Key
+	by := keyActor(p, obs, now)
+	a.Measures.refusedKeys.WithLabelValues(string(p.Refusal(by))).Inc()
+	a.Services.Accounts.NoteRefusedKey(ctx, by, p)
 }
 
 // bySession authenticates a caller by a session's cookie and proof. It refuses a request from a page of another origin.

@@ -30,6 +30,13 @@ type Config struct {
 	Concurrency Concurrency
 	Streams     Streams
 	LeakedKeys  LeakedKeys
+	SecurityTxt SecurityTxt
+}
+
+// SecurityTxt is what /.well-known/security.txt says to people who have found a vulnerability (RFC 9116).
+type SecurityTxt struct {
+	Contacts []string // URIs: mailto:, https: or tel:, the preferred one first. Empty: there is no such file
+	Policy   string   // the URL of the policy for reports; empty: none
 }
 
 // RateLimit limits how many requests each caller may send; more get a 429. Each node counts separately.

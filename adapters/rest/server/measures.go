@@ -15,6 +15,9 @@ type measures struct {
 	refusals        *prometheus.CounterVec
 	problems        *prometheus.CounterVec
 	authentications *prometheus.CounterVec
+	refusedKeys     *prometheus.CounterVec
+	signIns         *prometheus.CounterVec
+	directory       *prometheus.CounterVec
 	acceptedKeys    prometheus.Counter // of authentications: the most frequent one
 }
 
@@ -33,6 +36,19 @@ func newMeasures(reg prometheus.Registerer, openStreams func() int) *measures {
 			Help: "Credentials that were checked: api_key, token (of an issuer), session or ticket (of a stream), " +
 				"and the outcome: accepted, refused, or failed if it could not be checked.",
 		}, []string{"credential", "outcome"}),
+		refusedKeys: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "atrium_refused_api_keys_total",
+			Help: "Requests with an API key that exists, and is no longer accepted, by the reason.",
+		}, []string{"reason"}),
+		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "atrium_refused_sign_ins_total",
+			Help: "Sign-ins in a browser that were refused, by the way (session, passkey, invitation, provider) and " +
+				"the code of the problem.",
+		}, []string{"way", "reason"}),
+		directory: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "atrium_directory_refusals_total",
+			Help: "Requests of directories (SCIM) that were refused, by the scimType, the code or the status.",
+		}, []string{"reason"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_server_request_duration_seconds",
 			Help:    "How long requests took, by method, route template and status, without streams.",
@@ -44,7 +60,8 @@ func newMeasures(reg prometheus.Registerer, openStreams func() int) *measures {
 		Help: "How many streams of presences are open at this node.",
 	}, func() float64 { return float64(openStreams()) })
 	m.acceptedKeys = m.authentications.WithLabelValues(byAPIKey, "accepted")
-	reg.MustRegister(m.requests, m.refusals, m.problems, m.authentications, open)
+	reg.MustRegister(m.requests, m.refusals, m.problems, m.authentications, m.refusedKeys, m.signIns, m.directory,
+		open)
 	return m
 }
 
@@ -64,6 +81,12 @@ func credentialKind(token string, isStored bool) string {
 	}
 	return "token"
 }
+
+// SignInRefused counts a sign-in that was refused with a code.
+func (m *measures) SignInRefused(way, code string) { m.signIns.WithLabelValues(way, code).Inc() }
+
+// DirectoryRefused counts a directory's request that was refused for a reason.
+func (m *measures) DirectoryRefused(reason string) { m.directory.WithLabelValues(reason).Inc() }
 
 // Authenticated counts a credential that was checked.
 func (m *measures) Authenticated(credential string, err error) {

@@ -37,6 +37,9 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	r = WithObservation(r, o)
 	w.Header().Set("Request-Id", o.ID)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.TLS != nil { // a proxy that ends TLS sends it itself
+		w.Header().Set("Strict-Transport-Security", "max-age=63072000")
+	}
 	if a.draining.Load() { // a proxy must not reuse a connection that the server is about to close
 		w.Header().Set("Connection", "close")
 	}

@@ -25,7 +25,7 @@ func RedirectURI(org *identity.Org) string { return org.BaseURL + callbackPath }
 
 func (a *handlers) providerOperations() []server.Operation {
 	return []server.Operation{
-		server.Get(callbackPath, server.Redirecting{Run: a.finishSignIn, Refused: showRefusal}),
+		server.Get(callbackPath, server.Redirecting{Run: counted("provider", a.finishSignIn), Refused: showRefusal}),
 		server.Get(providerPath+"{provider}", server.Redirecting{Run: a.beginSignIn, Refused: showRefusal}),
 		server.Post(providerPath+"logout", server.Anonymous{Run: a.receiveLogout}),
 	}

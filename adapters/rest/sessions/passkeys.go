@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -189,5 +190,6 @@ func renamePasskey(r *server.Call) (server.Reply, error) {
 }
 
 func removePasskey(r *server.Call) (server.Reply, error) {
-	return server.NoContent, r.Passkeys.Remove(r.Context(), r.By, passkeyID(r), r.Match)
+	keep := sessions.KeepSessions(r.Query.Get("keep_sessions") == "true")
+	return server.NoContent, r.Passkeys.Remove(r.Context(), r.By, passkeyID(r), r.Match, keep)
 }

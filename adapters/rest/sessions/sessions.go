@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
@@ -17,7 +19,7 @@ func (a *handlers) sessionOperations() []server.Operation {
 	return []server.Operation{
 		server.Delete("/api/auth/session", server.Command(a.endOwnSession)),
 		server.Get("/api/me/sessions", server.Query(listSessions)),
-		server.Delete("/api/me/sessions", server.Command(endSessions)),
+		server.Delete("/api/me/sessions", server.Command(a.endSessions)),
 		server.Get("/api/me/sessions/{session_id}", server.Query(getSession)),
 		server.Delete("/api/me/sessions/{session_id}", server.Command(endSession)),
 		server.Get("/api/people/{user_id}/sessions", server.Query(listPersonSessions)),
@@ -28,12 +30,13 @@ func (a *handlers) sessionOperations() []server.Operation {
 func (a *handlers) signInOperations() []server.Operation {
 	return []server.Operation{
 		server.Get("/api/auth/methods", server.Anonymous{Run: a.getSignInMethods, Lenient: true}),
-		server.Post("/api/auth/sessions", server.Anonymous{Run: a.openSession}),
+		server.Post("/api/auth/sessions", server.Anonymous{Run: counted("session", a.openSession)}),
 		server.Post("/api/invitations/preview", server.Anonymous{Run: a.previewInvitation}),
-		server.Post("/api/invitations/join", server.Anonymous{Run: a.joinByInvitation}),
+		server.Post("/api/invitations/join", server.Anonymous{Run: counted("invitation", a.joinByInvitation)}),
 		server.Post("/api/auth/links", server.Anonymous{Run: a.mailSignInLink}),
+		server.Post("/api/auth/links/preview", server.Anonymous{Run: a.previewSignInLink}),
 		server.Post(passkeySignIn+"/challenge", server.Anonymous{Run: a.optionsToSignIn}),
-		server.Post(passkeySignIn, server.Anonymous{Run: a.signInWithPasskey}),
+		server.Post(passkeySignIn, server.Anonymous{Run: counted("passkey", a.signInWithPasskey)}),
 	}
 }
 
@@ -112,11 +115,47 @@ func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 	return server.Reply{Status: http.StatusAccepted, Body: openapi.SignInLinkRequested{Requested: true}}, nil
 }
 
+// previewSignInLink shows to the bearer of a link whose account it opens, so that nobody works in the account of another
+// by a click.
+func (a *handlers) previewSignInLink(r *server.Call) (server.Reply, error) {
+	now := r.API.Now()
+	if !r.API.SameOrigin(r.Request) {
+		return server.Reply{}, server.ErrCrossOrigin
+	}
+	if err := r.CountAttempt(now); err != nil {
+		return server.Reply{}, err
+	}
+	in, err := server.Decode[openapi.SessionOpen](r)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	u, err := r.Sessions.LinkUser(r.Context(), server.Observed(r.Request).Org.ID, in.Token, now)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	r.UncountAttempt(now)
+	return server.OK(openapi.SignInLinkPreview{
+		UserID: string(u.ID),
+		Name:   u.Name,
+		Email:  openapi.OrNull(u.Email),
+	}), nil
+}
+
 func (a *handlers) endOwnSession(r *server.Call) (server.Reply, error) {
 	if err := r.Sessions.EndOwn(r.Context(), r.By); err != nil {
 		return server.Reply{}, err
 	}
-	return server.NoContent, a.SetCookie(r.ReplyHeader, r.Request, server.Observed(r.Request).Org, "", 0)
+	return server.NoContent, a.signOut(r)
+}
+
+// signOut makes the browser forget what it has of the person. It does not clear cookies: the browser would also remove
+// cookies that other sites below the same domain have set.
+func (a *handlers) signOut(r *server.Call) error {
+	org := server.Observed(r.Request).Org
+	if u, err := url.Parse(org.BaseURL); err == nil && strings.Trim(u.Path, "/") == "" { // the origin is Atrium's alone
+		r.ReplyHeader.Set("Clear-Site-Data", `"cache", "storage"`)
+	}
+	return a.SetCookie(r.ReplyHeader, r.Request, org, "", 0)
 }
 
 func listSessions(r *server.Call) (server.Reply, error) {
@@ -141,8 +180,11 @@ func endSession(r *server.Call) (server.Reply, error) {
 	return server.NoContent, r.Sessions.End(r.Context(), r.By, sessionID(r))
 }
 
-func endSessions(r *server.Call) (server.Reply, error) {
-	return server.NoContent, r.Sessions.EndAll(r.Context(), r.By)
+func (a *handlers) endSessions(r *server.Call) (server.Reply, error) {
+	if err := r.Sessions.EndAll(r.Context(), r.By); err != nil || r.By.Session == "" {
+		return server.NoContent, err
+	}
+	return server.NoContent, a.signOut(r)
 }
 
 func listPersonSessions(r *server.Call) (server.Reply, error) {

@@ -34,6 +34,7 @@ var Area = db.Area{
 		{Table: "api_keys", Key: "id", Condition: "expires_at > 0 AND expires_at < ? AND " + madeNoKey,
 			Kept: endedKeysKept},
 		{Table: "invitations", Key: "id", Condition: "expires_at < ?", Kept: db.InvitationsKept},
+		{Table: "scim_requests", Key: "id", Condition: "created_at < ?", Kept: account.DirectoryRequestsKept},
 	},
 	Sweep: func(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error {
 		return errors.Join(
@@ -69,6 +70,9 @@ var Area = db.Area{
 			Query: `SELECT id, workspace_id, service, name, hint, created_at, last_used_at, last_used_by, expires_at,
 				revoked_at
 				FROM api_keys WHERE org_id = ? AND (user_id = ? OR created_by = ? OR kept_by = ?) ORDER BY id DESC`},
+		{Name: "directory_requests", Users: 1,
+			Query: `SELECT id, method, attributes, status, code, detail, created_at FROM scim_requests
+				WHERE org_id = ? AND subject = ? ORDER BY id DESC`},
 		{Name: "passkeys", Users: 1,
 			Query: `SELECT id, host, name, created_at, last_used_at FROM passkeys WHERE org_id = ? AND user_id = ?
 				ORDER BY id DESC`},
@@ -91,6 +95,8 @@ var Area = db.Area{
 		{Query: `DELETE FROM sign_in_links WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser,
 			Count: others},
 		{Query: `DELETE FROM scim_users WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser, Count: others},
+		{Query: `DELETE FROM scim_requests WHERE org_id = ? AND subject = ?`, Args: (*db.ErasedPerson).ByUser,
+			Count: others},
 		{Query: `DELETE FROM sign_ins WHERE org_id = ? AND user_id = ?`, Args: (*db.ErasedPerson).ByUser,
 			Count: func(r *account.ErasureReport) *int { return &r.SignIns }},
 		{Query: `DELETE FROM invitations WHERE org_id = ? AND email_key = ?`, Args: (*db.ErasedPerson).ByEmail,
@@ -123,6 +129,7 @@ func addStores(s *ports.Stores, d *db.DB) {
 	}
 	s.DirectoryStores = ports.DirectoryStores{
 		DirectoryUsers: &DirectoryUsers{store}, DirectoryGroups: &DirectoryGroups{store},
+		DirectoryRequests: &DirectoryRequests{store},
 	}
 }
 

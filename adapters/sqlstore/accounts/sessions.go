@@ -21,6 +21,7 @@ var _ ports.Sessions = (*Sessions)(nil)
 var sessionNames = []string{
 	"id", "org_id", "user_id", "cookie_hash", "proof_hash", "source", "key_id", "workspace_id", "agent", "address",
 	"created_at", "last_seen_at", "expires_at", "ended_at", "confirmed_at", "issuer", "subject", "provider_session",
+	"passkey_id",
 }
 
 var sessionColumns = db.ColumnsLike(`t.%`, sessionNames)
@@ -44,6 +45,7 @@ type sessionRow struct {
 	Issuer      string               `db:"issuer"`
 	Subject     string               `db:"subject"`
 	Provider    string               `db:"provider_session"`
+	Passkey     account.PasskeyID    `db:"passkey_id"`
 }
 
 func (r *sessionRow) session() session.Session {
@@ -51,8 +53,8 @@ func (r *sessionRow) session() session.Session {
 		ID: r.ID, Org: r.Org, User: r.User, Source: r.Source, Key: r.Key, Workspace: r.Workspace, Agent: r.Agent,
 		Address: r.Address, CreatedAt: db.FromMicros(r.CreatedAt), LastSeenAt: db.FromMicros(r.LastSeenAt),
 		ExpiresAt: db.FromMicros(r.ExpiresAt), EndedAt: db.FromMicros(r.EndedAt),
-		ConfirmedAt: db.FromMicros(r.ConfirmedAt),
-		From:        session.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
+		ConfirmedAt: db.FromMicros(r.ConfirmedAt), Passkey: r.Passkey,
+		From: session.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
 	}
 	copy(s.Cookie[:], r.Cookie)
 	copy(s.Proof[:], r.Proof)
@@ -129,11 +131,11 @@ func (store *Store) saveSession(ctx context.Context, s *session.Session) error {
 func (store *Store) addSession(ctx context.Context, s *session.Session) error {
 	if _, err := store.Exec(ctx, `
 		INSERT INTO sessions (id, org_id, user_id, cookie_hash, proof_hash, source, key_id, workspace_id, agent,
-			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session, passkey_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
 		s.ID, s.Org, s.User, s.Cookie[:], s.Proof[:], s.Source, s.Key, s.Workspace, s.Agent, s.Address,
 		db.Micros(s.CreatedAt), db.Micros(s.LastSeenAt), db.Micros(s.ExpiresAt), s.From.Issuer, s.From.Subject,
-		s.From.ID); err != nil {
+		s.From.ID, s.Passkey); err != nil {
 		return err
 	}
 	return store.Record(ctx, s.Recorded())

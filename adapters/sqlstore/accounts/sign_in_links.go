@@ -62,6 +62,18 @@ func (s *Sessions) TakeLink(
 	return l, nil
 }
 
+// LinkUser implements ports.Sessions.
+func (s *Sessions) LinkUser(
+	ctx context.Context, org identity.OrgID, h account.Hash, now time.Time,
+) (user identity.UserID, err error) {
+	found, err := s.db.forCredentials().Get(ctx, &user, `SELECT user_id FROM sign_in_links
+		WHERE hash = ? AND org_id = ? AND expires_at > ? AND issuer = ''`, h[:], org, db.Micros(now))
+	if err == nil && !found {
+		err = session.ErrLinkInvalid
+	}
+	return user, err
+}
+
 // boundHash returns the stored form of session.Link.Bound.
 func boundHash(l *session.Link) []byte {
 	if l.Bound == (account.Hash{}) {

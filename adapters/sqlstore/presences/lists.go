@@ -46,9 +46,11 @@ func (s *Presences) List(
 }
 
 // Counts implements ports.Presences.
-func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
-	var seq int64 // read first: concurrent changes have a higher one
-	if _, err := s.db.Get(ctx, &seq, `SELECT seq FROM presence_seqs WHERE org_id = ?`, org); err != nil {
+func (s *Presences) Counts(
+	ctx context.Context, org identity.OrgID, reader identity.UserID,
+) (presence.Counts, int64, error) {
+	seq, err := s.latestSeq(ctx, org, reader) // read first: concurrent changes have a higher one
+	if err != nil {
 		return nil, 0, err
 	}
 	var rows []struct {
@@ -64,6 +66,23 @@ func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Co
 		counts[row.Shown] = row.N
 	}
 	return counts, seq, nil
+}
+
+// latestSeq returns the highest Seq that a reader can see. What people do while they are invisible changes seq, but
+// never hidden_seq.
+func (s *Presences) latestSeq(
+	ctx context.Context, org identity.OrgID, reader identity.UserID,
+) (seq int64, err error) {
+	if reader == "" {
+		_, err = s.db.Get(ctx, &seq, `SELECT seq FROM presence_seqs WHERE org_id = ?`, org)
+		return seq, err
+	}
+	_, err = s.db.Get(ctx, &seq, `SELECT COALESCE(MAX(seq), 0) FROM (
+		SELECT seq FROM (SELECT seq FROM presences WHERE org_id = ? AND (hidden_seq = 0 OR user_id = ?)
+			ORDER BY seq DESC LIMIT 1) a
+		UNION ALL SELECT hidden_seq FROM (SELECT hidden_seq FROM presences WHERE org_id = ? AND hidden_seq > 0
+			ORDER BY hidden_seq DESC LIMIT 1) b) t`, org, reader, org)
+	return seq, err
 }
 
 // Due implements ports.Presences.

@@ -411,6 +411,16 @@ class APIKeyList(TypedDict):
     """"""
 
 
+class APIKeyRefusedData(TypedDict):
+    """The data of api_key.refused: An API key was used that is revoked, expired or suspended."""
+
+    hint: str
+    """"""
+
+    reason: str
+    """"""
+
+
 class APIKeyResumedData(TypedDict):
     """The data of api_key.resumed: A suspended API key works again."""
 
@@ -2243,6 +2253,61 @@ DeviceActivity = Union[Literal["active", "idle"], str]
 # 
 DeviceKind = Union[Literal["web", "desktop", "mobile", "api"], str]
 
+# Whether the request only read, was carried out, or was refused.
+DirectoryOutcome = Union[Literal["read", "changed", "refused"], str]
+
+
+class DirectoryRequest(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    request_id: str
+    """The `Request-Id` of the response, which the log has too."""
+
+    token: int
+    """Position of the request's token in `orgs[].scim.tokens`."""
+
+    method: str
+    """"""
+
+    resource: Union[Literal["user", "group", "other"], str]
+    """`other`: a search in both, or a description of the service."""
+
+    resource_id: Optional[str]
+    """The user id or group id. null if the request concerns several, or names none that is valid."""
+
+    attributes: List[str]
+    """Names of the attributes that the request sent, or that its filter compares: the first 32. What is no
+    valid name is `?`.
+    """
+
+    outcome: DirectoryOutcome
+    """"""
+
+    status: int
+    """HTTP status of the response."""
+
+    code: Optional[str]
+    """The `scimType` of the refusal. null if it has none."""
+
+    detail: Optional[str]
+    """Why the request was refused. null if it was not."""
+
+    created_at: str
+    """"""
+
+
+class DirectoryRequestList(TypedDict):
+    """A type of the API."""
+
+    data: List[DirectoryRequest]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
 
 class Discount(TypedDict):
     """A type of the API."""
@@ -3281,6 +3346,142 @@ class Heartbeat(TypedDict):
     """When the status, text and emoji end. Must be in the future and at most 30 days ahead."""
 
 
+class HeldEndpoint(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    name: str
+    """The URL of a webhook, or the name of a connection."""
+
+    owner_id: str
+    """Id of the person, or of a program of the person."""
+
+
+class HeldKey(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    kind: APIKeyKind
+    """"""
+
+    name: str
+    """"""
+
+    role_ceiling: WorkspaceRole
+    """"""
+
+    hint: str
+    """The end of its token."""
+
+    status: APIKeyStatus
+    """"""
+
+    created_by: Optional[str]
+    """null if a command created it."""
+
+    expires_at: Optional[str]
+    """"""
+
+    last_used_at: Optional[str]
+    """"""
+
+
+class HeldPasskey(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    host: str
+    """The host name that it works on."""
+
+    synced: bool
+    """"""
+
+    created_at: str
+    """"""
+
+    last_used_at: Optional[str]
+    """"""
+
+
+class HeldRole(TypedDict):
+    """A type of the API."""
+
+    kind: HeldRoleKind
+    """"""
+
+    role: Optional[str]
+    """The role that it gives. null for the right of an operator."""
+
+    group_id: Optional[str]
+    """The group that gives it."""
+
+    name: Optional[str]
+    """The name of the group."""
+
+    issuer: Optional[str]
+    """The issuer whose tokens give it."""
+
+# `direct`: given by a person or a command. `claim`: by a claim rule for tokens. `directory`: by a claim rule
+# for the directory.
+HeldRoleKind = Union[Literal["direct", "group", "claim", "directory"], str]
+
+
+class HeldSession(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    source: SessionSource
+    """"""
+
+    api_key_id: Optional[str]
+    """The API key that opened it."""
+
+    user_agent: str
+    """"""
+
+    created_at: str
+    """"""
+
+    last_seen_at: str
+    """"""
+
+    expires_at: str
+    """"""
+
+
+class HeldShare(TypedDict):
+    """A type of the API."""
+
+    kind: HeldShareKind
+    """"""
+
+    id: str
+    """Id of the template, or of the share of a folder."""
+
+    name: str
+    """Name of the template, or path of the folder."""
+
+    role: str
+    """"""
+
+    group_id: Optional[str]
+    """The group that it is shared with. null: the person."""
+
+    expires_at: Optional[str]
+    """"""
+
+# 
+HeldShareKind = Union[Literal["prompt_template", "prompt_folder", "chat_template"], str]
+
+
 class HostedPage(TypedDict):
     """A type of the API."""
 
@@ -3774,6 +3975,19 @@ class Member(TypedDict):
 
     updated_at: str
     """"""
+
+
+class MemberAccess(TypedDict):
+    """A type of the API."""
+
+    user_id: str
+    """"""
+
+    workspace: WorkspaceAccess
+    """"""
+
+    truncated: bool
+    """Whether something was left out: more than 1,000 of a kind exist."""
 
 
 class MemberAddedData(TypedDict):
@@ -4326,6 +4540,31 @@ class Person(TypedDict):
 
     updated_at: str
     """"""
+
+
+class PersonAccess(TypedDict):
+    """A type of the API."""
+
+    user_id: str
+    """"""
+
+    operator: bool
+    """Whether the person is an operator of the organisation."""
+
+    operator_sources: List[HeldRole]
+    """"""
+
+    workspaces: List[WorkspaceAccess]
+    """The workspaces that the person is a member of, by slug, without deleted ones."""
+
+    sessions: List[HeldSession]
+    """Live ones, the newest first."""
+
+    passkeys: List[HeldPasskey]
+    """"""
+
+    truncated: bool
+    """Whether something was left out: more than 1,000 of a kind exist."""
 
 
 class PersonDisable(TypedDict):
@@ -6769,6 +7008,19 @@ class SheetTab(TypedDict):
     """"""
 
 
+class SignInLinkPreview(TypedDict):
+    """A type of the API."""
+
+    user_id: str
+    """"""
+
+    name: str
+    """Empty if none was given."""
+
+    email: Optional[str]
+    """"""
+
+
 class SignInLinkRequest(TypedDict):
     """A type of the API."""
 
@@ -8885,6 +9137,37 @@ class Workspace(TypedDict):
     """"""
 
 
+class WorkspaceAccess(TypedDict):
+    """A type of the API."""
+
+    workspace_id: str
+    """"""
+
+    slug: str
+    """"""
+
+    name: str
+    """"""
+
+    role: WorkspaceRole
+    """"""
+
+    sources: List[HeldRole]
+    """Where the role comes from. It is the highest of their roles, and ends with the last."""
+
+    api_keys: List[HeldKey]
+    """The person's own keys, service keys that the person is responsible for, and keys created with these."""
+
+    webhooks: List[HeldEndpoint]
+    """Those that the person or a program of the person owns."""
+
+    reply_endpoints: List[HeldEndpoint]
+    """Connections that reply in chats, of the same owners."""
+
+    shares: List[HeldShare]
+    """What is shared with the person or a group of the person."""
+
+
 class WorkspaceCreate(TypedDict):
     """A type of the API."""
 
@@ -9187,6 +9470,13 @@ class APIKeyLeakedEvent(_EventBase):
 
     type: Literal["api_key.leaked"]
     data: APIKeyLeakedData
+
+
+class APIKeyRefusedEvent(_EventBase):
+    """An event of the type api_key.refused."""
+
+    type: Literal["api_key.refused"]
+    data: APIKeyRefusedData
 
 
 class APIKeyResumedEvent(_EventBase):
@@ -10211,6 +10501,7 @@ KnownEvent = Union[
     APIKeyCreatedEvent,
     APIKeyKeptEvent,
     APIKeyLeakedEvent,
+    APIKeyRefusedEvent,
     APIKeyResumedEvent,
     APIKeyRevokedEvent,
     APIKeyRotatedEvent,
@@ -10359,8 +10650,31 @@ KnownEvent = Union[
 ]
 
 
+class WorkspacesMembersAccessResource(Resource):
+    """The calls of workspaces.members.access."""
+
+    def get(
+        self,
+        workspace_id: str,
+        user_id: str,
+        **options: Unpack[Options],
+    ) -> MemberAccess:
+        """Get every power of a member.
+
+        Requires the owner role. Returns the member's role in this workspace with its sources, and what
+        the member has and has made in it. `me` is not an alias for the caller's user id.
+
+        Errors: member_not_found, scope_required; and those that every call can have.
+        """
+        return cast("MemberAccess", self._caller.send("workspaces.members.access.get", "GET", path("/api/workspaces/{}/members/{}/access", workspace_id, user_id), options=options))
+
+
 class WorkspacesMembersResource(Resource):
     """The calls of workspaces.members."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(caller)
+        self.access = WorkspacesMembersAccessResource(caller)
 
     def get(
         self,
@@ -12094,11 +12408,32 @@ class PeopleSessionsResource(Resource):
         return cast("Pages[Session, SessionList]", self._caller.pages("people.sessions.list", "GET", path("/api/people/{}/sessions", user_id), query={"limit": limit, "cursor": cursor}, options=options))
 
 
+class PeopleAccessResource(Resource):
+    """The calls of people.access."""
+
+    def get(
+        self,
+        user_id: str,
+        **options: Unpack[Options],
+    ) -> PersonAccess:
+        """Get every power of a person.
+
+        Requires an operator of the organisation, signed in or with an API key that has the owner
+        ceiling. Returns the person's roles with their sources, and what the person can act with or has
+        made: API keys, sessions, passkeys, webhooks, reply endpoints and shares. What has ended is not
+        included.
+
+        Errors: scope_required, user_not_found; and those that every call can have.
+        """
+        return cast("PersonAccess", self._caller.send("people.access.get", "GET", path("/api/people/{}/access", user_id), options=options))
+
+
 class PeopleResource(Resource):
     """The calls of people."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
+        self.access = PeopleAccessResource(caller)
         self.sessions = PeopleSessionsResource(caller)
 
     def disable(
@@ -13119,19 +13454,21 @@ class MePasskeysResource(Resource):
     def remove(
         self,
         passkey_id: str,
+        *,
+        keep_sessions: Optional[bool] = None,
         **options: Unpack[Options],
     ) -> None:
         """Remove one of your passkeys.
 
-        The passkey opens no session from now on. Sessions that it opened go on: end them with `DELETE
-        /api/me/sessions`. Requires a session that no API key opened, at most 10 minutes after signing in
-        or confirming it. Returns 409 `last_passkey` for your only passkey if no sign-in link can be
-        mailed to you.
+        The passkey opens no session from now on. The sessions that it opened end within a second, except
+        the session of this request, unless `keep_sessions` is true. Requires a session that no API key
+        opened, at most 10 minutes after signing in or confirming it. Returns 409 `last_passkey` for your
+        only passkey if no sign-in link can be mailed to you.
 
         Errors: last_passkey, passkey_not_found, revision_mismatch, session_required, step_up_required;
         and those that every call can have.
         """
-        self._caller.send("me.passkeys.remove", "DELETE", path("/api/me/passkeys/{}", passkey_id), options=options)
+        self._caller.send("me.passkeys.remove", "DELETE", path("/api/me/passkeys/{}", passkey_id), query={"keep_sessions": keep_sessions}, options=options)
 
     def rename(
         self,
@@ -13149,11 +13486,29 @@ class MePasskeysResource(Resource):
         return cast("Passkey", self._caller.send("me.passkeys.rename", "PATCH", path("/api/me/passkeys/{}", passkey_id), body=body, merge=True, options=options))
 
 
+class MeAccessResource(Resource):
+    """The calls of me.access."""
+
+    def get(
+        self,
+        **options: Unpack[Options],
+    ) -> PersonAccess:
+        """Get every power of the caller.
+
+        As `GET /api/people/{user_id}/access`, of the caller. Requires a signed-in person: an API key
+        gets 403 `forbidden`, since it belongs to one workspace.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("PersonAccess", self._caller.send("me.access.get", "GET", path("/api/me/access"), options=options))
+
+
 class MeResource(Resource):
     """The calls of me."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
+        self.access = MeAccessResource(caller)
         self.passkeys = MePasskeysResource(caller)
         self.sessions = MeSessionsResource(caller)
 
@@ -13597,6 +13952,37 @@ class EmbedResource(Resource):
         have.
         """
         return cast("EmbedSessionVerified", self._caller.send("embed.verifySession", "POST", path("/api/embed/sessions/verify"), body=body, repeatable=True, options=options))
+
+
+class DirectoryRequestsResource(Resource):
+    """The calls of directory.requests."""
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        outcome: Optional[DirectoryOutcome] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[DirectoryRequest, DirectoryRequestList]:
+        """List what the directory sent.
+
+        Requires an operator of the organisation, signed in or with an API key that has the owner
+        ceiling. Returns the SCIM requests of the last 7 days, without values, and why they were refused.
+        Of each token of the directory, the newest 1,000 requests of each outcome are kept. Requests
+        without a valid token are not listed.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("Pages[DirectoryRequest, DirectoryRequestList]", self._caller.pages("directory.requests.list", "GET", path("/api/directory/requests"), query={"limit": limit, "outcome": outcome, "cursor": cursor}, options=options))
+
+
+class DirectoryResource(Resource):
+    """The calls of directory."""
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__(caller)
+        self.requests = DirectoryRequestsResource(caller)
 
 
 class DataSourcesTypesResource(Resource):
@@ -14914,6 +15300,20 @@ class AuthResource(Resource):
         """
         return cast("SessionOpened", self._caller.send("auth.openSession", "POST", path("/api/auth/sessions"), body=body, options=options))
 
+    def preview_link(
+        self,
+        body: SessionOpen,
+        **options: Unpack[Options],
+    ) -> SignInLinkPreview:
+        """Preview a sign-in link.
+
+        Shows to the bearer of a sign-in link's token whose account it opens. Changes nothing. Failures
+        count in `server.rate_limit.sign_ins_per_minute`.
+
+        Errors: cross_origin, invalid_fields, sign_in_link_invalid; and those that every call can have.
+        """
+        return cast("SignInLinkPreview", self._caller.send("auth.previewLink", "POST", path("/api/auth/links/preview"), body=body, repeatable=True, options=options))
+
     def step_up(
         self,
         body: PasskeyResponse,
@@ -15073,6 +15473,7 @@ class Resources:
         self.chat_templates = ChatTemplatesResource(caller)
         self.connections = ConnectionsResource(caller)
         self.data_sources = DataSourcesResource(caller)
+        self.directory = DirectoryResource(caller)
         self.embed = EmbedResource(caller)
         self.events = EventsResource(caller)
         self.groups = GroupsResource(caller)

@@ -374,6 +374,14 @@ export type APIKeyList = {
   next_cursor: string | null
 }
 
+/** The data of api_key.refused: An API key was used that is revoked, expired or suspended. */
+export type APIKeyRefusedData = {
+  /**  */
+  hint: string
+  /**  */
+  reason: string
+}
+
 /** The data of api_key.resumed: A suspended API key works again. */
 export type APIKeyResumedData = {
   /**  */
@@ -1853,6 +1861,48 @@ export type DeviceActivity = 'active' | 'idle' | (string & {})
 /**  */
 export type DeviceKind = 'web' | 'desktop' | 'mobile' | 'api' | (string & {})
 
+/** Whether the request only read, was carried out, or was refused. */
+export type DirectoryOutcome = 'read' | 'changed' | 'refused' | (string & {})
+
+/**  */
+export type DirectoryRequest = {
+  /**  */
+  id: string
+  /** The `Request-Id` of the response, which the log has too. */
+  request_id: string
+  /** Position of the request's token in `orgs[].scim.tokens`. */
+  token: number
+  /**  */
+  method: string
+  /** `other`: a search in both, or a description of the service. */
+  resource: 'user' | 'group' | 'other' | (string & {})
+  /** The user id or group id. null if the request concerns several, or names none that is valid. */
+  resource_id: string | null
+  /**
+   * Names of the attributes that the request sent, or that its filter compares: the first 32. What is no valid
+   * name is `?`.
+   */
+  attributes: string[]
+  /**  */
+  outcome: DirectoryOutcome
+  /** HTTP status of the response. */
+  status: number
+  /** The `scimType` of the refusal. null if it has none. */
+  code: string | null
+  /** Why the request was refused. null if it was not. */
+  detail: string | null
+  /**  */
+  created_at: string
+}
+
+/**  */
+export type DirectoryRequestList = {
+  /**  */
+  data: DirectoryRequest[]
+  /**  */
+  next_cursor: string | null
+}
+
 /**  */
 export type Discount = {
   /**  */
@@ -2680,6 +2730,109 @@ export type Heartbeat = {
 }
 
 /**  */
+export type HeldEndpoint = {
+  /**  */
+  id: string
+  /** The URL of a webhook, or the name of a connection. */
+  name: string
+  /** Id of the person, or of a program of the person. */
+  owner_id: string
+}
+
+/**  */
+export type HeldKey = {
+  /**  */
+  id: string
+  /**  */
+  kind: APIKeyKind
+  /**  */
+  name: string
+  /**  */
+  role_ceiling: WorkspaceRole
+  /** The end of its token. */
+  hint: string
+  /**  */
+  status: APIKeyStatus
+  /** null if a command created it. */
+  created_by: string | null
+  /**  */
+  expires_at: string | null
+  /**  */
+  last_used_at: string | null
+}
+
+/**  */
+export type HeldPasskey = {
+  /**  */
+  id: string
+  /** The host name that it works on. */
+  host: string
+  /**  */
+  synced: boolean
+  /**  */
+  created_at: string
+  /**  */
+  last_used_at: string | null
+}
+
+/**  */
+export type HeldRole = {
+  /**  */
+  kind: HeldRoleKind
+  /** The role that it gives. null for the right of an operator. */
+  role: string | null
+  /** The group that gives it. */
+  group_id: string | null
+  /** The name of the group. */
+  name: string | null
+  /** The issuer whose tokens give it. */
+  issuer: string | null
+}
+
+/**
+ * `direct`: given by a person or a command. `claim`: by a claim rule for tokens. `directory`: by a claim rule
+ * for the directory.
+ */
+export type HeldRoleKind = 'direct' | 'group' | 'claim' | 'directory' | (string & {})
+
+/**  */
+export type HeldSession = {
+  /**  */
+  id: string
+  /**  */
+  source: SessionSource
+  /** The API key that opened it. */
+  api_key_id: string | null
+  /**  */
+  user_agent: string
+  /**  */
+  created_at: string
+  /**  */
+  last_seen_at: string
+  /**  */
+  expires_at: string
+}
+
+/**  */
+export type HeldShare = {
+  /**  */
+  kind: HeldShareKind
+  /** Id of the template, or of the share of a folder. */
+  id: string
+  /** Name of the template, or path of the folder. */
+  name: string
+  /**  */
+  role: string
+  /** The group that it is shared with. null: the person. */
+  group_id: string | null
+  /**  */
+  expires_at: string | null
+}
+
+/**  */
+export type HeldShareKind = 'prompt_template' | 'prompt_folder' | 'chat_template' | (string & {})
+
+/**  */
 export type HostedPage = {
   /** Send the payer's browser there. It is a credential; do not log it. */
   url: string
@@ -3072,6 +3225,16 @@ export type Member = {
   created_at: string
   /**  */
   updated_at: string
+}
+
+/**  */
+export type MemberAccess = {
+  /**  */
+  user_id: string
+  /**  */
+  workspace: WorkspaceAccess
+  /** Whether something was left out: more than 1,000 of a kind exist. */
+  truncated: boolean
 }
 
 /** The data of member.added: A user became a member of the workspace. */
@@ -3498,6 +3661,24 @@ export type Person = {
   created_at: string
   /**  */
   updated_at: string
+}
+
+/**  */
+export type PersonAccess = {
+  /**  */
+  user_id: string
+  /** Whether the person is an operator of the organisation. */
+  operator: boolean
+  /**  */
+  operator_sources: HeldRole[]
+  /** The workspaces that the person is a member of, by slug, without deleted ones. */
+  workspaces: WorkspaceAccess[]
+  /** Live ones, the newest first. */
+  sessions: HeldSession[]
+  /**  */
+  passkeys: HeldPasskey[]
+  /** Whether something was left out: more than 1,000 of a kind exist. */
+  truncated: boolean
 }
 
 /**  */
@@ -5453,6 +5634,16 @@ export type SheetTab = {
 }
 
 /**  */
+export type SignInLinkPreview = {
+  /**  */
+  user_id: string
+  /** Empty if none was given. */
+  name: string
+  /**  */
+  email: string | null
+}
+
+/**  */
 export type SignInLinkRequest = {
   /** The address of the person who wants to sign in. */
   email: string
@@ -7137,6 +7328,28 @@ export type Workspace = {
 }
 
 /**  */
+export type WorkspaceAccess = {
+  /**  */
+  workspace_id: string
+  /**  */
+  slug: string
+  /**  */
+  name: string
+  /**  */
+  role: WorkspaceRole
+  /** Where the role comes from. It is the highest of their roles, and ends with the last. */
+  sources: HeldRole[]
+  /** The person's own keys, service keys that the person is responsible for, and keys created with these. */
+  api_keys: HeldKey[]
+  /** Those that the person or a program of the person owns. */
+  webhooks: HeldEndpoint[]
+  /** Connections that reply in chats, of the same owners. */
+  reply_endpoints: HeldEndpoint[]
+  /** What is shared with the person or a group of the person. */
+  shares: HeldShare[]
+}
+
+/**  */
 export type WorkspaceCreate = {
   /**  */
   name: string
@@ -7269,6 +7482,7 @@ export type EventData = {
   'api_key.created': APIKeyCreatedData
   'api_key.kept': APIKeyKeptData
   'api_key.leaked': APIKeyLeakedData
+  'api_key.refused': APIKeyRefusedData
   'api_key.resumed': APIKeyResumedData
   'api_key.revoked': APIKeyRevokedData
   'api_key.rotated': APIKeyRotatedData
@@ -7427,8 +7641,30 @@ export function isEvent<T extends keyof EventData>(event: Event, type: T): event
   return event.type === type
 }
 
+/** The calls of workspaces.members.access. */
+export class WorkspacesMembersAccessResource extends Resource {
+
+  /**
+   * Get every power of a member.
+   *
+   * Requires the owner role. Returns the member's role in this workspace with its sources, and what the member
+   * has and has made in it. `me` is not an alias for the caller's user id.
+   *
+   * Errors: member_not_found, scope_required; and those that every call can have.
+   */
+  get(workspaceId: string, userId: string, options?: Options): Promise<MemberAccess> {
+    return this.caller.send({ name: 'workspaces.members.access.get', method: 'GET', path: path`/api/workspaces/${workspaceId}/members/${userId}/access` }, options)
+  }
+}
+
 /** The calls of workspaces.members. */
 export class WorkspacesMembersResource extends Resource {
+  readonly access: WorkspacesMembersAccessResource
+
+  constructor(caller: Caller) {
+    super(caller)
+    this.access = new WorkspacesMembersAccessResource(caller)
+  }
 
   /**
    * Get a member.
@@ -9061,12 +9297,31 @@ export class PeopleSessionsResource extends Resource {
   }
 }
 
+/** The calls of people.access. */
+export class PeopleAccessResource extends Resource {
+
+  /**
+   * Get every power of a person.
+   *
+   * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Returns
+   * the person's roles with their sources, and what the person can act with or has made: API keys, sessions,
+   * passkeys, webhooks, reply endpoints and shares. What has ended is not included.
+   *
+   * Errors: scope_required, user_not_found; and those that every call can have.
+   */
+  get(userId: string, options?: Options): Promise<PersonAccess> {
+    return this.caller.send({ name: 'people.access.get', method: 'GET', path: path`/api/people/${userId}/access` }, options)
+  }
+}
+
 /** The calls of people. */
 export class PeopleResource extends Resource {
+  readonly access: PeopleAccessResource
   readonly sessions: PeopleSessionsResource
 
   constructor(caller: Caller) {
     super(caller)
+    this.access = new PeopleAccessResource(caller)
     this.sessions = new PeopleSessionsResource(caller)
   }
 
@@ -10019,15 +10274,19 @@ export class MePasskeysResource extends Resource {
   /**
    * Remove one of your passkeys.
    *
-   * The passkey opens no session from now on. Sessions that it opened go on: end them with `DELETE
-   * /api/me/sessions`. Requires a session that no API key opened, at most 10 minutes after signing in or
-   * confirming it. Returns 409 `last_passkey` for your only passkey if no sign-in link can be mailed to you.
+   * The passkey opens no session from now on. The sessions that it opened end within a second, except the
+   * session of this request, unless `keep_sessions` is true. Requires a session that no API key opened, at most
+   * 10 minutes after signing in or confirming it. Returns 409 `last_passkey` for your only passkey if no sign-in
+   * link can be mailed to you.
    *
    * Errors: last_passkey, passkey_not_found, revision_mismatch, session_required, step_up_required; and those
    * that every call can have.
    */
-  remove(passkeyId: string, options?: Options): Promise<void> {
-    return this.caller.send({ name: 'me.passkeys.remove', method: 'DELETE', path: path`/api/me/passkeys/${passkeyId}` }, options)
+  remove(passkeyId: string, query?: {
+      /** Whether the sessions that the passkey opened go on. */
+      keep_sessions?: boolean
+    }, options?: Options): Promise<void> {
+    return this.caller.send({ name: 'me.passkeys.remove', method: 'DELETE', path: path`/api/me/passkeys/${passkeyId}`, query }, options)
   }
 
   /**
@@ -10043,13 +10302,31 @@ export class MePasskeysResource extends Resource {
   }
 }
 
+/** The calls of me.access. */
+export class MeAccessResource extends Resource {
+
+  /**
+   * Get every power of the caller.
+   *
+   * As `GET /api/people/{user_id}/access`, of the caller. Requires a signed-in person: an API key gets 403
+   * `forbidden`, since it belongs to one workspace.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  get(options?: Options): Promise<PersonAccess> {
+    return this.caller.send({ name: 'me.access.get', method: 'GET', path: path`/api/me/access` }, options)
+  }
+}
+
 /** The calls of me. */
 export class MeResource extends Resource {
+  readonly access: MeAccessResource
   readonly passkeys: MePasskeysResource
   readonly sessions: MeSessionsResource
 
   constructor(caller: Caller) {
     super(caller)
+    this.access = new MeAccessResource(caller)
     this.passkeys = new MePasskeysResource(caller)
     this.sessions = new MeSessionsResource(caller)
   }
@@ -10467,6 +10744,41 @@ export class EmbedResource extends Resource {
    */
   verifySession(body: EmbedSessionVerify, options?: Options): Promise<EmbedSessionVerified> {
     return this.caller.send({ name: 'embed.verifySession', method: 'POST', path: path`/api/embed/sessions/verify`, body, repeatable: true }, options)
+  }
+}
+
+/** The calls of directory.requests. */
+export class DirectoryRequestsResource extends Resource {
+
+  /**
+   * List what the directory sent.
+   *
+   * Requires an operator of the organisation, signed in or with an API key that has the owner ceiling. Returns
+   * the SCIM requests of the last 7 days, without values, and why they were refused. Of each token of the
+   * directory, the newest 1,000 requests of each outcome are kept. Requests without a valid token are not
+   * listed.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  list(query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** Only requests with this outcome. */
+      outcome?: DirectoryOutcome
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<DirectoryRequest, DirectoryRequestList> {
+    return this.caller.list({ name: 'directory.requests.list', method: 'GET', path: path`/api/directory/requests`, query }, options)
+  }
+}
+
+/** The calls of directory. */
+export class DirectoryResource extends Resource {
+  readonly requests: DirectoryRequestsResource
+
+  constructor(caller: Caller) {
+    super(caller)
+    this.requests = new DirectoryRequestsResource(caller)
   }
 }
 
@@ -11735,6 +12047,18 @@ export class AuthResource extends Resource {
   }
 
   /**
+   * Preview a sign-in link.
+   *
+   * Shows to the bearer of a sign-in link's token whose account it opens. Changes nothing. Failures count in
+   * `server.rate_limit.sign_ins_per_minute`.
+   *
+   * Errors: cross_origin, invalid_fields, sign_in_link_invalid; and those that every call can have.
+   */
+  previewLink(body: SessionOpen, options?: Options): Promise<SignInLinkPreview> {
+    return this.caller.send({ name: 'auth.previewLink', method: 'POST', path: path`/api/auth/links/preview`, body, repeatable: true }, options)
+  }
+
+  /**
    * Confirm a session with a passkey.
    *
    * For ten minutes, the session of this request may do what returns 403 `step_up_required` to older sessions.
@@ -11876,6 +12200,7 @@ export class Resources {
   readonly chatTemplates: ChatTemplatesResource
   readonly connections: ConnectionsResource
   readonly dataSources: DataSourcesResource
+  readonly directory: DirectoryResource
   readonly embed: EmbedResource
   readonly events: EventsResource
   readonly groups: GroupsResource
@@ -11895,6 +12220,7 @@ export class Resources {
     this.chatTemplates = new ChatTemplatesResource(caller)
     this.connections = new ConnectionsResource(caller)
     this.dataSources = new DataSourcesResource(caller)
+    this.directory = new DirectoryResource(caller)
     this.embed = new EmbedResource(caller)
     this.events = new EventsResource(caller)
     this.groups = new GroupsResource(caller)

@@ -20,6 +20,7 @@ func People(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("Search", func(t *testing.T) { peopleSearched(t, a) })
 	t.Run("Person", func(t *testing.T) { personSummarised(t, a) })
+	t.Run("Overview", func(t *testing.T) { accessOverviewed(t, a) })
 	t.Run("Export", func(t *testing.T) { personExported(t, a) })
 	t.Run("Erase", func(t *testing.T) { personErased(t, a) })
 	t.Run("the last owner", func(t *testing.T) { lastOwnerStays(t, a) })

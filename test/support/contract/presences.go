@@ -148,7 +148,7 @@ func presenceNumbered(t *testing.T, a Adapter) {
 		if len(slices.Compact(slices.Clone(seqs))) != len(seqs) {
 			t.Errorf("%v", seqs)
 		}
-		_, last, err := a.Presences.Counts(t.Context(), team.Org)
+		_, last, err := a.Presences.Counts(t.Context(), team.Org, "")
 		must(t, err)
 		if last != seqs[len(seqs)-1] {
 			t.Errorf("the last is %d, of %v", last, seqs)
@@ -158,6 +158,32 @@ func presenceNumbered(t *testing.T, a Adapter) {
 
 func presenceMasked(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	t.Run("what people do while they are invisible does not change the Seq of others", func(t *testing.T) {
+		seq := func(by identity.Actor) int64 {
+			t.Helper()
+			_, n, err := a.Presences.Counts(ctx, by.Org, by.User)
+			must(t, err)
+			return n
+		}
+		visibleRecord := beats(t, a.Stores, team.Peer, heartbeat("a"), fixture.At)
+		same(t, "of a visible heartbeat", seq(team.Admin), visibleRecord.Seq)
+		h := heartbeat("a")
+		h.Status = new(presence.ManualInvisible)
+		hiddenRecord := beats(t, a.Stores, team.Peer, h, fixture.At)
+		first := seq(team.Admin)
+		same(t, "of hiding", first, hiddenRecord.Seq)
+		for i := range 3 {
+			hiddenRecord = beats(t, a.Stores, team.Peer, heartbeat(string(rune('b'+i))), fixture.At)
+			same(t, "of a hidden heartbeat", seq(team.Admin), first)
+		}
+		same(t, "for the person", seq(team.Peer), hiddenRecord.Seq)
+		h.Status = new(presence.ManualOnline)
+		same(t, "of coming back", beats(t, a.Stores, team.Peer, h, fixture.At).Seq, seq(team.Admin))
+		_, none, err := a.Presences.Counts(ctx, a.Orgs[1], team.Admin.User)
+		must(t, err)
+		same(t, "of an org without records", none, int64(0))
+	})
+	ctx, team = t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	text, hide := heartbeat("a"), heartbeat("a")
 	text.Text, text.Emoji, hide.Status = new("before"), new(":tea:"), new(presence.ManualInvisible)
 	beats(t, a.Stores, team.Member, text, fixture.At)
@@ -239,7 +265,7 @@ func presencesListed(t *testing.T, a Adapter) {
 			t.Errorf("%s, then %s", first.Items[0].ID, second.Items[0].ID)
 		}
 	})
-	counts, seq, err := a.Presences.Counts(ctx, team.Org)
+	counts, seq, err := a.Presences.Counts(ctx, team.Org, "")
 	must(t, err)
 	same(t, "the counts", counts, presence.Counts{presence.Online: 1, presence.DND: 1, presence.Offline: 1})
 	if seq <= invisible.Seq {
@@ -286,7 +312,7 @@ func dueBy(t *testing.T, a Adapter, org identity.OrgID, by time.Time, limit int)
 
 func presencesChanged(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	_, bound, err := a.Presences.Counts(ctx, team.Org)
+	_, bound, err := a.Presences.Counts(ctx, team.Org, "")
 	must(t, err)
 	beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At)
 	peer := beats(t, a.Stores, team.Peer, heartbeat("a"), fixture.At)

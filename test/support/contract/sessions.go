@@ -90,6 +90,16 @@ func sessionsKept(t *testing.T, a Adapter) {
 		found, err := a.Sessions.List(ctx, team.Org, user, key.ID, fixture.At, page.Query{Limit: 1})
 		must(t, err)
 		same(t, "what was stored", &found.Items[0], second)
+		var withPasskey *session.Session
+		by := signingIn(team.Org, fixture.At)
+		must(t, a.Sessions.Update(ctx, by, team.Peer.User,
+			func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
+				withPasskey, _, err = session.OpenByPasskey(by, p, "psk_1", "Firefox", live)
+				return withPasskey, err
+			}))
+		found, err = a.Sessions.List(ctx, team.Org, team.Peer.User, "", fixture.At, page.Query{Limit: 1})
+		must(t, err)
+		same(t, "what a passkey opened", &found.Items[0], withPasskey)
 		found, err = a.Sessions.List(ctx, a.Orgs[1], user, "", fixture.At, page.Query{Limit: 1})
 		must(t, err)
 		if len(found.Items) > 0 {

@@ -29,6 +29,22 @@ func signInLinks(t *testing.T, a Adapter) {
 		_, err = a.Sessions.TakeLink(ctx, team.Org, want.Hash, fixture.At)
 		wantErr(t, err, session.ErrLinkInvalid)
 	})
+	t.Run("the user of a link can be read until it is taken", func(t *testing.T) {
+		l := add()
+		for range 2 {
+			user, err := a.Second().Sessions.LinkUser(ctx, team.Org, l.Hash, fixture.At)
+			must(t, err)
+			same(t, "the user", user, team.Member.User)
+		}
+		_, err := a.Sessions.LinkUser(ctx, a.Orgs[1], l.Hash, fixture.At)
+		wantErr(t, err, session.ErrLinkInvalid)
+		_, err = a.Sessions.LinkUser(ctx, team.Org, l.Hash, fixture.At.Add(session.LinkLife))
+		wantErr(t, err, session.ErrLinkInvalid)
+		_, err = a.Sessions.TakeLink(ctx, team.Org, l.Hash, fixture.At)
+		must(t, err)
+		_, err = a.Sessions.LinkUser(ctx, team.Org, l.Hash, fixture.At)
+		wantErr(t, err, session.ErrLinkInvalid)
+	})
 	t.Run("of many that take a link at once one gets it", func(t *testing.T) {
 		l, previous := add(), 0
 		second := a.Second()

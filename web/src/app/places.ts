@@ -20,6 +20,7 @@ export const places: Place[] = [
   { label: t.auditTrail, path: 'settings/audit', key: 'a', needs: 'events.read' },
   { label: t.people, path: 'people', operator: true },
   { label: t.revenue, path: 'revenue', operator: true },
+  { label: t.directoryRequests, path: 'people/directory', operator: true },
   { label: t.newPrompt, path: 'prompts?new', does: true, needs: 'prompt_templates.create' },
   { label: t.newChat, path: 'chats?new', does: true, needs: 'chat_templates.create' },
   { label: t.newSource, path: 'sources/new', does: true, needs: 'sources.create' },

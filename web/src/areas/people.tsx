@@ -1,15 +1,17 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Person } from '@atrium-hq/client'
 import { atrium, queries } from '../api'
 import { confirmed } from '../app/confirmed'
 import { TYPING, useShown } from '../app/shown'
-import { useList, useMe } from '../app/workspace'
+import { useList, useMe, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/people'
 import { Button, Empty, Heading, Loading, Pill, Problem, When } from '../ui/basics'
 import { InlineSelect, SearchBox } from '../ui/form'
 import { Confirm } from '../ui/overlays'
 import { More, Table, saveFile } from '../ui/table'
+import { Access } from './access'
 
 const statuses = [
   { value: '', label: words.everyone }, { value: 'active', label: t.active }, { value: 'disabled', label: words.disabled },
@@ -20,6 +22,7 @@ const statuses = [
 export function People() {
   const [typed, setTyped, asked] = useShown('q', '', TYPING)
   const [status, setStatus] = useShown('status')
+  const workspace = useWorkspace()
   const q = asked.trim()
   const list = useList(['people', status, q], (cursor) => atrium.people.list(
     { limit: 50, ...(q && { q }), ...(status && { status }), ...(cursor && { cursor }) },
@@ -27,6 +30,7 @@ export function People() {
   return (
     <>
       <Heading title={t.people}>
+        <Link to={`/w/${workspace}/people/directory` as string}>{t.directoryRequests}</Link>
         <SearchBox value={typed} onChange={setTyped} />
         <InlineSelect label={t.status} value={status} choices={statuses} onChange={(e) => setStatus(e.target.value)} />
       </Heading>
@@ -62,6 +66,7 @@ function Acts({ person: p }: { person: Person }) {
   if (p.status === 'erased' || p.id === me.data?.user.id) return null
   return (
     <>
+      <Access label={words.access} name={name} id={p.id} load={() => atrium.people.access.get(p.id)} />
       <Export id={p.id} />
       {p.session_count > 0 && (
         <Confirm

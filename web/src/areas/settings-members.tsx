@@ -11,6 +11,7 @@ import { Form, InlineSelect, Input, Select } from '../ui/form'
 import { AddIcon } from '../ui/icons'
 import { Confirm, Dialog } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { Access } from './access'
 import { Losses } from './settings-losses'
 
 export function Members() {
@@ -19,6 +20,7 @@ export function Members() {
   const me = useMe()
   const manages = may('members.manage')
   const roles = useRoles()
+  const isOwner = roles.includes('owner')
   const mayChange = (m: { user_id: string; role: string }) => manages && m.user_id !== me.data?.user.id && roles.includes(m.role)
   const [inviting, setInviting] = useCreating()
   const list = useList(['member-list', workspace], (cursor) => atrium.workspaces.members.list(workspace, { limit: 50, ...(cursor && { cursor }) }))
@@ -60,7 +62,17 @@ export function Members() {
             { title: words.since, narrow: true, text: (m) => m.created_at, cell: (m) => <When at={m.created_at} /> },
             {
               title: t.actions, narrow: true,
-              cell: (m) => mayChange(m) && <Remove member={m} done={refresh} />,
+              cell: (m) => (
+                <>
+                  {isOwner && (
+                    <Access
+                      label={words.access} name={m.name || m.email || ''} id={`${workspace} ${m.user_id}`}
+                      load={() => atrium.workspaces.members.access.get(workspace, m.user_id).then((a) => ({ workspaces: [a.workspace], truncated: a.truncated }))}
+                    />
+                  )}
+                  {mayChange(m) && <Remove member={m} done={refresh} />}
+                </>
+              ),
             },
           ]}
         />

@@ -1,16 +1,19 @@
 import { atrium, queries } from '../api'
-import { useList } from '../app/workspace'
+import { useList, useMe } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/settings'
-import { Pill, Problem, When } from '../ui/basics'
+import { About, Pill, Problem, When } from '../ui/basics'
 import { Confirm } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+import { Access } from './access'
 
 export function Sessions() {
+  const me = useMe()
   const list = useList(['sessions'], (cursor) => atrium.me.sessions.list({ limit: 50, ...(cursor && { cursor }) }))
   const refresh = () => queries.invalidateQueries({ queryKey: ['sessions'] })
   return (
     <>
+      <About actions={<Access label={words.yourAccess} name={me.data?.user.name || me.data?.user.email || ''} id="me" load={() => atrium.me.access.get()} />}>{words.sessionsAbout}</About>
       <Problem error={list.error} />
       {list.items.length > 0 && (
         <Table

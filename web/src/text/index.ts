@@ -25,6 +25,7 @@ export const t = {
   billing: 'Billing',
   people: 'People',
   revenue: 'Revenue',
+  directoryRequests: 'Directory requests',
   settings: 'Settings',
   areas: 'Areas',
   skip: 'Skip to the content',

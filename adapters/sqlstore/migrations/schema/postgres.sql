@@ -771,6 +771,7 @@ CREATE TABLE sessions (
     subject text NOT NULL DEFAULT ''::text,
     provider_session text NOT NULL DEFAULT ''::text,
     confirmed_at bigint NOT NULL DEFAULT 0,
+    passkey_id text NOT NULL DEFAULT ''::text,
     CONSTRAINT sessions_cookie_hash_key UNIQUE (cookie_hash),
     CONSTRAINT sessions_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT sessions_pkey PRIMARY KEY (id),
@@ -1294,6 +1295,23 @@ CREATE TABLE feedback_comments (
     CONSTRAINT feedback_comments_pkey PRIMARY KEY (template_id, number),
     CONSTRAINT feedback_comments_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE
 );
+CREATE TABLE scim_requests (
+    id text NOT NULL,
+    org_id text NOT NULL,
+    request_id text NOT NULL,
+    token integer NOT NULL,
+    outcome text NOT NULL,
+    method text NOT NULL,
+    resource text NOT NULL,
+    subject text NOT NULL,
+    attributes text NOT NULL,
+    status integer NOT NULL,
+    code text NOT NULL,
+    detail text NOT NULL,
+    created_at bigint NOT NULL,
+    CONSTRAINT scim_requests_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
+    CONSTRAINT scim_requests_pkey PRIMARY KEY (id)
+);
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1745,6 +1763,11 @@ CREATE INDEX chat_versions_connection ON chat_versions USING btree (workspace_id
 CREATE INDEX version_feedback_day ON version_feedback USING btree (day);
 CREATE INDEX feedback_reports_created ON feedback_reports USING btree (created_at);
 CREATE INDEX feedback_comments_created ON feedback_comments USING btree (created_at);
+CREATE INDEX scim_requests_list ON scim_requests USING btree (org_id, id);
+CREATE INDEX scim_requests_outcome ON scim_requests USING btree (org_id, token, outcome, id);
+CREATE INDEX scim_requests_subject ON scim_requests USING btree (org_id, subject);
+CREATE INDEX scim_requests_age ON scim_requests USING btree (created_at);
+CREATE INDEX presences_hidden ON presences USING btree (org_id, hidden_seq) WHERE (hidden_seq > 0);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1885,4 +1908,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (220, true),
     (221, true),
     (228, true),
+    (232, true),
+    (233, true),
+    (234, true),
     (237, true);

@@ -786,7 +786,7 @@ CREATE TABLE sessions (
     last_seen_at BIGINT NOT NULL,
     expires_at   BIGINT NOT NULL,
     ended_at     BIGINT NOT NULL
-, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', confirmed_at BIGINT NOT NULL DEFAULT 0);
+, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', confirmed_at BIGINT NOT NULL DEFAULT 0, passkey_id TEXT NOT NULL DEFAULT '');
 CREATE INDEX sessions_live ON sessions (user_id, id) WHERE ended_at = 0;
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 CREATE TABLE sign_in_links (
@@ -1339,6 +1339,26 @@ CREATE TABLE feedback_comments (
     PRIMARY KEY (template_id, number)
 );
 CREATE INDEX feedback_comments_created ON feedback_comments (created_at);
+CREATE TABLE scim_requests (
+    id         TEXT PRIMARY KEY,
+    org_id     TEXT NOT NULL REFERENCES orgs (id),
+    request_id TEXT NOT NULL,
+    token      INTEGER NOT NULL,
+    outcome    TEXT NOT NULL,
+    method     TEXT NOT NULL,
+    resource   TEXT NOT NULL,
+    subject    TEXT NOT NULL,
+    attributes TEXT NOT NULL,
+    status     INTEGER NOT NULL,
+    code       TEXT NOT NULL,
+    detail     TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX scim_requests_list ON scim_requests (org_id, id);
+CREATE INDEX scim_requests_outcome ON scim_requests (org_id, token, outcome, id);
+CREATE INDEX scim_requests_subject ON scim_requests (org_id, subject);
+CREATE INDEX scim_requests_age ON scim_requests (created_at);
+CREATE INDEX presences_hidden ON presences (org_id, hidden_seq) WHERE hidden_seq > 0;
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1436,4 +1456,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (221, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (232, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (233, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (237, 1);

@@ -64,7 +64,7 @@ func (v *vitals) Collect(all chan<- prometheus.Metric) {
 		gauge(v.overdue, float64(o.Chats), "chat_template")
 	}
 	for _, org := range v.app.Orgs.Directory().All() {
-		if counts, _, err := v.app.DB.Stores().Presences.Counts(ctx, org.ID); err == nil {
+		if counts, _, err := v.app.DB.Stores().Presences.Counts(ctx, org.ID, ""); err == nil {
 			online := counts[presence.Online] + counts[presence.Away] + counts[presence.DND]
 			gauge(v.people, float64(online), org.Slug)
 		}
