@@ -35,8 +35,8 @@ type Presences interface {
 	List(ctx context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error)
 
 	// Counts counts the org's live records by Shown, and returns the highest Seq assigned: a List that
-	// is read afterwards holds all records up to it. For a reader, an operator, it returns the highest Seq of a change
-	// that the reader can see: what others do while they are invisible does not change it. An empty reader sees all.
+	// is read afterwards holds all records up to it. For a reader, an operator, it returns the highest Seq that
+	// the reader can see: what others do while they are invisible does not change it. An empty reader sees all.
 	Counts(ctx context.Context, org identity.OrgID, reader identity.UserID) (presence.Counts, int64, error)
 
 	// Due returns the records of org that are due at a time, those that have been due longest first,

@@ -107,7 +107,7 @@ func (c *call) nameOperations(members map[string]any) {
 	}
 }
 
-// withoutCondition cuts the condition out of a path: it has values.
+// withoutCondition cuts a path's condition: it has values.
 func withoutCondition(path string) string {
 	first, last := strings.IndexByte(path, '['), strings.LastIndexByte(path, ']')
 	switch {

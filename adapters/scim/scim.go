@@ -58,7 +58,7 @@ func New(directory *accounts.Directory, log *slog.Logger) *Handler {
 }
 
 // Serve serves a request below Path of the directory of org, whose token the caller has checked, and records it. by is
-// the system, and token the position of the token. It returns the scimType or else the status of a refusal.
+// the system, and token the position of the token. It returns a refusal's scimType, or else its status.
 func (h *Handler) Serve(
 	w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org, token int,
 ) (refusal string) {

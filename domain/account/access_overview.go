@@ -18,7 +18,7 @@ const MaxOverviewItems = 1000
 type AccessOverview struct {
 	User       User
 	Workspaces []WorkspaceAccess // without deleted ones, by slug
-	Truncated  bool              // more than MaxOverviewItems of a kind exist
+	Truncated  bool              // some items are left out
 }
 
 // WorkspaceAccess is what a person can do in a workspace, and what acts for them there.
@@ -35,7 +35,7 @@ type WorkspaceAccess struct {
 type NamedEndpoint struct {
 	Kind  EndpointKind
 	ID    string
-	Name  string // the URL of a webhook
+	Name  string // a webhook's URL
 	Owner identity.UserID
 }
 
@@ -53,7 +53,7 @@ const (
 type HeldShare struct {
 	Kind      ShareKind
 	ID        string // of the template, or of the folder's share
-	Name      string // the path of a folder
+	Name      string // a folder's path
 	Role      access.Role
 	Group     identity.UserID // empty: the person has it
 	ExpiresAt time.Time       // zero: never
@@ -74,9 +74,9 @@ const (
 type RoleSource struct {
 	Kind   SourceKind
 	Role   identity.Role   // NoRole: an operator's right
-	Group  identity.UserID // of a GroupRole
+	Group  identity.UserID // if Kind is GroupRole
 	Name   string          // of that group; empty if it was deleted
-	Issuer string          // of a ClaimRole
+	Issuer string          // if Kind is ClaimRole
 }
 
 // Sources returns where the member's role comes from, the highest role first.

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// Limits of what is kept of a directory's requests. Each token of a directory has places of its own: neither another
-// directory nor many successful requests make it forget what was refused.
+// Limits for what directories' requests leave. Each token has its own places: neither another directory nor many
+// successful requests make Atrium forget what was refused.
 const (
 	DirectoryRequestsKept   = 7 * 24 * time.Hour
 	MaxDirectoryRequests    = 1000 // with one token and of one DirectoryOutcome; the newest
@@ -30,7 +30,7 @@ const (
 	DirectoryOtherResource DirectoryResource = "other" // a search in both, or a description of the service
 )
 
-// DirectoryOutcome is what became of a directory's request.
+// DirectoryOutcome is a request's result.
 type DirectoryOutcome string
 
 // The values of DirectoryOutcome.
@@ -97,7 +97,7 @@ func NewDirectoryRequest(by identity.Actor, r DirectoryRequest) *DirectoryReques
 	return &r
 }
 
-// cutText returns at most limit characters of a text.
+// cutText returns the first characters, at most limit.
 func cutText(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text

@@ -2,7 +2,7 @@ package sessions
 
 import "github.com/atrium-hq/atrium/adapters/rest/server"
 
-// counted counts the refusals of a way to sign in, by their codes.
+// counted counts sign-ins that were refused, by their codes.
 func counted[Result any](way string, run func(*server.Call) (Result, error)) func(*server.Call) (Result, error) {
 	return func(r *server.Call) (Result, error) {
 		result, err := run(r)

@@ -46,7 +46,7 @@ func (s *People) Overview(
 	return o.AccessOverview, nil
 }
 
-// fitting returns the rows of a kind that the overview has room for.
+// fitting returns as many rows as the overview has room for.
 func fitting[T any](o *overview, rows []T) []T {
 	if len(rows) > o.limit {
 		o.Truncated = true
@@ -107,7 +107,7 @@ func (o *overview) loadGroups(ctx context.Context) error {
 	return nil
 }
 
-// keysMade begins a statement with the keys of a user, those that the user is responsible for, and the keys created
+// keysMade begins a statement with a user's keys, those that the user is responsible for, and the keys created
 // with them, as keysOf selects them in one workspace. conditions are about keys r.
 func keysMade(conditions *db.Conditions) string {
 	return `WITH RECURSIVE made (id, user_id) AS (
