@@ -103,10 +103,10 @@ func TestTheNextPersonAtABrowserSeesNothingOfTheOneBefore(t *testing.T) {
 				t.Errorf("the next person sees the draft: %s", page)
 			}
 			// Neither the earlier tab nor the way back in its history writes or shows it again.
-			drive(ownContext, t, chromedp.Evaluate[chromedp.Void](`setTimeout(() => history.back())`))
-			drive(ownContext, t, poll[bool](`document.readyState === 'complete' && document.body.innerText !== ''`))
+			drive(ownContext, t, chromedp.Evaluate[chromedp.Void](`window.left = false; setTimeout(() => history.back())`))
+			drive(ownContext, t, poll[bool](`window.left !== false && document.readyState === 'complete' && document.body.innerText !== ''`))
 			for name, ctx := range map[string]context.Context{"the earlier tab": ownContext, "the tab": theirs} {
-				keptText := drive(ctx, t, chromedp.Evaluate[string](stored+` + document.body.innerText`))
+				keptText := drive(ctx, t, chromedp.Evaluate[string](stored+` + (document.body?.innerText ?? '')`))
 				for _, trace := range []string{secret, ann.id, ann.email} {
 					if strings.Contains(keptText, trace) {
 						t.Errorf("%s still has %q: %s", name, trace, keptText)

@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // TestFilesAtFixedPlaces reads what programs look for below /.well-known/.
@@ -15,13 +17,17 @@ func TestFilesAtFixedPlaces(t *testing.T) {
 	const path = "/.well-known/security.txt"
 	s := start(t, sqlite)
 	s.anonymous().do(t, "GET", path, nil).problem(t, 404, "not_found")
-	a := s.anonymous().do(t, "GET", "/.well-known/change-password", nil).is(t, 303)
-	assert.Equal(t, "the way to passkeys", a.header.Get("Location"), "../console/passkeys")
+	unfollowed := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := unfollowed.Get(s.url + "/.well-known/change-password")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	assert.Equal(t, "status", response.StatusCode, http.StatusSeeOther)
+	assert.Equal(t, "the way to passkeys", response.Header.Get("Location"), "../console/passkeys")
 	s.anonymous().do(t, "GET", "/.well-known/nothing-is-here", nil).problem(t, 404, "not_found")
 	configuredServer := start(t, sqlite, configured(`
 server: {security_txt: {contacts: ['mailto:security@example.com', 'https://example.com/report'], policy: 'https://example.com/policy'}}
 `))
-	a = configuredServer.anonymous().do(t, "GET", path, nil).is(t, 200)
+	a := configuredServer.anonymous().do(t, "GET", path, nil).is(t, 200)
 	assert.Equal(t, "Content-Type", a.header.Get("Content-Type"), "text/plain; charset=utf-8")
 	for _, line := range []string{"Contact: mailto:security@example.com\nContact: https://example.com/report\nExpires: 20",
 		"T00:00:00Z\nPolicy: https://example.com/policy\nCanonical: http", path + "\n"} {
