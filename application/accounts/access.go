@@ -33,6 +33,7 @@ func (s *Service) OwnAccess(ctx context.Context, by identity.Actor) (*PersonAcce
 	return s.accessOf(ctx, by, by.User)
 }
 
+// accessOf adds the sessions and passkeys to an overview. The caller has checked who asks.
 func (s *Service) accessOf(ctx context.Context, by identity.Actor, id identity.UserID) (*PersonAccess, error) {
 	overview, err := s.people.Overview(ctx, by.Org, id, "", by.At, account.MaxOverviewItems)
 	if err != nil {

@@ -46,6 +46,7 @@ func getMemberAccess(r *server.Call) (server.Reply, error) {
 	}), nil
 }
 
+// toWorkspaceAccess maps the powers in a workspace, with the status of keys as of the request.
 func toWorkspaceAccess(r *server.Call, a *account.WorkspaceAccess) openapi.WorkspaceAccess {
 	return openapi.WorkspaceAccess{
 		WorkspaceID: string(a.Workspace.ID),

@@ -62,6 +62,7 @@ func (o *overview) ofWorkspaces(column string) *db.Conditions {
 	return c
 }
 
+// loadMemberships reads the workspaces, which the other parts belong to.
 func (o *overview) loadMemberships(ctx context.Context, ws identity.WorkspaceID) error {
 	conditions := db.NewConditions(`m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0`, o.User.ID, o.User.Org)
 	conditions.When(ws != "", `t.id = ?`, ws)
@@ -118,6 +119,7 @@ func keysMade(conditions *db.Conditions) string {
 	)`
 }
 
+// loadKeys reads the keys that are not revoked and have not expired.
 func (o *overview) loadKeys(ctx context.Context) error {
 	conditions := o.ofWorkspaces(`r.workspace_id`)
 	var rows []keyRow
@@ -134,6 +136,7 @@ func (o *overview) loadKeys(ctx context.Context) error {
 	return nil
 }
 
+// loadEndpoints reads the webhooks and reply endpoints that the person or a program of their keys owns.
 func (o *overview) loadEndpoints(ctx context.Context) error {
 	keys, hooks, replies := o.ofWorkspaces(`r.workspace_id`), o.ofWorkspaces(`w.workspace_id`), o.ofWorkspaces(`c.workspace_id`)
 	var rows []struct {
@@ -164,6 +167,7 @@ func (o *overview) loadEndpoints(ctx context.Context) error {
 	return nil
 }
 
+// loadShares reads what is shared with the person and their groups, after these were read.
 func (o *overview) loadShares(ctx context.Context) error {
 	holders := []identity.UserID{o.User.ID}
 	for i := range o.Workspaces {
