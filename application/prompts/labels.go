@@ -119,6 +119,9 @@ func fulfilLabel(
 	if err != nil {
 		return out, nil, err
 	}
+	if err := guarded(ctx, tx, author, out.template); err != nil {
+		return out, nil, err
+	}
 	if kinds, err = pin(ctx, tx, author, r.Template, &out.version.VersionInfo); err != nil {
 		return out, nil, err
 	}

@@ -56,6 +56,9 @@ func rollOut(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.
 		out, kinds, err = labelOrRequest(ctx, tx, by, out)
 		return out.request, kinds, err
 	}
+	if err := guarded(ctx, tx, by, out.template); err != nil {
+		return nil, nil, err
+	}
 	pinned, err := pin(ctx, tx, by, id, &out.version.VersionInfo)
 	if err != nil {
 		return nil, nil, err

@@ -4024,6 +4024,10 @@ type PromptRoleSource struct {
 // PromptRollout is a type of the API.
 type PromptRollout struct {
 	Label string `json:"label"`
+	// How the versions are compared. `null` if they are not.
+	Feedback *PromptRolloutFeedback `json:"feedback"`
+	// When the event `prompt_template.rollout_worsened` reported that one of the versions is worse. `null`: not yet.
+	WorseReportedAt *time.Time `json:"worse_reported_at"`
 	// The first has the label, and is what readers without a `key` get. Empty in a response with status 202 if no
 	// rollout runs.
 	Versions []PromptWeight `json:"versions"`
@@ -4058,6 +4062,20 @@ type PromptRolloutDivision struct {
 	Versions []PromptRolloutArm `json:"versions"`
 }
 
+// PromptRolloutFeedback is a type of the API. Feedback is compared each hour, from 100 reports of two versions
+// on. If the whole 95 % interval of the difference is beyond the margin, the event
+// `prompt_template.rollout_worsened` names the worse version, once for each rollout.
+type PromptRolloutFeedback struct {
+	// The name of the feedback.
+	Name string `json:"name"`
+	// The value whose shares are compared. Otherwise means of numbers are, or shares of `true`.
+	Value *string `json:"value,omitzero"`
+	// How much worse: in the unit of the numbers, or from 0 to 1 for shares.
+	Margin float64 `json:"margin"`
+	// Whether more is better, or less.
+	Better *string `json:"better,omitzero"`
+}
+
 // PromptRolloutList is a type of the API.
 type PromptRolloutList struct {
 	Data []PromptRollout `json:"data"`
@@ -4077,7 +4095,8 @@ type PromptRolloutStart struct {
 	// Start or change the rollout at this time, within the next 366 days. A past time is refused with 422.
 	ActivateAt *time.Time `json:"activate_at,omitzero"`
 	// Do not wait for `required_checks`. Requires the manager role and a `reason`.
-	BypassChecks *bool `json:"bypass_checks,omitzero"`
+	BypassChecks *bool                  `json:"bypass_checks,omitzero"`
+	Feedback     *PromptRolloutFeedback `json:"feedback,omitzero"`
 }
 
 // PromptRolloutWeight is a type of the API.
@@ -4303,6 +4322,24 @@ type PromptTemplateRolloutChangedData struct {
 	// An id.
 	RequestID      *string `json:"request_id,omitzero"`
 	ChecksBypassed *bool   `json:"checks_bypassed,omitzero"`
+}
+
+// PromptTemplateRolloutWorsenedData is a type of the API. The data of prompt_template.rollout_worsened: Feedback
+// about a version in a rollout is worse than about another one, by the margin of the rollout.
+type PromptTemplateRolloutWorsenedData struct {
+	Label  string  `json:"label"`
+	Name   string  `json:"name"`
+	Value  string  `json:"value"`
+	Margin float64 `json:"margin"`
+	// An id.
+	VersionID     string `json:"version_id"`
+	VersionNumber int64  `json:"version_number"`
+	// An id.
+	BetterVersionID     string  `json:"better_version_id"`
+	BetterVersionNumber int64   `json:"better_version_number"`
+	Difference          float64 `json:"difference"`
+	Low                 float64 `json:"low"`
+	High                float64 `json:"high"`
 }
 
 // PromptTemplateTransferredData is a type of the API. The data of prompt_template.transferred: A prompt template
@@ -6666,6 +6703,7 @@ const (
 	EventTypePromptTemplateReaderLost          = "prompt_template.reader_lost"
 	EventTypePromptTemplateRestored            = "prompt_template.restored"
 	EventTypePromptTemplateRolloutChanged      = "prompt_template.rollout_changed"
+	EventTypePromptTemplateRolloutWorsened     = "prompt_template.rollout_worsened"
 	EventTypePromptTemplateTransferred         = "prompt_template.transferred"
 	EventTypePromptTemplateUpdated             = "prompt_template.updated"
 	EventTypePromptVersionActivationApproved   = "prompt_version.activation_approved"
@@ -6911,6 +6949,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(PromptTemplateRestoredData)
 	case EventTypePromptTemplateRolloutChanged:
 		data = new(PromptTemplateRolloutChangedData)
+	case EventTypePromptTemplateRolloutWorsened:
+		data = new(PromptTemplateRolloutWorsenedData)
 	case EventTypePromptTemplateTransferred:
 		data = new(PromptTemplateTransferredData)
 	case EventTypePromptTemplateUpdated:

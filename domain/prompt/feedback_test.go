@@ -209,7 +209,8 @@ func TestFeedbackIsComparedFromAHundredReportsOn(t *testing.T) {
 		got = append(got, text)
 	}
 	// By Newcombe's method 10: 56/100 against 70/100, 60/120 against 100/100, and 60/120 against 0/100.
-	want := []string{"few v2 100", "few v1 99", "solved v3 99", "solved v2 100 true -0.1400 -0.2670 -0.0063", "solved v1 100",
+	want := []string{"few v2 100", "few v1 99", "solved v3 99", "solved v2 100 true -0.1400 -0.2670 -0.0063",
+		"solved v1 100",
 		"topic v2 120 late -0.5000 -0.5881 -0.4045 lost 0.5000 0.4045 0.5881", "topic v1 100"}
 	assert.NoDiff(t, "summaries", cmp.Diff(want, got))
 	for _, s := range prompt.SummarizeFeedback(days, "") {

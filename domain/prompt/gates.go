@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,7 +19,8 @@ type RequestedPart struct {
 	Version     VersionID `json:"version_id"`
 	Number      int       `json:"number"`
 	Percent     int       `json:"weight"`
-	ContentHash string    `json:"content_hash"` // when the request was made
+	ContentHash string    `json:"content_hash"`   // when the request was made
+	Guard       Guard     `json:"guard,omitzero"` // of the rollout, with the first version
 }
 
 // IsGated reports whether approvals, required checks and the contract apply to a label. The empty label stands for
@@ -102,7 +104,7 @@ func (t *Template) PlanLabel(
 	}
 	err := fault.Join(checkLabel(d.Label), checkWish(by, d.activating()))
 	if len(versions) != 1 || d.Versions[0].Weight != slotCount { // otherwise it is no rollout
-		err = fault.Join(err, d.checkWeights(versions))
+		err = fault.Join(err, d.checkWeights(versions), d.Guard.check())
 	}
 	if err != nil {
 		return nil, err
@@ -114,6 +116,7 @@ func (t *Template) PlanLabel(
 		r.Parts = append(r.Parts, RequestedPart{Version: v.ID, Number: v.Number, Percent: d.Versions[i].Weight,
 			ContentHash: v.ContentHash})
 	}
+	r.Parts[0].Guard = d.Guard
 	r.Subject()
 	return &r, nil
 }
@@ -168,6 +171,7 @@ func (r *ActivationRequest) draft() RolloutDraft {
 	d := RolloutDraft{LabelMove: LabelMove{Label: r.Label, Reason: r.Reason, fulfils: r}}
 	for _, p := range r.Parts {
 		d.Versions = append(d.Versions, WeightedRef{Ref: Ref{ID: p.Version}, Weight: p.Percent})
+		d.Guard = cmp.Or(d.Guard, p.Guard)
 	}
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -29,6 +30,10 @@ type Rollout struct {
 	Label string
 	Seed  string        // differs between rollouts, so that it is not always the same readers who go first
 	Parts []RolloutPart // none: the rollout has ended
+
+	Guard    Guard
+	Since    Day       // when it started; zero: unknown
+	WarnedAt time.Time // when Warn reported that a version is worse; zero: not yet
 }
 
 // RolloutPart is the share of one version.
@@ -89,6 +94,7 @@ type WeightedRef struct {
 type RolloutDraft struct {
 	LabelMove
 	Versions []WeightedRef // the first gets the label; the weights add up to 100
+	Guard    Guard
 }
 
 // Join freezes v, a version that joins the rollout of m's label. v is nil if t does not have the version.
@@ -132,7 +138,7 @@ func (t *Template) RollOut(
 		return err
 	}
 	versions := append([]*VersionInfo{first.info()}, others...)
-	if err := fault.Join(checkLabel(d.Label), d.checkWeights(versions)); err != nil {
+	if err := fault.Join(checkLabel(d.Label), d.checkWeights(versions), d.Guard.check()); err != nil {
 		return err
 	}
 	isLabelled := slices.Contains(first.Labels, d.Label)
@@ -144,7 +150,8 @@ func (t *Template) RollOut(
 		return ErrRolloutLimit
 	}
 	next := previous.allocate(d, versions)
-	if isLabelled && slices.Equal(previous.Weights(), next.Weights()) {
+	next.guard(by, previous, d.Guard)
+	if isLabelled && slices.Equal(previous.Weights(), next.Weights()) && previous.Guard == next.Guard {
 		return nil
 	}
 	if isLabelled {

@@ -22,6 +22,12 @@ func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
 	presses(ctx, t, "Give the label")
 	reads(ctx, t, "production is rolled out to 2 versions")
 	reads(ctx, t, "v2: 20 % of the readers")
+	judge(t, owner, template)
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	reads(ctx, t, "Preview of v2")
+	picks(ctx, t, "Labels…")
+	reads(ctx, t, "solved: 75.0 % of 120 reports · -15.0 % (95 %: -24.4 % to -5.4 %)")
+	reads(ctx, t, "solved: 90.0 % of 120 reports")
 	keep(ctx, t, "console-rollout")
 	owner.get(t, path+"/rollouts").has(t, map[string]string{"data.0.versions.0.version_number": "1",
 		"data.0.versions.1.weight": "20"})
@@ -32,4 +38,19 @@ func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
 	opensTab(ctx, t, "History")
 	chooses(ctx, t, `select:has(option[value=production])`, "production")
 	reads(ctx, t, "Rolled out: v1 80 %, v2 20 %")
+	reads(ctx, t, "solved: 75.0 % of 120 reports")
+}
+
+// judge reports what the readers of two versions say: 90 % and 75 % of 120 are content.
+func judge(t *testing.T, by *client, template string) {
+	t.Helper()
+	for version, content := range map[string]int{"v1": 108, "v2": 90} {
+		var reports []object
+		for n := range 120 {
+			reports = append(reports, object{"prompt_template_id": template, "version_id": version, "name": "solved",
+				"value": n < content})
+		}
+		by.do(t, "POST", templates+"/feedback/batch", object{"reports": reports}).is(t, 200).has(t,
+			map[string]string{"results.119.error": "null"})
+	}
 }

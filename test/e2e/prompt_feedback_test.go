@@ -91,3 +91,47 @@ func feedback(t *testing.T, ann, bob *client) {
 		"versions.3.distribution.20": ""})
 	bob.do(t, "GET", template+"/feedback?base=v9", nil).problem(t, 404, "prompt_version_not_found")
 }
+
+func TestARolloutReportsAWorseVersionOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann := s.user(t, "owner")
+		id := ann.create(t, templates, object{"name": "watched"}).at("id")
+		template := templates + "/" + id
+		for _, text := range []string{"one", "two"} {
+			ann.version(t, template, text)
+		}
+		rollout := template + "/labels/live/rollout"
+		divided := object{"versions": []object{{"version": "v1", "weight": 80}, {"version": "v2", "weight": 20}}}
+		divided["feedback"] = object{"name": "solved", "margin": -1}
+		ann.do(t, "PUT", rollout, divided).problem(t, 422, "invalid_fields").has(t,
+			map[string]string{"errors.0.pointer": "/feedback/margin"})
+		divided["feedback"] = object{"name": "solved", "margin": 0.01}
+		ann.do(t, "PUT", rollout, divided).is(t, 200).has(t, map[string]string{"feedback.name": "solved",
+			"feedback.margin": "0.01", "feedback.better": "higher", "worse_reported_at": "null"})
+		due := func() {
+			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'prompt.rollout' AND state = 'queued'`)
+		}
+		count := func(state string) string {
+			return s.only(t, `SELECT COUNT(*) FROM jobs WHERE kind = 'prompt.rollout' AND state = '`+state+`'`)
+		}
+		due() // nothing was reported yet, so it is evaluated again later
+		s.await(t, func() bool { return count("succeeded") == "1" && count("queued") == "1" })
+		judge(t, ann, id)
+		due()
+		s.await(t, func() bool { return len(ann.events(t, "&type=prompt_template.rollout_worsened")) == 1 })
+		ann.get(t, "/api/events?type=prompt_template.rollout_worsened").has(t, map[string]string{
+			"data.0.data.version_number": "2", "data.0.data.better_version_number": "1", "data.0.data.label": "live",
+			"data.0.data.difference": "-0.15", "data.0.subject": id})
+		if reported := ann.get(t, template+"/rollouts").at("data.0.worse_reported_at"); len(reported) < 20 {
+			t.Errorf("worse_reported_at = %s", reported)
+		}
+		s.await(t, func() bool { return count("succeeded") == "2" })
+		ann.do(t, "PUT", rollout, divided).is(t, 200) // the same again
+		if n := count("queued"); n != "0" {
+			t.Errorf("%s evaluations are queued after the report", n)
+		}
+		ann.do(t, "PUT", template+"/labels/live", object{"version": "v1"}).is(t, 200)
+		ann.get(t, template+"/rollouts").has(t, map[string]string{"data": "[]"})
+	})
+}

@@ -9,15 +9,16 @@ import (
 
 // words are the short forms of the members of an event.
 var words = map[string]string{
-	"text":   "{type: string}",
-	"text?":  `{type: [string, "null"]}`,
-	"id":     "{type: string, description: An id.}",
-	"id?":    `{type: [string, "null"], description: An id. null is none.}`,
-	"number": "{type: integer, format: int64}",
-	"flag":   "{type: boolean}",
-	"time":   "{type: string, format: date-time}",
-	"names":  "{type: array, items: {type: string}}",
-	"names?": `{type: [array, "null"], items: {type: string}}`,
+	"text":    "{type: string}",
+	"text?":   `{type: [string, "null"]}`,
+	"id":      "{type: string, description: An id.}",
+	"id?":     `{type: [string, "null"], description: An id. null is none.}`,
+	"number":  "{type: integer, format: int64}",
+	"decimal": "{type: number, format: double}",
+	"flag":    "{type: boolean}",
+	"time":    "{type: string, format: date-time}",
+	"names":   "{type: array, items: {type: string}}",
+	"names?":  `{type: [array, "null"], items: {type: string}}`,
 }
 
 // subjectIDs are the ids that samples have, by the type of their subject.

@@ -559,6 +559,12 @@ const (
 	PromptRoleViewer  PromptRole = "viewer"
 )
 
+// Defines values for PromptRolloutFeedbackBetter.
+const (
+	PromptRolloutFeedbackBetterHigher PromptRolloutFeedbackBetter = "higher"
+	PromptRolloutFeedbackBetterLower  PromptRolloutFeedbackBetter = "lower"
+)
+
 // Defines values for PromptType.
 const (
 	PromptTypeChat PromptType = "chat"
@@ -4384,10 +4390,16 @@ type PromptRoleSource struct {
 type PromptRollout struct {
 	// ActivationRequest The request that the call made. Only in a response with status 202.
 	ActivationRequest *ActivationRequest `json:"activation_request,omitempty"`
-	Label             string             `json:"label"`
+
+	// Feedback How the versions are compared. `null` if they are not.
+	Feedback nullable.Nullable[PromptRolloutFeedback] `json:"feedback"`
+	Label    string                                   `json:"label"`
 
 	// Versions The first has the label, and is what readers without a `key` get. Empty in a response with status 202 if no rollout runs.
 	Versions []PromptWeight `json:"versions"`
+
+	// WorseReportedAt When the event `prompt_template.rollout_worsened` reported that one of the versions is worse. `null`: not yet.
+	WorseReportedAt nullable.Nullable[Time] `json:"worse_reported_at"`
 }
 
 // PromptRolloutArm defines model for PromptRolloutArm.
@@ -4416,6 +4428,25 @@ type PromptRolloutDivision struct {
 	Versions []PromptRolloutArm `json:"versions"`
 }
 
+// PromptRolloutFeedback Feedback is compared each hour, from 100 reports of two versions on. If the whole 95 % interval of the difference
+// is beyond the margin, the event `prompt_template.rollout_worsened` names the worse version, once for each rollout.
+type PromptRolloutFeedback struct {
+	// Better Whether more is better, or less.
+	Better PromptRolloutFeedbackBetter `json:"better,omitempty,omitzero"`
+
+	// Margin How much worse: in the unit of the numbers, or from 0 to 1 for shares.
+	Margin float64 `json:"margin"`
+
+	// Name The name of the feedback.
+	Name string `json:"name"`
+
+	// Value The value whose shares are compared. Otherwise means of numbers are, or shares of `true`.
+	Value string `json:"value,omitempty,omitzero"`
+}
+
+// PromptRolloutFeedbackBetter Whether more is better, or less.
+type PromptRolloutFeedbackBetter string
+
 // PromptRolloutList defines model for PromptRolloutList.
 type PromptRolloutList struct {
 	Data []PromptRollout `json:"data"`
@@ -4434,6 +4465,10 @@ type PromptRolloutStart struct {
 
 	// ExpectedVersion A version's id or number. Returns 409 `label_changed` if this version does not have the label. null means that no version may have it.
 	ExpectedVersion nullable.Nullable[string] `json:"expected_version,omitempty,omitzero"`
+
+	// Feedback Feedback is compared each hour, from 100 reports of two versions on. If the whole 95 % interval of the difference
+	// is beyond the margin, the event `prompt_template.rollout_worsened` names the worse version, once for each rollout.
+	Feedback *PromptRolloutFeedback `json:"feedback,omitempty"`
 
 	// Reason Why, for the list of the moves of the label.
 	Reason string `json:"reason,omitempty,omitzero"`

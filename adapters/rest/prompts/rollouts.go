@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -24,6 +25,11 @@ func rollOutLabel(r *server.Call) (server.Reply, error) {
 		Label: server.PathVar(r.Request, "label"), Reason: in.Reason, Acknowledged: in.AcknowledgeContractBreak,
 		NotBefore: time.Time(in.ActivateAt), BypassChecks: in.BypassChecks,
 	}}
+	if f := in.Feedback; f != nil {
+		d.Guard = prompt.Guard{
+			Name: f.Name, Value: f.Value, Margin: f.Margin, Lower: f.Better == openapi.PromptRolloutFeedbackBetterLower,
+		}
+	}
 	if in.ExpectedVersion.IsSpecified() {
 		d.Expected = new(prompt.ParseRef(*convert.OrZero(in.ExpectedVersion)))
 	}
@@ -37,7 +43,10 @@ func rollOutLabel(r *server.Call) (server.Reply, error) {
 	if request == nil {
 		return server.OK(toRollout(rollout)), nil
 	}
-	body := openapi.PromptRollout{Label: d.Label, Versions: convert.NonNil(toWeights(rollout.Weights()))}
+	if rollout == nil {
+		rollout = &prompt.Rollout{Label: d.Label}
+	}
+	body := toRollout(rollout)
 	body.ActivationRequest = new(toActivationRequest(request, r.By.At))
 	return server.Reply{Status: http.StatusAccepted, Body: body, Location: requestPath(request)}, nil
 }
@@ -55,7 +64,19 @@ func listRollouts(r *server.Call) (server.Reply, error) {
 }
 
 func toRollout(r *prompt.Rollout) openapi.PromptRollout {
-	return openapi.PromptRollout{Label: r.Label, Versions: toWeights(r.Weights())}
+	out := openapi.PromptRollout{
+		Label: r.Label, Versions: convert.NonNil(toWeights(r.Weights())),
+		WorseReportedAt: convert.OrNullTime(r.WarnedAt),
+		Feedback:        nullable.NewNullNullable[openapi.PromptRolloutFeedback](),
+	}
+	if g := r.Guard; g.Name != "" {
+		better := openapi.PromptRolloutFeedbackBetterHigher
+		if g.Lower {
+			better = openapi.PromptRolloutFeedbackBetterLower
+		}
+		out.Feedback.Set(openapi.PromptRolloutFeedback{Name: g.Name, Value: g.Value, Margin: g.Margin, Better: better})
+	}
+	return out
 }
 
 func toDivision(r *prompt.Rollout) *openapi.PromptRolloutDivision {

@@ -22,8 +22,12 @@ func (store *Store) rollouts(ctx context.Context, ws identity.WorkspaceID, id pr
 		Version prompt.VersionID `db:"version_id"`
 		Number  int              `db:"number"`
 		Slots   string           `db:"slots"`
+		Guard   string           `db:"guard"`
+		Since   prompt.Day       `db:"since"`
+		Warned  int64            `db:"warned_at"`
 	}
-	if err := store.List(ctx, &rows, `SELECT r.label, r.seed, r.version_id, v.number, r.slots
+	if err := store.List(ctx, &rows, `SELECT r.label, r.seed, r.version_id, v.number, r.slots, r.guard,
+			r.since, r.warned_at
 		FROM prompt_templates t JOIN prompt_rollouts r ON r.template_id = t.id
 		JOIN prompt_versions v ON v.id = r.version_id
 		JOIN prompt_labels l ON l.template_id = t.id AND l.label = r.label
@@ -35,7 +39,12 @@ func (store *Store) rollouts(ctx context.Context, ws identity.WorkspaceID, id pr
 	var rollouts []prompt.Rollout
 	for _, row := range rows {
 		if n := len(rollouts); n == 0 || rollouts[n-1].Label != row.Label {
-			rollouts = append(rollouts, prompt.Rollout{Label: row.Label, Seed: row.Seed})
+			next := prompt.Rollout{Label: row.Label, Seed: row.Seed, Since: row.Since,
+				WarnedAt: db.FromMicros(row.Warned)}
+			if err := db.FromJSON(row.Guard, &next.Guard); err != nil {
+				return nil, err
+			}
+			rollouts = append(rollouts, next)
 		}
 		slots, err := hex.DecodeString(row.Slots)
 		if err != nil {
@@ -54,11 +63,16 @@ func (store *Store) saveRollout(ctx context.Context, id prompt.ID, r prompt.Roll
 		r.Label); err != nil {
 		return err
 	}
+	guard, err := db.JSONText(r.Guard, r.Guard == prompt.Guard{})
+	if err != nil {
+		return err
+	}
 	var writes []db.Write
 	for i, p := range r.Parts {
 		writes = append(writes, db.Write{Query: `
-			INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots)
-			VALUES (?, ?, ?, ?, ?, ?)`, Args: []any{id, r.Label, i, p.Version, r.Seed, hex.EncodeToString(p.Slots)}})
+			INSERT INTO prompt_rollouts (template_id, label, position, version_id, seed, slots, guard, since, warned_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, Args: []any{id, r.Label, i, p.Version, r.Seed,
+			hex.EncodeToString(p.Slots), guard, r.Since, db.Micros(r.WarnedAt)}})
 	}
 	return store.Run(ctx, writes...)
 }

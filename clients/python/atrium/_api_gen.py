@@ -5491,6 +5491,14 @@ class PromptRollout(TypedDict):
     label: str
     """"""
 
+    feedback: Optional[PromptRolloutFeedback]
+    """How the versions are compared. `null` if they are not."""
+
+    worse_reported_at: Optional[str]
+    """When the event `prompt_template.rollout_worsened` reported that one of the versions is worse. `null`:
+    not yet.
+    """
+
     versions: List[PromptWeight]
     """The first has the label, and is what readers without a `key` get. Empty in a response with status 202
     if no rollout runs.
@@ -5540,6 +5548,25 @@ class PromptRolloutDivision(TypedDict):
     """The first has the label. Resolve the others by their ids."""
 
 
+class PromptRolloutFeedback(TypedDict):
+    """Feedback is compared each hour, from 100 reports of two versions on. If the whole 95 % interval of
+    the difference is beyond the margin, the event `prompt_template.rollout_worsened` names the worse
+    version, once for each rollout.
+    """
+
+    name: str
+    """The name of the feedback."""
+
+    value: NotRequired[str]
+    """The value whose shares are compared. Otherwise means of numbers are, or shares of `true`."""
+
+    margin: float
+    """How much worse: in the unit of the numbers, or from 0 to 1 for shares."""
+
+    better: NotRequired[Union[Literal["higher", "lower"], str]]
+    """Whether more is better, or less."""
+
+
 class PromptRolloutList(TypedDict):
     """A type of the API."""
 
@@ -5571,6 +5598,9 @@ class PromptRolloutStart(TypedDict):
 
     bypass_checks: NotRequired[bool]
     """Do not wait for `required_checks`. Requires the manager role and a `reason`."""
+
+    feedback: NotRequired[PromptRolloutFeedback]
+    """"""
 
 
 class PromptRolloutWeight(TypedDict):
@@ -5940,6 +5970,45 @@ class PromptTemplateRolloutChangedData(TypedDict):
     """An id."""
 
     checks_bypassed: NotRequired[bool]
+    """"""
+
+
+class PromptTemplateRolloutWorsenedData(TypedDict):
+    """The data of prompt_template.rollout_worsened: Feedback about a version in a rollout is worse than
+    about another one, by the margin of the rollout.
+    """
+
+    label: str
+    """"""
+
+    name: str
+    """"""
+
+    value: str
+    """"""
+
+    margin: float
+    """"""
+
+    version_id: str
+    """An id."""
+
+    version_number: int
+    """"""
+
+    better_version_id: str
+    """An id."""
+
+    better_version_number: int
+    """"""
+
+    difference: float
+    """"""
+
+    low: float
+    """"""
+
+    high: float
     """"""
 
 
@@ -10060,6 +10129,13 @@ class PromptTemplateRolloutChangedEvent(_EventBase):
     data: PromptTemplateRolloutChangedData
 
 
+class PromptTemplateRolloutWorsenedEvent(_EventBase):
+    """An event of the type prompt_template.rollout_worsened."""
+
+    type: Literal["prompt_template.rollout_worsened"]
+    data: PromptTemplateRolloutWorsenedData
+
+
 class PromptTemplateTransferredEvent(_EventBase):
     """An event of the type prompt_template.transferred."""
 
@@ -10585,6 +10661,7 @@ KnownEvent = Union[
     PromptTemplateReaderLostEvent,
     PromptTemplateRestoredEvent,
     PromptTemplateRolloutChangedEvent,
+    PromptTemplateRolloutWorsenedEvent,
     PromptTemplateTransferredEvent,
     PromptTemplateUpdatedEvent,
     PromptVersionActivationApprovedEvent,

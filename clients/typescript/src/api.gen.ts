@@ -4429,6 +4429,13 @@ export type PromptRoleSource = {
 export type PromptRollout = {
   /**  */
   label: string
+  /** How the versions are compared. `null` if they are not. */
+  feedback: PromptRolloutFeedback | null
+  /**
+   * When the event `prompt_template.rollout_worsened` reported that one of the versions is worse. `null`: not
+   * yet.
+   */
+  worse_reported_at: string | null
   /**
    * The first has the label, and is what readers without a `key` get. Empty in a response with status 202 if no
    * rollout runs.
@@ -4471,6 +4478,22 @@ export type PromptRolloutDivision = {
   versions: PromptRolloutArm[]
 }
 
+/**
+ * Feedback is compared each hour, from 100 reports of two versions on. If the whole 95 % interval of the
+ * difference is beyond the margin, the event `prompt_template.rollout_worsened` names the worse version, once
+ * for each rollout.
+ */
+export type PromptRolloutFeedback = {
+  /** The name of the feedback. */
+  name: string
+  /** The value whose shares are compared. Otherwise means of numbers are, or shares of `true`. */
+  value?: string
+  /** How much worse: in the unit of the numbers, or from 0 to 1 for shares. */
+  margin: number
+  /** Whether more is better, or less. */
+  better?: 'higher' | 'lower' | (string & {})
+}
+
 /**  */
 export type PromptRolloutList = {
   /**  */
@@ -4494,6 +4517,8 @@ export type PromptRolloutStart = {
   activate_at?: string
   /** Do not wait for `required_checks`. Requires the manager role and a `reason`. */
   bypass_checks?: boolean
+  /**  */
+  feedback?: PromptRolloutFeedback
 }
 
 /**  */
@@ -4769,6 +4794,35 @@ export type PromptTemplateRolloutChangedData = {
   request_id?: string
   /**  */
   checks_bypassed?: boolean
+}
+
+/**
+ * The data of prompt_template.rollout_worsened: Feedback about a version in a rollout is worse than about
+ * another one, by the margin of the rollout.
+ */
+export type PromptTemplateRolloutWorsenedData = {
+  /**  */
+  label: string
+  /**  */
+  name: string
+  /**  */
+  value: string
+  /**  */
+  margin: number
+  /** An id. */
+  version_id: string
+  /**  */
+  version_number: number
+  /** An id. */
+  better_version_id: string
+  /**  */
+  better_version_number: number
+  /**  */
+  difference: number
+  /**  */
+  low: number
+  /**  */
+  high: number
 }
 
 /** The data of prompt_template.transferred: A prompt template got another owner. */
@@ -7566,6 +7620,7 @@ export type EventData = {
   'prompt_template.reader_lost': PromptTemplateReaderLostData
   'prompt_template.restored': PromptTemplateRestoredData
   'prompt_template.rollout_changed': PromptTemplateRolloutChangedData
+  'prompt_template.rollout_worsened': PromptTemplateRolloutWorsenedData
   'prompt_template.transferred': PromptTemplateTransferredData
   'prompt_template.updated': PromptTemplateUpdatedData
   'prompt_version.activation_approved': PromptVersionActivationApprovedData

@@ -68,6 +68,19 @@ func promptRollouts(t *testing.T, a Adapter) {
 			ToNumber: 1, By: by.User, At: by.At, Reason: "try", Weights: []prompt.Weight{
 				{Version: one.ID, Number: 1, Percent: 65}, {Version: two.ID, Number: 2, Percent: 35}}}})
 	})
+	t.Run("a rollout keeps its guard, since when it runs, and its warning", func(t *testing.T) {
+		previous := rollouts(t)
+		same(t, "without a guard", previous[0].Guard, prompt.Guard{})
+		guarded := previous[1]
+		guarded.Guard = prompt.Guard{Name: "solved", Value: "Ü \"1\"", Margin: 0.025, Lower: true}
+		guarded.Since, guarded.WarnedAt = prompt.DayOf(by.At)-3, by.At
+		_, err := a.Prompts.Update(ctx, by, template.ID, func(p *prompt.Template) error {
+			p.ChangedRollouts = append(p.ChangedRollouts, guarded)
+			return nil
+		})
+		must(t, err)
+		same(t, "rollouts", rollouts(t), []prompt.Rollout{previous[0], guarded})
+	})
 	t.Run("another workspace sees no rollouts", func(t *testing.T) {
 		other := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		got, err := a.Prompts.Rollouts(ctx, other.Member, template.ID)

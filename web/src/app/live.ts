@@ -5,7 +5,7 @@ import { usePermission, useRoles, useWorkspace } from './workspace'
 /** What the screens show, as the first part of their keys, by the first word of the events that change it. */
 const concerned: Record<string, string[]> = {
   prompt: [
-    'prompts', 'prompt', 'versions', 'version', 'activations', 'requests', 'request', 'checks', 'rollouts', 'shares', 'folders', 'start',
+    'prompts', 'prompt', 'versions', 'version', 'activations', 'requests', 'request', 'checks', 'rollouts', 'feedback', 'shares', 'folders', 'start',
     'entitlements', 'named',
   ],
   folder: ['folder-shares', 'folders', 'prompts', 'prompt', 'start'],

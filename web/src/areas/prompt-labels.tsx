@@ -16,6 +16,9 @@ export function Breaks({ error }: { error: unknown }) {
   return <ul>{breaks.map((b, i) => <li key={i}><code>{b.name || b.member}</code>: {b.detail}</li>)}</ul>
 }
 
+/** What the form asks for. */
+type Wish = { label: string; reason: string; percent: number; broken: boolean; name: string; margin: number }
+
 /** Moves one label to a version, or takes one of its labels away. */
 export function Labels({ version, versions, onClose }: {
   version: PromptVersion
@@ -29,18 +32,19 @@ export function Labels({ version, versions, onClose }: {
     atrium.promptTemplates.labels.move(id, label, {
       version: to, expected_version: from, acknowledge_contract_break: broken, ...(reason && { reason }),
     }, { workspace })
-  const divide = (label: string, first: string, percent: number, reason: string, broken: boolean) =>
+  const divide = (label: string, first: string, percent: number, { reason, broken, name, margin }: Wish) =>
     atrium.promptTemplates.labels.rollOut(id, label, {
       versions: [{ version: first, weight: 100 - percent }, { version: version.id, weight: percent }],
-      acknowledge_contract_break: broken, ...(reason && { reason }),
+      acknowledge_contract_break: broken, ...(reason && { reason }), ...(name && { feedback: { name, margin } }),
     }, { workspace })
   const take = (label: string) => atrium.promptTemplates.labels.remove(id, label, { expected_version: version.id }, { workspace })
   const move = useMutation({
-    mutationFn: async ({ label, reason, percent, broken }: { label: string; reason: string; percent: number; broken: boolean }) => {
+    mutationFn: async (wish: Wish) => {
+      const { label, reason, percent, broken } = wish
       const from = versions.find((v) => v.labels.includes(label))?.id ?? null
       const part = percent > 0 && percent < 100
       const { activation_request: asked } = part
-        ? await divide(label, from ?? 'active', percent, reason, broken)
+        ? await divide(label, from ?? 'active', percent, wish)
         : await put(label, version.id, from, reason, broken)
       return { label, from, part, asked }
     },
@@ -84,10 +88,15 @@ export function Labels({ version, versions, onClose }: {
       <Rollouts id={id} />
       <Form
         send={broken === null ? words.giveTheLabel : words.moveItAllTheSame} busy={move.isPending}
-        onSend={(v) => move.mutate({ label: v.label ?? '', reason: v.reason ?? '', percent: Number(v.percent || 100), broken: broken === v.label })}
+        onSend={(v) => move.mutate({
+          label: v.label ?? '', reason: v.reason ?? '', percent: Number(v.percent || 100), broken: broken === v.label,
+          name: v.name ?? '', margin: Number(v.margin || 0),
+        })}
       >
         <Input name="label" label={words.label} required maxLength={36} pattern="[a-z0-9_.\-]{1,36}" hint={words.anotherVersionThatHas} />
         <Input name="percent" type="number" min={1} max={100} label={words.forPercentOfThe} placeholder="100" hint={words.below100ApplicationsThat} />
+        <Input name="name" label={words.compareBy} maxLength={50} pattern="[a-z0-9][a-z0-9_.\-]{0,49}" hint={words.compareByHint} />
+        <Input name="margin" type="number" min={0} step="any" label={words.byMargin} placeholder="0" />
         <Input name="reason" label={t.why} maxLength={500} />
         <Problem error={move.error} />
         {broken !== null && <Breaks error={move.error} />}

@@ -1129,6 +1129,9 @@ CREATE TABLE prompt_rollouts (
     version_id text COLLATE "C" NOT NULL,
     seed text COLLATE "C" NOT NULL,
     slots text NOT NULL,
+    guard text NOT NULL DEFAULT ''::text,
+    since bigint NOT NULL DEFAULT 0,
+    warned_at bigint NOT NULL DEFAULT 0,
     CONSTRAINT prompt_rollouts_pkey PRIMARY KEY (template_id, label, "position"),
     CONSTRAINT prompt_rollouts_template_id_fkey FOREIGN KEY (template_id) REFERENCES prompt_templates(id) ON DELETE CASCADE,
     CONSTRAINT prompt_rollouts_version_id_fkey FOREIGN KEY (version_id) REFERENCES prompt_versions(id) ON DELETE CASCADE
@@ -1908,6 +1911,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (220, true),
     (221, true),
     (228, true),
+    (229, true),
     (232, true),
     (233, true),
     (234, true),

@@ -1173,7 +1173,7 @@ CREATE TABLE prompt_rollouts (
     position    INTEGER NOT NULL,
     version_id  TEXT NOT NULL REFERENCES prompt_versions (id) ON DELETE CASCADE,
     seed        TEXT NOT NULL,
-    slots       TEXT NOT NULL,
+    slots       TEXT NOT NULL, guard TEXT NOT NULL DEFAULT '', since BIGINT NOT NULL DEFAULT 0, warned_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (template_id, label, position)
 );
 CREATE INDEX prompt_rollouts_version ON prompt_rollouts (version_id);
@@ -1456,6 +1456,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (221, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (229, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (232, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (233, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);

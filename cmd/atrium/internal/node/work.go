@@ -66,6 +66,12 @@ func jobTable(s application.Services) worker.Table {
 				return s.Prompts.LookAt(ctx, by, prompt.RequestID(subject))
 			},
 		},
+		prompt.RolloutJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 1000}, // until it succeeds
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Prompts.JudgeRollouts(ctx, by, prompt.ID(subject))
+			},
+		},
 		payment.EventsJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: payment.MaxEventAttempts},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
