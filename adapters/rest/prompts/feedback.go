@@ -26,6 +26,7 @@ func feedbackValue(text json.RawMessage) (value any) {
 	return value
 }
 
+// reportFeedback counts one report. A refusal, which a batch lists, is its problem.
 func reportFeedback(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.PromptFeedbackReport](r)
 	if err != nil {
@@ -44,6 +45,7 @@ func reportFeedback(r *server.Call) (server.Reply, error) {
 	return server.OK(toFeedbackCounted(&outcomes[0])), nil
 }
 
+// reportFeedbackBatch reads the templates from the body, and lists what became of each report.
 func reportFeedbackBatch(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.PromptFeedbackReports](r)
 	if err != nil {
@@ -87,6 +89,7 @@ func toFeedbackResult(o *prompt.FeedbackOutcome) openapi.PromptFeedbackResult {
 	return out
 }
 
+// listFeedback compares with the active version unless the query names another base.
 func listFeedback(r *server.Call) (server.Reply, error) {
 	q := prompts.FeedbackQuery{Name: r.Query.Get("name"), Days: readDays}
 	if days, err := strconv.Atoi(r.Query.Get("days")); err == nil {
@@ -127,6 +130,7 @@ func toFeedbackSummary(s *prompt.FeedbackSummary) openapi.PromptFeedback {
 	return out
 }
 
+// toFeedback shows the figures of the kind only; the others are null. The most frequent values come first.
 func toFeedback(l *prompt.FeedbackLine) openapi.PromptFeedback {
 	out := openapi.PromptFeedback{
 		Date:          nullable.NewNullableWithValue(l.Day.String()),
