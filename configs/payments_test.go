@@ -17,8 +17,9 @@ func TestWhatAnOrgSells(t *testing.T) {
 	c := parse(t, configs.Source{
 		File: inFile(t, `orgs: [{slug: a, payments: {gateway: stripe, grace_days: 3, webhook_secrets: ['file:`+key+
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
-		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {members: {per_seat: 2}, sources: 3},
-			gateway_price: price_1, currency_options: {jpy: 130, eur: 800}, days_until_due: 30}, {id: crew, name: Crew, price: {amount: 900, currency: usd}, interval: month,
+		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month,
+			limits: {members: {per_seat: 2}, sources: 3}, gateway_price: price_1, currency_options: {jpy: 130, eur: 800},
+			days_until_due: 30}, {id: crew, name: Crew, price: {amount: 900, currency: usd}, interval: month,
 			seats: members, gateway_price: price_2}],
 		add_ons: [{id: more, name: More, price: {amount: 500, currency: usd}, interval: month, limits: {sources: 2},
 			gateway_price: price_3}]}}]`)})
@@ -32,7 +33,8 @@ func TestWhatAnOrgSells(t *testing.T) {
 	if len(extras) != 1 || extras[0].Limits["sources"] != 2 || extras[0].Price.Amount != 500 || !extras[0].OnSale() {
 		t.Errorf("add-ons %+v", extras)
 	}
-	if len(plans) != 2 || plans[1].Seats != "members" || plans[1].SeatLimits["members"] != 1 || plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
+	if len(plans) != 2 || plans[1].Seats != "members" || plans[1].SeatLimits["members"] != 1 ||
+		plans[0].Price != (payment.Money{Amount: 900, Currency: "usd"}) ||
 		plans[0].IntervalCount != 1 || plans[0].Limits["sources"] != 3 || len(plans[0].Limits) != 1 ||
 		plans[0].SeatLimits["members"] != 2 || len(plans[0].SeatLimits) != 1 || grace != 72*time.Hour {
 		t.Errorf("%+v, %s", plans, grace)

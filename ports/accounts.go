@@ -75,8 +75,9 @@ type People interface {
 		ctx context.Context, org identity.OrgID, id identity.UserID, now time.Time,
 	) (*account.PersonSummary, error)
 
-	// Overview returns what a person or program of org can do in the workspaces that are not deleted, at now; only in ws
-	// unless it is empty. It has at most limit items of each kind. account.ErrUserNotFound if the org has no such user.
+	// Overview returns what a person or program of org can do in the workspaces that are not deleted, at now; only in
+	// ws unless it is empty. It has at most limit items of each kind. account.ErrUserNotFound if the org has no such
+	// user.
 	Overview(ctx context.Context, org identity.OrgID, id identity.UserID, ws identity.WorkspaceID, now time.Time,
 		limit int) (*account.AccessOverview, error)
 

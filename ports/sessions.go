@@ -43,8 +43,8 @@ type Sessions interface {
 	MailLink(ctx context.Context, by identity.Actor, email string,
 		change func(u *account.User, mails session.LinkMails) (*session.Link, error)) error
 
-	// LinkUser returns the user that a link of org signs in. It changes nothing. Returns session.ErrLinkInvalid if the link does
-	// not exist, has expired at now, or is bound to the browser that began a sign-in at a provider.
+	// LinkUser returns the user that a link of org signs in. It changes nothing. Returns session.ErrLinkInvalid if the
+	// link does not exist, has expired at now, or is bound to the browser that began a sign-in at a provider.
 	LinkUser(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (identity.UserID, error)
 
 	// TakeLink returns a link of org and removes it, so that only one of several concurrent calls gets it. With a

@@ -90,7 +90,8 @@ func (b behaviour) rules() rules {
 	b = behaviour(strings.TrimPrefix(strings.TrimPrefix(string(b), late), "_"))
 	switch b {
 	case "generic_decline", "insufficient_funds", "lost_card", "stolen_card", "expired_card", "processing_error",
-		"incorrect_number", "card_velocity_exceeded", "sepa_debit_bank_not_supported", "sepa_debit_debits_not_supported":
+		"incorrect_number", "card_velocity_exceeded", "sepa_debit_bank_not_supported",
+		"sepa_debit_debits_not_supported":
 		return rules{adding: string(b)}
 	}
 	if reason, isDeclined := strings.CutPrefix(string(b), "charge_"); isDeclined {

@@ -6,9 +6,9 @@ import (
 )
 
 // A direct debit is on its way until the bank answers, which takes days in reality and minutes for the test accounts
-// (https://docs.stripe.com/testing#non-card-payments). Until then the invoice is open, its payment intent is processing,
-// and the subscription is active (https://docs.stripe.com/billing/subscriptions/sepa-debit). Unlike at Stripe, an account
-// in the United States needs no verification by small deposits.
+// (https://docs.stripe.com/testing#non-card-payments). Until then the invoice is open, its payment intent is
+// processing, and the subscription is active (https://docs.stripe.com/billing/subscriptions/sepa-debit). Unlike at
+// Stripe, an account in the United States needs no verification by small deposits.
 const (
 	debitTakes     = time.Minute
 	lateDebitTakes = 3 * time.Minute

@@ -20,7 +20,7 @@ type invoice struct {
 	Off                                                  int64          // that discounts deducted
 	Discounts                                            []*discount
 	Lines                                                []line
-	Reason                                               string    // billing_reason; "" for a change of its subscription
+	Reason                                               string    // billing_reason; "" for a change
 	Attempts                                             int       // the first one, and the retries
 	Credited, CreditedLater                              int64     // by credit notes: before and after the payment
 	DueAt                                                time.Time // if it is sent; zero if it is charged

@@ -188,6 +188,6 @@ func (i *invoice) showLines() map[string]any {
 				"price_details": map[string]any{"price": l.Price, "product": "prod_" + l.Price}},
 		})
 	}
-	return map[string]any{"object": "list", "has_more": len(i.Lines) > shownLines, "url": "/v1/invoices/" + i.ID + "/lines",
-		"data": data}
+	return map[string]any{"object": "list", "has_more": len(i.Lines) > shownLines,
+		"url": "/v1/invoices/" + i.ID + "/lines", "data": data}
 }

@@ -77,7 +77,8 @@ func TestEveryPowerOfAPersonIsOneOverview(t *testing.T) {
 }
 
 func TestOwnersSeeEveryPowerOfAMemberInTheirWorkspace(t *testing.T) {
-	by := identity.Actor{Org: "org", User: "own", Workspace: "w", Role: identity.Owner, Ceiling: identity.Owner, At: now}
+	by := identity.Actor{Org: "org", User: "own", Workspace: "w", Role: identity.Owner, Ceiling: identity.Owner,
+		At: now}
 	opens := func(s *overviews, role identity.Role) {
 		s.workspaces.EXPECT().Get(gomock.Any(), gomock.Any(), identity.WorkspaceID("w")).Return(&account.Workspace{
 			ID: "w", Org: "org", Members: map[identity.UserID]account.Member{"own": {User: "own", Role: role}}}, nil)

@@ -22,7 +22,8 @@ func TestOperatorsSeeWhatTheDirectorySent(t *testing.T) {
 	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: now}
 	t.Run("a request is recorded beside a thousand others", func(t *testing.T) {
 		var got *account.DirectoryRequest
-		store.EXPECT().Add(t.Context(), gomock.Any(), gomock.Any(), 1000).Do(func(_, _ any, r *account.DirectoryRequest, _ int) { got = r })
+		store.EXPECT().Add(t.Context(), gomock.Any(), gomock.Any(), 1000).Do(
+			func(_, _ any, r *account.DirectoryRequest, _ int) { got = r })
 		by := identity.System("org", "", "req_1", now)
 		require.NoError(t, s.Record(t.Context(), by, account.DirectoryRequest{Token: 1, Status: 409}))
 		assert.Equal(t, "org", got.Org, "org")

@@ -56,7 +56,8 @@ func TestWriteVersion(t *testing.T) {
 		gomock.InOrder(
 			s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", unnamed).Return(nil, nil, prompt.ErrNotFound),
 			s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Return(prompt.ErrNameTaken),
-			s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", unnamed).Return(template().Reading(), nil, nil),
+			s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", unnamed).
+				Return(template().Reading(), nil, nil),
 		)
 		s.expectAddVersion(owner)
 		_, v, err := s.WriteVersion(s.ctx, owner, "Greeting", access.Private, draft)
@@ -98,7 +99,8 @@ func TestWriteVersion(t *testing.T) {
 		for want, base := range map[error]*prompt.Version{prompt.ErrVersionNotFound: nil,
 			prompt.ErrBaseOutdated: version(1)} {
 			s := newMocked(t)
-			s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", unnamed).Return(template().Reading(), nil, nil)
+			s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", unnamed).
+				Return(template().Reading(), nil, nil)
 			s.expectGet(owner)
 			s.prompts.EXPECT().GetVersion(s.ctx, owner, prompt.ID("tpl"), prompt.Ref{ID: "ver1"}).Return(
 				template().Reading(), base, nil)
@@ -121,7 +123,8 @@ func TestWriteVersion(t *testing.T) {
 		require.ErrorIs(t, err, quota.ErrExceeded)
 		s = newMocked(t)
 		s.used = quota.Amounts{PromptTemplates: 2}
-		s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", unnamed).Return(template().Reading(), nil, nil)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "Greeting", unnamed).
+			Return(template().Reading(), nil, nil)
 		s.expectAddVersion(owner)
 		_, _, err = s.WriteVersion(s.ctx, owner, "Greeting", access.Private, draft)
 		require.NoError(t, err)

@@ -124,7 +124,8 @@ func TestSignInWithPasskey(t *testing.T) {
 		out, err := s.SignIn(t.Context(), system, org, rp, response, "Firefox")
 		require.NoError(t, err)
 		if out.Session != s.opened || s.opened.Source != session.ByPasskey || s.opened.Key != "" ||
-			out.User.ID != "ann" || s.opened.Passkey != "psk_1" || s.passkey.SignCount != 2 || !s.passkey.LastUsedAt.Equal(now) {
+			out.User.ID != "ann" || s.opened.Passkey != "psk_1" || s.passkey.SignCount != 2 ||
+			!s.passkey.LastUsedAt.Equal(now) {
 			t.Errorf("%+v, %+v", out, s.passkey)
 		}
 	})
@@ -148,7 +149,8 @@ func TestSignInWithPasskey(t *testing.T) {
 		},
 		"a signature that does not verify": func(t *testing.T, s *withPasskeys) {
 			s.responds(options(t, s, now))
-			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response, false).Return(uint32(0), account.ErrPasskeyInvalid)
+			s.auth.EXPECT().Signed(rp, s.passkey, gomock.Any(), response, false).
+				Return(uint32(0), account.ErrPasskeyInvalid)
 		},
 		"a challenge that was used": func(t *testing.T, s *withPasskeys) {
 			s.responds(options(t, s, now))

@@ -23,7 +23,8 @@ func TestARefusedKeyIsNotedWithItsReason(t *testing.T) {
 			assert.Equal(t, "reason", p.Refusal(by), want)
 			n := p.Refused(by)
 			if n.Subject != "key_1" || n.Data["hint"] != "x3Jq" || n.Data["reason"] != string(want) ||
-				len(n.Workspaces) != 1 || n.Workspaces[0] != "w1" || !n.Until.Equal(now.Truncate(time.Hour).Add(time.Hour)) {
+				len(n.Workspaces) != 1 || n.Workspaces[0] != "w1" ||
+				!n.Until.Equal(now.Truncate(time.Hour).Add(time.Hour)) {
 				t.Errorf("%+v", n)
 			}
 		})

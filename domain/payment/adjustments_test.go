@@ -49,7 +49,7 @@ func TestAnAdjustmentHasTheFieldsOfItsKind(t *testing.T) {
 // pointers returns the fields that an error is about.
 func pointers(err error) string {
 	var all []string
-	if failure, isFault := err.(*fault.Error); isFault { //nolint:errorlint // it is not wrapped
+	if failure, isFault := err.(*fault.Error); isFault {
 		for _, f := range failure.Fields {
 			all = append(all, f.Pointer)
 		}

@@ -98,7 +98,8 @@ func TestThePlansItemIsFoundByItsPrice(t *testing.T) {
 		movedSubscription := sold("basic", "price_once", item("price_pro", 2900, 2)) // by someone else, to pro
 		see(movedSubscription, plans)
 		s := see(sold("basic", "price_once", item("price_deal", 700, 2)), plans)
-		assert.That(t, s.Plan == "" && plans.Entitling(s, nil, now, 0) == nil && s.Item.Prices == "price_deal", "%+v", s)
+		assert.That(t, s.Plan == "" && plans.Entitling(s, nil, now, 0) == nil && s.Item.Prices == "price_deal",
+			"%+v", s)
 		for _, ch := range []payment.Changes{
 			{Quantity: new(int)}, {Plan: &pro.ID}, {EndTrial: true}, {Pause: new(bool)}, {Code: "TENOFF"},
 		} {

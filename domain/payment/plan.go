@@ -113,7 +113,8 @@ func (p *Plan) snapshot() *Plan {
 		IntervalCount: p.IntervalCount, Metered: p.Metered, DaysUntilDue: p.DaysUntilDue}
 }
 
-// PricedIn returns p with its price in a currency; "" is the currency that it has. ErrPlanUnavailable if p is not sold in it.
+// PricedIn returns p with its price in a currency; "" is the currency that it has. ErrPlanUnavailable if p is not sold
+// in it.
 func (p *Plan) PricedIn(currency string) (*Plan, error) {
 	if currency == "" || currency == p.Price.Currency {
 		return p, nil

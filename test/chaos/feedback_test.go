@@ -70,7 +70,7 @@ func send(n *program.Node, token, method, path string, body, out any) error {
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequest(method, n.URL+path, bytes.NewReader(text)) //nolint:noctx // the node may be killed
+	r, err := http.NewRequest(method, n.URL+path, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,9 @@ func TestEveryPowerOfAPersonIsOnOnePage(t *testing.T) {
 		t.Run("what has ended is gone", func(t *testing.T) {
 			scimmer.do(t, "PATCH", scimGroup+"/"+admins, patch(object{"op": "remove",
 				"path": `members[value eq "` + id + `"]`})).is(t, 200)
-			owner.get(t, member).has(t, map[string]string{"workspace.role": "member", "workspace.api_keys.0.id": personal,
-				"workspace.webhooks.0": ""})
+			owner.get(t, member).has(t, map[string]string{"workspace.role": "member",
+				"workspace.api_keys.0.id": personal,
+				"workspace.webhooks.0":    ""})
 			if text := owner.get(t, member).text; strings.Contains(text, program) {
 				t.Errorf("the key that has ended is listed: %s", text)
 			}
@@ -95,7 +96,8 @@ func TestTheConsoleShowsEveryPowerOfAPerson(t *testing.T) {
 		goes(ctx, t, path)
 		reads(ctx, t, ann.email)
 		of(t, ann.email, "Access")
-		for _, text := range []string{"Access of", "admin: given directly", "a program", "https://app.example.com/hook"} {
+		for _, text := range []string{"Access of", "admin: given directly", "a program",
+			"https://app.example.com/hook"} {
 			reads(ctx, t, text)
 		}
 	}

@@ -41,7 +41,8 @@ func TestOperatorsSeeTheBusiness(t *testing.T) {
 				"mrr.0.amount": "2700", "mrr.0.currency": "usd", "mrr.1": "", "subscriptions.active": "1",
 				"subscriptions.trialing": "1", "past_due.subscriptions": "0", "trials_ending": "0",
 			})
-			if p := olga.get(t, payments+"/subscriptions?limit=1"); p.at("data.1") != "" || p.at("next_cursor") == "null" {
+			p := olga.get(t, payments+"/subscriptions?limit=1")
+			if p.at("data.1") != "" || p.at("next_cursor") == "null" {
 				t.Errorf("a page of one: %s", p)
 			}
 			olga.get(t, payments+"/subscriptions?status=trialing").has(t, map[string]string{

@@ -6,7 +6,9 @@ import (
 	"testing"
 )
 
-func init() { examples["reportPromptFeedback"] = ofTemplate(object{"name": "solved", "value": true}, "v2") }
+func init() {
+	examples["reportPromptFeedback"] = ofTemplate(object{"name": "solved", "value": true}, "v2")
+}
 
 // feedback runs as a part of TestTheLifeOfAPrompt: bob only sees ann's template.
 func feedback(t *testing.T, ann, bob *client) {

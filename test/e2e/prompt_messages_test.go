@@ -27,7 +27,8 @@ func TestChatPromptsCarryWhatAgentsCarry(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
 		ann := s.user(t, "member")
-		ann.create(t, templates, object{"name": "parts/thing", "version": object{"text": "a {{noun}}", "activate": true}})
+		ann.create(t, templates, object{"name": "parts/thing", "version": object{"text": "a {{noun}}",
+			"activate": true}})
 		path := templates + "/" + ann.create(t, templates, object{"name": "parts/agent", "type": "chat"}).at("id")
 		version := ann.create(t, path+"/versions", `{"activate":true,"messages":`+agentMessages+`}`)
 		version.has(t, map[string]string{"variables.0.name": "mood", "variables.1": "",
@@ -39,8 +40,9 @@ func TestChatPromptsCarryWhatAgentsCarry(t *testing.T) {
 			"messages.1.content.3.file.file_id": "f", "variables.1.name": "noun"})
 
 		t.Run("text parts are rendered, and nothing else", func(t *testing.T) {
-			ann.do(t, "POST", path+"/render", object{"variables": object{"mood": "kind", "noun": "cat"}}).is(t, 200).has(t,
-				map[string]string{"messages.0.content.0.text": "Be kind.", "messages.1.content.0.text": "What is a cat?",
+			ann.do(t, "POST", path+"/render", object{"variables": object{"mood": "kind", "noun": "cat"}}).is(t, 200).
+				has(t, map[string]string{
+					"messages.0.content.0.text": "Be kind.", "messages.1.content.0.text": "What is a cat?",
 					"messages.1.content.1.image_url.url":         "https://example.com/{{x}}.png",
 					"messages.2.content":                         "null",
 					"messages.2.tool_calls.0.function.arguments": `{"n":"{{x}} <1>"}`,
@@ -93,8 +95,8 @@ func TestChatPromptsCarryWhatAgentsCarry(t *testing.T) {
 			other := s.user(t, "owner", "--workspace", "parts")
 			other.create(t, templates, object{"name": "parts/thing", "version": object{"text": "a {{noun}}",
 				"activate": true}})
-			other.do(t, "POST", templates+"/import", object{"files": []object{{"path": "parts/agent.md", "content": file}}}).
-				is(t, 200)
+			imported := object{"files": []object{{"path": "parts/agent.md", "content": file}}}
+			other.do(t, "POST", templates+"/import", imported).is(t, 200)
 			other.get(t, templates+"/resolve?name=parts/agent&ref=latest").has(t,
 				map[string]string{"content_hash": ann.get(t, templates+"/resolve?name=parts/agent").at("content_hash")})
 		})

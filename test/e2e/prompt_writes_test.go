@@ -47,8 +47,8 @@ func TestVersionsAreWrittenByTheNameOfTheirPrompt(t *testing.T) {
 				map[string]string{"errors.0.pointer": "/name"})
 			ann.do(t, "POST", path, object{"name": "written/none"}).problem(t, 422, "invalid_fields").has(t,
 				map[string]string{"errors.0.pointer": "/text"})
-			ann.do(t, "POST", path, object{"name": "written/based", "text": "x", "base_version_id": "v1"}).problem(t, 422,
-				"invalid_fields").has(t, map[string]string{"errors.0.pointer": "/base_version_id"})
+			ann.do(t, "POST", path, object{"name": "written/based", "text": "x", "base_version_id": "v1"}).
+				problem(t, 422, "invalid_fields").has(t, map[string]string{"errors.0.pointer": "/base_version_id"})
 			ann.do(t, "GET", templates+"/resolve?name=written/based", nil).problem(t, 404, "prompt_template_not_found")
 			messages := []object{{"role": "user", "content": "Hi"}}
 			ann.do(t, "POST", path, object{"name": "written/greeting", "messages": messages}).problem(t, 422,

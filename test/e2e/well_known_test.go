@@ -18,7 +18,9 @@ func TestFilesAtFixedPlaces(t *testing.T) {
 	const path = "/.well-known/security.txt"
 	s := start(t, sqlite)
 	s.anonymous().do(t, "GET", path, nil).problem(t, 404, "not_found")
-	unfollowed := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	unfollowed := http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	response, err := unfollowed.Get(s.url + "/.well-known/change-password")
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -26,7 +28,10 @@ func TestFilesAtFixedPlaces(t *testing.T) {
 	assert.Equal(t, "the way to passkeys", response.Header.Get("Location"), "../console/passkeys")
 	s.anonymous().do(t, "GET", "/.well-known/nothing-is-here", nil).problem(t, 404, "not_found")
 	configuredServer := start(t, sqlite, configured(`
-server: {security_txt: {contacts: ['mailto:security@example.com', 'https://example.com/report'], policy: 'https://example.com/policy'}}
+server:
+  security_txt:
+    contacts: ['mailto:security@example.com', 'https://example.com/report']
+    policy: 'https://example.com/policy'
 `))
 	response, err = http.Get(configuredServer.url + path) // which is not part of the contract
 	require.NoError(t, err)
@@ -35,7 +40,8 @@ server: {security_txt: {contacts: ['mailto:security@example.com', 'https://examp
 	require.NoError(t, err)
 	assert.Equal(t, "status", response.StatusCode, http.StatusOK)
 	assert.Equal(t, "Content-Type", response.Header.Get("Content-Type"), "text/plain; charset=utf-8")
-	for _, line := range []string{"Contact: mailto:security@example.com\nContact: https://example.com/report\nExpires: 20",
+	for _, line := range []string{
+		"Contact: mailto:security@example.com\nContact: https://example.com/report\nExpires: 20",
 		"T00:00:00Z\nPolicy: https://example.com/policy\nCanonical: http", path + "\n"} {
 		assert.Contains(t, "security.txt has", string(text), line)
 	}
@@ -78,8 +84,8 @@ func TestRefusalsAreTold(t *testing.T) {
 		s.await(t, func() bool { return len(owner.get(t, "/api/events?type=api_key.refused").items(t)) == 1 })
 		owner.get(t, "/api/events?type=api_key.refused").has(t, map[string]string{"data.0.subject": id,
 			"data.0.data.hint": hint, "data.0.data.reason": "revoked"})
-		s.anonymous().do(t, "POST", "/api/auth/sessions", object{"token": "atl_" + strings.Repeat("0", 49)}).problem(t, 401,
-			"sign_in_link_invalid")
+		unknown := object{"token": "atl_" + strings.Repeat("0", 49)}
+		s.anonymous().do(t, "POST", "/api/auth/sessions", unknown).problem(t, 401, "sign_in_link_invalid")
 		scimmer.do(t, "GET", scimUsers+"/nobody", nil).is(t, 404)
 		scimmer.do(t, "POST", scimUsers, object{"userName": ""}).is(t, 400)
 		(&client{server: s, token: "wrong"}).do(t, "GET", scimUsers, nil).is(t, 401)

@@ -14,10 +14,10 @@ const securityFreshFor = 30 * 24 * time.Hour
 
 // wellKnown returns the routes of files that programs look for at fixed places (RFC 8615).
 func (a *handlers) wellKnown() []server.Route {
-	const security, password = "/.well-known/security.txt", "/.well-known/change-password"
+	const security, change = "/.well-known/security.txt", "/.well-known/change-password"
 	return []server.Route{
 		server.NewRoute(http.MethodGet, security, server.WithRoute(security, a.securityText)),
-		server.NewRoute(http.MethodGet, password, server.WithRoute(password, changePassword)),
+		server.NewRoute(http.MethodGet, change, server.WithRoute(change, changePassword)),
 	}
 }
 

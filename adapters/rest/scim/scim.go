@@ -11,8 +11,8 @@ import (
 )
 
 // ServeDirectory serves a request of the directory that manages org's people by SCIM. by is the system, and token the
-// position of the request's token among the directory's, from 1. It returns why the request was refused; empty if it was
-// not.
+// position of the request's token among the directory's, from 1. It returns why the request was refused; empty if it
+// was not.
 type ServeDirectory func(
 	w http.ResponseWriter, r *http.Request, by identity.Actor, org *identity.Org, token int,
 ) (refusal string)

@@ -5,8 +5,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// PublicQuery is a query that needs no credential, unless Closed reports that this org wants one. Callers without a credential
-// are in no workspace, and limited by their addresses as users are. The credential of the others must be valid.
+// PublicQuery is a query that needs no credential, unless Closed reports that this org wants one. Callers without a
+// credential are in no workspace, and limited by their addresses as users are. The credential of the others must be
+// valid.
 type PublicQuery struct {
 	Query
 	Closed func(*Call) bool
@@ -23,8 +24,8 @@ func (q PublicQuery) stages(a *API, op *openapi.Operation) stages {
 	return s
 }
 
-// hasCredential reports whether a request shows a credential. Of a session that is its proof, which pages of the console
-// send: browsers send the cookie with every request.
+// hasCredential reports whether a request shows a credential. Of a session that is its proof, which pages of the
+// console send: browsers send the cookie with every request.
 func (r *Call) hasCredential() bool {
 	return r.Header.Get("Authorization") != "" || r.Header.Get(proofHeader) != ""
 }

@@ -115,7 +115,8 @@ func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 	return server.Reply{Status: http.StatusAccepted, Body: openapi.SignInLinkRequested{Requested: true}}, nil
 }
 
-// previewSignInLink shows to a link's bearer whose account it opens, so that nobody works in another account by a click.
+// previewSignInLink shows to a link's bearer whose account it opens, so that nobody works in another account by a
+// click.
 func (a *handlers) previewSignInLink(r *server.Call) (server.Reply, error) {
 	now := r.API.Now()
 	if !r.API.SameOrigin(r.Request) {

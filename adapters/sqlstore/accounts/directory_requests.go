@@ -71,8 +71,9 @@ type directoryRequestRow struct {
 
 func (r *directoryRequestRow) request() account.DirectoryRequest {
 	return account.DirectoryRequest{
-		ID: r.ID, Org: r.Org, Request: r.Request, Token: r.Token, Outcome: r.Outcome, Method: r.Method, Resource: r.Resource,
-		Subject: r.Subject, Attributes: strings.Fields(r.Attributes), Status: r.Status, Code: r.Code,
+		ID: r.ID, Org: r.Org, Request: r.Request, Token: r.Token, Outcome: r.Outcome, Method: r.Method,
+		Resource: r.Resource,
+		Subject:  r.Subject, Attributes: strings.Fields(r.Attributes), Status: r.Status, Code: r.Code,
 		Detail: r.Detail, CreatedAt: db.FromMicros(r.CreatedAt),
 	}
 }

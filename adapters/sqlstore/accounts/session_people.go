@@ -24,7 +24,8 @@ type sessionPersonRow struct {
 	Grouped   bool          `db:"grouped"`
 }
 
-// sessionPersonPacked has all columns except the hashes, whose bytes are not text, and the passkey. A key or a workspace may be missing.
+// sessionPersonPacked has all columns except the hashes, whose bytes are not text, and the passkey. A key or a
+// workspace may be missing.
 var sessionPersonPacked = db.NewPackedRow[sessionPersonRow](slices.Concat(
 	db.ColumnsOf(`s.%`, `s.`, slices.DeleteFunc(slices.Clone(sessionNames), func(name string) bool {
 		return name == "cookie_hash" || name == "proof_hash" || name == "passkey_id"

@@ -46,8 +46,8 @@ func (db *DB) ChainEnds(
 	return row.Base, row.Last, err
 }
 
-// LatestPlace returns the place in a workspace's chain that the latest committed event has or will get. Events are linked
-// in the order of their ids.
+// LatestPlace returns the place in a workspace's chain that the latest committed event has or will get. Events are
+// linked in the order of their ids.
 func (db *DB) LatestPlace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) (place int64, err error) {
 	_, err = db.Get(ctx, &place, `SELECT COALESCE((SELECT seq FROM event_chains WHERE workspace_id = ? AND org_id = ?), 0)
 		+ (SELECT COUNT(*) FROM new_events WHERE workspace_id = ? AND org_id = ?)

@@ -50,7 +50,8 @@ func (s *Payments) Subscriptions(
 	if err := s.db.List(ctx, &rows, `
 		SELECT s.id, s.plan_id, s.quantity, s.status, s.call_key, s.period_start, s.period_end, s.trial_end,
 			s.cancel_at_period_end, s.pending_plan_id, s.pending_quantity, s.pending_at, s.created_at, s.past_due_since,
-			s.confirming, s.discount, s.promotion_code, s.paused, s.paid_until, s.cancellation, s.item, s.items, s.ends_at,
+			s.confirming, s.discount, s.promotion_code, s.paused, s.paid_until, s.cancellation, s.item, s.items,
+			s.ends_at,
 			s.pending_elsewhere, s.later_changes, s.ended_at, s.workspace_id, w.name AS workspace_name, t.external_id,
 			(SELECT COALESCE(CAST(SUM(i.amount_remaining) AS BIGINT), 0) FROM payment_invoices i
 				WHERE i.workspace_id = s.workspace_id AND i.account = s.account AND i.status = 'open'

@@ -25,7 +25,9 @@ func DirectoryRequests(t *testing.T, open Opener) {
 		must(t, a.DirectoryRequests.Add(ctx, by, r, 3))
 		return r
 	}
-	list := func(org identity.OrgID, outcome account.DirectoryOutcome, since time.Time) (all []account.DirectoryRequest) {
+	list := func(
+		org identity.OrgID, outcome account.DirectoryOutcome, since time.Time,
+	) []account.DirectoryRequest {
 		t.Helper()
 		return fixture.Pages(t, 2, func(q page.Query) (account.DirectoryRequestPage, error) {
 			return a.DirectoryRequests.List(ctx, org, outcome, since, q)

@@ -90,8 +90,8 @@ func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 	return nil
 }
 
-// verify looks up the prices of all plans and add-ons and stores the result. If a gateway does not respond, its plans stay as they
-// are in present.
+// verify looks up the prices of all plans and add-ons and stores the result. If a gateway does not respond, its plans
+// stay as they are in present.
 func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
 	var unsure []error
 	isPending := false
@@ -111,8 +111,8 @@ func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 		}
 		for _, p := range slices.Concat(t.Plans, t.AddOns) {
 			if p.Unavailable && !p.Retired {
-				unsure = append(unsure, fmt.Errorf("the plan or add-on %s of the org %s cannot be bought: the gateway was "+
-					"not asked, does not sell its price, or sells it for another amount or interval",
+				unsure = append(unsure, fmt.Errorf("the plan or add-on %s of the org %s cannot be bought: "+
+					"the gateway was not asked, does not sell its price, or sells it for another amount or interval",
 					p.ID, g.slugs[org]))
 			}
 		}
