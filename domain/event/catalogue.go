@@ -96,7 +96,7 @@ var subjects = map[string]string{
 	"prompt_template.reader_lost":         "prompt_template",
 	"prompt_template.restored":            "prompt_template",
 	"prompt_template.rollout_changed":     "prompt_template",
-	"prompt_template.rollout_worsened":       "prompt_template",
+	"prompt_template.rollout_worsened":    "prompt_template",
 	"prompt_template.transferred":         "prompt_template",
 	"prompt_template.updated":             "prompt_template",
 	"prompt_version.activation_approved":  "prompt_template",
