@@ -19,8 +19,8 @@ func TestWhatAnOrgSells(t *testing.T) {
 			`'], stripe: {secret_key: 'env:TEST_KEY'},
 		plans: [{id: team, name: Team, price: {amount: 900, currency: usd}, interval: month,
 			limits: {members: {per_seat: 2}, sources: 3}, gateway_price: price_1,
-			currency_options: {jpy: 130, eur: 800}, days_until_due: 30}, {id: crew, name: Crew, price: {amount: 900, currency: usd}, interval: month,
-			seats: members, gateway_price: price_2}],
+			currency_options: {jpy: 130, eur: 800}, days_until_due: 30}, {id: crew, name: Crew,
+			price: {amount: 900, currency: usd}, interval: month, seats: members, gateway_price: price_2}],
 		add_ons: [{id: more, name: More, price: {amount: 500, currency: usd}, interval: month, limits: {sources: 2},
 			gateway_price: price_3}]}}]`)})
 	p := c.Orgs[0].Payments

@@ -6,7 +6,7 @@ import "testing"
 func TestADirectDebitIsOnItsWayForAMinute(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine, sold)
-		later := func(payer *client) {
+		settle := func(payer *client) {
 			payer.do(t, "POST", clock, object{"advance_seconds": 61}).is(t, 200)
 		}
 		t.Run("it is paid when the bank answers", func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestADirectDebitIsOnItsWayForAMinute(t *testing.T) {
 			ann.do(t, "POST", payPath(open), nil).is(t, 200).has(t, map[string]string{
 				"invoice.status": "open", "action": "null",
 			})
-			later(ann)
+			settle(ann)
 			ann.get(t, payments+"/invoices").has(t, map[string]string{
 				"data.0.id": open, "data.0.status": "paid", "data.1": "",
 			})
@@ -32,7 +32,7 @@ func TestADirectDebitIsOnItsWayForAMinute(t *testing.T) {
 			ben.card(t, "pm_usBankAccount_insufficientFunds")
 			ben.subscribe(t, "basic")
 			ben.get(t, mine).has(t, map[string]string{"status": "active"})
-			later(ben)
+			settle(ben)
 			ben.becomes(t, "past_due")
 			ben.makeDefault(t, ben.card(t, cardNumber))
 			ben.do(t, "POST", payPath(ben.invoice(t, "open")), nil).is(t, 200)
