@@ -2,10 +2,10 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // examples has a row, by operationId, for each operation whose example exampleOf cannot derive from openapi.yaml.
@@ -48,7 +48,7 @@ var examples = map[string]example{
 		return target{body: object{"token": h.invites(t, c.host)}}
 	}},
 	"mailSignInLink":    {answers: 409, make: plainly(object{"email": "nobody@example.com"}).make}, // no mail server
-	"previewSignInLink": {answers: 401, make: plainly(object{"token": "atl_" + strings.Repeat("0", 49)}).make},
+	"previewSignInLink": {answers: 401, make: plainly(object{"token": secret.NewToken("atl_").Reveal()}).make},
 	"getSession":        withSession(),
 	"endSession":        withSession(),
 	"endSessions":       {make: plainly(nil).make, after: func(t *testing.T, h *testWorkspace) { h.signInAgain(t) }},

@@ -108,6 +108,10 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 			"openSession": func() {
 				send(s.anonymous(), guess{"/api/auth/sessions", object{"token": "atl_hand-made"}, "atl_hand-made", 401})
 			},
+			"previewSignInLink": func() {
+				send(s.anonymous(), guess{"/api/auth/links/preview", object{"token": "atl_hand-made"}, "atl_hand-made",
+					401})
+			},
 			"confirmSandboxIntent": func() {
 				body := object{"client_secret": intent.at("client_secret"), "card": testCard(card)}
 				send(ann, guess{confirm(intent.at("id")), body, card, 200})

@@ -76,7 +76,7 @@ func TestMemory(t *testing.T) {
 				return ann.try(t, "POST", template+"/render",
 					object{
 						"ref": "v1", "variables": object{
-							"p": slices.Repeat([]object{{"role": "user", "content": "x"}}, 1500)}})
+							"p": slices.Repeat([]object{{"role": "user", "content": "x"}}, 900)}})
 			}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -177,14 +177,16 @@ func TestACustomerThatTheGatewayDeleted(t *testing.T) {
 
 func TestAnOrgThatTakesNoPayments(t *testing.T) {
 	t.Parallel()
-	ann := start(t, sqlite, configured("orgs: [{slug: default}]")).user(t, "owner")
+	ann := start(t, sqlite, configured("orgs: [{slug: default}]")).user(t, "owner", "--operator")
 	for _, call := range []string{"GET /methods", "GET /invoices", "POST /methods/pm_1/default", "POST /setup-intent",
-		"POST /invoices/in_1/pay", "GET /details", "GET /sandbox/clock"} {
+		"POST /invoices/in_1/pay", "GET /details", "GET /sandbox/clock", "GET /overview", "GET /subscriptions"} {
 		method, path, _ := strings.Cut(call, " ")
 		ann.do(t, method, payments+path, nil).problem(t, 409, "payments_not_configured")
 	}
 	ann.do(t, "PUT", billingDetails, company()).problem(t, 409, "payments_not_configured")
 	ann.do(t, "POST", clock, object{"advance_seconds": 1}).problem(t, 409, "payments_not_configured")
+	ann.do(t, "POST", adjustmentsPath, ann.gives("credit", object{"amount": 1, "currency": "usd"})).
+		problem(t, 409, "payments_not_configured")
 }
 
 func TestWhoGuessesASignatureIsSlowedDown(t *testing.T) {

@@ -62,7 +62,7 @@ func (h *testWorkspace) prospects(t *testing.T) []*prospect {
 		if op.ID == "signInWithPasskey" {
 			p.caller = h.callerNamed("another org's owner at home") // red has its own sign-in
 		}
-		if op.ID == "acceptInvitation" || op.ID == "exportMe" {
+		if op.ID == "acceptInvitation" || op.ID == "exportMe" || op.ID == "getMyAccess" {
 			p.caller = p.caller.moved(h.server)
 			p.caller.jwt = false // a user who accepts is in no workspace yet that a header could name
 		}
