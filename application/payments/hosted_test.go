@@ -71,10 +71,10 @@ func TestACheckoutEndsTheOneBefore(t *testing.T) {
 func TestACheckoutAsksForWhatTheCallerWants(t *testing.T) {
 	s := newHostedService(t)
 	s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
-	var made payment.CheckoutOrder
+	var checkout payment.CheckoutOrder
 	s.pages.Checkout(any, any, any, any).DoAndReturn(
 		func(_ context.Context, _ string, _ payment.CustomerID, o payment.CheckoutOrder) (string, error) {
-			made = o
+			checkout = o
 			return "https://checkout.example.com", nil
 		})
 	request := order
@@ -83,7 +83,7 @@ func TestACheckoutAsksForWhatTheCallerWants(t *testing.T) {
 	}
 	_, err := s.Checkout(s.ctx, owner, request)
 	require.NoError(t, err)
-	assert.That(t, made.CheckoutPage == request.CheckoutPage, "%+v", made)
+	assert.That(t, checkout.CheckoutPage == request.CheckoutPage, "%+v", checkout)
 }
 
 func TestACheckoutIsRefused(t *testing.T) {

@@ -35,7 +35,7 @@ func TestNewUser(t *testing.T) {
 			_, err := account.NewUser(system, email, "", false)
 			if got := wrongFields(t, err); (got == nil) != ok || (!ok &&
 				!slices.Equal(got, []string{"/email invalid_format"})) {
-				t.Errorf("wrong = %q", got)
+				t.Errorf("got %q", got)
 			}
 		})
 	}
@@ -45,7 +45,7 @@ func TestNewUser(t *testing.T) {
 			_, err := account.NewUser(system, "a@b", name, false)
 			if got := wrongFields(t, err); (got == nil) != ok || (!ok &&
 				!slices.Equal(got, []string{"/name invalid_format"})) {
-				t.Errorf("wrong = %q", got)
+				t.Errorf("got %q", got)
 			}
 		})
 	}

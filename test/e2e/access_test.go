@@ -87,7 +87,7 @@ func TestTheConsoleShowsEveryPowerOfAPerson(t *testing.T) {
 	reads(ctx, t, "Sign in to")
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "There are no prompts yet.")
-	of := func(t *testing.T, email, button string) {
+	clickInRow := func(t *testing.T, email, button string) {
 		t.Helper()
 		on(ctx, t, `[...[...document.querySelectorAll('tr')].find((r) => r.innerText.includes('`+email+`'))
 			.querySelectorAll('button')].find((b) => b.innerText.trim() === '`+button+`')`, "click")
@@ -95,7 +95,7 @@ func TestTheConsoleShowsEveryPowerOfAPerson(t *testing.T) {
 	for _, path := range []string{"people", "settings/members"} {
 		goes(ctx, t, path)
 		reads(ctx, t, ann.email)
-		of(t, ann.email, "Access")
+		clickInRow(t, ann.email, "Access")
 		for _, text := range []string{"Access of", "admin: given directly", "a program",
 			"https://app.example.com/hook"} {
 			reads(ctx, t, text)
@@ -108,7 +108,7 @@ func TestTheConsoleShowsEveryPowerOfAPerson(t *testing.T) {
 	t.Run("a removal says what ends with it", func(t *testing.T) {
 		goes(ctx, t, "settings/members")
 		reads(ctx, t, ann.email)
-		of(t, ann.email, "Remove")
+		clickInRow(t, ann.email, "Remove")
 		reads(ctx, t, "Their API keys stop working")
 		drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]').innerText.includes('app.example.com')`))
 	})

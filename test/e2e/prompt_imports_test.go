@@ -26,9 +26,9 @@ func TestAnImportSkipsWhatIsWrongOrTakesItAsItIs(t *testing.T) {
 			"data.0.name": "right", "data.0.outcome": "created", "data.1": "", "skipped.0.source": "wrong.md"})
 		ann.get(t, templates).has(t, map[string]string{"data.0.name": "right", "data.1": ""})
 
-		wrong := ann.do(t, "POST", imports+"?on_error=raw", files).is(t, 200).has(t, map[string]string{
+		raw := ann.do(t, "POST", imports+"?on_error=raw", files).is(t, 200).has(t, map[string]string{
 			"data.0.outcome": "unchanged", "data.1.name": "wrong", "data.1.outcome": "created", "skipped": ""})
-		ann.get(t, templates+"/"+wrong.at("data.1.prompt_template_id")+"/versions/v1").has(t, map[string]string{
+		ann.get(t, templates+"/"+raw.at("data.1.prompt_template_id")+"/versions/v1").has(t, map[string]string{
 			"format": "none", "text": "One\n{{#a}}"})
 	})
 }

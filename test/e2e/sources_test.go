@@ -286,7 +286,7 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 	invalid := ann.do(t, "POST", sources, attach(object{"url": "file:bare.csv"})).problem(t, 422,
 		"header_uncertain").wrong()
 	if len(invalid) != 3 || invalid[0] != "/location/header_row header_candidate" {
-		t.Errorf("wrong = %q", invalid)
+		t.Errorf("invalid = %q", invalid)
 	}
 	ann.get(t, sources+"/sheet-preview?url=file:bare.csv&header_row=0").has(t, map[string]string{
 		"header_row": "0", "headers.0.name": "A", "headers.2.name": "C", "headers.0.inferred_type": "email",

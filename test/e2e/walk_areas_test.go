@@ -255,7 +255,7 @@ func (w *walk) heartbeat(p *actor, _ *ladder) {
 	}
 	a := w.call(p, "POST", presences, object{"text": mark}, unless(verdict{status: 429, code: "rate_limited"}))
 	if a != nil {
-		p.presence, p.there = a.at("id"), true
+		p.presence, p.hasPresence = a.at("id"), true
 		w.whose(mark, w.learn(&entity{kind: "prs", id: p.presence, space: p.space, owner: p.id}))
 	}
 }
@@ -263,7 +263,7 @@ func (w *walk) heartbeat(p *actor, _ *ladder) {
 // present is the one whose presence it is, if it was not deleted.
 func (w *walk) present(th *entity) *actor {
 	for _, p := range w.actors {
-		if th != nil && p.presence == th.id && p.there {
+		if th != nil && p.presence == th.id && p.hasPresence {
 			return p
 		}
 	}
@@ -273,7 +273,7 @@ func (w *walk) present(th *entity) *actor {
 func (w *walk) listPresences(p *actor, _ *ladder) {
 	var users []string
 	for _, other := range w.actors {
-		if other.there && (other == p || (p.operator && other.space.org == p.space.org)) {
+		if other.hasPresence && (other == p || (p.operator && other.space.org == p.space.org)) {
 			users = append(users, other.id)
 		}
 	}
@@ -301,6 +301,6 @@ func (w *walk) deletePresence(p *actor, _ *ladder) {
 		want = may
 	}
 	if w.call(p, "DELETE", presences+"/"+id, nil, want) != nil {
-		owner.there = false
+		owner.hasPresence = false
 	}
 }

@@ -21,10 +21,10 @@ type space struct {
 type actor struct {
 	name string
 	*client
-	space    *space
-	operator bool   // of the org
-	presence string // id, once there was a heartbeat
-	there    bool   // it was not deleted since
+	space       *space
+	operator    bool   // of the org
+	presence    string // id, once there was a heartbeat
+	hasPresence bool   // it was not deleted since
 }
 
 func (p *actor) role() identity.Role { return p.space.roles[p.id] }

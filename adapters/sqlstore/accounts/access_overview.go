@@ -138,7 +138,8 @@ func (o *overview) loadKeys(ctx context.Context) error {
 
 // loadEndpoints reads the webhooks and reply endpoints that the person or a program of their keys owns.
 func (o *overview) loadEndpoints(ctx context.Context) error {
-	keys, hooks, replies := o.ofWorkspaces(`r.workspace_id`), o.ofWorkspaces(`w.workspace_id`), o.ofWorkspaces(`c.workspace_id`)
+	keys, hooks := o.ofWorkspaces(`r.workspace_id`), o.ofWorkspaces(`w.workspace_id`)
+	replies := o.ofWorkspaces(`c.workspace_id`)
 	var rows []struct {
 		Kind      account.EndpointKind `db:"kind"`
 		ID        string               `db:"id"`

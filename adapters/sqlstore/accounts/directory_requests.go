@@ -44,8 +44,8 @@ func (s *DirectoryRequests) List(
 	conditions.When(outcome != "", `t.outcome = ?`, outcome)
 	conditions.PageBounds(`t.id`, q.After, id.Floor("drq", start))
 	var rows []directoryRequestRow
-	if err := s.db.List(ctx, &rows, `SELECT t.id, t.org_id, t.request_id, t.token, t.outcome, t.method, t.resource, t.subject,
-		t.attributes, t.status, t.code, t.detail, t.created_at FROM scim_requests t WHERE `+conditions.SQL()+`
+	if err := s.db.List(ctx, &rows, `SELECT t.id, t.org_id, t.request_id, t.token, t.outcome, t.method, t.resource,
+		t.subject, t.attributes, t.status, t.code, t.detail, t.created_at FROM scim_requests t WHERE `+conditions.SQL()+`
 		ORDER BY t.id DESC LIMIT ?`, conditions.Args(q.Limit+1)...); err != nil {
 		return account.DirectoryRequestPage{}, err
 	}

@@ -83,7 +83,7 @@ type peopleWalk struct {
 	templates []sharedTemplate
 
 	mu     sync.Mutex
-	made   int
+	count  int
 	people map[string]*walkedPerson // by user id
 	ids    []string                 // of people, in the order of their joining
 	ended  []*walkedPerson          // erased
@@ -184,8 +184,8 @@ func (w *peopleWalk) step(r *rand.Rand) {
 // inviteAndJoin has a person invite someone new, who joins.
 func (w *peopleWalk) inviteAndJoin(ctx context.Context, r *rand.Rand, by identity.Actor) error {
 	w.mu.Lock()
-	w.made++
-	name, email := fmt.Sprintf("Walker Zq%dx", w.made), fmt.Sprintf("walker.%d@walk.example", w.made)
+	w.count++
+	name, email := fmt.Sprintf("Walker Zq%dx", w.count), fmt.Sprintf("walker.%d@walk.example", w.count)
 	w.mu.Unlock()
 	role := identity.Viewer + identity.Role(r.IntN(4))
 	i, err := w.service.Invite(ctx, by, w.org, by.Workspace, email, role)

@@ -77,8 +77,8 @@ func (w *peopleWalk) provision(ctx context.Context, r *rand.Rand) error {
 	switch n := r.IntN(4); {
 	case n == 0 || len(list) == 0:
 		w.mu.Lock()
-		w.made++
-		name, email := fmt.Sprintf("Walker Zq%dx", w.made), fmt.Sprintf("walker.%d@walk.example", w.made)
+		w.count++
+		name, email := fmt.Sprintf("Walker Zq%dx", w.count), fmt.Sprintf("walker.%d@walk.example", w.count)
 		w.mu.Unlock()
 		u, err := w.directory.AddUser(ctx, w.system, w.org,
 			account.DirectoryPerson{UserName: email, Formatted: name, Email: email, Active: true})

@@ -28,8 +28,8 @@ type folderWorld struct {
 	random *rand.Rand
 	groups map[identity.UserID][]identity.UserID // by user
 
-	shares []prompt.FolderShare
-	made   []*prompt.Template
+	shares    []prompt.FolderShare
+	templates []*prompt.Template
 }
 
 func folderWalk(t *testing.T, a Adapter) {
@@ -59,21 +59,21 @@ func (w *folderWorld) name() string {
 func (w *folderWorld) step(extra identity.UserID) {
 	ctx := w.Context()
 	switch n := w.random.IntN(10); {
-	case n < 3 || len(w.made) == 0:
+	case n < 3 || len(w.templates) == 0:
 		by := pick(w, []identity.Actor{w.team.Member, w.team.Peer, w.team.Gone})
 		template, err := prompt.New(by, prompt.Draft{Name: w.name(),
 			Visibility: pick(w, []access.Visibility{access.Private, access.Private, access.Workspace})})
 		must(w, err)
 		must(w, w.a.Prompts.Add(ctx, template))
 		template.OwnerLeft = by.User == w.team.Gone.User
-		w.made = append(w.made, template)
+		w.templates = append(w.templates, template)
 	case n < 5:
-		i, name := w.random.IntN(len(w.made)), w.name()
-		_, err := w.a.Prompts.Update(ctx, w.team.Admin, w.made[i].ID, func(p *prompt.Template) error {
+		i, name := w.random.IntN(len(w.templates)), w.name()
+		_, err := w.a.Prompts.Update(ctx, w.team.Admin, w.templates[i].ID, func(p *prompt.Template) error {
 			return p.Change(w.team.Admin, nil, prompt.Changes{Name: &name}, prompt.Recipient{})
 		})
 		must(w, err)
-		w.made[i].Name = name
+		w.templates[i].Name = name
 	case n < 9 || len(w.shares) == 0:
 		path, g := pick(w, folders), prompt.Grant{User: extra, Role: access.Role(1 + w.random.IntN(3))}
 		if w.random.IntN(4) == 0 {
@@ -128,7 +128,7 @@ func (w *folderWorld) checkFor(by identity.Actor) {
 	ctx := w.Context()
 	var want []string
 	roles := map[prompt.ID]access.Role{}
-	for _, p := range w.made {
+	for _, p := range w.templates {
 		if roles[p.ID] = w.expected(by, p); roles[p.ID] > access.None {
 			want = append(want, fmt.Sprint(p.Name, " for a ", roles[p.ID]))
 		}
@@ -156,7 +156,7 @@ func (w *folderWorld) checkFor(by identity.Actor) {
 		entries, err := w.a.PromptLists.Outline(ctx, by, folder, 10_000)
 		must(w, err)
 		n := 0
-		for _, p := range w.made {
+		for _, p := range w.templates {
 			if roles[p.ID] > access.None && (folder == "" || strings.HasPrefix(prompt.NameKey(p.Name), folder+"/")) {
 				n++
 			}

@@ -37,12 +37,12 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	const stuck = 50
 	var all []webhook.Delivery
 	for i := range stuck + 1 {
-		of := records[0]
-		of.ID, of.Seq, of.Subject = id.New(event.Prefix), int64(i+2), "stuck" // retention has removed these events
+		record := records[0]
+		record.ID, record.Seq, record.Subject = id.New(event.Prefix), int64(i+2), "stuck" // retention has removed these events
 		if i == stuck {
-			of.ID, of.Subject = records[0].ID, "other"
+			record.ID, record.Subject = records[0].ID, "other"
 		}
-		all = append(all, e.NewDelivery(of, now))
+		all = append(all, e.NewDelivery(record, now))
 	}
 	must(t, queue.Queue(ctx, e, all, stuck+2))
 	pending, err := queue.Pending(ctx, e.ID)
