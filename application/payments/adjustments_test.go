@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/payment"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -70,6 +72,12 @@ func TestOnlyOperatorsSeeAndAdjust(t *testing.T) {
 	require.ErrorIs(t, err, identity.ErrForbidden)
 }
 
+func TestAnAdjustmentIsCheckedBeforeAnythingIsRead(t *testing.T) {
+	s := newMocked(t)
+	_, err := s.Adjust(s.ctx, operator, "k", "acme", payment.Adjustment{Kind: payment.Comp})
+	require.ErrorIs(t, err, fault.ErrInvalid)
+}
+
 // inOrg lets the org have the workspace acme.
 func (s *mockedService) inOrg(times int) {
 	s.workspaces.EXPECT().Find(any, identity.OrgID("org"), "acme").Times(times).Return(
@@ -111,12 +119,15 @@ func TestASubscriptionBeginsFreeOrBecomesIt(t *testing.T) {
 			func(_ context.Context, _ string, _ payment.CustomerID,
 				o payment.Order) (payment.GatewaySubscription, error) {
 				assert.That(t, o.Promotion != nil && o.Promotion.Coupon == "free" && o.Plan.ID == "basic", "%+v", o)
-				return held(payment.Active), nil
+				h := held(payment.Active)
+				h.Action = &payment.Action{Type: payment.ConfirmSetup, ClientSecret: secret.New("of the payer")}
+				return h, nil
 			})
 		a, err := s.Adjust(s.ctx, operator, "k", "acme",
 			payment.Adjustment{Kind: payment.Comp, Plan: "basic", Months: 3, Reason: "Partner"})
 		require.NoError(t, err)
-		assert.That(t, a.Subscription.Status == payment.Active && a.Subscription.Action == nil, "%+v", a)
+		assert.That(t, a.Subscription.Status == payment.Active && a.Subscription.Action == nil,
+			"the operator gets what only the payer may confirm: %+v", a)
 	})
 	t.Run("of a workspace with one", func(t *testing.T) {
 		s := mockedWith(t, subscribed("pm_1"))

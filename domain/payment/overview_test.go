@@ -58,7 +58,7 @@ func TestMonthlyRevenue(t *testing.T) {
 		"with add-ons": {payment.Subscription{
 			Item: monthly, Quantity: 1, Items: []payment.Item{
 				{Rate: monthly.Rate, Quantity: 1}, {ID: "si_more", Rate: rate(500, payment.Month, 1).Rate, Quantity: 2},
-				{ID: "si_usage", Rate: rate(1, payment.Month, 1).Rate, Metered: true},
+				{ID: "si_usage", Rate: rate(1, payment.Month, 1).Rate, Quantity: 1, Metered: true},
 			},
 		}, 1900},
 		"at an older price": {payment.Subscription{Plan: "pro", Item: monthly, Quantity: 1}, 900},
