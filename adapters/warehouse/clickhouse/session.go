@@ -160,27 +160,40 @@ func (s *session) each(sql string, handle func([]*string) error) error {
 	return warehouse.UnlessCanceled(s.ctx, err)
 }
 
+// endTries is how often the end of a statement is requested. On a busy machine a connection can take longer than
+// warehouse.CancelTimeout, and the statement would run until its own limit.
+const endTries = 3
+
 // end makes the server end a statement, which would otherwise run until its timeout: another one with the same
 // identifier replaces it. A user who cannot change settings cannot request that.
 func (s *session) end(id string) {
 	if s.settings == nil {
 		return
 	}
+	for range endTries {
+		if s.replace(id) == nil {
+			return
+		}
+	}
+}
+
+// replace runs a short statement in place of the one with an identifier, on a connection of its own.
+func (s *session) replace(id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), warehouse.CancelTimeout)
 	defer cancel()
 	config, err := warehouse.TLSConfig(s.to.Credential)
 	if err != nil {
-		return
+		return err
 	}
 	c := s.to.Credential
 	web, err := warehouse.OpenWeb(ctx, s.network, c.Text(connection.FieldHost), c.Port(), config, nil)
 	if err != nil {
-		return
+		return err
 	}
 	defer web.Close()
 	other := *s
 	other.web = web
-	_ = other.ask(ctx, `SELECT '1'`, url.Values{"query_id": {id}, "replace_running_query": {"1"}},
+	return other.ask(ctx, `SELECT '1'`, url.Values{"query_id": {id}, "replace_running_query": {"1"}},
 		func([]*string) error { return nil })
 }
 
