@@ -65,6 +65,39 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 			t.Errorf("%d charges, before %d", n, charges)
 		}
 	})
+	t.Run("with a schedule: all that it changes later is shown in order, also after a change that keeps it",
+		func(t *testing.T) {
+			ann.do(t, "DELETE", mine, nil).is(t, 204)
+			ann.create(t, payments+"/subscriptions", object{"plan_id": "pro", "quantity": 2})
+			id := api.Live(customer)[0]
+			api.Plan(id, []string{"price_basic", "price_deal", "price_pro"}, 2, false)
+			stale()
+			end := api.Subscriptions(customer)[len(api.Subscriptions(customer))-1].PeriodEnd
+			later := func(months int) string { return end.AddDate(0, months, 0).Format("2006-01-02") }
+			check := func(quantity string) {
+				t.Helper()
+				got := ann.get(t, mine).has(t, map[string]string{
+					"plan_id": "pro", "quantity": quantity, "pending_change.plan_id": "basic",
+					"pending_change.quantity": quantity, "later_changes.0.plan_id": "null",
+					"later_changes.0.quantity": quantity,
+					"later_changes.1.plan_id":  "pro", "later_changes.1.quantity": quantity,
+					"later_changes.2": "",
+				})
+				if end.Day() > 28 { // whose months end on other days
+					return
+				}
+				for place, date := range map[string]string{
+					"pending_change.at": later(0), "later_changes.0.at": later(2), "later_changes.1.at": later(4),
+				} {
+					if at := got.at(place); !strings.HasPrefix(at, date) {
+						t.Errorf("%s is %s, want %s", place, at, date)
+					}
+				}
+			}
+			check("2")
+			ann.do(t, "PATCH", mine, object{"quantity": 5}).is(t, 200)
+			check("5")
+		})
 	t.Run("a draft is neither listed nor paid", func(t *testing.T) {
 		draft := api.Draft(customer, 500000)
 		s.sql(t, `UPDATE payment_customers SET invoices_at = 1`)
