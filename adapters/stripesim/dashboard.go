@@ -85,7 +85,9 @@ func (d *Dashboard) Subscribe(customer, price string) (id string) {
 	d.change(customer, func(a *account) {
 		u := a.order(a.customer(customer), terms{Plan: *a.price(price), Quantity: 1}, map[string]string{}, a.now())
 		a.subscriptions = append(a.subscriptions, u)
-		a.bill(u, u.amount(), attempt{present: true})
+		if a.bill(u, u.amount(), attempt{present: true}).Status != "paid" {
+			u.Status = "incomplete"
+		}
 		id = u.ID
 	})
 	return id

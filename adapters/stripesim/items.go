@@ -103,7 +103,9 @@ func (f form) items(prefix string) (items []itemForm, refused *refusal) {
 			case "deleted":
 				i.deleted = value == "true"
 			case "tax_rates":
-				i.taxed = append(i.taxed, value)
+				if value != "" { // which removes them
+					i.taxed = append(i.taxed, value)
+				}
 			case "metadata":
 			default:
 				r := refusal{400, "invalid_request_error", "parameter_unknown", "", i.at + "[" + root + "]"}

@@ -134,8 +134,12 @@ func (u *subscription) usageCost(moment time.Time) (cost, deduction int64) {
 	return cost - deduction, deduction
 }
 
-// billUsage creates the invoice for what u has used, and charges it.
+// billUsage creates the invoice for what u has used, and charges it. The invoice of a paused subscription would be void
+// (https://docs.stripe.com/billing/subscriptions/pause-payment): it is left out.
 func (s *account) billUsage(u *subscription, now time.Time) {
+	if u.Paused {
+		return
+	}
 	// what was reported within the present second, too
 	if l := s.used(u, u.Start, now.Add(time.Second)); l != nil && (u.Status == "active" || u.Status == "past_due") {
 		s.bill(u, l.Amount, attempt{}).Lines = []line{*l}

@@ -65,6 +65,18 @@ func gatewayPauses(t *testing.T, g GatewayStage) {
 			same(t, "the subscription", *g.only(t, c), rests)
 		}
 	})
+	t.Run("what is used while it is paused costs nothing, also when it ends", func(t *testing.T) {
+		plan := g.Plans[len(g.Plans)-1]
+		c := g.customer(t, "4242")
+		h := g.mustSubscribe(t, c, payment.Order{Plan: plan, Quantity: 1})
+		h, err := g.pause(t, c, h, true)
+		must(t, err)
+		h = g.afterRenewal(t, c, h)
+		must(t, g.ReportUsage(ctx, g.used(c, 30, h.PeriodStart.Add(time.Second))))
+		g.Advance(t, time.Minute)
+		must(t, g.Cancel(ctx, key(), c, h.ID, payment.Cancellation{}))
+		g.wantPaid(t, c, plan.Price.Amount)
+	})
 	t.Run("a preview", func(t *testing.T) {
 		c, h := pause(t)
 		yes := true
