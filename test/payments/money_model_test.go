@@ -27,6 +27,7 @@ type period struct {
 // charges and subscriptions, and what Atrium tells its callers.
 type money struct {
 	worth  map[period]int64                     // the highest price that the subscription had in the period
+	spared map[period]int64                     // what was paid for it, and not credited when someone set a lower price
 	since  map[payment.SubscriptionID]time.Time // when a subscription became unpaid
 	trials map[payment.SubscriptionID]time.Time // when the trial of a subscription ends
 	rests  map[payment.SubscriptionID]time.Time // the start of the period in which a subscription was paused
@@ -43,7 +44,7 @@ type metered struct{ must, may int64 }
 
 func newMoney() money {
 	return money{
-		worth: map[period]int64{}, since: map[payment.SubscriptionID]time.Time{},
+		worth: map[period]int64{}, spared: map[period]int64{}, since: map[payment.SubscriptionID]time.Time{},
 		trials: map[payment.SubscriptionID]time.Time{}, rests: map[payment.SubscriptionID]time.Time{},
 		free: map[period]bool{}, before: map[period]period{}, latest: map[string]period{}, used: map[period]int64{},
 		billed: map[string]metered{},
@@ -51,21 +52,22 @@ func newMoney() money {
 }
 
 // use takes in a report of usage for a customer that has these subscriptions. certain is false while the outcome of a
-// change is unknown, so that Atrium may not know that usage is billed.
+// change is unknown, so that Atrium may not know that usage is billed. It may also send usage for a subscription that
+// someone has made at the price of a metered plan without the metered item: nothing of that is billed.
 func (m *money) use(customer string, subscriptions []payment.GatewaySubscription, units int64, certain bool) {
 	current := m.billed[customer]
 	for _, h := range subscriptions {
 		p := modelPlans.ByPrice(h.Rate.Ref)
-		bills := h.Status.Live() && h.Status != payment.Trialing && h.Status != payment.Incomplete && p != nil &&
-			p.Metered != nil
-		if !bills && certain {
-			continue
-		}
-		m.used[period{string(h.ID), h.PeriodStart}] += units
-		if certain {
+		isPaying := h.Status.Live() && h.Status != payment.Trialing && h.Status != payment.Incomplete
+		isBilled := isPaying && slices.ContainsFunc(h.Items, func(i payment.Item) bool { return i.Metered })
+		switch {
+		case isBilled && certain:
 			current.must += units
-		} else {
+		case isBilled, !certain, isPaying && p != nil && p.Metered != nil:
 			current.may += units
+		}
+		if isBilled || !certain {
+			m.used[period{string(h.ID), h.PeriodStart}] += units
 		}
 	}
 	m.billed[customer] = current
@@ -97,8 +99,8 @@ func (m *money) see(subscriptions []payment.GatewaySubscription, now time.Time) 
 		if previous := m.latest[position.subscription]; previous != position {
 			m.before[position], m.latest[position.subscription] = previous, position
 		}
-		if p := modelPlans.ByPrice(h.Rate.Ref); p != nil && !m.free[position] {
-			m.worth[position] = max(m.worth[position], p.Price.Amount*int64(h.Quantity))
+		if !m.free[position] {
+			m.worth[position] = max(m.worth[position], worthOf(h))
 		}
 		switch isOwed := h.Status == payment.PastDue || h.Status == payment.Unpaid; {
 		case !isOwed:
@@ -106,6 +108,32 @@ func (m *money) see(subscriptions []payment.GatewaySubscription, now time.Time) 
 		case m.since[h.ID].IsZero():
 			m.since[h.ID] = now
 		}
+	}
+}
+
+// worthOf returns what a period of a subscription costs without usage.
+func worthOf(h payment.GatewaySubscription) int64 {
+	sum := priceOf(h.Rate.Ref) * int64(h.Quantity)
+	for _, i := range h.Items {
+		sum += priceOf(i.Rate.Ref) * int64(i.Quantity)
+	}
+	return sum
+}
+
+// pricesElsewhere are prices at the gateway that no plan has.
+var pricesElsewhere = map[string]int64{"price_extra": 300, "price_unsold": 1300}
+
+func priceOf(ref string) int64 {
+	if p := modelPlans.ByPrice(ref); p != nil {
+		return p.Price.Amount
+	}
+	return pricesElsewhere[ref]
+}
+
+// move takes in that someone sets another price of a subscription, which bills and credits nothing.
+func (m *money) move(h payment.GatewaySubscription, price string) {
+	if drop := (priceOf(h.Rate.Ref) - priceOf(price)) * int64(h.Quantity); drop > 0 {
+		m.spared[period{string(h.ID), h.PeriodStart}] += drop
 	}
 }
 
@@ -120,7 +148,7 @@ func (m *money) mayCost(position period) (amount int64, exists bool) {
 		return 0, true
 	}
 	units := m.used[position] + m.used[m.before[position]]
-	return m.worth[position] + 3*units, m.worth[position] > 0
+	return m.worth[position] + m.spared[position] + 3*units, m.worth[position] > 0
 }
 
 // entitled reports whether a subscription may entitle at a time.

@@ -179,10 +179,20 @@ type object struct {
 	Deleted, Paused, CancelAtPeriodEnd bool
 	Metadata                           map[string]string
 	Plan                               payment.Plan
+	Meter                              *payment.Plan
 	Rates, Taxed                       []string
-	Extras                             []struct{ Taxed []string }
-	Start, End, TrialEnd               time.Time
+	Extras                             []extra
+	Start, End, TrialEnd, CancelAt     time.Time
 	Quantity                           int64
+	Pending                            *struct{ Expires time.Time }
+}
+
+// extra is an item that someone has added.
+type extra struct {
+	Price    payment.Plan
+	Metered  bool
+	Quantity int64
+	Taxed    []string
 }
 
 func (o object) live() bool { return payment.Status(o.Status).Live() }
@@ -247,11 +257,57 @@ func (s *Server) Subscriptions(customer string) (all []payment.GatewaySubscripti
 	for _, u := range read[object](s, customer, "sub") {
 		all = append(all, payment.GatewaySubscription{
 			ID: payment.SubscriptionID(u.ID), Rate: payment.Rate{Ref: u.Plan.PriceRef}, Quantity: int(u.Quantity),
-			Status: payment.Status(u.Status), PeriodStart: u.Start, PeriodEnd: u.End,
-			TrialEnd: u.TrialEnd, Paused: u.Paused, CancelAtPeriodEnd: u.CancelAtPeriodEnd,
+			Items: u.others(), Status: payment.Status(u.Status), PeriodStart: u.Start, PeriodEnd: u.End,
+			TrialEnd: u.TrialEnd, Paused: u.Paused, CancelAtPeriodEnd: u.CancelAtPeriodEnd, CancelAt: u.CancelAt,
+			EndsAt: s.endOf(u), Confirming: u.Pending != nil,
 		})
 	}
 	return all
+}
+
+// others returns the items besides the plan's.
+func (o object) others() (items []payment.Item) {
+	if o.Meter != nil {
+		items = append(items, payment.Item{Rate: payment.Rate{Ref: o.Meter.Metered.PriceRef}, Metered: true})
+	}
+	for _, e := range o.Extras {
+		items = append(items, payment.Item{Rate: payment.Rate{Ref: e.Price.PriceRef}, Quantity: int(e.Quantity),
+			Metered: e.Metered})
+	}
+	return items
+}
+
+// schedule has what tests ask of the schedule of a subscription.
+type schedule struct {
+	Subscription string
+	Ends         bool
+	Phases       []struct{ End time.Time }
+}
+
+// schedule returns the schedule of a subscription, or nil.
+func (s *Server) schedule(id string) *schedule {
+	for _, c := range read[schedule](s, stripesim.CustomerOf(id), "sub_sched") {
+		if c.Subscription == id {
+			return &c
+		}
+	}
+	return nil
+}
+
+// Scheduled reports whether a subscription has a schedule.
+func (s *Server) Scheduled(id string) bool { return s.schedule(id) != nil }
+
+// endOf returns when a subscription is set to end, in any way; the zero time if it continues.
+func (s *Server) endOf(u object) time.Time {
+	switch c := s.schedule(u.ID); {
+	case !u.CancelAt.IsZero():
+		return u.CancelAt
+	case u.CancelAtPeriodEnd:
+		return u.End
+	case c != nil && c.Ends:
+		return c.Phases[len(c.Phases)-1].End
+	}
+	return time.Time{}
 }
 
 // Taxes returns the tax rates of a subscription, and those of all its items.
