@@ -52,9 +52,11 @@ type Embeds interface {
 	// disabled or expired: its sites can still read why the chat is not available.
 	Expected(ctx context.Context, org identity.OrgID, origin embed.Origin) (bool, error)
 
-	// Used records when a token opened a session, and for which origin, at most once a minute. It does
-	// not change the token's revision.
-	Used(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, now time.Time) error
+	// Used records when a token opened a session, and for which origin, at most once a minute, and for a signed visitor
+	// at most once an hour if that is more often. It does not change the token's revision.
+	Used(
+		ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, isSigned bool, now time.Time,
+	) error
 }
 
 // EmbedReplies counts the answered messages of embed tokens.

@@ -35,11 +35,6 @@ type replyTo struct {
 	visitor, address string
 }
 
-// maxOwnReplies is the maximum number of replies that one visitor, or one group of addresses, gets of the second half
-// in a token's day: only as long as it has had fewer than a tenth of the day, or than this. So a stranger cannot use up
-// the day of others.
-const maxOwnReplies = 10
-
 type countedFor struct {
 	org    identity.OrgID
 	token  embed.TokenID
@@ -53,21 +48,18 @@ type counted struct {
 	at               time.Time // of the latest call of the store
 }
 
-// most returns how many replies a token may have on a day for one more to the same visitors, and counts that one.
-func (c *replyCounts) most(t *embed.Token, recipient replyTo, day embed.Day) int {
+// own returns how many replies a recipient has had on a day, and counts one more.
+func (c *replyCounts) own(recipient replyTo, day embed.Day) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.day != day || c.taken == nil {
 		c.day, c.taken = day, map[replyTo]int{}
 	}
-	pending := c.taken[recipient]
-	if pending >= max(maxOwnReplies, t.RepliesPerDay/10) {
-		return t.RepliesPerDay - t.RepliesPerDay/2
-	}
-	if pending > 0 || len(c.taken) < maxPending {
+	previous := c.taken[recipient]
+	if previous > 0 || len(c.taken) < maxPending {
 		c.taken[recipient]++
 	}
-	return t.RepliesPerDay
+	return previous
 }
 
 // take counts one reply to a visitor, unless the token already has as many on that day as it may for this visitor.
@@ -75,10 +67,11 @@ func (c *replyCounts) take(
 	ctx context.Context, t *embed.Token, v Visit, pass embed.Pass,
 ) (bool, error) {
 	now, day, recipient := v.At, embed.DayOf(v.At), replyTo{token: t.ID, address: v.Address}
-	if visitor := pass.Counted().Visitor; visitor != "" {
+	visitor := pass.Counted().Visitor
+	if visitor != "" {
 		recipient.visitor, recipient.address = visitor, ""
 	}
-	key := countedFor{t.Org, t.ID, pass.Origin, day, c.most(t, recipient, day)}
+	key := countedFor{t.Org, t.ID, pass.Origin, day, t.MostReplies(visitor != "", c.own(recipient, day), now)}
 	n, ok := c.begin(key, now)
 	if ok {
 		return true, nil

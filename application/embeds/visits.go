@@ -111,10 +111,13 @@ func (s *Service) OpenSession(ctx context.Context, v Visit, r SessionRequest, li
 	if err == nil && r.Signature != "" && !isSigned {
 		err = embed.ErrVisitorSignature // and not as if it were missing: the site would not notice
 	}
+	pass.Signed = isSigned
+	if err == nil {
+		err = e.Serve(pass)
+	}
 	if err != nil {
 		return nil, err
 	}
-	pass.Signed = isSigned
 	text, err := s.seal(v.Org, sessionPrefix, pass)
 	if err != nil {
 		return nil, err
@@ -228,7 +231,7 @@ func (s *Service) resume(
 	if !p.IsFrom(v.Origin, v.Ours) {
 		return p, nil, embed.ErrOriginNotAllowed
 	}
-	return p, e, e.Admit(p.Origin)
+	return p, e, e.Serve(p)
 }
 
 func (s *Service) session(p embed.Pass, e *embed.Embedding, text secret.String) *Session {
@@ -244,13 +247,13 @@ func (s *Service) byID(ctx context.Context, org identity.OrgID, id embed.TokenID
 	return found[id], err
 }
 
-// NoteUse records that a token opened a session. It writes at most once a minute.
+// NoteUse records that a token opened a session: at most once a minute, and for a signed visitor once an hour.
 func (s *Service) NoteUse(ctx context.Context, session *Session, now time.Time) error {
-	t := &session.Embedding.Token
-	if now.Sub(t.LastUsedAt) < time.Minute {
+	t, isSigned := &session.Embedding.Token, session.Pass.Signed
+	if now.Sub(t.LastUsedAt) < time.Minute && (!isSigned || now.Sub(t.LastSignedAt) < time.Hour) {
 		return nil
 	}
-	return s.embeds.Used(ctx, t.Org, t.ID, session.Pass.Origin, now)
+	return s.embeds.Used(ctx, t.Org, t.ID, session.Pass.Origin, isSigned, now)
 }
 
 // seal encodes a pass so that pages can store it but not read it.

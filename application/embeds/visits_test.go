@@ -279,10 +279,45 @@ func TestABackendVerifiesASession(t *testing.T) {
 func TestUseIsNotedOnceAMinute(t *testing.T) {
 	s := newEmbedService(t)
 	session := s.session(t, shopVisit(), "")
-	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite), embedAt)
+	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite), false, embedAt)
 	require.NoError(t, s.NoteUse(t.Context(), session, embedAt))
 	session.Embedding.Token.LastUsedAt = embedAt.Add(-time.Minute + 1)
 	require.ErrorIs(t, s.NoteUse(t.Context(), session, embedAt), nil) // the mock would fail a second call
+	session.Pass.Signed = true
+	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, embed.Origin(embedSite), true, embedAt)
+	require.NoError(t, s.NoteUse(t.Context(), session, embedAt))
+	session.Embedding.Token.LastSignedAt = embedAt.Add(-time.Hour + 1)
+	require.NoError(t, s.NoteUse(t.Context(), session, embedAt))
+}
+
+func TestATokenCanRequireSignedVisitors(t *testing.T) {
+	s := newEmbedService(t)
+	unsigned := s.session(t, shopVisit(), "")
+	signature := embed.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
+	s.token.RequireSigned = true
+	open := func(r embeds.SessionRequest) (*embeds.Session, error) {
+		s.expectBySecret()
+		r.Secret = s.secret.Reveal()
+		return s.OpenSession(t.Context(), shopVisit(), r, unlimited)
+	}
+	_, err := open(embeds.SessionRequest{Visitor: "42"})
+	require.ErrorIs(t, err, embed.ErrVisitorUnsigned)
+	_, err = open(embeds.SessionRequest{Visitor: "42", Signature: "1.x"})
+	require.ErrorIs(t, err, embed.ErrVisitorSignature)
+	signed, err := open(embeds.SessionRequest{Visitor: "42", Signature: signature})
+	require.NoError(t, err)
+	for _, session := range []*embeds.Session{signed, unsigned} { // a session from before ends, too
+		s.expectByID()
+		_, err := s.Resume(t.Context(), shopVisit(), session.Text.Reveal(), unlimited)
+		if session == signed {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, embed.ErrVisitorUnsigned)
+		}
+	}
+	if s.embedding().Continues(unsigned.Pass, embedAt) || !s.embedding().Continues(signed.Pass, embedAt) {
+		t.Error("a stream of an unsigned visitor goes on, or one of a signed visitor ends")
+	}
 }
 
 func TestPreflightsAskTheStore(t *testing.T) {

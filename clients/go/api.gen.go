@@ -241,6 +241,7 @@ const (
 	CodeVersionFrozen                 Code = "version_frozen"                   // Version frozen
 	CodeVersionInRollout              Code = "version_in_rollout"               // Version in a rollout
 	CodeVisitorSignatureInvalid       Code = "visitor_signature_invalid"        // Invalid visitor signature
+	CodeVisitorSignatureRequired      Code = "visitor_signature_required"       // Visitor signature required
 	CodeWebhookDeliveryNotFound       Code = "webhook_delivery_not_found"       // Delivery not found
 	CodeWebhookDisabled               Code = "webhook_disabled"                 // Webhook disabled
 	CodeWebhookMalformed              Code = "webhook_malformed"                // Malformed event
@@ -1989,6 +1990,8 @@ type EmbedToken struct {
 	RateLimit         EmbedRateLimit `json:"rate_limit"`
 	// How many messages of visitors are answered per day in UTC.
 	RepliesPerDay int `json:"replies_per_day"`
+	// Whether only visitors that your backend signed can use the chat.
+	RequireSignedVisitors bool `json:"require_signed_visitors"`
 	// Its members replace the members of the chat template's `theme`.
 	Theme ChatTheme `json:"theme"`
 	// The last four characters of the token.
@@ -1996,6 +1999,9 @@ type EmbedToken struct {
 	Status EmbedTokenStatus `json:"status"`
 	// When the token was last used, to the minute.
 	LastUsedAt *time.Time `json:"last_used_at"`
+	// When a visitor was last signed, to the hour. A fifth of the day's replies is then kept for signed visitors for
+	// 30 days.
+	LastSignedAt *time.Time `json:"last_signed_at"`
 	// The origin of the last use. `null` if the token was never used, or the last use had no origin.
 	LastUsedOrigin *string   `json:"last_used_origin"`
 	CreatedBy      string    `json:"created_by"`
@@ -2019,8 +2025,10 @@ type EmbedTokenCreate struct {
 	// Default: 10 calls per minute.
 	RateLimit *EmbedRateLimit `json:"rate_limit,omitzero"`
 	// How many messages of visitors are answered per day in UTC.
-	RepliesPerDay *int       `json:"replies_per_day,omitzero"`
-	Theme         *ChatTheme `json:"theme,omitzero"`
+	RepliesPerDay *int `json:"replies_per_day,omitzero"`
+	// Refuse visitors that your backend has not signed (403 `visitor_signature_required`).
+	RequireSignedVisitors *bool      `json:"require_signed_visitors,omitzero"`
+	Theme                 *ChatTheme `json:"theme,omitzero"`
 }
 
 // EmbedTokenCreated is a type of the API. An embed token with its secret. The secret is returned only once and
@@ -2064,9 +2072,10 @@ type EmbedTokenPatch struct {
 	Enabled        *bool          `json:"enabled,omitzero"`
 	ExpiresAt      Opt[time.Time] `json:"expires_at,omitzero"`
 	// How many seconds a session lasts.
-	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitzero"`
-	RateLimit         *EmbedRateLimit `json:"rate_limit,omitzero"`
-	RepliesPerDay     *int            `json:"replies_per_day,omitzero"`
+	SessionTTLSeconds     *int64          `json:"session_ttl_seconds,omitzero"`
+	RateLimit             *EmbedRateLimit `json:"rate_limit,omitzero"`
+	RepliesPerDay         *int            `json:"replies_per_day,omitzero"`
+	RequireSignedVisitors *bool           `json:"require_signed_visitors,omitzero"`
 	// Replaces the stored theme as a whole.
 	Theme Opt[ChatTheme] `json:"theme,omitzero"`
 }
@@ -2098,16 +2107,17 @@ const (
 // EmbedTokenUpdatedData is a type of the API. The data of embed_token.updated: An embed token was changed.
 type EmbedTokenUpdatedData struct {
 	// An id.
-	ChatTemplateID    string         `json:"chat_template_id"`
-	Name              *ChangedText   `json:"name,omitzero"`
-	AllowedOrigins    *ChangedNames  `json:"allowed_origins,omitzero"`
-	AllowNoOrigin     *ChangedFlag   `json:"allow_no_origin,omitzero"`
-	Enabled           *ChangedFlag   `json:"enabled,omitzero"`
-	ExpiresAt         *ChangedTime   `json:"expires_at,omitzero"`
-	SessionTTLSeconds *ChangedNumber `json:"session_ttl_seconds,omitzero"`
-	RateLimit         *ChangedNumber `json:"rate_limit,omitzero"`
-	RepliesPerDay     *ChangedNumber `json:"replies_per_day,omitzero"`
-	Theme             *Changed       `json:"theme,omitzero"`
+	ChatTemplateID        string         `json:"chat_template_id"`
+	Name                  *ChangedText   `json:"name,omitzero"`
+	AllowedOrigins        *ChangedNames  `json:"allowed_origins,omitzero"`
+	AllowNoOrigin         *ChangedFlag   `json:"allow_no_origin,omitzero"`
+	Enabled               *ChangedFlag   `json:"enabled,omitzero"`
+	ExpiresAt             *ChangedTime   `json:"expires_at,omitzero"`
+	SessionTTLSeconds     *ChangedNumber `json:"session_ttl_seconds,omitzero"`
+	RateLimit             *ChangedNumber `json:"rate_limit,omitzero"`
+	RepliesPerDay         *ChangedNumber `json:"replies_per_day,omitzero"`
+	RequireSignedVisitors *ChangedFlag   `json:"require_signed_visitors,omitzero"`
+	Theme                 *Changed       `json:"theme,omitzero"`
 }
 
 // EmbedTokenUsage is a type of the API.
@@ -8870,7 +8880,7 @@ func (s *DirectoryRequestsService) ListPage(ctx context.Context, query Directory
 // also to open sessions and to load the page in a frame.
 //
 // Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed, template_not_published,
-// visitor_signature_invalid; and those that every call can have.
+// visitor_signature_invalid, visitor_signature_required; and those that every call can have.
 func (s *EmbedService) CreateSession(ctx context.Context, body EmbedSessionCreate, opts ...Option) (*EmbedSessionCreated, error) {
 	return send[EmbedSessionCreated](ctx, s.client, &call{name: "embed.createSession", method: "POST", path: []string{"/api/embed/sessions"}, body: body}, opts)
 }
@@ -8880,8 +8890,8 @@ func (s *EmbedService) CreateSession(ctx context.Context, body EmbedSessionCreat
 // Send the session as `Authorization: Bearer`, from the origin that opened it. The session ends at `expires_at`.
 // It ends earlier if its embed token stops working or its origin is removed from `allowed_origins`.
 //
-// Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published; and those that
-// every call can have.
+// Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published,
+// visitor_signature_required; and those that every call can have.
 func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedSession, error) {
 	return send[EmbedSession](ctx, s.client, &call{name: "embed.getTemplate", method: "GET", path: []string{"/api/embed/template"}}, opts)
 }
@@ -8893,8 +8903,8 @@ func (s *EmbedService) GetTemplate(ctx context.Context, opts ...Option) (*EmbedS
 // of a token that was disabled, or that lost its secret or the site, cannot be renewed. `embed.js` renews its
 // session by itself.
 //
-// Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published; and those that
-// every call can have.
+// Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published,
+// visitor_signature_required; and those that every call can have.
 func (s *EmbedService) RenewSession(ctx context.Context, opts ...Option) (*EmbedSessionCreated, error) {
 	return send[EmbedSessionCreated](ctx, s.client, &call{name: "embed.renewSession", method: "POST", path: []string{"/api/embed/sessions/renew"}, repeatable: true}, opts)
 }

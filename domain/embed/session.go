@@ -28,6 +28,8 @@ var (
 		Detail: "The session is not valid, has ended, or belongs to another workspace."}
 	ErrOriginNotAllowed = &fault.Error{Kind: fault.Forbidden, Code: "origin_not_allowed",
 		Detail: "This site is not allowed to embed the chat."}
+	ErrVisitorUnsigned = &fault.Error{Kind: fault.Forbidden, Code: "visitor_signature_required",
+		Detail: "The chat is only for visitors that the site's backend has signed."}
 	ErrNotPublished = &fault.Error{Kind: fault.Conflict, Code: "template_not_published",
 		Detail: "The chat is not published."}
 )
@@ -109,7 +111,7 @@ func (e *Embedding) Outlived(p Pass) bool { return p.Generation != e.Token.Gener
 
 // Continues reports whether p, a live session of e's token, would still be served to its page.
 func (e *Embedding) Continues(p Pass, now time.Time) bool {
-	return e.Usable(p.OpenedBy, now) == nil && !e.Outlived(p) && e.Admit(p.Origin) == nil
+	return e.Usable(p.OpenedBy, now) == nil && !e.Outlived(p) && e.Serve(p) == nil
 }
 
 // Renewed returns a pass like p that lasts as long as a new session.
@@ -135,6 +137,18 @@ func (e *Embedding) Admit(origin Origin) error {
 	}
 	if e.Template.Status != chat.StatusPublished {
 		return ErrNotPublished
+	}
+	return nil
+}
+
+// Serve returns an error if a page with the session p may no longer show e: as Admit, or ErrVisitorUnsigned if the token
+// requires a signature that p does not have.
+func (e *Embedding) Serve(p Pass) error {
+	if err := e.Admit(p.Origin); err != nil {
+		return err
+	}
+	if e.Token.RequireSigned && !p.Signed {
+		return ErrVisitorUnsigned
 	}
 	return nil
 }

@@ -71,6 +71,7 @@ type Token struct {
 	PreviousUntil  time.Time
 	LastUsedAt     time.Time // zero: not yet; exact to a minute
 	LastUsedOrigin Origin    // at that time
+	LastSignedAt   time.Time // when a signed visitor opened a session; zero: not yet; exact to an hour
 	Generation     int64     // how often the token was disabled; the sessions of earlier generations have ended
 	CreatedBy      identity.UserID
 	Revision       int64
@@ -96,6 +97,8 @@ type Settings struct {
 	Theme chat.Theme // its fields replace the fields of the template's theme
 
 	RepliesPerDay int // answered messages of all visitors per day in UTC, 0 to a million
+
+	RequireSigned bool // only visitors that the site's backend signed may open sessions and go on with them
 }
 
 // Status reports whether an embed token opens sessions.
@@ -131,6 +134,7 @@ type Changes struct {
 	SessionTTL    *time.Duration
 	PerMinute     *int
 	RepliesPerDay *int
+	RequireSigned *bool
 	Theme         *chat.Theme // replaces all of it
 }
 
@@ -269,6 +273,7 @@ func (t *Token) set(by identity.Actor, c Changes) (changes map[string]any, err e
 	if next.PerMinute < 1 || next.PerMinute > maxPerMinute {
 		errs.Add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
 	}
+	event.Set(&next.RequireSigned, c.RequireSigned, "require_signed_visitors", changes)
 	event.Set(&next.RepliesPerDay, c.RepliesPerDay, "replies_per_day", changes)
 	if next.RepliesPerDay < 0 || next.RepliesPerDay > maxRepliesPerDay {
 		errs.Add("/replies_per_day", "out_of_range", fmt.Sprintf("Must be from 0 to %d.", maxRepliesPerDay))

@@ -145,17 +145,17 @@ func (mr *MockEmbedsMockRecorder) Update(ctx, by, template, id, change interface
 }
 
 // Used mocks base method.
-func (m *MockEmbeds) Used(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, now time.Time) error {
+func (m *MockEmbeds) Used(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin, isSigned bool, now time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Used", ctx, org, id, origin, now)
+	ret := m.ctrl.Call(m, "Used", ctx, org, id, origin, isSigned, now)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Used indicates an expected call of Used.
-func (mr *MockEmbedsMockRecorder) Used(ctx, org, id, origin, now interface{}) *gomock.Call {
+func (mr *MockEmbedsMockRecorder) Used(ctx, org, id, origin, isSigned, now interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Used", reflect.TypeOf((*MockEmbeds)(nil).Used), ctx, org, id, origin, now)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Used", reflect.TypeOf((*MockEmbeds)(nil).Used), ctx, org, id, origin, isSigned, now)
 }
 
 // MockEmbedReplies is a mock of EmbedReplies interface.

@@ -148,6 +148,18 @@ func TestEmbedMessages(t *testing.T) {
 				t.Errorf("a secret is shown again: %s", again)
 			}
 			e.secret = made.at("token")
+			unsigned := e.visit(t, fromShop).at("session")
+			admin.do(t, "PATCH", e.path, object{"require_signed_visitors": true}).is(t, 200).has(t,
+				map[string]string{"require_signed_visitors": "true"})
+			if moment := admin.get(t, e.path).at("last_signed_at"); len(moment) < 20 {
+				t.Errorf("last_signed_at = %s", moment)
+			}
+			const required = "visitor_signature_required"
+			e.says(t, unsigned, object{"text": "?"}, fromShop).problem(t, 403, required)
+			e.resume(t, unsigned, fromShop).problem(t, 403, required)
+			s.anonymous().do(t, "POST", sessions, object{"token": e.secret}, fromShop).problem(t, 403, required)
+			e.says(t, signed, object{"text": "?"}, fromShop).is(t, 200)
+			admin.do(t, "PATCH", e.path, object{"require_signed_visitors": false}).is(t, 200)
 		})
 		t.Run("the endpoint knows the conversation and the page", func(t *testing.T) {
 			e.says(t, session, object{"text": "?", "conversation_id": "c-1", "page_url": shop + "/orders?n=42"},

@@ -49,6 +49,7 @@ func (a *handlers) createEmbedToken(r *server.Call) (server.Reply, error) {
 		Enabled:       in.Enabled,
 		ExpiresAt:     (*time.Time)(convert.OrZero(in.ExpiresAt)),
 		RepliesPerDay: in.RepliesPerDay,
+		RequireSigned: &in.RequireSignedVisitors,
 	}
 	if in.Theme != nil {
 		c.Theme = new(convert.ToTheme(in.Theme))
@@ -85,6 +86,7 @@ func updateEmbedToken(r *server.Call) (server.Reply, error) {
 		Enabled:       in.Enabled,
 		ExpiresAt:     (*time.Time)(convert.OrZero(in.ExpiresAt)),
 		RepliesPerDay: in.RepliesPerDay,
+		RequireSigned: in.RequireSignedVisitors,
 	}
 	if t := convert.OrZero(in.Theme); t != nil {
 		c.Theme = new(convert.ToTheme(t))

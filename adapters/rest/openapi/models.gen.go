@@ -2408,6 +2408,9 @@ type EmbedToken struct {
 	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
 	ID string `json:"id"`
 
+	// LastSignedAt When a visitor was last signed, to the hour. A fifth of the day's replies is then kept for signed visitors for 30 days.
+	LastSignedAt nullable.Nullable[Time] `json:"last_signed_at"`
+
 	// LastUsedAt When the token was last used, to the minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 
@@ -2417,8 +2420,11 @@ type EmbedToken struct {
 	RateLimit      EmbedRateLimit            `json:"rate_limit"`
 
 	// RepliesPerDay How many messages of visitors are answered per day in UTC.
-	RepliesPerDay int   `json:"replies_per_day"`
-	Revision      int64 `json:"revision"`
+	RepliesPerDay int `json:"replies_per_day"`
+
+	// RequireSignedVisitors Whether only visitors that your backend signed can use the chat.
+	RequireSignedVisitors bool  `json:"require_signed_visitors"`
+	Revision              int64 `json:"revision"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
@@ -2449,6 +2455,9 @@ type EmbedTokenCreate struct {
 
 	// RepliesPerDay How many messages of visitors are answered per day in UTC.
 	RepliesPerDay *int `json:"replies_per_day,omitempty"`
+
+	// RequireSignedVisitors Refuse visitors that your backend has not signed (403 `visitor_signature_required`).
+	RequireSignedVisitors bool `json:"require_signed_visitors,omitempty,omitzero"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`
@@ -2481,6 +2490,9 @@ type EmbedTokenCreated struct {
 	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
 	ID string `json:"id"`
 
+	// LastSignedAt When a visitor was last signed, to the hour. A fifth of the day's replies is then kept for signed visitors for 30 days.
+	LastSignedAt nullable.Nullable[Time] `json:"last_signed_at"`
+
 	// LastUsedAt When the token was last used, to the minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 
@@ -2490,8 +2502,11 @@ type EmbedTokenCreated struct {
 	RateLimit      EmbedRateLimit            `json:"rate_limit"`
 
 	// RepliesPerDay How many messages of visitors are answered per day in UTC.
-	RepliesPerDay int   `json:"replies_per_day"`
-	Revision      int64 `json:"revision"`
+	RepliesPerDay int `json:"replies_per_day"`
+
+	// RequireSignedVisitors Whether only visitors that your backend signed can use the chat.
+	RequireSignedVisitors bool  `json:"require_signed_visitors"`
+	Revision              int64 `json:"revision"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
@@ -2522,13 +2537,14 @@ type EmbedTokenList struct {
 
 // EmbedTokenPatch defines model for EmbedTokenPatch.
 type EmbedTokenPatch struct {
-	AllowNoOrigin  *bool                   `json:"allow_no_origin,omitempty"`
-	AllowedOrigins *[]string               `json:"allowed_origins,omitempty"`
-	Enabled        *bool                   `json:"enabled,omitempty"`
-	ExpiresAt      nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
-	Name           *string                 `json:"name,omitempty"`
-	RateLimit      *EmbedRateLimit         `json:"rate_limit,omitempty"`
-	RepliesPerDay  *int                    `json:"replies_per_day,omitempty"`
+	AllowNoOrigin         *bool                   `json:"allow_no_origin,omitempty"`
+	AllowedOrigins        *[]string               `json:"allowed_origins,omitempty"`
+	Enabled               *bool                   `json:"enabled,omitempty"`
+	ExpiresAt             nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name                  *string                 `json:"name,omitempty"`
+	RateLimit             *EmbedRateLimit         `json:"rate_limit,omitempty"`
+	RepliesPerDay         *int                    `json:"replies_per_day,omitempty"`
+	RequireSignedVisitors *bool                   `json:"require_signed_visitors,omitempty"`
 
 	// SessionTTLSeconds How many seconds a session lasts.
 	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`

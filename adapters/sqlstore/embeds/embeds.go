@@ -22,7 +22,8 @@ var _ ports.Embeds = (*Embeds)(nil)
 var tokenColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin",
 	"enabled", "expires_at",
 	"session_seconds", "per_minute", "hash", "hint", "previous_hash", "previous_until", "last_used_at",
-	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation", "replies_per_day", "theme"}
+	"last_used_origin", "created_by", "revision", "created_at", "updated_at", "generation", "replies_per_day", "theme",
+	"require_signed", "last_signed_at"}
 
 type tokenRow struct {
 	ID             embed.TokenID        `db:"id"`
@@ -49,6 +50,8 @@ type tokenRow struct {
 	Generation     int64                `db:"generation"`
 	RepliesPerDay  int                  `db:"replies_per_day"`
 	Theme          string               `db:"theme"`
+	RequireSigned  bool                 `db:"require_signed"`
+	LastSignedAt   int64                `db:"last_signed_at"`
 }
 
 func (r *tokenRow) token() (embed.Token, error) {
@@ -57,10 +60,10 @@ func (r *tokenRow) token() (embed.Token, error) {
 		Settings: embed.Settings{
 			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: db.FromMicros(r.ExpiresAt),
 			SessionTTL: time.Duration(r.SessionSeconds) * time.Second, PerMinute: r.PerMinute,
-			RepliesPerDay: r.RepliesPerDay,
+			RepliesPerDay: r.RepliesPerDay, RequireSigned: r.RequireSigned,
 		},
 		Hint: r.Hint, PreviousUntil: db.FromMicros(r.PreviousUntil), LastUsedAt: db.FromMicros(r.LastUsedAt),
-		LastUsedOrigin: r.LastUsedOrigin, Generation: r.Generation,
+		LastUsedOrigin: r.LastUsedOrigin, LastSignedAt: db.FromMicros(r.LastSignedAt), Generation: r.Generation,
 		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: db.FromMicros(r.CreatedAt),
 		UpdatedAt: db.FromMicros(r.UpdatedAt),
 	}
@@ -146,10 +149,11 @@ func (store *Store) addToken(ctx context.Context, t *embed.Token) error {
 		return err
 	}
 	if _, err := store.Exec(ctx, `INSERT INTO chat_embed_tokens (`+db.ColumnsLike(`%`, tokenColumns)+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
 		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, db.Micros(t.ExpiresAt),
 		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision,
-		db.Micros(t.CreatedAt), db.Micros(t.UpdatedAt), t.Generation, t.RepliesPerDay, theme); err != nil {
+		db.Micros(t.CreatedAt), db.Micros(t.UpdatedAt), t.Generation, t.RepliesPerDay, theme,
+		t.RequireSigned); err != nil {
 		return err
 	}
 	if err := store.addOrigins(ctx, t); err != nil {
@@ -216,12 +220,12 @@ func (store *Store) saveToken(ctx context.Context, previous, t *embed.Token) err
 		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?,
 		session_seconds = ?, per_minute = ?,
 			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ?, generation = ?,
-			replies_per_day = ?, theme = ?
+			replies_per_day = ?, theme = ?, require_signed = ?
 			WHERE id = ? AND workspace_id = ?`,
 		t.Name, origins, t.AllowNoOrigin, t.Enabled, db.Micros(t.ExpiresAt), int64(t.SessionTTL/time.Second),
 		t.PerMinute,
 		t.Hash[:], t.Hint, t.Previous[:], db.Micros(t.PreviousUntil), t.Revision, db.Micros(t.UpdatedAt),
-		t.Generation, t.RepliesPerDay, theme, t.ID, t.Workspace); err != nil {
+		t.Generation, t.RepliesPerDay, theme, t.RequireSigned, t.ID, t.Workspace); err != nil {
 		return err
 	}
 	if !slices.Equal(previous.KnownPatterns(), t.KnownPatterns()) {

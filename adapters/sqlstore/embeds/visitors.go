@@ -123,10 +123,15 @@ func (s *Embeds) Expected(ctx context.Context, org identity.OrgID, origin embed.
 
 // Used implements ports.Embeds.
 func (s *Embeds) Used(ctx context.Context, org identity.OrgID, id embed.TokenID, origin embed.Origin,
-	now time.Time) error {
-	_, err := s.db.Exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ? WHERE id = ?
-		AND org_id = ? AND last_used_at < ?`,
-		db.Micros(now), origin, id, org, db.Micros(now.Add(-time.Minute)))
+	isSigned bool, now time.Time) error {
+	var signedAt, outdatedSince int64 // 0 changes nothing
+	if isSigned {
+		signedAt, outdatedSince = db.Micros(now), db.Micros(now.Add(-time.Hour))
+	}
+	_, err := s.db.Exec(ctx, `UPDATE chat_embed_tokens SET last_used_at = ?, last_used_origin = ?,
+			last_signed_at = CASE WHEN last_signed_at < ? THEN ? ELSE last_signed_at END
+		WHERE id = ? AND org_id = ? AND (last_used_at < ? OR last_signed_at < ?)`,
+		db.Micros(now), origin, signedAt, signedAt, id, org, db.Micros(now.Add(-time.Minute)), outdatedSince)
 	return err
 }
 

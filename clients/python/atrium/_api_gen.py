@@ -237,6 +237,7 @@ Code = Union[
         "version_frozen",
         "version_in_rollout",
         "visitor_signature_invalid",
+        "visitor_signature_required",
         "webhook_delivery_not_found",
         "webhook_disabled",
         "webhook_malformed",
@@ -2582,6 +2583,9 @@ class EmbedToken(TypedDict):
     replies_per_day: int
     """How many messages of visitors are answered per day in UTC."""
 
+    require_signed_visitors: bool
+    """Whether only visitors that your backend signed can use the chat."""
+
     theme: ChatTheme
     """Its members replace the members of the chat template's `theme`."""
 
@@ -2593,6 +2597,11 @@ class EmbedToken(TypedDict):
 
     last_used_at: Optional[str]
     """When the token was last used, to the minute."""
+
+    last_signed_at: Optional[str]
+    """When a visitor was last signed, to the hour. A fifth of the day's replies is then kept for signed
+    visitors for 30 days.
+    """
 
     last_used_origin: Optional[str]
     """The origin of the last use. `null` if the token was never used, or the last use had no origin."""
@@ -2638,6 +2647,9 @@ class EmbedTokenCreate(TypedDict):
 
     replies_per_day: NotRequired[int]
     """How many messages of visitors are answered per day in UTC."""
+
+    require_signed_visitors: NotRequired[bool]
+    """Refuse visitors that your backend has not signed (403 `visitor_signature_required`)."""
 
     theme: NotRequired[ChatTheme]
     """"""
@@ -2703,6 +2715,9 @@ class EmbedTokenPatch(TypedDict):
     replies_per_day: NotRequired[int]
     """"""
 
+    require_signed_visitors: NotRequired[bool]
+    """"""
+
     theme: NotRequired[Optional[ChatTheme]]
     """Replaces the stored theme as a whole."""
 
@@ -2755,6 +2770,9 @@ class EmbedTokenUpdatedData(TypedDict):
     """"""
 
     replies_per_day: NotRequired[ChangedNumber]
+    """"""
+
+    require_signed_visitors: NotRequired[ChangedFlag]
     """"""
 
     theme: NotRequired[Changed]
@@ -13974,7 +13992,8 @@ class EmbedResource(Resource):
         load the page in a frame.
 
         Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed,
-        template_not_published, visitor_signature_invalid; and those that every call can have.
+        template_not_published, visitor_signature_invalid, visitor_signature_required; and those that
+        every call can have.
         """
         return cast("EmbedSessionCreated", self._caller.send("embed.createSession", "POST", path("/api/embed/sessions"), body=body, options=options))
 
@@ -13988,8 +14007,8 @@ class EmbedResource(Resource):
         `expires_at`. It ends earlier if its embed token stops working or its origin is removed from
         `allowed_origins`.
 
-        Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published;
-        and those that every call can have.
+        Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published,
+        visitor_signature_required; and those that every call can have.
         """
         return cast("EmbedSession", self._caller.send("embed.getTemplate", "GET", path("/api/embed/template"), options=options))
 
@@ -14004,8 +14023,8 @@ class EmbedResource(Resource):
         until its own end. Sessions of a token that was disabled, or that lost its secret or the site,
         cannot be renewed. `embed.js` renews its session by itself.
 
-        Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published;
-        and those that every call can have.
+        Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published,
+        visitor_signature_required; and those that every call can have.
         """
         return cast("EmbedSessionCreated", self._caller.send("embed.renewSession", "POST", path("/api/embed/sessions/renew"), repeatable=True, options=options))
 

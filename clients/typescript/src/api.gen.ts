@@ -230,6 +230,7 @@ export type Code =
   | 'version_frozen'
   | 'version_in_rollout'
   | 'visitor_signature_invalid'
+  | 'visitor_signature_required'
   | 'webhook_delivery_not_found'
   | 'webhook_disabled'
   | 'webhook_malformed'
@@ -2110,6 +2111,8 @@ export type EmbedToken = {
   rate_limit: EmbedRateLimit
   /** How many messages of visitors are answered per day in UTC. */
   replies_per_day: number
+  /** Whether only visitors that your backend signed can use the chat. */
+  require_signed_visitors: boolean
   /** Its members replace the members of the chat template's `theme`. */
   theme: ChatTheme
   /** The last four characters of the token. */
@@ -2118,6 +2121,11 @@ export type EmbedToken = {
   status: EmbedTokenStatus
   /** When the token was last used, to the minute. */
   last_used_at: string | null
+  /**
+   * When a visitor was last signed, to the hour. A fifth of the day's replies is then kept for signed visitors
+   * for 30 days.
+   */
+  last_signed_at: string | null
   /** The origin of the last use. `null` if the token was never used, or the last use had no origin. */
   last_used_origin: string | null
   /**  */
@@ -2151,6 +2159,8 @@ export type EmbedTokenCreate = {
   rate_limit?: EmbedRateLimit
   /** How many messages of visitors are answered per day in UTC. */
   replies_per_day?: number
+  /** Refuse visitors that your backend has not signed (403 `visitor_signature_required`). */
+  require_signed_visitors?: boolean
   /**  */
   theme?: ChatTheme
 }
@@ -2212,6 +2222,8 @@ export type EmbedTokenPatch = {
   rate_limit?: EmbedRateLimit
   /**  */
   replies_per_day?: number
+  /**  */
+  require_signed_visitors?: boolean
   /** Replaces the stored theme as a whole. */
   theme?: ChatTheme | null
 }
@@ -2253,6 +2265,8 @@ export type EmbedTokenUpdatedData = {
   rate_limit?: ChangedNumber
   /**  */
   replies_per_day?: ChangedNumber
+  /**  */
+  require_signed_visitors?: ChangedFlag
   /**  */
   theme?: Changed
 }
@@ -10749,7 +10763,8 @@ export class EmbedResource extends Resource {
    * many together, also to open sessions and to load the page in a frame.
    *
    * Errors: embed_ticket_invalid, embed_token_invalid, invalid_fields, origin_not_allowed,
-   * template_not_published, visitor_signature_invalid; and those that every call can have.
+   * template_not_published, visitor_signature_invalid, visitor_signature_required; and those that every call can
+   * have.
    */
   createSession(body: EmbedSessionCreate, options?: Options): Promise<EmbedSessionCreated> {
     return this.caller.send({ name: 'embed.createSession', method: 'POST', path: path`/api/embed/sessions`, body }, options)
@@ -10762,8 +10777,8 @@ export class EmbedResource extends Resource {
    * `expires_at`. It ends earlier if its embed token stops working or its origin is removed from
    * `allowed_origins`.
    *
-   * Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published; and those
-   * that every call can have.
+   * Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published,
+   * visitor_signature_required; and those that every call can have.
    */
   getTemplate(options?: Options): Promise<EmbedSession> {
     return this.caller.send({ name: 'embed.getTemplate', method: 'GET', path: path`/api/embed/template` }, options)
@@ -10777,8 +10792,8 @@ export class EmbedResource extends Resource {
    * of a token that was disabled, or that lost its secret or the site, cannot be renewed. `embed.js` renews its
    * session by itself.
    *
-   * Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published; and those
-   * that every call can have.
+   * Errors: embed_session_invalid, embed_token_invalid, origin_not_allowed, template_not_published,
+   * visitor_signature_required; and those that every call can have.
    */
   renewSession(options?: Options): Promise<EmbedSessionCreated> {
     return this.caller.send({ name: 'embed.renewSession', method: 'POST', path: path`/api/embed/sessions/renew`, repeatable: true }, options)

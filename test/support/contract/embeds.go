@@ -65,8 +65,8 @@ func wholeEmbed() embed.Changes {
 		Name: new("Ärger 50%"), Origins: &[]string{"https://www.example.com", "https://*.shop.example:8443",
 			"http://localhost:*"}, AllowNoOrigin: new(true),
 		Enabled: new(false), ExpiresAt: new(fixture.At.Add(time.Hour)), SessionTTL: new(time.Hour), PerMinute: new(600),
-		RepliesPerDay: new(7),
-		Theme:         &chat.Theme{Light: chat.Palette{Primary: "#123456"}, Position: "left"},
+		RepliesPerDay: new(7), RequireSigned: new(true),
+		Theme: &chat.Theme{Light: chat.Palette{Primary: "#123456"}, Position: "left"},
 	}
 }
 

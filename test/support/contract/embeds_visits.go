@@ -178,7 +178,7 @@ func embedUsed(t *testing.T, a Adapter) {
 	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, embed.Changes{})
 	usageOf := func(org identity.OrgID, origin embed.Origin, delay time.Duration) embed.Token {
 		t.Helper()
-		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(delay)))
+		must(t, a.Embeds.Used(ctx, org, token.ID, origin, false, fixture.At.Add(delay)))
 		e, err := byID(ctx, a, team.Org, token.ID)
 		must(t, err)
 		return e.Token
@@ -203,6 +203,27 @@ func embedUsed(t *testing.T, a Adapter) {
 			got.LastUsedOrigin != tt.from || got.Revision != 1 {
 			t.Errorf("%s: %s from %q, revision %d", tt.what, got.LastUsedAt, got.LastUsedOrigin, got.Revision)
 		}
+	}
+	start := 10 * time.Hour
+	for _, tt := range []struct {
+		what         string
+		after        time.Duration
+		isSigned     bool
+		used, signed time.Duration
+	}{
+		{"a signed visitor", start, true, start, start},
+		{"a signed visitor within an hour", start + time.Hour, true, start + time.Hour, start + time.Hour},
+		{"an unsigned one later", start + 3*time.Hour, false, start + 3*time.Hour, start + time.Hour},
+		{"a signed one within the minute", start + 3*time.Hour + time.Second, true, start + 3*time.Hour + time.Second,
+			start + 3*time.Hour + time.Second},
+		{"and another", start + 3*time.Hour + 2*time.Second, true, start + 3*time.Hour + time.Second,
+			start + 3*time.Hour + time.Second},
+	} {
+		must(t, a.Embeds.Used(ctx, team.Org, token.ID, "https://a.example", tt.isSigned, fixture.At.Add(tt.after)))
+		e, err := byID(ctx, a, team.Org, token.ID)
+		must(t, err)
+		same(t, tt.what, []time.Time{e.Token.LastUsedAt, e.Token.LastSignedAt}, []time.Time{fixture.At.Add(tt.used),
+			fixture.At.Add(tt.signed)})
 	}
 	same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(token.ID))),
 		[]string{"embed_token.created"})

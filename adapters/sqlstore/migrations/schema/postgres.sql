@@ -345,6 +345,8 @@ CREATE TABLE chat_embed_tokens (
     generation bigint NOT NULL DEFAULT 0,
     replies_per_day bigint NOT NULL DEFAULT 1000,
     theme text NOT NULL DEFAULT ''::text,
+    require_signed boolean NOT NULL DEFAULT false,
+    last_signed_at bigint NOT NULL DEFAULT 0,
     CONSTRAINT chat_embed_tokens_pkey PRIMARY KEY (id),
     CONSTRAINT chat_embed_tokens_template_id_fkey FOREIGN KEY (template_id) REFERENCES chat_templates(id) ON DELETE CASCADE,
     CONSTRAINT chat_embed_tokens_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -1912,6 +1914,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (221, true),
     (228, true),
     (229, true),
+    (230, true),
     (232, true),
     (233, true),
     (234, true),

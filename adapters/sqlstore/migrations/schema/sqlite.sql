@@ -288,7 +288,7 @@ CREATE TABLE chat_embed_tokens (
     revision         BIGINT NOT NULL,
     created_at       BIGINT NOT NULL,
     updated_at       BIGINT NOT NULL
-, generation BIGINT NOT NULL DEFAULT 0, replies_per_day BIGINT NOT NULL DEFAULT 1000, theme TEXT NOT NULL DEFAULT '');
+, generation BIGINT NOT NULL DEFAULT 0, replies_per_day BIGINT NOT NULL DEFAULT 1000, theme TEXT NOT NULL DEFAULT '', require_signed BOOLEAN NOT NULL DEFAULT FALSE, last_signed_at BIGINT NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX chat_embed_tokens_hash ON chat_embed_tokens (hash);
 CREATE INDEX chat_embed_tokens_previous ON chat_embed_tokens (previous_hash) WHERE previous_until <> 0;
 CREATE INDEX chat_embed_tokens_template ON chat_embed_tokens (template_id, id);
@@ -1457,6 +1457,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (221, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (229, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (230, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (232, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (233, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);
