@@ -74,9 +74,23 @@ func (s *Service) MailLink(ctx context.Context, by identity.Actor, org *identity
 	if err != nil || mailed.link == nil {
 		return err
 	}
-	return s.mailer.Send(ctx, ports.Mail{
-		To: mailed.to.Email, Subject: "Your sign-in link",
-		Text: "Sign in to " + naming.Harmless(org.Name) + " within 15 minutes:\n" + mailed.link.URL(org, mailed.token) +
+	return s.mailer.Send(ctx, linkMail(mailed.to, naming.Harmless(org.Name), mailed.link.URL(org, mailed.token)))
+}
+
+// linkMail asks a person who joined by an invitation to confirm the address.
+func linkMail(recipient *account.User, org, url string) ports.Mail {
+	if recipient.Unconfirmed() {
+		return ports.Mail{
+			To: recipient.Email, Subject: "Confirm your e-mail address",
+			Text: "Someone joined " + org + " with this address. If that was you, confirm it within 15 minutes:\n" +
+				url + "\n\nThe link works once, and signs you in. In a browser that is not signed in to the account, " +
+				"it ends the sessions, passkeys and API keys that the account has. If you did not join, you can use " +
+				"it to get the account, or ignore it.\n",
+		}
+	}
+	return ports.Mail{
+		To: recipient.Email, Subject: "Your sign-in link",
+		Text: "Sign in to " + org + " within 15 minutes:\n" + url +
 			"\n\nThe link works once. If you did not ask for it, ignore it.\n",
-	})
+	}
 }

@@ -51,16 +51,22 @@ func (s *Service) Authenticate(
 	return p, nil
 }
 
+// Browser is the browser that opens a session.
+type Browser struct {
+	Agent string          // its User-Agent
+	User  identity.UserID // who is signed in with it; empty: no one
+}
+
 // Open exchanges the token of a sign-in link, which it uses up, or an API key for a session. by is the system, in the
 // request of the browser. Every problem with the token is session.ErrLinkInvalid.
 func (s *Service) Open(
-	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
+	ctx context.Context, by identity.Actor, org *identity.Org, token string, browser Browser,
 ) (session.Opened, error) {
 	open := s.openByLink
 	if _, isKey := account.ParseToken(token); isKey {
 		open = s.openByKey
 	}
-	out, err := open(ctx, by, org, token, agent)
+	out, err := open(ctx, by, org, token, browser)
 	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
 		err = session.ErrLinkInvalid
 	}
@@ -69,7 +75,7 @@ func (s *Service) Open(
 
 // openByLink uses the link up in the transaction that opens the session, so that one link opens one session.
 func (s *Service) openByLink(
-	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
+	ctx context.Context, by identity.Actor, org *identity.Org, token string, browser Browser,
 ) (out session.Opened, err error) {
 	t, ok := session.ParseLink(token)
 	if !ok {
@@ -80,15 +86,45 @@ func (s *Service) openByLink(
 		if err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, link.User, session.ByLink, nil, agent)
+		if err := confirmAddress(ctx, tx, by, link, browser); err != nil {
+			return err
+		}
+		out, err = openFor(ctx, tx.Sessions, by, link.User, session.ByLink, nil, browser.Agent)
 		return err
 	})
 	return out, err
 }
 
+// confirmAddress confirms the address of a link's user who joined by an invitation. Unless the browser is signed in to
+// the account, it ends everything that opens the account: someone else may have joined.
+func confirmAddress(
+	ctx context.Context, tx ports.Stores, by identity.Actor, link *session.Link, browser Browser,
+) error {
+	u, _, err := tx.Users.Get(ctx, by.Org, link.User)
+	if err != nil || !u.Unconfirmed() {
+		return err
+	}
+	isSignedIn := browser.User == u.ID
+	if err := tx.People.ChangeAccess(ctx, by, u.ID, func(a *account.Access) error {
+		return a.ConfirmAddress(by, link.Verifier(), isSignedIn)
+	}); err != nil || isSignedIn {
+		return err
+	}
+	if err := tx.Passkeys.Update(ctx, by, u.ID,
+		func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
+			return nil, p.RemovePasskeys(by, passkeys)
+		}); err != nil {
+		return err
+	}
+	return tx.Sessions.Update(ctx, by, u.ID,
+		func(p *account.Person, live []*session.Session) (*session.Session, error) {
+			return nil, session.EndBecause(by, p, session.EndedByConfirmation, live)
+		})
+}
+
 // openByKey checks the key as authentication does, including its networks, before it opens a session.
 func (s *Service) openByKey(
-	ctx context.Context, by identity.Actor, org *identity.Org, token, agent string,
+	ctx context.Context, by identity.Actor, org *identity.Org, token string, browser Browser,
 ) (session.Opened, error) {
 	t, _ := account.ParseToken(token)
 	p, err := s.keys.Principal(ctx, org.ID, t.Hash())
@@ -101,7 +137,7 @@ func (s *Service) openByKey(
 	if !p.Key.Networks.Contain(by.Request.Address) {
 		return session.Opened{}, identity.ErrAddressNotAllowed
 	}
-	return openFor(ctx, s.sessions, by, p.User.ID, session.ByAPIKey, &p.Key, agent)
+	return openFor(ctx, s.sessions, by, p.User.ID, session.ByAPIKey, &p.Key, browser.Agent)
 }
 
 // OpenForJoined opens a session, in the transaction of tx, for a user who has just joined by an invitation.

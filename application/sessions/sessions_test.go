@@ -24,6 +24,8 @@ type signingIn struct {
 	provided *mocks.MockProviderSessions
 	keys     *mocks.MockKeys
 	users    *mocks.MockUsers
+	people   *mocks.MockPeople
+	passkeys *mocks.MockPasskeys
 	mailer   *mocks.MockMailer
 	person   account.Person
 	live     []*session.Session
@@ -35,6 +37,7 @@ func newSigningIn(t *testing.T) *signingIn {
 	s := &signingIn{
 		sessions: mocks.NewMockSessions(c), provided: mocks.NewMockProviderSessions(c),
 		keys: mocks.NewMockKeys(c), users: mocks.NewMockUsers(c),
+		people: mocks.NewMockPeople(c), passkeys: mocks.NewMockPasskeys(c),
 		mailer: mocks.NewMockMailer(c),
 		person: account.Person{User: account.User{ID: "ann", Org: "org", Email: "ann@example.com"}},
 	}
@@ -42,11 +45,19 @@ func newSigningIn(t *testing.T) *signingIn {
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{
-				SessionStores: ports.SessionStores{Sessions: s.sessions, ProviderSessions: s.provided},
+				AccountStores: ports.AccountStores{Users: s.users, People: s.people},
+				SessionStores: ports.SessionStores{
+					Sessions: s.sessions, ProviderSessions: s.provided, Passkeys: s.passkeys,
+				},
 			})
 		}).AnyTimes()
 	s.Service = sessions.NewService(atomic, s.sessions, s.keys, s.users, s.mailer)
 	return s
+}
+
+// expectUser has the store find ann.
+func (s *signingIn) expectUser() {
+	s.users.EXPECT().Get(gomock.Any(), identity.OrgID("org"), identity.UserID("ann")).Return(&s.person.User, nil, nil)
 }
 
 // expectUpdate runs changes of ann's sessions twice, as stores do after a conflict.
@@ -76,8 +87,9 @@ func TestOpenSession(t *testing.T) {
 		token, link, err := session.NewLink(system, &s.person.User)
 		require.NoError(t, err)
 		s.sessions.EXPECT().TakeLink(gomock.Any(), identity.OrgID("org"), token.Hash(), now).Return(link, nil)
+		s.expectUser()
 		s.expectUpdate(nil)
-		out, err := s.Open(t.Context(), system, org, token.Reveal(), "Firefox")
+		out, err := s.Open(t.Context(), system, org, token.Reveal(), sessions.Browser{Agent: "Firefox"})
 		require.NoError(t, err)
 		if out.Session != s.opened || s.opened.Cookie != out.Secrets.Cookie.Hash() ||
 			s.opened.Source != session.ByLink ||
@@ -94,7 +106,7 @@ func TestOpenSession(t *testing.T) {
 		}
 		s.keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org"), token.Hash()).Return(p, nil)
 		s.expectUpdate(nil)
-		out, err := s.Open(t.Context(), system, org, token.Reveal(), "")
+		out, err := s.Open(t.Context(), system, org, token.Reveal(), sessions.Browser{})
 		require.NoError(t, err)
 		if out.Session.Key != "key" || out.Session.Workspace != "acme" || out.Session.Source != session.ByAPIKey {
 			t.Errorf("%+v", out.Session)
@@ -112,12 +124,13 @@ func TestOpenSession(t *testing.T) {
 		"a link of a user who is gone": {linkToken(t), func(s *signingIn) {
 			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
 				Return(&session.Link{User: "ann"}, nil)
-			s.expectUpdate(account.ErrUserNotFound)
+			s.users.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, nil, account.ErrUserNotFound)
 		}, session.ErrLinkInvalid},
 		"a link of a user who is disabled": {linkToken(t), func(s *signingIn) {
 			s.person.User.DisabledAt = now
 			s.sessions.EXPECT().TakeLink(gomock.Any(), gomock.Any(), gomock.Any(), now).
 				Return(&session.Link{User: "ann"}, nil)
+			s.expectUser()
 			s.expectUpdate(nil)
 		}, session.ErrLinkInvalid},
 		"a key that is not known": {account.NewToken(), func(s *signingIn) {
@@ -134,7 +147,7 @@ func TestOpenSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSigningIn(t)
 			tt.prepare(s)
-			_, err := s.Open(t.Context(), system, org, tt.token.Reveal(), "")
+			_, err := s.Open(t.Context(), system, org, tt.token.Reveal(), sessions.Browser{})
 			require.ErrorIs(t, err, tt.want)
 		})
 	}

@@ -24,6 +24,7 @@ const (
 	CodeAddOnNotFound                 Code = "add_on_not_found"                 // Add-on not found
 	CodeAddOnUnavailable              Code = "add_on_unavailable"               // Add-on unavailable
 	CodeAddressNotAllowed             Code = "address_not_allowed"              // Address not allowed
+	CodeAddressUnconfirmed            Code = "address_unconfirmed"              // Address not confirmed
 	CodeAlreadyAttached               Code = "already_attached"                 // Already attached
 	CodeAlreadyMember                 Code = "already_member"                   // Already a member
 	CodeAlreadyShared                 Code = "already_shared"                   // Already shared
@@ -2741,7 +2742,8 @@ type InvitationPreview struct {
 	Email     string        `json:"email"`
 	Role      WorkspaceRole `json:"role"`
 	ExpiresAt time.Time     `json:"expires_at"`
-	// Whether the person signs in first, and then accepts. If false, `POST /api/invitations/join` accepts.
+	// Whether people of the organisation sign in first, and then accept. If false, `POST /api/invitations/join`
+	// accepts for an address without an account.
 	SignIn bool `json:"sign_in"`
 }
 
@@ -3316,7 +3318,8 @@ type Person struct {
 	ID string `json:"id"`
 	// null for an erased person, and for a person without a verified address.
 	Email *string `json:"email"`
-	// Whether an issuer or an operator vouches for the address.
+	// Whether an issuer, an operator or the mailbox itself vouches for the address. If false, it is unconfirmed:
+	// only an inviter vouches for it.
 	EmailVerified bool `json:"email_verified"`
 	// Empty if no name was given, and for an erased person.
 	Name string `json:"name"`
@@ -8288,7 +8291,7 @@ func (s *ChatTemplatesMembersService) Change(ctx context.Context, templateID str
 // joins the workspace as a viewer when they accept. Until then, the member has a reserved user id. The response
 // does not reveal whether the person has an account. It is the only response that contains the invitation link.
 //
-// Errors: already_member, chat_template_forbidden, chat_template_not_found, invalid_fields,
+// Errors: address_unconfirmed, already_member, chat_template_forbidden, chat_template_not_found, invalid_fields,
 // invitation_role_required, member_limit_reached, plan_limit_reached, quota_exceeded, role_ceiling,
 // scope_required, user_not_in_workspace; and those that every call can have.
 func (s *ChatTemplatesMembersService) Create(ctx context.Context, templateID string, body ChatMemberCreate, opts ...Option) (*ChatMemberAdded, error) {
@@ -9125,8 +9128,9 @@ func (s *InvitationsService) Accept(ctx context.Context, body InvitationAccept, 
 //
 // Accepts an invitation without signing in, creates the account of the invited address, and opens a session, as
 // `POST /api/auth/sessions` does. Only where no issuer is configured, and only if the address has no account:
-// otherwise 409 `sign_in_required`. The inviter vouches for the address, so no sign-in link is mailed to it, and
-// a token of an issuer never joins the account.
+// otherwise 409 `sign_in_required`. In both cases a sign-in link is mailed to the address. Until it is used, the
+// address is unconfirmed: the person can invite no one (403 `address_unconfirmed`), and an issuer's token with
+// the address takes it over. Used in another browser, it ends the account's other sessions, passkeys and keys.
 //
 // Errors: cross_origin, https_required, invalid_fields, invitation_expired, invitation_not_found,
 // plan_limit_reached, quota_exceeded, sign_in_required; and those that every call can have.
@@ -9136,9 +9140,10 @@ func (s *InvitationsService) Join(ctx context.Context, body InvitationJoin, opts
 
 // Preview: Preview an invitation.
 //
-// Shows to the bearer of an invitation's token who invites to what, and whether it is accepted after signing in
-// (`POST /api/invitations/accept`) or by its token only (`POST /api/invitations/join`). Changes nothing. Returns
-// 404 `invitation_not_found` if it was accepted, renewed or withdrawn, or if the inviter may no longer invite.
+// Shows to the bearer of an invitation's token who invites to what, and whether people sign in first (`POST
+// /api/invitations/accept`) or may join by the token (`POST /api/invitations/join`). It does not tell whether
+// the address has an account: the inviter has the token, too. Returns 404 `invitation_not_found` if it was
+// accepted, renewed or withdrawn, or if the inviter may no longer invite. Changes nothing.
 //
 // Errors: cross_origin, invalid_fields, invitation_not_found; and those that every call can have.
 func (s *InvitationsService) Preview(ctx context.Context, body InvitationAccept, opts ...Option) (*InvitationPreview, error) {
@@ -11015,8 +11020,8 @@ func (s *WorkspacesService) Update(ctx context.Context, workspaceID string, body
 // server is configured and no mail limit is reached; see `mailed`. A repeated call with the same
 // `Idempotency-Key` returns the link again for at most one hour.
 //
-// Errors: already_member, group_not_found, invalid_fields, plan_limit_reached, quota_exceeded, role_ceiling,
-// scope_required; and those that every call can have.
+// Errors: address_unconfirmed, already_member, group_not_found, invalid_fields, plan_limit_reached,
+// quota_exceeded, role_ceiling, scope_required; and those that every call can have.
 func (s *WorkspacesInvitationsService) Create(ctx context.Context, workspaceID string, body InvitationCreate, opts ...Option) (*InvitationCreated, error) {
 	return send[InvitationCreated](ctx, s.client, &call{name: "workspaces.invitations.create", method: "POST", path: []string{"/api/workspaces/", workspaceID, "/invitations"}, body: body, keyed: true}, opts)
 }

@@ -88,7 +88,10 @@ func show(u *account.User, memberships []account.Membership) shownUser {
 func (u shownUser) text() string {
 	var out strings.Builder
 	verification := "not verified"
-	if u.EmailVerified {
+	switch {
+	case u.EmailVerifiedBy == account.VerifiedByInvitation:
+		verification = "unconfirmed"
+	case u.EmailVerified:
 		verification = "verified by " + u.EmailVerifiedBy
 	}
 	fmt.Fprintf(&out, "%s (%s), %s, since %s\n", u.Email, u.ID, verification, u.CreatedAt.Format(time.RFC3339))

@@ -32,7 +32,7 @@ type User struct {
 	Org              identity.OrgID
 	Email            string // as entered; compared by EmailKey; empty for a service key's user
 	EmailVerified    bool   // EmailVerifiedBy vouches for it
-	EmailVerifiedBy  string // an issuer's URL, or VerifiedByOperator; empty if unknown
+	EmailVerifiedBy  string // an issuer's URL, VerifiedByOperator, ByInvitation or ByMailbox; empty if unknown
 	Name             string // up to 120 characters
 	Service          bool   // bears service keys and cannot sign in
 	Operator         bool
@@ -50,8 +50,8 @@ type User struct {
 const VerifiedByOperator = "operator"
 
 // VerifiedByInvitation is User.EmailVerifiedBy if an account was created by accepting an invitation without an issuer.
-// Only the inviter vouches for the address, who has the link too. So no issuer's token joins the account, and no
-// sign-in link is mailed to it.
+// Only the inviter vouches for the address, who has the link too. So no issuer's token joins the account, and who
+// proves the address gets it (Access.ConfirmAddress).
 const VerifiedByInvitation = "invitation"
 
 // Membership is a user's role in a workspace.

@@ -96,12 +96,15 @@ type InvitationPage = page.Of[Invitation]
 
 // Invite invites an address to w. member is the member with that address, if there is one. pending is
 // the open invitation to it, which gets a new token; its old link stops working. Requires the admin
-// role. Admins can invite up to their own role, and can only replace invitations up to that role. Mail
+// role, and a confirmed address: ErrAddressUnconfirmed. Admins can invite up to their own role, and can only replace invitations up to that role. Mail
 // decides whether the link is mailed.
 func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, member identity.UserID,
 	pending *Invitation) (*Invitation, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
+	}
+	if w.Sent.Unconfirmed {
+		return nil, Token{}, ErrAddressUnconfirmed
 	}
 	errs := emailFaults(email)
 	if role == identity.NoRole {

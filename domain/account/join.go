@@ -21,7 +21,6 @@ type InvitationPreview struct {
 	Email     string
 	Role      identity.Role
 	ExpiresAt time.Time
-	Account   bool // a person with the address has an account
 }
 
 // NewInvitedUser creates the account of a person who accepts i in an org without issuers, where the token is all the

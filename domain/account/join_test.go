@@ -39,22 +39,33 @@ func TestNewInvitedUser(t *testing.T) {
 			}
 		})
 	}
-	t.Run("neither a token of an issuer nor a mailed link opens the account", func(t *testing.T) {
-		i := &account.Invitation{Org: "org", Email: "bob@example.com", ExpiresAt: sessionAt.Add(time.Hour)}
-		u, err := i.NewInvitedUser(browser(sessionAt), &identity.Org{}, "Bob")
-		require.NoError(t, err)
-		_, link, err := session.NewMailedLink(browser(sessionAt), u, session.LinkMails{})
-		if link != nil || err != nil {
+	t.Run("the mailbox gets a link", func(t *testing.T) {
+		_, link, err := session.NewMailedLink(browser(sessionAt), joined(t), session.LinkMails{})
+		if err != nil || link == nil || link.Verifier() != account.VerifiedByMailbox {
 			t.Errorf("a link: %+v, %v", link, err)
 		}
+	})
+	t.Run("a token of an issuer takes the address, and does not open the account", func(t *testing.T) {
+		u := joined(t)
 		withIssuer.SignUp = identity.SignUpOpen
 		s := account.SignIn{
 			Claims: account.Claims{Issuer: "https://issuer.example", Subject: "bob", Email: "bob@example.com",
 				EmailVerified: true},
 			Org: withIssuer, ByEmail: u,
 		}
-		if err := s.Settle(browser(sessionAt)); err != nil || s.User.ID == u.ID || s.NotJoined != u {
-			t.Errorf("it settled as %+v, %v", s.User, err)
+		require.NoError(t, s.Settle(browser(sessionAt)))
+		if s.User.ID == u.ID || s.User.Email != "bob@example.com" || !s.User.Confirmed() ||
+			s.NotJoined != nil || s.Yielding != u || u.Email != "" || u.EmailVerified || u.EmailVerifiedBy != "" {
+			t.Errorf("it settled as %+v; the account is %+v", s.User, u)
 		}
 	})
+}
+
+// joined returns a user who has joined by an invitation.
+func joined(t *testing.T) *account.User {
+	t.Helper()
+	i := &account.Invitation{Org: "org", Email: "bob@example.com", ExpiresAt: sessionAt.Add(time.Hour)}
+	u, err := i.NewInvitedUser(browser(sessionAt), &identity.Org{}, "Bob")
+	require.NoError(t, err)
+	return u
 }

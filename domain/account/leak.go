@@ -69,7 +69,7 @@ func (k *Key) AlertRecipient() identity.UserID {
 	return k.User
 }
 
-// CanBeAlerted reports whether mail about u's keys can go to u's address: someone other than an inviter vouches for it.
+// CanBeAlerted reports whether mail about u's account can go to u's address, which must be confirmed.
 func (u *User) CanBeAlerted() bool {
-	return u.Enabled() && !u.Service && u.EmailVerified && u.EmailVerifiedBy != VerifiedByInvitation && public(u.Email)
+	return u.Enabled() && !u.Service && u.Confirmed() && public(u.Email)
 }

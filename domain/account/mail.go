@@ -21,8 +21,11 @@ type MailLimits struct {
 // Sent holds the facts that the limits of invitations and their mails depend on. Mails count when they
 // were sent: withdrawing an invitation does not reduce the count.
 type Sent struct {
-	Open     int       // how many invitations can still be accepted
-	MailedAt time.Time // when the workspace last mailed the address; zero: never
+	Open int // how many invitations can still be accepted
+	// Unconfirmed reports whether the address of the inviter is not confirmed or, if that is a program, the address of
+	// someone who made or kept its keys.
+	Unconfirmed bool
+	MailedAt    time.Time // when the workspace last mailed the address; zero: never
 
 	// When mails were sent, oldest first.
 	Workspace, User, Address []time.Time

@@ -107,10 +107,9 @@ func MayUsePasskeys(by identity.Actor) error {
 	return nil
 }
 
-// MailsLinks reports whether a sign-in link can be mailed to u, where a mail server is configured.
-func (u *User) MailsLinks() bool {
-	return u.EmailVerified && u.EmailVerifiedBy != VerifiedByInvitation && public(u.Email)
-}
+// MailsLinks reports whether a sign-in link can be mailed to u, where a mail server is configured. Using it confirms the
+// address.
+func (u *User) MailsLinks() bool { return u.EmailVerified && public(u.Email) }
 
 // AddPasskey adds a passkey to p's passkeys. Requires MayUsePasskeys and Actor.SteppedUp. ErrTooManyPasskeys beyond
 // MaxPasskeys.

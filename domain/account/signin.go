@@ -57,6 +57,7 @@ type SignIn struct {
 	IsNew             bool       // User is new
 	Link              bool       // User is to be linked to issuer and subject
 	NotJoined         *User      // ByEmail, if User was created separately although its address is verified too
+	Yielding          *User      // ByEmail, if its address, which was not confirmed, now belongs to User
 	HasMoved          bool       // Linked had another address
 }
 
@@ -93,7 +94,11 @@ func (s *SignIn) Settle(by identity.Actor) error {
 	s.IssuedAt = s.Claims.IssuedAt
 	email := s.User.Email
 	changes := s.User.updateFrom(s.Claims, s.Org)
-	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an account never loses its address to another
+	if s.ByEmail != nil && s.ByEmail.ID != s.User.ID && s.ByEmail.Unconfirmed() {
+		s.ByEmail.yieldAddress(by, s.MemberOf[s.ByEmail.ID])
+		s.Yielding, s.NotJoined, s.ByEmail = s.ByEmail, nil, nil
+	}
+	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an account never loses a confirmed address to another
 		s.User.setEmailFrom(s.Claims, s.Org, changes)
 	}
 	s.HasMoved = s.Linked != nil && email != "" && email != s.User.Email

@@ -86,8 +86,8 @@ func (m LinkMails) Waits(from string, now time.Time) bool {
 	return recent >= linksPerHour && m.Usable && now.Sub(latest) < account.MailPause
 }
 
-// NewMailedLink is NewLink for a link that is mailed to u's address. The link is nil if nothing is mailed: the
-// address is not verified or has no public domain, or the caller has to wait.
+// NewMailedLink is NewLink for a link that is mailed to u's address, which it confirms when it is used. The link is nil
+// if nothing is mailed: the address is not verified or has no public domain, or the caller has to wait.
 func NewMailedLink(by identity.Actor, u *account.User, mails LinkMails) (secret.Token, *Link, error) {
 	if !u.MailsLinks() || mails.Waits(identity.AddressGroup(by.Request.Address), by.At) {
 		return secret.Token{}, nil, nil
@@ -97,6 +97,15 @@ func NewMailedLink(by identity.Actor, u *account.User, mails LinkMails) (secret.
 		l.Mailed = true
 	}
 	return t, l, err
+}
+
+// Verifier returns who vouches for the address of the user who uses l (account.User.EmailVerifiedBy): the mailbox that
+// got it, or the operator who printed it.
+func (l *Link) Verifier() string {
+	if l.Mailed {
+		return account.VerifiedByMailbox
+	}
+	return account.VerifiedByOperator
 }
 
 // URL returns the address that opens a sign-in link in a browser, below an org's canonical one. The token is in the

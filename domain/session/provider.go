@@ -102,6 +102,8 @@ const (
 	EndedByProvider EndReason = "provider_logout"  // the provider sent a logout token
 	EndedByUnlink   EndReason = "sign_in_unlinked" // the subject signs in as another user now
 	EndedByTime     EndReason = "expired"
+	// EndedByConfirmation ends what was opened before the owner of the account's address confirmed it.
+	EndedByConfirmation EndReason = "address_confirmed"
 )
 
 // EndBecause ends all of live, sessions of p, for a reason. by is the system.

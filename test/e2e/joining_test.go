@@ -62,7 +62,7 @@ func TestJoining(t *testing.T) {
 
 			other := s.user(t, "owner", "--workspace", "other")
 			second := invite(other, "bob@example.com")
-			preview(second).is(t, 200).has(t, map[string]string{"sign_in": "true"})
+			preview(second).is(t, 200).has(t, map[string]string{"sign_in": "false"}) // the inviter reads it, too
 			bob.do(t, "POST", "/api/invitations/accept", object{"token": second}).is(t, 200)
 			owner.recordsJoins(t)
 			other.recordsJoins(t)

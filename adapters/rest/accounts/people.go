@@ -46,7 +46,7 @@ func toPerson(p *account.PersonSummary) openapi.Person {
 	return openapi.Person{
 		ID:             string(p.User.ID),
 		Email:          openapi.OrNull(p.User.Email),
-		EmailVerified:  p.User.EmailVerified,
+		EmailVerified:  p.User.Confirmed(),
 		Name:           p.User.Name,
 		Operator:       p.User.Operator,
 		Status:         openapi.PersonStatus(p.User.Status()),

@@ -147,8 +147,8 @@ async function me() {
   }
 }
 
-// offer shows the ways to sign in.
-async function offer() {
+// offer shows the ways to sign in, besides other parts of the page.
+async function offer(...parts) {
   const methods = await call('GET', 'auth/methods')
   if (page === 'sign-in') title('Sign in to ' + methods.org.name)
   $('providers').replaceChildren(...methods.oidc.map((provider) => {
@@ -163,7 +163,7 @@ async function offer() {
   }))
   $('by-mail').hidden = !methods.mail
   $('by-passkey').hidden = !(methods.passkeys && window.PublicKeyCredential?.parseRequestOptionsFromJSON)
-  show('ways')
+  show('ways', ...parts)
 }
 
 function signedIn(who) {
@@ -197,17 +197,20 @@ async function startJoin() {
   $('about').textContent = (invitation.inviter_name || 'A member') + ' invites ' + invitation.email + ' as ' +
     invitation.role + '.'
   $('about').hidden = false
-  if (!invitation.sign_in) {
-    show('join')
-    return
-  }
   const who = await me()
-  if (!who) {
+  if (who) signedIn(who)
+  if (invitation.sign_in || (who && sameAddress(who.user.email, invitation.email))) {
+    if (who) return show('accept', 'signed-in')
     say('Sign in to accept the invitation.')
     return offer()
   }
-  signedIn(who)
-  show('accept', 'signed-in')
+  if (who) return show('join', 'signed-in')
+  say('Join with a new account or, if you have one, sign in to accept the invitation.')
+  return offer('join')
+}
+
+function sameAddress(one, other) {
+  return (one || '').toLowerCase() === other.toLowerCase()
 }
 
 async function joined(name) {
@@ -234,8 +237,18 @@ $('by-mail').addEventListener('submit', act($('by-mail').querySelector('button')
 $('join').addEventListener('submit', act($('join').querySelector('button'), async () => {
   const name = $('name').value.trim(), token = sessionStorage.getItem(INVITATION)
   const workspace = $('heading').textContent.replace(/^Join /, '')
-  keep(await call('POST', 'invitations/join', name ? { token, name } : { token }))
+  const { mail } = await call('GET', 'auth/methods')
+  try {
+    keep(await call('POST', 'invitations/join', name ? { token, name } : { token }))
+  } catch (problem) {
+    if (problem.code !== 'sign_in_required') throw problem
+    await offer()
+    say('This address has an account. ' + (mail ? 'We have mailed it a link: sign in with it, then reload this page.' :
+      'Sign in to accept the invitation.'))
+    return
+  }
   await joined(workspace)
+  if (mail) say('We have mailed you a link. Open it in this browser to confirm your e-mail address.')
 }))
 $('accept-now').addEventListener('click', act($('accept-now'), async () => {
   const accepted = await call('POST', 'invitations/accept', { token: sessionStorage.getItem(INVITATION) })
@@ -312,7 +325,7 @@ async function begin() {
 
 // Another tab signs the person out, or somebody else in, or the browser shows this page again as it was.
 function change() {
-  if (!$('signed-in').hidden) location.reload()
+  if (page === 'join' || !$('signed-in').hidden) location.reload()
 }
 addEventListener('storage', ({ key }) => { if (key === PERSON) change() })
 addEventListener('pageshow', ({ persisted }) => { if (persisted) change() })

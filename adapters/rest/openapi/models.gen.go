@@ -3241,7 +3241,7 @@ type InvitationPreview struct {
 	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role WorkspaceRole `json:"role"`
 
-	// SignIn Whether the person signs in first, and then accepts. If false, `POST /api/invitations/join` accepts.
+	// SignIn Whether people of the organisation sign in first, and then accept. If false, `POST /api/invitations/join` accepts for an address without an account.
 	SignIn        bool   `json:"sign_in"`
 	WorkspaceName string `json:"workspace_name"`
 }
@@ -3721,7 +3721,7 @@ type Person struct {
 	// Email null for an erased person, and for a person without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
-	// EmailVerified Whether an issuer or an operator vouches for the address.
+	// EmailVerified Whether an issuer, an operator or the mailbox itself vouches for the address. If false, it is unconfirmed: only an inviter vouches for it.
 	EmailVerified bool `json:"email_verified"`
 
 	// ID Examples: usr_01jb4rqnx1e5btz2s1v2j9k3mn

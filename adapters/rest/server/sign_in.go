@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -12,6 +13,21 @@ func (r *Call) SignInActor(now time.Time) identity.Actor {
 	by := identity.System(obs.Org.ID, "", "sign-in", now)
 	by.Request = identity.Request{ID: obs.ID, Address: obs.Address}
 	return by
+}
+
+// SignedInUser returns the person whose live session a request shows, and an empty id without one. A session that an
+// API key opened does not count.
+func (a *API) SignedInUser(r *http.Request, now time.Time) identity.UserID {
+	org := Observed(r).Org
+	cookie := a.cookieOf(r, org)
+	if cookie == "" || !a.SameOrigin(r) {
+		return ""
+	}
+	p, err := a.Services.Sessions.Authenticate(r.Context(), org, cookie, r.Header.Get(proofHeader), now)
+	if err != nil || p.Session.Key != "" {
+		return ""
+	}
+	return p.User.ID
 }
 
 // CountSignIn counts a sign-in that begins, and its attempt, against the caller's address.

@@ -27,7 +27,7 @@ func (a *handlers) previewInvitation(r *server.Call) (server.Reply, error) {
 		Email:         p.Email,
 		Role:          openapi.WorkspaceRole(p.Role.String()),
 		ExpiresAt:     openapi.Time(p.ExpiresAt),
-		SignIn:        len(org.Issuers) > 0 || p.Account,
+		SignIn:        len(org.Issuers) > 0,
 	}), nil
 }
 
@@ -45,10 +45,13 @@ func (a *handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	by := r.SignInActor(now)
-	session, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
+	joined, err := r.Accounts.Join(r.Context(), by, org, in.Token, in.Name, r.UserAgent())
+	if joined.Asks != "" && r.Sessions.MailsLinks() {
+		a.mailLink(r, by, joined.Asks) // if too many are being mailed, the person can ask for one later
+	}
 	if err != nil {
 		return server.Reply{}, err
 	}
 	r.UncountAttempt(now)
-	return sessionReply(r, session, by, "")
+	return sessionReply(r, joined.Opened, by, "")
 }

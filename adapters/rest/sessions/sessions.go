@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -70,7 +71,8 @@ func (a *handlers) openSession(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	by := r.SignInActor(now)
-	session, err := r.Sessions.Open(r.Context(), by, obs.Org, in.Token, r.UserAgent())
+	browser := sessions.Browser{Agent: r.UserAgent(), User: r.API.SignedInUser(r.Request, now)}
+	session, err := r.Sessions.Open(r.Context(), by, obs.Org, in.Token, browser)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -84,7 +86,7 @@ var errMailing = server.ErrRateLimited.Because("Too many links are being mailed.
 // mailSignInLink mails a link after it has responded, so that the response time does not reveal whether someone has the
 // address.
 func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
-	now, org := r.API.Now(), server.Observed(r.Request).Org
+	now := r.API.Now()
 	if err := a.limitSignIn(r, now); err != nil {
 		return server.Reply{}, err
 	}
@@ -96,23 +98,32 @@ func (a *handlers) mailSignInLink(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, session.ErrMailNotConfigured
 	}
 	r.UncountAttempt(now) // it tells nothing about whether someone has the address
-	select {
-	case a.mailings <- struct{}{}:
-	default:
+	if !a.mailLink(r, r.SignInActor(now), in.Email) {
 		r.ReplyHeader.Set("Retry-After", "1")
 		return server.Reply{}, r.API.Refuse("sign_in_mails", errMailing)
 	}
-	by, ctx := r.SignInActor(now), context.WithoutCancel(r.Context())
+	return server.Reply{Status: http.StatusAccepted, Body: openapi.SignInLinkRequested{Requested: true}}, nil
+}
+
+// mailLink begins to mail a link to the person with an address, if there is one. It returns false if too many links are
+// being mailed.
+func (a *handlers) mailLink(r *server.Call, by identity.Actor, email string) bool {
+	select {
+	case a.mailings <- struct{}{}:
+	default:
+		return false
+	}
+	org, ctx := server.Observed(r.Request).Org, context.WithoutCancel(r.Context())
 	go func() {
 		defer func() { <-a.mailings }()
 		ctx, cancel := context.WithTimeout(ctx, mailingWithin)
 		defer cancel()
-		err := r.Sessions.MailLink(ctx, by, org, in.Email)
+		err := r.Sessions.MailLink(ctx, by, org, email)
 		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 			r.API.Log.WarnContext(ctx, "a sign-in link was not mailed", "request_id", by.Request.ID, "error", err)
 		}
 	}()
-	return server.Reply{Status: http.StatusAccepted, Body: openapi.SignInLinkRequested{Requested: true}}, nil
+	return true
 }
 
 // previewSignInLink shows to a link's bearer whose account it opens, so that nobody works in another account by a

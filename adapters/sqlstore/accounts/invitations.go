@@ -96,12 +96,10 @@ func (s *Invitations) Find(
 		Name    string        `db:"workspace_name"`
 		Inviter string        `db:"inviter_name"`
 		Role    identity.Role `db:"inviter_role"`
-		Known   bool          `db:"known"`
 	}
 	found, err := s.db.Get(ctx, &row, `
 		SELECT `+invitationColumns+`, w.name AS workspace_name, COALESCE(u.name, '') AS inviter_name,
-			`+inviterRole+` AS inviter_role,
-			EXISTS (SELECT 1 FROM users k WHERE k.org_id = t.org_id AND k.email_key = t.email_key) AS known
+			`+inviterRole+` AS inviter_role
 		FROM invitations t JOIN workspaces w ON w.id = t.workspace_id LEFT JOIN users u ON u.id = t.invited_by
 		LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.invited_by
 		WHERE t.org_id = ? AND t.open AND w.deleted_at = 0 AND `+linkMatch, org, h[:], h[:])
@@ -114,7 +112,6 @@ func (s *Invitations) Find(
 	}
 	return &i, &account.InvitationPreview{
 		Workspace: row.Name, Inviter: row.Inviter, Email: i.Email, Role: i.Role, ExpiresAt: i.ExpiresAt,
-		Account: row.Known,
 	}, nil
 }
 
@@ -136,6 +133,9 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 			return err
 		}
 		if w.Sent, err = tx.sent(ctx, by, ws, email); err != nil {
+			return err
+		}
+		if w.Sent.Unconfirmed, err = tx.hasUnconfirmed(ctx, append(w.Makers[by.User], by.User)); err != nil {
 			return err
 		}
 		i, err := change(w, member, pending)
@@ -209,6 +209,17 @@ func (store *Store) sent(
 	}
 	s.MailedAt = db.FromMicros(micros)
 	return s, store.lockMails(ctx, by, ws, email, &s)
+}
+
+// hasUnconfirmed reports whether the address of one of the users is not confirmed.
+func (store *Store) hasUnconfirmed(ctx context.Context, users []identity.UserID) (found bool, err error) {
+	for _, user := range users {
+		if _, err := store.Get(ctx, &found, `SELECT EXISTS (SELECT 1 FROM users WHERE id = ? AND email_verified
+			AND email_verified_by = ?)`, user, account.VerifiedByInvitation); err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
 }
 
 // Update implements ports.Invitations.

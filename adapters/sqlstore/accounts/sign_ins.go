@@ -200,6 +200,11 @@ func matchingUser(p *account.Person, s *account.SignIn, names map[string]bool) *
 // saveSignIn writes what the settlement changed. It returns db.ErrRaced if another transaction took the address or the
 // link first.
 func (store *Store) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
+	if s.Yielding != nil {
+		if err := store.SaveUser(ctx, s.Yielding); err != nil {
+			return err
+		}
+	}
 	save := store.SaveUser
 	if s.IsNew {
 		save = store.addUser

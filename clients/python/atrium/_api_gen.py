@@ -20,6 +20,7 @@ Code = Union[
         "add_on_not_found",
         "add_on_unavailable",
         "address_not_allowed",
+        "address_unconfirmed",
         "already_attached",
         "already_member",
         "already_shared",
@@ -3641,7 +3642,9 @@ class InvitationPreview(TypedDict):
     """"""
 
     sign_in: bool
-    """Whether the person signs in first, and then accepts. If false, `POST /api/invitations/join` accepts."""
+    """Whether people of the organisation sign in first, and then accept. If false, `POST
+    /api/invitations/join` accepts for an address without an account.
+    """
 
 
 class InvitationRenewedData(TypedDict):
@@ -4522,7 +4525,9 @@ class Person(TypedDict):
     """null for an erased person, and for a person without a verified address."""
 
     email_verified: bool
-    """Whether an issuer or an operator vouches for the address."""
+    """Whether an issuer, an operator or the mailbox itself vouches for the address. If false, it is
+    unconfirmed: only an inviter vouches for it.
+    """
 
     name: str
     """Empty if no name was given, and for an erased person."""
@@ -10866,8 +10871,8 @@ class WorkspacesInvitationsResource(Resource):
         sends it by e-mail if a mail server is configured and no mail limit is reached; see `mailed`. A
         repeated call with the same `Idempotency-Key` returns the link again for at most one hour.
 
-        Errors: already_member, group_not_found, invalid_fields, plan_limit_reached, quota_exceeded,
-        role_ceiling, scope_required; and those that every call can have.
+        Errors: address_unconfirmed, already_member, group_not_found, invalid_fields, plan_limit_reached,
+        quota_exceeded, role_ceiling, scope_required; and those that every call can have.
         """
         return cast("InvitationCreated", self._caller.send("workspaces.invitations.create", "POST", path("/api/workspaces/{}/invitations", workspace_id), body=body, keyed=True, options=options))
 
@@ -13678,8 +13683,10 @@ class InvitationsResource(Resource):
 
         Accepts an invitation without signing in, creates the account of the invited address, and opens a
         session, as `POST /api/auth/sessions` does. Only where no issuer is configured, and only if the
-        address has no account: otherwise 409 `sign_in_required`. The inviter vouches for the address, so
-        no sign-in link is mailed to it, and a token of an issuer never joins the account.
+        address has no account: otherwise 409 `sign_in_required`. In both cases a sign-in link is mailed
+        to the address. Until it is used, the address is unconfirmed: the person can invite no one (403
+        `address_unconfirmed`), and an issuer's token with the address takes it over. Used in another
+        browser, it ends the account's other sessions, passkeys and keys.
 
         Errors: cross_origin, https_required, invalid_fields, invitation_expired, invitation_not_found,
         plan_limit_reached, quota_exceeded, sign_in_required; and those that every call can have.
@@ -13693,10 +13700,11 @@ class InvitationsResource(Resource):
     ) -> InvitationPreview:
         """Preview an invitation.
 
-        Shows to the bearer of an invitation's token who invites to what, and whether it is accepted
-        after signing in (`POST /api/invitations/accept`) or by its token only (`POST
-        /api/invitations/join`). Changes nothing. Returns 404 `invitation_not_found` if it was accepted,
-        renewed or withdrawn, or if the inviter may no longer invite.
+        Shows to the bearer of an invitation's token who invites to what, and whether people sign in
+        first (`POST /api/invitations/accept`) or may join by the token (`POST /api/invitations/join`).
+        It does not tell whether the address has an account: the inviter has the token, too. Returns 404
+        `invitation_not_found` if it was accepted, renewed or withdrawn, or if the inviter may no longer
+        invite. Changes nothing.
 
         Errors: cross_origin, invalid_fields, invitation_not_found; and those that every call can have.
         """
@@ -14867,9 +14875,10 @@ class ChatTemplatesMembersResource(Resource):
         reserved user id. The response does not reveal whether the person has an account. It is the only
         response that contains the invitation link.
 
-        Errors: already_member, chat_template_forbidden, chat_template_not_found, invalid_fields,
-        invitation_role_required, member_limit_reached, plan_limit_reached, quota_exceeded, role_ceiling,
-        scope_required, user_not_in_workspace; and those that every call can have.
+        Errors: address_unconfirmed, already_member, chat_template_forbidden, chat_template_not_found,
+        invalid_fields, invitation_role_required, member_limit_reached, plan_limit_reached,
+        quota_exceeded, role_ceiling, scope_required, user_not_in_workspace; and those that every call
+        can have.
         """
         return cast("ChatMemberAdded", self._caller.send("chatTemplates.members.create", "POST", path("/api/chat-templates/{}/members", template_id), body=body, keyed=True, options=options))
 

@@ -13,6 +13,7 @@ export type Code =
   | 'add_on_not_found'
   | 'add_on_unavailable'
   | 'address_not_allowed'
+  | 'address_unconfirmed'
   | 'already_attached'
   | 'already_member'
   | 'already_shared'
@@ -2968,7 +2969,10 @@ export type InvitationPreview = {
   role: WorkspaceRole
   /**  */
   expires_at: string
-  /** Whether the person signs in first, and then accepts. If false, `POST /api/invitations/join` accepts. */
+  /**
+   * Whether people of the organisation sign in first, and then accept. If false, `POST /api/invitations/join`
+   * accepts for an address without an account.
+   */
   sign_in: boolean
 }
 
@@ -3651,7 +3655,10 @@ export type Person = {
   id: string
   /** null for an erased person, and for a person without a verified address. */
   email: string | null
-  /** Whether an issuer or an operator vouches for the address. */
+  /**
+   * Whether an issuer, an operator or the mailbox itself vouches for the address. If false, it is unconfirmed:
+   * only an inviter vouches for it.
+   */
   email_verified: boolean
   /** Empty if no name was given, and for an erased person. */
   name: string
@@ -7817,8 +7824,8 @@ export class WorkspacesInvitationsResource extends Resource {
    * mail server is configured and no mail limit is reached; see `mailed`. A repeated call with the same
    * `Idempotency-Key` returns the link again for at most one hour.
    *
-   * Errors: already_member, group_not_found, invalid_fields, plan_limit_reached, quota_exceeded, role_ceiling,
-   * scope_required; and those that every call can have.
+   * Errors: address_unconfirmed, already_member, group_not_found, invalid_fields, plan_limit_reached,
+   * quota_exceeded, role_ceiling, scope_required; and those that every call can have.
    */
   create(workspaceId: string, body: InvitationCreate, options?: Options): Promise<InvitationCreated> {
     return this.caller.send({ name: 'workspaces.invitations.create', method: 'POST', path: path`/api/workspaces/${workspaceId}/invitations`, body, keyed: true }, options)
@@ -10461,8 +10468,10 @@ export class InvitationsResource extends Resource {
    *
    * Accepts an invitation without signing in, creates the account of the invited address, and opens a session,
    * as `POST /api/auth/sessions` does. Only where no issuer is configured, and only if the address has no
-   * account: otherwise 409 `sign_in_required`. The inviter vouches for the address, so no sign-in link is mailed
-   * to it, and a token of an issuer never joins the account.
+   * account: otherwise 409 `sign_in_required`. In both cases a sign-in link is mailed to the address. Until it
+   * is used, the address is unconfirmed: the person can invite no one (403 `address_unconfirmed`), and an
+   * issuer's token with the address takes it over. Used in another browser, it ends the account's other
+   * sessions, passkeys and keys.
    *
    * Errors: cross_origin, https_required, invalid_fields, invitation_expired, invitation_not_found,
    * plan_limit_reached, quota_exceeded, sign_in_required; and those that every call can have.
@@ -10474,10 +10483,10 @@ export class InvitationsResource extends Resource {
   /**
    * Preview an invitation.
    *
-   * Shows to the bearer of an invitation's token who invites to what, and whether it is accepted after signing
-   * in (`POST /api/invitations/accept`) or by its token only (`POST /api/invitations/join`). Changes nothing.
-   * Returns 404 `invitation_not_found` if it was accepted, renewed or withdrawn, or if the inviter may no longer
-   * invite.
+   * Shows to the bearer of an invitation's token who invites to what, and whether people sign in first (`POST
+   * /api/invitations/accept`) or may join by the token (`POST /api/invitations/join`). It does not tell whether
+   * the address has an account: the inviter has the token, too. Returns 404 `invitation_not_found` if it was
+   * accepted, renewed or withdrawn, or if the inviter may no longer invite. Changes nothing.
    *
    * Errors: cross_origin, invalid_fields, invitation_not_found; and those that every call can have.
    */
@@ -11645,9 +11654,9 @@ export class ChatTemplatesMembersResource extends Resource {
    * response does not reveal whether the person has an account. It is the only response that contains the
    * invitation link.
    *
-   * Errors: already_member, chat_template_forbidden, chat_template_not_found, invalid_fields,
-   * invitation_role_required, member_limit_reached, plan_limit_reached, quota_exceeded, role_ceiling,
-   * scope_required, user_not_in_workspace; and those that every call can have.
+   * Errors: address_unconfirmed, already_member, chat_template_forbidden, chat_template_not_found,
+   * invalid_fields, invitation_role_required, member_limit_reached, plan_limit_reached, quota_exceeded,
+   * role_ceiling, scope_required, user_not_in_workspace; and those that every call can have.
    */
   create(templateId: string, body: ChatMemberCreate, options?: Options): Promise<ChatMemberAdded> {
     return this.caller.send({ name: 'chatTemplates.members.create', method: 'POST', path: path`/api/chat-templates/${templateId}/members`, body, keyed: true }, options)

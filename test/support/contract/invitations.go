@@ -26,6 +26,7 @@ func Invitations(t *testing.T, open Opener) {
 	t.Run("Update", func(t *testing.T) { invitationWithdrawn(t, a) })
 	t.Run("Accept", func(t *testing.T) { invitationAccepted(t, a) })
 	t.Run("Find", func(t *testing.T) { invitationFound(t, a) })
+	t.Run("unconfirmed", func(t *testing.T) { unconfirmedInviters(t, a) })
 	t.Run("guests", func(t *testing.T) { guests(t, a) })
 }
 
