@@ -50,6 +50,7 @@ var parts = []part{
 	{"events", []string{"Recording", "Deliveries"}, events},
 	{"growth", []string{"Large workspaces"}, growth},
 	{"payments", []string{"Payments", "Reads of payments"}, payments},
+	{"gateway", []string{"Calls to Stripe"}, gatewayCalls},
 	{"heartbeats", []string{"Heartbeats"}, heartbeats},
 	{"streams", []string{"Streams"}, streams},
 	{"relay", []string{"Answers to visitors"}, relay},
@@ -78,6 +79,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	if len(args) == 3 && args[0] == authenticatorArgument {
 		return authenticate(ctx, args[1], args[2])
+	}
+	if len(args) == 3 && args[0] == simulatorArgument {
+		return serveSimulator(ctx, args[1], args[2])
 	}
 	names := make([]string, len(parts))
 	for i, p := range parts {

@@ -270,7 +270,7 @@ func theCustomer(ctx context.Context, d database) (id string, err error) {
 }
 
 // bare is what a program would call that has nothing but stripe-go.
-type bare struct{ setupIntent, wallet func() error }
+type bare struct{ setupIntent, wallet, subscriptions func() error }
 
 // bareStripe has the calls to Stripe that Atrium's operations make, without Atrium.
 func bareStripe(ctx context.Context, url, customer string) bare {
@@ -295,6 +295,20 @@ func bareStripe(ctx context.Context, url, customer string) bare {
 			for _, err := range api.V1Customers.ListPaymentMethods(ctx,
 				&stripe.CustomerListPaymentMethodsParams{ListParams: stripe.ListParams{Limit: stripe.Int64(100)},
 					Customer: stripe.String(customer)}).All(ctx) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		subscriptions: func() error {
+			p := &stripe.SubscriptionListParams{ListParams: stripe.ListParams{Limit: stripe.Int64(100)},
+				Customer: stripe.String(customer), Status: stripe.String("all")}
+			for _, field := range []string{"latest_invoice.confirmation_secret", "latest_invoice.payments",
+				"pending_setup_intent", "schedule", "discounts.source.coupon"} {
+				p.AddExpand("data." + field)
+			}
+			for _, err := range api.V1Subscriptions.List(ctx, p).All(ctx) {
 				if err != nil {
 					return err
 				}
