@@ -123,6 +123,17 @@ func gatewayPromotedChanges(t *testing.T, g GatewayStage) {
 			t.Errorf("paid %d, want %d; %+v", sum, want, h)
 		}
 	})
+	t.Run("an upgrade with a code that the payer would have to authenticate is declined", func(t *testing.T) {
+		c, h := begin(t, 0)
+		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "3155")))
+		p, err := g.Promotion(ctx, c, "TENOFF", payment.Sale{Plan: g.Plans[1], Quantity: 2})
+		must(t, err)
+		_, err = g.Amend(ctx, key(), c, h.ID,
+			payment.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true, Promotion: &p})
+		wantDecline(t, err, "authentication_required")
+		same(t, "the subscription", *g.only(t, c), h)
+		g.wantPaid(t, c, low)
+	})
 	t.Run("a code without another change reduces the next invoice", func(t *testing.T) {
 		c, h := begin(t, 0)
 		h = change(t, c, h, payment.Amendment{Plan: g.Plans[0], Quantity: 2})
